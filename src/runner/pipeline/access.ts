@@ -42,7 +42,7 @@ export interface AccessRequest {
 
 export class Access {
   readonly #parts: AccessParts;
-  readonly #doors = new Map<string, Door>();
+  readonly #endpoints = new Map<string, EndpointAccess>();
   /** Called when submissions may be sent again. */
   onOpen: () => void = () => undefined;
 
@@ -55,39 +55,40 @@ export class Access {
    * undefined if `signal` aborts first. If a refusal is returned, it has already stopped the run.
    */
   pass<R extends Reply>(request: AccessRequest, send: () => Promise<R | undefined>): Promise<R | undefined> {
-    return this.#doorOf(request.endpoint).pass(request, send);
+    return this.#accessTo(request.endpoint).pass(request, send);
   }
 
   /** True if the endpoint has accepted a submission or reported a status in this run. */
   hasWorked(endpoint: Endpoint): boolean {
-    return this.#doorOf(endpoint).hasWorked;
+    return this.#accessTo(endpoint).hasWorked;
   }
 
   /** True while refusals are being checked and nothing may be submitted to the endpoint. */
   isDoubted(endpoint: Endpoint): boolean {
-    return this.#doorOf(endpoint).isDoubted;
+    return this.#accessTo(endpoint).isDoubted;
   }
 
-  #doorOf(endpoint: Endpoint): Door {
+  #accessTo(endpoint: Endpoint): EndpointAccess {
     const address = endpointAddress(endpoint);
-    const door = this.#doors.get(address) ?? new Door(endpoint, this.#parts, () => this.onOpen());
-    this.#doors.set(address, door);
-    return door;
+    const access =
+      this.#endpoints.get(address) ?? new EndpointAccess(endpoint, this.#parts, () => this.onOpen());
+    this.#endpoints.set(address, access);
+    return access;
   }
 }
 
 /** `refused` includes refusals that are not counted. `nothing` means that the reply says nothing about access. */
 type Verdict = 'answered' | 'refused' | 'nothing';
-type Tell = (verdict: Verdict) => void;
+type ReportVerdict = (verdict: Verdict) => void;
 
 interface Waiter extends Pick<AccessRequest, 'operation' | 'subject' | 'signal'> {
-  go: (tell: Tell | undefined) => void;
+  go: (report: ReportVerdict | undefined) => void;
 }
 
-const tellNobody: Tell = () => undefined;
+const ignoreVerdict: ReportVerdict = () => undefined;
 
 /** Access to one endpoint. */
-class Door {
+class EndpointAccess {
   readonly #endpoint: Endpoint;
   readonly #parts: AccessParts;
   readonly #onOpen: () => void;
@@ -127,8 +128,8 @@ class Door {
     send: () => Promise<R | undefined>,
   ): Promise<R | undefined> {
     for (;;) {
-      const tell = this.#isOpen(request.operation) ? tellNobody : await this.#turn(request);
-      if (tell === undefined) return undefined;
+      const report = this.#isOpen(request.operation) ? ignoreVerdict : await this.#turn(request);
+      if (report === undefined) return undefined;
       let verdict: Verdict = 'nothing';
       try {
         const refusals = this.#refusals;
@@ -144,7 +145,7 @@ class Door {
         const certain = this.#refused(request, failure, refusals);
         if (certain !== undefined) return { ...reply, failure: certain };
       } finally {
-        tell(verdict);
+        report(verdict);
       }
     }
   }
@@ -161,7 +162,7 @@ class Door {
    * Resolves to a function to be called with the outcome of the request, or to undefined if the request must
    * not be sent.
    */
-  #turn({ operation, subject, signal, onHeld }: AccessRequest): Promise<Tell | undefined> {
+  #turn({ operation, subject, signal, onHeld }: AccessRequest): Promise<ReportVerdict | undefined> {
     if (signal.aborted) return Promise.resolve(undefined);
     onHeld?.();
     return new Promise((go) => this.#waiting.add({ operation, subject, signal, go }));
@@ -170,7 +171,7 @@ class Door {
   #release(isMeant: (waiter: Waiter) => boolean): void {
     for (const waiter of [...this.#waiting].filter(isMeant)) {
       this.#waiting.delete(waiter);
-      waiter.go(waiter.signal.aborted ? undefined : tellNobody);
+      waiter.go(waiter.signal.aborted ? undefined : ignoreVerdict);
     }
   }
 
@@ -267,7 +268,7 @@ class Door {
       const first = waiting.find(isFit) ?? waiting[0];
       if (first === undefined) continue;
       this.#waiting.delete(first);
-      const verdict = await new Promise<Verdict>((tell) => first.go(tell));
+      const verdict = await new Promise<Verdict>((report) => first.go(report));
       if (verdict === 'answered') this.#isReached = true;
       if (!this.#isClear(operation)) return false;
       this.#release((waiter) => waiter.operation === operation);

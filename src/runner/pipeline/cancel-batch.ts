@@ -5,18 +5,18 @@ import { failureRules, type Failure } from '../core/failure.ts';
 import { isRefusal } from '../core/request-rate.ts';
 import { quarantine, suspectDeaths } from '../core/retry.ts';
 import {
-  ask,
+  requestStatus,
   collect,
   endWithoutPicture,
-  learn,
+  learnFrom,
   retryLater,
   whyElsewhere,
   type PollResult,
 } from './follow.ts';
 import { factsOf, factsOfEnd, resumedJob, type Job } from './job.ts';
-import { missing } from './missing.ts';
+import { handleMissing } from './missing.ts';
 import type { CancelReply, Ports, StatusReply } from './ports.ts';
-import { finishWriting, recordDeath, settleIntended, takeUpIntended } from './recover.ts';
+import { finishWriting, recordCrash, settleIntended, takeUpIntended } from './recover.ts';
 import { writeReport } from './report-batch.ts';
 import { startRun, type Run } from './run.ts';
 import type { PipelineConfig } from './pipeline-config.ts';
@@ -55,7 +55,7 @@ const maxRefusedMs = 10 * 60_000;
 /** Runs until each job has been cancelled and polled, or `stop` is requested. Throws only for a bug. */
 export async function cancelBatch(ports: Ports, config: PipelineConfig, stop: Stop): Promise<CancelResult> {
   const run = startRun(ports, { ...config, halt: { ...config.halt, ...neverHalt } }, stop);
-  const whys = new Map<number, string>();
+  const reasons = new Map<number, string>();
   const outcome = { found: 0, unanswered: 0, finished: 0 };
   try {
     outcome.finished = await finishWriting(ports.checkpoint, ports.images, stop);
@@ -64,12 +64,12 @@ export async function cancelBatch(ports: Ports, config: PipelineConfig, stop: St
     outcome.unanswered += await findIntended(run);
     const inFlight = await ports.checkpoint.openAttempts();
     outcome.found = inFlight.length;
-    await cancelAll(run, inFlight, whys);
+    await cancelAll(run, inFlight, reasons);
     await ports.file?.assertSound();
   } catch (thrown) {
     run.stop.forThrown(thrown);
   }
-  const left = await leftOf(run, whys);
+  const left = await leftOf(run, reasons);
   const isIdle = outcome.found + outcome.unanswered + outcome.finished === 0 && stop.ending === undefined;
   const kept = isIdle ? await ports.report.keep() : undefined;
   const report = kept ?? (await writeReport(run, endingOf(stop, left)));
@@ -89,19 +89,19 @@ async function findIntended(run: Run): Promise<number> {
   let found = 0;
   for (const { attempt, lost } of await takeUpIntended(run)) {
     const sent = await submitAgain(run, attempt, lost, patienceOf(run));
-    if (sent === 'left') await recordDeath(run, attempt);
+    if (sent === 'left') await recordCrash(run, attempt);
     else if (sent !== undefined) found += 1;
   }
   return length - found;
 }
 
 /** Cancels jobs concurrently, and then one by one those that were in progress during crashes. */
-async function cancelAll(run: Run, attempts: Submitted[], whys: Map<number, string>): Promise<void> {
+async function cancelAll(run: Run, attempts: Submitted[], reasons: Map<number, string>): Promise<void> {
   const isSuspect = ({ deaths }: Submitted): boolean => deaths >= suspectDeaths;
   const one = async (attempt: Submitted): Promise<void> => {
     try {
       const why = await cancelOne(run, resumedJob(run.ports.clock, attempt));
-      if (why !== undefined) whys.set(attempt.key, why);
+      if (why !== undefined) reasons.set(attempt.key, why);
     } catch (thrown) {
       run.stop.forThrown(thrown);
     }
@@ -112,18 +112,18 @@ async function cancelAll(run: Run, attempts: Submitted[], whys: Map<number, stri
 
 /** Returns why the job was left in flight, or undefined if it is settled. */
 async function cancelOne(run: Run, job: Job): Promise<string | undefined> {
-  const cancelled = await insist(run, job, () => askToCancel(run, job));
+  const cancelled = await repeatUntilUseful(run, job, () => askToCancel(run, job));
   if (cancelled === undefined) return notAsked;
   const deadly = quarantine(job.attempt.deaths);
   if (deadly !== undefined) return settle(run, job, deadly);
-  let reply = await insist(run, job, () => poll(run, job));
+  let reply = await repeatUntilUseful(run, job, () => poll(run, job));
   while (isWithoutOutput(reply)) {
     const waitMs = run.jobs.awaitOutput(job);
     if (waitMs === undefined) break;
     await run.ports.clock.sleep(waitMs, run.stop.leaving);
-    reply = await insist(run, job, () => poll(run, job));
+    reply = await repeatUntilUseful(run, job, () => poll(run, job));
   }
-  return reply === undefined ? notAsked : act(run, job, cancelled, reply);
+  return reply === undefined ? notAsked : handleReply(run, job, cancelled, reply);
 }
 
 /** True if the job is done and paid for, but its output may appear a moment later. */
@@ -132,7 +132,7 @@ function isWithoutOutput(reply: StatusReply | undefined): boolean {
 }
 
 /** Repeats the request until it has a useful reply or was tried often enough. Undefined if the run is left. */
-async function insist<Reply extends CancelReply | StatusReply>(
+async function repeatUntilUseful<Reply extends CancelReply | StatusReply>(
   run: Run,
   job: Job,
   request: () => Promise<Reply | undefined>,
@@ -168,12 +168,12 @@ function askToCancel(run: Run, job: Job): Promise<CancelReply | undefined> {
 }
 
 async function poll(run: Run, job: Job): Promise<StatusReply | undefined> {
-  const reply = await ask(run, job);
-  if (reply !== undefined) learn(run, job, reply);
+  const reply = await requestStatus(run, job);
+  if (reply !== undefined) learnFrom(run, job, reply);
   return reply;
 }
 
-async function act(
+async function handleReply(
   run: Run,
   job: Job,
   cancelled: CancelReply,
@@ -196,7 +196,7 @@ async function act(
     case 'missing': {
       const elsewhere = await whyElsewhere(run, job);
       if (elsewhere !== undefined) return `its result ${elsewhere}`;
-      const verdict = await missing(run, job, reply);
+      const verdict = await handleMissing(run, job, reply);
       return verdict === 'settled' ? undefined : `the service does not know it: ${verdict.text}`;
     }
     case 'running':
@@ -235,12 +235,12 @@ function whyRunning(cancelled: CancelReply, status: string): string {
 
 const notAsked = 'no status was requested before the end';
 
-async function leftOf(run: Run, whys: Map<number, string>): Promise<JobLeft[]> {
+async function leftOf(run: Run, reasons: Map<number, string>): Promise<JobLeft[]> {
   const open = await run.ports.checkpoint.openAttempts();
   return open.map(({ key, sceneId, job }) => ({
     scene: sceneId,
     jobId: job.jobId,
-    why: whys.get(key) ?? notAsked,
+    why: reasons.get(key) ?? notAsked,
   }));
 }
 

@@ -12,13 +12,13 @@ import {
   markKnown,
   overdueFailure,
   overdueSinceSubmission,
-  see,
+  recordRunning,
   timesTaken,
   withheldFailure,
   type Job,
   type JobFacts,
 } from './job.ts';
-import { isOnlyWay, missing } from './missing.ts';
+import { isOnlyWay, handleMissing } from './missing.ts';
 import type { CancelReply, StatusReply } from './ports.ts';
 import { maxTries, save } from './save.ts';
 import { settleWithoutPicture, whileInProgress } from './settle.ts';
@@ -48,17 +48,17 @@ export async function follow(
 
 /** Requests the job's status once, acts on the answer, and returns how long to wait before the next poll. */
 export async function poll(run: Run, job: Job): Promise<PollResult> {
-  if (run.sharedIds.has(job)) return distrust(run, job);
-  const reply = await ask(run, job);
+  if (run.sharedIds.has(job)) return settleShared(run, job);
+  const reply = await requestStatus(run, job);
   if (reply === undefined) return { waitMs: 0 };
-  learn(run, job, reply);
-  const next = await act(run, job, reply);
+  learnFrom(run, job, reply);
+  const next = await handleReply(run, job, reply);
   if (typeof next === 'string') run.jobs.forget(job);
   return next;
 }
 
 /** Reads the kept answer of the job, or requests its status. Undefined if the run is left. */
-export async function ask(run: Run, job: Job): Promise<StatusReply | undefined> {
+export async function requestStatus(run: Run, job: Job): Promise<StatusReply | undefined> {
   const kept = isKept(job) && job.polls === 0 ? await run.ports.answers.read(job.attempt) : undefined;
   job.isReadFromKept = kept !== undefined;
   if (isKept(job) && job.polls === 0 && kept === undefined) await reportUnread(run, job);
@@ -89,7 +89,7 @@ function isKept({ held }: Job): boolean {
   return held?.answer !== undefined;
 }
 
-export function learn(run: Run, job: Job, reply: StatusReply): void {
+export function learnFrom(run: Run, job: Job, reply: StatusReply): void {
   // A kept answer proves nothing about the service.
   if (reply.kind === 'failure' || job.isReadFromKept) return;
   run.reachability.answered('status');
@@ -99,13 +99,13 @@ export function learn(run: Run, job: Job, reply: StatusReply): void {
   run.stats.move(job.attempt, 'inFlight');
   markKnown(job, reply);
   const now = run.ports.clock.elapsed();
-  if (reply.kind === 'running') see(job, reply, now);
+  if (reply.kind === 'running') recordRunning(job, reply, now);
   if (reply.kind === 'completed') run.liveness.addResult(job.endpoint);
   const times = reply.kind === 'completed' ? timesTaken(job, reply, now) : undefined;
   if (times !== undefined) run.pollScheduler.learn(times);
 }
 
-async function act(run: Run, job: Job, reply: StatusReply): Promise<PollResult> {
+async function handleReply(run: Run, job: Job, reply: StatusReply): Promise<PollResult> {
   switch (reply.kind) {
     case 'running':
       return stillRunning(run, job, reply);
@@ -115,12 +115,12 @@ async function act(run: Run, job: Job, reply: StatusReply): Promise<PollResult> 
       return endWithoutPicture(run, job, reply.failure, factsOfEnd(job, reply, run.ports.clock));
     case 'missing': {
       const why = await whyElsewhere(run, job);
-      if (why !== undefined) return leaveTo(run, job, why);
-      const verdict = await missing(run, job, reply);
+      if (why !== undefined) return leaveToOther(run, job, why);
+      const verdict = await handleMissing(run, job, reply);
       return verdict === 'settled' ? 'settled' : retryLater(run, job, verdict);
     }
     case 'failure':
-      return reply.isForeign === true ? foreign(run, job, reply) : unreadable(run, job, reply);
+      return reply.isForeign === true ? handleForeign(run, job, reply) : handleUnreadable(run, job, reply);
   }
 }
 
@@ -130,7 +130,7 @@ export async function whyElsewhere(run: Run, job: Job): Promise<string | undefin
   return host && `waits for a setting, and its answer is kept on ${host}: start a run there to save it`;
 }
 
-function leaveTo(run: Run, job: Job, why: string): 'held' {
+function leaveToOther(run: Run, job: Job, why: string): 'held' {
   run.holds.leaveElsewhere(`the result of scene ${job.attempt.sceneId} ${why}`);
   return 'held';
 }
@@ -171,7 +171,7 @@ export async function collect(run: Run, job: Job, reply: Completed): Promise<Pol
 }
 
 async function collectHeld(run: Run, job: Job, reply: Completed): Promise<PollResult> {
-  if (run.sharedIds.has(job)) return distrust(run, job);
+  if (run.sharedIds.has(job)) return settleShared(run, job);
   run.jobs.countOutput();
   const age = ageMs(job, run.ports.clock);
   run.stats.collected(job, reply);
@@ -234,7 +234,7 @@ export async function endWithoutPicture(
 }
 
 /** Settles a job that shares its id with another. Its picture may belong to either scene, so none is saved. */
-async function distrust(run: Run, job: Job): Promise<'settled'> {
+async function settleShared(run: Run, job: Job): Promise<'settled'> {
   const text = `the service gave its job id, ${job.jobId}, to another submission too: its picture may belong to either scene`;
   await settleWithoutPicture(
     run,
@@ -253,12 +253,12 @@ async function giveUp(run: Run, job: Job, overdue: Failure): Promise<PollResult>
   const cancelled = await run.limiters.cancel.pass(run.stop.leaving, () =>
     service.cancel(job, run.abandoned),
   );
-  const last = cancelled && (await ask(run, job));
+  const last = cancelled && (await requestStatus(run, job));
   if (cancelled === undefined || last === undefined) return { waitMs: 0 };
   if (last.kind === 'completed') return collect(run, job, last);
   // The refusal has stopped the run.
   if (last.kind === 'failure' && refusalIn(last) !== undefined) return retryLater(run, job, last.failure);
-  if (last.kind === 'failure' && last.done !== undefined) return unreadable(run, job, last);
+  if (last.kind === 'failure' && last.done !== undefined) return handleUnreadable(run, job, last);
   const facts =
     last.kind === 'ended' ? factsOfEnd(job, last, run.ports.clock) : factsOf(job, run.ports.clock);
   // The job was done in time, and its result waits for a setting.
@@ -284,9 +284,9 @@ type Unreadable = StatusReply & { kind: 'failure' };
  */
 const maxForeign = 2;
 
-async function foreign(run: Run, job: Job, reply: Unreadable): Promise<PollResult> {
+async function handleForeign(run: Run, job: Job, reply: Unreadable): Promise<PollResult> {
   job.foreign += 1;
-  if (job.foreign < maxForeign) return unreadable(run, job, reply);
+  if (job.foreign < maxForeign) return handleUnreadable(run, job, reply);
   run.stop.halt(`${reply.failure.text}, twice in a row: its picture may be another scene's`, 'leave');
   return { waitMs: 0 };
 }
@@ -302,7 +302,7 @@ const enoughUnreadable = 5;
  * for. It is given up only if other results arrive, or if the service reports often enough that part of the
  * result does not exist.
  */
-async function unreadable(run: Run, job: Job, { failure, done }: Unreadable): Promise<PollResult> {
+async function handleUnreadable(run: Run, job: Job, { failure, done }: Unreadable): Promise<PollResult> {
   const { next } = failureRules[failure.kind];
   if (next === 'stop') return retryLater(run, job, failure);
   if (done !== undefined) job.withheldElapsed ??= run.ports.clock.elapsed();
@@ -311,7 +311,7 @@ async function unreadable(run: Run, job: Job, { failure, done }: Unreadable): Pr
   job.unreadable += 1;
   if (job.unreadable >= enoughUnreadable) job.unreadableElapsed ??= run.ports.clock.elapsed();
   const since = job.unreadableElapsed;
-  const isAlive = since !== undefined && (await answers(run, job));
+  const isAlive = since !== undefined && (await isEndpointAlive(run, job));
   const what = done === undefined ? 'status' : 'result';
   const isOwn = isAlive && run.liveness.wasReadSince(what, job.endpoint, since);
   const isLast = isAlive && !isOwn && (await isLastUnsettled(run)) && !run.jobs.hasGivenUpLast;
@@ -350,7 +350,8 @@ async function giveUpResult(
   return result;
 }
 
-async function answers(run: Run, job: Job): Promise<boolean> {
+/** Marks the job as unreadable. Returns true if its endpoint answers a health request. */
+async function isEndpointAlive(run: Run, job: Job): Promise<boolean> {
   run.jobs.unreadable.add(job);
   const health = await run.liveness.ask(job.endpoint);
   return health !== undefined && health.kind !== 'failure';

@@ -95,7 +95,7 @@ export function markKnown(job: Job, reply: StatusReply): void {
 }
 
 /** Records that the job runs. `now` is in monotonic ms. */
-export function see(job: Job, reply: StatusReply & { kind: 'running' }, now: number): void {
+export function recordRunning(job: Job, reply: StatusReply & { kind: 'running' }, now: number): void {
   const earliest = job.polledElapsed ?? job.submittedElapsed;
   if (!reply.isExecuting) job.beganElapsed = undefined;
   // Execution began after the last poll that saw the job waiting, whatever the service reports.

@@ -13,7 +13,7 @@ const uncertainMs = 60_000;
  * Settles the job as `expired` at the second 404 if the endpoint is known to exist. Otherwise returns why to
  * ask again.
  */
-export async function missing(
+export async function handleMissing(
   run: Run,
   job: Job,
   { text, isDeleted }: StatusReply & { kind: 'missing' },

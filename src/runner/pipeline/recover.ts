@@ -74,7 +74,7 @@ export async function settleIntended(run: Run): Promise<number> {
   const intended = await run.ports.checkpoint.recover();
   const isRepeatable = await Promise.all(intended.map((attempt) => mayRepeat(run, attempt)));
   const unknown = intended.filter((_, i) => isRepeatable[i] === false);
-  await Promise.all(unknown.map((attempt) => recordDeath(run, attempt)));
+  await Promise.all(unknown.map((attempt) => recordCrash(run, attempt)));
   return unknown.length;
 }
 
@@ -93,7 +93,7 @@ async function mayRepeat({ repeats, config, stop }: Run, attempt: Attempt): Prom
 export async function takeUpIntended(run: Run): Promise<{ attempt: Attempt; lost: Lost }[]> {
   const intended = await run.ports.checkpoint.recover();
   await Promise.all(
-    intended.filter(({ isWithdrawn }) => isWithdrawn).map((attempt) => recordDeath(run, attempt)),
+    intended.filter(({ isWithdrawn }) => isWithdrawn).map((attempt) => recordCrash(run, attempt)),
   );
   return intended.flatMap(toSendAgain);
 }
@@ -105,7 +105,7 @@ function toSendAgain(attempt: Attempt): { attempt: Attempt; lost: Lost }[] {
   return [{ attempt, lost: lostBefore(idempotency, unanswered) }];
 }
 
-export async function recordDeath(run: Run, attempt: Attempt): Promise<void> {
+export async function recordCrash(run: Run, attempt: Attempt): Promise<void> {
   const failure = quarantine(attempt.deaths) ?? unanswered;
   await recordWithoutPicture(run, attempt, 'unanswered', failure);
 }
@@ -159,7 +159,7 @@ async function takeUp(
   const isRepeatable = await Promise.all(intended.map((attempt) => mayRepeat(run, attempt)));
   const again = intended.filter((_, i) => isRepeatable[i]).flatMap(toSendAgain);
   const unknown = intended.filter((attempt) => !again.some((one) => one.attempt === attempt));
-  await Promise.all(unknown.map((attempt) => recordDeath(run, attempt)));
+  await Promise.all(unknown.map((attempt) => recordCrash(run, attempt)));
   const open = await submitted();
   const inFlight = open.filter(({ deaths }) => quarantine(deaths) === undefined);
   const resumed = inFlight.length + again.length;

@@ -75,7 +75,7 @@ export async function reportBatch(run: Run, progress: Progress): Promise<BatchRe
 /** Writes the report. Undefined if the disk fails, which ends the run, or if the grace period is over. */
 export async function writeReport(run: Run, ending: Ending, stats?: RunStats): Promise<string | undefined> {
   try {
-    return await run.ports.report.write(ending, run.hurried, stats);
+    return await run.ports.report.write(ending, run.reportAbandoned, stats);
   } catch (thrown) {
     run.stop.forThrown(thrown);
     return undefined;

@@ -63,7 +63,7 @@ export async function runBatch(
   run.holds.end();
   progress.hasLeft = slots.hasLeft;
   await interim.end();
-  if (progress.isPlanned) progress.missing = await pictures.end(run.hurried);
+  if (progress.isPlanned) progress.missing = await pictures.end(run.reportAbandoned);
   // → report
   return reportBatch(run, progress);
 }

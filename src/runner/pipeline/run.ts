@@ -57,7 +57,7 @@ export function startRun(ports: Ports, config: PipelineConfig, stop: Stop) {
     /** Aborts when the grace period of a leaving run ends, which cancels requests in progress. */
     abandoned,
     /** Aborts a little later, which cancels the report of a very large batch. */
-    hurried: abortAfter(shutdown.grace + reportMs, stop, clock, over.signal),
+    reportAbandoned: abortAfter(shutdown.grace + reportMs, stop, clock, over.signal),
     /** Aborts when no job is in flight and the report is written. */
     over: over.signal,
     end: () => over.abort(),
@@ -157,7 +157,7 @@ class Repeats {
   /** True if this run's own submissions have shown the time. */
   #hasLearned = false;
   /** True if the service has answered a health request. */
-  #isTold = false;
+  #hasHealth = false;
 
   /** `askHealth` resolves to undefined if the run is left. */
   constructor(clock: Clock, askHealth: Ask) {
@@ -183,7 +183,7 @@ class Repeats {
   async allow(attempt: Attempt, lost: Lost): Promise<boolean> {
     if (attempt.idempotency === undefined) return false;
     if (this.#knownMs(attempt) === undefined) await this.#ask(attempt.endpoint);
-    const isUndecided = this.#knownMs(attempt) === undefined && !this.#hasLearned && !this.#isTold;
+    const isUndecided = this.#knownMs(attempt) === undefined && !this.#hasLearned && !this.#hasHealth;
     if (isUndecided) return isKnownStill(lost, undecidedMs, this.#clock.now(), this.#clock.elapsed());
     return this.isKnown(attempt, lost);
   }
@@ -201,9 +201,9 @@ class Repeats {
 
   /** Requests the health until the service has answered once. */
   async #ask(endpoint: Endpoint): Promise<void> {
-    if (this.#isTold) return;
+    if (this.#hasHealth) return;
     const reply = await this.#askHealth(endpoint);
-    this.#isTold = reply !== undefined && reply.kind !== 'failure';
+    this.#hasHealth = reply !== undefined && reply.kind !== 'failure';
     if (reply?.kind === 'answers') this.#shownMs ??= reply.idempotencyMs;
   }
 }

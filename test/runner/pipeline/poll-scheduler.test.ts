@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { Submitted } from '../../../src/runner/core/attempt.ts';
-import { freshJob, see, timesTaken, type Job } from '../../../src/runner/pipeline/job.ts';
+import { freshJob, recordRunning, timesTaken, type Job } from '../../../src/runner/pipeline/job.ts';
 import { PollScheduler } from '../../../src/runner/pipeline/poll-scheduler.ts';
 import { Stop } from '../../../src/runner/pipeline/stop.ts';
 import { logNormal, seededRandom } from '../../bench/random.ts';
@@ -137,7 +137,7 @@ const planningLooks: Looker = (clock, seed) => {
       const isExecuting = beganAt !== undefined;
       const status = isExecuting ? 'IN_PROGRESS' : 'IN_QUEUE';
       const delayTimeMs = (beganAt ?? now) - job.submittedElapsed;
-      see(job, { kind: 'running', status, isExecuting, ...(tellsTimes && { delayTimeMs }) }, now);
+      recordRunning(job, { kind: 'running', status, isExecuting, ...(tellsTimes && { delayTimeMs }) }, now);
     },
     completed: (job, times) => {
       looks.forget(job);

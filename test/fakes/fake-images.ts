@@ -1,6 +1,11 @@
 /** A folder of pictures in memory; the words "bad" in the bytes stand for a picture that does not pass. */
 import { createHash } from 'node:crypto';
-import { toldOf, type HeldPicture, type Picture, type SavedPicture } from '../../src/runner/core/picture.ts';
+import {
+  detailsOf,
+  type HeldPicture,
+  type Picture,
+  type SavedPicture,
+} from '../../src/runner/core/picture.ts';
 import type { Provenance } from '../../src/runner/core/provenance.ts';
 import { FatalFailure, type Failure } from '../../src/runner/core/failure.ts';
 import type { RecordedPicture, Verdict } from '../../src/runner/core/verification.ts';
@@ -23,7 +28,7 @@ export class FakeImages implements ImageStore {
     const came = 'bytes' in picture ? Buffer.from(picture.bytes) : Buffer.from(picture.base64, 'base64');
     if (came.toString().includes('bad') && picture.named !== undefined)
       return { kind: 'bad-file', text: `the file ${picture.named.label} is cut`, digest: sha256Of(came) };
-    const told = toldOf(picture);
+    const told = detailsOf(picture);
     if (picture.named !== undefined)
       return { ...told, content: came, width: 0, height: 0, sha256: sha256Of(came) };
     if (came.toString().includes('bad'))

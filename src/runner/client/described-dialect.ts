@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { JobAtService } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
-import { toldOf, type FoundPicture } from '../core/picture.ts';
+import { detailsOf, type FoundPicture } from '../core/picture.ts';
 import { placeholdersIn, type ServiceDescription } from '../core/service-description.ts';
 import { jobStates, workerStates, type ServiceHealth } from '../core/service-health.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
@@ -196,7 +196,7 @@ export class DescribedDialect implements Dialect {
     const pictures = reply.pictures.map((picture): FoundPicture | PictureRequest => {
       if (!('url' in picture) || !this.#requests.isOwn(line.at, picture.url)) return picture;
       const request = this.#requests.to(line.at, 'GET', picture.url);
-      return { request, name: `the picture at ${picture.url}`, told: toldOf(picture) };
+      return { request, name: `the picture at ${picture.url}`, told: detailsOf(picture) };
     });
     return { ...reply, pictures };
   }

@@ -1,7 +1,7 @@
 /** A service over HTTP, whatever its interface: implements the road's `RenderService` port. One `Dialect` says how it is spoken to. */
 import type { Endpoint, JobAtService } from '../core/attempt.ts';
 import type { Failure, FailureKind } from '../core/failure.ts';
-import type { FoundPicture, toldOf } from '../core/picture.ts';
+import type { FoundPicture, detailsOf } from '../core/picture.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import type {
   CancelReply,
@@ -63,7 +63,7 @@ export interface PictureRequest {
   name: string;
   /** What a 404 means; undefined if it means no more than any other refusal. */
   gone?: Failure;
-  told: ReturnType<typeof toldOf>;
+  told: ReturnType<typeof detailsOf>;
 }
 
 type Completed = StatusReply & { kind: 'completed' };

@@ -22,7 +22,7 @@ export interface PictureOutput {
 }
 
 /** Information in a job's output about a picture or another file. */
-interface Told {
+interface OutputDetails {
   /** Seed in the service's digits, exact beyond 2^53. Absent if the output contains none. */
   seed?: string;
   output?: PictureOutput;
@@ -31,13 +31,13 @@ interface Told {
 }
 
 /** Content of a picture: base64 text as received, including a `data:` prefix and white space, or downloaded bytes. */
-export type HeldPicture = ({ base64: string } | { bytes: Uint8Array }) & Told;
+export type HeldPicture = ({ base64: string } | { bytes: Uint8Array }) & OutputDetails;
 
 /** A picture in a job's output: its content or its URL. */
-export type FoundPicture = HeldPicture | ({ url: string } & Told);
+export type FoundPicture = HeldPicture | ({ url: string } & OutputDetails);
 
 /** A picture, or a file of `output.files`, that has passed every check and is ready to be written. */
-export interface Picture extends Told {
+export interface Picture extends OutputDetails {
   /** Complete picture in its format, or the file as received. */
   content: Uint8Array;
   /** Absent for a file that is not a picture. */
@@ -82,7 +82,7 @@ export interface PictureTotals {
 }
 
 /** Returns the information about the picture without its content. */
-export function toldOf({ seed, output, named }: Told): Told {
+export function detailsOf({ seed, output, named }: OutputDetails): OutputDetails {
   return { ...(seed !== undefined && { seed }), ...(output && { output }), ...(named && { named }) };
 }
 

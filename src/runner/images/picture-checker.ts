@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import pLimit from 'p-limit';
 import type { Failure } from '../core/failure.ts';
 import { withFormat } from '../core/picture-format.ts';
-import { toldOf, type HeldPicture, type Picture } from '../core/picture.ts';
+import { detailsOf, type HeldPicture, type Picture } from '../core/picture.ts';
 import type { Provenance, ProvenanceWriter } from '../core/provenance.ts';
 import { checkFile } from './check-file.ts';
 import { checkPicture } from './check-picture.ts';
@@ -61,7 +61,7 @@ export function pictureChecker(options: CheckOptions): PictureChecker {
     picture: HeldPicture,
     provenance: Provenance | undefined,
   ): Promise<Picture | Failure> => {
-    const told = toldOf(picture);
+    const told = detailsOf(picture);
     if (picture.named !== undefined) {
       const file = await checkFile(picture, picture.named, maxPixels);
       return 'kind' in file ? file : { ...told, ...file };

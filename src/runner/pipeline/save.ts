@@ -5,7 +5,7 @@ import type { Submitted } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
 import { withFormat } from '../core/picture-format.ts';
 import {
-  toldOf,
+  detailsOf,
   type FoundPicture,
   type HeldPicture,
   type Picture,
@@ -83,14 +83,14 @@ function isFailure(value: Picture | HeldPicture | Failure): value is Failure {
 }
 
 function saved({ content, width, height, sha256, ...picture }: Picture, file: string): SavedPicture {
-  const { named, ...told } = toldOf(picture);
+  const { named, ...details } = detailsOf(picture);
   return {
     file,
     width,
     height,
     bytes: content.length,
     sha256,
-    ...told,
+    ...details,
     ...(named && { label: named.label }),
   };
 }

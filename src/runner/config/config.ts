@@ -11,82 +11,85 @@ import type { CheckedFile } from './schema.ts';
 import type { Template } from './template.ts';
 import type { Path } from '../../lib/yaml/read-yaml.ts';
 
-/** How `scenes` expands the manifest; its lists in the order of the file. */
+/** Expansion of the manifest by `scenes`, with its lists in file order. */
 export interface ListExpansion {
   matrix: NamedAxis[];
   zip: NamedAxis[];
   exclude: ReadonlyMap<string, JsonValue>[];
-  /** Seeds of each scene; 0 for none. */
+  /** Number of seeds of each scene; 0 for none. */
   seeds: number;
-  /** The condition after which no other seed is sent; undefined where each is. */
+  /** Condition after which no other seed is sent; undefined if all seeds are sent. */
   until?: string | undefined;
 }
 
-/** Another batch whose saved pictures are the list; paths are absolute. */
+/** Another batch whose saved pictures are the list. Paths are absolute. */
 export interface StageSource {
-  /** Its pipeline.yaml. */
+  /** The pipeline.yaml of the other batch. */
   from: string;
-  /** A condition that a picture has to fulfil. */
+  /** Condition that a picture has to meet. */
   keep: string | undefined;
-  /** A file with the ids of scenes. */
+  /** A file with scene ids. */
   ids: string | undefined;
-  /** Of each group, which `of` makes, the pictures with the highest numbers in `by`. */
+  /** Selects the `count` pictures with the highest numbers in `by` from each group, which is formed by `of`. */
   best: { of: string; by: string; count: number } | undefined;
 }
 
-/** A file's path is absolute. */
+/** A list that rows are multiplied by. The path of a file is absolute. */
 export interface NamedAxis {
   name: string;
   source: AxisSource;
 }
 
 /**
- * The keys of pipeline.yaml by their names, with defaults, and what is made of them. Durations are in ms, sizes in bytes,
- * paths absolute.
+ * The keys of pipeline.yaml under their own names, with defaults, and values derived from them. Durations are
+ * in ms, sizes in bytes, paths absolute.
  */
 export interface Config extends Omit<CheckedFile, 'manifest' | 'endpoint' | 'input' | 'scenes' | 'output'> {
-  /** pipeline.yaml. */
+  /** Absolute path of pipeline.yaml. */
   file: string;
-  /** Where it is: what its paths are relative to. */
+  /** Folder of pipeline.yaml, to which its paths are relative. */
   folder: string;
-  /** What variables and keys were read from. */
+  /** Environment from which variables and keys were read. */
   env: NodeJS.ProcessEnv;
-  /** Paths and patterns, as they are written; `-` is standard input. Empty where `scenes` alone says everything. */
+  /** Paths and patterns, made absolute; `-` is standard input. Empty if `scenes` alone makes the scenes. */
   manifest: string[];
-  /** The lists that `manifest` stands for, in the order in which they are read. */
+  /** Files that `manifest` stands for, in the order in which they are read. */
   manifestFiles: ManifestFile[];
-  /** Whether a flag or a variable names it. */
+  /** True if an option or a variable sets it. */
   isManifestOverridden: boolean;
-  /** As it is recorded and shown, so that the other keys of `endpoint` are not in it. */
+  /** The endpoint as it is recorded and displayed, without the other keys of `endpoint`. */
   endpoint: Endpoint;
-  /** What is spoken there. */
+  /** Interface that the endpoint speaks. */
   service: ServiceInterface;
-  /** `endpoint.statuses`: what words of the service mean that the interface of jobs does not have. */
+  /** `endpoint.statuses`: meanings of status words that the job interface does not have. */
   statuses: Readonly<Record<string, StatusMeaning>>;
   /** `endpoint.apiKey`; undefined for the local service, which makes its own. */
   apiKey: string | undefined;
   /** `endpoint.freshness`. */
   freshness: number;
-  /** How long the service keeps a result. */
+  /** How long the service keeps a result, in ms. */
   keepsMs: number;
-  /** Undefined where the manifest's column `scene` or `prompt` is sent. */
+  /** Undefined if the manifest's column `scene` or `prompt` is sent. */
   input: InputTemplate | undefined;
-  /** Instead of a manifest. */
+  /** The batch that replaces a manifest; undefined if there is none. */
   stage: StageSource | undefined;
-  /** What every row is multiplied by; undefined where each is one scene. */
+  /** Expansion of every row; undefined if each row is one scene. */
   scenes: ListExpansion | undefined;
   output: Omit<CheckedFile['output'], 'name' | 'files'> & {
-    /** Whether a flag or a variable names `dir`. */
+    /** True if an option or a variable sets `dir`. */
     isOverridden: boolean;
-    /** Uses columns, `id`, `seed` and `index`; gives a portable path. Undefined for the names of `core/default-name`. */
+    /**
+     * Template over columns, `id`, `seed` and `index`, which makes a portable path. Undefined for names from
+     * `core/default-name`.
+     */
     name: Template | undefined;
-    /** What each scene has besides, the whole output of a job that gives nothing else included. */
+    /** Files that each scene has besides pictures. For a job without pictures, this includes its whole output. */
     files: FilePlace[];
   };
   /** Identifies the settings by which pictures are found in an output and accepted. */
   outputDigest: string;
-  /** What works and should be changed, in words. */
+  /** Warnings about settings that work and should be changed. */
   warnings: string[];
-  /** Where a value was set, or its key with `ofKey`, for problems that show later: `pipeline.yaml:7:14`. */
+  /** Returns where a value was set, or its key if `ofKey`, for problems that appear later: `pipeline.yaml:7:14`. */
   placeOf(path: Path, ofKey?: boolean): string;
 }

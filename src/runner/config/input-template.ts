@@ -1,4 +1,4 @@
-/** What each job is sent: the `input` of pipeline.yaml with its placeholders, applied to a row. */
+/** Compiles the `input` of pipeline.yaml, from which each row makes what its job is sent. */
 import { randomUUID } from 'node:crypto';
 import {
   base64Bytes,
@@ -13,13 +13,16 @@ import { tooLarge, FileProblem, type DescribeFile } from '../files/sent-files.ts
 import { compileTemplate, TemplateError, type Template } from './template.ts';
 
 export interface InputTemplate {
-  /** As written, with its variables, as JSON. */
+  /** The input as JSON, with its placeholders, after variables were replaced. */
   text: string;
-  /** Whether files are read for it, so that the same list may give other scenes. */
+  /** True if it reads files, so that the same list may make other scenes. */
   sendsFiles: boolean;
-  /** The columns it uses, with the path of the value that does. */
+  /** Columns that the input uses, and the path of the value that uses each. */
   columns: { name: string; path: (string | number)[] }[];
-  /** `known`: a file that is on record already, and not read. Throws `TemplateError`, its message for the row's author. */
+  /**
+   * Makes the input of a row. `known`: a recorded file, which is not read again. Throws `TemplateError`, with
+   * a message for the row's author.
+   */
   render(columns: JsonObject, known?: SentFile): JsonObject;
 }
 
@@ -30,7 +33,10 @@ interface Leaf {
   template: Template;
 }
 
-/** A value that cannot be compiled is given to `report` with its path, which begins with `root`. Without `files`, none can be sent. */
+/**
+ * Calls `report` for a value that cannot be compiled, with its path, which begins with `root`. Without
+ * `files`, no file can be sent.
+ */
 export function compileInput(
   input: JsonObject,
   report: (path: (string | number)[], text: string) => void,
@@ -68,7 +74,7 @@ export function compileInput(
   };
 }
 
-/** What a list holds must not pass for a file that the template sends. */
+/** Refuses values of a list that look like a file that the template sends. */
 function plainRenderer({ render }: Template): Render {
   return (row) => {
     const value = render(row);
@@ -85,7 +91,7 @@ function assertFits(input: JsonObject, maxBytes: number): void {
     throw new TemplateError(tooLarge(`what it sends in ${files.length} files`, bytes, maxBytes));
 }
 
-/** Without an `input`, the column `scene` or `prompt` in any case is sent under that key. */
+/** Returns the input if `input` is not set: the column `scene` or `prompt` in any case, under that key. */
 export function defaultInput(columns: string[]): JsonObject | undefined {
   for (const key of ['scene', 'prompt']) {
     const column = columns.find((name) => name === key) ?? columns.find((name) => name.toLowerCase() === key);
@@ -111,7 +117,7 @@ function compileValue(
   return (row, known) => Object.fromEntries(entries.map(([key, item]) => [key, item(row, known)]));
 }
 
-/** The values that describe the scene: those called so, else the first that uses a column. */
+/** Returns the values that describe the scene: those with such a name, otherwise the first that uses a column. */
 function describingLeaves(leaves: Leaf[]): Leaf[] {
   const named = leaves.filter(({ path }) => isDescribing(String(path.at(-1))));
   return named.length > 0 ? named : leaves.slice(0, 1);
@@ -121,7 +127,10 @@ function isDescribing(name: string): boolean {
   return ['scene', 'prompt'].includes(name.toLowerCase());
 }
 
-/** An empty description makes a row that asks for nothing; words around an empty column do not fill it. */
+/**
+ * Throws if the description is empty, because the row then asks for nothing. Words around an empty column do
+ * not count.
+ */
 function assertDescribed(
   input: JsonObject,
   { path, template }: Leaf,
@@ -130,7 +139,7 @@ function assertDescribed(
 ): void {
   const rendered = path.slice(rootLength).reduce<unknown>((inner, key) => (inner as JsonObject)[key], input);
   if (isEmpty(rendered)) throw new TemplateError(`the ${String(path.at(-1))} is empty`);
-  // Filters and tags may have an answer to an empty column, such as a default.
+  // Filters and tags may handle an empty column, for example with a default.
   if (!template.isPlain || template.names.length === 0) return;
   const named = template.names.filter(isDescribing);
   const columns = named.length > 0 ? named : template.names;
@@ -145,7 +154,7 @@ function isEmpty(value: unknown): boolean {
 
 export interface InputFiles {
   describe: DescribeFile;
-  /** The most that the files of one scene may take as base64. */
+  /** Maximum bytes of the files of one scene, as base64. */
   maxBytes: number;
 }
 
@@ -153,13 +162,13 @@ export function sendsFiles(template: string): boolean {
   return /\|\s*file_base64\b/.test(template);
 }
 
-/** A word that no list can know: its rows are no part of the text that files are put into. */
+/** A text that no list can contain, so that no row can insert a file. */
 const mark = randomUUID();
 const marks = new RegExp(`${mark}:(\\d+);`);
 
-/** Throws `TemplateError` where the folder is not written out. */
+/** Throws `TemplateError` if the folder is not a text in quotation marks. */
 function fileRenderer({ text, render }: Template, { describe }: InputFiles): Render {
-  // Were it a column, a list could name any folder of this machine.
+  // If a column could name the folder, a list could read any folder of this machine.
   if (/\|\s*file_base64\s*:\s*[^'"\s]/.test(text))
     throw new TemplateError('write the folder of file_base64 in quotes: {{ photo | file_base64: "photos" }}');
   return (row, known) => {

@@ -1,4 +1,4 @@
-/** The files that `manifest` stands for: paths, patterns such as `lists/*.txt`, and folders of Parquet files. */
+/** Finds the files that `manifest` stands for: paths, patterns such as `lists/*.txt`, and folders of Parquet files. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { isGlob, matchingFiles } from '../../lib/files/glob.ts';
@@ -6,13 +6,16 @@ import { shellWord } from '../../lib/text/format.ts';
 import type { Path } from '../../lib/yaml/read-yaml.ts';
 
 export interface ManifestFile {
-  /** Absolute, or `-`. A pattern that matches no file stays a pattern, which the reading refuses. */
+  /** Absolute path, or `-`. A pattern that matches no file is kept, so that reading it reports the problem. */
   path: string;
-  /** Where the configuration names it. */
+  /** Place in the configuration. */
   at: Path;
 }
 
-/** `manifest`: absolute paths and patterns. A pattern leaves out what the batch has written into `outputDir` itself. */
+/**
+ * `manifest`: absolute paths and patterns. A pattern does not match what the batch itself has written into
+ * `outputDir`.
+ */
 export function manifestFiles(manifest: readonly string[], outputDir: string): ManifestFile[] {
   const written = ['images', 'report', 'kept-answers'].map((name) => join(outputDir, name) + sep);
   const filesAt = (path: string): string[] => {
@@ -26,7 +29,7 @@ export function manifestFiles(manifest: readonly string[], outputDir: string): M
   });
 }
 
-/** The Parquet files of a folder, sorted, if it has no .txt; else the path itself. */
+/** Returns the Parquet files of a folder, sorted, if it has no .txt files; otherwise the path itself. */
 function shardsAt(path: string): string[] {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return [path];
   const names = readdirSync(path).filter((name) => /^[^.].*\.(parquet|txt)$/i.test(name));
@@ -34,9 +37,9 @@ function shardsAt(path: string): string[] {
   return names.toSorted().map((name) => join(path, name));
 }
 
-/** Says how to download a list whose address is given instead of a path; undefined for a path. */
+/** Explains how to download a list that is given as a URL; undefined for a path. */
 export function downloadHint(given: string): string | undefined {
-  // As an option it has become a path: /home/ann/https:/example.com/birds.csv
+  // As an option, a URL has become a path: /home/ann/https:/example.com/birds.csv
   const [, scheme = '', rest = ''] = /(?:^|\/)(https?|s3):\/+(.+)$/i.exec(given) ?? [];
   if (scheme === '') return undefined;
   const url = `${scheme}://${rest}`;

@@ -1,4 +1,4 @@
-/** The key `output` of pipeline.yaml: where pictures go, and what is made of them. */
+/** The key `output` of pipeline.yaml: where pictures are saved, and in which forms. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { fileKinds, noPicture } from '../core/named-file.ts';
@@ -8,7 +8,6 @@ import { count, path } from '../../lib/yaml/scalar-schemas.ts';
 
 const qualities = { webp: 80, jpeg: 80, avif: 50 };
 
-/** One entry of `output.formats`. */
 export const pictureCopy = z.strictObject({
   format: z.enum(['webp', 'jpeg', 'avif'], 'webp, jpeg or avif').describe('the format of the copy'),
   quality: count(1, 100, 'the quality of the copy')
@@ -44,7 +43,7 @@ const hostExpected =
   'a host name such as cdn.example.com, *.example.com for all its subdomains, or http://192.168.1.5:9000 for a server of your own network';
 
 /**
- * A text such as `cdn.example.com`, read as URLs spell it; a port stays where it is not that of https. One that begins
+ * A host such as `cdn.example.com` in the spelling of URLs, with a port unless it is 443. A text that begins
  * with `http://` is an origin.
  */
 export const host = z.string(hostExpected).transform((text, context) => {
@@ -68,7 +67,7 @@ function readOrigin(text: string): string | undefined {
   return /^http:\/\/[^\s*/\\?#@]+\/?$/i.test(text) && URL.canParse(text) ? new URL(text).origin : undefined;
 }
 
-/** As `bucketUrl` gives it. */
+/** Normalized by `bucketUrl`. */
 const bucket = z.string(bucketExpected).transform((text, context) => {
   const found = bucketUrl(text);
   if (found !== undefined) return found;
@@ -76,7 +75,6 @@ const bucket = z.string(bucketExpected).transform((text, context) => {
   return z.NEVER;
 });
 
-/** One entry of `output.files`. */
 export const outputFile = z.strictObject({
   at: z
     .string('where the file is in the output, such as files.depth')

@@ -1,8 +1,8 @@
-/** Which pipeline.yaml a path means. */
+/** Finds the pipeline.yaml that a path means. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A folder stands for the pipeline.yaml in it. */
+/** Returns the pipeline.yaml in a folder that has one, otherwise the path itself. */
 export function pipelineIn(path: string): string {
   const inside = join(path, 'pipeline.yaml');
   return path !== '' && existsSync(inside) ? inside : path;

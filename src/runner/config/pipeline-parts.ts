@@ -1,4 +1,4 @@
-/** The parts of a pipeline.yaml that say where a batch is, each checked by itself; `schema-parts.ts` reads what needs the schema. */
+/** Parts of a pipeline.yaml that say where a batch is, each checked alone and without the schema. */
 import { dirname, resolve } from 'node:path';
 import { isPostgresAddress, postgresExpected } from '../../lib/postgres/address.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
@@ -6,7 +6,10 @@ import { ConfigError } from '../../lib/yaml/problem.ts';
 import type { Path, YamlFile } from '../../lib/yaml/read-yaml.ts';
 import { readYamlFile, type Override } from '../../lib/yaml/yaml-file.ts';
 
-/** A file that is read once. Problems elsewhere in it do not matter to a part: a key that is not set in this terminal, say. */
+/**
+ * A file that is read once. Problems elsewhere in it do not affect a part, such as a variable that is not set
+ * in this terminal.
+ */
 export class PipelineParts {
   readonly file: string;
   readonly env: NodeJS.ProcessEnv;
@@ -29,7 +32,10 @@ export class PipelineParts {
     return resolve(dirname(resolve(this.file)), dir);
   }
 
-  /** Returns the address of a shared checkpoint and where it stands; undefined if the batch has its own. Throws `ConfigError`. */
+  /**
+   * Returns the address of a shared checkpoint and its place in the file; undefined if the batch has its own.
+   * Throws `ConfigError`.
+   */
   checkpoint(): { address: string; where: string } | undefined {
     const { value: address, where, problems } = valueAt(this.yaml, ['checkpoint']);
     if (problems.length > 0) throw new ConfigError(problems);
@@ -39,7 +45,7 @@ export class PipelineParts {
   }
 }
 
-/** Returns the value at `path`, its place, and the problems at that place. */
+/** Returns the value at `path`, its place in the file, and the problems at that place. */
 export function valueAt(yaml: YamlFile, path: Path) {
   const value = path.reduce<unknown>(
     (inner, key) => (isJsonObject(inner) ? inner[String(key)] : undefined),

@@ -1,4 +1,4 @@
-/** From pipeline.yaml, environment and flags to a checked `Config`, or to every problem at once. */
+/** Reads pipeline.yaml, the environment and options into a checked `Config`, or reports every problem at once. */
 import { hash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { fileDescriber } from '../files/sent-files.ts';
@@ -21,10 +21,10 @@ import { portablePath, portableSegment } from '../core/naming.ts';
 import { sendsFiles, type InputFiles, compileInput, type InputTemplate } from './input-template.ts';
 import { compileTemplate, TemplateError, type Template } from './template.ts';
 
-/** Names that `output.name` may speak of besides columns. */
+/** Names that `output.name` may use besides columns. */
 export const nameValues = ['id', 'seed', 'index'];
 
-/** `file` may be relative to the working directory; later overrides win. Throws `ConfigError`. */
+/** `file` may be relative to the working directory. Later overrides take precedence. Throws `ConfigError`. */
 export function readConfig(
   file: string,
   overrides: Override[],
@@ -105,7 +105,7 @@ export function readConfig(
   };
 }
 
-/** Whether `scenes` alone make scenes, so that the manifest is optional. */
+/** True if `scenes` can make scenes without a manifest, so that the manifest is optional. */
 function hasLists(value: unknown): boolean {
   const scenes = isJsonObject(value) ? value['scenes'] : undefined;
   if (!isJsonObject(scenes)) return false;
@@ -139,8 +139,8 @@ function scenesOf({ scenes }: CheckedFile, base: string): ListExpansion | undefi
 }
 
 /**
- * The local service has a key of its own, and a plan sends none: the variable of the key need not be set for them.
- * `lacking`: what is wrong with a variable that a run would need.
+ * Removes a key that is not needed, so that its variable need not be set: the local service has a key of its
+ * own, and a plan sends none. `lacking`: problems with a variable that a run would need.
  */
 function withoutNeedlessKey(yaml: YamlFile, needsKey: boolean): { yaml: YamlFile; lacking: Problem[] } {
   const path = ['endpoint', 'apiKey'];
@@ -166,7 +166,7 @@ function compileTemplates(
 ): { input: InputTemplate | undefined; name: Template | undefined } {
   const root: JsonObject = isJsonObject(yaml.value) ? yaml.value : {};
   const reportTemplate = (path: Path, text: string): void => {
-    // What a variable brought may be a key: Liquid's words would quote it.
+    // A variable may contain a key, which Liquid's message would quote.
     const reason = yaml.fromEnvironment(path) === 'none' ? `: ${text}` : ' after its variables are replaced';
     report(path, `invalid template${reason}`);
   };
@@ -192,7 +192,10 @@ interface Compiling {
   files: InputFiles;
 }
 
-/** What a scene puts into a workflow, with which one that is: an edited workflow makes other scenes. */
+/**
+ * Compiles what a scene puts into a workflow. The input contains the workflow's digest, so that an edited
+ * workflow makes other scenes.
+ */
 function compileSet(
   root: JsonObject,
   workflow: string,
@@ -214,7 +217,10 @@ function compileSet(
   };
 }
 
-/** Variables in `input` with their types; one that brings a placeholder is reported instead of run. */
+/**
+ * Replaces variables in `input` by values with their types. A variable that contains a placeholder is
+ * reported, and not run.
+ */
 function withVariables<T extends JsonValue>(
   value: T,
   path: (string | number)[],
@@ -243,7 +249,10 @@ function delimitersIn(text: string): number {
   return text.match(/\{[{%]|[}%]\}/g)?.length ?? 0;
 }
 
-/** A name whose placeholders are each one part of a path at most; the template's own slashes make folders. */
+/**
+ * Compiles a name in which each placeholder is at most one part of a path. Only the template's own slashes
+ * make folders.
+ */
 function compileName(text: string, report: (path: Path, text: string) => void): Template {
   try {
     const template = compileTemplate(text, portableSegment);
@@ -256,7 +265,10 @@ function compileName(text: string, report: (path: Path, text: string) => void): 
   }
 }
 
-/** A development server takes any. The file's key counts before NIGHTRENDER_API_KEY, which may be another project's. */
+/**
+ * Returns the API key. A development server accepts any. The file's key takes precedence over
+ * NIGHTRENDER_API_KEY, which may belong to another project.
+ */
 function readKey(
   yaml: YamlFile,
   env: NodeJS.ProcessEnv,
@@ -284,7 +296,7 @@ function readKey(
   return apiKey;
 }
 
-/** Undefined where none is needed. */
+/** Returns undefined if the service needs no key. */
 function keyVariableOf(service: ServiceInterface): string | undefined {
   if (service.kind === 'jobs') return 'NIGHTRENDER_API_KEY';
   if (service.kind === 'comfyui') return undefined;
@@ -309,7 +321,10 @@ function endpointOf({ endpoint }: CheckedFile, service: ServiceInterface): Confi
   return { baseUrl, id: 'id' in endpoint ? endpoint.id : '', version };
 }
 
-/** A development server renders while it is asked for the status, and may answer nothing else meanwhile. */
+/**
+ * Returns the time limit of a request in ms. A development server renders during a status request, and may
+ * answer nothing else meanwhile.
+ */
 function requestTimeoutOf({ endpoint, timeouts }: CheckedFile): number {
   const isDev = 'version' in endpoint && endpoint.version === 'dev';
   return isDev ? Math.max(timeouts.request, timeouts.execution) : timeouts.request;
@@ -325,10 +340,10 @@ function outputDigest(
   return hash('sha256', JSON.stringify([image, files, values, hosts, body, pixels, places, statuses]));
 }
 
-/** No service of jobs deletes a result before. */
+/** No job service deletes a result before this time. */
 const defaultKeepsMs = 30 * 60_000;
 
-/** ComfyUI runs one job at a time; all that waits there is lost when it is started again. */
+/** ComfyUI runs one job at a time, and loses all waiting jobs when it is restarted. */
 const comfyuiLimits: ServiceDescription['limits'] = { jobs: 8 };
 
 function limitsOf(service: ServiceInterface): ServiceDescription['limits'] {
@@ -340,7 +355,7 @@ function withinRate({ atOnce, perTenSeconds }: RequestRate, perSecond = Infinity
   return { atOnce, perTenSeconds: Math.max(1, Math.min(perTenSeconds, Math.floor(perSecond * 10))) };
 }
 
-/** What works and should be changed, in words, each with its place. */
+/** Returns warnings about settings that work and should be changed, each with its place. */
 function warningsOf(raw: CheckedFile, yaml: YamlFile, jobs: number): string[] {
   const { baseUrl, apiKey } = raw.endpoint;
   const warnings: string[] = [];

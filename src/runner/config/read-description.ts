@@ -1,4 +1,4 @@
-/** Reads the description of a service: one that comes with the program, or a file of one's own. */
+/** Reads the description of a service: one that comes with the program, or the user's own file. */
 import { basename, resolve } from 'node:path';
 import { z } from 'zod';
 import {
@@ -18,7 +18,7 @@ import { endpointVersions, type EndpointVersion } from '../core/attempt.ts';
 import { host } from './output-schema.ts';
 import { statusMeaning } from './schema.ts';
 
-/** Those that come with the program. */
+/** Services whose descriptions come with the program. */
 export const knownServices = ['fal', 'replicate'] as const;
 
 export function isKnownService(speaks: string): boolean {
@@ -49,7 +49,7 @@ const oneRequest = 'one of get, post, put, patch and delete, with its URL';
 type Methods = Record<(typeof methods)[number], typeof address>;
 const byMethod = Object.fromEntries(methods.map((name) => [name, address])) as Methods;
 
-/** With exactly one of the methods. */
+/** Requires exactly one of the methods. */
 function request<Shape extends z.ZodRawShape>(more: Shape) {
   return z
     .strictObject({ ...z.object(byMethod).partial().shape, ...more })
@@ -203,7 +203,7 @@ const layout: Layout = {
   },
 };
 
-/** `speaks` is one of `knownServices`, or the path of a file relative to `base`. Throws `ConfigError` if the file is wrong. */
+/** Reads one of `knownServices`, or a file relative to `base`. Throws `ConfigError` if the file is wrong. */
 export function readDescription(speaks: string, base: string, env: NodeJS.ProcessEnv): ServiceDescription {
   return isKnownService(speaks) ? readShipped(speaks) : read(resolve(base, speaks), env, false);
 }
@@ -234,14 +234,14 @@ function read(file: string, env: NodeJS.ProcessEnv, isOurs: boolean): ServiceDes
   return descriptionOf(name, raw, isOurs);
 }
 
-/** Of a file of one's own. */
+/** Returns the JSON Schema of a description file. */
 export function descriptionSchema(): JsonObject {
   return fileSchema(descriptionShape, 'the description of a service');
 }
 
 type ReportAt = (path: Path, text: string) => void;
 
-/** Reports placeholders that their section does not have, and keys that need one another or exclude one another. */
+/** Reports placeholders that are not available in their section, and keys that require or exclude one another. */
 function checkContent(raw: RawDescription, isOurs: boolean, report: ReportAt): void {
   const { body, ...sending } = raw.submit;
   const everywhere = ['baseUrl', 'id', 'model', ...(isOurs ? ['version'] : [])];
@@ -277,7 +277,7 @@ function checkContent(raw: RawDescription, isOurs: boolean, report: ReportAt): v
     report(['health'], 'health takes the place of check; leave one of them out');
 }
 
-/** Whatever else it holds may be shown. */
+/** Reports variables outside `auth`, because everything else may be shown. */
 function checkVariables(yaml: YamlFile, value: unknown, path: (string | number)[], report: ReportAt): void {
   const inner = Array.isArray(value) ? value.entries() : isJsonObject(value) ? Object.entries(value) : [];
   for (const [key, each] of inner) if (key !== 'auth') checkVariables(yaml, each, [...path, key], report);

@@ -1,4 +1,4 @@
-/** What of a pipeline.yaml decides how it runs on a cluster, and hardly anything else of it. */
+/** Reads the parts of a pipeline.yaml that decide how it runs on a cluster. */
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { checkAgainst } from '../../lib/yaml/check-shape.ts';
@@ -14,27 +14,27 @@ import { isKnownService } from './read-description.ts';
 import { readServiceInterface, withServiceDefaults, type ServiceInterface } from './service-interface.ts';
 
 export interface SubmissionSettings {
-  /** Where pipeline.yaml is, absolute. */
+  /** Folder of pipeline.yaml, absolute. */
   folder: string;
-  /** The output folder, absolute. */
+  /** Output folder, absolute. */
   dir: string;
-  /** Every list that a run reads, absolute; `-` is standard input. */
+  /** Every list and file that a run reads, absolute; `-` is standard input. */
   lists: string[];
-  /** Whether several runners can share it. */
+  /** True if several runners can share the checkpoint. */
   hasSharedCheckpoint: boolean;
-  /** Environment variables that its address is made of. */
+  /** Environment variables in the address of the checkpoint. */
   checkpointVariables: string[];
-  /** Whether pictures go into a bucket. */
+  /** True if pictures go into a bucket. */
   hasBucket: boolean;
-  /** Whether jobs are sent local files. */
+  /** True if jobs are sent local files. */
   sendsFiles: boolean;
   /** Environment variables that a run needs. */
   variables: string[];
-  /** Where a key or an address with a password is written in the file itself. */
+  /** Places in the file where a key, or an address that may have a password, is written. */
   writtenSecrets: string[];
   memoryBytes: number;
   graceMs: number;
-  /** Variables that are not set here. */
+  /** Problems in the file that do not prevent reading it, such as variables that are not set here. */
   unset: Problem[];
   placeOf: YamlFile['placeOf'];
 }
@@ -104,13 +104,13 @@ export function readSubmission(
   };
 }
 
-/** What `endpoint` names besides: a workflow, or a description of one's own. */
+/** Returns the other files that `endpoint` names: a workflow, or the user's own description of a service. */
 function filesOf({ kind }: ServiceInterface, { workflow, speaks }: Record<string, unknown>): string[] {
   const file = kind === 'comfyui' ? workflow : speaks;
   return typeof file === 'string' && kind !== 'jobs' && !isKnownService(file) ? [file] : [];
 }
 
-/** Those of the values; comments name some that nobody needs. */
+/** Returns the variables in values. Comments may name variables that nobody needs. */
 function variablesIn(yaml: YamlFile, value: unknown, at: Path = []): string[] {
   if (typeof value === 'object' && value !== null)
     return Object.entries(value).flatMap(([key, inner]) => variablesIn(yaml, inner, [...at, key]));

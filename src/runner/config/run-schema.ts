@@ -1,4 +1,4 @@
-/** The keys of pipeline.yaml for how a run works: attempts, polling, halts, rates, times, costs, limits, output and notices. */
+/** The keys of pipeline.yaml for how a run works, such as attempts, polling, rates, costs, limits and notices. */
 import { z } from 'zod';
 import type { NoticeRules, NoticeTarget } from '../core/notices.ts';
 import {
@@ -169,7 +169,7 @@ export const shutdown = z.strictObject({
 export const terminal = z.strictObject({
   json: flag.describe('one JSON object per line on stdout'),
   quiet: flag.describe('warnings and errors only'),
-  // A program that closes a database's file loses its locks on it.
+  // If a program closes the file of a database, it loses its locks on the database.
   log: path
     .refine((name) => !/\.sqlite(-wal|-shm)?$/i.test(name), 'the path of a log file, not of a database')
     .optional()
@@ -239,7 +239,7 @@ export function noticeTarget(target: Target): NoticeTarget {
 
 type Occasions = NonNullable<Target['on']>;
 
-/** A monitor that hears of no start cannot tell how long a run took. */
+/** A monitor that receives no start cannot tell how long a run took. */
 const defaults: Record<NoticeTarget['kind'], Occasions> = {
   ping: ['start', 'finish'],
   slack: ['finish'],

@@ -1,25 +1,24 @@
-/** The keys of pipeline.yaml that make scenes of rows: the types of columns, and what the rows are multiplied by. */
+/** The keys of pipeline.yaml that make scenes of rows: types of columns, and the lists that rows are multiplied by. */
 import { z } from 'zod';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { columnTypes } from '../core/typed-column.ts';
 import { count, path as filePath } from '../../lib/yaml/scalar-schemas.ts';
 import { isRange, rangePattern, readRange } from '../../lib/text/range.ts';
 
-/** Where an axis takes its values from. */
 export type AxisSource =
   | { kind: 'values'; values: JsonValue[] }
-  /** `column` is undefined where the file has one alone. */
+  /** `column` is undefined if the file has only one. */
   | { kind: 'file'; path: string; column: string | undefined };
 
 const axisExpected =
   'a list of values, a range such as 1..10 or 1..100 step 5, or a file such as {file: styles.txt}';
 
-/** A list's value, as JSON Schema has it. */
+/** JSON Schema of a value in a list. */
 const valueJson = {
   anyOf: [{ type: 'string', minLength: 1 }, { type: 'number' }, { type: 'boolean' }],
 };
 
-/** The same of all that an axis may be. */
+/** JSON Schema of an axis. */
 const axisJson = {
   anyOf: [
     { description: 'a list of values', type: 'array', minItems: 1, items: valueJson },
@@ -41,7 +40,7 @@ const axisJson = {
   ],
 };
 
-/** A problem is reported with its path below the axis. */
+/** Reports problems with their path below the axis. */
 const axisSource = z.unknown().transform((given, context): AxisSource => {
   const report = (message: string, path: (string | number)[] = []): AxisSource => {
     context.addIssue({ code: 'custom', message, path });
@@ -61,7 +60,7 @@ export const columns = named(columnType, {
   json: { type: 'string', enum: [...columnTypes] },
 });
 
-/** Told by the program itself, and made of the axes. */
+/** Names that the program sets itself. */
 const reserved = ['id', 'index'];
 
 const axes = named(axisSource, {
@@ -130,15 +129,18 @@ export const scenes = z
   });
 
 interface Named {
-  /** In words that follow "expected". */
+  /** Words that follow "expected" in a message. */
   expected: string;
-  /** Each, as JSON Schema has it. */
+  /** JSON Schema of each value. */
   json: JsonObject;
-  /** Names that are the program's. */
+  /** Names that the program uses itself. */
   taken?: string[];
 }
 
-/** Names that are the user's own, in the order of the file; a record of zod would lose __proto__ without a word. */
+/**
+ * Returns a schema for an object with the user's own names, in file order. A record of zod would silently
+ * lose __proto__.
+ */
 function named<T>(each: z.ZodType<T>, { expected, json, taken = [] }: Named) {
   const names = { not: { enum: ['', '__proto__', ...taken] } };
   const record = { type: 'object', propertyNames: names, additionalProperties: json };

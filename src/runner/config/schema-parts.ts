@@ -1,4 +1,4 @@
-/** The parts of a pipeline.yaml that its schema checks, for commands that need no others; `status` goes without the schema. */
+/** Parts of a pipeline.yaml that its schema checks, for commands that need no others. */
 import { checkAgainst } from '../../lib/yaml/check-shape.ts';
 import { ConfigError } from '../../lib/yaml/problem.ts';
 import { filesAsked } from '../core/named-file.ts';
@@ -7,7 +7,7 @@ import { valueAt, type PipelineParts } from './pipeline-parts.ts';
 import { baseUrlExpected, endpointUrl, pipelineLayout, reportPartSchema } from './schema.ts';
 import { readServiceInterface, withServiceDefaults } from './service-interface.ts';
 
-/** The keys that decide what a report and the files beside pictures are. */
+/** Keys that decide about the report and the files next to pictures. */
 export interface ReportKeys extends Pick<Config, 'report'> {
   output: Pick<Config['output'], 'formats' | 'files' | 'keep' | 'metadata' | 'pictures'>;
 }
@@ -21,7 +21,7 @@ export function readReportKeys({ yaml }: PipelineParts): ReportKeys {
   return { report: raw.report, output };
 }
 
-/** Returns `endpoint.baseUrl` as jobs are recorded under it. Throws `ConfigError`. */
+/** Returns `endpoint.baseUrl` in the form in which jobs are recorded under it. Throws `ConfigError`. */
 export function readBaseUrl({ yaml: read, file, env }: PipelineParts): string {
   const yaml = withServiceDefaults(read, readServiceInterface(read, file, env));
   const { value: baseUrl, where, problems } = valueAt(yaml, ['endpoint', 'baseUrl']);

@@ -1,4 +1,4 @@
-/** Every key of pipeline.yaml, with its default. A message says what was expected. */
+/** Every key of pipeline.yaml with its default. Messages say what was expected. */
 import { z } from 'zod';
 import { endpointVersions } from '../core/attempt.ts';
 import { hasPrice } from '../core/spending.ts';
@@ -36,7 +36,6 @@ const apiKey = z
 const freshness = (ms: string) =>
   duration.prefault(ms).describe('a 404 for a job younger than this means "not known yet"');
 
-/** One of `StatusMeaning`. */
 export const statusMeaning = z.enum(
   ['waiting', 'running', 'done', 'failed', 'cancelled', 'timed-out'],
   'waiting, running, done, failed, cancelled or timed-out',
@@ -77,7 +76,7 @@ const otherBaseUrl = z
   .refine((text) => URL.canParse(text), 'an http(s) URL')
   .describe('where the service is; left out, where its description says');
 
-/** Of a service whose interface is described. */
+/** Endpoint of a service whose interface is described. */
 const describedEndpoint = z.strictObject({
   speaks: z.string('the name or the path of a description'),
   baseUrl: otherBaseUrl,
@@ -101,7 +100,7 @@ const comfyuiEndpoint = z.strictObject({
   freshness: freshness('5s'),
 });
 
-/** The keys that hold keys. */
+/** Keys that contain other keys. */
 export const sections = {
   scenes,
   endpoint,
@@ -127,7 +126,7 @@ const configShape = z.strictObject({
     .union([path, z.array(path, paths).min(1, paths)], paths)
     .describe('lists of scenes: paths and patterns (`lists/*.txt`), or `-` for standard input'),
   endpoint: endpoint.describe('the job service'),
-  // YAML gives JSON here; a record of zod would lose keys such as __proto__ without a word.
+  // YAML yields JSON here. A record of zod would silently lose keys such as __proto__.
   input: z
     .custom<JsonObject>(isFilled, 'what each job is sent: at least one key with its value')
     .meta({ type: 'object', minProperties: 1 })
@@ -208,7 +207,7 @@ const endpoints = { jobs: endpoint, described: describedEndpoint, comfyui: comfy
 
 export type ServiceKind = keyof typeof endpoints;
 
-/** `isManifestOptional`: the file's `scenes` have lists of their own, of which scenes can be made without a row. */
+/** `isManifestOptional`: `scenes` has lists of its own, so that scenes can be made without a manifest. */
 export function configSchema(speaks: ServiceKind, isManifestOptional: boolean): z.ZodType<CheckedFile> {
   const shape = configShape.extend({ endpoint: endpoints[speaks].describe('the job service') });
   const checked = isManifestOptional ? shape.partial({ manifest: true }) : shape;
@@ -218,7 +217,7 @@ export function configSchema(speaks: ServiceKind, isManifestOptional: boolean): 
     .superRefine(checkAddress) as z.ZodType<CheckedFile>;
 }
 
-/** Whatever the service speaks. */
+/** Shape for any kind of interface. */
 const anyShape = configShape.partial({ manifest: true }).extend({
   endpoint: endpoint
     .extend({
@@ -259,7 +258,7 @@ function checkUntil(
   context.addIssue({ code: 'custom', path: ['scenes', 'until'], message });
 }
 
-/** What the report needs; the rest is not checked. */
+/** Keys that the report needs; the others are not checked. */
 export const reportPartSchema = z.looseObject({
   report: report.prefault({}),
   output: z.looseObject({
@@ -277,20 +276,20 @@ const manifestOptional = configShape.partial({ manifest: true });
 type AnyEndpoint =
   z.output<typeof endpoint> | z.output<typeof describedEndpoint> | z.output<typeof comfyuiEndpoint>;
 
-/** What the schema makes of a pipeline.yaml, defaults filled in: durations in ms, sizes in bytes. */
+/** Result of checking a pipeline.yaml, with defaults filled in. Durations are in ms, sizes in bytes. */
 export type CheckedFile = Omit<z.output<typeof manifestOptional>, 'endpoint'> & { endpoint: AnyEndpoint };
 
 function isFilled(value: unknown): boolean {
   return isJsonObject(value) && Object.keys(value).length > 0;
 }
 
-/** Undefined where nothing is wrong with it. */
+/** Returns what was expected; undefined if the URL is valid. */
 export function baseUrlExpected(text: string): string | undefined {
   if (text === 'local') return undefined;
   if (!/^https?:\/\/[^\s\\]+$/i.test(text)) return '`local`, or a URL beginning with http:// or https://';
   if (/[?#]/.test(text)) return 'a URL without ? and #';
   if (!URL.canParse(text)) return '`local` or an http(s) URL';
-  // Also an empty user name is one, and URLs do not tell.
+  // Even an empty user name is one, and parsed URLs do not show it.
   if (/^https?:\/\/[^/]*@/i.test(text))
     return 'a URL without user name and password; the key belongs in apiKey';
   const [, base] = requestAddress.exec(text) ?? [];
@@ -302,7 +301,7 @@ const addsRest = 'nightrender adds the version and the id of the endpoint';
 const requestAddress =
   /^(https?:\/\/[^/]+(?:\/.+?)??)\/+v[12](?:\/+[\w-]+\/(?:run|runsync|render|status|status-sync|stream|cancel|health)(?:\/[\w-]*)?)?\/*$/i;
 
-/** The key cannot say this of itself: the path ends with the id of the endpoint. */
+/** Checks addresses against other keys, for example if the path ends with the id of the endpoint. */
 function checkAddress(
   { endpoint: given, checkpoint }: Pick<CheckedFile, 'endpoint' | 'checkpoint'>,
   context: z.RefinementCtx,
@@ -327,17 +326,17 @@ function checkAddress(
   context.addIssue({ code: 'custom', path: ['endpoint', 'baseUrl'], message });
 }
 
-/** The normalized URL, by which jobs in flight are recorded. */
+/** Returns the normalized URL, under which jobs in flight are recorded. */
 export function endpointUrl(baseUrl: string): string {
   return baseUrl === 'local' ? baseUrl : new URL(baseUrl).href.replace(/\/+$/, '');
 }
 
-/** Refuses nothing that a run accepts; what one key says of another is left to the run. */
+/** Returns a JSON Schema that accepts everything that a run accepts. Checks across keys are left to the run. */
 export function pipelineSchema(): JsonObject {
   return fileSchema(anyShape, 'pipeline.yaml of nightrender');
 }
 
-/** As JSON that a person can read. */
+/** Returns the schema as indented JSON. */
 export function pipelineSchemaText(): string {
   return `${JSON.stringify(pipelineSchema(), null, 2)}\n`;
 }

@@ -1,4 +1,4 @@
-/** Which interface the service of a pipeline has (`endpoint.speaks`), and what it brings along for keys that are left out. */
+/** Finds the interface of a pipeline's service (`endpoint.speaks`), and its defaults for other keys. */
 import { similarFile } from '../../lib/files/similar-file.ts';
 import { hash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
@@ -13,17 +13,17 @@ import { shownFile } from '../../lib/yaml/yaml-file.ts';
 import { isKnownService, knownServices, readDescription } from './read-description.ts';
 
 export type ServiceInterface =
-  /** That of job services, as this program's own. */
+  /** The interface of job services, which this program's own service has too. */
   | { kind: 'jobs' }
   | { kind: 'described'; description: ServiceDescription }
-  /** `file` is absolute; `sha256`, in hex, is of what it says, however that is written. */
+  /** `file` is absolute. `sha256` (hex) covers the content of the workflow, not its formatting. */
   | { kind: 'comfyui'; file: string; workflow: Workflow; sha256: string };
 
 const jobs: ServiceInterface = { kind: 'jobs' };
 
 const expected = `jobs, ${knownServices.join(', ')}, comfyui or the path of a description of your own (\`nightrender help own-service\`)`;
 
-/** By `endpoint.speaks` of the file at `file`; jobs where what stands there is no text. Throws `ConfigError`. */
+/** Reads `endpoint.speaks` of the file at `file`. Assumes jobs if the value is not a text. Throws `ConfigError`. */
 export function readServiceInterface(yaml: YamlFile, file: string, env: NodeJS.ProcessEnv): ServiceInterface {
   const endpoint = endpointIn(yaml);
   const speaks = endpoint['speaks'] ?? 'jobs';
@@ -49,7 +49,7 @@ function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
-/** The file with what the service brings along in place of keys that are left out. */
+/** Returns the file with the service's defaults for keys that are left out. */
 export function withServiceDefaults(yaml: YamlFile, service: ServiceInterface): YamlFile {
   if (service.kind === 'jobs' || !isJsonObject(yaml.value)) return yaml;
   if (service.kind === 'comfyui') {
@@ -74,7 +74,7 @@ function endpointIn({ value }: YamlFile): Record<string, unknown> {
 
 function comfyui(yaml: YamlFile, endpoint: Record<string, unknown>, base: string): ServiceInterface {
   const { workflow: path, set } = endpoint;
-  // The schema says what is missing.
+  // The schema reports what is missing.
   if (typeof path !== 'string') return { kind: 'comfyui', file: '', workflow: {}, sha256: '' };
   const problem = (text: string, key: string, inner?: string): never => {
     const where = yaml.placeOf(['endpoint', key, ...(inner === undefined ? [] : [inner])]);
@@ -109,7 +109,7 @@ function comfyui(yaml: YamlFile, endpoint: Record<string, unknown>, base: string
   };
 }
 
-/** Each job saves under a name of its own, by which ComfyUI does not answer from its cache. */
+/** Refuses to set the prefix: each job saves under a name of its own, so that ComfyUI does not answer from its cache. */
 function prefixProblem(key: string): string[] {
   return key.endsWith('.filename_prefix')
     ? [`${key} is chosen by nightrender for each job; leave it out`]

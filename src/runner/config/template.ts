@@ -12,26 +12,25 @@ import {
 import { closest } from '../../lib/text/closest.ts';
 import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
 
-/** A template that cannot be understood, or cannot be rendered with the values at hand. */
+/** Thrown if a template cannot be parsed, or cannot be rendered with the given values. */
 export class TemplateError extends Error {}
 
 export interface Template {
-  /** As written. */
   text: string;
-  /** The names it uses, each once. */
+  /** Names that the template uses, without duplicates. */
   names: string[];
-  /** It is made of text and columns alone, so that nothing but a column that is not there can go wrong. */
+  /** True if it consists only of text and columns, so that only a missing column can make it fail. */
   isPlain: boolean;
   /**
-   * Renders with values by name; a template that is one placeholder alone gives the value as it is. Files that are to be
-   * sent are given to `takeFile`. Throws `TemplateError`.
+   * Renders with values by name. A template that is a single placeholder returns the value with its type.
+   * Passes files that are to be sent to `takeFile`. Throws `TemplateError`.
    */
   render(values: JsonObject, takeFile?: TakeFile): JsonValue;
   /** Renders to text. Throws `TemplateError`. */
   renderText(values: JsonObject): string;
 }
 
-/** `escape`, if given, is applied to the text of every placeholder. Throws `TemplateError`. */
+/** `escape` is applied to the text of every placeholder. Throws `TemplateError`. */
 export function compileTemplate(text: string, escape?: (value: string) => string): Template {
   if (!/\{[{%]/.test(text))
     return { text, names: [], isPlain: true, render: () => text, renderText: () => text };
@@ -58,7 +57,7 @@ const plainEngine = makeEngine();
 
 type Piece = string | { column: string };
 
-/** Most templates are text and columns: at a million rows these need a way around the engine. */
+/** Returns the text and columns of a simple template, which is rendered without the engine: faster at a million rows. */
 function piecesOf(parts: Part[]): Piece[] | undefined {
   const pieces = parts.map((part): Piece | undefined => {
     if (TypeGuards.isHTMLToken(part.token)) return part.token.getContent();
@@ -123,11 +122,11 @@ function textOf(given: unknown): string {
 function plainOf(value: unknown): unknown {
   if (typeof value === 'number' && !Number.isFinite(value))
     throw new TemplateError('it gives a number that JSON cannot represent');
-  // `empty` and `blank` are objects of Liquid's own.
+  // `empty` and `blank` are objects of Liquid.
   return value instanceof Drop ? value.valueOf() : value;
 }
 
-/** Liquid takes `{{ a b }}` for b, and `{{ My Column }}` for two columns. */
+/** Refuses several values in one placeholder. Liquid reads `{{ a b }}` as b, and `{{ My Column }}` as two columns. */
 function assertOneValue(part: Part): void {
   if (!(part instanceof Output)) return;
   let values = 0;
@@ -152,7 +151,7 @@ function explained<T>(work: () => T, values?: JsonObject): T {
   }
 }
 
-/** Liquid's, without the pieces of the text that it cuts out: they may hold half of a key. */
+/** Returns Liquid's message without the parts of the text that it quotes, which may contain half of a key. */
 function messageOf(error: Error): string {
   const [line = ''] = error.message.split('\n');
   return line
@@ -172,14 +171,14 @@ function notThere(name: string, values: JsonObject): TemplateError {
 
 const maxListed = 30;
 
-/** Names for people, of a list that may be long. */
+/** Returns a human-readable list of names, shortened if it is long. */
 export function listed(names: string[]): string {
   if (names.length === 0) return 'none';
   const more = names.length - maxListed;
   return names.slice(0, maxListed).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
-/** `escape`, if given, is applied to the value of every placeholder. */
+/** `escape` is applied to the value of every placeholder. */
 function makeEngine(escape?: (value: unknown) => string): Liquid {
   const engine = new Liquid({
     ...limits,
@@ -188,7 +187,7 @@ function makeEngine(escape?: (value: unknown) => string): Liquid {
     lenientIf: true,
     ownPropertyOnly: true,
     templates: {},
-    // The same on every machine: what a template gives is part of a scene's identity.
+    // Must be the same on every machine, because the rendered text is part of a scene's identity.
     timezoneOffset: 0,
     locale: 'en-US',
     ...(escape !== undefined && { outputEscape: escape }),
@@ -202,12 +201,12 @@ function makeEngine(escape?: (value: unknown) => string): Liquid {
   return engine;
 }
 
-/** Stands for the file of this path in a text, until it is known what becomes of the text. */
+/** Returns a text that stands for the file at this path, until the whole text is rendered. */
 type TakeFile = (path: unknown, folder: unknown) => string;
 
 const takeFileKey = Symbol('takeFile');
 
-/** What a rendering is given, so that its files are taken by `takeFile`. */
+/** Returns render options that pass the rendering's files to `takeFile`. */
 function filesTakenBy(takeFile: TakeFile | undefined): { globals: object } {
   return { globals: takeFile === undefined ? {} : { [takeFileKey]: takeFile } };
 }
@@ -218,7 +217,7 @@ function sendFile(this: { context: Context }, path: unknown, folder: unknown): s
   return takeFile(path, folder);
 }
 
-/** A text that differs with every start would render the whole list again. */
+/** Refuses the current date: a text that changes with every start would render the whole list again. */
 function refuseNow(engine: Liquid, name: string): void {
   const filter = engine.filters[name];
   if (typeof filter !== 'function') throw new Error(`no function: the filter ${name}`);

@@ -21,7 +21,7 @@ export function matchingFiles(pattern: string): string[] {
 
 const maxShown = 5;
 
-/** Says why no file matches, in words that follow the pattern. */
+/** Explains why no file matches, in words that follow the pattern. */
 export function noMatch(pattern: string): string {
   const { folder } = split(pattern);
   try {
@@ -34,7 +34,7 @@ export function noMatch(pattern: string): string {
   }
 }
 
-/** The folder above the first part that is a pattern, and the parts from there on. */
+/** Returns the folder before the first part that is a pattern, and the parts from there on. */
 function split(pattern: string): { folder: string; parts: string[] } {
   const all = pattern.split(sep);
   const first = all.findIndex(isGlob);
@@ -42,11 +42,11 @@ function split(pattern: string): { folder: string; parts: string[] } {
   return { folder: first > 0 ? above || sep : '.', parts: all.slice(first) };
 }
 
-/** Yields the paths of files down to `depth` folders. Links to folders are not followed: they may lead in a circle. */
+/** Yields the paths of files down to `depth` folders. Does not follow links to folders, which may form a circle. */
 function* filesIn(folder: string, depth: number, above = ''): Generator<string> {
   try {
     for (const entry of readdirSync(join(folder, above), { withFileTypes: true })) {
-      // Spreadsheet programs mark open files with others of their names.
+      // Spreadsheet programs mark open files with such files beside them.
       if (/^(?:\.|~\$)/.test(entry.name)) continue;
       if (!entry.isDirectory()) yield above + entry.name;
       else if (depth > 1) yield* filesIn(folder, depth - 1, `${above}${entry.name}/`);

@@ -1,4 +1,7 @@
 /** The error of a command that needs what another process holds. */
 
-/** Thrown if another process holds a file or folder that the command needs. The message names both and ends without a full stop. */
+/**
+ * Thrown if another process holds a file or folder that the command needs. The message names both, without a
+ * full stop.
+ */
 export class InUse extends Error {}

@@ -1,11 +1,11 @@
-/** Where the package's own files lie: the same for the sources, what is built of them, and an installed package. */
+/** Finds the package's own files, equally from the sources, from the build and in an installed package. */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Absolute; holds package.json. */
+/** Absolute path of the folder with package.json. */
 export const packageFolder = folderAbove(import.meta.dirname);
 
-/** `path` from there, such as `dist/web/gallery.js`. */
+/** Returns the absolute path of a file in the package, such as `dist/web/gallery.js`. */
 export function packageFile(path: string): string {
   return join(packageFolder, path);
 }

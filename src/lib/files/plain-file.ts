@@ -1,10 +1,10 @@
-/** Files that are not files: opening a named pipe waits for whoever is at its other end, which may be for ever. */
+/** Detects files that are not plain: opening a named pipe may wait forever for its other end. */
 import { statSync, type Stats } from 'node:fs';
 
-/** The message says what stands there, without its full stop. */
+/** The message says what the path is, without a full stop. */
 export class NotAFile extends Error {}
 
-/** Throws `NotAFile` where something else than a file or a folder stands there, and the system's errors. */
+/** Throws `NotAFile` if the path exists and is neither a file nor a folder, and the system's errors. */
 export function assertPlainFile(path: string): void {
   const stats = statSync(path, { throwIfNoEntry: false });
   const what = stats && kindOf(stats);

@@ -1,7 +1,7 @@
-/** One path for a file, whatever links lead to it. */
+/** Resolves links, so that each file has one path. */
 import { realpathSync } from 'node:fs';
 
-/** As it is where there is no such file. */
+/** Returns the path unchanged if there is no such file. */
 export function realPath(path: string): string {
   try {
     return realpathSync(path);

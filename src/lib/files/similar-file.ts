@@ -1,9 +1,9 @@
-/** Suggestions for a mistyped path. */
+/** Suggests paths for a mistyped one. */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { didYouMean } from '../text/closest.ts';
 
-/** `; did you mean night/scenes.csv?`, or empty. */
+/** Returns a hint such as `; did you mean night/scenes.csv?`, or ''. */
 export function similarFile(path: string): string {
   const spelling = otherSpelling(path);
   if (spelling !== '') return spelling;
@@ -18,9 +18,9 @@ export function similarFile(path: string): string {
 }
 
 /**
- * Returns a hint if the file is there under the same path with slashes instead of backslashes, or in another Unicode form:
- * both look right on a screen. Looks for few names, so it is cheap for every row of a list. `base`: the folder from which
- * the path leads.
+ * Returns a hint if the file exists under the same path with slashes instead of backslashes, or in another
+ * Unicode form: both look the same on a screen. Tries few names, so it is cheap for every row of a list.
+ * `base`: the folder to which the path is relative.
  */
 export function otherSpelling(path: string, base = ''): string {
   const hasBackslash = sep === '/' && path.includes('\\');

@@ -1,31 +1,31 @@
-/** Temporary files: their names, and the removal of those that dead processes left behind. */
+/** Names temporary files, and removes those that dead processes left behind. */
 import { hash } from 'node:crypto';
 import { opendir, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 
-/** Of processes of other machines it is unknown whether they live. */
+/** Marks this machine, because nobody knows if processes of other machines are alive. */
 let hostMark: string | undefined;
 const host = (): string => (hostMark ??= hash('sha256', hostname()).slice(0, 6));
 const thisRun = (): string =>
   `.nightrender-${process.pid}-${Math.trunc(performance.timeOrigin).toString(36)}-${host()}-`;
 const temporary = /^\.nightrender-(\d+)-[0-9a-z]+(?:-([0-9a-f]{6}))?-\d+\.tmp$/;
-/** What has been half written for so long, nobody writes any more. */
+/** Age in ms after which nobody is still writing to a temporary file. */
 const maxWritingMs = 3_600_000;
 let written = 0;
 
-/** Unique, also among files left by an earlier process of the same id. */
+/** Returns a name that is unique, even among files of an earlier process with the same id. */
 export function temporaryName(): string {
   written += 1;
   return `${thisRun()}${written}.tmp`;
 }
 
 /**
- * Removes the temporary files of earlier runs, recursively. `sparesLiving` keeps those of running processes, for folders
- * that several write to, such as the report's; young ones of other machines are kept.
+ * Removes temporary files of earlier runs, recursively. `sparesLiving` keeps those of running processes, for
+ * folders that several processes write to, such as the report's. Young files of other machines are kept.
  */
 export async function removeLeftovers(dir: string, sparesLiving = false): Promise<void> {
-  // A large buffer: the folder of a long batch holds a million pictures.
+  // The buffer is large because the folder of a long batch has a million pictures.
   for await (const entry of await opendir(dir, { bufferSize: 1024 })) {
     const path = join(dir, entry.name);
     if (entry.isDirectory()) await removeLeftovers(path, sparesLiving).catch(unlessGone);
@@ -33,13 +33,13 @@ export async function removeLeftovers(dir: string, sparesLiving = false): Promis
   }
 }
 
-/** -1 where it is gone meanwhile. */
+/** Returns -1 if the file is gone meanwhile. */
 async function ageMs(path: string): Promise<number> {
   const stats = await stat(path).catch(() => undefined);
   return stats === undefined ? -1 : Math.max(0, Date.now() - stats.mtimeMs);
 }
 
-/** Another process may remove a folder meanwhile. */
+/** Ignores that another process has removed a folder meanwhile. */
 function unlessGone(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOENT') throw error;
 }
@@ -51,13 +51,13 @@ async function isLeftover(path: string, name: string, sparesLiving: boolean): Pr
   return !sparesLiving || Number(pid) === process.pid || !isAlive(Number(pid));
 }
 
-/** Whether a process with this id runs on this machine. */
+/** True if a process with this id runs on this machine. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // It belongs to another user.
+    // The process belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

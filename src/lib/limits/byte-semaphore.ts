@@ -1,4 +1,4 @@
-/** A limit on the bytes that are in use at the same time, such as long bodies: who comes first goes first. */
+/** Limits the bytes that are in use at the same time, such as long bodies. Requests are served in order of arrival. */
 
 interface Waiting {
   bytes: number;
@@ -10,19 +10,19 @@ export class ByteSemaphore {
   #taken = 0;
   readonly #waiting = new Set<Waiting>();
 
-  /** What is larger than `limit` (bytes) is let in alone. */
+  /** A request for more than `limit` bytes is admitted alone. */
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /** Whether so many bytes were there at once. */
+  /** Takes the bytes if they are available now. Returns false otherwise. */
   tryTake(bytes: number): boolean {
     if (this.#waiting.size > 0 || !this.#fits(bytes)) return false;
     this.#taken += bytes;
     return true;
   }
 
-  /** Resolves to true once they are taken; to false where `signal` aborts before. */
+  /** Resolves to true once the bytes are taken, and to false if `signal` aborts before. */
   async take(bytes: number, signal?: AbortSignal): Promise<boolean> {
     if (signal?.aborted) return false;
     if (this.tryTake(bytes)) return true;

@@ -1,15 +1,15 @@
-/** Joins bytes that come in chunks. */
+/** Joins bytes that arrive in chunks. */
 
-/** What is shorter is joined at the end: whoever announces a body need not send it. */
+/** Shorter bodies are joined at the end, because an announced body may never be sent. */
 const longBytes = 1024 * 1024;
 
 export class JoinedBytes {
-  /** Joining a long body at its end would take twice its memory, and long at once. */
+  /** Buffer for the whole body. Joining a long body at its end would take twice the memory, and block for long. */
   #whole: Buffer | undefined;
   #chunks: Buffer[] = [];
   byteCount = 0;
 
-  /** `announced`: how many bytes come at most; undefined if that is not known. */
+  /** `announced`: maximum number of bytes to come; undefined if it is unknown. */
   constructor(announced?: string | number) {
     if (Number(announced) >= longBytes) this.#whole = Buffer.allocUnsafeSlow(Number(announced));
   }
@@ -20,7 +20,7 @@ export class JoinedBytes {
     this.byteCount += chunk.length;
   }
 
-  /** All that was added, once. */
+  /** Returns all bytes and empties the buffer. */
   take(): Buffer {
     const whole = this.#whole?.subarray(0, this.byteCount) ?? Buffer.concat(this.#chunks, this.byteCount);
     this.clear();

@@ -1,8 +1,9 @@
-/** A limit of time for work that a signal may end as well. */
+/** A time limit for work that a signal can end too. */
 
 /**
- * Passes the work a signal that aborts when `signal` does, or after `ms` milliseconds. The reason is then a `TimeoutError`. An
- * `AbortSignal.timeout` inside of an `AbortSignal.any` is no limit: Node 20 loses it with its next garbage collection, and the work never ends.
+ * Passes the work a signal that aborts when `signal` does, or after `ms` milliseconds with a `TimeoutError`.
+ * `AbortSignal.timeout` inside `AbortSignal.any` does not work: Node 20 loses it at the next garbage
+ * collection, and the work never ends.
  */
 export async function withTimeLimit<Result>(
   ms: number,

@@ -5,10 +5,10 @@ import type { LookupFunction } from 'node:net';
 import { callbackify } from 'node:util';
 import ipaddr from 'ipaddr.js';
 
-/** Tests replace it. */
+/** DNS and the rule for public addresses. Tests replace them. */
 export interface Internet {
   lookup: (hostname: string) => Promise<LookupAddress[]>;
-  /** Whether an address may be connected to. */
+  /** True if connections to the address are allowed. */
   isPublic: (address: string) => boolean;
 }
 
@@ -17,10 +17,13 @@ export const theInternet: Internet = {
   isPublic: isPublicAddress,
 };
 
-/** The host name has no public address. */
+/** Thrown if a host name has no public address. */
 export class NoPublicAddress extends Error {}
 
-/** Used by the connection itself, so that the checked address is the one connected to (no DNS rebinding). */
+/**
+ * Returns a lookup that the connection itself uses, so that the checked address is the one connected to (no
+ * DNS rebinding).
+ */
 export function publicLookup({ lookup, isPublic }: Internet = theInternet): LookupFunction {
   const find = callbackify(async (hostname: string): Promise<LookupAddress[]> => {
     const found = (await lookup(hostname)).filter(({ address }) => isPublic(address));
@@ -40,7 +43,7 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || /^(::1|\[::1\]|127(\.\d{1,3}){3})$/.test(host);
 }
 
-/** False for anything that is not an IP address. */
+/** Returns false for anything that is not an IP address. */
 export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false;
   // Unwraps an IPv4-mapped IPv6 address.
@@ -49,25 +52,28 @@ export function isPublicAddress(text: string): boolean {
   return address.range() === 'unicast' && (address.kind() === 'ipv4' || address.match(globalUnicast));
 }
 
-/** True for the addresses of private networks and for public ones: neither this machine's own nor link-local ones. */
+/** True for public addresses and those of private networks, but not for this machine's own or link-local ones. */
 export function isPrivateOrPublic(text: string): boolean {
   if (isPublicAddress(text)) return true;
   const range = ipaddr.isValid(text) ? ipaddr.process(text).range() : '';
   return range === 'private' || range === 'uniqueLocal' || range === 'carrierGradeNat';
 }
 
-/** The IPv6 range in use; ipaddr.js calls everything unassigned `unicast`, too. */
-/** Virtual machines reach their host here: https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16. */
+/**
+ * Address at which virtual machines reach their host:
+ * https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16.
+ */
 const hostOfAzure = '168.63.129.16';
 
+/** IPv6 range in use. ipaddr.js calls all unassigned addresses `unicast` too. */
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
 
-/** The network of an address: the /24 of an IPv4 address, the /64 of an IPv6 address, any other text unchanged. */
+/** Returns the network of an address: the /24 of IPv4, the /64 of IPv6, and any other text unchanged. */
 export function networkOf(text: string): string {
   return addressGroup(text).replace(/^(\d+\.\d+\.\d+)\.\d+$/, '$1.0/24');
 }
 
-/** The key for limits per client: an IPv4 address itself, the /64 of an IPv6 address, any other text unchanged. */
+/** Returns the key for limits per client: an IPv4 address itself, the /64 of IPv6, and any other text unchanged. */
 export function addressGroup(text: string): string {
   if (!ipaddr.isValid(text)) return text;
   const address = ipaddr.process(text);

@@ -1,17 +1,17 @@
-/** A page as it is sent, and what a browser may do with it. */
+/** Builds an HTML page, and the headers that restrict what a browser may do with it. */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { packageFile } from '../files/package-file.ts';
 
 export interface Page {
   html: string;
-  /** With every answer. */
+  /** Headers of every response. */
   headers: Record<string, string>;
 }
 
 /**
- * Of the files that the build made; `withoutScript` is HTML, for those who have no JavaScript. Nothing but the page's own
- * script and style is run, and nothing is loaded from elsewhere.
+ * Makes a page of the built script and style. `withoutScript` is HTML for browsers without JavaScript. Only
+ * the page's own script and style may run, and nothing is loaded from elsewhere.
  */
 export function builtPage(name: 'console' | 'gallery', withoutScript: string): Page {
   const script = readFileSync(packageFile(`dist/web/${name}.js`), 'utf8');

@@ -1,18 +1,18 @@
-/** Who is behind a request that came through proxies. */
+/** Finds the client behind a request that came through proxies. */
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import ipaddr from 'ipaddr.js';
 
-/** `10.0.0.0/8`, or an address alone. */
+/** True for a range such as `10.0.0.0/8`, and for a single address. */
 export function isAddressRange(text: string): boolean {
   return ipaddr.isValid(text) || ipaddr.isValidCIDR(text);
 }
 
 interface Client {
   address: string | undefined;
-  /** Whether its own connection is encrypted. */
+  /** True if the client's own connection is encrypted. */
   isSecure: boolean;
-  /** By which name it asked; undefined where nobody says. */
+  /** Host name that the client asked for; undefined if it is unknown. */
   host: string | undefined;
 }
 
@@ -20,7 +20,7 @@ export class TrustedProxies {
   readonly #ranges: [ipaddr.IPv4 | ipaddr.IPv6, number][];
   readonly #believed = new WeakMap<IncomingMessage, Client>();
 
-  /** Addresses and ranges of the proxies whose word is taken. */
+  /** `ranges`: addresses and ranges of the proxies whose headers are believed. */
   constructor(ranges: readonly string[]) {
     this.#ranges = ranges.map((text) => {
       if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
@@ -29,18 +29,21 @@ export class TrustedProxies {
     });
   }
 
-  /** Of a request that another process of ours has handed on. */
+  /** Sets the client of a request that another process of this program has passed on. */
   believe(request: IncomingMessage, client: Client): void {
     this.#believed.set(request, client);
   }
 
-  /** The last address that no trusted proxy has; undefined where the connection has ended. Anybody can write those before it. */
+  /**
+   * Returns the last address that is not a trusted proxy, because clients can forge those before it.
+   * Undefined if the connection has ended.
+   */
   addressOf(request: IncomingMessage): string | undefined {
     const believed = this.#believed.get(request);
     if (believed !== undefined) return believed.address;
     const { socket, headers } = request;
     let address = socket.remoteAddress;
-    // To read an address costs as much as a good part of a short answer.
+    // Parsing an address costs as much as a good part of a short answer.
     if (this.#ranges.length === 0) return address;
     const named = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',');
     while (address !== undefined && this.#has(address)) {
@@ -51,7 +54,7 @@ export class TrustedProxies {
     return address;
   }
 
-  /** Whether the client's own connection is encrypted. */
+  /** True if the client's own connection is encrypted. */
   isSecure(request: IncomingMessage): boolean {
     const believed = this.#believed.get(request);
     if (believed !== undefined) return believed.isSecure;
@@ -60,7 +63,7 @@ export class TrustedProxies {
     return headers['x-forwarded-proto'] === 'https' && this.#has(socket.remoteAddress ?? '');
   }
 
-  /** The name by which it was asked for. */
+  /** Returns the host name that the client asked for. */
   hostOf(request: IncomingMessage): string | undefined {
     return this.#believed.get(request)?.host ?? request.headers.host;
   }
@@ -75,7 +78,7 @@ export class TrustedProxies {
   }
 }
 
-/** `192.0.2.1:4711` and `[2001:db8::1]:4711` are written by some. */
+/** Removes a port, which some proxies add: `192.0.2.1:4711` and `[2001:db8::1]:4711`. */
 function withoutPort(text: string): string {
   return /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
 }

@@ -1,15 +1,15 @@
-/** The address of a PostgreSQL database, as a setting gives it: what the driver gets of it, and what people may see. */
+/** Parses the address of a PostgreSQL database: what the driver gets, and what people may see. */
 
 export interface PostgresAddress {
-  /** For the driver: it may hold a password. */
+  /** URL for the driver. It may contain a password. */
   url: string;
-  /** `db.example.com:5432/name`: no user and no password. */
+  /** `db.example.com:5432/name`, without user and password. */
   shown: string;
-  /** What its query says for us and not for the driver. */
+  /** Parameters of the query that are for this program and not for the driver. */
   own: ReadonlyMap<string, string>;
 }
 
-/** For messages. */
+/** Expected address, for messages. */
 export const postgresExpected =
   'the address of a PostgreSQL database, as ${DATABASE_URL} of the environment: postgres://user:password@host/database';
 
@@ -17,7 +17,7 @@ export function isPostgresAddress(text: string): boolean {
   return /^postgres(ql)?:\/\/\S+$/.test(text) && URL.canParse(text) && new URL(text).pathname.length > 1;
 }
 
-/** `names`: of parameters that are ours. */
+/** `names`: parameters that are for this program. */
 export function parsePostgresAddress(text: string, names: readonly string[]): PostgresAddress {
   const url = new URL(text);
   const own = new Map<string, string>();

@@ -1,4 +1,4 @@
-/** Many small writes, few transactions: what is asked for while one is on its way goes with the next. */
+/** Groups many small writes into few transactions: what is requested during one goes into the next. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { PostgresFailure } from './postgres.ts';
 
@@ -8,15 +8,15 @@ interface Asked<Write> {
   reject: (reason: unknown) => void;
 }
 
-/** What became of each write of a group, in its order: its result, or why it alone was not done. */
+/** Result of a write, or the error that only this write has. Outcomes are in the order of the group. */
 export type Outcome = { result: unknown } | { error: unknown };
 
 const firstWaitMs = 100;
 const maxWaitMs = 5_000;
 
 /**
- * While the database is gone a group waits and is tried again, so that nothing is lost but time. `commit` gets the
- * number of the group, by which it knows one again whose answer was lost on the way.
+ * While the database does not answer, a group waits and is tried again. `commit` gets the number of the
+ * group, to recognize a group whose answer was lost.
  */
 export class GroupedWrites<Write> {
   readonly #commit: (group: Write[], number: number) => Promise<Outcome[]>;
@@ -36,20 +36,20 @@ export class GroupedWrites<Write> {
       this.#queue.push({ write, resolve, reject });
       if (this.#isBusy) return;
       this.#isBusy = true;
-      // All that is asked for in this turn of the event loop belongs to the group.
+      // Everything that is requested in this turn of the event loop belongs to the group.
       this.#idle = new Promise((done) => {
         setImmediate(() => void this.#run().finally(done));
       });
     });
   }
 
-  /** From now on nothing waits for a database that is gone. */
+  /** Ends all waiting for a database that does not answer. */
   giveUp(): void {
     this.#isGivenUp = true;
     this.#over.abort();
   }
 
-  /** Resolves when nothing is on its way. */
+  /** Resolves when no write is on its way. */
   idle(): Promise<void> {
     return this.#idle;
   }

@@ -1,11 +1,11 @@
-/** A small pool of connections to one PostgreSQL database; the driver is loaded with the first of them. */
+/** A small pool of connections to one PostgreSQL database. Loads the driver when it is opened. */
 import type { Socket } from 'node:net';
 import type { Client, ClientBase, ClientConfig, Pool, QueryResultRow } from 'pg';
 import type { PostgresAddress } from './address.ts';
 
 /**
- * - `gone`: it cannot be reached or asks to come again; the same may succeed later
- * - `wrong`: it answers, and does not let us do this
+ * - `gone`: the database cannot be reached or is busy; a retry may succeed
+ * - `wrong`: the database answers and refuses
  */
 export class PostgresFailure extends Error {
   readonly kind: 'gone' | 'wrong';
@@ -20,40 +20,46 @@ export interface PostgresSession {
   query<Row extends QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
 }
 
-/** What it holds, such as a lock, it holds until it ends. */
+/** A connection that keeps what it holds, such as a lock, until it ends. */
 export interface KeptSession {
-  /** A statement with a `name` is sent once, later only what it is given. */
+  /** A statement with a `name` is sent once; later only its values are sent. */
   query<Row extends QueryResultRow>(text: string, values?: unknown[], name?: string): Promise<Row[]>;
-  /** Aborted as soon as it is known that it has ended. */
+  /** Aborted as soon as the connection is known to have ended. */
   ended: AbortSignal;
   end(): void;
 }
 
 interface Limits {
-  /** Waits for a connection end after this time. */
+  /** Maximum wait for a connection. */
   connectMs: number;
-  /** A transaction whose program says nothing for so long is undone: it may have been stopped, and holds locks. */
+  /**
+   * A transaction is undone if its program is silent for so long, because it may have been suspended while it
+   * holds locks.
+   */
   silentMs: number;
-  /** Whatever is not answered by then has failed as `gone`. */
+  /** A statement without an answer by then fails as `gone`. */
   answerMs?: number;
-  /** For statements that may wait for one another for long: one has failed as `gone` where a new connection is told for so long that the server does not work on it, and all where that is not answered. */
+  /**
+   * For statements that may wait for one another for long. One fails as `gone` if a new connection reports
+   * for so long that the server does not work on it. All fail if the new connection gets no answer.
+   */
   deadMs?: number;
-  /** How long `close` waits for a server that does not hear the farewell; 2 s if left out. */
+  /** How long `close` waits for a server that does not react; 2 s by default. */
   farewellMs?: number;
 }
 
 export class Postgres implements PostgresSession {
-  /** `host/database`, for people. */
+  /** `host/database`, for messages. */
   readonly shown: string;
   readonly #pool: Pool;
   readonly #connect: () => Client;
   readonly #silentMs: number;
   readonly #farewellMs: number;
-  /** A connection has broken that nobody used: nothing fails, and yet the server may be another one. */
+  /** Called if an idle connection breaks. No statement fails, but the server may be another one now. */
   onBroken: () => void = () => undefined;
   readonly #open = new Set<ClientBase>();
   #deadMs: number | undefined;
-  /** Each statement that is not answered yet. */
+  /** Statements that are not answered yet. */
   readonly #waiting = new Set<{ client: ClientBase }>();
   #watch: NodeJS.Timeout | undefined;
 
@@ -65,13 +71,13 @@ export class Postgres implements PostgresSession {
     this.shown = shown;
     this.#pool = pool;
     this.#connect = connect;
-    // A connection that breaks while nobody uses it is replaced with the next use.
+    // A connection that breaks while idle is replaced at the next use.
     pool.on('error', () => this.onBroken());
     pool.on('connect', (client) => this.#open.add(client));
     pool.on('remove', (client) => this.#open.delete(client));
   }
 
-  /** Nothing is connected yet. Throws `PostgresFailure` where the driver is not installed. */
+  /** Opens the pool without connecting. Throws `PostgresFailure` if the driver is not installed. */
   static async open({ url, shown }: PostgresAddress, limits: Limits): Promise<Postgres> {
     const pg = await loadDriver();
     const { connectMs, answerMs, deadMs } = limits;
@@ -83,7 +89,7 @@ export class Postgres implements PostgresSession {
       keepAlive: true,
       application_name: 'nightrender',
       types: {
-        // Keys, counts and instants: all of them are exact as numbers.
+        // Keys, counts and times, which are all exact as numbers.
         getTypeParser: (oid: number, format?: 'text' | 'binary') =>
           oid === int8 ? Number : pg.types.getTypeParser(oid, format),
       },
@@ -100,7 +106,7 @@ export class Postgres implements PostgresSession {
     return this.#with((session) => session.query<Row>(text, values));
   }
 
-  /** Committed when `work` resolves, undone when it rejects. `mode` follows BEGIN. */
+  /** Commits when `work` resolves, and rolls back when it rejects. `mode` follows BEGIN. */
   async transaction<T>(work: (session: PostgresSession) => Promise<T>, mode = ''): Promise<T> {
     return this.#with(async (session) => {
       await session.query(`BEGIN ${mode}; SET LOCAL idle_in_transaction_session_timeout = ${this.#silentMs}`);
@@ -116,7 +122,7 @@ export class Postgres implements PostgresSession {
     });
   }
 
-  /** On a connection of its own. */
+  /** Opens a connection of its own. */
   async keptSession(): Promise<KeptSession> {
     const client = this.#connect();
     const ended = new AbortController();
@@ -134,18 +140,18 @@ export class Postgres implements PostgresSession {
     };
   }
 
-  /** Makes all waits short from now on: a server that answers accepts a connection within `connectMs`. */
+  /** Shortens all waits from now on. A server that is up accepts a connection within `connectMs`. */
   hurry(connectMs = 1_000): void {
     this.#pool.options.connectionTimeoutMillis = connectMs;
     this.#deadMs = 2 * connectMs;
   }
 
-  /** Breaks every connection: what waits for an answer fails as `gone`. */
+  /** Breaks every connection, so that waiting statements fail as `gone`. */
   cut(): void {
     for (const client of this.#open) streamOf(client)?.destroy();
   }
 
-  /** A server that does not hear the farewell is not waited for. */
+  /** Closes the pool, without waiting long for a server that does not react. */
   async close(): Promise<void> {
     const impatient = setTimeout(() => this.cut(), this.#farewellMs);
     await this.#pool.end().catch(() => undefined);
@@ -157,7 +163,7 @@ export class Postgres implements PostgresSession {
     const client = await this.#pool.connect().catch((error: unknown) => {
       throw this.#failureOf(error);
     });
-    // Said by the query as well; without a listener it would end the process.
+    // The query reports this error too. Without a listener it would end the process.
     const ignore = (): void => undefined;
     client.on('error', ignore);
     let broken: Error | undefined;
@@ -196,19 +202,25 @@ export class Postgres implements PostgresSession {
     }
   }
 
-  /** A cut line brings no error, and a server that was stopped answers nothing: who waits asks, and breaks the connections itself. */
+  /**
+   * Plans a check of waiting statements. A cut line causes no error, and a suspended server never answers, so
+   * this side has to ask and break the connections itself.
+   */
   #watchLater(): void {
     if (this.#deadMs === undefined || this.#watch !== undefined) return;
     const asked = [...this.#waiting].map((one) => ({ one, read: bytesReadOf(one.client) }));
     this.#watch = setTimeout(() => void this.#look(asked), this.#deadMs / 2).unref();
   }
 
-  /** Old connections may be dead where new ones are not: behind a firewall that forgot them, or where the name leads to another server by now. */
+  /**
+   * Breaks connections whose statements the server does not work on. Old connections may be dead while new
+   * ones work: a firewall has forgotten them, or the name leads to another server now.
+   */
   async #look(asked: { one: { client: ClientBase }; read: number }[]): Promise<void> {
     const isLate = asked.some(({ one }) => this.#waiting.has(one));
     const isAtWork = isLate ? await this.#askWhichWork() : () => true;
     if (isAtWork === undefined) this.cut();
-    // The server has nothing to do any more while a long answer is on its way.
+    // The server is idle while a long answer is on its way.
     for (const { one, read } of asked)
       if (this.#waiting.has(one) && isAtWork?.(one.client) === false && bytesReadOf(one.client) === read)
         streamOf(one.client)?.destroy();
@@ -216,7 +228,10 @@ export class Postgres implements PostgresSession {
     if (this.#waiting.size > 0) this.#watchLater();
   }
 
-  /** Which connections have a statement that the server works on, or that waits there; undefined where it does not answer. */
+  /**
+   * Returns a function that tells which connections have a statement that the server works on or queues;
+   * undefined if the server does not answer.
+   */
   async #askWhichWork(): Promise<((client: ClientBase) => boolean) | undefined> {
     const client = this.#connect();
     client.on('error', () => undefined);
@@ -227,10 +242,10 @@ export class Postgres implements PostgresSession {
         "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state NOT LIKE 'idle%'",
       );
       const working = new Set(rows.map(({ pid }) => pid));
-      // A pooler has numbers of its own, by which nothing is known here.
+      // A pooler has process ids of its own, which say nothing here.
       return working.has(numberOf(client)) ? (other) => working.has(numberOf(other)) : () => true;
     } catch (error) {
-      // What says that it is full or starting is there.
+      // A server that says that it is full or starting is there.
       return typeof (error as { severity?: unknown }).severity === 'string' ? () => true : undefined;
     } finally {
       clearTimeout(impatient);
@@ -248,7 +263,7 @@ export class Postgres implements PostgresSession {
   }
 }
 
-/** One writes, one keeps the lease, others read. */
+/** One connection writes, one renews the lease, and others read. */
 const maxConnections = 4;
 
 export function quoted(name: string): string {
@@ -275,16 +290,19 @@ function bytesReadOf(client: ClientBase): number {
   return streamOf(client)?.bytesRead ?? 0;
 }
 
-/** The server's, of the process that serves it. */
+/** Returns the id of the server's process for this connection. */
 function numberOf(client: ClientBase): number {
   return (client as unknown as { processID?: number | null }).processID ?? 0;
 }
 
-/** Lost, starting, ending, full, a standby by now; and what the server undid for the sake of another: to be tried again. */
+/**
+ * Connection lost, starting, stopping, full, now a standby, or undone in favour of another transaction: worth
+ * a retry.
+ */
 const goneStates = /^(08...|57P0.|53...|25006|25P03|40001|40P01)$/;
 const wrongStates = /^(28...|3D000|42501|0A000|22021|42P01|3F000)$/;
 
-/** Undefined for what is neither: a bug. */
+/** Returns undefined for other errors, which are bugs. */
 function kindOf(error: unknown): 'gone' | 'wrong' | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code, syscall } = error as { code?: unknown; syscall?: unknown };

@@ -1,10 +1,10 @@
-/** Where a bucket is: from `s3://bucket/folder` and the variables that other S3 programs read. */
+/** Finds a bucket from `s3://bucket/folder` and the variables that other S3 programs use. */
 
 export interface BucketAddress {
   bucket: string;
-  /** Of all keys: empty, or ends in `/`. */
+  /** Prefix of all keys: empty, or ends with `/`. */
   prefix: string;
-  /** Of the bucket, without a `/` at its end. */
+  /** HTTP URL of the bucket, without a `/` at its end. */
   url: string;
   region: string;
   accessKeyId: string;
@@ -14,19 +14,19 @@ export interface BucketAddress {
 
 export const bucketExpected = 's3://bucket or s3://bucket/folder';
 
-/** `s3://bucket/folder/`, with one `/` at its end; undefined where it is no such address. */
+/** Returns `s3://bucket/folder/`, with one `/` at its end; undefined if the text is no such address. */
 export function bucketUrl(text: string): string | undefined {
   const [, bucket, path = ''] = /^s3:\/\/([a-z0-9][a-z0-9._-]{1,61}[a-z0-9])(\/.*)?$/.exec(text) ?? [];
   const folders = path.split('/').filter((part) => part !== '');
-  // As a part of an address, these would lead elsewhere.
+  // In a URL, these parts would lead elsewhere.
   if (bucket === undefined || folders.some((part) => part === '.' || part === '..')) return undefined;
   return `s3://${[bucket, ...folders].join('/')}/`;
 }
 
-/** What is missing or cannot be, as a sentence that names the variable. */
+/** Thrown if a variable is missing or invalid. The message is a sentence that names it. */
 export class AddressProblem extends Error {}
 
-/** `url` is as of `bucketUrl`. Throws `AddressProblem`. */
+/** `url`: as `bucketUrl` returns it. Throws `AddressProblem`. */
 export function bucketAddress(url: string, env: NodeJS.ProcessEnv): BucketAddress {
   const [, bucket = '', prefix = ''] = /^s3:\/\/([^/]+)\/(.*)$/.exec(url) ?? [];
   return {
@@ -40,7 +40,7 @@ export function bucketAddress(url: string, env: NodeJS.ProcessEnv): BucketAddres
   };
 }
 
-/** Without a `/` at its end. Throws `AddressProblem`. */
+/** Returns a URL without a `/` at its end. Throws `AddressProblem`. */
 function bucketHttpUrl(bucket: string, env: NodeJS.ProcessEnv): string {
   const endpoint = env['AWS_ENDPOINT_URL_S3'] || env['AWS_ENDPOINT_URL'] || '';
   return endpoint === '' ? awsUrl(bucket, regionIn(env)) : `${checkedEndpoint(endpoint)}/${bucket}`;
@@ -50,7 +50,7 @@ function regionIn(env: NodeJS.ProcessEnv): string {
   return env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || 'us-east-1';
 }
 
-/** Certificates there are for one name below the host's only. */
+/** Uses a path for names with dots, because certificates cover only one label below the host. */
 function awsUrl(bucket: string, region: string): string {
   const host = `s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`;
   return bucket.includes('.') ? `https://${host}/${bucket}` : `https://${bucket}.${host}`;
@@ -66,7 +66,7 @@ function checkedEndpoint(endpoint: string): string {
   return endpoint.replace(/\/+$/, '');
 }
 
-/** It goes into a header, and may have been pasted out of a terminal. */
+/** Refuses invalid characters, because the value becomes a header and may have been pasted from a terminal. */
 function optional(env: NodeJS.ProcessEnv, name: string): string | undefined {
   const value = env[name]?.trim() ?? '';
   if (/^[\u0021-\u007E]*$/.test(value)) return value || undefined;

@@ -1,4 +1,4 @@
-/** A bucket by the S3 protocol: objects put whole and checked, read, listed, copied and removed. */
+/** A bucket by the S3 protocol: puts, reads, lists and removes objects, and verifies what it put. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import type { BucketAddress } from './address.ts';
@@ -8,25 +8,25 @@ import { encoded, S3Requests, type BucketOptions } from './s3-requests.ts';
 
 export type { BucketOptions } from './s3-requests.ts';
 
-/** What a store says of an object without sending it. */
+/** Properties of an object that a store reports without sending it. */
 export interface ObjectFacts {
   bytes: number;
-  /** Whether the store's own checksum is that of these bytes, in hex; undefined where it has none to compare. */
+  /** True if the store's own checksum is that of these bytes (hex); undefined if it has none to compare. */
   isOf(sha256: string): boolean | undefined;
 }
 
 export interface ListedObject {
   key: string;
   bytes: number;
-  /** By the clock of the store, epoch ms. */
+  /** Time by the clock of the store, epoch ms. */
   modifiedAt: number;
 }
 
-/** Keys of probes begin so. */
+/** Prefix of the keys of probes. */
 const probes = '.nightrender-probe-';
 const longestProbeMs = 60 * 60_000;
 
-/** Every call is repeated while it fails for a reason that passes; then, and for any other reason, it throws `S3Error`. */
+/** Repeats each call while it fails for a temporary reason. After that, and for any other reason, throws `S3Error`. */
 export class Bucket {
   readonly #address: BucketAddress;
   readonly #requests: S3Requests;
@@ -36,17 +36,17 @@ export class Bucket {
     this.#requests = requests;
   }
 
-  /** Sends nothing yet. */
+  /** Opens the bucket without sending anything. */
   static async open(address: BucketAddress, options: BucketOptions = {}): Promise<Bucket> {
     return new Bucket(address, await S3Requests.open(address, options));
   }
 
-  /** Keys are those below it. */
+  /** Returns the address below which all keys are. */
   get name(): string {
     return `s3://${this.#address.bucket}/${this.#address.prefix}`;
   }
 
-  /** Resolves once the store has all bytes and has compared them with their sha256. */
+  /** Resolves when the store has all bytes and has compared them with their sha256. */
   async put(
     key: string,
     bytes: Uint8Array,
@@ -56,13 +56,13 @@ export class Bucket {
       isFirst = false,
       isGarbled = false,
     }: {
-      /** `image/png` … */
+      /** Media type, such as `image/png`. */
       type: string;
-      /** Hex, where it is known. */
+      /** Hex digest, if it is known. */
       sha256?: string;
-      /** Whether `sha256` is of other bytes, which a store has to notice. */
+      /** True if `sha256` belongs to other bytes, which the store has to detect. */
       isGarbled?: boolean;
-      /** Whether an object that is there already is left alone, by stores that know this condition. */
+      /** True to leave an existing object alone. Only some stores support this condition. */
       isFirst?: boolean;
     },
   ): Promise<void> {
@@ -80,7 +80,7 @@ export class Bucket {
     await this.#requests.send({ method: 'PUT', key, headers, body: bytes, sha256, isGarbled });
   }
 
-  /** As above, of a file of any size, of which a part is in memory at a time. */
+  /** Puts a file of any size, with one part in memory at a time. */
   async putFile(key: string, path: string, type: string): Promise<void> {
     const file = await open(path);
     try {
@@ -96,14 +96,14 @@ export class Bucket {
     }
   }
 
-  /** Undefined where there is no such object. */
+  /** Returns undefined if there is no such object. */
   async get(key: string): Promise<Buffer | undefined> {
     // A part `..` would lead out of the folder.
     if (key.split('/').some((part) => part === '.' || part === '..')) return undefined;
     return (await this.#requests.find({ method: 'GET', key }))?.body;
   }
 
-  /** As above. */
+  /** Returns undefined if there is no such object. */
   async facts(key: string): Promise<ObjectFacts | undefined> {
     const answer = await this.#requests.find({
       method: 'HEAD',
@@ -115,7 +115,7 @@ export class Bucket {
     return { bytes: Number(headers['content-length'] ?? 0), isOf: (sha256) => isOf(headers, sha256) };
   }
 
-  /** Sorted by key, as the store has them at the moment of each thousand. */
+  /** Yields objects sorted by key, in the state that the store has when each thousand is read. */
   async *list(folder: string): AsyncGenerator<ListedObject> {
     const prefix = this.#address.prefix + folder;
     let query: Record<string, string> = { 'list-type': '2', 'encoding-type': 'url', prefix };
@@ -142,22 +142,22 @@ export class Bucket {
     await this.#requests.find({ method: 'DELETE', key });
   }
 
-  /** The address of an object, for those who may read the bucket. */
+  /** Returns the URL of an object, for those who may read the bucket. */
   urlOf(key: string): string {
     return `${this.#address.url}/${encoded(this.#address.prefix + key)}`;
   }
 
-  /** An address that shows the object to whoever has it, for so many seconds: it is a credential. */
+  /** Returns a URL that shows the object to whoever has it, for this number of seconds. It is a credential. */
   signedUrl(key: string, seconds: number): Promise<string> {
     return this.#requests.signedUrl(key, seconds);
   }
 
-  /** All that is asked within `work` has the patience of one call. */
+  /** Limits all retries within `work` to the time of a single call. */
   within<T>(work: () => Promise<T>): Promise<T> {
     return this.#requests.within(work);
   }
 
-  /** Throws where the store accepts other bytes than it was told of, or does not say afterwards what it has. */
+  /** Throws if the store accepts other bytes than announced, or does not report the checksum of an object. */
   async probe(): Promise<void> {
     const key = `${probes}${randomUUID()}`;
     const [bytes, others] = [randomBytes(100), randomBytes(100)];
@@ -178,14 +178,14 @@ export class Bucket {
       if (isAccepted) throw this.#unreliable('does not compare checksums');
       await this.#removeProbesBefore(key);
     } catch (error) {
-      // One that cannot be reached is not waited for again: a later probe removes this one.
+      // A store that cannot be reached is not waited for again. A later probe removes this one.
       if (!(error instanceof S3Error && error.isPassing)) await this.remove(key).catch(() => undefined);
       throw error;
     }
     await this.remove(key).catch(() => undefined);
   }
 
-  /** Those of programs that died at it; others may be probing at this moment. */
+  /** Removes probes of programs that crashed. Younger ones may still be in use. */
   async #removeProbesBefore(own: string): Promise<void> {
     const found: ListedObject[] = [];
     for await (const object of this.list(probes)) found.push(object);
@@ -232,7 +232,7 @@ export class Bucket {
       // The answer to the last request may have been lost.
       const isGone = error instanceof S3Error && error.code === 'NoSuchUpload';
       if (isGone && (await this.facts(key))?.bytes === parts.at(-1)?.to) return;
-      // Parts that belong to nothing are billed for ever.
+      // Parts of an unfinished upload are billed forever.
       const query = { uploadId };
       await this.#requests.send({ method: 'DELETE', key, query, isOnce: true }).catch(() => undefined);
       throw error;

@@ -1,16 +1,16 @@
-/** Why a request to a bucket failed: for a reason that passes, or for one that a person has to see to. */
+/** Explains why a request to a bucket failed: temporarily, or for a reason that a person has to fix. */
 
 export class S3Error extends Error {
-  /** The store's word for it, or the system's; empty where there is none. */
+  /** Error code of the store or the system; empty if there is none. */
   readonly code: string;
-  /** There is no such object. */
+  /** True if there is no such object. */
   readonly isMissing: boolean;
   readonly isPassing: boolean;
-  /** It, or the line, has too much to do. */
+  /** True if the store or the line is overloaded. */
   readonly isOverload: boolean;
-  /** What was sent arrived as something else. */
+  /** True if the store received other bytes than were sent. */
   readonly isGarbled: boolean;
-  /** The store does not take what was sent (400). */
+  /** True if the store rejects the request (400). */
   readonly isRefusal: boolean;
 
   constructor(text: string, facts: Partial<Omit<S3Error, 'message'>> = {}) {
@@ -29,23 +29,23 @@ interface Answered {
   body: Buffer;
 }
 
-/** Undefined where the request has succeeded; what was thrown is a connection that failed. */
+/** Returns undefined if the request succeeded. A thrown error means that the connection failed. */
 export function failureOf(answer: Answered, method: string): S3Error | undefined;
 export function failureOf(thrown: unknown): S3Error;
 export function failureOf(seen: unknown, method?: string): S3Error | undefined {
   if (method === undefined) return connectionFailure(seen);
   const { status, body } = seen as Answered;
-  // Some find out that they cannot when they have said 200 already.
+  // Some stores find out that they fail after they have sent status 200.
   const isSuccess = status >= 200 && status < 300;
   if (isSuccess && (method === 'GET' || !/<Error>/.test(body.toString('latin1', 0, 500)))) return undefined;
   const code = /<Code>([\w.]+)<\/Code>/.exec(body.toString())?.[1] ?? '';
-  // Without its code a 404 may be a balancer's; the answer to HEAD has none.
+  // A 404 without a code may come from a load balancer, except for HEAD, whose answers have no code.
   const isMissing = code === 'NoSuchKey' || (status === 404 && code === '' && method === 'HEAD');
   const isForeign = status === 404 && code === '' && method !== 'HEAD';
   const isLater =
     isForeign ||
     (isSuccess && code === 'InternalError') ||
-    // What a store lacks, it lacks at the next try.
+    // A retry cannot add a feature that the store lacks.
     (status >= 500 && status !== 501) ||
     status === 429 ||
     status === 408 ||
@@ -67,7 +67,7 @@ export function failureOf(seen: unknown, method?: string): S3Error | undefined {
   });
 }
 
-/** With a status that would be for good. */
+/** Temporary errors with a status that otherwise means a permanent one. */
 const laterCodes = new Set(['RequestTimeout', 'OperationAborted', 'SlowDown', 'RequestTimeTooSkewed']);
 
 const garbledCodes = new Set(['BadDigest', 'IncompleteBody', 'XAmzContentSHA256Mismatch']);
@@ -95,7 +95,7 @@ function connectionFailure(thrown: unknown): S3Error {
   const { code = (thrown as Error).name } = thrown as NodeJS.ErrnoException;
   if ((thrown as Error).name === 'AbortError')
     return new S3Error('the request was given up, since the run was to end');
-  // What a certificate lacks, it lacks at the next try.
+  // A retry cannot fix a certificate.
   const isForGood = /CERT|SSL|TLS|ERR_INVALID|LEAF_SIGNATURE|EPROTO/.test(code);
   const isOverload = code.includes('TIMEOUT');
   return new S3Error(`no connection (${code})`, { code, isPassing: !isForGood, isOverload });

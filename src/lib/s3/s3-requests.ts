@@ -1,4 +1,4 @@
-/** Signed requests to a bucket, repeated while they fail for a reason that passes. */
+/** Sends signed requests to a bucket, and repeats them while they fail for a temporary reason. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AwsV4Signer } from 'aws4fetch';
 import pLimit from 'p-limit';
@@ -13,17 +13,17 @@ export interface BucketOptions {
   signal?: AbortSignal;
   /** Ends requests that are on their way. */
   abandoned?: AbortSignal;
-  /** How long a request that fails for a passing reason is repeated; a minute where left out. */
+  /** How long a request is repeated that fails for a temporary reason; one minute by default. */
   patienceMs?: number;
-  /** After so long without an answer, or without its end, a try is given up; half a minute where left out. */
+  /** How long a try waits for an answer and for its end; half a minute by default. */
   answerMs?: number;
-  /** The first wait before a request is repeated is between this time and half of it; 0.2 s if left out. */
+  /** Upper bound of the first wait before a retry, whose lower bound is half of it; 0.2 s by default. */
   firstWaitMs?: number;
-  /** Called where requests begin to fail, with the reason, once until one succeeds again. */
+  /** Called with the reason when requests begin to fail, and not again until one succeeds. */
   onTrouble?: (text: string) => void;
 }
 
-/** Connections, and so requests at the same moment. */
+/** Maximum number of connections, and so of concurrent requests. */
 const requestsAtOnce = 64;
 
 const patienceMs = 60_000;
@@ -31,11 +31,11 @@ const longestWaitMs = 20_000;
 const firstWaitMs = 200;
 const fewestAtOnce = 2;
 
-/** A second of a line that is not given up yet: bytes on their way get time beyond that for an answer. */
+/** Minimum bytes per second. A body of this size extends the time for an answer by one second. */
 const slowestBytes = 64 * 1024;
 const answerMs = 30_000;
 
-/** Of what has arrived damaged. */
+/** Maximum tries of a request that arrived damaged. */
 const garbledTries = 4;
 
 type Signer = typeof AwsV4Signer;
@@ -47,11 +47,11 @@ interface Call {
   query?: Record<string, string>;
   headers?: Record<string, string>;
   body?: Uint8Array;
-  /** Of the body, hex; the store compares it with what comes. */
+  /** Hex digest of the body, which the store compares with what it receives. */
   sha256?: string;
-  /** It is sent once, whatever comes. */
+  /** True if the request is never repeated. */
   isOnce?: boolean;
-  /** It is sent as something else than announced: that this is refused is an answer. */
+  /** True if the body differs from its digest on purpose, so that a refusal is the expected answer. */
   isGarbled?: boolean;
 }
 
@@ -66,7 +66,7 @@ export class S3Requests {
   readonly #address: BucketAddress;
   readonly #options: BucketOptions;
   readonly #signer: Signer;
-  // Each try has a clock of its own, which a store that sends a byte now and then cannot wind up again.
+  // Each try has its own time limit, which a store cannot extend by sending a byte now and then.
   readonly #agent = new Agent({ connections: requestsAtOnce, headersTimeout: 0, bodyTimeout: 0 });
   readonly #limit = pLimit(requestsAtOnce);
   readonly #signingKeys = new Map<string, ArrayBuffer>();
@@ -86,7 +86,7 @@ export class S3Requests {
     return new S3Requests(address, options, await loadSigner());
   }
 
-  /** As below; undefined where there is no such object, though a bucket that is missing is an error. */
+  /** Sends a request. Returns undefined if there is no such object. A missing bucket is an error. */
   async find(call: Call): Promise<Answer | undefined> {
     try {
       return await this.send(call);
@@ -96,7 +96,7 @@ export class S3Requests {
     }
   }
 
-  /** All that is sent within `work` has the patience of one request. */
+  /** Limits all retries within `work` to the time of a single request. */
   async within<T>(work: () => Promise<T>): Promise<T> {
     this.#until = performance.now() + (this.#options.patienceMs ?? patienceMs);
     try {
@@ -122,7 +122,7 @@ export class S3Requests {
       const isSentAgain = answer.isGarbled && tries < garbledTries && call.isGarbled !== true;
       const isRepeated = answer.isPassing || isSentAgain;
       if (!isRepeated || isOver || call.isOnce === true) throw new S3Error(text, answer);
-      // Nobody waits half a minute three times without a word.
+      // Nobody should wait half a minute three times without a warning.
       if (tries === 3 || answer.code === silent) this.#warn(text);
       const waitMs = Math.min(longestWaitMs, firstWait * 2 ** (tries - 1)) * (0.5 + Math.random() / 2);
       await sleep(waitMs, undefined, signal && { signal }).catch(() => undefined);
@@ -138,7 +138,7 @@ export class S3Requests {
     return this.#agent.destroy();
   }
 
-  /** Half as many at once where the store or the line is overloaded, and slowly more again. */
+  /** Halves the concurrency if the store or the line is overloaded, and then increases it slowly. */
   #adapt(answer: Answer | S3Error): void {
     const now = this.#limit.concurrency;
     if (answer instanceof S3Error && answer.isOverload)
@@ -165,7 +165,7 @@ export class S3Requests {
     const given = new AbortController();
     if (this.#options.abandoned?.aborted === true) given.abort();
     this.#underWay.add(given);
-    // The time for the answer runs while the body is on its way.
+    // The time for the answer also covers sending the body.
     let timer = this.#giveUpLater(given, body?.length ?? 0);
     try {
       const options = { method, body, headers: Object.fromEntries(headers), signal: given.signal };
@@ -222,7 +222,7 @@ async function loadSigner(): Promise<Signer> {
   }
 }
 
-/** A key as a part of an address; `/` stays. */
+/** Returns a key as part of a URL; `/` stays. */
 export function encoded(key: string): string {
   return key.split('/').map(encodeURIComponent).join('/');
 }

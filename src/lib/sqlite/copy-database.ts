@@ -1,17 +1,17 @@
-/** A copy of a database as it is at a moment, made without a trace beside the original. */
+/** Copies a database as it is at one moment, without leaving files beside the original. */
 import { constants, existsSync, statSync } from 'node:fs';
 import { copyFile, rm } from 'node:fs/promises';
 import { openSqlite } from './better-sqlite3.ts';
 import { assertPlainFiles, type Database } from './database.ts';
 
-/** SQLite copies all that is left in one step, so that no writer comes in between. */
+/** SQLite copies all remaining pages in one step, so that no writer comes in between. */
 const allPages = 2 ** 31 - 1;
 const maxTries = 5;
 
 /**
- * Copies `from`, where it is there, to `to`. Opening a database leaves files beside it, even for reading: its files are
- * copied as they lie, and only where somebody has it open (`isOpen`) SQLite is asked for what is in it at that moment.
- * System errors and SQLite's own pass through.
+ * Copies `from` to `to` if it exists. Even reading a database leaves files beside it. Its files are therefore
+ * copied unchanged; only while another process has it open (`isOpen`), SQLite makes the copy. System errors
+ * and SQLite's own pass through.
  */
 export async function copyDatabase(from: string, to: string, isOpen: () => boolean): Promise<void> {
   assertPlainFiles(from);
@@ -20,7 +20,7 @@ export async function copyDatabase(from: string, to: string, isOpen: () => boole
     const before = stampOf(from);
     await copyIfThere(from, to);
     await copyIfThere(`${from}-wal`, `${to}-wal`);
-    // Somebody may have begun to write meanwhile, and a copy of two moments is none.
+    // If somebody began to write meanwhile, the copy mixes two moments.
     if (!isOpen() && stampOf(from) === before) return;
   }
 }
@@ -35,7 +35,7 @@ async function copyOpen(from: string, to: string): Promise<void> {
   }
 }
 
-/** Copies what `db` sees to the file `to`: within a transaction, the database as it was when that began. */
+/** Copies what `db` sees to the file `to`; within a transaction, the database as it was at its beginning. */
 export async function copyFrom(db: Database, to: string): Promise<void> {
   await db.backup(to, { progress: () => allPages });
 }

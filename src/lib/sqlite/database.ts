@@ -1,4 +1,4 @@
-/** Opening SQLite files so that a commit is on the disk when it returns, and bringing their schema up to date. */
+/** Opens SQLite files so that a commit is on disk when it returns, and upgrades their schema. */
 import { existsSync, chmodSync, closeSync, openSync, readSync, statSync } from 'node:fs';
 import type BetterSqlite3 from 'better-sqlite3';
 import { assertPlainFile } from '../files/plain-file.ts';
@@ -9,22 +9,26 @@ export type Database = BetterSqlite3.Database;
 export type Statement<Values extends unknown[]> = BetterSqlite3.Statement<Values>;
 
 export interface Schema {
-  /** Marks the file as ours (`PRAGMA application_id`): any 32-bit integer. */
+  /** Marks a file as this program's (`PRAGMA application_id`): any 32-bit integer. */
   applicationId: number;
-  /** Statements that lead from version n to n + 1; the file's version is `PRAGMA user_version`. */
+  /** Statements that lead from version n to n + 1. The version of a file is `PRAGMA user_version`. */
   migrations: readonly string[];
-  /** True if the migrations add tables and columns and change no row. A reader then sees a file of an earlier version as the newest. */
+  /**
+   * True if migrations only add tables and columns. A reader then sees a file of an earlier version in the
+   * newest form.
+   */
   onlyAdds?: true;
-  /** What to do about a damaged file, in a sentence without its full stop. */
+  /** Sentence without a full stop that says what to do about a damaged file. */
   advice?: string;
 }
 
-/** A file that cannot be used as it is: foreign, written by a newer version, or damaged. */
+/** Thrown if a file cannot be used: foreign, written by a newer version, or damaged. */
 export class UnusableDatabase extends Error {}
 
 /**
- * Opens or makes a database for writing, for its owner only: WAL, `synchronous=FULL`, foreign keys, newest schema. One
- * that is `known` to be whole is not looked through. Throws `UnusableDatabase` for a file that is not ours to change; SQLite's own errors pass through.
+ * Opens or creates a database for writing, readable only by its owner: WAL, `synchronous=FULL`, foreign keys,
+ * newest schema. A file that is `known` to be whole is not checked. Throws `UnusableDatabase` for a file that
+ * must not be changed. SQLite's own errors pass through.
  */
 export function openForWriting(path: string, schema: Schema, state?: 'known'): Database {
   assertPlainFiles(path);
@@ -38,17 +42,17 @@ export function openForWriting(path: string, schema: Schema, state?: 'known'): D
       if (state !== 'known') assertWhole(db, path, schema, 'quick_check');
       withdrawFromOthers(path);
     }
-    // The system keeps pages, too: a larger cache is as fast, and stays the program's until its end.
+    // The system caches pages too. A larger cache is no faster, and its memory is never released.
     db.pragma('cache_size = -4000');
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = FULL');
     db.pragma('foreign_keys = ON');
-    // All that it writes is in the log until others have read it there.
+    // Keeps everything in the log while other connections may still read the old form.
     const checkpoints = Number(db.pragma('wal_autocheckpoint', { simple: true }));
     db.pragma('wal_autocheckpoint = 0');
     migrate(db, schema);
     db.pragma(`wal_autocheckpoint = ${checkpoints}`);
-    // better-sqlite3 falls back to NORMAL with the first write in WAL mode unless FULL was set: read it back.
+    // better-sqlite3 falls back to NORMAL at the first write in WAL mode unless FULL was set, so this is read back.
     if (db.pragma('synchronous', { simple: true }) !== 2)
       throw new Error('SQLite did not keep synchronous=FULL');
     return db;
@@ -60,8 +64,8 @@ export function openForWriting(path: string, schema: Schema, state?: 'known'): D
 
 /**
  * Opens an existing database for reading beside a writer, without migrating it. Returns undefined if nothing
- * was ever written to it, as after a crash between its making and its first table. Throws as `openForWriting` does, also for
- * damage that is hard to see if it has to be `whole`.
+ * was ever written to it, as after a crash before its first table. Throws as `openForWriting` does; with
+ * `whole`, also for damage that only a full check finds.
  */
 export function openForReading(path: string, schema: Schema, state?: 'whole'): Database | undefined {
   rollBack(path, schema);
@@ -70,7 +74,7 @@ export function openForReading(path: string, schema: Schema, state?: 'whole'): D
     assertOurs(db, path, schema);
     if (state === 'whole') assertWhole(db, path, schema, 'integrity_check');
     if (hasTables(db)) {
-      // One view of the tables, though a writer may be migrating them.
+      // The transaction shows one state of the tables, although a writer may be migrating them.
       if (schema.onlyAdds === true) db.transaction(() => showAsNewest(db, schema))();
       return db;
     }
@@ -83,9 +87,9 @@ export function openForReading(path: string, schema: Schema, state?: 'whole'): D
 }
 
 /**
- * Adds what the tables of an earlier version lack, for this connection alone: SQLite finds a temporary view before the table
- * that it is named after. Added columns have their defaults, added tables the rows of their migration. Nothing is copied, and a
- * program of that version may go on writing.
+ * Adds what tables of an earlier version lack, for this connection alone: SQLite finds a temporary view
+ * before the table of the same name. Added columns have their defaults, and added tables the rows of their
+ * migration. Nothing is copied, and an earlier program may go on writing.
  */
 function showAsNewest(db: Database, { migrations }: Schema): void {
   if (versionOf(db) === migrations.length) return;
@@ -118,7 +122,7 @@ function columnsOf(db: Database, table: string): { name: string; initial: string
     .all(table);
 }
 
-/** A death while the file was made leaves a journal, which nobody can undo who only reads. */
+/** Undoes the journal of a crash during the creation of the file, which a read-only connection cannot do. */
 function rollBack(path: string, schema: Schema): void {
   assertPlainFiles(path);
   if (!existsSync(`${path}-journal`)) return;
@@ -130,7 +134,7 @@ function rollBack(path: string, schema: Schema): void {
   }
 }
 
-/** Of a database, and what belongs to it. */
+/** Throws if a database or a file that belongs to it is not a plain file. */
 export function assertPlainFiles(path: string): void {
   for (const end of ['', '-wal', '-shm', '-journal']) assertPlainFile(path + end);
 }
@@ -156,7 +160,7 @@ interface Header {
   isEmpty: boolean;
 }
 
-/** All as it was at one moment: another program may be making the database. */
+/** Reads everything as of one moment, because another program may be creating the database. */
 function readHeader(db: Database, path: string, schema: Schema): Header {
   const read = db.transaction(() => {
     const applicationId = db.pragma('application_id', { simple: true });
@@ -172,7 +176,7 @@ function assertWhole(
   schema: Schema,
   check: 'quick_check' | 'integrity_check',
 ): void {
-  // They are kept with every write; to look at them again in every row takes as long as all the rest.
+  // Constraints are checked at every write. Checking them again in every row takes as long as everything else.
   if (check === 'quick_check') db.pragma('ignore_check_constraints = ON');
   const isWhole = (found: unknown): boolean => found === 'ok';
   readOrRefuse(path, schema, () => db.pragma(`${check}(1)`, { simple: true }), isWhole);
@@ -180,8 +184,9 @@ function assertWhole(
 }
 
 /**
- * A damaged constraint keeps nobody from reading. Who opens the file to write is refused, and his end puts the log into the file: its
- * tables are made elsewhere first. What else is wrong shows later.
+ * Checks the constraints in an empty copy of the tables first. A damaged constraint keeps nobody from
+ * reading, but a writer would fail, and would write the log into the file as it closes. Other damage is found
+ * later.
  */
 function assertConstraints(path: string, schema: Schema): void {
   const texts = textsOfSchema(path);
@@ -207,7 +212,10 @@ function textsOfSchema(path: string): string[] {
   }
 }
 
-/** What only a damaged file answers becomes `UnusableDatabase`: SQLite says the same of what a disk could not read once. */
+/**
+ * Turns answers that mean damage into `UnusableDatabase`. Tries twice, because SQLite gives the same answers
+ * if a disk fails once.
+ */
 function readOrRefuse<T>(
   path: string,
   schema: Schema,
@@ -226,10 +234,10 @@ function readOrRefuse<T>(
   }
 }
 
-/** By path. To close one would drop the locks of every connection of this process to the file. */
+/** Open files by path. Closing one would drop the locks of all connections of this process to the file. */
 const looked = new Map<string, number>();
 
-/** Tells a disk that cannot read a database, or its log, from damage: throws the system's error. */
+/** Throws the system's error if the disk cannot read the database or its log, to distinguish that from damage. */
 export function assertReadable(path: string): void {
   const chunk = Buffer.allocUnsafe(1024 * 1024);
   for (const file of [path, `${path}-wal`].filter((each) => existsSync(each))) {
@@ -239,7 +247,10 @@ export function assertReadable(path: string): void {
   }
 }
 
-/** Damage shows under several codes: a broken schema is a plain SQLITE_ERROR, and an index without its row breaks a constraint. */
+/**
+ * True if the error means damage. A broken schema is a plain SQLITE_ERROR, and an index without its row
+ * breaks a constraint.
+ */
 export function isDamage(error: unknown): boolean {
   return (
     error instanceof Sqlite.SqliteError &&
@@ -264,7 +275,7 @@ function versionOf(db: Database): number {
 function migrate(db: Database, schema: Schema): void {
   if (versionOf(db) === schema.migrations.length) return;
   db.transaction(() => {
-    // Another program may have done so meanwhile.
+    // Another program may have migrated the file meanwhile.
     const version = versionOf(db);
     db.pragma(`application_id = ${schema.applicationId}`);
     runMigrations(db, schema.migrations.slice(version));
@@ -272,7 +283,7 @@ function migrate(db: Database, schema: Schema): void {
   }).immediate();
 }
 
-/** Some change the text of a table, which SQLite else keeps from being written. */
+/** Runs migrations in unsafe mode, because some edit the text of a table. */
 export function runMigrations(db: Database, migrations: readonly string[]): void {
   db.unsafeMode(true);
   for (const statements of migrations) db.exec(statements);
@@ -281,7 +292,7 @@ export function runMigrations(db: Database, migrations: readonly string[]): void
 
 const ownerOnly = 0o600;
 
-/** Makes the file, empty, where there is none yet. One that is there is not opened: closing it would drop its locks. */
+/** Creates an empty file if there is none. Does not open an existing one, because closing it would drop its locks. */
 export function makePrivateFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', ownerOnly));
@@ -290,7 +301,7 @@ export function makePrivateFile(path: string): void {
   }
 }
 
-/** Takes what others may do with a database that something else made, such as a copy that was put back. */
+/** Removes other users' access to a database that something else created, such as a restored copy. */
 function withdrawFromOthers(path: string): void {
   for (const file of [path, `${path}-wal`, `${path}-shm`]) {
     const stats = statSync(file, { throwIfNoEntry: false });

@@ -1,4 +1,4 @@
-/** A lock on a file of its own that the kernel takes back however its holder dies: no lock is ever stale. */
+/** A lock on a file of its own that the kernel releases however its holder ends, so that no lock is ever stale. */
 import { existsSync } from 'node:fs';
 import { openSqlite, Sqlite } from './better-sqlite3.ts';
 import { assertPlainFiles, type Database, makePrivateFile } from './database.ts';
@@ -7,13 +7,14 @@ export interface ExclusiveLock {
   release(): void;
 }
 
-/** `isLocked` takes part in a lock for a moment, which must not turn anybody away. */
+/** `isLocked` takes the lock for a moment, which must not make others fail. */
 const readersMomentMs = 200;
 
 /**
- * Locks `path`, a small database that exists for this alone, until released or until the process ends; undefined where
- * another holds it. The file must never be opened by other means in this process: POSIX drops a process's locks when it
- * closes any descriptor of the file. Holds on local disks only; network file systems do not keep such locks reliably.
+ * Locks `path`, a small database used only for this, until released or until the process ends. Returns
+ * undefined if another holder has the lock. This process must not open the file in any other way, because
+ * POSIX drops a process's locks when it closes any descriptor of the file. Works only on local disks; network
+ * file systems do not keep such locks reliably.
  */
 export function lockExclusively(path: string): ExclusiveLock | undefined {
   assertPlainFiles(path);
@@ -29,7 +30,7 @@ export function lockExclusively(path: string): ExclusiveLock | undefined {
   return { release: () => void db.close() };
 }
 
-/** The journal needs room on the disk; on a full one, memory has it. */
+/** Takes the lock. The journal needs disk space, so on a full disk it is kept in memory. */
 function begin(db: Database): void {
   try {
     db.exec('BEGIN EXCLUSIVE');
@@ -40,7 +41,7 @@ function begin(db: Database): void {
   }
 }
 
-/** Whether anybody holds the lock at this moment. */
+/** True if anybody holds the lock at this moment. */
 export function isLocked(path: string): boolean {
   if (!existsSync(path)) return false;
   assertPlainFiles(path);

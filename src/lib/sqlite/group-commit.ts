@@ -1,27 +1,31 @@
-/** Many small writes, few fsyncs: what is asked for while the disk is busy is committed and made to last as one. */
+/** Groups many small writes into few fsyncs: what is requested while the disk is busy is committed and synced together. */
 import type { Database, Statement } from './database.ts';
 import { closeSync, fdatasync, openSync } from 'node:fs';
 
-/** Counts the groups, and hears which of them are on the disk. */
+/** Counts the groups, and learns which of them are on disk. */
 export interface CommitMarker {
-  /** Inside every group's transaction, at its end. */
+  /** Called inside every group's transaction, at its end. */
   beforeCommit(): void;
-  /** Asked when what is committed so far is about to be synced; the answer is called once it is, before anybody hears of it. */
+  /**
+   * Called before a sync. The returned function is called when everything committed so far is on disk, before
+   * any promise resolves.
+   */
   reached(): () => void;
 }
 
 interface Write {
   work: () => void;
-  /** Whether it counts as done only when it is on the disk. */
+  /** True if the write is done only when it is on disk. */
   isLasting: boolean;
   resolve: () => void;
   reject: (reason: unknown) => void;
 }
 
 /**
- * Queues writes and commits them in groups, in their order. A group is committed without an fsync, its log is synced
- * beside the event loop, and only then its promises resolve; the next group is what came meanwhile, so that a slower
- * disk makes larger groups. Only who waits for no sync is not kept waiting by one.
+ * Queues writes and commits them in groups, in order. A group is committed without an fsync, its log is
+ * synced outside of the event loop, and only then do its promises resolve. Writes that arrive meanwhile form
+ * the next group, so a slower disk makes larger groups. Only writes that wait for no sync are not delayed by
+ * one.
  */
 export class GroupCommit {
   readonly #db: Database;
@@ -38,12 +42,12 @@ export class GroupCommit {
   #isPlanned = false;
   #isSyncing = false;
   #isClosing = false;
-  /** A transaction is open over many turns: what is written now would be lost with it. */
+  /** True while a transaction is open over many turns. Other writes would be lost if it failed. */
   #isHeld = false;
-  /** After a failed fsync it is unknown what is on the disk, and the system reports it only once. */
+  /** Set by a failed fsync. After it nobody knows what is on disk, and the system reports it only once. */
   #broken: Error | undefined;
 
-  /** `db` is in WAL mode with `synchronous=FULL`, or in memory. `log`: what makes commits last, where the disk does not. */
+  /** `db` is in WAL mode with `synchronous=FULL`, or in memory. `log`: makes commits durable if the disk does not. */
   constructor(db: Database, marker?: CommitMarker, log?: WriteAheadLog) {
     this.#db = db;
     this.#marker = marker;
@@ -53,19 +57,25 @@ export class GroupCommit {
     this.#end = db.prepare('COMMIT');
   }
 
-  /** Runs `work` inside the next transaction. Where any work of a group throws, none of the group is kept and all reject. */
+  /**
+   * Runs `work` inside the next transaction. If any work of a group throws, nothing of the group is kept, and
+   * all promises reject.
+   */
   write<T>(work: () => T): Promise<T> {
     return this.#ask(work, true);
   }
 
-  /** As `write`, but resolves at the commit: it outlives the program, and a power cut once a later write is done. */
+  /**
+   * Like `write`, but resolves at the commit. It survives a crash at once, and a power cut after a later
+   * write is done.
+   */
   writeUnsynced<T>(work: () => T): Promise<T> {
     return this.#ask(work, false);
   }
 
   /**
-   * Runs `work` inside a transaction of its own that stays open over as many turns of the event loop as `work` takes;
-   * what else is asked for meanwhile is committed after it. Where `work` throws, nothing of it is kept.
+   * Runs `work` inside a transaction of its own that stays open as long as `work` takes. Other writes are
+   * committed after it. If `work` throws, nothing of it is kept.
    */
   async writeAlone<T>(work: () => Promise<T>): Promise<T> {
     void this.flush();
@@ -86,15 +96,15 @@ export class GroupCommit {
   }
 
   /**
-   * Commits what is queued now, and waits here until it is on the disk. Resolves when what was on its way there before
-   * has arrived as well, or failed.
+   * Commits the queued writes now, blocking until they are on disk. Resolves when earlier writes have been
+   * synced too, or have failed.
    */
   async flush(): Promise<void> {
     if (!this.#isHeld) this.#commitNow();
     while (this.#isSyncing) await this.#synced;
   }
 
-  /** To be called before the database is closed; nothing is written any more. */
+  /** Call before the database is closed. Nothing is written afterwards. */
   close(): void {
     void this.flush();
     this.#isClosing = true;
@@ -110,7 +120,7 @@ export class GroupCommit {
     });
   }
 
-  /** All that is asked for in this turn of the event loop belongs to the group. */
+  /** Commits everything that is requested in this turn of the event loop as one group. */
   #commitSoon(): void {
     if (this.#isPlanned || this.#isHeld || this.#queue.length === 0) return;
     if (this.#isSyncing && this.#queue.every((write) => write.isLasting)) return;
@@ -172,7 +182,7 @@ export class GroupCommit {
     }
   }
 
-  /** Returns what was queued and is committed now. With `NORMAL` the commit is not synced. */
+  /** Commits the queued writes and returns them. With `NORMAL` the commit is not synced. */
   #commit(synchronous: 'NORMAL' | 'FULL'): Write[] {
     const group = this.#queue;
     if (group.length === 0) return group;
@@ -208,7 +218,7 @@ export class GroupCommit {
     }
   }
 
-  /** Some of SQLite's own errors have done so already. */
+  /** Rolls back, unless SQLite's error has already done so. */
   #takeBack(): void {
     if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
   }
@@ -223,15 +233,15 @@ function rejectAll(group: Write[], reason: unknown): void {
 }
 
 export interface WriteAheadLog {
-  /** Has all that was committed before this call on the disk; one call at a time. */
+  /** Syncs everything that was committed before this call. Only one call at a time. */
   sync(done: (error: Error | null) => void): void;
-  /** Right away, or as soon as a sync in progress has ended. */
+  /** Closes the log at once, or when a sync in progress ends. */
   close(): void;
 }
 
 /**
- * Opens the log of a database in WAL mode, which is the same file for as long as a connection is open. No lock is on
- * it, so that closing it drops none: the database itself must not be opened like this. Errors are the system's.
+ * Opens the log of a database in WAL mode, which is one file as long as a connection is open. The log has no
+ * locks that closing it could drop, unlike the database itself. Throws system errors.
  */
 function openWriteAheadLog(db: Database): WriteAheadLog {
   const file = openSync(`${db.name}-wal`, 'r+');

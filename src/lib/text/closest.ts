@@ -1,24 +1,24 @@
-/** Suggestions for a mistyped word. */
+/** Suggests words for a mistyped one. */
 
-/** The word that is fewest changes away; undefined where all are too far to be meant. */
+/** Returns the word that is fewest changes away; undefined if all are too different. */
 export function closest(typed: string, words: Iterable<string>): string | undefined {
   return closestFew(typed, words, 1)[0];
 }
 
-/** Undefined as above. */
+/** Returns a suggestion such as `did you mean night?`; undefined if all words are too different. */
 export function didYouMean(typed: string, words: Iterable<string>): string | undefined {
   const meant = closest(typed, words);
   return meant && `did you mean ${meant}?`;
 }
 
-/** Up to `max` words that may have been meant, the likeliest first; of a hundred thousand in a moment. */
+/** Returns up to `max` words that may have been meant, the likeliest first. Fast even for a hundred thousand words. */
 export function closestFew(typed: string, words: Iterable<string>, max: number): string[] {
   const lower = typed.toLowerCase();
   const maxChanges = Math.max(2, Math.floor(typed.length / 3));
   const near: { word: string; changes: number }[] = [];
   for (const word of words) {
     const changes = changesBetween(lower, word.toLowerCase(), maxChanges);
-    // With as many changes as letters any word becomes any other.
+    // With as many changes as letters, any word becomes any other.
     if (changes > maxChanges || changes >= Math.max(typed.length, word.length)) continue;
     near.push({ word, changes });
   }
@@ -32,7 +32,7 @@ function byChanges(a: { changes: number }, b: { changes: number }): number {
   return a.changes - b.changes;
 }
 
-/** Letters to insert, remove or replace; more than `max` where there are more, without counting them. */
+/** Returns the number of letters to insert, remove or replace. Stops counting beyond `max`. */
 function changesBetween(from: string, to: string, max: number): number {
   if (Math.abs(from.length - to.length) > max) return max + 1;
   let row = Array.from({ length: to.length + 1 }, (_, i) => i);

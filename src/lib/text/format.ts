@@ -1,6 +1,6 @@
-/** Text for people: durations, and words of a shell command. */
+/** Formats text for people: durations, counts, and words of a shell command. */
 
-/** `8 s`, `3 min 20 s`, `2 h 5 min`. */
+/** Returns a duration such as `8 s`, `3 min 20 s` or `2 h 5 min`. */
 export function formatDuration(ms: number): string {
   const seconds = Math.round(ms / 1000);
   if (seconds < 60) return `${seconds} s`;
@@ -9,17 +9,17 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** A text as one word of a shell command, quoted where needed. */
+/** Returns the text as one word of a shell command, quoted if needed. */
 export function shellWord(text: string): string {
   return /^[\p{L}\p{N}_./:@%+,=-]+$/u.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 const maxTextLength = 500;
 
-/** Printable, on one line and at most `longest` characters long; undefined where nothing is left. */
+/** Returns the text printable, on one line and at most `longest` characters long; undefined if nothing remains. */
 export function oneLine(text: string, longest = maxTextLength): string | undefined {
   const whole = text.trim();
-  // Twice as many code units as characters, and room for white space that is taken out.
+  // Allows for two code units per character, and for white space that is removed.
   const start = whole.slice(0, 4 * longest);
   const characters = Array.from(start.replaceAll(/[\s\p{C}]+/gu, ' ').trim());
   if (characters.length === 0) return undefined;
@@ -28,12 +28,12 @@ export function oneLine(text: string, longest = maxTextLength): string | undefin
   return `${kept.trimEnd()}…`;
 }
 
-/** `1 scene`, `1,200 scenes`; `many`: the word for any number but one. */
+/** Returns `1 scene` or `1,200 scenes`. `many`: the word for any number but one. */
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 }
 
-/** `12 saved, 3 failed`: those that are not 0, each before its name. */
+/** Returns a text such as `12 saved, 3 failed`, without counts of 0. */
 export function formatCounts(named: [count: number, name: string][], separator = ', '): string {
   return named
     .filter(([count]) => count > 0)
@@ -41,7 +41,7 @@ export function formatCounts(named: [count: number, name: string][], separator =
     .join(separator);
 }
 
-/** Local time, to the second. */
+/** Returns local time, to the second. */
 export function formatInstant(at: number): string {
   const date = new Date(at);
   const two = (value: number): string => String(value).padStart(2, '0');

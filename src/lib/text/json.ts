@@ -1,4 +1,4 @@
-/** JSON as a type, and the one spelling of a value that fingerprints are taken of. */
+/** JSON as a type, and a canonical spelling of values for fingerprints. */
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 export interface JsonObject {
@@ -9,7 +9,10 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** By keys, outermost first; a list of one counts as its item. Undefined where they lead nowhere. */
+/**
+ * Returns the value at these keys, outermost first. A list with one item counts as the item. Undefined if
+ * there is none.
+ */
 export function valueAt(value: unknown, keys: readonly string[]): unknown {
   const sole: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value;
   const [key, ...more] = keys;
@@ -17,16 +20,16 @@ export function valueAt(value: unknown, keys: readonly string[]): unknown {
   return isJsonObject(sole) && Object.hasOwn(sole, key) ? valueAt(sole[key], more) : undefined;
 }
 
-/** The value as JSON with the keys of every object in code unit order, so that equal values read the same. */
+/** Returns JSON with the keys of every object in code unit order, so that equal values have equal texts. */
 export function canonicalJson(value: JsonValue): string {
-  // Most values are in order as they stand, and sorting every one of a million takes seconds.
+  // Most values are in order already, and sorting every one of a million takes seconds.
   if (isInOrder(value)) return JSON.stringify(value);
   return JSON.stringify(value, (_key, inner: JsonValue) =>
     isJsonObject(inner) ? Object.fromEntries(Object.entries(inner).toSorted(byKey)) : inner,
   );
 }
 
-/** Whole numbers come before all other keys in any object, as they do in a sorted one. */
+/** True if all keys are in order. Whole numbers precede other keys in any object, sorted or not. */
 function isInOrder(value: JsonValue): boolean {
   if (typeof value !== 'object' || value === null) return true;
   if (Array.isArray(value)) return value.every(isInOrder);
@@ -44,9 +47,9 @@ function byKey([a]: [string, JsonValue], [b]: [string, JsonValue]): number {
 }
 
 interface ExactJson {
-  /** Missing where the text is no JSON. */
+  /** Absent if the text is not JSON. */
   value?: JsonValue;
-  /** Why it cannot be used, in words that follow the place or the name: "is not valid JSON: …". */
+  /** Why the value cannot be used, in words that follow its place or name: "is not valid JSON: …". */
   problem?: string;
 }
 
@@ -62,7 +65,7 @@ export function readExactJson(text: string): ExactJson {
   return problem === undefined ? { value } : { value, problem };
 }
 
-/** Why valid JSON cannot be sent as it stands, in words that follow the place; undefined where it can. */
+/** Returns why valid JSON cannot be sent unchanged, in words that follow its place; undefined if it can. */
 export function whyNotKept(json: string): string | undefined {
   if (nestingOf(json) > deepestNesting) return `is nested more than ${deepestNesting} levels deep`;
   const lost = numbersLostIn(json);
@@ -70,7 +73,7 @@ export function whyNotKept(json: string): string | undefined {
   return `holds ${lost.join(', ')}, which would lose digits; write it in quotes`;
 }
 
-/** No input is nested like this, and what walks it later must not run out of stack. */
+/** Maximum nesting of an input, so that later code does not run out of stack. */
 const deepestNesting = 100;
 
 function nestingOf(json: string): number {
@@ -89,7 +92,7 @@ function withoutStrings(json: string): string {
   return json.replace(/"[^"\\]*(?:\\.[^"\\]*)*"/g, '""');
 }
 
-/** Whole numbers, and numbers beyond all bounds, that `JSON.parse` changes without a word. */
+/** Finds whole numbers and infinite ones that `JSON.parse` changes silently. */
 function numbersLostIn(json: string): string[] {
   if (!/\d{16}|\d[eE]\+?\d{3}/.test(json)) return [];
   const numbers = withoutStrings(json).match(/-?\d[\d.eE+-]*/g) ?? [];

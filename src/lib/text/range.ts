@@ -2,17 +2,20 @@
 
 export type Range =
   | { values: number[] }
-  /** What a range looks like that can be walked, in words that follow "expected". */
+  /** Form of a valid range, in words that follow "expected". */
   | { expected: string };
 
-/** The most values that one list or range has: each is held in memory. */
+/** Maximum number of values in a list or range, because each is held in memory. */
 export const maxValues = 100_000;
 
 const number = String.raw`-?(?:0|[1-9]\d*)(?:\.\d+)?`;
 export const rangePattern = String.raw`^\s*(${number})\s*\.\.\s*(${number})(?:\s+step\s+(${number}))?\s*$`;
 const range = new RegExp(rangePattern);
 
-/** Both ends included where the steps meet them; downwards where the first is the larger. Undefined for any other text. */
+/**
+ * Reads a range, including both ends if the steps meet them. Counts down if the first number is larger.
+ * Undefined for any other text.
+ */
 export function readRange(text: string): Range | undefined {
   const found = range.exec(text);
   if (found === null) return undefined;
@@ -28,12 +31,12 @@ export function readRange(text: string): Range | undefined {
       expected: `at most ${maxValues.toLocaleString('en')} values; put a longer list into a manifest`,
     };
   const signed = to < from ? -step : step;
-  // Out of its digits, each is the number that is written so: adding 0.1 ten times does not give 1.
+  // Built from digits, each is the number as written. Adding 0.1 ten times does not give 1.
   const valueAt = (index: number): number => Number(`${from + BigInt(index) * signed}e-${places}`);
   return { values: Array.from({ length: Number(count) }, (_, index) => valueAt(index)) };
 }
 
-/** `1..10` within a list is a text, which is never intended. */
+/** True if the text is a range. Within a list it would be a text, which is never intended. */
 export function isRange(text: string): boolean {
   return range.test(text);
 }
@@ -46,7 +49,7 @@ function placesOf(text: string): number {
   return text.split('.')[1]?.length ?? 0;
 }
 
-/** The number times ten to the power of `places`. */
+/** Returns the number times ten to the power of `places`. */
 function scaled(text: string, places: number): bigint {
   const [whole = '', part = ''] = text.split('.');
   return BigInt(whole + part.padEnd(places, '0'));

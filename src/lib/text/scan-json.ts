@@ -1,36 +1,39 @@
-/** Checks JSON as bytes and finds its members, without building its values and without holding up the event loop. */
+/** Validates JSON as bytes and finds its members, without building its values and without blocking the event loop. */
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 export interface JsonLimits {
-  /** Arrays and objects within one another. */
+  /** Maximum nesting of arrays and objects. */
   maxDepth: number;
-  /** Objects, arrays, texts, numbers and words, wherever they stand; names are not counted. */
+  /** Maximum number of objects, arrays, texts, numbers and words at any level. Names are not counted. */
   maxValues: number;
 }
 
 export type ScannedJson =
-  /** `members` holds the last value of each name that was asked for, as it is written; `hasOthers`: there are more names. */
+  /** `members`: the last value of each requested name, as written. `hasOthers`: there are other names too. */
   | { kind: 'object'; members: ReadonlyMap<string, Buffer>; hasOthers: boolean }
-  /** JSON, but no object. */
+  /** JSON, but not an object. */
   | { kind: 'other' }
   | NotRead;
 
-/** Not JSON in UTF-8, as `JSON.parse` has it, or beyond the limits: the rest was not read. */
+/** Not JSON in UTF-8, by the rules of `JSON.parse`, or beyond the limits. The rest was not read. */
 interface NotRead {
   kind: 'not UTF-8' | 'invalid' | 'deep' | 'many';
 }
 
-/** Levels beyond this are refused wherever nothing recurses: they are kept in memory. */
+/** Maximum nesting if nothing recurses, because the levels are kept in memory. */
 export const maxJsonDepth = 1_000_000;
 
-/** More than real results have. */
+/** More values than real results have. */
 export const defaultMaxValues = 10_000_000;
 
-/** Other work has its turn after so many bytes: some milliseconds. */
+/** Bytes that are read before other work gets a turn: some milliseconds. */
 const bytesAtOnce = 128 * 1024;
 
-/** Members at the top level are looked for by `names`, which need no escaping. The members share the memory of `given`. */
+/**
+ * Finds the members of the top level with these `names`, which must not need escaping. The members share the
+ * memory of `given`.
+ */
 export async function scanJson(
   given: Buffer,
   names: readonly string[],
@@ -51,7 +54,7 @@ function hasByteOrderMark(bytes: Buffer): boolean {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 }
 
-/** True if JSON text, without space around it, is an object. */
+/** True if JSON text without surrounding white space is an object. */
 export function isObjectText(json: Buffer): boolean {
   return json[0] === openObject;
 }
@@ -65,26 +68,26 @@ export function isEmptyObject(json: Buffer): boolean {
 /** Longer values are not parsed at once. */
 const maxShownBytes = 64 * 1024;
 
-/** The value of JSON text; of a long one, the beginning as a text. */
+/** Returns the value of JSON text. If the text is long, returns its beginning as text. */
 export function valueOrBeginning(json: Buffer): unknown {
   const written = json.toString('utf8', 0, maxShownBytes);
   if (json.length <= maxShownBytes) return JSON.parse(written);
   return json[0] === quote ? textBegunBy(written) : written;
 }
 
-/** `written` may end within an escape, of six letters at most. */
+/** Returns the beginning of a text. `written` may end within an escape, which has six letters at most. */
 function textBegunBy(written: string): string {
   for (let cut = 0; cut < 6; cut++) {
     try {
       return JSON.parse(`${written.slice(0, written.length - cut)}"`) as string;
     } catch {
-      // One letter less.
+      // Tries again with one letter less.
     }
   }
   return '';
 }
 
-/** What may come next. Numbers, since a switch over them is a jump. */
+/** States of the scanner: what may come next. They are numbers, so that a switch over them is a jump. */
 const value = 0;
 const valueOrEnd = 1;
 const nameOrEnd = 2;
@@ -124,12 +127,12 @@ class Scan {
   readonly #maxNameLength: number;
   readonly #limits: JsonLimits;
   readonly #members = new Map<string, Buffer>();
-  /** The closing brackets that are due, the innermost last. */
+  /** Closing brackets that are due, the innermost last. */
   readonly #open: number[] = [];
   #hasOthers = false;
   #isObject = false;
   #values = 0;
-  /** The member of the top level that is being read; undefined for one that nobody asked for. */
+  /** Name of the current member at the top level; undefined if it was not requested. */
   #name: string | undefined;
   #start = 0;
   #isName = false;
@@ -146,7 +149,7 @@ class Scan {
     this.#limits = limits;
   }
 
-  /** Goes on as far as `until`; returns why it does not go further, where that is so. */
+  /** Reads up to `until`. Returns the reason if it cannot go on. */
   read(until: number): NotRead | undefined {
     const bytes = this.#bytes;
     let state = this.#state;
@@ -161,7 +164,7 @@ class Scan {
         state = inNumber(state, byte);
         if (state === wrong) return invalid;
         if (state === afterValue) {
-          // The number ended with the byte before this one, which is read anew.
+          // The number ended with the byte before this one, which is read again.
           this.#endValue(at);
           continue;
         }
@@ -184,7 +187,7 @@ class Scan {
     return { kind: 'object', members: this.#members, hasOthers: this.#hasOthers };
   }
 
-  /** The state after a byte that is in no text or number, and no space. */
+  /** Returns the state after a byte outside of texts, numbers and white space. */
   #step(state: number, byte: number, at: number): number {
     switch (state) {
       case valueOrEnd:
@@ -252,7 +255,7 @@ class Scan {
     return colon;
   }
 
-  /** Which of the names that were asked for ends here, with its quotes; each letter may be written as `\\u0061`. */
+  /** Returns the requested name that ends here, with its quotation marks. Each letter may be written as `\\u0061`. */
   #nameUntil(end: number): string | undefined {
     const length = end - this.#start - 2;
     const plain = this.#names.find(
@@ -277,7 +280,7 @@ class Scan {
 
 const invalid = { kind: 'invalid' } as const;
 
-/** The state after `byte` of a number; `afterValue` where the number had ended before it. */
+/** Returns the state after `byte` of a number; `afterValue` if the number ended before it. */
 function inNumber(state: number, byte: number): number {
   const isE = byte === 0x65 || byte === 0x45;
   switch (state) {
@@ -312,7 +315,7 @@ function isHex(byte: number): boolean {
   return isDigit(byte) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66);
 }
 
-/** Of those that are one letter: `"\/bfnrt`. */
+/** True for escapes of one letter: `"\/bfnrt`. */
 function isEscape(byte: number): boolean {
   return byte === quote || byte === backslash || '/bfnrt'.includes(String.fromCharCode(byte));
 }

@@ -1,14 +1,14 @@
-/** The values of the file against the schema, with each problem where it stands. */
+/** Checks the values of a file against its schema, and reports each problem with its place. */
 import { z } from 'zod';
 import { didYouMean } from '../text/closest.ts';
 import type { Problem } from './problem.ts';
 import { shownKey, shownValue } from './shown.ts';
 import type { Path, YamlFile } from './read-yaml.ts';
 
-/** Which keys a file has, for messages that name them. */
+/** The keys that a file may have, for messages that name them. */
 export interface Layout {
   shapeAt(path: Path): z.ZodRawShape;
-  /** By the key that holds them. */
+  /** Shapes of sections, by the key that holds each. */
   sections: Record<string, { shape: z.ZodRawShape }>;
 }
 
@@ -18,7 +18,10 @@ export interface Checked<T> {
   problems: Problem[];
 }
 
-/** The values, or every problem that they have; the schema may know a part of the keys only. `given`: with the types it expects. */
+/**
+ * Returns the values, or every problem with them. The schema may cover only some of the keys. `given`: the
+ * values, with variables converted to the expected types.
+ */
 export function checkAgainst<T>(
   schema: z.ZodType<T>,
   yaml: YamlFile,
@@ -36,7 +39,7 @@ export function checkAgainst<T>(
   return { given, problems: left.flatMap((issue) => problemsOf(issue, value, yaml, secrets, layout)) };
 }
 
-/** Of the branches of a union, the one that the value came furthest in. */
+/** Returns the issues of the branch of a union that the value matched furthest. */
 export function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   if (issue.code !== 'invalid_union') return [issue];
   const inner =
@@ -45,7 +48,7 @@ export function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   return inner?.map((each) => ({ ...each, path: [...issue.path, ...each.path] })) ?? [issue];
 }
 
-/** An unquoted `${NAME}` stands for a number or a boolean where one is expected. */
+/** Converts an unquoted `${NAME}` to a number or a boolean if one is expected. */
 function withTypedVariables(value: unknown, issues: z.core.$ZodIssue[], yaml: YamlFile): unknown {
   const typed = structuredClone(value);
   for (const { code, path } of issues) {
@@ -60,7 +63,7 @@ function withTypedVariables(value: unknown, issues: z.core.$ZodIssue[], yaml: Ya
   return typed;
 }
 
-/** The number or boolean that a text is in YAML, if nothing of it is lost; else the text. */
+/** Returns the number or boolean that a text is in YAML, if nothing is lost; otherwise the text. */
 export function typedText(text: string): string | number | boolean {
   if (text === 'true' || text === 'false') return text === 'true';
   return /^-?\d+(\.\d+)?$/.test(text) && String(Number(text)) === text ? Number(text) : text;
@@ -89,7 +92,7 @@ function problemsOf(
   return [problemAt(path, expected, { value, yaml, secrets })];
 }
 
-/** What is wrong with the value there; `expected` follows that word. */
+/** Describes the problem with a value. `expected` follows the word "expected". */
 export function problemAt(
   path: Path,
   expected: string,
@@ -102,12 +105,12 @@ export function problemAt(
   return { where, text: `${name} is ${shownValue(found, path, yaml, secrets)}; expected ${expected}` };
 }
 
-/** `manifest[1]`, `retry.attempts`. */
+/** Returns a name such as `manifest[1]` or `retry.attempts`. */
 function nameOf(path: Path): string {
   return path.map((key, i) => (typeof key === 'number' ? `[${key}]` : `${i > 0 ? '.' : ''}${key}`)).join('');
 }
 
-/** What has to be there comes first. */
+/** Lists the keys of a section, the required ones first. */
 function sectionAt(shape: z.ZodRawShape): string {
   const isOptional = (key: string): boolean => {
     const schema = shape[key];
@@ -120,7 +123,7 @@ function sectionAt(shape: z.ZodRawShape): string {
   return `the ${needed.length === 1 ? 'key' : 'keys'} ${needed.join(', ')}, and where wanted ${others}`;
 }
 
-/** A key may also be spelled right and stand in the wrong place. */
+/** Suggests a key. The key may also be spelled correctly but be in the wrong place. */
 function expectedKey(key: string, path: Path, { shapeAt, sections: all }: Layout): string {
   const keys = Object.keys(shapeAt(path));
   const hint = didYouMean(key, keys);
@@ -140,7 +143,7 @@ function valueAt(value: unknown, path: Path): unknown {
   );
 }
 
-/** Without those that are wrong. */
+/** Returns the valid fields and leaves out the others. */
 export function readFields<Shape extends z.ZodRawShape>(
   shape: Shape,
   given: Record<string, unknown>,

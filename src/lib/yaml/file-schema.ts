@@ -1,8 +1,8 @@
-/** The JSON Schema of a YAML file in which environment variables may stand, made from the schema that checks it. */
+/** Makes the JSON Schema of a YAML file that may use environment variables, from the schema that checks the file. */
 import { z } from 'zod';
 import { isJsonObject, type JsonObject, type JsonValue } from '../text/json.ts';
 
-/** Refuses nothing that the checking schema accepts. */
+/** Returns a schema that accepts everything that the checking schema accepts. */
 export function fileSchema(checking: z.ZodType, title: string): JsonObject {
   const made = z.toJSONSchema(checking, { io: 'input', target: 'draft-7', unrepresentable: 'any' });
   const { $schema = null, ...rest } = made as JsonObject;
@@ -15,7 +15,7 @@ const variable = {
   pattern: String.raw`\$\{[A-Za-z_]\w*\}`,
 };
 
-/** Any value that is no list and no section may come out of the environment. */
+/** Allows a variable for every value that is neither a list nor a section. */
 function withVariables(schema: JsonValue): JsonValue {
   if (!isJsonObject(schema)) return schema;
   const { properties, additionalProperties, items, anyOf, ...rest } = schema;
@@ -40,7 +40,7 @@ function eachOf(properties: JsonValue): JsonValue {
   return Object.fromEntries(Object.entries(properties).map(([key, each]) => [key, withVariables(each)]));
 }
 
-/** Whether it refuses texts that hold a variable. */
+/** True if the schema rejects texts with a variable. */
 function isNarrowScalar({ type, pattern, enum: choices, maxLength }: JsonObject): boolean {
   if (type === 'number' || type === 'integer' || type === 'boolean') return true;
   return type === 'string' && [pattern, choices, maxLength].some((bound) => bound !== undefined);

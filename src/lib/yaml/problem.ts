@@ -1,15 +1,15 @@
-/** A problem of a configuration, worded for the reader: where, what was found, what was expected. */
+/** A problem of a configuration, worded for the reader: its place, what was found, what was expected. */
 import { redact } from './shown.ts';
 
 export interface Problem {
-  /** `pipeline.yaml:7:14`, or the flag or environment variable. */
+  /** `pipeline.yaml:7:14`, or the option or environment variable. */
   where: string;
   text: string;
-  /** So many problems in one line; 1 where left out. */
+  /** Number of problems that this line stands for; 1 if absent. */
   count?: number;
 }
 
-/** Everything that is wrong, at once. */
+/** Thrown with all problems at once. */
 export class ConfigError extends Error {
   readonly problems: Problem[];
 
@@ -19,7 +19,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Those of the file itself and those that were found in its values, in the order of the file. */
+/** Returns the problems of the file itself and of its values, in file order. */
 export function gatherProblems(
   yaml: { problems: Problem[] },
   found: Problem[],
@@ -29,13 +29,13 @@ export function gatherProblems(
   return all.map(({ where, text }) => ({ where, text: redact(text, secrets) }));
 }
 
-/** What is wrong with a value whose variable is not set follows from that. */
+/** Drops problems of a value whose variable is not set, because they follow from that. */
 function withoutFollowers(problems: Problem[], causing: Problem[]): Problem[] {
   const causes = new Set(causing.map(({ where }) => where));
   return problems.filter(({ where }) => !causes.has(where));
 }
 
-/** Problems of flags and variables first. */
+/** Sorts problems by their place in the file, those of options and variables first. */
 function inFileOrder(problems: Problem[]): Problem[] {
   const rank = ({ where }: Problem): number => {
     const [, line, column] = /:(\d+):(\d+)$/.exec(where) ?? [];

@@ -1,4 +1,4 @@
-/** Reads a YAML file, with what is wrong in it and the place of each value. */
+/** Reads a YAML file, with its problems and the place of each value. */
 import {
   isScalar,
   LineCounter,
@@ -19,22 +19,25 @@ import { shownKey } from './shown.ts';
 export type Path = readonly (string | number)[];
 
 export interface YamlFile {
-  /** Partial or wrong where the file `isBroken`. */
+  /** Incomplete or wrong if the file `isBroken`. */
   value: unknown;
-  /** The file is not valid YAML, or holds what no configuration allows. */
+  /** True if the file is not valid YAML, or contains what no configuration allows. */
   isBroken: boolean;
   problems: Problem[];
-  /** `file:line:column` of a value, of its key with `ofKey`, or of the enclosing key where the value is missing. */
+  /** Returns `file:line:column` of a value, of its key with `ofKey`, or of the enclosing key if the value is missing. */
   placeOf(path: Path, ofKey?: boolean): string;
-  /** How much of a value comes from the environment; `whole` is one unquoted variable, whose type is open. */
+  /**
+   * Returns how much of a value comes from the environment. `whole` is one unquoted variable, which may have
+   * any type.
+   */
   fromEnvironment(path: Path): 'none' | 'part' | 'whole';
-  /** A text as written in the file, with `${NAME}` in it; undefined where it uses no variable. */
+  /** Returns a text as written in the file, with its `${NAME}`; undefined if it uses no variable. */
   writtenAs(path: Path): string | undefined;
-  /** A number, `true` or `false` as written in the file: `1.10`, `0x1F`. */
+  /** Returns a number, `true` or `false` as written in the file: `1.10`, `0x1F`. */
   sourceOf(path: Path): string | undefined;
 }
 
-/** Parses YAML 1.2 and puts environment variables in for `${NAME}`; `$${NAME}` is left as `${NAME}`. */
+/** Parses YAML 1.2 and replaces `${NAME}` by environment variables. `$${NAME}` becomes `${NAME}`. */
 export function readYaml(file: string, text: string, env: NodeJS.ProcessEnv): YamlFile {
   const lines = new LineCounter();
   const document = parseDocument(text, {
@@ -49,7 +52,7 @@ export function readYaml(file: string, text: string, env: NodeJS.ProcessEnv): Ya
     return `${file}:${Math.max(line, 1)}:${Math.max(col, 1)}`;
   };
   const syntax = syntaxProblems(document, text);
-  // Where it is no YAML, the document is a guess, whose structure says nothing.
+  // If the file is not YAML, the document is a guess, and its structure says nothing.
   const broken = syntax.length > 0 ? syntax : structureProblems(document);
   const { origins, problems } = substitute(document, env);
   const { value, failure } = valueOf(document);
@@ -81,15 +84,15 @@ function valueOf(document: Document): { value: unknown; failure: { offset: numbe
   }
 }
 
-/** What a text out of the environment was before. */
+/** The text in the file that variables replaced. */
 interface Origin {
-  /** `whole` is one variable without quotes, whose type is open. */
+  /** `whole` is one variable without quotation marks, which may have any type. */
   kind: 'part' | 'whole';
-  /** As it stands in the file. */
+  /** The text as written in the file. */
   text: string;
 }
 
-/** Changes the document. A variable's value is not looked into again: `${…}` in it stays. */
+/** Replaces variables in the document. A variable's own `${…}` stays as it is. */
 function substitute(
   document: Document,
   env: NodeJS.ProcessEnv,
@@ -140,11 +143,11 @@ function replaceVariables(
 }
 
 interface Spot {
-  /** What stands there; undefined where nothing does. */
+  /** Undefined if there is nothing at the path. */
   node: Node | undefined;
-  /** Of the value, or of the alias or merge key that brings it. */
+  /** Offset of the value, or of the alias or merge key that brings it. */
   valueOffset: number;
-  /** Of its key; where nothing is there, of the key of the nearest thing around it. */
+  /** Offset of its key. If there is nothing, of the key of the closest enclosing value. */
   keyOffset: number;
 }
 
@@ -171,7 +174,7 @@ function spotOf(document: Document, path: Path): Spot {
 interface Child {
   key: unknown;
   value: unknown;
-  /** The `<<` that brings it. */
+  /** The `<<` that brings the child. */
   through?: unknown;
 }
 
@@ -224,7 +227,7 @@ const words: Partial<Record<YAMLError['code'], string>> = {
   UNEXPECTED_TOKEN: 'unexpected here; quote it if it is part of a text',
 };
 
-/** Where a code stands for many things, by the parser's message. */
+/** Words for parser messages, for codes that have several meanings. */
 const parserWords: [RegExp, string][] = [
   [/^Flow map/, 'a { is still open here; close it with }, or indent the lines within it'],
   [/^Flow sequence/, 'a [ is still open here; close it with ], or indent the lines within it'],
@@ -233,7 +236,10 @@ const parserWords: [RegExp, string][] = [
   [/must start at the same column/, 'this line is indented otherwise than the ones beside it'],
 ];
 
-/** The first of each line, since one slip makes several; of tabs the first of the file: an editor makes them everywhere. */
+/**
+ * Returns the first problem of each line, because one slip causes several. Of tabs, returns only the first in
+ * the file, because editors insert them everywhere.
+ */
 function syntaxProblems(document: Document, text: string): OffsetProblem[] {
   const found = [...document.errors, ...document.warnings].map((error) => syntaxProblem(error, text));
   const ofLine = new Map<number, OffsetProblem>();
@@ -261,7 +267,7 @@ function syntaxProblem({ code, pos, message }: YAMLError, text: string): OffsetP
   return { offset, text: own ?? words[code] ?? message };
 }
 
-/** What YAML allows and no configuration can mean. */
+/** Finds what YAML allows but no configuration can mean. */
 function structureProblems(document: Document): OffsetProblem[] {
   const problems: OffsetProblem[] = [];
   const report = (node: Node, text: string): symbol => {

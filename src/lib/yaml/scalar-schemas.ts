@@ -1,4 +1,4 @@
-/** Durations (`30s`, `30m`, `2h`), sizes (`64MB`), paths and addresses, as people write them. */
+/** Schemas for durations (`30s`, `30m`, `2h`), sizes (`64MB`), paths and URLs, as people write them. */
 import { z } from 'zod';
 
 const msPerUnit = new Map([
@@ -19,16 +19,16 @@ const bytesPerUnit = new Map([
   ['GiB', 2 ** 30],
 ]);
 
-/** Longer waits than this do not fit into a timer. */
+/** Maximum wait that fits into a timer. */
 export const longestWait = '20d';
 
-/** A text such as `30s`, within bounds written likewise, read as ms. */
+/** Returns a schema for a text such as `30s` within bounds of the same form, read as ms. */
 export function durationWithin(min: string, max: string) {
   const expected = `a duration from ${min} to ${max}, such as 30s, 5m or 2h`;
   return quantity(msPerUnit, min, max, expected, durationText);
 }
 
-/** A text such as `64MB`, within bounds written likewise, read as bytes. */
+/** Returns a schema for a text such as `64MB` within bounds of the same form, read as bytes. */
 export function sizeWithin(min: string, max: string) {
   const expected = `a size from ${min} to ${max}, such as 500kB, 64MB or 128MiB`;
   return quantity(bytesPerUnit, min, max, expected, sizeText);
@@ -53,24 +53,24 @@ function quantity(
   });
 }
 
-/** NaN where it cannot be read. */
+/** Returns NaN if the text is no amount. */
 function amountOf(text: string, units: Map<string, number>): number {
   const [, digits = '', unit = ''] = /^\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*$/.exec(text) ?? [];
   return Math.round(Number(digits) * (units.get(unit) ?? Number.NaN));
 }
 
-/** A text such as `30s`, read as ms. */
+/** Schema for a text such as `30s`, read as ms. */
 export const duration = durationWithin('0s', longestWait);
 
-/** As people write it, to the ms: `10m`, `24h`, `90s`. */
+/** Returns the duration as people write it, exact to the ms: `10m`, `24h`, `90s`. */
 export function durationText(ms: number): string {
-  // One day is written as 24 hours, several as days.
+  // One day is written as 24 hours, and several as days.
   const units = [...msPerUnit].toReversed().filter(([unit]) => unit !== 'd' || ms > 86_400_000);
   const [unit, size] = units.find(([, each]) => ms % each === 0) ?? ['ms', 1];
   return `${ms / size}${unit}`;
 }
 
-/** As people write it, to the byte: `8GB`, `128MiB`. */
+/** Returns the size as people write it, exact to the byte: `8GB`, `128MiB`. */
 export function sizeText(bytes: number): string {
   const texts = [...bytesPerUnit]
     .filter(([unit, size]) => unit !== 'KB' && bytes % size === 0)
@@ -85,16 +85,16 @@ export const count = (min: number, max: number, what: string) => {
 
 export const path = z.string('a path').min(1, 'a path');
 
-/** A text that can be an argument of a program: C ends a string at a NUL. */
+/** Schema for an argument of a program. C ends a string at a NUL. */
 export const programText = z
   .string('a text')
   .max(100_000, 'a text of at most 100000 characters')
   .refine((given) => !given.includes('\0'), 'a text without NUL characters');
 
-/** A path that a program is given. */
+/** Schema for a path that is passed to a program. */
 export const filePath = programText.min(1, 'a path');
 
-/** Returns the schema of an address of a service, perhaps with a path. */
+/** Returns a schema for the URL of a service, with or without a path. */
 export function address(expected: string) {
   return z
     .string(expected)

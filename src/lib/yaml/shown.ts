@@ -1,10 +1,13 @@
-/** Values and keys of the file as messages show them: never one that may be an API key. */
+/** Formats values and keys of a file for messages, without those that may be secrets. */
 
 type Path = readonly (string | number)[];
 
 const maxLength = 80;
 
-/** What was found, in words that follow "is": the text as it stands in the file, without the values of variables. */
+/**
+ * Returns the found value in words that follow "is": the text as written in the file, without the values of
+ * variables.
+ */
 export function shownValue(
   value: unknown,
   path: Path,
@@ -12,8 +15,8 @@ export function shownValue(
   secrets: string[],
 ): string {
   if (value === null) return 'empty';
-  // Who knows the address of a monitor or a chat may post there; in an endpoint's environment there are keys.
-  // So may who knows that of a database.
+  // Whoever knows the URL of a monitor or a chat may post there, and a database's address may contain a
+  // password. The environment of an endpoint may contain keys.
   const isSecret =
     path[0] === 'notify' || path[0] === 'checkpoint' || path[0] === 'store' || path[2] === 'environment';
   if (isSecret && typeof value === 'string') return 'not valid';
@@ -23,23 +26,23 @@ export function shownValue(
   if (typeof value === 'object') return 'keys and values';
   if (Number.isNaN(value)) return 'not a number';
   const text = redact(JSON.stringify(value), secrets);
-  // A key in the wrong place is most likely to be here; none is as short.
+  // A misplaced key is most likely to be here, and no key is as short.
   if ((path.length === 0 || path[0] === 'endpoint') && text.length > 16) return 'not valid';
   return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text;
 }
 
-/** Settings have short names; what looks otherwise may be a key whose colon was forgotten. */
+/** Shows only short names, as settings have them. Another text may be a secret key whose colon was forgotten. */
 export function shownKey(key: string): string {
   return /^[A-Za-z][A-Za-z_-]{0,23}$|^<<$|^__proto__$/.test(key)
     ? `the key ${JSON.stringify(key)}`
     : 'this key';
 }
 
-/** The texts that are the API key, wherever the file or the environment holds it. */
+/** Returns the texts that are the API key, from the file and from the environment. */
 export function secretsOf(value: unknown, env: NodeJS.ProcessEnv): string[] {
   const endpoint = (value as { endpoint?: { apiKey?: unknown } | null } | null | undefined)?.endpoint;
   const found = [env['NIGHTRENDER_API_KEY'] ?? '', ...textsIn(endpoint?.apiKey)];
-  // Shorter ones are no keys, and would turn words into dots.
+  // Shorter texts are no keys, and replacing them would garble words.
   return found.filter((text) => text.length >= 6);
 }
 

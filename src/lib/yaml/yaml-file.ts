@@ -1,4 +1,4 @@
-/** A YAML file as values with their places, read with the values of flags and environment variables applied. */
+/** Reads a YAML file as values with their places, with options and environment variables applied. */
 import { isUtf8 } from 'node:buffer';
 import { readFileSync, statSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
@@ -15,7 +15,10 @@ export interface Override {
   from: string;
 }
 
-/** Reads a file (none: an empty one) with environment variables and overrides applied; later overrides win. Throws `ConfigError`. */
+/**
+ * Reads a file, or an empty one if `file` is undefined. Applies environment variables and overrides; later
+ * overrides win. Throws `ConfigError`.
+ */
 export function readYamlFile(
   file: string | undefined,
   env: NodeJS.ProcessEnv,
@@ -37,7 +40,10 @@ function hasKey(value: unknown, keys: string[]): boolean {
   return isJsonObject(value) && keys.some((key) => Object.hasOwn(value, key));
 }
 
-/** Names the command that a file of another kind is for, instead of all of its keys. */
+/**
+ * Throws if the file is of another kind. The message names the command for it, instead of listing all its
+ * keys as unknown.
+ */
 function assertKind(shown: string, value: unknown, expected: string): void {
   const isBatch = hasKey(value, ['manifest', 'endpoint', 'scenes', 'output']);
   const word = shellWord(shown);
@@ -49,14 +55,14 @@ function assertKind(shown: string, value: unknown, expected: string): void {
   if (isJsonObject(value) && /\.json$/i.test(shown)) throw isList(shown, expected);
 }
 
-/** The path as messages show it: relative to the working directory, absolute where that is `/`. */
+/** Returns the path for messages: relative to the working directory, or absolute if that is `/`. */
 export function shownFile(file: string): string {
   return process.cwd() === '/' ? resolve(file) : relative('', file) || file;
 }
 
-/** Problems with an overridden value name the flag or variable that set it. */
+/** Applies overrides. A problem with an overridden value names the option or variable that set it. */
 function withOverrides(yaml: YamlFile, overrides: Override[]): YamlFile {
-  // A file that is no mapping is reported as such, with or without flags.
+  // A file that is no mapping is reported as such, with or without options.
   const given = yaml.value ?? {};
   if (overrides.length === 0 || !isJsonObject(given)) return yaml;
   const root: JsonObject = structuredClone(given);
@@ -85,10 +91,10 @@ function setIn(root: JsonObject, path: string[], value: JsonValue): void {
   setIn(object, rest, value);
 }
 
-/** Of files of scenes. */
+/** File extensions of lists of scenes. */
 const listEnding = /\.(csv|tsv|txt|jsonl|ndjson|parquet|xlsx)(\.(gz|zst))?$/i;
 
-/** Rejects a manifest given in place of a pipeline.yaml, instead of parsing it for minutes. */
+/** Rejects a manifest that is given in place of a pipeline.yaml, instead of parsing it for minutes. */
 const maxBytes = 1_000_000;
 
 const reasons: Record<string, string> = {
@@ -96,7 +102,7 @@ const reasons: Record<string, string> = {
   EACCES: 'permission denied',
 };
 
-/** Without a byte-order mark. */
+/** Returns the text without a byte order mark. */
 function readText(file: string, shown: string, expected: string): string {
   const bytes = readBytes(file, shown, expected);
   if (isUtf8(bytes)) return bytes.toString('utf8').replace(/^\uFEFF/, '');
@@ -110,7 +116,7 @@ function readBytes(file: string, shown: string, expected: string): Buffer {
   try {
     assertNoList(shown, Buffer.of(), expected);
     const found = statSync(file);
-    // That of a folder says nothing of what is in it.
+    // The size of a folder says nothing about what is in it.
     if (found.isFile()) assertSize(shown, found.size, expected);
     const bytes = readFileSync(file);
     assertNoList(shown, bytes, expected);
@@ -145,11 +151,11 @@ function assertSize(shown: string, size: number, expected: string): void {
     );
 }
 
-/** Line and column of the first byte that is not UTF-8. */
+/** Returns line and column of the first byte that is not UTF-8. */
 function placeOfBadByte(bytes: Buffer): string {
   const text = bytes.toString('utf8');
   let at = text.indexOf('\u{FFFD}');
-  // The file may hold the replacement character itself.
+  // The file may contain the replacement character itself.
   while (
     Buffer.from(text.slice(0, at + 1)).equals(bytes.subarray(0, Buffer.byteLength(text.slice(0, at + 1))))
   )

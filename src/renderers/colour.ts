@@ -1,4 +1,4 @@
-/** Colours: their names in English, and mixing them. */
+/** Colours: their English names, and functions that mix them. */
 
 /** Red, green and blue, each from 0 to 255. */
 export type Colour = readonly [red: number, green: number, blue: number];
@@ -31,7 +31,7 @@ export function rgb(hexadecimal: string): Colour {
   return [(value >> 16) & 255, (value >> 8) & 255, value & 255];
 }
 
-/** `share` 0 is all `from`, 1 is all `to`. */
+/** `share`: 0 returns `from`, 1 returns `to`. */
 export function mix(from: Colour, to: Colour, share: number): Colour {
   const at = (a: number, b: number): number => a + (b - a) * share;
   return [at(from[0], to[0]), at(from[1], to[1]), at(from[2], to[2])];

@@ -1,4 +1,4 @@
-/** Points as they are written in SVG: "x y, x y", or with a third number each; or a list where they are worked out. */
+/** Lists of points, as arrays or as text in the notation of SVG: "x y, x y", or with three numbers each. */
 
 export type Points<Point extends readonly number[]> = string | readonly Point[];
 

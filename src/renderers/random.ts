@@ -1,16 +1,16 @@
-/** Chance that repeats: a small seeded generator (sfc32) with the draws that the renderers make. */
+/** Reproducible random numbers: a small seeded generator (sfc32) with the draws that the renderers need. */
 
-/** The same seed text gives the same draws in the same order, on every machine. */
+/** A generator. The same seed gives the same draws in the same order on every machine. */
 export interface Random {
-  /** From 0 to below 1. */
+  /** Returns a number in [0, 1). */
   next(): number;
-  /** From `low` to below `high`. */
+  /** Returns a number in [low, high). */
   between(low: number, high: number): number;
-  /** A whole number from `low` to `high`, both possible. */
+  /** Returns a whole number from `low` to `high`, inclusive. */
   whole(low: number, high: number): number;
   chance(probability: number): boolean;
   pick<T>(list: readonly [T, ...T[]]): T;
-  /** A generator of its own, so that more draws for one thing do not move another. */
+  /** Returns a separate generator, so that further draws for one thing don't change another. */
   fork(name: string): Random;
 }
 
@@ -27,7 +27,7 @@ export function createRandom(seed: string): Random {
   };
 }
 
-/** A whole number from 0 to 2^32 - 1; equal texts give equal numbers (FNV-1a with a final mix). */
+/** Hashes a text to a whole number from 0 to 2^32 - 1 (FNV-1a with a final mix). */
 export function hashOf(text: string, salt = 0): number {
   let hash = 0x811c9dc5 ^ Math.imul(salt, 0x9e3779b1);
   for (let index = 0; index < text.length; index += 1) {

@@ -1,4 +1,4 @@
-/** A prompt → the objects, light and view of a picture, as Blender's side takes them; the layout is that of the scene renderer. */
+/** Turns a prompt into objects, light and view for worker.py, with the layout of the scene renderer. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { singularOf } from '../language/no-things.ts';
@@ -19,12 +19,12 @@ import { behind, shoreAway, soilOf, waterColour } from '../scene/around/ground.t
 import { post, straight, type Part, type Shape } from '../scene/things/parts.ts';
 import { lathe, tube, turns } from '../scene/things/sheets.ts';
 
-/** Y is up. */
+/** A scene as worker.py reads it. Y is up. */
 export interface SceneDescription {
   objects: (Placed & { parts: DescribedPart[] })[];
-  /** Files: all around, and as the camera sees it. */
+  /** Paths of two images: the sky all around, and the part that the camera sees. */
   sky: [around: string, seen: string];
-  /** Of what lights and is mirrored. */
+  /** Strength of the sky as a light and in reflections. */
   skyStrength: number;
   sun: { to: Vector; light: Light; degrees: number };
   fog: { near: number; far: number; light: Light };
@@ -36,7 +36,7 @@ interface Placed {
   yaw: number;
   lean: number;
   scale: number;
-  /** What the picture is not of. */
+  /** True for surroundings, which the camera doesn't need to frame. */
   isAround: boolean;
 }
 
@@ -44,14 +44,14 @@ interface DescribedPart extends Omit<AnyPart, 'paint'> {
   paint: { light: Light; material: string };
 }
 
-/** As the input's `camera`, for the same place. */
+/** The same view in the form of the input's `camera`. Z is up. */
 export interface DescribedView {
   location: Vector;
   look_at: Vector;
   lens: number;
 }
 
-/** The pictures of its sky go into the folder. */
+/** Describes the picture of a prompt. Writes the images of its sky into `folder`. */
 export function describeScene(
   text: string,
   seed: number,
@@ -109,7 +109,7 @@ function described({ paint: { colour, material }, ...part }: AnyPart): Described
 
 const maxSkyPixels = 200_000;
 
-/** What lights and is mirrored, and what the camera sees behind everything. */
+/** Writes two images: the sky as it lights and reflects, and the background that the camera sees. */
 function writeSky(
   plan: PicturePlan,
   aspect: number,
@@ -119,7 +119,7 @@ function writeSky(
   const { daylight, view } = plan;
   const [detail, ground] = [skyDetail(plan, aspect), groundLight(plan)];
   const around = radiance(128, 64, (x, y) => {
-    // As Blender maps directions: its z is up, and its y leads away.
+    // Directions as Blender maps them: its z is up, and its y leads away.
     const [turned, up] = [(0.5 - x) * 2 * Math.PI, (0.5 - y) * Math.PI];
     const to: Vector = [Math.cos(up) * Math.cos(turned), Math.sin(up), -Math.cos(up) * Math.sin(turned)];
     return to[1] < -0.02 ? ground : skyLight(daylight, to, { ...detail, isSeen: false });
@@ -136,7 +136,9 @@ function writeSky(
   return files;
 }
 
-/** A picture in Radiance's format: rows from above, each pixel three mantissas and an exponent. */
+/**
+ * Returns an image in the Radiance format: rows from the top, each pixel with three mantissas and an exponent.
+ */
 function radiance(width: number, height: number, lightAt: (x: number, y: number) => Light): Buffer {
   const head = Buffer.from(`#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y ${height} +X ${width}\n`);
   const pixels = Buffer.alloc(width * height * 4);
@@ -150,13 +152,13 @@ function radiance(width: number, height: number, lightAt: (x: number, y: number)
 }
 
 interface SkyDetail {
-  /** With moon and stars, as the eye sees them; without them for what lights and mirrors. */
+  /** True if the eye sees it: with moon and stars. False for light and reflections. */
   isSeen: boolean;
   view: SkyView;
   moonAt: Vector;
 }
 
-/** Returns the light that comes from a direction of the sky, as it is drawn, with moon and stars, or a studio's lamps. */
+/** Returns the light from a direction of the sky, or from the lamps of a studio. */
 function skyLight(daylight: Daylight, to: Vector, { isSeen, view, moonAt }: SkyDetail): Light {
   if (daylight.isStudio) return studioLight(daylight, to, isSeen);
   const light = skyToward(daylight, to, view);
@@ -165,7 +167,7 @@ function skyLight(daylight: Daylight, to: Vector, { isSeen, view, moonAt }: SkyD
   return daylight.hasMoon ? withMoon(starry, dot(to, moonAt), to) : starry;
 }
 
-/** A pale room with a large lamp above and a strip at the side. */
+/** Light of a pale room with a large lamp above and a strip at the side. */
 function studioLight(daylight: Daylight, [x, y, z]: Vector, isSeen: boolean): Light {
   const wall = mix([0.62, 0.615, 0.6], [0.36, 0.38, 0.42], Math.min(1, Math.max(0, y * 2.2)));
   if (isSeen) return wall;
@@ -197,14 +199,14 @@ function withMoon(light: Light, toMoon: number, [x, y, z]: Vector): Light {
   return mix(halo, [1.15 * seas, 1.13 * seas, 1.04 * seas], disc);
 }
 
-/** The moon stands where the camera sees it. */
+/** Details of the sky. The moon is placed where the camera sees it. */
 function skyDetail({ seed, view }: PicturePlan, aspect: number): SkyDetail {
   const [x, y, z] = minus(view.to, view.from);
   const moonAt = toward(view.facing + Math.PI + 0.15, Math.atan2(y, Math.hypot(x, z)) + 0.19);
   return { isSeen: true, view: skyViewOf(eyeOf(view, aspect, 1), hashOf(seed) % 1000, false), moonAt };
 }
 
-/** What the ground throws back onto what stands on it. */
+/** Light that the ground reflects onto things. */
 function groundLight({ daylight, setting }: PicturePlan): Light {
   const lit = mix(daylight.sky, daylight.sun, 0.12);
   return times(lit, setting.ground === 'snow' ? 0.7 : setting.ground === 'space' ? 0.02 : 0.32);
@@ -237,13 +239,13 @@ function groundOf(plan: PicturePlan): AnyPart {
   );
 }
 
-/** From a shore behind the things to the horizon. */
+/** Water from a shore behind the things to the horizon. */
 function lakeBehind(plan: PicturePlan): AnyPart {
   const [x, z] = behind(plan, shoreAway(plan) + 220);
   return groundDisc([x, 0.03, z], waterColour, 'water');
 }
 
-/** Shapes that are rows of points, with faces between them. */
+/** Converts a shape with a curved surface into rows of points, with faces between them. */
 function sheetOf(shape: Shape): AnyPart['shape'] {
   const around = turns(32);
   if (shape.kind === 'ring') {
@@ -257,7 +259,7 @@ function sheetOf(shape: Shape): AnyPart['shape'] {
   return shape;
 }
 
-/** Between the camera and what is behind the things. */
+/** Raindrops or snowflakes between the camera and the area behind the things. */
 function falling({ view: { from, to, fieldOfView }, setting, seed }: PicturePlan): Part[] {
   const random = createRandom(`falling ${seed}`);
   const [back, away] = [unit(minus(from, to)), lengthOf(minus(from, to))];

@@ -1,4 +1,4 @@
-/** Where a job's file is: only within the folder that is allowed, as has to be all that it names. */
+/** Finds the file of a job. The file, and all files that it names, must be inside the allowed folder. */
 import { existsSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve, sep } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -12,7 +12,7 @@ interface AllowedFolders {
   scripts: string | null;
 }
 
-/** Real paths: of the file, and of the folder that it has to stay in; `folder` is the job's own. */
+/** Returns the real paths of the file and of the folder that it must stay in. `folder`: the job's own folder. */
 export function findFile(
   source: Exclude<Source, { kind: 'scene' }>,
   { assets, scripts }: AllowedFolders,
@@ -50,7 +50,7 @@ function assertWithin(path: string, root: string, said: string): void {
   );
 }
 
-/** Also of what is not there. */
+/** Resolves symbolic links, also for a path that does not exist yet. */
 function realPath(path: string): string {
   return existsSync(path) || dirname(path) === path
     ? realpathSync(path)
@@ -70,7 +70,7 @@ function checked(
   return { path, root };
 }
 
-/** What else is linked Blender's side checks before it is used. */
+/** Libraries that the file links. worker.py checks other linked files before it uses them. */
 function librariesOf(path: string): string[] {
   return linkedLibraries(readFileSync(path), maxFileBytes * 4);
 }
@@ -91,7 +91,7 @@ function urisOf(path: string): string[] {
   }
 }
 
-/** Its materials and their textures. Names may hold spaces, and options may stand before them. */
+/** Material libraries of an OBJ file and their textures. Names may contain spaces and follow options. */
 function texturesOf(path: string): string[] {
   const wordsAfter = (file: string, keyword: RegExp): string[] => {
     const lines = readFileSync(file, 'utf8')
@@ -109,14 +109,14 @@ function texturesOf(path: string): string[] {
 }
 
 /**
- * Returns the libraries that a .blend file links, before Blender follows them: absolute, or relative to the file.
- * `maxBytes`: what a packed one may unpack to.
+ * Returns the libraries that a .blend file links, before Blender follows them: absolute paths, or paths
+ * relative to the file. `maxBytes`: maximum unpacked size of a compressed file.
  */
 export function linkedLibraries(file: Buffer, maxBytes: number): string[] {
   const bytes = unpacked(file, maxBytes);
   if (bytes.toString('latin1', 0, 7) !== 'BLENDER') throw new RequestError('The file is no .blend.');
   const [width, order] = [bytes.toString('latin1', 7, 8), bytes.toString('latin1', 8, 9)];
-  // The blocks of Blender 5 are others.
+  // Blender 5 has another block format.
   if (width !== '-' && width !== '_') return [];
   const layout = { pointerBytes: width === '-' ? 8 : 4, isLittleEndian: order === 'v' };
   const blocks = readBlocks(bytes, layout);
@@ -158,7 +158,7 @@ function readBlocks(bytes: Buffer, { pointerBytes, isLittleEndian }: Layout) {
   return blocks;
 }
 
-/** A path ends at its NUL, is UTF-8, and leads from the folder of the file where `//` is before it. */
+/** Reads a path: UTF-8, terminated by NUL, relative to the file's folder if it starts with `//`. */
 function nameAt(library: Buffer, offset: number): string {
   const end = library.indexOf(0, offset);
   const name = library.subarray(offset, end === -1 ? undefined : end).toString('utf8');
@@ -168,8 +168,8 @@ function nameAt(library: Buffer, offset: number): string {
 }
 
 /**
- * Where a library's name begins, as the file's own description of its structures has it (DNA): another field beside it holds
- * the place of the library on the machine where the file was saved, which Blender does not use.
+ * Returns the offset of a library's name, read from the file's description of its structures (DNA). A field
+ * next to it holds the library's path on the machine that saved the file, which Blender ignores.
  */
 function nameOffset(dna: Buffer | undefined, { pointerBytes, isLittleEndian }: Layout): number {
   if (dna === undefined) throw new RangeError('there is no description');
@@ -193,7 +193,7 @@ function nameOffset(dna: Buffer | undefined, { pointerBytes, isLittleEndian }: L
   throw new RangeError('libraries are not described');
 }
 
-/** Reads one section after the other; each begins with its name, at a multiple of four bytes. */
+/** Reads the sections of a DNA block in order. Each starts with its name, at a multiple of four bytes. */
 class DnaReader {
   readonly #dna: Buffer;
   readonly #isLittleEndian: boolean;
@@ -228,12 +228,12 @@ class DnaReader {
     });
   }
 
-  /** Its number of entries. */
+  /** Enters a section and returns its number of entries. */
   #begin(section: string): number {
     this.#find(section);
     const count = this.#isLittleEndian ? this.#dna.readInt32LE(this.#at) : this.#dna.readInt32BE(this.#at);
     this.#at += 4;
-    // Each entry has a byte at least.
+    // Each entry has at least one byte.
     if (count < 0 || count > this.#dna.length) throw new RangeError('it is damaged');
     return count;
   }

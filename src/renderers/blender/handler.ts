@@ -1,4 +1,4 @@
-/** The worker of `quickDeploy: blender`: owns a process of Blender, and turns a job's input into what that renders. */
+/** The worker of `quickDeploy: blender`: owns a Blender process and has it render the input of each job. */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,6 @@ interface Context {
   progress(message: unknown): void;
 }
 
-/** What Blender's side answers: one of these a line. */
 interface Answer {
   ready?: true;
   failed?: string;
@@ -83,7 +82,7 @@ async function render(
   return { ...answer, files: passFiles, camera: withIntrinsics(camera, projection), objects: boxed };
 }
 
-/** In pixels, from the left and the top. */
+/** Adds the camera's intrinsic matrix, in pixels from the top left corner. */
 function withIntrinsics(camera: Rendered['camera'], projection: Rendered['projection'] = []) {
   const { width, height } = camera ?? { width: 0, height: 0 };
   const [[wide = 0, , right = 0] = [], [, high = 0, up = 0] = []] = projection;
@@ -105,7 +104,7 @@ function sourceOf(
   return { path: '', root: folder, plan, camera: camera ?? view, words };
 }
 
-/** Throws where there is none, or not the right one. */
+/** Starts Blender. Rejects if it is missing or unsuitable. */
 async function startBlender(): Promise<
   (message: unknown, progress: Context['progress']) => Promise<Rendered>
 > {
@@ -121,7 +120,7 @@ async function startBlender(): Promise<
   ];
   const child = spawn(program, [...before, ...own, '--python', side], { stdio: ['pipe', 'pipe', 'inherit'] });
   let onAnswer: (answer: Answer) => void = () => undefined;
-  // It greets before its side has the output for itself.
+  // Blender prints a greeting before worker.py takes over its output.
   createInterface({ input: child.stdout }).on('line', (line) => {
     if (line.startsWith('{')) onAnswer(JSON.parse(line) as Answer);
   });
@@ -133,7 +132,7 @@ async function startBlender(): Promise<
   });
   if (first.failed !== undefined) throw new Error(first.failed);
   child.once('exit', (code, signal) => {
-    // This worker ends as well, in the same way, and the service has another one do its job.
+    // End this worker the same way, so that the service gives its job to another one.
     writeSync(2, `${endOf(code, signal)}\n`);
     if (signal === null) process.exit(code === 0 ? 1 : (code ?? 1));
     process.kill(process.pid, 'SIGKILL');

@@ -1,4 +1,4 @@
-/** The layers that Blender wrote → one file a pass, and where in the picture each object is seen. */
+/** Splits the layers that Blender wrote into a file for each pass, and finds the box of each object in the picture. */
 import { readFileSync } from 'node:fs';
 import { crc32, deflateSync } from 'node:zlib';
 import type { RenderRequest } from './read-request.ts';
@@ -6,14 +6,14 @@ import type { RenderRequest } from './read-request.ts';
 interface Layers {
   width: number;
   height: number;
-  /** Rows from above, by the name of the channel. */
+  /** Values by name of the channel, in rows from the top. */
   channels: Map<string, Float32Array>;
 }
 
-/** Left, top, right and bottom in pixels, the last two exclusive. */
+/** Left, top, right and bottom in pixels; right and bottom are exclusive. */
 type Box = [number, number, number, number];
 
-/** Files as base64, and by index the boxes of what is seen. */
+/** Returns files as base64, and boxes of visible objects by their index. */
 export function readPasses(
   path: string,
   passes: RenderRequest['passes'],
@@ -40,7 +40,7 @@ function channel({ channels }: Layers, name: RegExp): Float32Array {
   return found[1];
 }
 
-/** Of OpenEXR: scan lines that are not compressed, as Blender writes them when it is told to. */
+/** Reads OpenEXR with uncompressed scan lines, as Blender is told to write them. */
 function readLayers(path: string): Layers {
   const bytes = readFileSync(path);
   const textAt = (at: number): string => bytes.toString('latin1', at, bytes.indexOf(0, at));
@@ -76,7 +76,7 @@ function readLayers(path: string): Layers {
   return { width, height, channels };
 }
 
-/** Floats, which hardly get smaller by packing. */
+/** Writes uncompressed OpenEXR, because floats hardly compress. */
 function writeExr({ width, height }: Layers, channels: Record<string, Float32Array | undefined>): Buffer {
   const names = Object.keys(channels).toSorted();
   const window = integers(0, 0, width - 1, height - 1);
@@ -120,7 +120,7 @@ function attribute(name: string, kind: string, value: Buffer): Buffer {
   return Buffer.concat([text(name), text(kind), integers(value.length), value]);
 }
 
-/** 16 bits of grey. */
+/** Writes a PNG with 16 bits of grey. */
 function writePng({ width, height }: Layers, values: Float32Array): Buffer {
   const rows = Buffer.alloc(height * (1 + width * 2));
   for (const [index, value] of values.entries())
@@ -148,7 +148,7 @@ function chunk(kind: string, data: Buffer): Buffer {
   return Buffer.concat([frame.subarray(0, 4), body, frame.subarray(4)]);
 }
 
-/** Without texts and times: equal pixels are equal bytes. */
+/** Removes texts and times, so that equal pixels give equal bytes. */
 export function plainPng(bytes: Buffer): Buffer {
   const kept = [bytes.subarray(0, 8)];
   for (let at = 8; at + 12 <= bytes.length;) {

@@ -1,4 +1,4 @@
-/** A job's input → what Blender is asked to render, with every limit; or a sentence that says what is wrong with it. */
+/** Validates a job's input for Blender and applies all limits. Errors are sentences for the sender. */
 import { z } from 'zod';
 import { hashOf } from '../random.ts';
 
@@ -9,7 +9,7 @@ const maxFileBytes = 256 * 1024 * 1024;
 
 const passes = ['depth', 'normal', 'segmentation'] as const;
 
-/** The input cannot be rendered; the message is a sentence for whoever sent it. */
+/** Error for an input that cannot be rendered; the message is a sentence for the sender. */
 export class RequestError extends Error {
   override readonly name = 'RequestError';
 }
@@ -50,7 +50,7 @@ const light = z
   .partial();
 const material = z.strictObject({ color: colour, roughness: share, metallic: share, alpha: share }).partial();
 
-/** Null is the same as nothing. */
+/** Null counts as unset. */
 const optional = <Schema extends z.ZodType>(schema: Schema) =>
   schema.nullish().transform((value) => value ?? null);
 
@@ -95,7 +95,7 @@ export type Source =
 
 export type RenderRequest = ReturnType<typeof readRequest>;
 
-/** Towards the sun or the camera: from the front, which looks along y, and to the right. */
+/** Direction to the sun or the camera. Angle 0 is the front, which looks along y; positive angles turn right. */
 function direction(azimuth: number, elevation: number): [number, number, number] {
   const [around, up] = [(azimuth * Math.PI) / 180, (elevation * Math.PI) / 180];
   return [Math.sin(around) * Math.cos(up), -Math.cos(around) * Math.cos(up), Math.sin(up)];
@@ -111,7 +111,7 @@ function lightOf(given: z.output<typeof light>) {
   return { to: direction(azimuth, elevation), strength, color, sky };
 }
 
-/** Keys that it does not know are left alone. */
+/** Reads an input. Unknown keys are ignored. */
 export function readRequest(input: Record<string, unknown>) {
   const read = request.safeParse(input);
   if (!read.success) {

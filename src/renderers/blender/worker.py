@@ -1,4 +1,4 @@
-"""Blender's side of `quickDeploy: blender`: reads jobs as lines of JSON, renders them, and answers in lines of JSON."""
+"""Runs inside Blender for `quickDeploy: blender`: reads jobs as JSON lines, renders them, and answers in JSON lines."""
 import glob, json, math, os, random, re, runpy, sys, time, traceback
 from contextlib import suppress
 
@@ -6,21 +6,21 @@ import bmesh
 import bpy
 from mathutils import Matrix, Vector, noise
 
-UP = Matrix.Rotation(math.pi / 2, 4, "X")  # layouts are made with y up
+UP = Matrix.Rotation(math.pi / 2, 4, "X")  # Layouts have y up.
 ANY_WAY = Vector((1, 17.13, 311.7))
 
-# The line protocol keeps the real standard output; what Blender prints goes nowhere, and what Python prints to the log.
+# The line protocol keeps the real stdout. Output of Blender is discarded, output of Python goes to the log.
 PROTOCOL = os.fdopen(os.dup(1), "wb")
 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 sys.stdout = sys.stderr
 
-# The importer of glTF in older releases, which alone needs numpy, names types that newer numpy has no more.
+# The glTF importer of older releases uses types that newer versions of numpy no longer have.
 with suppress(ImportError):
     import numpy
     vars(numpy).update({kind.__name__: kind for kind in (bool, int, float, object)})
 
 class Refused(Exception):
-    """What is wrong with a job, in a sentence for whoever sent it."""
+    """Error of a job that cannot be rendered; the message is a sentence for its sender."""
 
 def tell(message):
     PROTOCOL.write(json.dumps(message, allow_nan=False).encode() + b"\n")
@@ -79,7 +79,7 @@ def open_source(job):
         bpy.ops.wm.obj_import(filepath=path)
 
 def place_in(path, error):
-    """Where in the folder of the script it came from, as words."""
+    """Returns the file and line of an error inside the script's folder, as text."""
     folder = os.path.dirname(path)
     at = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
     at += [(error.filename, error.lineno)] if isinstance(error, SyntaxError) else []
@@ -87,10 +87,10 @@ def place_in(path, error):
     return f" in {os.path.relpath(own[-1][0], folder)}, line {own[-1][1]}" if own else ""
 
 def disarm(root):
-    """Takes out what would run or write files, refuses what is linked from elsewhere, and returns what is missing."""
+    """Removes everything that runs code or writes files, refuses files linked from elsewhere, returns missing ones."""
     owners = (bpy.data.scenes, bpy.data.materials, bpy.data.worlds, bpy.data.lights, bpy.data.linestyles)
     trees = [getattr(item, "node_tree", None) for items in owners for item in items] + list(bpy.data.node_groups)
-    # Shaders in OSL are off, and the file of a node that names none would be a folder of the disk.
+    # OSL shaders are disabled, and an output node without a file name would write into a folder of the disk.
     for tree in filter(None, trees):
         for node in [node for node in tree.nodes if node.bl_idname in ("CompositorNodeOutputFile", "ShaderNodeScript")]:
             tree.nodes.remove(node)
@@ -101,7 +101,7 @@ def disarm(root):
         scene.render.use_freestyle = scene.render.use_sequencer = scene.cycles.shading_system = False
     paths = set(bpy.utils.blend_paths(absolute=True, packed=False, local=False))
     for path in paths:
-        # A pattern of tiles or frames stands for every file that fits.
+        # A pattern of tiles or frames stands for every file that matches.
         name = re.sub(r"<[A-Z]+>|\d+", "*", glob.escape(os.path.basename(path)))
         for each in [path, *glob.glob(os.path.join(glob.escape(os.path.dirname(path)), name))]:
             if not os.path.realpath(each).startswith(root + os.sep):
@@ -109,7 +109,7 @@ def disarm(root):
     return sorted(os.path.relpath(path, root) for path in paths if "<" not in path and not os.path.exists(path))
 
 def configure(scene, job):
-    """Returns the device."""
+    """Applies size, engine, samples and seed; returns the device."""
     render = scene.render
     is_own = job["kind"] in ("blend", "script") and render.engine == "CYCLES"
     scale = render.resolution_percentage / 100
@@ -119,7 +119,7 @@ def configure(scene, job):
     if render.resolution_x * render.resolution_y > job["maxPixels"]:
         raise Refused(f"the picture would have more than {job['maxPixels']} pixels; set `width` and `height`")
     render.use_multiview = render.use_persistent_data = render.use_crop_to_border = False
-    # Files are mostly saved with Eevee chosen, which many machines cannot run: only where it is asked for.
+    # Most files are saved with Eevee, which many machines cannot run, so it is only used on request.
     if job["engine"] == "eevee":
         if bpy.app.version < (4, 2, 0) and not os.environ.get("DISPLAY"):
             raise Refused("Eevee of this Blender needs a display, and the service has none; set `engine` to cycles")
@@ -134,10 +134,10 @@ def configure(scene, job):
     return choose_device(scene, job["device"] or "auto") if render.engine == "CYCLES" else "gpu"
 
 def choose_device(scene, wanted):
-    """The first kind of device that is there and may be used."""
+    """Selects and returns the first kind of device that is available."""
     preferences = bpy.context.preferences.addons["cycles"].preferences
     for kind in {"cpu": [], "auto": ["optix", "cuda", "hip", "oneapi"]}.get(wanted, [wanted]):
-        with suppress(TypeError, ValueError):  # There are builds of Blender without such devices.
+        with suppress(TypeError, ValueError):  # Some builds of Blender have no such devices.
             preferences.compute_device_type = kind.upper()
             for device in preferences.get_devices_for_type(kind.upper()):
                 device.use = device.type == kind.upper()
@@ -163,7 +163,7 @@ def paint(materials):
                 put(surface, sockets[key], value)
 
 def light(scene, job):
-    """The sun that was asked for; a model gets one in any case, and an even sky, and a ground where it stands."""
+    """Adds the requested sun. Models also get a ground and, if they have no lamps, a sun and an even sky."""
     is_model, wanted = job["kind"] in ("gltf", "obj"), job["light"] or job["usualLight"]
     lamps = [item for item in scene.objects if item.type == "LIGHT"]
     if is_model and job["ground"] is not False:
@@ -188,7 +188,7 @@ def add_sun(scene, to, colour, degrees):
     scene.collection.objects.link(sun)
 
 def set_world(scene, colour, strength=1, sky=()):
-    """An even colour; or a sky all around, and another picture of it that the camera sees."""
+    """Sets an even colour, or an image of the sky all around and another one that only the camera sees."""
     world = scene.world = bpy.data.worlds.new("world")
     world.use_nodes = True
     nodes, links = world.node_tree.nodes, world.node_tree.links
@@ -220,7 +220,7 @@ def corners(item):
     return [seen.matrix_world @ Vector(corner) for corner in seen.bound_box]
 
 def aim(scene, wanted, usual):
-    """Without a camera of the file's it looks at all there is, from the front, a little from above and from aside."""
+    """Sets the camera. Without one in the file, it frames all objects from the front, a little from above and aside."""
     if isinstance(wanted, str):
         cameras = {item.name: item for item in scene.objects if item.type == "CAMERA"}
         if wanted not in cameras:
@@ -310,14 +310,14 @@ def make_shape(shape):
             for face in zip(one, one[1:], next[1:], next):
                 solid.faces.new(face)
         bmesh.ops.remove_doubles(solid, verts=solid.verts, dist=1e-5)
-    # Blender's operators leave them in the order of addresses, which is another one in each process.
+    # Blender's operators order them by address, which differs between processes.
     solid.verts.sort(key=lambda point: point.co.dot(ANY_WAY))
     solid.faces.sort(key=lambda face: face.calc_center_median().dot(ANY_WAY))
     for edge in solid.edges:
         edge.smooth = kind == "lump" or edge.calc_face_angle(0) < 0.7
     return to_mesh(kind, solid)
 
-# Roughness, metal, alpha and gloss; then noise: how fine in each direction, how strong, and how much it raises.
+# Roughness, metal, alpha, gloss; then noise: scale in each direction, strength, and height of its bumps.
 USUAL = (0.95, 0, 1, 0, (2.2, 2.2, 2.2), 0.25, 0.1)
 WATER, GRASS = (0.08, 0, 1, 0, (0.9, 3.4, 1), 0.3, 0.12), (0.95, 0, 1, 0, (7, 7, 7), 0.5, 0.6)
 SURFACES = {
@@ -331,13 +331,13 @@ SURFACES = {
 }
 
 def make_material(kind, colour, fog):
-    """It fades into the fog with its distance from the camera."""
+    """Returns a material that fades into the fog with its distance from the camera."""
     key = " ".join([kind, *(f"{part:.4f}" for part in colour)])
     if key in bpy.data.materials:
         return bpy.data.materials[key]
     material = bpy.data.materials.new(key)
     material.use_nodes = True
-    # As lamps, whatever glows or fades into the fog would be sampled in another order from process to process.
+    # Sampled as lamps, materials that glow or fade would have another order in each process.
     old = "sample_as_light" in material.cycles.bl_rna.properties
     setattr(material.cycles, *(("sample_as_light", False) if old else ("emission_sampling", "NONE")))
     nodes, links = material.node_tree.nodes, material.node_tree.links
@@ -369,12 +369,12 @@ def make_material(kind, colour, fog):
     return material
 
 def put(node, name, value):
-    """Names of sockets change from release to release."""
+    """Sets a socket if it exists; names of sockets differ between releases."""
     if name in node.inputs:
         node.inputs[name].default_value = (*value, 1) if node.inputs[name].type == "RGBA" else value
 
 def take_picture(scene, job):
-    """Writes the picture, and all layers beside it where passes are asked for; returns what is in them."""
+    """Writes the picture, and its layers if passes are requested; returns their camera and objects."""
     render, layer, items = scene.render, scene.view_layers[0], solids(scene)
     if job["hasPasses"] and len(items) > 32767:
         raise Refused(f"there are {len(items)} objects, and `passes` tells 32767 apart")

@@ -1,6 +1,6 @@
-/** The words of each noun, in the singular: things, land, and what is of the sky. */
+/** The words for each noun, in the singular: things, land and sky. */
 
-/** They have a shape, stand in the picture as often as the prompt says, and have no name but their own. */
+/** Things with a shape whose only word is their own name. */
 export const plainThings =
   'lighthouse windmill pyramid fence wall stopsign trafficlight parkingmeter snowman unicorn zebra pig bear panda tiger lion elephant giraffe owl penguin whale butterfly hotairballoon balloon kite train bed ladder banana pineapple pumpkin cake pizza hotdog sandwich broccoli carrot juice can fork knife spoon toothbrush microwave toaster sink toilet keyboard computermouse tie frisbee snowboard surfboard skateboard baseballbat baseballglove basketball baseball tennisball cone triangle heart raccoon squirrel goat microphone sword piano eiffeltower sydneyoperahouse statueofliberty yinyang tornado bowtie window sloth earth';
 
@@ -50,7 +50,7 @@ export const thingWords = {
   swan: 'swan duck goose',
   fish: 'fish goldfish salmon trout koi',
   shark: 'shark dolphin',
-  // what moves
+  // vehicles
   car: 'car taxi porsche ferrari corvette',
   truck: 'truck lorry pickup',
   bus: 'bus van minivan',
@@ -110,19 +110,19 @@ export const thingWords = {
   skis: 'skis ski',
   racket: 'racket racquet tennisracket tennisracquet',
   bucket: 'bucket pail bin',
-  /** What has no shape here stands as a box with its name. */
+  /** A thing without a shape of its own; drawn as a box with its name. */
   label: '🏷',
   // plain forms
   ball: 'ball sportsball sphere marble orb',
   football: 'football soccerball',
   cube: 'cube box block crate chest square rectangle',
-  /** Among other solids: not one of stone. */
+  /** A pyramid among other solids, which is not of stone. */
   solidpyramid: 'solidpyramid',
   ring: 'torus ring hoop',
   circle: 'circle disc dot',
 } as const satisfies Record<string, string>;
 
-/** Where the things are. */
+/** Landscapes and places. */
 export const landWords = {
   sea: 'sea ocean seaside coast coastal shore bay harbor harbour wave surf marina',
   beach: 'beach',
@@ -143,7 +143,7 @@ export const landWords = {
   space: 'space galaxy nebula universe cosmos outerspace milkyway',
 } as const satisfies Record<string, string>;
 
-/** Sun, moon and stars, and the weather. */
+/** Sun, moon, stars and weather. */
 export const skyWords = {
   sky: 'sky heaven',
   sun: 'sun sunlight sunshine',
@@ -159,6 +159,6 @@ export const skyWords = {
   lightning: 'lightning thunder',
 } as const satisfies Record<string, string>;
 
-/** Each with its noun. */
+/** Emoji, each with its noun. */
 export const pictureSigns =
   '🏠 house, 🏰 castle, 🌳 tree, 🌲 pine, 🎄 christmastree, 🌴 palm, 🌵 cactus, 🌸 flower, 🌷 flower, 🌹 flower, 🌻 flower, ☃ snowman, 🧸 teddybear, 🤖 robot, 🐈 cat, 🐱 cat, 🐕 dog, 🐶 dog, 🦊 fox, 🐎 horse, 🐴 horse, 🦄 unicorn, 🐄 cow, 🐑 sheep, 🐻 bear, 🐼 panda, 🐘 elephant, 🐇 rabbit, 🐢 turtle, 🐦 bird, 🦉 owl, 🐧 penguin, 🦢 swan, 🐟 fish, 🐋 whale, 🦋 butterfly, 🚗 car, 🚚 truck, 🚌 bus, 🚂 train, 🚲 bicycle, 🏍 motorcycle, ⛵ sailboat, 🚢 ship, ✈ plane, 🚀 rocket, 🪐 planet, 🎈 balloon, 💡 lamp, 🍎 apple, 🍌 banana, 🍍 pineapple, 🎃 pumpkin, 🎂 cake, 🍕 pizza, 🍩 donut, ☕ cup, 🍷 glass, 🍾 bottle, 📖 book, 📚 book, 🎸 guitar, 🎩 hat, ☂ umbrella, 🎁 present, ⚽ football, 🏀 basketball, ❤ heart, 🌊 sea, 🏖 beach, 🏝 island, 🏞 river, ⛰ mountain, 🏔 snowcap, 🏜 desert, 🌾 field, ⛄ snowman, 🏙 city, 🌆 city, 🌃 city, 🌇 city, 🌌 space, ☀ sun, 🌞 sun, 🌅 sun, 🌄 sun, 🌙 moon, 🌕 moon, 🌝 moon, ⭐ star, 🌟 star, ✨ star, 🌈 rainbow, ☁ cloud, 🌧 rain, ☔ rain, ❄ snowfall, 🌨 snowfall, 🌫 fog, ⛈ storm, ⚡ lightning';

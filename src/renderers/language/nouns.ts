@@ -1,7 +1,7 @@
-/** The nouns that a prompt can name: things, land, and what is of the sky. */
+/** Finds the noun that a word of a prompt names: a thing, a landscape, or something of the sky. */
 import { landWords, pictureSigns, plainThings, skyWords, thingWords } from './noun-words.ts';
 
-/** Places that words name without being their nouns: "a kitchen table" is no kitchen. */
+/** Places that no noun word names, because "a kitchen table" does not show a kitchen. */
 export type Place = 'floor' | 'studio' | 'pavement' | 'sand' | 'water';
 export type ThingNoun = Each<typeof plainThings> | keyof typeof thingWords;
 export type Noun = ThingNoun | keyof typeof landWords | keyof typeof skyWords | Place;
@@ -24,11 +24,11 @@ const settlements: ReadonlySet<string> = new Set(['village', 'town']);
 
 export interface KnownNoun {
   noun: Noun;
-  /** The word speaks of several. */
+  /** True if the word is a plural. */
   isPlural: boolean;
 }
 
-/** What a word names. */
+/** Returns the noun that a word names, in the singular or plural. */
 export function nounOf(word: string): KnownNoun | undefined {
   const same = nouns.get(word);
   if (same !== undefined) return { noun: same, isPlural: settlements.has(word) };
@@ -67,7 +67,7 @@ type Each<Words extends string, Before = never> = Words extends `${infer First} 
   ? Each<Rest, Before | First>
   : Before | Words;
 
-/** A set of nouns with a space between them; a word that is none does not compile. */
+/** A set of nouns from a list with spaces. An unknown noun does not compile. */
 export function nounSet<Words extends string>(
   list: Each<Words> extends Noun ? Words : never,
 ): ReadonlySet<Noun> {

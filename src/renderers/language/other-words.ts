@@ -1,4 +1,4 @@
-/** All words but nouns: hours, colours, numbers, materials, relations, the camera, and what holds a sentence together. */
+/** All words that are not nouns: times, colours, numbers, materials, relations, camera and grammar. */
 import type { ColourName } from '../colour.ts';
 import type { Noun } from './nouns.ts';
 
@@ -42,7 +42,7 @@ export const colourWords = wordMap<ColourName>({
   lavender: 'lavender lilac',
 });
 
-/** How much larger than usual; toys are no more than models. */
+/** Size relative to the usual one. Toys are as small as models. */
 export const sizeWords = numberMap({
   0.5: 'toy miniature',
   0.55: 'tiny',
@@ -97,7 +97,7 @@ const materials = {
 export type Material = keyof typeof materials;
 export const materialWords = wordMap<Material>(materials);
 
-/** Parts of things: their colour is that of a part of the thing before. */
+/** Words for parts. A colour before them belongs to that part of the previous thing. */
 export const partWords = wordSet(
   'roof roofs sail sails door doors stripe stripes striped flag flags hull trim wings ribbon cushion cushions leaves petals cover top lid wheels label shade windows',
 );
@@ -105,10 +105,10 @@ export const partWords = wordSet(
 export type Relation =
   'on' | 'in' | 'under' | 'above' | 'beside' | 'left' | 'right' | 'behind' | 'front' | 'around' | 'amid';
 
-/** "A with B" places B from A; the others place A from B. */
+/** "A with B" places B relative to A; all others place A relative to B. */
 export type SaidRelation = Relation | 'with';
 
-/** Of the thing before them to the thing after them. */
+/** Relations of the thing before to the thing after the word. */
 export const relationWords = wordMap<SaidRelation>({
   with: 'with holding wearing carrying',
   on: '@on on atop onto upon riding surfing',
@@ -124,7 +124,7 @@ export const relationWords = wordMap<SaidRelation>({
   amid: '@amid amid among amidst between',
 });
 
-/** Of the thing before them to the one before that: "a truck with a horse on its left". */
+/** Relations of the last thing to the one before it: "a truck with a horse on its left". */
 export const backRelationWords = wordMap<Relation>({
   left: '@its-left',
   right: '@its-right',
@@ -149,7 +149,7 @@ export const cameraWords = wordMap<Camera>({
   side: '@side profile',
 });
 
-/** They name a place and leave what is said before them to the noun that follows. */
+/** Words that name a place without ending the phrase: the words before them still describe the next noun. */
 export const placeWords = wordMap<Noun>({
   floor: 'floor room kitchen indoors indoor inside library hall office bedroom deck',
   studio: 'studio backdrop stilllife',
@@ -160,17 +160,17 @@ export const placeWords = wordMap<Noun>({
   meadow: 'outdoors outdoor backyard yard summer',
 });
 
-/** They say nothing by themselves, and are understood all the same. */
+/** Words without a meaning of their own that are not reported as ignored. */
 export const grammarWords = wordSet(
   'a an the each every and or of for is are was were be being been that which who with at to from through across along while there it its his her their this these those very standing sitting lying stands sits lies sit stand resting placed parked next back',
 );
 
 export const articles = wordSet('a an the each every');
 
-/** What is in a cup of them, and no thing beside it. */
+/** Drinks are the content of a cup, not things beside it. */
 export const drinkWords = wordSet('coffee tea latte espresso wine beer juice soup');
 
-/** They name the kind of picture, not what is in it. */
+/** Words for the kind of picture, not for things in it. */
 export const mediumWords = wordSet(
   'painting photo photograph picture image drawing illustration sketch view style render rendering scene portrait shot cartoon comic art print poster cover reflection logo background',
 );
@@ -179,7 +179,7 @@ export function wordSet(words: string): ReadonlySet<string> {
   return new Set(words.split(' '));
 }
 
-/** From meanings with their words to words with their meaning. */
+/** Inverts a table of words by meaning into meanings by word. */
 export function wordMap<Meaning extends string>(
   table: Partial<Record<Meaning, string>>,
 ): ReadonlyMap<string, Meaning> {

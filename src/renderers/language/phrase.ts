@@ -1,34 +1,34 @@
-/** What is said before a noun, and waits for it. */
+/** Collects the words before a noun: number, colours, material and size. */
 import type { ColourName } from '../colour.ts';
 import { couldStand, isBareNoun, isPluralForm } from './no-things.ts';
 import type { Noun } from './nouns.ts';
 import { colourWords, materialWords, mediumWords, sizeWords, type Material } from './other-words.ts';
 
-/** What a noun says with the words before it. */
+/** A noun with the meaning of the words before it. */
 export interface Mention {
   noun: Noun;
-  /** As the prompt says it, in lower case. */
+  /** Word of the prompt, in lower case. */
   word: string;
   /** From 1 to `maxCount`. */
   count: number;
-  /** The prompt gives the number; a plural alone is a few. */
+  /** True if the prompt gives the number. Otherwise a plural means a few. */
   isCounted: boolean;
-  /** In the order they were said: the main colour first. */
+  /** In the order of the prompt, main colour first. */
   colours: ColourName[];
-  /** Of its parts: "with a red roof". */
+  /** Colours of parts: "with a red roof". */
   trim: ColourName[];
   material: Material | null;
-  /** 1 is the usual size. */
+  /** Relative to the usual size, which is 1. */
   size: number;
-  /** What is written on it, or nothing. */
+  /** Text written on it; empty for none. */
   text: string;
 }
 
 export const maxCount = 50;
-/** How many a plural without a number means. */
+/** Number of things that a plural without a number means. */
 const usualPlural = 3;
 
-/** What was said since a phrase began, and waits for its noun. */
+/** The words since the beginning of a phrase, until its noun follows. */
 export class Phrase {
   readonly isLed: boolean;
   count: number | null = null;
@@ -36,32 +36,35 @@ export class Phrase {
   material: Material | null = null;
   size = 1;
   isDenied = false;
-  /** A comma was said after a word that is not known: that may have been about the thing that follows. */
+  /** True after a comma that follows an unknown word, which may describe the next thing. */
   isPaused = false;
   wasNoun = false;
-  /** "the": perhaps of something that was named before. */
+  /** True after "the", which may refer to something named before. */
   isDefinite = false;
-  /** An article or a number was said. */
+  /** True after an article or a number. */
   isOfAThing = false;
-  /** Words that are not known; the last is perhaps the noun itself. */
+  /** Unknown words; the last one may be the noun itself. */
   unknown: string[] = [];
-  /** A verb followed the noun. */
+  /** True if a verb followed the noun. */
   #isNamed = false;
-  /** "a cat eating": what is done follows what does it. */
+  /** True if a verb follows a known noun ("a cat eating"), so the next word may be its object. */
   #isAfterVerb = false;
 
-  /** `isLed` where a thing would stand: after the text's beginning, an "and", an "of" or a relation. */
+  /**
+   * `isLed`: true if a thing may follow without an article: at the start of the text, after "and", "of" or a
+   * relation.
+   */
   constructor(isLed = false) {
     this.isLed = isLed;
   }
 
-  /** Something else was made of what was said. */
+  /** Forgets the unknown words, because they have been read as something else. */
   take(): void {
     this.unknown = [];
     this.isOfAThing = false;
   }
 
-  /** A colour, a material or a size: whether the word is one. */
+  /** Reads a colour, a material or a size. True if the word is one. */
   describe(word: string): boolean {
     const [colour, material, size] = [colourWords.get(word), materialWords.get(word), sizeWords.get(word)];
     if (colour !== undefined && !this.colours.includes(colour)) this.colours.push(colour);
@@ -70,7 +73,9 @@ export class Phrase {
     return colour !== undefined || material !== undefined || size !== undefined;
   }
 
-  /** "a clock ticking", "a clock strikes": the verb is no part of its name. */
+  /**
+   * Adds an unknown word. A verb after the noun is not part of its name: "a clock ticking", "a clock strikes".
+   */
   addUnknown(word: string): void {
     if (mediumWords.has(word)) return this.take();
     const noun = this.unknown.at(-1);
@@ -81,14 +86,14 @@ export class Phrase {
     if (!this.#isNamed) this.unknown.push(word);
   }
 
-  /** The word among those not known that would be the noun. */
+  /** Returns the unknown word that is probably the noun, or null. */
   head(isBeforeArticle: boolean): string | null {
-    // "a gryphlet sees a cat": what stands between two nouns is a verb.
+    // In "a gryphlet sees a cat", the word between two nouns is a verb.
     const isVerbLast = isBeforeArticle && this.unknown.length > 1 && !this.#isNamed;
     return this.unknown.at(isVerbLast ? -2 : -1) ?? null;
   }
 
-  /** Whether it is a noun though no article stands before it: "asparagus", "cats and gryphlets", "a cat eating soup". */
+  /** True if a word without an article can be a noun: "asparagus", "cats and gryphlets", "a cat eating soup". */
   couldName(word: string, isFirst: boolean): boolean {
     const isPlaced = this.isLed && (isFirst || isPluralForm(word));
     return isBareNoun(word) && (isPlaced || this.#isAfterVerb);

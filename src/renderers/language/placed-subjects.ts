@@ -1,17 +1,17 @@
-/** The things of a prompt in the order they are named, each with its place from another where the words give one. */
+/** The things of a prompt in the order of the text, each with its place relative to another if the prompt says it. */
 import { singularOf } from './no-things.ts';
 import { nounSet, type ThingNoun } from './nouns.ts';
 import { drinkWords, type Relation, type SaidRelation } from './other-words.ts';
 import type { Mention, Phrase } from './phrase.ts';
 
-/** Something that is to be seen, one or several of it. */
+/** One or several things of a kind to show. */
 export interface Subject extends Mention {
   noun: ThingNoun;
-  /** Where it is; `to` is an index among the subjects, always of another one, and no circle ever comes of it. */
+  /** Place relative to another subject, whose index is `to`. Places never form a circle. */
   place: { relation: Relation; to: number } | null;
 }
 
-/** `noun` is null for a thing that is not known: what is said of it is then not taken for another's. */
+/** A subject whose noun is null if it is unknown. Keeping it prevents its words from describing another thing. */
 type Candidate = Omit<Subject, 'noun'> & { noun: ThingNoun | null };
 
 const tableware = nounSet(
@@ -29,18 +29,18 @@ export const maxSubjects = 16;
 
 export class PlacedSubjects {
   readonly list: Candidate[] = [];
-  /** What was said between two things, and waits for the second. */
+  /** Relation read between two things, until the second one follows. */
   #relation: SaidRelation | null = null;
-  /** A relation that was said before any thing: "on a table a ball". */
+  /** Relation read before any thing: "on a table a ball". */
   #fronted: Subject['place'] = null;
-  /** The relation is that of `relateContents`. */
+  /** True if the relation comes from `relateContents`. */
   #isOfContents = false;
-  /** Who has or wears what was said last. */
+  /** Index of the subject that holds or wears the previous thing. */
   #owner: number | undefined;
-  /** The subjects that a relation now said would be about. */
+  /** Indexes of the subjects that the next relation places. */
   #group: number[] = [];
 
-  /** Without what is not known; what was placed from that has no place. */
+  /** Returns the subjects with a known noun. One that was placed relative to an unknown one loses its place. */
   known(): Subject[] {
     const known = this.list.filter((subject): subject is Subject => subject.noun !== null);
     return known.map((subject) => {
@@ -50,18 +50,18 @@ export class PlacedSubjects {
     });
   }
 
-  /** What was said last is to be placed from what is named next. */
+  /** Places the last subjects relative to the next one. */
   relate(relation: SaidRelation): void {
     this.#relation = relation;
     this.#isOfContents = false;
   }
 
-  /** "wearing a hat and": whether what is named next may be worn or held too. */
+  /** True if the next thing may be worn or held too: "wearing a hat and". */
   isOwning(): boolean {
     return this.#owner !== undefined;
   }
 
-  /** What the relation waited for is no thing. */
+  /** Forgets the relation, because its noun is not a thing. */
   dropRelation(): void {
     this.#relation = null;
   }
@@ -79,7 +79,7 @@ export class PlacedSubjects {
   add(mention: Omit<Candidate, 'place'>): void {
     const index = this.list.length;
     if (this.#isDrink(mention)) return;
-    // "in a shirt" is in no box.
+    // "In a shirt" does not mean inside of it.
     if (this.#relation === 'in' && mention.noun === 'shirt') this.#relation = 'with';
     const relation = this.#relation;
     this.#relation = null;
@@ -101,7 +101,10 @@ export class PlacedSubjects {
     else this.#group = [index];
   }
 
-  /** "the cat" after "a cat" is the same one: whether it is; a box is the same where its word is. */
+  /**
+   * True if the phrase refers to an earlier subject: "the cat" after "a cat". A label must have the same word.
+   * Applies the waiting relation to it.
+   */
   refer({ isDefinite, count, colours }: Phrase, noun: ThingNoun | null, word: string | null): boolean {
     const index = this.list.findLastIndex(
       (subject) =>
@@ -118,9 +121,9 @@ export class PlacedSubjects {
     return true;
   }
 
-  /** "a truck with a horse on its left": places the last thing from the one before. */
+  /** Places the last thing relative to the one before: "a truck with a horse on its left". */
   placeLast(relation: Relation): void {
-    // "with toast on it": what is not known is not placed.
+    // "with toast on it": an unknown thing is not placed.
     if (this.#relation !== null) return this.dropRelation();
     const last = this.list.length - 1;
     const [subject, before] = [this.list[last], this.list[last - 1]];
@@ -130,18 +133,21 @@ export class PlacedSubjects {
     for (const other of this.list.slice(0, last)) if (other.place?.to === last) other.place = null;
   }
 
-  /** "Of" after what holds something: "a bowl of apples". */
+  /** Reads "of" after a container: "a bowl of apples". */
   relateContents(): void {
     if (holders.has(this.list.at(-1)?.noun ?? 'house')) this.relate('with');
     this.#isOfContents = this.#relation === 'with';
   }
 
-  /** "a bowl of something, two apples": the contents were named. */
+  /**
+   * Drops the relation of unknown contents, so that "a bowl of something, two apples" puts no apples into the
+   * bowl.
+   */
   endContents(): void {
     if (this.#isOfContents) this.#relation = null;
   }
 
-  /** Writes on what was named last, if it is something to write on. */
+  /** Writes words on the latest subject that can carry text. False if there is none. */
   inscribe(words: readonly string[]): boolean {
     const last = this.list.findLast(({ noun, text }) => noun !== null && inscribed.has(noun) && text === '');
     if (last === undefined) return false;
@@ -149,7 +155,7 @@ export class PlacedSubjects {
     return true;
   }
 
-  /** People wear their clothes. */
+  /** Clothes colour their wearer instead of being a thing. True if the noun is worn. */
   #isClothing({ noun, word, colours }: Omit<Candidate, 'place'>, relation: SaidRelation | null): boolean {
     const index = relation === 'with' ? this.#group.at(-1) : relation === null ? this.#owner : undefined;
     const wearer = this.list[index ?? -1];
@@ -160,7 +166,7 @@ export class PlacedSubjects {
     return true;
   }
 
-  /** "A cup of coffee" is a cup. */
+  /** "A cup of coffee" is a cup. True if the noun is only the content of a container. */
   #isDrink({ noun, word }: Omit<Candidate, 'place'>): boolean {
     const owner = this.list[this.#group.at(-1) ?? -1];
     if (
@@ -174,7 +180,10 @@ export class PlacedSubjects {
     return true;
   }
 
-  /** A hat is worn, a bowl has it in itself, anything else is at hand; what is said next is about the one that has it. */
+  /**
+   * Places a thing that another one holds: a hat on its head, contents inside of a bowl, others beside it. The
+   * next relation is about the owner.
+   */
   #placeWith(subject: Candidate, index: number): void {
     const owner = this.#group.at(-1);
     this.#owner = owner;
@@ -193,7 +202,7 @@ export class PlacedSubjects {
     return isOpen ? 'in' : 'beside';
   }
 
-  /** What has a place already keeps it: the new thing is then placed from it. */
+  /** Places a subject relative to a new one, unless it has a place. */
   #place(member: number, relation: Relation, index: number): void {
     const subject = this.list[member];
     if (subject?.place === null && !this.#leadsTo(index, member)) subject.place = { relation, to: index };

@@ -1,4 +1,4 @@
-/** A prompt → its subjects and where they are, the land, the sky and the light, with every word accounted for; pure. */
+/** Reads a prompt: its subjects with their places, the land, the sky and the light. Accounts for every word; pure. */
 import { isThing, isWindowed, nounOf, type KnownNoun, type Noun, isSky, nounSet } from './nouns.ts';
 import * as known from './other-words.ts';
 import type { Camera, Season, TimeOfDay } from './other-words.ts';
@@ -8,24 +8,24 @@ import { type Subject, PlacedSubjects } from './placed-subjects.ts';
 import { isSign, tokensOf, type Token } from './tokens.ts';
 
 export interface Prompt {
-  /** Everything that is named: things, the land, the sky and the weather, in the order they were said. */
+  /** All nouns in the order of the text: things, land, sky and weather. */
   mentions: Mention[];
-  /** The things among them, with their places. */
+  /** Things among the mentions, with their places. */
   subjects: Subject[];
-  /** What the prompt says is not there. */
+  /** Nouns that the prompt excludes. */
   denied: Noun[];
   time: TimeOfDay | null;
   season: Season | null;
   camera: Camera;
-  /** Words of things that have no shape here, and stand as boxes with their names. */
+  /** Words for things without a shape of their own, which are drawn as boxes with their names. */
   labelledWords: string[];
-  /** Words that changed nothing, in the order they were said, each once. */
+  /** Words without effect, in the order of the text, each once. */
   ignoredWords: string[];
-  /** What is shown otherwise than it was said, in sentences. */
+  /** Sentences about differences between the prompt and the picture. */
   notes: string[];
 }
 
-/** Beyond this many words a text is not read, which a note says. */
+/** Later words are ignored, and a note says so. */
 const maxWords = 400;
 
 export function readPrompt(text: string): Prompt {
@@ -44,12 +44,12 @@ class Reader {
   #season: Season | null = null;
   #camera: Camera = 'usual';
   #phrase = new Phrase(true);
-  /** "Made of": what follows is no thing of its own. */
+  /** True after "made of": a noun that follows is a material, not a thing. */
   #isMadeOf = false;
-  /** What follows is a name: "in the style of". */
+  /** True after words such as "in the style of": a name follows. */
   #isOfAnArtist = false;
 
-  /** After the last word that is read. */
+  /** Returns the result after the last word. */
   end(isCut: boolean): Prompt {
     this.#endPhrase();
     if (isCut) this.#named.notes.push(`Only the first ${maxWords} words are read.`);
@@ -83,7 +83,7 @@ class Reader {
     }
   }
 
-  /** "A lake can be seen" is about no can; "a cabin with lit windows" has them itself. */
+  /** Returns the noun of a word. "Can" may be a verb, and windows belong to the house before. */
   #nounOf(word: string): KnownNoun | undefined {
     const { unknown, isOfAThing, isLed } = this.#phrase;
     const isVerb = word === 'can' && (unknown.length > 0 || !(isOfAThing || isLed));
@@ -91,7 +91,10 @@ class Reader {
     return isVerb || isPart ? undefined : nounOf(word);
   }
 
-  /** A thing that has no shape here stands as a box with its name, where it is clear that the words speak of a thing. */
+  /**
+   * Ends a phrase without a known noun. An unknown noun is drawn as a box with its name if the words clearly
+   * mean a thing.
+   */
   #endPhrase(isBeforeArticle = false): void {
     const phrase = this.#phrase;
     this.#phrase = new Phrase();
@@ -105,7 +108,7 @@ class Reader {
     else this.#named.subjects.dropRelation();
   }
 
-  /** Names of artists and sites up to the next sign. */
+  /** Skips names of artists and sites up to the next punctuation mark. True if the word was read. */
   #readArtist(token: Token, next: string): boolean {
     const { word } = token;
     if (word === '@artist' || (word === 'by' && isUnknown(next))) {
@@ -128,7 +131,10 @@ class Reader {
     else this.#named.subjects.endSentence();
   }
 
-  /** "a ball made of wood": the material is of the thing before; "a whale made of flowers" is no flowers. */
+  /**
+   * Reads "a ball made of wood", where the material belongs to the ball. "A whale made of flowers" shows no
+   * flowers.
+   */
   #readMadeOf(token: Token): boolean {
     const { word } = token;
     const [wasMadeOf, last] = [this.#isMadeOf, this.#named.subjects.list.at(-1)];
@@ -166,7 +172,7 @@ class Reader {
     return time !== undefined || season !== undefined;
   }
 
-  /** "a gryphlet at night" is still a gryphlet, "a quiet night" is none. */
+  /** "a gryphlet at night" is still a gryphlet; "a quiet night" is not a thing. */
   #readTimeAfter({ said }: Token): void {
     if (said[0] === 'at') this.#endPhrase();
     else this.#phrase.take();
@@ -174,7 +180,7 @@ class Reader {
 
   #readNoun({ noun, isPlural }: KnownNoun, token: Token, next: string): void {
     const phrase = this.#phrase;
-    // "a clock tower" is a tower, and a horse corral no horse; after "a table" a sign is one thing more.
+    // "a clock tower" is a tower and "a horse corral" not a horse. After "a table", a sign is another thing.
     const following = next === 'can' || !/\p{L}/u.test(next) ? undefined : nounOf(next);
     const isNamed = following === undefined ? isHead(next, phrase.count) : isThing(following.noun);
     // "a Ferrari Testarossa" is a car.
@@ -188,14 +194,14 @@ class Reader {
 
   #readAdjective(word: string): boolean {
     const phrase = this.#phrase;
-    // "a gryphlet 356" has it in its name.
+    // In "a gryphlet 356", the number is part of the name.
     if (/^\d+$/.test(word) && phrase.unknown.length > 0) return true;
     const count = /^\d+$/.test(word) ? Number(word) : known.countWords.get(word);
     if (count !== undefined) this.#readCount(count);
     return count !== undefined || phrase.describe(word) || this.#readPart(word);
   }
 
-  /** "with a red roof": the colour is of a part of the thing before. */
+  /** Reads "with a red roof", where the colour belongs to a part of the previous thing. */
   #readPart(word: string): boolean {
     const last = this.#named.subjects.list.at(-1);
     if (!known.partWords.has(word) || last === undefined) return false;
@@ -228,10 +234,10 @@ class Reader {
       return true;
     }
     if (!known.grammarWords.has(word)) return false;
-    // "red and yellow balloons": the colours wait for their noun.
+    // In "red and yellow balloons", the colours wait for their noun.
     if (word === 'and' && this.#phrase.colours.length > 0 && known.colourWords.has(next)) return true;
     if (word === 'of' && this.#phrase.wasNoun) this.#named.subjects.relateContents();
-    // "a pair of cats": the number waits for its noun.
+    // In "a pair of cats", the number waits for its noun.
     if (word === 'of' && this.#phrase.count !== null && this.#phrase.unknown.length === 0) return true;
     if (known.articles.has(word)) {
       if (this.#phrase.unknown.length > 0) this.#endPhrase(true);
@@ -248,7 +254,7 @@ class Reader {
   }
 }
 
-/** Whether a word says nothing: a name, or a thing that is not known. */
+/** True if no table contains the word, so it is a name or an unknown thing. */
 function isUnknown(word: string): boolean {
   const { timeWords, placeWords, colourWords, materialWords, sizeWords, countWords, grammarWords } = known;
   const tables = [timeWords, placeWords, colourWords, materialWords, sizeWords, countWords, grammarWords];
@@ -260,7 +266,7 @@ function isUnknown(word: string): boolean {
   );
 }
 
-/** "an ornate, mahogany chair" is one thing, "a gryphlet, two chairs" is not. */
+/** "an ornate, mahogany chair" is one thing; "a gryphlet, two chairs" are several. */
 function endsPause(word: string, noun: KnownNoun | undefined): boolean {
   if (known.colourWords.has(word) || known.materialWords.has(word)) return false;
   if (noun !== undefined) return noun.isPlural || !isThing(noun.noun);
@@ -269,7 +275,7 @@ function endsPause(word: string, noun: KnownNoun | undefined): boolean {
   return isSign(word) || known.grammarWords.has(word) || separate.some((words) => words.has(word));
 }
 
-/** "a stone bridge", "an orange ball": what could be a thing describes the thing after it, but "an orange" is one. */
+/** True if a word describes the next one: "a stone bridge", "an orange ball". "An orange" alone is a thing. */
 function isAdjective(word: string, next: string, afterNext: string, isOfAThing: boolean): boolean {
   const describes = (said: string): boolean => known.colourWords.has(said) || known.materialWords.has(said);
   if (!describes(word) && !known.sizeWords.has(word)) return false;
@@ -281,12 +287,15 @@ function isAdjective(word: string, next: string, afterNext: string, isOfAThing: 
   return known.colourWords.has(word) && (isJoined || !isOfAThing);
 }
 
-/** "a horse corral": whether a word that is not known is the noun that the one before it describes. */
+/** True if an unknown word is the noun, and the word before describes it: "a horse corral". */
 function isHead(word: string, count: number | null): boolean {
   return couldBeNamed(word) && isBareNoun(word) && (!isPluralForm(word) || (count ?? 1) > 1);
 }
 
-/** A shape, an owner, a year: "a diamond-shaped sign", "a conductor's hat" but "a cat's shadow", "a 1997 car" but "1900 cars". */
+/**
+ * True for a shape, an owner or a year: "a diamond-shaped sign", "a conductor's hat", "a 1997 car". Not for "a
+ * cat's shadow" or "1900 cars".
+ */
 function isPassedOver(word: string, next: string, afterNext: string): boolean {
   if (next === 's' && !known.grammarWords.has(word)) {
     const owned = nounOf(afterNext)?.noun;
@@ -300,10 +309,10 @@ function couldBeNamed(word: string): boolean {
   return isUnknown(word) && !isOther && couldStand(word, false);
 }
 
-/** So many kinds of things that have no shape here stand as boxes. */
+/** Maximum number of kinds of things that are drawn as boxes. */
 const maxLabelled = 6;
 
-/** Collects what a prompt has named so far: things with their places, land and sky, and the words that became nothing. */
+/** Collects the result: things with their places, land and sky, and words without effect. */
 class Named {
   readonly subjects = new PlacedSubjects();
   readonly mentions: Mention[] = [];
@@ -311,19 +320,19 @@ class Named {
   readonly labelled = new Set<string>();
   readonly ignored = new Set<string>();
   readonly notes: string[] = [];
-  /** Text between quotation marks that nothing bears yet. */
+  /** Quoted text that no thing carries yet. */
   #quoted: Token | null = null;
 
   ignore({ said }: Token): void {
     for (const word of said) if (!isSign(word)) this.ignored.add(word);
   }
 
-  /** But for what is of the sky. */
+  /** True if nothing but the sky is named so far. */
   isEmpty(): boolean {
     return this.subjects.list.length === 0 && this.mentions.every(({ noun }) => isSky(noun));
   }
 
-  /** Land, the sky, or a thing that has a shape. */
+  /** Adds land, sky, or a thing with a shape. */
   name(phrase: Phrase, noun: Noun, word: string, isPlural: boolean): void {
     if (phrase.isDenied) this.denied.push(noun);
     else if (isThing(noun) && this.subjects.refer(phrase, noun, null)) return;
@@ -331,7 +340,10 @@ class Named {
     else this.#add(this.#counted(phrase, noun, word, isPlural));
   }
 
-  /** Beyond the most that are shown a thing without a shape keeps its part of the sentence. */
+  /**
+   * Adds a thing without a shape. Beyond `maxLabelled` kinds it is not drawn, but keeps its place in the
+   * sentence.
+   */
   label(phrase: Phrase, word: string): void {
     if (this.subjects.isFull()) return void this.ignored.add(word);
     const isShown = this.labelled.size < maxLabelled || this.labelled.has(word);
@@ -342,18 +354,21 @@ class Named {
     const noun = isShown ? 'label' : null;
     const singular = singularOf(word);
     if (this.subjects.refer(phrase, noun, singular)) return;
-    // A few of them, without a number, are one box with the word for several.
+    // Several of them without a number are one box with the plural as its name.
     const text = (phrase.count ?? 1) > 1 ? singular : word;
     this.subjects.add({ ...this.#counted(phrase, noun, word, false), text });
   }
 
-  /** It stands on the sign that was named last, or on the next. */
+  /** Writes quoted text on the last sign, or keeps it for the next one. */
   quote(token: Token): void {
     if (this.#quoted !== null) this.ignore(this.#quoted);
     this.#quoted = this.subjects.inscribe(token.said) ? null : token;
   }
 
-  /** Words alone stand on a sign, and a pyramid beside a sphere is one of the nursery. */
+  /**
+   * Returns the subjects. Quoted text without a thing gets a sign, and a pyramid beside other solids is a plain
+   * one.
+   */
   allSubjects(): Subject[] {
     if (this.#quoted !== null && this.subjects.list.length === 0)
       this.name(new Phrase(), 'sign', 'sign', false);

@@ -1,10 +1,10 @@
-/** A prompt's text → its words, those that mean something only together as one; pure. */
+/** Splits a prompt into words; a phrase with a meaning of its own becomes one token. Pure. */
 import { nounOf } from './nouns.ts';
 
 export interface Token {
-  /** What it is read as: a word in lower case, a sign, or the word that stands for a phrase. */
+  /** A word in lower case, a punctuation mark, or the word that stands for a phrase. */
   word: string;
-  /** The words as they stand in the text, in lower case. */
+  /** Words of the text, in lower case. */
   said: string[];
 }
 
@@ -22,13 +22,13 @@ export function tokensOf(text: string): Token[] {
   return tokens;
 }
 
-/** What is between quotation marks is text in the picture. */
+/** Splits a text at quotation marks. Quoted text is written in the picture. */
 function quotedAndNot(text: string): (readonly [part: string, isQuoted: boolean])[] {
   const quotes = /["“]([^"“”]{1,80})["”]|(?<![\p{L}\p{N}])['‘]([^'‘’]{2,80})['’](?![\p{L}\p{N}])/u;
   return text.split(quotes).map((part: string | undefined, index) => [part ?? '', index % 3 > 0] as const);
 }
 
-/** Words, numbers, picture signs and what ends a sentence or a part of it. */
+/** Returns words, numbers, emoji and punctuation marks. */
 export function wordsOf(text: string): string[] {
   return (
     text
@@ -43,7 +43,9 @@ export function isSign(word: string): boolean {
   return /^[.,;!?]$/.test(word);
 }
 
-/** What phrases are read as; several of a thing need not be listed. Those with @ are no words of the language. */
+/**
+ * Phrases and the token that each is read as. Plurals need not be listed. Tokens with @ are not English words.
+ */
 const phraseTable = {
   '@front': 'in front of, at the front of',
   '@on': 'on top of, on the top of, top of',
@@ -73,7 +75,7 @@ const phraseTable = {
   '@made-of': 'made of, made out of, made from, in the shape of, in the form of',
   '@artist':
     'in the style of, in style of, style of, inspired by, painted by, drawn by, designed by, illustrated by, photographed by, trending on, featured on, shot on',
-  // no things of the language
+  // phrases that stand for a noun or another word
   tree: 'apple tree, cherry tree, lemon tree, orange tree, fruit tree',
   pine: 'pine tree',
   palm: 'palm tree',
@@ -134,7 +136,7 @@ function tokenAt(words: string[], index: number): Token {
     if (word !== undefined) return { word, said };
   }
   const [word = '', next = ''] = words.slice(index, index + 2);
-  // "a stop sign": names that are written as one word are known as two, too.
+  // Names written as one word, such as "stopsign", are also read as two words: "a stop sign".
   const isOne = word.length > 1 && next.length > 1 && nounOf(word + next) !== undefined;
   return isOne ? { word: word + next, said: [word, next] } : { word, said: [word] };
 }

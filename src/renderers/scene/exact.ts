@@ -1,7 +1,10 @@
-/** Arithmetic that gives the same bits on every machine and version of Node: Math.sin, Math.pow and their like do not. */
+/** Arithmetic with the same bits on every machine and version of Node, unlike Math.sin, Math.pow and the like. */
 import { each, type Vector } from './vector.ts';
 
-/** Without the last bits, which may differ where a number came from Math.sin; all that is drawn starts from these. */
+/**
+ * Rounds off the last bits, which may differ if a number comes from Math.sin. All drawing starts from such
+ * numbers.
+ */
 export function snap(value: number): number {
   return Math.round(value * 0x10_0000) / 0x10_0000;
 }
@@ -10,7 +13,7 @@ export function snapped(vector: Vector): Vector {
   return each((axis) => snap(vector[axis]));
 }
 
-/** To seven digits. */
+/** Sine with seven correct digits. */
 export function sine(angle: number): number {
   const turns = angle / (2 * Math.PI);
   let x = (turns - Math.floor(turns + 0.5)) * 4;
@@ -25,7 +28,7 @@ export function cosine(angle: number): number {
   return sine(angle + Math.PI / 2);
 }
 
-/** Falls from 1 to 0 as `Math.exp(-value)` does, roughly. */
+/** Approximates `Math.exp(-value)`. */
 export function falling(value: number): number {
   const slow = 1 + value * (0.25 + value * 0.03125);
   return 1 / (slow * slow * slow * slow);

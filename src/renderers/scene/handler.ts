@@ -1,4 +1,4 @@
-/** The rendering worker: a job's words → pictures, drawn on the CPU. */
+/** The worker of the scene renderer: turns the words of a job into pictures, drawn on the CPU. */
 import sharp from 'sharp';
 import { drawPlan } from './draw/draw-plan.ts';
 import { planPicture } from './plan-picture.ts';
@@ -9,20 +9,19 @@ interface Job {
   input: Record<string, unknown>;
 }
 
-/** An element of the output; its first two keys are the interface's. */
+/** An element of the output. Its first two keys are part of the service's interface. */
 export interface RenderedPicture {
-  /** A PNG as base64. */
   rendered_image: string;
   seed: number;
-  /** Words of things that stand there as boxes with their names. */
+  /** Words for things that are drawn as boxes with their names. */
   labelled_words: string[];
   /** Words that nothing in the picture stands for. */
   ignored_words: string[];
-  /** What else is not as it was said, in sentences. */
+  /** Sentences about other differences between text and picture. */
   notes: string[];
 }
 
-/** One element a picture; a request that cannot be read rejects with the reason. */
+/** Returns an element for each picture. Rejects with the reason if the request is invalid. */
 export async function handler(
   { input }: Job,
   {
@@ -57,17 +56,17 @@ async function render({ text, width, height }: RenderRequest, seed: number): Pro
 }
 
 interface RenderRequest {
-  /** Not empty. */
+  /** Never empty. */
   text: string;
   seed: number;
-  /** Pixels, from 16 to 2048. */
+  /** In pixels, from 16 to 2048. */
   width: number;
   height: number;
-  /** Each with a seed of its own: the first with `seed`, the next with the one after it. */
+  /** Number of pictures. Their seeds are `seed`, `seed + 1`, and so on. */
   images: number;
 }
 
-/** The request cannot be drawn; the message says in a sentence what is wrong with it. */
+/** Error for a request that cannot be drawn; the message is a sentence about the problem. */
 class RenderRequestError extends Error {
   override readonly name = 'RenderRequestError';
 }
@@ -79,7 +78,7 @@ const maxPixels = 2048;
 const maxImages = 8;
 const maxCharacters = 1_000_000;
 
-/** Its keys are `scene` (or `prompt`), `seed`, `width`, `height` and `images`; others are left alone. */
+/** Reads `scene` (or `prompt`), `seed`, `width`, `height` and `images`. Ignores other keys. */
 function readRequest(input: Record<string, unknown>): RenderRequest {
   const isScene = input['scene'] !== undefined && input['scene'] !== null;
   const text = isScene ? readText('scene', input['scene']) : readText('prompt', input['prompt']);
@@ -111,7 +110,7 @@ function readText(key: string, value: unknown): string {
   return value;
 }
 
-/** All whole numbers of so many digits are exact. */
+/** All whole numbers with this number of digits are exact. */
 const maxSeedDigits = 15;
 
 function readSeed(value: unknown, text: string): number {
@@ -127,7 +126,7 @@ function readPixels(key: string, value: unknown, usual: number): number {
   return readCount(key, value, usual, minPixels, maxPixels, ' of pixels');
 }
 
-/** A whole number from `least` to `most`, or the usual one. */
+/** Reads a whole number from `least` to `most`; `usual` is the default. */
 function readCount(
   key: string,
   value: unknown,

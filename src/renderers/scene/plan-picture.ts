@@ -1,4 +1,4 @@
-/** A prompt and a seed → everything that the picture shows, where it stands and in what light; pure. */
+/** Plans a picture from a prompt and a seed: all things with their places, the view and the light; pure. */
 import { nounSet } from '../language/nouns.ts';
 import type { Season } from '../language/other-words.ts';
 import type { Subject } from '../language/placed-subjects.ts';
@@ -18,7 +18,7 @@ export interface PicturePlan {
   setting: Setting;
   daylight: Daylight;
   view: View;
-  /** What the picture is of. */
+  /** Bounds of all things. */
   box: Bounds;
   seed: string;
 }
@@ -52,10 +52,10 @@ export function planPicture(text: string, seed: number, aspect: number): Picture
   };
 }
 
-/** Where the prompt names no thing the place itself is the picture. */
+/** Bounds if the prompt names no thing, so that the place itself fills the picture. */
 const emptyBox: Bounds = { low: [-3.4, 0, -3], high: [3.4, 5.6, 3] };
 
-/** Head and shoulders of the first who has a face; null where nobody has. */
+/** Bounds of head and shoulders of the first thing with a face; null if none has one. */
 function headOf(subjects: readonly Subject[], things: readonly Standing[]): Bounds | null {
   const sitter = things.find(({ subject }) => faces.has(subjects[subject]?.noun ?? 'house'));
   if (sitter === undefined) return null;
@@ -64,7 +64,7 @@ function headOf(subjects: readonly Subject[], things: readonly Standing[]): Boun
   const [tall, middle] = [high[1] - low[1], mean(low, high)];
   const bust = tall * (noun === 'statue' ? 0.23 : 0.29);
   const half = bust * 0.42;
-  // The heads of beasts are at their right.
+  // Heads of animals are at their right.
   return uprights.has(noun)
     ? {
         low: [middle[0] - half, high[1] - bust, middle[2] - half],
@@ -81,7 +81,7 @@ const faces = new Set([
   ),
 ]);
 
-/** Leaves and blossoms. */
+/** Colours of leaves and blossoms. */
 const seasonColours = { autumn: 'orange', spring: 'pink' } as const satisfies Record<Season, string>;
 
 function inSeason(subject: Subject, season: Season | null): Subject {

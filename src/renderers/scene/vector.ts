@@ -43,12 +43,12 @@ export function unit(vector: Vector): Vector {
   return times(vector, 1 / (lengthOf(vector) || 1));
 }
 
-/** Turned by `around` from +z towards +x, and raised by `up`, in radians. */
+/** Unit vector: turned by `around` from +z towards +x, and raised by `up`, in radians. */
 export function toward(around: number, up: number): Vector {
   return [Math.sin(around) * Math.cos(up), Math.sin(up), Math.cos(around) * Math.cos(up)];
 }
 
-/** Two directions across a direction: to its side, level, and above it. */
+/** Returns two directions perpendicular to `back`: to the right, level, and upwards. */
 export function across(back: Vector): [right: Vector, above: Vector] {
   const right = unit([back[2], 0, -back[0]]);
   return [right, cross(back, right)];

@@ -1,4 +1,4 @@
-/** What is around the things far away and behind: mountains, hills, a shore, a forest, a town, a street, a room's wall; pure. */
+/** Distant surroundings of the things: mountains, hills, a shore, a forest, a town, a street, a room's wall; pure. */
 import { mix, rgb } from '../../colour.ts';
 import { createRandom, type Random } from '../../random.ts';
 import type { Backdrop, Ground } from '../layout/setting-of.ts';
@@ -10,7 +10,7 @@ import { both } from '../things/placing.ts';
 
 export type AnyShape = Shape | { kind: 'sheet'; rows: Vector[][] };
 
-/** Of paints that things do not have as well, such as `ground snow`. */
+/** A part that may also have paints of the surroundings, such as `ground snow`. */
 export interface AnyPart extends Omit<Part, 'shape' | 'paint'> {
   shape: AnyShape;
   paint: { colour: Paint['colour']; material: string };
@@ -45,17 +45,17 @@ function backdropOf(plan: PicturePlan, name: Backdrop): AnyPart[] {
 
 const hillColours: Partial<Record<Ground, string>> = { snow: '#dfe8f2', sand: '#d8b983' };
 
-/** A ring of land far away. */
+/** A ring of land in the distance. */
 function relief(
   { view: { facing }, seed }: PicturePlan,
   high: number,
   detail: number,
   earth: string,
   isRocky: boolean,
-  /** Only what is above this share of the height. */
+  /** Only land above this share of the height is visible. */
   snowline = -1,
 ): AnyPart {
-  // What is rounded needs fewer of them.
+  // Rounded land needs fewer points and octaves.
   const [columns, rows, octaves] = isRocky ? [120, 22, 5] : [72, 12, 3];
   const offset = createRandom(`relief ${seed}`).between(0, 900);
   const point = (row: number, column: number): Vector => {
@@ -75,12 +75,12 @@ function relief(
   return { shape: { kind: 'sheet', rows: sheet }, at: [0, 0, 0], turn: straight, paint };
 }
 
-/** Sharp where the noise changes its sign, and higher here than there. */
+/** Height of a ridge: sharp where `rough` changes its sign, and scaled by `broad`. */
 function ridge(rough: number, broad: number): number {
   return Math.max(0.08, (1 - Math.abs(rough) * 2.1) ** 2 * (0.72 + broad * 1.3));
 }
 
-/** Pines or towers, by the hundred. */
+/** Hundreds of pines or towers. */
 function crowd({ view: { facing }, seed, box: room, daylight }: PicturePlan, isCity: boolean): Part[] {
   const random = createRandom(`crowd ${seed}`);
   const near = Math.max(6, room.high[0] - room.low[0] + 3);
@@ -127,7 +127,10 @@ const plasters = '#c98f62 #d9c7a3 #b4644c #93a3a0 #cfae6e #e3dccb #8d7468 #a9b48
 const tiles = '#7b4436 #5b4b48 #4c5560 #8a5340'.split(' ');
 const doors = '#5a3a26 #2f4a42 #6f2a28'.split(' ');
 
-/** Returns a street that leads away from the camera, around its middle: the road runs along z, and x is to its right. */
+/**
+ * Returns a street that leads away from the camera. It is built with the road along z and x to its right, then
+ * turned to `facing`.
+ */
 function streetOf({ box: room, view: { facing }, daylight, seed }: PicturePlan): Part[] {
   const half = Math.max(2.3, room.high[0] + 0.9, 0.9 - room.low[0]);
   const isDark = daylight.stars > 0 || Math.max(...daylight.sun) < 1.2;

@@ -1,4 +1,4 @@
-/** What the ground is made of, and where water begins behind the things; pure. */
+/** The material of the ground, and the place where water begins behind the things; pure. */
 import { namedColours, rgb, type Colour } from '../../colour.ts';
 import type { Ground } from '../layout/setting-of.ts';
 import type { PicturePlan } from '../plan-picture.ts';
@@ -25,7 +25,7 @@ export function shoreAway({ box }: PicturePlan): number {
   return 0.6 + 0.75 * Math.max(box.high[0] - box.low[0], box.high[2] - box.low[2], box.high[1]);
 }
 
-/** Away from the camera. */
+/** Point at a distance from the origin, directly away from the camera. */
 export function behind({ view: { facing } }: PicturePlan, away: number): [x: number, z: number] {
   return [-Math.sin(facing) * away, -Math.cos(facing) * away];
 }

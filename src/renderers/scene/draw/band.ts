@@ -1,4 +1,4 @@
-/** What is at each sample of a band of lines: sky, ground, water or a triangle, and glass before it. */
+/** Finds the nearest surface at each sample of some lines: sky, ground, water or a triangle, and glass before it. */
 import { behind, shoreAway } from '../around/ground.ts';
 import { snap } from '../exact.ts';
 import type { PicturePlan } from '../plan-picture.ts';
@@ -7,10 +7,10 @@ import { fillTriangle, makeSamples, samplesOfAPixel, type Samples } from './rast
 import type { Scene } from './shade.ts';
 import { surfaceSize } from './surfaces.ts';
 
-/** Lines of pixels that are worked on at a time, so that the memory does not grow with the picture; an odd number. */
+/** Lines of pixels in a band, so that memory doesn't grow with the picture. Must be odd. */
 export const linesOfABand = 33;
 
-/** What is at a sample: one of these, or from `firstTriangle` on a triangle twice, plus one where water mirrors it. */
+/** Ids of samples. Triangle n has `firstTriangle + 2 * n`, plus 1 for its reflection in water. */
 export const [nothing, theGround, openWater, firstTriangle] = [0, 1, 2, 3];
 
 export class Band {
@@ -18,7 +18,7 @@ export class Band {
   readonly #scene: Scene;
   readonly samples: Samples;
   readonly glass: Samples;
-  /** What is drawn, and the first line of pixels that each is on, and the last. */
+  /** Ids of visible triangles, with the first and the last line of pixels of each. */
   readonly #ids: Int32Array;
   readonly #tops: Int16Array;
   readonly #ends: Int16Array;
@@ -38,7 +38,7 @@ export class Band {
     if (seenInWater !== null) this.#findSeen(seenInWater, 1);
   }
 
-  /** From a line of pixels on; answers whether there is glass. */
+  /** Fills the band that starts at this line of pixels. True if it contains glass. */
   fill(top: number): boolean {
     const { samples, glass } = this;
     samples.top = top * samplesOfAPixel;
@@ -73,7 +73,7 @@ export class Band {
     return (surfaces[surface * surfaceSize + 7] ?? 1) < 1;
   }
 
-  /** Without the backs of what is closed; glass is not mirrored. */
+  /** Collects visible triangles: no backs of closed parts, and no reflections of glass. */
   #findSeen({ places, facing }: Seen, mirrored: 0 | 1): void {
     const { mesh, eye } = this.#scene;
     const { corners, patches, triangleCount, closed } = mesh;
@@ -102,7 +102,7 @@ export class Band {
     }
   }
 
-  /** How far away the table of a studio ends; all other ground reaches the horizon. */
+  /** Nearness of the edge of a studio's table. Other ground reaches the horizon, at 0. */
   #edge(): number {
     const { eye, air, shadows } = this.#scene;
     if (this.#plan.setting.ground !== 'studio') return 0;
@@ -110,7 +110,10 @@ export class Band {
     return 1 / (depthOf(eye, snap(x), snap(y), snap(z)) + shadows.size * (air.daylight.isStudio ? 1.7 : 1));
   }
 
-  /** Ground and water reach to the horizon; they are level, and so is the eye: each line is at one depth. */
+  /**
+   * Fills ground and water up to the horizon. They are level, and so is the camera's x axis, so each line has
+   * one depth.
+   */
   #fillFar(): void {
     const { eye, level } = this.#scene;
     const { width, top, lines, near, ids, asides } = this.samples;

@@ -1,4 +1,4 @@
-/** A plan's things and what is around them → one mesh. */
+/** Builds one mesh of a plan's things and their surroundings. */
 import type { AnyPart, Piece } from '../around/backdrops.ts';
 import type { Standing } from '../layout/cluster.ts';
 import type { PicturePlan } from '../plan-picture.ts';
@@ -16,7 +16,7 @@ import { ball, post, straight, type Part } from '../things/parts.ts';
 
 type Rows = Placement['rows'];
 
-/** What is of things comes first. */
+/** Builds the mesh. Things come first; `things` is their extent. */
 export function buildMesh(
   plan: PicturePlan,
   around: readonly Piece[],
@@ -33,7 +33,7 @@ export function buildMesh(
   for (const { name, parts } of around) {
     for (const part of parts) {
       if (name !== 'city') addPart(mesh, part, here, eye, surfaces);
-      // The windows of far towers are a pattern of their walls.
+      // Windows of distant towers are a pattern of their walls.
       else if (part.paint.material === 'matt')
         addPart(mesh, { ...part, paint: { ...part.paint, material: 'tower' } }, here, eye, surfaces);
     }
@@ -59,7 +59,7 @@ function addPart(mesh: Mesh, part: AnyPart, whole: Placement, eye: Eye, surfaces
 
 const closed: ReadonlySet<string> = new Set(['box', 'ball', 'post', 'ring', 'slab', 'lump']);
 
-/** Around x, then y, then z. */
+/** Returns the matrix of a rotation around x, then y, then z. */
 function turnOf(turn: Vector): Rows {
   const [[a, b], [c, d], [e, f]] = snapped(turn).map(
     (angle) => [cosine(angle), sine(angle)] as const,
@@ -82,7 +82,6 @@ function product(left: Rows, right: Rows, scale: number): Rows {
   return [row(0), row(1), row(2)];
 }
 
-/** Round trees here and there before the hills. */
 function farTrees({ setting, view, box, seed }: PicturePlan): Part[] {
   if (
     !setting.backdrops.includes('hills') ||
@@ -113,7 +112,10 @@ function roundTree([x, y, z]: Vector, high: number, random: Random): Part[] {
   ];
 }
 
-/** Blades and flowers as triangles that stand on the ground, lit as it is; as many as can be seen in a picture so wide. */
+/**
+ * Adds blades and flowers as upright triangles with the light of the ground, as many as a picture of this width
+ * can show.
+ */
 function addGrass(mesh: Mesh, plan: PicturePlan, soil: Colour, surfaces: Surfaces, width: number): void {
   const { setting, view, box, seed } = plan;
   const isGrass = setting.ground === 'grass' || setting.ground === 'field';

@@ -1,9 +1,9 @@
-/** Puts points of a part where the part stands, and says how fine it has to be. */
+/** Adds the points of a part to a mesh in their place, and decides how fine the part must be. */
 import { long } from '../exact.ts';
 import type { Vector } from '../vector.ts';
 import { pointSize, type Mesh } from './mesh.ts';
 
-/** Three rows that turn and scale, and where the origin comes to lie. */
+/** A linear transformation, given by the rows of its matrix, and the position of the origin. */
 export interface Placement {
   rows: readonly [Vector, Vector, Vector];
   at: Vector;
@@ -13,7 +13,7 @@ export interface Placement {
 export class Builder {
   readonly mesh: Mesh;
   readonly #placement: Placement;
-  /** Pixels of the picture to a metre of the part. */
+  /** Pixels of the picture for each metre of the part. */
   readonly #detail: number;
   readonly #surface: number;
   readonly #isClosed: boolean;
@@ -26,13 +26,13 @@ export class Builder {
     this.#isClosed = isClosed;
   }
 
-  /** Gives the number of its first point. */
+  /** Returns the index of the patch's first point. */
   beginPatch(): number {
     this.mesh.beginPatch(this.#surface, this.#isClosed);
     return this.mesh.pointCount;
   }
 
-  /** How many straight sides look round at a radius. */
+  /** Number of straight sides that look round at this radius. */
   sidesOf(radius: number, most = 40): number {
     const sides = 2.8 * Math.sqrt(radius * this.#detail);
     return Math.max(8, Math.min(most, Math.ceil(sides / 2) * 2));
@@ -42,7 +42,7 @@ export class Builder {
     return length * this.#detail;
   }
 
-  /** With its normal, of any length. */
+  /** Adds a point with a normal of any length. */
   addPoint(x: number, y: number, z: number, nx: number, ny: number, nz: number): void {
     const { rows, at } = this.#placement;
     const [a, b, c] = rows;

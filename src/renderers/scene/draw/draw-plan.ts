@@ -1,4 +1,4 @@
-/** A plan → a picture, by a depth buffer on the CPU: the same bytes on every machine. */
+/** Draws a plan with a depth buffer on the CPU. The bytes are the same on every machine. */
 import { hashOf } from '../../random.ts';
 import type { PicturePlan } from '../plan-picture.ts';
 import { buildMesh, placementOf, turned } from './build.ts';
@@ -18,7 +18,7 @@ import { windowPane } from '../things/buildings.ts';
 import { paintOf, type Part } from '../things/parts.ts';
 import { lengthOf, minus, plus } from '../vector.ts';
 
-/** Three bytes a pixel. */
+/** Returns three bytes for each pixel. */
 export function drawPlan(given: PicturePlan, width: number, height: number): Uint8Array {
   const plan = withLitWindows(given);
   const around = backdropsOf(plan);
@@ -67,7 +67,7 @@ export function drawPlan(given: PicturePlan, width: number, height: number): Uin
   return picture.bytes;
 }
 
-/** Where no street is, a road leads along the things. */
+/** A road along the things; null if there is a street, or no road. */
 function roadOf({ setting, box }: PicturePlan): Scene['road'] {
   if (
     setting.ground !== 'road' ||
@@ -89,7 +89,7 @@ function isDark({ daylight }: PicturePlan): boolean {
   return !daylight.isStudio && (daylight.stars > 0 || Math.max(...daylight.sun) < 1.1);
 }
 
-/** The same with its windows lit where it is dark. */
+/** Lights the windows if it is dark. */
 function withLitWindows(plan: PicturePlan): PicturePlan {
   if (!isDark(plan)) return plan;
   const things = plan.things.map((thing) => ({
@@ -107,7 +107,7 @@ function isPane({ paint }: Part): boolean {
   );
 }
 
-/** The largest of the things' lamps, then the nearest of the street's. */
+/** The largest lamps of things, then the nearest ones of the street. */
 function lampsOf(plan: PicturePlan, around: readonly Piece[]): Lamp[] {
   if (!isDark(plan) || plan.setting.ground === 'space') return [];
   const own = plan.things.flatMap((thing) => {

@@ -1,4 +1,4 @@
-/** Fills a picture band by band: which triangle is at each sample, then the light of each pixel. */
+/** Fills a picture band by band: first the surface at each sample, then the light of each pixel. */
 import type { PicturePlan } from '../plan-picture.ts';
 import { aim } from './eye.ts';
 import { shadeGround, shadeWater } from './ground.ts';
@@ -12,7 +12,7 @@ const behindGlass = new Float64Array(3);
 const sum = new Float64Array(3);
 const ray = new Float64Array(3);
 
-/** Of 255: between two pixels that are no farther apart, the one in the middle is their mean. */
+/** A pixel between two pixels that differ by at most this (of 255) gets their mean. */
 const alike = 9;
 
 export class Drawing {
@@ -20,12 +20,12 @@ export class Drawing {
   readonly #scene: Scene;
   readonly #sky: SkyGrid;
   readonly #band: Band;
-  /** Of each pixel of the band what all of it shows, or `mixed`. */
+  /** Surface of each pixel in the band, or `mixed` if its samples differ. */
   readonly #keys: Int32Array;
-  /** Its three values, from 0 to 255. */
+  /** Red, green and blue of each pixel, from 0 to 255. */
   readonly #values: Float32Array;
   readonly #bytes: Uint8Array;
-  /** Of each pixel how many samples see the sky. */
+  /** Number of samples of each pixel that see the sky. */
   readonly skyShare: Uint8Array;
 
   constructor(plan: PicturePlan, scene: Scene, sky: SkyGrid) {
@@ -48,7 +48,7 @@ export class Drawing {
     return this.#bytes;
   }
 
-  /** The sky at the horizon. */
+  /** Stores the colour of the sky at the horizon for each column. */
   #findHaze(): void {
     const { eye, haze } = this.#scene;
     const horizon = eye.height / 2 + (eye.forward[1] / (eye.above[1] || 1)) * eye.focal;
@@ -59,7 +59,7 @@ export class Drawing {
     }
   }
 
-  /** Every second pixel of every second line is worked out, and what is between them where they are unlike. */
+  /** Shades every second pixel of every second line, and pixels between them whose neighbours differ. */
   #drawBand(top: number, lines: number): void {
     const { width } = this.#scene.eye;
     const hasGlass = this.#band.fill(top);
@@ -97,7 +97,7 @@ export class Drawing {
     }
   }
 
-  /** What all samples of a pixel show, and none of them through glass. */
+  /** Surface that all samples of a pixel show, or `mixed`; glass always counts as mixed. */
   #wholeKey(at: number, isOne: boolean, hasGlass: boolean): number {
     const { width } = this.#band.samples;
     const key = this.#keyAt(at, hasGlass);
@@ -136,7 +136,7 @@ export class Drawing {
     light.set(sum);
   }
 
-  /** Equal for samples that look the same. */
+  /** Key of a sample; samples with the same key look the same. */
   #keyAt(sample: number, hasGlass: boolean): number {
     const id = this.#band.samples.ids[sample] ?? 0;
     const { patches } = this.#scene.mesh;
@@ -148,7 +148,7 @@ export class Drawing {
     return glass === nothing ? key : key + (1 + (patches[(glass - firstTriangle) >> 1] ?? 0)) * firstGlass;
   }
 
-  /** Glass before all else. */
+  /** Id of the glass before the sample's surface, or `nothing`. */
   #glassAt(sample: number): number {
     const { samples, glass } = this.#band;
     return (glass.near[sample] ?? 0) > (samples.near[sample] ?? 0) ? (glass.ids[sample] ?? 0) : nothing;
@@ -182,7 +182,7 @@ export class Drawing {
     } else shadeWater(scene, id === openWater, ray, x, light);
   }
 
-  /** The corners of a picture keep a little less of the light. */
+  /** Converts values to bytes, and darkens the corners a little. */
   #write(top: number, lines: number): void {
     const { width, height } = this.#scene.eye;
     const values = this.#values;
@@ -201,7 +201,7 @@ export class Drawing {
   }
 }
 
-/** Takes the mean of two neighbours where these show the same and are alike. */
+/** Sets a pixel to the mean of two neighbours if they show the same surface and are alike. False otherwise. */
 function isBetween(keys: Int32Array, values: Float32Array, at: number, step: number): boolean {
   const key = keys[at] ?? mixed;
   if (key === mixed || keys[at - step] !== key || keys[at + step] !== key) return false;
@@ -221,13 +221,13 @@ function isBetween(keys: Int32Array, values: Float32Array, at: number, step: num
 }
 
 const mixed = -1;
-/** Keys from here on have glass before what else they are. */
+/** Keys from here on have glass in front. */
 const firstGlass = 0x100_0000;
 
 const encodedSteps = 0x1000;
 let encoded: Float32Array | undefined;
 
-/** The values of sRGB for light from 0 to 1; their last bits are left out. */
+/** sRGB values for light from 0 to 1, rounded to be the same on every machine. */
 function encodedLight(): Float32Array {
   return Float32Array.from({ length: encodedSteps + 2 }, (_, step) => {
     const lit = Math.min(1, step / encodedSteps);
@@ -236,7 +236,7 @@ function encodedLight(): Float32Array {
   });
 }
 
-/** Khronos' neutral tone mapping, in place: colours stay what they are. */
+/** Applies Khronos' neutral tone mapping in place; it preserves hues. */
 function rollOff(lit: Float64Array): void {
   const red = lit[0] ?? 0;
   const green = lit[1] ?? 0;
@@ -259,7 +259,7 @@ function rollOff(lit: Float64Array): void {
   lit[2] = (blue - offset) * own + more;
 }
 
-/** Three values from a place on. */
+/** Writes the sRGB values of a light from index `at` on. */
 function encode(lit: Float64Array, values: Float32Array, at: number): void {
   encoded ??= encodedLight();
   for (let part = 0; part < 3; part += 1) {

@@ -1,4 +1,4 @@
-/** The camera: points of the world → places in the picture, and how near they are. */
+/** The camera, which projects points of the world to places in the picture and their depth. */
 import type { View } from '../layout/camera.ts';
 import { each, minus, type Vector } from '../vector.ts';
 import { cosine, normal, sine, snapped } from '../exact.ts';
@@ -9,13 +9,13 @@ export interface Eye {
   right: Vector;
   above: Vector;
   forward: Vector;
-  /** Pixels that a metre takes at a distance of one. */
+  /** Size of a metre in pixels at a distance of one metre. */
   focal: number;
   width: number;
   height: number;
 }
 
-/** What is nearer is not seen. */
+/** Depth in metres; nearer surfaces are not drawn. */
 export const nearest = 0.05;
 
 export function eyeOf({ from, to, fieldOfView }: View, width: number, height: number): Eye {
@@ -36,11 +36,14 @@ export function depthOf({ from, forward }: Eye, x: number, y: number, z: number)
   return (x - from[0]) * forward[0] + (y - from[1]) * forward[1] + (z - from[2]) * forward[2];
 }
 
-/** Points as the eye sees them. */
+/** Points as the camera sees them. */
 export interface Seen {
-  /** Three numbers a point: across, down, and one over its depth, which is 0 for what is not before the eye. */
+  /**
+   * Three numbers for each point: x, y, and 1 / depth, which is 0 for points that are not in front of the
+   * camera.
+   */
   places: Float32Array;
-  /** 1 where the surface turns towards the eye. */
+  /** 1 if the surface at a point faces the camera. */
   facing: Uint8Array;
 }
 
@@ -67,14 +70,14 @@ export function projected(mesh: Mesh, eye: Eye, mirroredAt: number | null): Seen
   return { places: seen, facing };
 }
 
-/** The direction through a place in the picture, one metre deep. */
+/** Returns the direction through a place in the picture, with a depth of one metre. */
 export function rayOf(eye: Eye, x: number, y: number): Vector {
   const ray = new Float64Array(3);
   aim(eye, x, y, ray);
   return each((axis) => ray[axis] ?? 0);
 }
 
-/** The same, into `out`. */
+/** Like `rayOf`, but writes into `out`. */
 export function aim(
   { right, above, forward, focal, width, height }: Eye,
   x: number,

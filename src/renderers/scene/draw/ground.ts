@@ -1,10 +1,12 @@
-/** The light that a place of the ground or of water sends to the eye. */
+/** Shades places of the ground and of water. */
 import type { Ground } from '../layout/setting-of.ts';
 import { airAt, mirrored, type Orb } from './light.ts';
 import { fadeInto, lamplight, lamplightAt, type Scene } from './shade.ts';
 import { smooth } from './texture.ts';
 
-/** Into `out`; the place is at a nearness, in a direction of a metre's depth. */
+/**
+ * Writes the light of a place into `out`. `near`: 1 / depth of the place. `ray`: its direction, one metre deep.
+ */
 export function shadeGround(
   scene: Scene,
   ground: Ground,
@@ -26,7 +28,7 @@ export function shadeGround(
     const pz = eye.from[2] + dz * depth;
     const lit = shadows.sunAt(px, py, pz);
     const contact = shadows.contactAt(px, pz);
-    // What is smaller than a pixel is left out.
+    // Texture smaller than a pixel is left out.
     const fine = Math.max(0, Math.min(1, (eye.focal * near * 0.05 * (eye.from[1] - py)) / depth / 1.2));
     const shade = textureOf(ground, px, pz, fine, shadows.size);
     const key = lit * Math.max(0.12, sunAt[1]) * 0.33;
@@ -41,7 +43,10 @@ export function shadeGround(
   fadeInto(out, share, scene.haze, x);
 }
 
-/** A road leads along the things through a meadow, or fills a street; sand is wet at the water. */
+/**
+ * Writes the colour of the ground into `out`: a road along the things through a meadow, or wet sand at the
+ * shore.
+ */
 function coverAt(
   { air, road, shore, eye }: Scene,
   x: number,
@@ -54,7 +59,7 @@ function coverAt(
   out[1] = soil[1];
   out[2] = soil[2];
   if (road === null && shore === null) return;
-  // As wide as a pixel is deep on the ground.
+  // Width of soft edges: the depth of a pixel on the ground.
   const soft = (depth * depth) / (eye.focal * eye.from[1]) + 0.01;
   if (road !== null) {
     const away = Math.abs(z - road.middle) - road.half;
@@ -83,7 +88,7 @@ const kerb = Float64Array.from([0.55, 0.54, 0.5]);
 const marking = Float64Array.from([0.8, 0.78, 0.72]);
 const cover = new Float64Array(3);
 
-/** 1 where negative, and 0 beyond the soft edge. */
+/** 1 inside (negative distance), 0 beyond the soft edge. */
 function inside(distance: number, soft: number): number {
   const share = 0.5 - distance / soft;
   return share < 0 ? 0 : share > 1 ? 1 : share;
@@ -132,7 +137,7 @@ function floorAt(x: number, z: number, fine: number): number {
 const sea = [0.02, 0.19, 0.36] as const;
 const lagoon = [0.16, 0.58, 0.56] as const;
 
-/** Water over what it mirrors, which is in `out` already; the sky is mirrored where `out` is to be filled. */
+/** Covers the reflection in `out` with water. If `isSky`, writes the reflection of the sky first. */
 export function shadeWater(
   scene: Scene,
   isSky: boolean,
@@ -179,7 +184,7 @@ export function shadeWater(
   fadeInto(out, airAt(air, depth) * 0.2, scene.haze, x);
 }
 
-/** The path of light below moon or sun. */
+/** Adds the path of light below the moon or the sun. */
 function addGlitter(
   { toward, colour, isMoon }: Orb,
   x: number,

@@ -1,4 +1,4 @@
-/** What lights a picture: sun, sky, what the ground throws back, what shining things mirror, and the air between. */
+/** The light of a picture: sun, sky, light from the ground, reflections, and haze. */
 import { mix, type Colour } from '../../colour.ts';
 import { createRandom } from '../../random.ts';
 import { soilOf } from '../around/ground.ts';
@@ -11,24 +11,23 @@ import { long, snap, snapped } from '../exact.ts';
 export interface Air {
   daylight: Daylight;
   soil: Light;
-  /** What the ground throws back. */
+  /** Light that the ground reflects. */
   bounce: Light;
-  /** Depths between which things fade. */
+  /** Depths where haze begins and where it hides everything. */
   near: number;
   far: number;
 }
 
-/** Moon or sun as the eye sees it. */
+/** The moon or the sun as the camera sees it. */
 export interface Orb {
   toward: Vector;
   colour: Colour;
-  /** Radians. */
+  /** In radians. */
   radius: number;
   shine: number;
   isMoon: boolean;
 }
 
-/** A thing that shines in the dark. */
 export interface Lamp {
   at: Vector;
   size: number;
@@ -57,7 +56,10 @@ export function airOf(plan: PicturePlan, daylight: Daylight): Air {
   };
 }
 
-/** The moon of a night, the sun of a dawn or sunset or where it was named; behind the things, beside the middle. */
+/**
+ * The moon at night, or the sun if it is low or was named. It is behind the things, off the centre. Null if
+ * there is none.
+ */
 export function orbOf({ view, setting, daylight, seed }: PicturePlan, aspect: number): Orb | null {
   const side = createRandom(`orb ${seed}`).chance(0.5) ? 1 : -1;
   const [x, y, z] = minus(snapped(view.to), snapped(view.from));
@@ -85,13 +87,13 @@ export function orbOf({ view, setting, daylight, seed }: PicturePlan, aspect: nu
   };
 }
 
-/** From the things on; a studio's backdrop begins soon. */
+/** Distances from the things where haze begins and ends. A studio's backdrop begins close behind them. */
 export function fogOf({ haze, isStudio }: Daylight, size: number): [near: number, far: number] {
   if (isStudio) return [size * 0.9, size * 4.5];
   return haze > 4 ? [-size * 0.3, 14] : [12 / snap(haze), 115 / snap(haze)];
 }
 
-/** What comes back from a direction into a surface that mirrors; `out` takes three numbers. */
+/** Writes the light that a mirror reflects from a direction into `out`. `dull`: blur of the reflection. */
 export function mirrored(
   { daylight, bounce }: Air,
   x: number,
@@ -103,7 +105,7 @@ export function mirrored(
   const { horizon, middle, sunAt, isStudio } = daylight;
   const up = y > 0 ? (1 - y) * (1 - y) : 1;
   const share = 1 - up * up;
-  // What is mirrored from below is dark at the edge of the ground, where things stand.
+  // The lower reflection is dark at the edge of the ground, where things stand.
   const below = Math.max(0, Math.min(1, (0.04 + dull * 0.3 - y) / (0.11 + dull * 0.6)));
   const floor = 0.75 + 0.35 * Math.max(0, -y);
   let lamp = 0;
@@ -122,7 +124,7 @@ export function mirrored(
   }
 }
 
-/** Soft ends; 0 is clear and 1 all air. */
+/** Share of haze at a depth: 0 is clear, 1 is all haze, with soft ends. */
 export function airAt({ near, far }: Air, depth: number): number {
   const share = (depth - near) / (far - near);
   if (!(share > 0)) return 0;

@@ -1,9 +1,9 @@
-/** Triangles as the renderer takes them: points with normals, and which paint each triangle has. */
+/** Triangles for the renderer: points with normals, and the surface of each triangle. */
 
-/** Of a point: where it is in the world, its normal, and where it is in its own part. */
+/** Numbers for each point: its position in the world, its normal, and its position in its part. */
 export const pointSize = 9;
 
-/** So many, from the first on. */
+/** The first points and triangles of a mesh. */
 export interface Extent {
   points: number;
   triangles: number;
@@ -13,12 +13,15 @@ export class Mesh {
   points = new Float32Array(pointSize * 8192);
   pointCount = 0;
   corners = new Int32Array(3 * 8192);
-  /** Of each triangle: smooth within, so that one sample of a pixel stands for all. */
+  /**
+   * Patch of each triangle. Patches are smooth, so one sample of a pixel stands for all that show the same
+   * patch.
+   */
   patches = new Int32Array(8192);
   triangleCount = 0;
-  /** Of each patch. */
+  /** Surface of each patch. */
   readonly surfaces: number[] = [];
-  /** Of each patch: a part of something closed, whose back is never seen. */
+  /** For each patch: true if it belongs to a closed part, whose back is never seen. */
   readonly closed: boolean[] = [];
 
   beginPatch(surface: number, isClosed = false): void {
@@ -26,7 +29,7 @@ export class Mesh {
     this.closed.push(isClosed);
   }
 
-  /** Gives its number. */
+  /** Returns the index of a new point. */
   addPoint(): number {
     if ((this.pointCount + 1) * pointSize > this.points.length) this.points = doubled(this.points);
     this.pointCount += 1;
@@ -46,7 +49,7 @@ export class Mesh {
     this.triangleCount += 1;
   }
 
-  /** Two triangles a field of a grid of points that were added row by row. */
+  /** Adds two triangles for each cell of a grid of points, which were added row by row. */
   addGrid(first: number, rows: number, columns: number): void {
     for (let row = 0; row + 1 < rows; row += 1) {
       for (let column = 0; column + 1 < columns; column += 1) {
@@ -57,7 +60,7 @@ export class Mesh {
     }
   }
 
-  /** Keeps what is on the side where the distance is not negative. */
+  /** Cuts off everything with a negative distance. */
   clip(distanceOf: (x: number, y: number, z: number) => number): void {
     const { points, corners } = this;
     const distances = new Float64Array(this.pointCount);

@@ -1,4 +1,4 @@
-/** What is painted over a finished picture: clouds, stars, moon or sun, the shine of lamps, rain and snow. */
+/** Effects painted over a finished picture: clouds, stars, moon or sun, the glow of lamps, rain and snow. */
 import { type Colour, mix, rgb } from '../../colour.ts';
 import { createRandom, type Random } from '../../random.ts';
 import type { Weather } from '../layout/setting-of.ts';
@@ -12,7 +12,7 @@ import { fade } from '../picture/noise.ts';
 
 export interface Picture {
   bytes: Uint8Array;
-  /** How many of a pixel's four samples see the sky. */
+  /** Number of the pixel's four samples that see the sky. */
   skyShare: Uint8Array;
   width: number;
   height: number;
@@ -31,7 +31,7 @@ export function drawStars(picture: Picture, amount: number, seed: string): void 
   }
 }
 
-/** Moon or sun, with the light around it. */
+/** Draws the moon or the sun with its halo. */
 export function drawOrb(picture: Picture, eye: Eye, { toward, colour, radius, shine, isMoon }: Orb): void {
   const [x, y] = placeOf(eye, toward);
   const size = radius * eye.focal;
@@ -59,7 +59,6 @@ function placeOf(
   ];
 }
 
-/** A soft shine around each. */
 export function drawLampShine(picture: Picture, eye: Eye, lamps: readonly Lamp[]): void {
   for (const { at, size, colour } of lamps) {
     const depth = depthOf(eye, ...at);
@@ -149,7 +148,7 @@ export function blend(
   }
 }
 
-/** Where the light falls, and below. */
+/** Colours of the lit and of the lower side. */
 const cloudColours: Record<TimeOfDay, string> = {
   dawn: '#ffe0d2 #d3a5b4',
   morning: '#ffffff #c9dcea',
@@ -165,7 +164,6 @@ interface Puff {
   radius: number;
 }
 
-/** Paints fair-weather clouds over the sky: heaps with level bases. */
 export function drawClouds(picture: Picture, eye: Eye, time: TimeOfDay, seed: string): void {
   const random = createRandom(`clouds ${seed}`);
   const [light, shade] = cloudColours[time].split(' ').map(rgb) as [Colour, Colour];

@@ -1,18 +1,18 @@
-/** Which triangle is nearest at each sample of some lines of a picture. */
+/** A depth buffer: finds the nearest triangle at each sample of some lines. */
 
-/** Samples of a pixel, each on a line of its own and a little aside. */
+/** Number of samples in a pixel. Each is on its own line, with its own offset to the right. */
 export const samplesOfAPixel = 4;
 const asides = [0.375, 0.875, 0.125, 0.625] as const;
 
 export interface Samples {
   width: number;
-  /** The first line of samples in the picture, and how many. */
+  /** First line of samples, and number of lines. */
   top: number;
   lines: number;
-  /** One over the depth: the larger is nearer. */
+  /** 1 / depth; larger is nearer. */
   near: Float32Array;
   ids: Int32Array;
-  /** How far right of a pixel's left side the samples of a line are. */
+  /** Offset of the samples of a line from the left side of their pixel. */
   asides: readonly number[];
 }
 
@@ -22,7 +22,7 @@ export function makeSamples(width: number, lines: number, aside: readonly number
   return { width, top: 0, lines, near, ids, asides: aside };
 }
 
-/** Corners as the eye sees them: across, down, nearness; `a`, `b` and `c` are where they begin in the list. */
+/** Fills samples that the triangle covers and is nearest at. `a`, `b`, `c`: indexes of its corners in `seen`. */
 export function fillTriangle(
   samples: Samples,
   seen: Float32Array,
@@ -31,7 +31,7 @@ export function fillTriangle(
   c: number,
   id: number,
 ): void {
-  // From above to below, so that neighbours work out the same edge in the same way.
+  // Sort corners from top to bottom, so that neighbours compute a shared edge identically.
   let first = a;
   let second = b;
   let third = c;

@@ -1,4 +1,4 @@
-/** The light that a place of a triangle sends to the eye. */
+/** Shades places of a triangle. */
 import { long } from '../exact.ts';
 import type { Vector } from '../vector.ts';
 import type { Eye, Seen } from './eye.ts';
@@ -8,35 +8,38 @@ import type { Shadows } from './shadows.ts';
 import { patterns, surfaceSize } from './surfaces.ts';
 import { patternAt, windowAt } from './texture.ts';
 
-/** All that shading looks at. */
+/** Everything that shading depends on. */
 export interface Scene {
   eye: Eye;
   air: Air;
   mesh: Mesh;
   surfaces: Float32Array;
   shadows: Shadows;
-  /** The corners as the eye sees them, and as water mirrors them. */
+  /** Points as the camera sees them, and their reflections in water. */
   seen: Seen;
   seenInWater: Seen | null;
-  /** How high the water is, where there is any. */
+  /** Height of the water. */
   level: number;
   orb: Orb | null;
-  /** Along x, at these places of z. */
+  /** A road along x. `middle` and `half`: z of its centre, and half its width. */
   road: { middle: number; half: number } | null;
-  /** A direction on the ground, and how far in it the water begins. */
+  /** Direction on the ground towards the water, and the distance where it begins. */
   shore: { x: number; z: number; away: number } | null;
-  /** In the dark. */
+  /** Lamps, only in the dark. */
   lamps: readonly Lamp[];
-  /** The colour of the far air in each column of the picture. */
+  /** Colour of the haze in each column of the picture. */
   haze: Float32Array;
 }
 
-/** The place that is being shaded: its point, its normal and where it is in its part, and the way to the eye. */
+/**
+ * State of the place being shaded: its point in the layout of the mesh, the direction to the camera, and its
+ * reflection.
+ */
 const place = new Float64Array(pointSize);
 const view = new Float64Array(3);
 const shine = new Float64Array(3);
 
-/** Into `out`: red, green and blue; answers its opacity. */
+/** Writes red, green and blue into `out`; returns the opacity. */
 export function shadeTriangle(
   scene: Scene,
   triangle: number,
@@ -63,7 +66,7 @@ export function shadeTriangle(
   return opacity;
 }
 
-/** Its depth as well. */
+/** Interpolates the place and returns its depth. */
 function findPlace(
   { corners, points }: Mesh,
   seen: Float32Array,
@@ -83,7 +86,7 @@ function findPlace(
   const area = (bx - ax) * (cy - ay) - (cx - ax) * (by - ay) || 1;
   let wb = ((x - ax) * (cy - ay) - (cx - ax) * (y - ay)) / area;
   let wc = ((bx - ax) * (y - ay) - (x - ax) * (by - ay)) / area;
-  // The middle of a pixel may be beside a triangle that covers a part of it.
+  // The centre of a pixel may be outside of a triangle that covers only a part of the pixel.
   wb = wb < 0 ? 0 : wb > 1 ? 1 : wb;
   wc = wc < 0 ? 0 : wc > 1 - wb ? 1 - wb : wc;
   const na = (1 - wb - wc) * (seen[a * 3 + 2] ?? 0);
@@ -99,7 +102,7 @@ function findPlace(
   return depth;
 }
 
-/** Turns the normal to the eye; answers how much the surface faces it. */
+/** Turns the normal towards the camera; returns the cosine between them. */
 function lookFrom({ from }: Eye, height: number, isClosed: boolean): number {
   const vx = from[0] - (place[0] ?? 0);
   const vy = height - (place[1] ?? 0);
@@ -113,7 +116,7 @@ function lookFrom({ from }: Eye, height: number, isClosed: boolean): number {
   const nz = place[5] ?? 0;
   const by = 1 / (long(nx, ny, nz) || 1);
   const facing = (nx * vx + ny * vy + nz * vz) * away * by;
-  // The outline of what is closed turns a little away, and is not turned over.
+  // At the outline of a closed part the normal points away a little; it must not be flipped.
   const sign = facing < 0 && !isClosed ? -by : by;
   place[3] = nx * sign;
   place[4] = ny * sign;
@@ -164,7 +167,7 @@ function lightPlace(
   return surfaces[surface + 7] ?? 1;
 }
 
-/** What is mirrored goes into `shine`; answers its share, which is larger at the edge. */
+/** Writes the reflected light into `shine`; returns its share, which is larger at grazing angles. */
 function mirrorTo(air: Air, facing: number, mirror: number, isMetal: boolean): number {
   const x = 2 * facing * (place[3] ?? 0) - (view[0] ?? 0);
   const y = 2 * facing * (place[4] ?? 0) - (view[1] ?? 0);
@@ -176,7 +179,7 @@ function mirrorTo(air: Air, facing: number, mirror: number, isMetal: boolean): n
 
 export const lamplight = [1, 0.72, 0.4] as const;
 
-/** From lamps near, without shadows. */
+/** Light from lamps, without shadows. */
 export function lamplightAt(
   lamps: readonly Lamp[],
   x: number,
@@ -198,7 +201,7 @@ export function lamplightAt(
   return sum;
 }
 
-/** Of the sun: small and clear on what mirrors, wide and dull on what is rough. */
+/** Reflection of the sun: small and bright on mirrors, wide and weak on rough surfaces. */
 function highlight(sunAt: Vector, mirror: number): number {
   const hx = (view[0] ?? 0) + sunAt[0];
   const hy = (view[1] ?? 0) + sunAt[1];

@@ -1,15 +1,15 @@
-/** How much of sun and sky reaches a point: heights as seen from the sun and from above, of what throws shadows. */
+/** Shadows: how much of sun and sky reaches a point, by height maps from the direction of the sun and from above. */
 import type { PicturePlan } from '../plan-picture.ts';
 import { cross, mean, minus, type Vector } from '../vector.ts';
 import { long, normal, snapped } from '../exact.ts';
 import { pointSize, type Extent, type Mesh } from './mesh.ts';
 import { fillTriangle, makeSamples, samplesOfAPixel } from './raster.ts';
 
-/** A square map of the farthest points along a direction. */
+/** A square map of the heights of the farthest points in a direction. */
 interface HeightMap {
   cells: number;
   heights: Float32Array;
-  /** Cells to a metre. */
+  /** Cells for each metre. */
   scale: number;
   center: Vector;
   right: Vector;
@@ -25,7 +25,7 @@ export class Shadows {
   readonly #size: number;
   readonly #contact: Float32Array;
 
-  /** Of the triangles of things that the test lets through. */
+  /** Only triangles of things whose patch passes `doesThrow` throw shadows. */
   constructor(
     mesh: Mesh,
     plan: PicturePlan,
@@ -50,7 +50,7 @@ export class Shadows {
     this.#contact = this.#groundOf(Math.max(0, low[1]) + 0.02);
   }
 
-  /** What stands on the ground and what is over it both darken it. */
+  /** Computes a map of the light on the ground, which things on and above it darken. */
   #groundOf(height: number): Float32Array {
     const { cells, scale, center } = this.#sky;
     const map = new Float32Array(cells * cells);
@@ -62,7 +62,7 @@ export class Shadows {
     return map;
   }
 
-  /** From 0, in shadow, to 1; soft over some cells of the map. */
+  /** Share of the sun at a point: 0 is in shadow, with soft edges. */
   sunAt(x: number, y: number, z: number): number {
     const map = this.#sun;
     const { right, above, toward, center, scale, cells, heights } = map;
@@ -89,7 +89,7 @@ export class Shadows {
     return lit / 9;
   }
 
-  /** From 0 to 1: less beneath and beside what stands near. */
+  /** Share of the sky at a point, from 0 to 1: lower beneath and beside other things. */
   skyAt(x: number, y: number, z: number): number {
     const { center, scale, cells, heights } = this.#sky;
     const u = (x - center[0]) * scale + cells / 2;
@@ -108,7 +108,7 @@ export class Shadows {
     return 1 - (hidden * 3 * edge) / taps.length;
   }
 
-  /** On the ground: dark where something stands on it. */
+  /** Share of light on the ground: dark where something stands on it. */
   contactAt(x: number, z: number): number {
     const { center, scale, cells } = this.#sky;
     const u = (x - center[0]) * scale + cells / 2 - 0.5;
@@ -130,7 +130,7 @@ export class Shadows {
   }
 }
 
-/** Across, down and one over the distance, in cells of the map from above. */
+/** Offset in x, offset in z, and 1 / distance, in cells of the map from above. */
 const taps = Float64Array.from([
   1.5, 0.5, 0.5, -0.5, 1.5, 0.5, -1.5, -0.5, 0.5, 0.5, -1.5, 0.5, 4, 3, 0.18, -3, 4, 0.18, -4, -3, 0.18, 3,
   -4, 0.18,
@@ -142,7 +142,10 @@ function emptyMap(cells: number, reach: number, center: Vector, toward: Vector):
   return { cells, heights: new Float32Array(0), scale: cells / 2 / reach, center, right, above, toward };
 }
 
-/** A quarter of a cell to a line, as the samples have it. */
+/**
+ * Draws the triangles into the map. A line of samples is a line of cells, so v is divided by the samples of a
+ * pixel.
+ */
 function fill(
   map: HeightMap,
   mesh: Mesh,

@@ -1,4 +1,4 @@
-/** The sky as the picture shows it and as it is mirrored: worked out at every eighth pixel, smooth between. */
+/** The sky and its reflection, computed at every eighth pixel and interpolated between. */
 import { mix } from '../../colour.ts';
 import type { Daylight, Light } from '../picture/daylight.ts';
 import { cloudNoise, fade, noise } from '../picture/noise.ts';
@@ -8,7 +8,7 @@ import { rayOf, type Eye } from './eye.ts';
 
 const step = 8;
 
-/** Nothing is worked out for directions below the lowest. */
+/** Light of the sky on a grid over the picture. */
 export class SkyGrid {
   readonly #columns: number;
   readonly #values: Float32Array;
@@ -43,7 +43,7 @@ export class SkyGrid {
   }
 }
 
-/** The numbers of a daylight without their last bits; each has its fields in the same order, which is quicker. */
+/** Rounds a daylight to be the same on every machine. Fixed order of fields makes access faster. */
 export function exactDaylight(daylight: Daylight): Daylight {
   const { clouds, stars, haze, hasMoon, hasRainbow, hasAurora, isStudio, isSpace } = daylight;
   return {
@@ -65,14 +65,13 @@ export function exactDaylight(daylight: Daylight): Daylight {
   };
 }
 
-/** From where the sky is seen. */
 export interface SkyView {
-  /** The height of the picture's upper side: all colours of an hour are between the horizon and it. */
+  /** Height of the picture's upper edge. All colours of the hour are between it and the horizon. */
   top: number;
-  /** Level, into the picture. */
+  /** Horizontal direction into the picture. */
   ahead: Vector;
   seed: number;
-  /** Clouds of fair weather are painted over it. */
+  /** True if fair-weather clouds are painted over the sky later. */
   hasHeaps: boolean;
 }
 
@@ -98,7 +97,6 @@ export function skyToward(daylight: Daylight, toward: Vector, view: SkyView): Li
     : light;
 }
 
-/** A band of glowing gas across the dark. */
 function nebulaAt([x, y, z]: Vector, seed: number): Light {
   const rough = cloudNoise(x * 5 + seed, y * 5, z * 5, 3);
   const band = fade(1 - Math.abs(x * 1.3 - y * 1.6 + rough * 0.55 + 0.1) / 0.5);
@@ -106,7 +104,7 @@ function nebulaAt([x, y, z]: Vector, seed: number): Light {
   return times(colour, band * (0.55 + rough));
 }
 
-/** Curtains of light behind one another, green at their hems and violet above. */
+/** Curtains of northern lights, one behind the other, green at the hem and violet above. */
 function auroraAt([x, y, z]: Vector, { top, ahead, seed }: SkyView): Light {
   const aside = x * ahead[2] - z * ahead[0];
   const lights = curtains.map(([hem, wave, strength], index): Light => {
@@ -120,14 +118,14 @@ function auroraAt([x, y, z]: Vector, { top, ahead, seed }: SkyView): Light {
   return lights.reduce(plus);
 }
 
-/** The height of the hem as a share of the sky, folds and strength of each. */
+/** For each curtain: height of the hem as a share of the sky, number of folds, and strength. */
 const curtains = [
   [0.2, 6, 0.6],
   [0.38, 4.4, 0.8],
   [0.58, 7.3, 0.45],
 ] as const;
 
-/** A bow of 23 degrees around a point below the horizon. */
+/** A rainbow with a radius of 23 degrees around a point below the horizon. */
 function rainbowAt(toward: Vector, [x, , z]: Vector): Light {
   const near = 1 - dot(toward, [x * 0.97, -0.243, z * 0.97]);
   const at = (Math.sqrt(2 * Math.max(0, near)) - 0.4) / 0.035;
@@ -136,7 +134,7 @@ function rainbowAt(toward: Vector, [x, , z]: Vector): Light {
   return [band(0.8) + band(0.08) * 0.4, band(0.52), band(0.22)];
 }
 
-/** The wall of a room behind a table, with light that falls through a window; in shares of the picture's width. */
+/** The wall behind a table, with light from a window. `x`, `y`: shares of the picture's width. */
 export function wallAt(x: number, y: number, seed: number): Light {
   const side = seed % 2 === 0 ? x : 1 - x;
   const dx = side - 0.62;
@@ -150,7 +148,6 @@ export function wallAt(x: number, y: number, seed: number): Light {
   return plus(wall, times([0.4, 0.33, 0.23], pane(u) * pane(v) * 0.75));
 }
 
-/** A cover with gaps. */
 function withClouds(daylight: Daylight, light: Light, [x, y, z]: Vector, seed: number): Light {
   const reach = 1 / (y + 0.2);
   const u = x * reach * 0.9;

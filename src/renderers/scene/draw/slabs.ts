@@ -1,4 +1,4 @@
-/** Outlines with a thickness → triangles: two faces, a bevel that catches the light, and the sides. */
+/** Triangulates outlines with a thickness: two faces, a bevel that catches the light, and the sides. */
 import { long } from '../exact.ts';
 import type { Builder } from './builder.ts';
 
@@ -30,7 +30,7 @@ function at(list: readonly Pair[], index: number): Pair {
   return list[(index + list.length) % list.length] ?? [0, 0];
 }
 
-/** Away from the side that follows a corner. */
+/** Direction away from the side that follows a corner. */
 function outward(corners: readonly Pair[], index: number): Pair {
   const [[x, y], [nextX, nextY]] = [at(corners, index), at(corners, index + 1)];
   const by = 1 / (long(nextX - x, nextY - y, 0) || 1);
@@ -47,7 +47,7 @@ function insetAt(corners: readonly Pair[], index: number, by: number): Pair {
   return [x - (ax + bx) * share, y - (ay + by_) * share];
 }
 
-/** From face to face, rounded; a corner of less than 40 degrees is no edge. */
+/** Adds a side from face to face with rounded edges. Corners of less than 40 degrees are smooth. */
 function addSide(
   builder: Builder,
   corners: readonly Pair[],
@@ -76,7 +76,6 @@ function addSide(
   builder.mesh.addGrid(first, 2, 4);
 }
 
-/** Cuts off one ear after the other. */
 function triangled(corners: readonly Pair[]): [number, number, number][] {
   const left = corners.map((_, index) => index);
   const triangles: [number, number, number][] = [];

@@ -1,4 +1,4 @@
-/** Shapes of parts → triangles, with as many corners as can be told apart in the picture. */
+/** Triangulates the shapes of parts, as finely as the picture can show. */
 import { cloudNoise } from '../picture/noise.ts';
 import type { AnyShape } from '../around/backdrops.ts';
 import { tube, turns, curve } from '../things/sheets.ts';
@@ -78,7 +78,7 @@ function addBall(builder: Builder, [wide, high, deep]: Vector): void {
   builder.mesh.addGrid(first, sides / 2 + 1, sides + 1);
 }
 
-/** A ball with bumps. */
+/** Adds a ball with bumps. */
 function addLump(builder: Builder, [wide, high, deep]: Vector, bumps: number, seed: number): void {
   const sides = builder.sidesOf(Math.max(wide, high, deep) * 0.7);
   const around = turnsOf(sides);
@@ -92,7 +92,7 @@ function addLump(builder: Builder, [wide, high, deep]: Vector, bumps: number, se
   addSheet(builder, rows);
 }
 
-/** An outline turned around the axis: smooth where two of its steps nearly agree, with an edge elsewhere. */
+/** Turns an outline around the axis. Edges are smooth if the directions of two steps are similar. */
 function addLathe(builder: Builder, given: readonly Pair[], sides: number, smooth: number, steps = 1): void {
   const profile = given.map(([out, up]): Vector => [snap(out), snap(up), 0]);
   const slopes = profile.slice(1).map((point, index) => normal(minus(point, profile[index] ?? point)));
@@ -108,7 +108,7 @@ function addLathe(builder: Builder, given: readonly Pair[], sides: number, smoot
   }
 }
 
-/** One surface, without edges; flat where it is one side alone. */
+/** Adds one smooth surface. With a single side it is flat. */
 function addTurned(builder: Builder, run: readonly Vector[], around: readonly Pair[]): void {
   const first = builder.beginPatch();
   const [[c1, s1], [c2, s2]] = [around[0] ?? [1, 0], around[1] ?? [1, 0]];
@@ -128,7 +128,7 @@ function addTurned(builder: Builder, run: readonly Vector[], around: readonly Pa
 const at = new Float64Array(3);
 const out = new Float64Array(3);
 
-/** A ball around each corner of an inner box, and what is between. */
+/** Adds a box with rounded edges: a part of a ball at each corner of an inner box, and surfaces between. */
 function addBox(builder: Builder, size: Vector, rounding: number): void {
   const radius = Math.min(rounding, size[0] / 2, size[1] / 2, size[2] / 2) * 0.999;
   const arc = builder.pixels(radius);
@@ -154,7 +154,7 @@ function addBox(builder: Builder, size: Vector, rounding: number): void {
   }
 }
 
-/** Brings the place to the rounded side, where it is not on a flat one. */
+/** Moves the point to the rounded surface, unless it is on a flat side. */
 function addCorner(builder: Builder, size: Vector, radius: number, axis: number): void {
   for (let part = 0; part < 3; part += 1) {
     const half = (size[part] ?? 0) / 2 - radius;
@@ -166,7 +166,7 @@ function addCorner(builder: Builder, size: Vector, radius: number, axis: number)
   builder.addPoint((at[0] ?? 0) + x * short, (at[1] ?? 0) + y * short, (at[2] ?? 0) + z * short, x, y, z);
 }
 
-/** Smooth through rows of points; rows whose ends meet go on around. */
+/** Adds a smooth surface through rows of points. Rows whose ends meet are closed. */
 function addSheet(builder: Builder, rows: readonly (readonly Vector[])[]): void {
   const columns = rows[0]?.length ?? 0;
   const points = Float64Array.from(rows.flat(2), snap);
@@ -177,7 +177,7 @@ function addSheet(builder: Builder, rows: readonly (readonly Vector[])[]): void 
   const first = builder.beginPatch();
   const normals = new Float64Array(points.length);
   for (let row = 0; row < rows.length; row += 1) {
-    // All points of a pole are one: along it as along its neighbour.
+    // At a pole all points of a row are the same, so the neighbouring row gives its direction.
     const isPole = isSame(row * columns, row * columns + 1);
     const beside = !isPole ? row : row === 0 ? 1 : row - 1;
     const upper = Math.max(0, row - 1) * columns;
@@ -205,7 +205,7 @@ function addSheet(builder: Builder, rows: readonly (readonly Vector[])[]): void 
 
 type Step = readonly [to: number, from: number];
 
-/** Across both of two steps between points. */
+/** Writes the cross product of two steps between points. */
 function setCross(points: Float64Array, side: Step, rise: Step, into: Float64Array, place: number): void {
   const along = (step: Step, part: number): number =>
     (points[step[0] + part] ?? 0) - (points[step[1] + part] ?? 0);
@@ -215,7 +215,7 @@ function setCross(points: Float64Array, side: Step, rise: Step, into: Float64Arr
   }
 }
 
-/** Gives all points of a row the mean of their normals. */
+/** Gives all points of a row the sum of their normals. */
 function levelOut(normals: Float64Array, from: number, columns: number): void {
   for (let part = 0; part < 3; part += 1) {
     let sum = 0;

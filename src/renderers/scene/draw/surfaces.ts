@@ -1,14 +1,14 @@
-/** Paints → how a surface answers to light, as rows of numbers. */
+/** Converts paints into surfaces: rows of numbers that say how they react to light. */
 import { type Light, linear } from '../picture/daylight.ts';
 import type { Colour } from '../../colour.ts';
 import { snapped } from '../exact.ts';
 
-/** Red, green, blue, sheen, mirror, glow, pattern, opacity. */
+/** Numbers for each surface: red, green, blue, sheen, mirror, glow, pattern, opacity. */
 export const surfaceSize = 8;
 
 export const patterns = { plain: 0, wood: 1, stone: 2, brick: 3, cloth: 4, metal: 5, windows: 6 } as const;
 
-/** The strength of a lamp's reflection, how much of what is around is mirrored, and the pattern. */
+/** For each material: strength of a lamp's reflection, share of reflected surroundings, and pattern. */
 const looks: Record<string, readonly [sheen: number, mirror: number, pattern: keyof typeof patterns]> = {
   matt: [0.04, 0, 'plain'],
   plastic: [0.3, 0.05, 'plain'],

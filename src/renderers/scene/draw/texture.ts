@@ -1,4 +1,4 @@
-/** Noise from a table, fast enough for every pixel; patterns of wood, stone and bricks. */
+/** Noise from a table, which is fast enough for every pixel, and patterns of wood, stone and bricks. */
 import { chanceAt } from '../picture/noise.ts';
 import { patterns } from './surfaces.ts';
 
@@ -12,7 +12,7 @@ function makeTable(): Float32Array {
   );
 }
 
-/** From -1 to 1, smooth between whole numbers; repeats after 128. */
+/** Noise from -1 to 1, smooth between whole numbers. Repeats after 128. */
 export function smooth(x: number, y: number): number {
   table ??= makeTable();
   const column = Math.floor(x);
@@ -30,7 +30,7 @@ export function smooth(x: number, y: number): number {
   return above * (1 - fy) + below * fy;
 }
 
-/** What a colour is multiplied with at a place of its part. */
+/** Factor for the colour at a place of a part. */
 export function patternAt(pattern: number, x: number, y: number, z: number): number {
   switch (pattern) {
     case patterns.wood: {
@@ -58,7 +58,7 @@ function bricksAt(along: number, up: number): number {
   return isJoint ? 1.3 : 0.94 + 0.14 * smooth(brick * 3.7 + 0.5, row * 5.3 + 0.5);
 }
 
-/** Of a wall of windows, at a height and a place along it: 0 is wall, below 0 a dark window, above 0 one that is lit. */
+/** Pattern of a wall with windows: 0 is wall, negative a dark window, positive a lit one. */
 export function windowAt(along: number, up: number): number {
   const row = Math.floor(up * 2.2);
   const column = Math.floor(along * 2.4);

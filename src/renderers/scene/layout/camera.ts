@@ -1,4 +1,4 @@
-/** Where the picture is taken from: so that all that was asked for is in it, and the place around; pure. */
+/** Places the camera so that everything the prompt names is in the picture, with the place around it; pure. */
 import type { Camera } from '../../language/other-words.ts';
 import { createRandom } from '../../random.ts';
 import { cornersOf, joined, sizeOf, type Bounds } from '../things/bounds.ts';
@@ -7,18 +7,18 @@ import { across, dot, mean, minus, plus, times, toward, type Vector } from '../v
 export interface View {
   from: Vector;
   to: Vector;
-  /** Upright, in degrees. */
+  /** Vertical angle, in degrees. */
   fieldOfView: number;
-  /** How far the camera is turned around y. */
+  /** Rotation of the camera around y, in radians. */
   facing: number;
 }
 
 const fieldOfView = 30;
-/** How much of the picture's width and height the things take. */
+/** Share of the picture's width and height that the things fill. */
 const fill: Partial<Record<Camera, number>> = { near: 1.15, far: 0.5 };
 const usualFill = 0.9;
 
-/** All of the boxes are in it. */
+/** Returns a view that contains all boxes. */
 export function viewOf(
   boxes: readonly Bounds[],
   camera: Camera,
@@ -29,13 +29,13 @@ export function viewOf(
   const random = createRandom(`view ${seed}`);
   const box = boxes.reduce(joined);
   const [, tall, deep] = sizeOf(box);
-  // What lies or stands in rows is seen from higher up.
+  // Deep arrangements, such as rows, are seen from higher up.
   const depth = Math.max(0, Math.min(1, (deep / tall - 1) / 2));
   const usual = isTabletop
     ? random.between(0.27, 0.36) + 0.16 * depth
     : random.between(0.13, 0.2) + 0.12 * depth;
   const up = camera === 'high' ? 0.95 : camera === 'low' ? 0.03 : usual;
-  // From aside, what stands behind the gaps of others would stand behind the others.
+  // A view from the side would hide things that stand behind the gaps of others.
   const turn = camera === 'side' ? 0 : boxes.length > 1 ? 0.25 : 1;
   const facing = turn * random.between(0.12, 0.34) * (random.chance(0.5) ? 1 : -1);
   const back = toward(facing, up);

@@ -1,4 +1,4 @@
-/** The things of one subject, one or several, standing together; and moving what stands; pure. */
+/** Arranges the things of one subject, and moves or scales placed things; pure. */
 import type { Random } from '../../random.ts';
 import { nounSet } from '../../language/nouns.ts';
 import type { Subject } from '../../language/placed-subjects.ts';
@@ -7,24 +7,24 @@ import { thingOf } from '../things/catalogue.ts';
 import type { Part } from '../things/parts.ts';
 import { mean, plus, times, type Axis, type Vector } from '../vector.ts';
 
-/** One thing in its place. */
+/** A thing in its place. */
 export interface Standing {
-  /** The subject's index. */
+  /** Index of the subject. */
   subject: number;
   parts: readonly Part[];
-  /** Where its parts' origin is, how far it is turned around y, and how large it is. */
+  /** Position of the origin of the parts, rotation around y, and scale. */
   at: Vector;
   yaw: number;
-  /** How far it leans to its left, before it is turned. */
+  /** Lean to the left before the rotation around y, in radians. */
   lean: number;
   scale: number;
   bounds: Bounds;
 }
 
-/** Large things are shown smaller and small ones larger than they are, or a ball beside a house would not be seen. */
+/** Sizes are compressed, so that a ball beside a house remains visible. */
 const sizeExponent = 0.55;
 
-/** From the middle of one to the middle of the next, as a share of their width. */
+/** Distance between the centres of neighbours, as a share of their width. */
 const gap = 1.14;
 const gapInRows = 1.3;
 
@@ -36,7 +36,7 @@ export function clusterOf(subject: Subject, index: number, isSeated: boolean, ra
   const isSmall = thingOf(subject.noun).home === 'table';
   const apart = Math.max(deep * 1.3, roomOf(things, 1) * (isSmall ? 1 : 1.6));
   const rise = apart * (isSmall ? 0.4 : 0.24);
-  // Names are read from the front.
+  // Names are only readable from the front.
   const isRow = subject.count <= (subject.noun === 'label' ? 5 : 3);
   const columns = isRow ? subject.count : columnsOf(subject.count, wide, roomOf(things, 1), rise);
   const rows = Math.ceil(subject.count / columns);
@@ -44,14 +44,17 @@ export function clusterOf(subject: Subject, index: number, isSeated: boolean, ra
     const [column, row] = [one % columns, Math.floor(one / columns)];
     const inRow = Math.min(columns, subject.count - row * columns);
     const jitter = subject.count > 1 ? random.between(-0.1, 0.1) * deep : 0;
-    // Those behind look through the gaps.
+    // Shifted sideways, so that rear rows show through the gaps.
     const shift = rows === 1 ? 0 : (columns - inRow + row) % 2 === 0 ? -0.25 : 0.25;
     const x = (column - (inRow - 1) / 2 + shift) * wide * (rows === 1 ? gap : gapInRows);
     return moved(thing, [x, 0, ((rows - 1) / 2 - row) * apart + jitter]);
   });
 }
 
-/** So many that all together are large in a picture, each row `rise` higher in it than the row before it. */
+/**
+ * Number of columns that shows all things as large as possible. Each row appears `rise` higher than the one in
+ * front.
+ */
 function columnsOf(count: number, wide: number, high: number, rise: number): number {
   const sizeIn = (rows: number): number =>
     Math.max(
@@ -88,7 +91,10 @@ function standAt(subject: Subject, index: number, one: number, isSeated: boolean
   });
 }
 
-/** "red and yellow balloons" are some red, some yellow; a black and white cow is both. */
+/**
+ * Distributes colours: of "red and yellow balloons" some are red and some yellow. A black and white cow has
+ * both.
+ */
 function rotated<Item>(items: readonly Item[], by: number): Item[] {
   const at = items.length === 0 ? 0 : by % items.length;
   return [...items.slice(at), ...items.slice(0, at)];
@@ -119,7 +125,7 @@ export function allMoved(things: readonly Standing[], by: Vector): Standing[] {
   return things.map((thing) => moved(thing, by));
 }
 
-/** Larger or smaller around the point on the ground below the origin. */
+/** Scales things around the origin. */
 export function allScaled(things: readonly Standing[], by: number): Standing[] {
   return things.map((thing) => ({
     ...thing,
@@ -129,7 +135,7 @@ export function allScaled(things: readonly Standing[], by: number): Standing[] {
   }));
 }
 
-/** The box around them all; that of nothing is a point. */
+/** Box around all things. Without things it is a point. */
 export function boxOf(things: readonly Standing[]): Bounds {
   if (things.length === 0) return { low: [0, 0, 0], high: [0, 0, 0] };
   return things.map(({ bounds }) => bounds).reduce(joined);

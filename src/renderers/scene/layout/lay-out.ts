@@ -1,4 +1,4 @@
-/** Subjects and their relations → every thing in its place, in metres, y up, seen from +z; pure. */
+/** Places all things by their relations, in metres, with y up, seen from +z; pure. */
 import { nounSet, type ThingNoun } from '../../language/nouns.ts';
 import type { Relation } from '../../language/other-words.ts';
 import { createRandom, type Random } from '../../random.ts';
@@ -21,7 +21,10 @@ export function layOut(subjects: readonly Subject[], seed: string): Standing[] {
   return inRows(fitted, placed);
 }
 
-/** What is said of one and done with the other: "a house amid trees" is the trees around the house, and needs enough. */
+/**
+ * Swaps subject and host if that is what the words mean: "a house amid trees" places the trees around the
+ * house, and there must be enough of them.
+ */
 function turnedRound(subjects: readonly Subject[]): Subject[] {
   const placed = subjects.map((subject) => ({ ...subject }));
   for (const [index, subject] of placed.entries()) {
@@ -40,7 +43,10 @@ function turnedRound(subjects: readonly Subject[]): Subject[] {
   );
 }
 
-/** Under what is no shelter nothing fits: that rises above it, unless nobody could lift it. */
+/**
+ * Returns the relation of the host to the subject, or undefined if they keep their roles. Nothing fits under a
+ * host without room below it. Such a host is placed above instead, unless it is too large or fixed.
+ */
 function turnedRelation(relation: Relation | undefined, host: ThingNoun): Relation | undefined {
   if (relation === 'amid') return 'around';
   const canRise = !shelters.has(host) && !settled.has(host) && thingOf(host).height < 4.5;
@@ -49,7 +55,7 @@ function turnedRelation(relation: Relation | undefined, host: ThingNoun): Relati
 
 const settled = nounSet('bed sofa fence wall bush');
 
-/** A subject's things and all that is placed from them, its own around the origin. */
+/** Places a subject's things around the origin, and all subjects that are placed relative to it. */
 function treeOf(subjects: readonly Subject[], index: number, random: Random): Standing[] {
   const subject = subjects[index];
   if (subject === undefined) return [];
@@ -77,21 +83,24 @@ function treeOf(subjects: readonly Subject[], index: number, random: Random): St
   return isAloft ? allMoved(all, [0, 0.35 * sizeOf(boxOf(host))[1] + 0.25, 0]) : all;
 }
 
-/** A name is no larger than what it stands with. */
+/** Limits a label to 0.7 of the height of the things beside it. */
 function besideLower(things: Standing[], { noun }: Subject, { high, low }: Bounds): Standing[] {
   const most = (0.7 * (high[1] - low[1])) / sizeOf(boxOf(things))[1];
   return noun === 'label' && most > 0 && most < 1 ? allScaled(things, most) : things;
 }
 
 interface Tree {
-  /** Of the subject that the others are placed from. */
+  /** Index of the subject that the others are placed from. */
   index: number;
   things: Standing[];
 }
 
 const maxInRow = 4;
 
-/** What has no relation stands side by side; of many, the taller half in a second row behind the gaps of the first. */
+/**
+ * Places subjects without a relation side by side. If there are many, the taller half stands in a second row,
+ * behind the gaps of the first.
+ */
 function inRows(trees: readonly Tree[], subjects: readonly Subject[]): Standing[] {
   if (trees.length <= maxInRow) return inRow(trees, subjects);
   const highOf = ({ things }: Tree): number => boxOf(things).high[1];
@@ -107,7 +116,7 @@ function inRows(trees: readonly Tree[], subjects: readonly Subject[]): Standing[
   return [...front, ...allMoved(back, [aside, 0, away])];
 }
 
-/** The tall a little behind. */
+/** Places trees in a row, the taller ones a little behind. */
 function inRow(trees: readonly Tree[], subjects: readonly Subject[]): Standing[] {
   const boxes = trees.map(({ things }) => boxOf(things));
   const tallest = Math.max(0, ...boxes.map(({ high }) => high[1]));
@@ -127,10 +136,10 @@ function inRow(trees: readonly Tree[], subjects: readonly Subject[]): Standing[]
   return allMoved(row, [-(whole.low[0] + whole.high[0]) / 2, 0, -(whole.low[2] + whole.high[2]) / 2]);
 }
 
-/** Under them is room for others. */
+/** Hosts with room below for other things. */
 const shelters = nounSet('table chair bench umbrella tree oak palm bridge');
 
-/** The guest's things in their places; `host` are the things that it is related to, `all` what stands already. */
+/** Places a guest's things. `host`: the things that it relates to. `all`: the things that are placed already. */
 function placeGuest(
   guest: Guest,
   hostSubject: Subject,
@@ -160,7 +169,7 @@ function placeGuest(
     case 'right':
       return beside(1, 0);
     case 'behind':
-      // What is as tall as its host would hide it or be hidden.
+      // Things as tall as the host are moved aside, so that neither hides the other.
       return beside(side * (high < 1.5 ? 0.75 : 0.55), -1);
     case 'in':
     case 'front':
@@ -183,7 +192,7 @@ function below(things: Standing[], box: Bounds, host: ThingNoun): Standing[] {
   return allMoved(allScaled(things, fit), [x, box.low[1], z]);
 }
 
-/** Next to the box in a direction of the ground, as far out as it takes to be clear of all that stands. */
+/** Places things next to the box in a direction on the ground, far enough to overlap nothing. */
 function besideIn(
   { things }: Guest,
   box: Bounds,
@@ -200,7 +209,7 @@ function besideIn(
   return shiftedFree(allMoved(things, at), all, isSideways ? 0 : 2, isSideways ? right : near, gap);
 }
 
-/** Moved on along an axis until it overlaps nothing. */
+/** Moves things along an axis until they overlap nothing. */
 function shiftedFree(
   things: Standing[],
   all: readonly Standing[],
@@ -224,7 +233,7 @@ function shiftedFree(
 
 function around(things: Standing[], box: Bounds): Standing[] {
   const [wide, high, deep] = sizeOf(box);
-  // None behind what would hide them.
+  // No things behind a host that would hide them.
   const span = Math.PI * (high > 0.8 * sizeOf(boxOf(things))[1] ? 1.4 : 2);
   return things.flatMap((thing, index) => {
     const angle = Math.PI / 2 + ((index + 0.5) / things.length - 0.5) * span;
@@ -239,16 +248,16 @@ function around(things: Standing[], box: Bounds): Standing[] {
 interface Guest {
   subject: Subject;
   relation: Relation;
-  /** It and all that is related to it, around the origin. */
+  /** The guest's things and everything related to them, around the origin. */
   things: Standing[];
 }
 
-/** Whether it stands on its host, together with all others that do. */
+/** True if the guest stands on its host, or inside or on the body of it. */
 function isOnTop({ relation, subject }: Guest, host: Subject): boolean {
   return relation === 'on' || (relation === 'in' && (vessels.has(host.noun) || worn.has(subject.noun)));
 }
 
-/** Whether people sit or ride on it instead of standing there. */
+/** True if a person sits on the host or rides it. */
 function isSeated({ noun, place }: Subject, host: Subject): boolean {
   const isOn = place?.relation === 'on' || place?.relation === 'in';
   return isOn && sitters.has(noun) && seats.has(host.noun);
@@ -264,14 +273,20 @@ const vessels = nounSet(
   'bucket bowl cup plate glass vase boat sailboat ship hotairballoon chair armchair sofa bed toilet sink',
 );
 
-/** How high up on who wears it it sits, how wide it is there, and how far from behind. */
+/**
+ * Place of worn things. `up`: share of the wearer's height. `wide`: share of its width, or of its height if
+ * worn in front. `front`: distance from its back, as a share of its height.
+ */
 const worn = new Map<ThingNoun, readonly [up: number, wide: number, front: number]>([
   ['hat', [0.93, 0.5, 0]],
   ['bowtie', [0.785, 0.12, 0.175]],
   ['sunglasses', [0.905, 0.14, 0.17]],
 ]);
 
-/** "five cats on five chairs": each on its own, more than that shared out; a few without a number are one each. */
+/**
+ * Distributes guests over several hosts: "five cats on five chairs" gives each chair a cat. Without a number,
+ * each host gets one.
+ */
 function placeOnEach(guests: readonly Guest[], hostSubject: Subject, host: Standing[]): Standing[] {
   const [guest] = guests;
   const isOne = guests.length === 1 && guest !== undefined && guest.things.length === guest.subject.count;
@@ -289,7 +304,7 @@ function placeOnEach(guests: readonly Guest[], hostSubject: Subject, host: Stand
   });
 }
 
-/** On the one in the middle of the host's things, as small as its top demands. */
+/** Places guests on the middle one of the host's things, scaled down to fit on its top. */
 function placeOnTop(all: readonly Guest[], hostSubject: Subject, host: Standing[]): Standing[] {
   const first = host[Math.floor((host.length - 1) / 2)];
   if (first === undefined) return all.flatMap(({ things }) => things);
@@ -316,7 +331,7 @@ function placeOnTop(all: readonly Guest[], hostSubject: Subject, host: Standing[
   const onTop = guests.flatMap(({ subject }, index) => {
     const own = allScaled(row[index] ?? [], fit);
     const [, tall, thick] = sizeOf(boxOf(own));
-    // Their knees are over the edge.
+    // Knees are beyond the edge of the seat.
     return allMoved(
       own,
       isSeated(subject, hostSubject) ? [x, y - 0.3 * tall, edge - 0.2 * thick] : [x, y, front],
@@ -333,7 +348,7 @@ function putOn({ subject, things }: Guest, { low, high }: Bounds): Standing[] {
   const fit = Math.min(1, front === 0 ? Math.max(0.45, (wide * share) / ownWide) : (tall * share) / ownWide);
   const own = allScaled(things, fit);
   const [x, , z] = mean(low, high);
-  // The heads of beasts are at their right.
+  // Heads of animals are at their right.
   const aside = isBeast ? wide * 0.28 : 0;
   const [, ownTall, ownDeep] = sizeOf(boxOf(own));
   const at: Vector = [
@@ -348,7 +363,7 @@ function isBunch({ relation, subject }: Guest): boolean {
   return relation === 'in' && subject.noun === 'flower';
 }
 
-/** Flowers in a vase: their stems meet in its mouth, and their heads keep apart. */
+/** Arranges flowers in a vase: stems meet in its mouth, and blossoms keep apart. */
 function asBunch(guests: readonly Guest[], host: Bounds): Standing[] {
   const flowers = guests.flatMap(({ things }) => things);
   const [, high] = sizeOf(host);
@@ -373,7 +388,7 @@ function leaning([x, y, z]: Vector, [wide, high, deep]: Vector, lean: number): B
   };
 }
 
-/** Side by side, around the origin. */
+/** Places groups side by side around the origin. */
 function sideBySide(trees: readonly Standing[][]): Standing[][] {
   let x = 0;
   const row = trees.map((things) => {

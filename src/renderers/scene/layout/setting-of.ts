@@ -1,4 +1,4 @@
-/** Where the things stand and in what light, with what the prompt leaves open decided; pure. */
+/** Decides on ground, surroundings, weather and time, including everything that the prompt leaves open; pure. */
 import type { ColourName } from '../../colour.ts';
 import { nounSet, type Noun, type ThingNoun } from '../../language/nouns.ts';
 import { wordMap, type TimeOfDay } from '../../language/other-words.ts';
@@ -15,9 +15,9 @@ export type SkySight = 'moon' | 'stars' | 'aurora' | 'rainbow' | 'sun';
 export interface Setting {
   ground: Ground;
   groundColour: ColourName | null;
-  /** Behind what stands on land. */
+  /** True if there is water behind the things on land. */
   hasWater: boolean;
-  /** What is seen far behind. */
+  /** Surroundings in the distance. */
   backdrops: Backdrop[];
   weather: Weather;
   sights: SkySight[];
@@ -77,7 +77,7 @@ export function settingOf(prompt: Prompt, seed: string): Setting {
     ground,
     groundColour: colourOf(mentions.filter(({ noun }) => grounds.has(noun))),
     hasWater: isWet && ground !== 'water',
-    // Open land rises far away, and a lake has a far side, unless the words say what is there.
+    // Unless the prompt says more, open land ends at hills, and so does a lake.
     backdrops:
       backdrops.length === 0 &&
       (openLand.has(ground) || (ground === 'sand' && !isWet) || (isInland && ground === 'water'))
@@ -127,7 +127,7 @@ function groundOf(
   if (home !== undefined) return home[0];
   const isIndoors = ({ noun }: { noun: ThingNoun }): boolean =>
     thingOf(noun).home === 'table' || furniture.has(noun);
-  // A box with a name stands where the others do.
+  // A label stands on the same ground as the other things.
   const isInside =
     roots.length > 0 && (roots.some(({ noun }) => noun === 'label') ? subjects : roots).every(isIndoors);
   return isInside && !isOutside ? 'studio' : 'grass';

@@ -1,29 +1,29 @@
-/** The light of an hour and its weather: sun or moon, sky and haze, in linear light; pure. */
+/** The light of a time of day and its weather: sun or moon, sky and haze, in linear light; pure. */
 import type { TimeOfDay } from '../../language/other-words.ts';
 import { mix, namedColours, rgb, type Colour } from '../../colour.ts';
 import { createRandom } from '../../random.ts';
 import type { Setting, Weather } from '../layout/setting-of.ts';
 import { times, toward, type Vector } from '../vector.ts';
 
-/** Linear red, green and blue; 1 is the white of the finished picture, lamps are brighter. */
+/** Linear red, green and blue. 1 is the white of the finished picture; lamps are brighter. */
 export type Light = Vector;
 
 export interface Daylight {
-  /** Towards sun or moon. */
+  /** Direction to the sun or the moon. */
   sunAt: Vector;
   sun: Light;
-  /** What comes from all of the sky, on a white ground. */
+  /** Light from all of the sky on white ground. */
   sky: Light;
-  /** From above to below. */
+  /** Colours of the sky from top to bottom. */
   zenith: Light;
   middle: Light;
   horizon: Light;
-  /** Around the sun. */
+  /** Colour around the sun. */
   glow: Light;
   /** Share of the sky, from 0 to 1. */
   clouds: number;
   stars: number;
-  /** How soon distance fades, 1 being a clear day. */
+  /** Strength of haze in the distance; 1 is a clear day. */
   haze: number;
   hasMoon: boolean;
   hasRainbow: boolean;
@@ -32,7 +32,7 @@ export interface Daylight {
   isSpace: boolean;
 }
 
-/** Heights in degrees. */
+/** `elevation` in degrees. */
 const hours = {
   dawn: { elevation: 14, sun: '#ffd0b0', power: 2.6, sky: 1.05, colours: '#5a6db0 #e3a3ab #ffdcab' },
   morning: { elevation: 34, sun: '#fff3e0', power: 3.5, sky: 0.95, colours: '#4b97d6 #a4d3ee #f4f0e2' },
@@ -43,7 +43,7 @@ const hours = {
   night: { elevation: 40, sun: '#b4c8ff', power: 1.8, sky: 1.5, colours: '#0a1230 #142452 #294370' },
 } satisfies Record<TimeOfDay, object>;
 
-/** `facing` is how far the camera is turned around y: the sun stands beside and behind it. */
+/** `facing`: the camera's rotation around y. The sun is beside and behind the camera. */
 export function daylightOf(setting: Setting, isHourSaid: boolean, facing: number, seed: string): Daylight {
   const { ground, time, weather, sights, skyColour } = setting;
   const random = createRandom(`daylight ${seed}`);
@@ -92,13 +92,13 @@ export function daylightOf(setting: Setting, isHourSaid: boolean, facing: number
   return underWeather(clear, weather);
 }
 
-/** As a camera sees it that is set for the hour: white stays white in it, or nearly. */
+/** Applies a white balance for the hour, so that white looks nearly white. */
 function balanced(light: Light): Light {
   const grey = Math.max(...light) * 1.15;
   return mix(light, [grey, grey, grey], 0.55);
 }
 
-/** How bright the cover is, what it leaves of the sun, its share of the sky, haze and clouds. */
+/** For each weather: brightness of the clouds, remaining sun, share of the sky, haze and clouds. */
 const covers: Record<Exclude<Weather, 'clear'>, readonly [number, number, number, number, number]> = {
   cloudy: [0.85, 0.6, 0.3, 1.3, 0.62],
   rain: [0.62, 0.28, 0.8, 2.2, 0.85],
@@ -126,7 +126,7 @@ function underWeather(clear: Daylight, weather: Weather): Daylight {
   };
 }
 
-/** From the picture's values to light. */
+/** Converts sRGB values to linear light. */
 export function linear(colour: Colour): Light {
   const of = (value: number): number => {
     const share = value / 255;

@@ -1,7 +1,7 @@
-/** Smooth noise that repeats for its seed; pure. */
+/** Smooth, reproducible noise; pure. */
 import { clamp } from '../../colour.ts';
 
-/** From -1 to 1; equal for equal places. */
+/** Noise from -1 to 1, the same at the same place. */
 export function noise(x: number, y: number, z: number): number {
   const ix = Math.floor(x);
   const iy = Math.floor(y);
@@ -17,7 +17,7 @@ function chanceAlong(x: number, y: number, z: number, share: number): number {
   return lerp(chanceAt(x, y, z), chanceAt(x + 1, y, z), share);
 }
 
-/** Several sizes of noise, each half as strong as the larger one. */
+/** Sum of noise in several sizes, each half as strong as the larger one. */
 export function cloudNoise(x: number, y: number, z: number, octaves: number): number {
   let sum = 0;
   let weight = 0.5;
@@ -30,7 +30,7 @@ export function cloudNoise(x: number, y: number, z: number, octaves: number): nu
   return sum;
 }
 
-/** From 0 to 1, by chance that repeats for whole numbers. */
+/** Hash of three whole numbers, in [0, 1). */
 export function chanceAt(x: number, y: number, z: number): number {
   let hash = Math.imul(x, 0x27d4eb2d) ^ Math.imul(y, 0x165667b1) ^ Math.imul(z, 0x9e3779b1);
   hash = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b);
@@ -38,7 +38,7 @@ export function chanceAt(x: number, y: number, z: number): number {
   return ((hash ^ (hash >>> 16)) >>> 0) / 0x1_0000_0000;
 }
 
-/** From 0 to 1, gently at both ends. */
+/** Smoothstep from 0 to 1. */
 export function fade(share: number): number {
   const clear = clamp(share, 0, 1);
   return clear * clear * (3 - 2 * clear);

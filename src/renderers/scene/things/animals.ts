@@ -1,4 +1,4 @@
-/** Animals with four legs: what size each is, and what tells one from the others. */
+/** Four-legged animals: their sizes and features. */
 import { pointsOf } from '../../points.ts';
 import { times, type Vector } from '../vector.ts';
 import { ball, post, ring, rod, shaded, type Paint, type Part, bend } from './parts.ts';
@@ -7,7 +7,10 @@ import { land, thing, top, type Thing } from './thing.ts';
 
 type Marks = (build: Build, coat: Paint, trim: Paint) => Part[];
 
-/** Height, at what share of it others stand and on how much; colours; length, leg, girth, neck, head, snout and thickness of its legs. */
+/**
+ * Arguments of `beast`. First: height in metres, share of it where others stand, and free share of the back.
+ * Second: colours. Third: length, leg, girth, neck, head, snout and thickness of legs.
+ */
 export const animals = {
   cat: beast('0.45 0.6', '#d08a3e #f4e8d4', '0.46 0.19 0.23 0.03 0.26 0.01', 'points', 'around', whiskers),
   dog: beast('0.65 0.6', '#b98450 #f4e8d4', '0.6 0.26 0.27 0.1 0.27 0.09', 'flaps', 'up', bib),
@@ -146,7 +149,7 @@ function muzzle({ head, at: [x, y, z] }: Build, _: Paint, trim: Paint): Part[] {
   return [ball(middle, [head * 0.5, head * 0.36, head * 0.3], trim)];
 }
 
-/** Of a panda: around its eyes, on its ears and over its shoulders. */
+/** Patches of a panda: around the eyes, on the ears and over the shoulders. */
 function patches(build: Build, coat: Paint, trim: Paint): Part[] {
   const { length, leg, girth, head, at } = build;
   const [x, y, z] = at;
@@ -209,18 +212,18 @@ function shell({ length, leg, girth }: Build, _: Paint, trim: Paint): Part[] {
   ];
 }
 
-/** In metres. */
+/** Sizes of an animal in metres. */
 interface Build {
   length: number;
   leg: number;
   girth: number;
   head: number;
   snout: number;
-  /** Of its legs. */
+  /** Thickness of the legs. */
   thick: number;
-  /** The height of its body's middle. */
+  /** Height of the centre of the body. */
   high: number;
-  /** The middle of its head. */
+  /** Centre of the head. */
   at: Vector;
 }
 
@@ -251,7 +254,7 @@ function standingOf(
     ...both((side) =>
       both((front) => {
         const [x, z] = [front * length * 0.33, side * girth * 0.25];
-        // No two feet are side by side; the knees of forelegs are bent forwards, those of hind legs backwards.
+        // No two feet are side by side. Front knees bend forwards, hind knees backwards.
         const [knee, foot, sole] = [
           x + front * length * 0.05,
           x + front * side * length * 0.05,

@@ -1,4 +1,4 @@
-/** What is at hand in a house: in its kitchen and bathroom, and on its desk. */
+/** Appliances of a kitchen, a bathroom and a desk. */
 import { ball, bend, box, post, ring, rod, shaded, slab, turned } from './parts.ts';
 import { both, forward, round, sideways } from './placing.ts';
 import { land, table, thing, top } from './thing.ts';

@@ -1,4 +1,4 @@
-/** How much room parts take: the box around them; pure. */
+/** Bounding boxes of parts; pure. */
 import { each, minus, plus, times, type Vector } from '../vector.ts';
 import type { Part, Shape } from './parts.ts';
 
@@ -7,7 +7,7 @@ export interface Bounds {
   high: Vector;
 }
 
-/** Of at least one part. */
+/** Box around at least one part. */
 export function boundsOf(parts: readonly Part[]): Bounds {
   return parts.map(partBounds).reduce(joined);
 }
@@ -23,7 +23,7 @@ export function sizeOf({ low, high }: Bounds): Vector {
   return minus(high, low);
 }
 
-/** Turns a point around x, y and z: the angles of an intrinsic x-y-z rotation. */
+/** Rotates a point by the angles of an intrinsic x-y-z rotation. */
 function turnedBy([x, y, z]: Vector, [a, b, c]: Vector): Vector {
   const [x1, y1] = [x * Math.cos(c) - y * Math.sin(c), x * Math.sin(c) + y * Math.cos(c)];
   const [x2, z2] = [x1 * Math.cos(b) + z * Math.sin(b), -x1 * Math.sin(b) + z * Math.cos(b)];
@@ -42,7 +42,7 @@ export function boxAround(points: readonly Vector[]): Bounds {
   };
 }
 
-/** Points that nothing of it is beyond. */
+/** Returns points whose box contains the shape. */
 function outmost(shape: Shape): Vector[] {
   return shape.kind === 'post' && shape.sides < 8 ? edgesOf(shape) : cornersOf(shapeBounds(shape));
 }

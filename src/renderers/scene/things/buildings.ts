@@ -1,4 +1,4 @@
-/** What is built: houses, towers, bridges. */
+/** Buildings: houses, towers, bridges. */
 import { ball, bend, box, lump, post, rod, slab, turned, type Paint, type Part } from './parts.ts';
 import { both, forward, round } from './placing.ts';
 import type { Vector } from '../vector.ts';
@@ -7,7 +7,7 @@ import { land, thing, top, water } from './thing.ts';
 
 const quarter = Math.PI / 4;
 
-/** Panes of windows, which are lit in the dark. */
+/** Paint of window panes, which are lit in the dark. */
 export const windowPane = '#6f93ad glossy';
 
 export const buildings = {
@@ -162,7 +162,7 @@ function gable([x, y, z]: Vector, wide: number, high: number, deep: number, pain
   return slab(`${-wide / 2} 0, ${wide / 2} 0, 0 ${high}`, deep, paint, [x, y, z]);
 }
 
-/** Two boards that lean on each other. */
+/** Two boards that lean against each other. */
 function roofOf([x, y, z]: Vector, wide: number, high: number, deep: number, paint: Paint): Part[] {
   const slope = Math.atan2(high, wide / 2);
   const size: Vector = [Math.hypot(wide / 2, high) + 0.08, 0.16, deep];
@@ -180,7 +180,6 @@ function windowAt([x, y, z]: Vector, size: number, frame: Paint | string): Part[
   ];
 }
 
-/** Of a castle, its roof and a flag on it. */
 function turret([x, high, z]: Vector, stone: Paint, roof: Paint): Part[] {
   return [
     post([x, high / 2, z], 0.75, high, stone),

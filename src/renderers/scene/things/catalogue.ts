@@ -1,4 +1,4 @@
-/** Every thing with a shape, by its noun. */
+/** All things with a shape, by noun. */
 import type { ThingNoun } from '../../language/nouns.ts';
 import { animals } from './animals.ts';
 import { appliances } from './appliances.ts';

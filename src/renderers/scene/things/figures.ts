@@ -1,4 +1,4 @@
-/** What stands on two legs: robots, snowmen; birds, and what swims. */
+/** Robots, snowmen, teddy bears, birds, butterflies, and animals that swim. */
 import { ball, box, post, ring, rod, slab } from './parts.ts';
 import { both, forward, sideways } from './placing.ts';
 import { air, land, thing, top, water } from './thing.ts';

@@ -1,4 +1,4 @@
-/** What stands in a room. */
+/** Furniture. */
 import { ball, box, post, rod, turned, type Paint, type Part } from './parts.ts';
 import { both } from './placing.ts';
 import type { Random } from '../../random.ts';

@@ -209,11 +209,11 @@ function heartOutline(): readonly (readonly [number, number])[] {
     const y = 13 * Math.cos(t) - 5 * Math.cos(2 * t) - 2 * Math.cos(3 * t) - Math.cos(4 * t);
     return [(16 * Math.sin(t) ** 3) / 32, (y + 17) / 30] as const;
   });
-  // Its edges are rounded, which a point as sharp as that would not bear.
+  // The point is left out, because it is too sharp for rounded edges.
   return outline.filter(([x, y]) => y > 0.09 || Math.abs(x) < 1e-6);
 }
 
-/** Of a football: three of the corners of an icosahedron. */
+/** Patches of a football at three corners of an icosahedron. */
 function patchesAt(one: number, other: number, paint: Paint): Part[] {
   const out = 0.4 / Math.hypot(one, other);
   const [a, b] = [one * out, other * out];

@@ -1,4 +1,4 @@
-/** A box with a name on it, in the place of a thing that has no shape here. */
+/** A box with a name, which stands for a thing without a shape of its own. */
 import { inkOn, inscription, lengthOf, writable } from './letters.ts';
 import { box } from './parts.ts';
 import { land, mainOf, type Thing } from './thing.ts';

@@ -1,8 +1,8 @@
-/** Letters of strokes, for what has no shape but a name; pure. */
+/** Letters made of strokes, for signs and labels; pure. */
 import type { Vector } from '../vector.ts';
 import { box, paintOf, type Paint, type Part } from './parts.ts';
 
-/** Corners of strokes on a grid of four by six, x and y of each from below on the left. */
+/** Strokes of each letter: x and y of their corners on a grid of four by six, from the lower left. */
 const strokes: Record<string, string> = {
   A: '0004264440 0242',
   B: '00063645443303 3342413000',
@@ -45,7 +45,6 @@ const strokes: Record<string, string> = {
 const advance = 5.6;
 const thick = 0.8;
 
-/** Without what has no letter here. */
 export function writable(text: string): string {
   return text
     .normalize('NFD')
@@ -53,17 +52,17 @@ export function writable(text: string): string {
     .replaceAll(/[^A-Z\d ]/g, '');
 }
 
-/** How wide it is where its letters are as high as 1. */
+/** Width of a text whose letters are 1 high. */
 export function lengthOf(text: string): number {
   return (text.length * advance - (advance - 4)) / 6;
 }
 
-/** Dark on what is light. */
+/** Colour of text on a paint: dark on light, and light on dark. */
 export function inkOn({ colour: [red, green, blue] }: Paint): string {
   return 0.3 * red + 0.59 * green + 0.11 * blue > 120 ? '#26262b' : '#f4f1e8';
 }
 
-/** As large as fits, in up to three lines around the middle. */
+/** Writes a text as large as possible, in up to three lines around the centre. */
 export function inscription(
   said: string,
   [x, y]: readonly [number, number],
@@ -88,7 +87,7 @@ export function inscription(
   );
 }
 
-/** Broken at spaces into so many lines at most, each about as long. */
+/** Breaks a text at spaces into at most `count` lines of similar length. */
 function linesOf(text: string, count: number): string[] {
   const lines = [''];
   for (const word of text.split(/ +/)) {
@@ -100,7 +99,7 @@ function linesOf(text: string, count: number): string[] {
   return lines;
 }
 
-/** Upright, around the middle of the text, its back at `z`. */
+/** Writes a line around its centre, with its back at `z`. */
 function written(
   text: string,
   middle: readonly [number, number],

@@ -1,11 +1,11 @@
-/** What things are built of: simple solids in metres, y up, their front towards +z; pure. */
+/** The simple solids that things are built of, in metres, with y up and their front towards +z; pure. */
 import { rgb, type Colour } from '../../colour.ts';
 import type { Material } from '../../language/other-words.ts';
 import { pointsOf, type Points } from '../../points.ts';
 import { minus, mean, type Vector } from '../vector.ts';
 
 type Pair = readonly [x: number, y: number];
-/** Radii of the ends, top and bottom, where they differ. */
+/** One radius, or the radii of both ends. */
 type Radii = number | readonly [top: number, bottom: number];
 
 export interface Paint {
@@ -13,30 +13,30 @@ export interface Paint {
   material: Material;
 }
 
-/** Also as text: "#c9ced4 metal", or a colour alone, which is matt. */
+/** A paint, or its text: "#c9ced4 metal". A colour alone is matt. */
 type AnyPaint = Paint | string;
 
-/** Each around its own middle. */
+/** Shapes, each around its own centre. */
 export type Shape =
   | { kind: 'box'; size: Vector; rounding: number }
-  /** Its three diameters. */
+  /** `size`: the three diameters. */
   | { kind: 'ball'; size: Vector }
-  /** Radii of its ends. */
+  /** `top`, `bottom`: radii of the ends. */
   | { kind: 'post'; top: number; bottom: number; height: number; sides: number }
-  /** Lying flat. */
+  /** Lies flat. */
   | { kind: 'ring'; radius: number; thickness: number }
-  /** Turned on a lathe: radius and height of each step, from below. */
+  /** Turned on a lathe. `profile`: radius and height of each step, from the bottom. */
   | { kind: 'turned'; profile: readonly Pair[] }
-  /** An outline in x and y, as thick as `depth`. */
+  /** An outline in x and y with a thickness of `depth`. */
   | { kind: 'slab'; outline: readonly Pair[]; depth: number }
   | { kind: 'bend'; points: readonly Vector[]; radius: number }
-  /** A ball with bumps of this share of its size. */
+  /** A ball with bumps. `bumps`: their height as a share of its size. */
   | { kind: 'lump'; size: Vector; bumps: number; seed: number };
 
 export interface Part {
   shape: Shape;
   at: Vector;
-  /** Around x, then y, then z, in radians. */
+  /** Rotations around x, then y, then z, in radians. */
   turn: Vector;
   paint: Paint;
 }
@@ -50,7 +50,7 @@ export function paintOf(paint: AnyPaint): Paint {
   return { colour: rgb(colour), material: material as Material };
 }
 
-/** Lighter for a positive amount, darker for a negative one. */
+/** Lightens a paint by a positive amount, or darkens it by a negative one. */
 export function shaded(paint: Paint, amount: number): Paint {
   const of = (value: number): number => Math.min(255, value * (1 + amount));
   const [red, green, blue] = paint.colour;
@@ -70,7 +70,7 @@ export function ball(at: Vector, size: Vector | number, paint: AnyPaint, turn = 
   return part({ kind: 'ball', size: diameters }, at, paint, turn);
 }
 
-/** Upright unless turned. */
+/** An upright post, unless `turn` rotates it. */
 export function post(
   at: Vector,
   radii: Radii,
@@ -87,7 +87,7 @@ export function ring(at: Vector, radius: number, thickness: number, paint: AnyPa
   return part({ kind: 'ring', radius, thickness }, at, paint, turn);
 }
 
-/** Radius and height of each step. */
+/** `profile`: radius and height of each step. */
 export function turned(profile: Points<Pair>, paint: AnyPaint, at = origin): Part {
   return part({ kind: 'turned', profile: pointsOf(profile) }, at, paint);
 }
@@ -110,19 +110,18 @@ export function lump(at: Vector, size: Vector, bumps: number, seed: number, pain
   return part({ kind: 'lump', size, bumps, seed }, at, paint);
 }
 
-/** A rod from one point to another. */
 export function rod(from: Vector, to: Vector, radii: Radii, paint: AnyPaint): Part {
   const [x, y, z] = minus(to, from);
   const length = Math.hypot(x, y, z);
   const lean = Math.acos(Math.max(-1, Math.min(1, y / (length || 1))));
-  // Leaning around x first and turning around y then: as `turn` is applied, the other way round.
+  // The rod leans around x, then turns around y, which is the reverse of the order of `turn`.
   return post(mean(from, to), radii, length, paint, eulerOf(lean, Math.atan2(x, z)), 20);
 }
 
-/** Leans by `lean` around x, and then turns by `around` around y, as angles in the order x, y, z. */
+/** Angles in the order x, y, z for a lean around x followed by a turn around y. */
 function eulerOf(lean: number, around: number): Vector {
   const [cosL, sinL, cosA, sinA] = [Math.cos(lean), Math.sin(lean), Math.cos(around), Math.sin(around)];
-  // The rows of Ry(around) · Rx(lean); angles are read as Rx · Ry · Rz.
+  // Entry of the matrix Ry(around) · Rx(lean), which is decomposed into Rx · Ry · Rz.
   const m13 = sinA * cosL;
   const y = Math.asin(Math.max(-1, Math.min(1, m13)));
   return Math.abs(m13) < 0.999999

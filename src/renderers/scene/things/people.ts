@@ -1,4 +1,4 @@
-/** People: a body in clothes, a face that can be looked at from near by, and hair by who they are; one of them in stone. */
+/** People: a body in clothes, a detailed face, and hair that suits them. One of them is a statue. */
 import type { Random } from '../../random.ts';
 import { ball, bend, box, post, ring, rod, type Paint, type Part } from './parts.ts';
 import { both, round } from './placing.ts';

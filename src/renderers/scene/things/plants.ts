@@ -1,4 +1,4 @@
-/** What grows, and what wind and frost leave. */
+/** Plants, rocks and a tornado. */
 import {
   ball,
   bend,

@@ -1,10 +1,10 @@
-/** Round shapes as rows of points with faces between them: turned on a lathe, or a tube around a curve; pure. */
+/** Round shapes as rows of points: turned on a lathe, or a tube along a curve; pure. */
 import { cosine, normal, sine } from '../exact.ts';
 import { cross, dot, each, minus, plus, times, type Vector } from '../vector.ts';
 
 type Pair = readonly [out: number, up: number];
 
-/** Cosines and sines of a whole turn, its end the same as its beginning. */
+/** Cosines and sines of a full turn; the last equals the first. */
 export function turns(sides: number): Pair[] {
   return Array.from({ length: sides + 1 }, (_, side) => {
     const angle = ((side % sides) / sides) * 2 * Math.PI;
@@ -16,7 +16,7 @@ export function lathe(profile: readonly Pair[], around: readonly Pair[]): Vector
   return profile.map(([out, up]) => around.map(([cos, sin]): Vector => [sin * out, up, cos * out]));
 }
 
-/** The same side always up. */
+/** A tube along a curve, without twisting. */
 export function tube(points: readonly Vector[], radius: number, steps: number, sides: number): Vector[][] {
   const path = curve(points, steps);
   let side: Vector = [0.3, 0.2, 0.93];
@@ -30,7 +30,7 @@ export function tube(points: readonly Vector[], radius: number, steps: number, s
   });
 }
 
-/** Catmull and Rom's curve through points, in so many steps from each to the next. */
+/** Catmull-Rom spline through points, with `steps` steps between neighbours. */
 export function curve(points: readonly Vector[], steps: number): Vector[] {
   const from = (index: number): Vector =>
     points[Math.max(0, Math.min(index, points.length - 1))] ?? [0, 0, 0];

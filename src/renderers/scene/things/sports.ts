@@ -1,4 +1,4 @@
-/** What one goes out with: for sports, and to carry and to wear. */
+/** Sports equipment, and things to carry or wear. */
 import { ball, bend, box, post, ring, rod, shaded, slab } from './parts.ts';
 import { both, forward } from './placing.ts';
 import { land, table, thing, top } from './thing.ts';
@@ -133,7 +133,7 @@ export const sports = {
   ]),
 };
 
-/** Standing on the ground; the smaller the power, the squarer. */
+/** An oval that stands on the ground. The smaller `power`, the squarer it is. */
 function oval(wide: number, high: number, power: number): readonly (readonly [number, number])[] {
   return Array.from({ length: 32 }, (_, index) => {
     const [x, y] = [Math.cos((index / 16) * Math.PI), Math.sin((index / 16) * Math.PI)];

@@ -1,4 +1,4 @@
-/** What is eaten, and what it is set on a table in; and the form for what is not known. */
+/** Food and tableware. */
 import {
   ball,
   bend,
@@ -18,7 +18,7 @@ import { both, round, spiral } from './placing.ts';
 import type { Vector } from '../vector.ts';
 import { table, thing, top } from './thing.ts';
 
-/** A slice of bread that was cut across, lying. */
+/** A slice of bread, cut diagonally, lying flat. */
 const half = '-0.09 -0.05, 0.09 -0.05, 0 0.06';
 const flat: Vector = [-Math.PI / 2, 0, 0];
 

@@ -1,20 +1,20 @@
-/** What a thing is: how tall, where another can stand on it, and its parts in the colours that were said. */
+/** The definition of a thing: its height, the place for others on top of it, and its parts in the wanted colours. */
 import { namedColours, rgb, type ColourName } from '../../colour.ts';
 import type { Material } from '../../language/other-words.ts';
 import type { Random } from '../../random.ts';
 import { paintOf, type Paint, type Part } from './parts.ts';
 
 export interface Thing extends Place {
-  /** Metres from its lowest to its highest point. */
+  /** In metres, from the lowest to the highest point. */
   height: number;
   build(said: SaidLook, random: Random): Part[];
 }
 
 export interface Place {
   home: 'land' | 'table' | 'water' | 'air';
-  /** At what share of its height another stands on it. */
+  /** Height at which others stand on it, as a share of its height. */
   rest: number;
-  /** What share of its width and depth is free there. */
+  /** Free share of its width and depth there. */
   restRoom: number;
 }
 
@@ -22,9 +22,8 @@ export interface SaidLook {
   colours: readonly ColourName[];
   trim: readonly ColourName[];
   material: Material | null;
-  /** What is written on it. */
   text: string;
-  /** Of people: they sit or ride. */
+  /** True if a person sits or rides. */
   isSeated: boolean;
 }
 
@@ -33,14 +32,14 @@ export const table: Place = { home: 'table', rest: 1, restRoom: 0.7 };
 export const water: Place = { home: 'water', rest: 0.5, restRoom: 0.6 };
 export const air: Place = { home: 'air', rest: 1, restRoom: 0.8 };
 
-/** The same, with another standing at this share of its height. */
+/** Returns the place with another height for things on top, as a share of its height. */
 export function top(place: Place, rest: number, restRoom = place.restRoom): Place {
   return { ...place, rest, restRoom };
 }
 
 /**
- * `usual` are its paints where nothing else is said: its body's, with `|` between colours of which chance picks one,
- * and after commas those of its second colour. What `build` paints otherwise has its own colour whatever is said.
+ * Defines a thing. `usual`: default paints of its body, with `|` between colours to choose from at random, then
+ * after commas its second colour and its accent. Parts that `build` paints itself keep their colours.
  */
 export function thing(
   height: number,

@@ -1,4 +1,4 @@
-/** What drives, flies and floats. */
+/** Vehicles, aircraft and ships. */
 import {
   ball,
   bend,
@@ -215,7 +215,7 @@ export const vehicles = {
   ]),
 };
 
-/** A pair of wheels at each place along a vehicle, `aside` from its middle. */
+/** A pair of wheels at each x, at a distance of `aside` from the centre line. */
 function wheels(places: readonly number[], radius: number, aside: number, wide: number): Part[] {
   return places.flatMap((x) =>
     both((side) => [
@@ -226,7 +226,7 @@ function wheels(places: readonly number[], radius: number, aside: number, wide: 
   );
 }
 
-/** A hull as ribs laid one behind the other. */
+/** A hull made of ribs, one behind the other. */
 function hull(long: number, wide: number, high: number, paint: Paint): Part[] {
   const outline = pointsOf<readonly [number, number]>(
     '-0.5 1, -0.42 0.25, -0.3 0, 0.28 0, 0.44 0.4, 0.56 1.12, 0.2 0.96, -0.2 0.94',

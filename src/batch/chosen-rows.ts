@@ -4,7 +4,7 @@ import type { Database } from '../lib/sqlite/database.ts';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import { rowCondition, rowValues } from '../runner/checkpoint/row-values.ts';
 import type { SceneRecord } from '../runner/core/scene-record.ts';
-import { harmless } from '../terminal/fit-text.ts';
+import { escapeControls } from '../terminal/fit-text.ts';
 
 export interface RowsChosen {
   /** Condition as `--where` takes it. */
@@ -65,7 +65,7 @@ const maxStrangers = 10;
 /** An id that the condition leaves out cannot be told from an unknown one. */
 function sayStrangers(strangers: [id: string, place: string][], say: Say): void {
   for (const [id, place] of strangers.slice(0, maxStrangers))
-    say(harmless(`${place}: no scene that matches has the id ${JSON.stringify(id)}`));
+    say(escapeControls(`${place}: no scene that matches has the id ${JSON.stringify(id)}`));
   const more = strangers.length - maxStrangers;
   if (more > 0) say(`${more.toLocaleString('en')} more ids are of no scene that matches`);
 }

@@ -7,7 +7,7 @@ import type { Problem } from '../lib/yaml/problem.ts';
 import { endings } from '../runner/core/ending.ts';
 import { startNotifier, type Notifier } from '../runner/notify/notifier.ts';
 import { describeEvent } from '../terminal/describe-event.ts';
-import { harmless } from '../terminal/fit-text.ts';
+import { escapeControls } from '../terminal/fit-text.ts';
 import { refusalOf, type Refusal } from './refusal.ts';
 import type { RunRequest } from './record.ts';
 import { shownLists, shownPath } from './shown-path.ts';
@@ -57,7 +57,7 @@ function notifierOf(file: string, config: Config, warn: (text: string) => void):
     describe: (event) => {
       const line = describeEvent(event, Date.now(), shownPath(output.dir));
       // It may be read in a terminal there, too.
-      return line === undefined ? undefined : harmless(line);
+      return line === undefined ? undefined : escapeControls(line);
     },
     warn,
   });

@@ -13,7 +13,7 @@ import { isDiskFull } from '../service/jobs/disk-reserve.ts';
 import { jobsFile, keysFile } from '../service/instance/open-service.ts';
 import { type Backup, backupBytes, BackupFailed, backUpService } from '../service/instance/service-backup.ts';
 import { writeOut } from '../terminal/console.ts';
-import { harmless } from '../terminal/fit-text.ts';
+import { escapeControls } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { formatBytes } from '../terminal/words.ts';
 import { type LoadedCommand, common, oneText, textOption } from './command.ts';
@@ -154,7 +154,7 @@ function printBackup(backup: Backup, dir: string, json: boolean): void {
   const { jobs, openJobs, keys, files, bytes, lost } = backup;
   const open = openJobs === 0 ? '' : ` (${openJobs.toLocaleString('en')} waiting or running)`;
   const lines = [
-    `Backed up to ${harmless(shownPath(dir))}, and checked: ${plural(jobs, 'job')}${open}, ${plural(keys, 'key')}, ${plural(files, 'file')} beside the databases, ${formatBytes(bytes)} in all.`,
+    `Backed up to ${escapeControls(shownPath(dir))}, and checked: ${plural(jobs, 'job')}${open}, ${plural(keys, 'key')}, ${plural(files, 'file')} beside the databases, ${formatBytes(bytes)} in all.`,
     ...(openJobs === 0
       ? []
       : [

@@ -11,7 +11,7 @@ import type { Event } from '../runner/pipeline/event.ts';
 import type { Listener } from '../runner/pipeline/ports.ts';
 import { outColumns, writeError, writeOut } from '../terminal/console.ts';
 import { describeEvent, sceneWords } from '../terminal/describe-event.ts';
-import { harmless, hanging } from '../terminal/fit-text.ts';
+import { escapeControls, wrapIndented } from '../terminal/fit-text.ts';
 import { jsonLines, writeJsonLine } from '../terminal/json-lines.ts';
 import { screenful } from '../terminal/words.ts';
 
@@ -81,7 +81,7 @@ export function createCancelView(options: CancelViewOptions): CancelView {
 function plainLines({ quiet, now }: CancelViewOptions): Listener {
   return (event) => {
     const line = lineOf(event, quiet, now());
-    if (line !== undefined) writeError(harmless(line));
+    if (line !== undefined) writeError(escapeControls(line));
   };
 }
 
@@ -113,19 +113,23 @@ function describe(
   const width = Math.max(...shown.map(([, number]) => number.toLocaleString('en').length));
   const more = left.length - screenful;
   return [
-    harmless(`${ending.text}.`),
+    escapeControls(`${ending.text}.`),
     ...shown.map(([name, number, note]) =>
       `  ${name.padEnd(12)}${number.toLocaleString('en').padStart(width)}  ${note}`.trimEnd(),
     ),
     ...left
       .slice(0, screenful)
-      .flatMap(({ scene, jobId, why }) => hanging('', `${scene} (job ${jobId}): ${why}`, outColumns(), 2)),
+      .flatMap(({ scene, jobId, why }) =>
+        wrapIndented('', `${scene} (job ${jobId}): ${why}`, outColumns(), 2),
+      ),
     ...(more > 0 ? [`  and ${more.toLocaleString('en')} more; --json names all of them`] : []),
     ...left
       .slice(0, 1)
       .flatMap(({ scene }) => [
         `${plural(left.length, 'job runs', 'jobs run')} on${isFree ? '' : ' and may be billed'}; the next run collects their results.`,
-        harmless(`If one never ends: \`nightrender retry ${retry} --id ${shellWord(scene)} --give-up\`.`),
+        escapeControls(
+          `If one never ends: \`nightrender retry ${retry} --id ${shellWord(scene)} --give-up\`.`,
+        ),
       ]),
   ];
 }

@@ -22,7 +22,7 @@ import {
   type SceneVersion,
 } from '../runner/core/scene-story.ts';
 import { outColumns, writeOut } from '../terminal/console.ts';
-import { hanging } from '../terminal/fit-text.ts';
+import { wrapIndented } from '../terminal/fit-text.ts';
 import { jsonInstant, writeJsonLine } from '../terminal/json-lines.ts';
 import { formatBytes, formatShortTime } from '../terminal/words.ts';
 
@@ -126,7 +126,8 @@ interface ShownStory extends SceneStory {
 function printStory(story: ShownStory, json: boolean): void {
   if (json) return writeJsonLine('scene-story', storyFacts(story), story.now);
   const columns = outColumns();
-  const say = (name: string, text: string): void => writeOut(hanging(name, text, columns, 10).join('\n'));
+  const say = (name: string, text: string): void =>
+    writeOut(wrapIndented(name, text, columns, 10).join('\n'));
   say('scene', story.id);
   for (const { source, problem } of story.invalid) say('invalid', `${source}: ${problem}; skipped`);
   for (const [i, version] of story.versions.entries()) {

@@ -16,7 +16,7 @@ import { formatCounts, plural } from '../lib/text/format.ts';
 import { endings } from '../runner/core/ending.ts';
 import { exportKinds } from '../runner/export/export-folder.ts';
 import { clearStatus, writeError, writeOut } from '../terminal/console.ts';
-import { harmless } from '../terminal/fit-text.ts';
+import { escapeControls } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { progressLine } from '../terminal/progress-line.ts';
 import { formatBytes, screenful } from '../terminal/words.ts';
@@ -106,13 +106,13 @@ function createExportView(json: boolean): ExportView {
       bad += 1;
       const more = kind === 'damaged' ? { problem } : {};
       if (json) writeJsonLine(`picture-${kind}`, { scene, state: 'saved', file, ...more });
-      else if (bad <= screenful) writeError(harmless(`${file} (scene ${scene}): ${problem}`));
+      else if (bad <= screenful) writeError(escapeControls(`${file} (scene ${scene}): ${problem}`));
     },
     onDone: (pictures) => {
       done += pictures;
       if (!json) progress(() => `${plural(done, 'picture')} exported`);
     },
-    onNote: (text) => writeError(harmless(text)),
+    onNote: (text) => writeError(escapeControls(text)),
     end: (exported) => {
       const { exitCode } = endings[exported.bad === 0 ? 'complete' : 'incomplete'];
       clearStatus();

@@ -8,7 +8,7 @@ import { topicList, type Commands, type LoadedCommand } from './command.ts';
 import { outColumns, writeOut, createPaint } from '../terminal/console.ts';
 import { formatMarkdown } from '../terminal/format-markdown.ts';
 import { writePaged } from '../terminal/write-paged.ts';
-import { hanging } from '../terminal/fit-text.ts';
+import { wrapIndented } from '../terminal/fit-text.ts';
 
 /**
  * Topics by group, each with its summary. No topic has the name of a command: `help run` prints the help of
@@ -136,10 +136,10 @@ function printTopics(): void {
   const lines = helpGroups.flatMap(([title, topics]) => [
     paint(title, 'bold'),
     ...topics
-      .flatMap(([name, summary]) => hanging(name, summary, outColumns() - 2, width))
+      .flatMap(([name, summary]) => wrapIndented(name, summary, outColumns() - 2, width))
       .map((line) => `  ${line}`),
     '',
   ]);
   const more = 'nightrender help <topic> prints a page, nightrender <command> --help one command.';
-  writePaged([...lines, ...hanging('', more, outColumns(), 0)].join('\n'));
+  writePaged([...lines, ...wrapIndented('', more, outColumns(), 0)].join('\n'));
 }

@@ -7,7 +7,7 @@ import { type LoadedCommand, common } from './command.ts';
 import { withFilesNamed } from '../runner/core/file-text.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/text/json.ts';
 import { writeOut } from '../terminal/console.ts';
-import { harmless, harmlessLines } from '../terminal/fit-text.ts';
+import { escapeControls, escapeControlsByLine } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 
 export const inspectCommand: LoadedCommand = {
@@ -49,17 +49,17 @@ export function printInspected(file: string, picture: Inspection, json: boolean)
 
 function describe(file: string, picture: Inspection): string[] {
   const { format, width, height, bytes, provenance, texts } = picture;
-  const head = `${harmless(file)}: ${format.toUpperCase()}, ${width} × ${height} pixels, ${bytes.toLocaleString('en')} bytes`;
+  const head = `${escapeControls(file)}: ${format.toUpperCase()}, ${width} × ${height} pixels, ${bytes.toLocaleString('en')} bytes`;
   return [
     head,
     ...(provenance === null ? [withoutProvenance(file)] : describeProvenance(provenance, picture)),
-    ...texts.flatMap(({ keyword, text }) => ['', `${harmless(keyword)}:`, ...indented(text)]),
+    ...texts.flatMap(({ keyword, text }) => ['', `${escapeControls(keyword)}:`, ...indented(text)]),
   ];
 }
 
 /** Advice for a picture without metadata: its checkpoint finds it by its file name. */
 function withoutProvenance(file: string): string {
-  const explain = harmless(`nightrender explain pipeline.yaml ${shellWord(file)}`);
+  const explain = escapeControls(`nightrender explain pipeline.yaml ${shellWord(file)}`);
   return `No provenance found. With the pipeline.yaml of its batch, \`${explain}\` shows its scene and job.`;
 }
 
@@ -87,12 +87,15 @@ function describeProvenance(provenance: JsonObject, { from, isOfThisPicture }: I
 }
 
 function row(name: string, text: string): string[] {
-  const [first = '', ...rest] = harmlessLines(text).split('\n');
-  return [`  ${harmless(name)}  ${first}`, ...rest.map((line) => `${' '.repeat(name.length + 4)}${line}`)];
+  const [first = '', ...rest] = escapeControlsByLine(text).split('\n');
+  return [
+    `  ${escapeControls(name)}  ${first}`,
+    ...rest.map((line) => `${' '.repeat(name.length + 4)}${line}`),
+  ];
 }
 
 function indented(text: string): string[] {
-  return harmlessLines(text)
+  return escapeControlsByLine(text)
     .split('\n')
     .map((line) => `  ${line}`);
 }

@@ -18,7 +18,7 @@ import { type LoadedCommand, common, oneText, textOption } from './command.ts';
 import { durationText, sizeText } from '../lib/yaml/scalar-schemas.ts';
 import { formatCost } from '../runner/core/spending.ts';
 import { outColumns, writeError, writeOut } from '../terminal/console.ts';
-import { harmless, padTo, widthOf, hanging } from '../terminal/fit-text.ts';
+import { escapeControls, padTo, widthOf, wrapIndented } from '../terminal/fit-text.ts';
 import { jsonInstant, writeJsonLine } from '../terminal/json-lines.ts';
 
 const keyActions = ['add', 'list', 'rotate', 'revoke'] as const;
@@ -150,7 +150,7 @@ function add({ name, argv, dataDir, json }: KeysRequest): void {
 
 /** Warns that no service uses this folder: its path may be mistyped. */
 function newFolderText(shownDir: string, serveCommand: string): string {
-  return `Created keys.sqlite in ${harmless(shownDir)}, which no service has used yet; start one there with \`${harmless(serveCommand)}\`.`;
+  return `Created keys.sqlite in ${escapeControls(shownDir)}, which no service has used yet; start one there with \`${escapeControls(serveCommand)}\`.`;
 }
 
 function list({ argv, dataDir, json }: KeysRequest): void {
@@ -305,11 +305,11 @@ interface ShownNewKey {
 function printNewKey({ key, record, shownDir, revokeCommand }: ShownNewKey, json: boolean): void {
   if (json) return writeJsonLine('key-added', { key, ...inJson(record) });
   writeError(
-    `A new ${record.kind} key, ${record.name}, for ${record.hasOwnJobsOnly ? 'its own jobs at ' : ''}${endpointsOf(record)} of the service in ${harmless(shownDir)}:`,
+    `A new ${record.kind} key, ${record.name}, for ${record.hasOwnJobsOnly ? 'its own jobs at ' : ''}${endpointsOf(record)} of the service in ${escapeControls(shownDir)}:`,
   );
   writeOut(key);
   writeError(
-    `It is shown only once: the service stores a digest. It works at once, also in a running service;\nrevoke it with \`${harmless(revokeCommand)}\`.`,
+    `It is shown only once: the service stores a digest. It works at once, also in a running service;\nrevoke it with \`${escapeControls(revokeCommand)}\`.`,
   );
 }
 
@@ -320,7 +320,9 @@ function printKeys(
 ): void {
   if (json) return keys.forEach((key) => writeJsonLine('key-listed', { ...inJson(key), usage: key.usage }));
   if (keys.length === 0)
-    return writeError(`No keys in ${harmless(shownDir)}; create one with \`${harmless(addCommand)}\`.`);
+    return writeError(
+      `No keys in ${escapeControls(shownDir)}; create one with \`${escapeControls(addCommand)}\`.`,
+    );
   for (const line of keyLines(keys, outColumns())) writeOut(line);
 }
 
@@ -374,7 +376,7 @@ export function keyLines(keys: ShownUsedKey[], columns: number): string[] {
   );
   return table.every((line) => widthOf(line) <= columns)
     ? table
-    : keys.flatMap((key) => [key.name, ...hanging('', described(key), columns, 2)]);
+    : keys.flatMap((key) => [key.name, ...wrapIndented('', described(key), columns, 2)]);
 }
 
 function described(key: ShownUsedKey): string {
@@ -397,7 +399,7 @@ function described(key: ShownUsedKey): string {
 function lastUseOf({ createdAt, lastUsedAt, lastUsedFrom }: ShownUsedKey): string {
   if (createdAt === null) return 'not kept';
   if (lastUsedAt === null) return 'never';
-  return toTheMinute(lastUsedAt) + (lastUsedFrom === null ? '' : ` from ${harmless(lastUsedFrom)}`);
+  return toTheMinute(lastUsedAt) + (lastUsedFrom === null ? '' : ` from ${escapeControls(lastUsedFrom)}`);
 }
 
 function dateOf(at: number | null): string {

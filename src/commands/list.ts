@@ -16,7 +16,7 @@ import { onBatch } from './reply.ts';
 import { rowOptions, rowsChosen } from './where-option.ts';
 import { oneLine } from '../lib/text/format.ts';
 import { promptOf } from '../runner/core/prompt.ts';
-import { cutTo, fitted, harmless, padTo, widthOf } from '../terminal/fit-text.ts';
+import { cutTo, truncate, escapeControls, padTo, widthOf } from '../terminal/fit-text.ts';
 
 export const listCommand: LoadedCommand = {
   purpose: `Lists the scenes of the batch, one a line: id, state, attempts, prompt, and the file or the failure. Different options must all match; of an option given several times, any value. Read-only, also during a run.`,
@@ -153,7 +153,7 @@ function listLines(images: string): (rows: SceneRecord[]) => string {
   const columns = outColumns();
   let idCells: number | undefined;
   return (rows) => {
-    const lines = rows.map((row) => ({ row, id: harmless(row.id ?? '(no id)') }));
+    const lines = rows.map((row) => ({ row, id: escapeControls(row.id ?? '(no id)') }));
     idCells ??= Math.min(maxIdCells, Math.max(...lines.map(({ id }) => widthOf(id))));
     const cells = idCells;
     return lines.map(({ row, id }) => `${lineOf(row, padTo(id, cells), images, columns)}\n`).join('');
@@ -173,8 +173,8 @@ function lineOf(row: SceneRecord, id: string, images: string, columns: number): 
   const room = columns - widthOf(start);
   const cells = Math.min(maxPromptCells, Math.floor(room / 2) - 2);
   const prompt = oneLine(promptOf(row.input ?? {}, row.columns) ?? '') ?? '';
-  const shown = cells < minPromptCells ? '' : `${padTo(fitted(prompt, cells), cells)}  `;
-  const what = fitted(...whatOf(row, images, room - widthOf(shown)));
+  const shown = cells < minPromptCells ? '' : `${padTo(truncate(prompt, cells), cells)}  `;
+  const what = truncate(...whatOf(row, images, room - widthOf(shown)));
   return cutTo((start + shown + what).trimEnd(), columns);
 }
 

@@ -5,7 +5,7 @@ import type { NamedFile } from '../runner/core/named-file.ts';
 import { formatPart, type Part } from '../runner/core/part.ts';
 import type { BatchPlan, EndpointCheck, FirstRequest } from '../runner/core/plan.ts';
 import type { SceneCounts } from '../runner/core/scene.ts';
-import { hanging, harmless } from '../terminal/fit-text.ts';
+import { wrapIndented, escapeControls } from '../terminal/fit-text.ts';
 import { describeRepeated } from '../terminal/describe-event.ts';
 import { formatBytes, formatShortTime, titled, unneededOf } from '../terminal/words.ts';
 import { formatDuration, formatCounts, plural } from '../lib/text/format.ts';
@@ -42,12 +42,12 @@ export interface ShownPlan extends Omit<BatchPlan, 'notes'> {
 export function planLines(shown: ShownPlan, columns: number): string[] {
   const rows = rowsOf(shown).filter(([, text]) => text !== '');
   return [
-    ...hanging('', headOf(shown), columns, 0),
+    ...wrapIndented('', headOf(shown), columns, 0),
     '',
-    ...rows.flatMap(([name, text]) => hanging(`  ${name}`, text, columns)),
+    ...rows.flatMap(([name, text]) => wrapIndented(`  ${name}`, text, columns)),
     ...shown.requests.flatMap((request, i) => ['', ...describeRequest(request, i + 1, columns)]),
     '',
-    ...hanging('', lastWords(shown), columns, 0),
+    ...wrapIndented('', lastWords(shown), columns, 0),
   ];
 }
 
@@ -253,19 +253,19 @@ function describeRequest(request: FirstRequest, number: number, columns: number)
   const again = before === 0 ? '' : `, submission ${(before + 1).toLocaleString('en')}`;
   const why = taken === null ? '' : `: ${taken} belongs to another scene`;
   return [
-    ...hanging(`  ${number}.`, `${scene}${again} → images/${file}${why}`, columns, indent),
-    ...hanging('', `${method} ${url.replace(/^local/, 'the local service')}`, columns, indent),
+    ...wrapIndented(`  ${number}.`, `${scene}${again} → images/${file}${why}`, columns, indent),
+    ...wrapIndented('', `${method} ${url.replace(/^local/, 'the local service')}`, columns, indent),
     ...bodyLines(body, columns),
   ];
 }
 
 function bodyLines(body: FirstRequest['body'], columns: number): string[] {
   const shown = JSON.parse(JSON.stringify(withFilesNamed(body), shorten)) as unknown;
-  const short = harmless(JSON.stringify(shown));
+  const short = escapeControls(JSON.stringify(shown));
   const text = indent + short.length <= Math.min(columns, 100) ? short : JSON.stringify(shown, undefined, 2);
   return text.split('\n').flatMap((line) => {
     const [, deeper = '', rest = ''] = /^( *)(.*)$/.exec(line) ?? [];
-    return hanging('', rest, columns, indent + deeper.length);
+    return wrapIndented('', rest, columns, indent + deeper.length);
   });
 }
 

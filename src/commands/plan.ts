@@ -16,7 +16,7 @@ import { type LoadedCommand, common, pipelineArguments, partOptions, beginOption
 import { onBatch, filesIn } from './reply.ts';
 import { inTurn } from './in-turn.ts';
 import { outColumns, writeOut } from '../terminal/console.ts';
-import { hanging } from '../terminal/fit-text.ts';
+import { wrapIndented } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { planLines, type ShownPlan } from './plan-lines.ts';
 
@@ -190,7 +190,7 @@ function printUnread(file: string, config: Config, upTo: number): void {
       exitCode: 0,
     });
   const text = `A run of ${file} would submit ${comingText(shownLists(config, file).join(), upTo)}.`;
-  writeOut([`\n${file}\n`, ...hanging('', text, outColumns(), 0)].join('\n'));
+  writeOut([`\n${file}\n`, ...wrapIndented('', text, outColumns(), 0)].join('\n'));
 }
 
 /** Prints a plan and adds it to `together`, the plans of several files. */

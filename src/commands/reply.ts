@@ -5,7 +5,7 @@ import { namedRefusal, type Refusal } from '../batch/refusal.ts';
 import { endings } from '../runner/core/ending.ts';
 import { pipelineIn } from '../runner/config/pipeline-in.ts';
 import { clearStatus, writeError } from '../terminal/console.ts';
-import { harmlessLines } from '../terminal/fit-text.ts';
+import { escapeControlsByLine } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 
 interface ReplyOptions {
@@ -83,8 +83,8 @@ function stackOf(thrown: unknown): string {
 export function printRefusal(refusal: Refusal & { exitCode: number }, json: boolean): void {
   if (json) writeJsonLine('refused', refusal);
   for (const { where, text } of refusal.problems)
-    writeError(harmlessLines(where === '' ? text : `${where}: ${text}`));
-  if (refusal.text !== 'One problem was found.') writeError(harmlessLines(refusal.text));
+    writeError(escapeControlsByLine(where === '' ? text : `${where}: ${text}`));
+  if (refusal.text !== 'One problem was found.') writeError(escapeControlsByLine(refusal.text));
 }
 
 export function fileIn(argv: Record<string, unknown>): string {

@@ -12,7 +12,7 @@ import { ConfigError } from '../lib/yaml/problem.ts';
 import type { ChosenScene } from '../runner/checkpoint/put-back.ts';
 import { failureRules, isFailureKind, type FailureKind } from '../runner/core/failure.ts';
 import { writeError, writeOut } from '../terminal/console.ts';
-import { harmless } from '../terminal/fit-text.ts';
+import { escapeControls } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { screenful } from '../terminal/words.ts';
 import { type LoadedCommand, common, textOption } from './command.ts';
@@ -176,7 +176,7 @@ function describe(
   return [
     ...jobs,
     `${plural(scenes, 'scene waits', 'scenes wait')} to be rendered again:`,
-    ...shown.map(({ id, was }) => harmless(`  ${id} (${was})`)),
+    ...shown.map(({ id, was }) => escapeControls(`  ${id} (${was})`)),
     ...(more > 0 ? [`  and ${more.toLocaleString('en')} more; --json names all of them`] : []),
     ...(former === undefined ? [] : [`${former}.`]),
     `At least ${plural(scenes, 'new job')} will ${isFree ? 'run' : 'be billed'}: \`nightrender run ${runArguments}\`.`,

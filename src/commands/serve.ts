@@ -18,7 +18,7 @@ import { hideEnvironment } from '../service/workloads/hide-environment.ts';
 import { reserveIn } from '../service/jobs/disk-reserve.ts';
 import { readFileSync, rmSync } from 'node:fs';
 import { outColumns, writeError, writeOut } from '../terminal/console.ts';
-import { hanging } from '../terminal/fit-text.ts';
+import { wrapIndented } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { isLoopback } from '../lib/net/addresses.ts';
 import { builtPage } from '../lib/net/built-page.ts';
@@ -402,7 +402,7 @@ function whereItIs({ url, name: certified, endpoints, shownDataDir }: Serving): 
   ];
   return [
     `Listening on ${here}; stop with Ctrl-C.`,
-    ...lines.flatMap(([name, text]) => hanging(name, text, outColumns(), 13)),
+    ...lines.flatMap(([name, text]) => wrapIndented(name, text, outColumns(), 13)),
   ];
 }
 

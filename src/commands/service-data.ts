@@ -1,7 +1,7 @@
 /** The data folder and keys of a service, and messages about their problems, for all commands of the service. */
 import { oneText } from './command.ts';
 import { writeError } from '../terminal/console.ts';
-import { harmless } from '../terminal/fit-text.ts';
+import { escapeControls } from '../terminal/fit-text.ts';
 import { refuse } from './reply.ts';
 import { shellWord } from '../lib/text/format.ts';
 import { homedir } from 'node:os';
@@ -136,5 +136,5 @@ function nearestThere(path: string): string {
 
 /** Prints a problem of the service; workers can put any characters into the text. */
 export function printServiceFailure(text: string): void {
-  writeError(harmless(`service: ${text}`));
+  writeError(escapeControls(`service: ${text}`));
 }

@@ -15,7 +15,7 @@ import { formatCost, type BatchCost } from '../runner/core/spending.ts';
 import { outColumns, writeOut, canRedraw, writeOutPart } from '../terminal/console.ts';
 import { describeStats } from '../terminal/describe-stats.ts';
 import { formatPart } from '../runner/core/part.ts';
-import { hanging } from '../terminal/fit-text.ts';
+import { wrapIndented } from '../terminal/fit-text.ts';
 import { jsonInstant, writeJsonLine, jsonLine } from '../terminal/json-lines.ts';
 import {
   describeValues,
@@ -115,7 +115,7 @@ export function statusLines(status: BatchStatus, columns: number): string[] {
   ];
   const stats = lastRun?.stats ?? undefined;
   return [
-    ...rows.flatMap(([name, text]) => (text === '' ? [] : hanging(name, text, columns, 10))),
+    ...rows.flatMap(([name, text]) => (text === '' ? [] : wrapIndented(name, text, columns, 10))),
     ...(stats === undefined || status.isRunning ? [] : describeStats(stats, columns)),
   ];
 }

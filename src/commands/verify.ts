@@ -14,7 +14,7 @@ import type { RepairedCheckpoint } from '../runner/checkpoint/repair-checkpoint.
 import { endings } from '../runner/core/ending.ts';
 import type { BadPicture, Verified } from '../runner/core/verification.ts';
 import { clearStatus, outColumns, writeOut } from '../terminal/console.ts';
-import { hanging } from '../terminal/fit-text.ts';
+import { wrapIndented } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { progressLine } from '../terminal/progress-line.ts';
 import { screenful } from '../terminal/words.ts';
@@ -136,7 +136,7 @@ export function createVerifyView({ json, isRepair }: VerifyForm): VerifyView {
 }
 
 function writeWrapped(text: string): void {
-  for (const line of hanging('', text, outColumns(), 2)) writeOut(line);
+  for (const line of wrapIndented('', text, outColumns(), 2)) writeOut(line);
 }
 
 function describeRepaired({ lost, keptAs }: RepairedCheckpoint): string {
@@ -166,7 +166,7 @@ function describe(verified: Verified, shown: BadPicture[], isRepair: boolean, ot
   const more = missing + damaged - shown.length;
   return [
     ...rows.map(([name, count]) => `${name.padEnd(10)}${count.toLocaleString('en').padStart(width)}`),
-    ...shown.flatMap((bad) => hanging('', describeBad(bad), outColumns(), 2)),
+    ...shown.flatMap((bad) => wrapIndented('', describeBad(bad), outColumns(), 2)),
     ...(more > 0 ? [`  and ${more.toLocaleString('en')} more; --json names all of them`] : []),
     ...(missing + damaged > 0 ? whatNext(verified, isRepair, others) : []),
   ];

@@ -6,7 +6,7 @@ import { shownPath } from '../batch/shown-path.ts';
 import { builtPage } from '../lib/net/built-page.ts';
 import { startWatchServer } from '../runner/watch/start-watch-server.ts';
 import { writeError, writeOut } from '../terminal/console.ts';
-import { harmless } from '../terminal/fit-text.ts';
+import { escapeControls } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { type LoadedCommand, common, wholeNumber } from './command.ts';
 import { onBatch } from './reply.ts';
@@ -74,5 +74,5 @@ function printWatching({ url, dir, shownDir, hasBatch }: Watching, json: boolean
 }
 
 function printWatchFailure(text: string): void {
-  writeError(`watch: ${harmless(text)}`);
+  writeError(`watch: ${escapeControls(text)}`);
 }

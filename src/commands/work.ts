@@ -18,7 +18,7 @@ import { StoppedEarly } from '../runner/pipeline/stop.ts';
 import { removeContainersLeftIn, workloadNeeds } from '../service/workloads/machine-needs.ts';
 import { workloadOf } from '../service/workloads/workload-of.ts';
 import { writeOut } from '../terminal/console.ts';
-import { harmless } from '../terminal/fit-text.ts';
+import { escapeControls } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { z } from 'zod';
 import { ConfigError } from '../lib/yaml/problem.ts';
@@ -207,7 +207,7 @@ function safeHost(): string {
 
 function printWork(text: string, json: boolean): void {
   if (json) writeJsonLine('work', { text });
-  else writeOut(`${formatInstant(Date.now())}  ${harmless(text)}`);
+  else writeOut(`${formatInstant(Date.now())}  ${escapeControls(text)}`);
 }
 
 function workOptions(argv: Record<string, unknown>): WorkOptions {

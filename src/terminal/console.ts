@@ -1,6 +1,6 @@
 /** The only code that writes to the terminal: lines on stdout and stderr, and their colours. */
 import { styleText } from 'node:util';
-import { fitted } from './fit-text.ts';
+import { truncate } from './fit-text.ts';
 
 /** Ignores write errors after a reader went away (`| head`), so that the run goes on. */
 export function tolerateClosedOutput(): void {
@@ -35,7 +35,7 @@ export function canRedraw(stream: { isTTY: boolean }): boolean {
 /** Shows a line on a terminal that the next status replaces; does nothing elsewhere. */
 export function writeStatus(text: string): void {
   if (canRedraw(process.stderr))
-    process.stderr.write(`\r${fitted(text, (process.stderr.columns || 80) - 1)}\u001B[K`);
+    process.stderr.write(`\r${truncate(text, (process.stderr.columns || 80) - 1)}\u001B[K`);
 }
 
 export function clearStatus(): void {

@@ -2,7 +2,7 @@
 import { plural } from '../lib/text/format.ts';
 import type { IdleReason } from '../runner/core/slot-usage.ts';
 import type { Percentiles, RunStats } from '../runner/core/run-stats.ts';
-import { hanging } from './fit-text.ts';
+import { wrapIndented } from './fit-text.ts';
 import { formatBytes, formatShortTime, titled } from './words.ts';
 
 /** `columns`: maximum width of a line. */
@@ -21,7 +21,7 @@ export function describeStats(stats: RunStats, columns: number): string[] {
   const shown = rows.filter(([, text]) => text !== '');
   return [
     `What held the run back, in ${formatShortTime(stats.tookMs)}:`,
-    ...shown.flatMap(([name, text]) => hanging(`  ${name}`, text, columns)),
+    ...shown.flatMap(([name, text]) => wrapIndented(`  ${name}`, text, columns)),
   ];
 }
 

@@ -5,27 +5,27 @@ import stringWidth from 'string-width';
  * Makes visible what a terminal would interpret or hide: control characters, escape sequences, marks that
  * change the writing direction, and separate characters of zero width.
  */
-export function harmless(text: string): string {
+export function escapeControls(text: string): string {
   if (isPlain(text)) return text;
   return text.replaceAll(obeyed, (mark) => escapes[mark] ?? codeOf(mark));
 }
 
-/** Escapes control characters like `harmless`, but keeps line breaks. */
-export function harmlessLines(text: string): string {
-  return text.split('\n').map(harmless).join('\n');
+/** Escapes control characters like `escapeControls`, but keeps line breaks. */
+export function escapeControlsByLine(text: string): string {
+  return text.split('\n').map(escapeControls).join('\n');
 }
 
 /**
  * Escapes control characters and cuts the text to `columns` cells: at its end, or at its start if `keep` is
  * `end`.
  */
-export function fitted(text: string, columns: number, keep: 'start' | 'end' = 'start'): string {
-  const shown = harmless(text);
-  return keep === 'start' ? cutTo(shown, columns) : turned(cutTo(turned(shown), columns));
+export function truncate(text: string, columns: number, keep: 'start' | 'end' = 'start'): string {
+  const shown = escapeControls(text);
+  return keep === 'start' ? cutTo(shown, columns) : reversed(cutTo(reversed(shown), columns));
 }
 
 /** Reverses a text by visible characters. */
-function turned(text: string): string {
+function reversed(text: string): string {
   return Array.from(characters.segment(text), ({ segment }) => segment)
     .toReversed()
     .join('');
@@ -77,13 +77,13 @@ function codeOf(mark: string): string {
 }
 
 /** Wraps a text into lines of `columns` cells, indented by `indent` cells. The first indent holds `name`. */
-export function hanging(name: string, text: string, columns: number, indent = 12): string[] {
+export function wrapIndented(name: string, text: string, columns: number, indent = 12): string[] {
   const room = Math.max(10, columns - indent);
   const lines: string[] = [];
   let line = '';
-  for (const word of harmless(text)
+  for (const word of escapeControls(text)
     .split(/ (?!%)/)
-    .flatMap((each) => broken(each, room))) {
+    .flatMap((each) => splitWord(each, room))) {
     const isFull = line !== '' && widthOf(line) + 1 + widthOf(word) > room;
     if (isFull) lines.push(line);
     line = line === '' || isFull ? word : `${line} ${word}`;
@@ -93,7 +93,7 @@ export function hanging(name: string, text: string, columns: number, indent = 12
 }
 
 /** Breaks a word that is longer than a line: some languages have no spaces, and neither have URLs. */
-function broken(word: string, room: number): string[] {
+function splitWord(word: string, room: number): string[] {
   if (widthOf(word) <= room) return [word];
   const parts: string[] = [];
   let part = '';

@@ -6,7 +6,7 @@ import { outColumns, writeOut, createPaint, type Colour, type Paint } from './co
 import { describeEnding } from './describe-ending.ts';
 import { describeEvent, sceneWords, stopWords } from './describe-event.ts';
 import { describeStats } from './describe-stats.ts';
-import { hanging, fitted } from './fit-text.ts';
+import { wrapIndented, truncate } from './fit-text.ts';
 import { ProgressCount, type Progress } from './progress.ts';
 import { RepeatLimit } from './repeat-limit.ts';
 import { formatClock, formatLeft, formatRate } from './words.ts';
@@ -75,7 +75,7 @@ export class LiveView implements RunView {
   /** Prefixes a line with the time and wraps it. */
   #stamped(line: string): string {
     const columns = (process.stderr.columns || 80) - 1;
-    return hanging(formatClock(this.#options.now()), line, columns, 7).join('\n');
+    return wrapIndented(formatClock(this.#options.now()), line, columns, 7).join('\n');
   }
 
   /**
@@ -148,7 +148,7 @@ function barLine(progress: Progress, room: number, paint: Paint): string {
   const percent = `${Math.floor((saved / Math.max(1, total)) * 100)} %`;
   const numbers = `${percent}  ${saved.toLocaleString('en')} of ${total.toLocaleString('en')} saved`;
   const cells = Math.min(maxCells, room - numbers.length - 2);
-  if (cells < minCells) return fitted(numbers.length <= room ? numbers : percent, room);
+  if (cells < minCells) return truncate(numbers.length <= room ? numbers : percent, room);
   // Rounds down, so that a bar is only full once everything is done.
   const cellsOf = (count: number): number => Math.floor((count / Math.max(1, total)) * cells);
   const [done, over, active] = [saved, saved + failed, saved + failed + inFlight].map(cellsOf) as [
@@ -208,6 +208,6 @@ function labelled(
 ): string {
   // A very narrow terminal has no room for labels.
   const label = room < 3 * labelWidth ? '' : name.padEnd(labelWidth);
-  const shown = fitted(text, room - label.length, from);
+  const shown = truncate(text, room - label.length, from);
   return `${label && paint(label, 'dim')}${colour === undefined ? shown : paint(shown, colour)}`;
 }

@@ -8,7 +8,7 @@ import { describeEnding } from './describe-ending.ts';
 import { describeEvent, stopWords } from './describe-event.ts';
 import { stallText } from './describe-health.ts';
 import { describeStats } from './describe-stats.ts';
-import { harmless } from './fit-text.ts';
+import { escapeControls } from './fit-text.ts';
 import { logPauseMs, RepeatLimit } from './repeat-limit.ts';
 import { ProgressCount } from './progress.ts';
 import type { RunView, ViewOptions } from './view.ts';
@@ -101,6 +101,6 @@ export class PlainView implements RunView {
   }
 
   #write(line: string): void {
-    writeError(`${formatInstant(this.#options.now())}  ${harmless(line)}`);
+    writeError(`${formatInstant(this.#options.now())}  ${escapeControls(line)}`);
   }
 }

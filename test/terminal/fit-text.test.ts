@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { expect, it } from 'vitest';
-import { cutTo, harmless, padTo, widthOf } from '../../src/terminal/fit-text.ts';
+import { cutTo, escapeControls, padTo, widthOf } from '../../src/terminal/fit-text.ts';
 
 it.each([
   ['a harbour at dawn', 'a harbour at dawn'],
@@ -15,7 +15,7 @@ it.each([
   ['zero\u200bwidth', 'zero\\u200bwidth'],
   ['half \ud83d', 'half \ufffd'],
 ])('%j is shown as %j', (text, shown) => {
-  expect(harmless(text)).toBe(shown);
+  expect(escapeControls(text)).toBe(shown);
 });
 
 it.each([
@@ -34,7 +34,7 @@ it.each([
 it('takes no more cells than there are, whatever the text, and as many where it is padded', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.nat(30), (text, columns) => {
-      const cut = cutTo(harmless(text), columns);
+      const cut = cutTo(escapeControls(text), columns);
       expect(stringWidth(cut)).toBeLessThanOrEqual(columns);
       expect(widthOf(padTo(cut, columns))).toBe(columns);
     }),
@@ -44,7 +44,7 @@ it('takes no more cells than there are, whatever the text, and as many where it 
 it('leaves nothing that a terminal obeys', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
-      expect(harmless(text)).not.toMatch(/\p{Cc}/u);
+      expect(escapeControls(text)).not.toMatch(/\p{Cc}/u);
     }),
   );
 });

@@ -88,14 +88,14 @@ function promisesOf([group, list]: [string, Record<string, string>]): string {
 }
 
 const consequences: Record<Consequence, string> = {
-  stop: 'the run stops; attempt and scene stay as they were',
+  stop: 'the run stops; attempt and scene do not change',
   'try-again': 'the same request is sent again after a growing wait; no attempt is counted',
   resubmit:
-    'counted in the report, then submitted again, up to `retry.submissions` (`unanswered` only with `retry.unanswered: resubmit`, the default)',
-  hold: 'the attempt stays in flight and its scene waits for a setting; its answer is kept',
+    'the attempt is counted in the report, and the scene is submitted again, up to `retry.submissions`; an `unanswered` one only with `retry.unanswered: resubmit`, the default',
+  hold: 'the attempt stays in flight, its answer is kept, and its scene waits for a setting',
   'put-back': 'the scene waits to be rendered again; the attempt does not count',
   'new-attempt':
-    'another attempt, up to `retry.attempts`; then, or if the very same bytes come again, the scene fails',
+    'another attempt, up to `retry.attempts`; the scene fails after that, or if exactly the same bytes come again',
   'new-attempt-once': 'one more attempt; then the scene fails',
   'fail-scene': 'the scene fails at once',
 };

@@ -23,7 +23,7 @@ export const optionRules = {
     describe: 'manifest to read; - is standard input',
   },
   output: { path: ['output', 'dir'], type: 'string', isPath: true, describe: 'output folder' },
-  concurrency: { path: ['concurrency'], type: 'number', describe: 'jobs in flight at most' },
+  concurrency: { path: ['concurrency'], type: 'number', describe: 'maximum number of jobs in flight' },
   columns: {
     path: ['header'],
     type: 'string',

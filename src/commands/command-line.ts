@@ -34,7 +34,7 @@ export const commands = {
   },
   run: {
     takes: '[pipeline..]',
-    summary: 'start or resume a batch, or several in turn',
+    summary: 'start or resume a batch, or several one after the other',
     load: async () => (await import('./run.ts')).runCommand,
   },
   status: {
@@ -89,7 +89,7 @@ export const commands = {
   },
   submit: {
     takes: '[pipeline]',
-    summary: 'have Slurm or Kubernetes run a batch',
+    summary: 'run a batch on Slurm or Kubernetes',
     load: async () => (await import('./submit.ts')).submitCommand,
   },
   serve: {
@@ -99,7 +99,7 @@ export const commands = {
   },
   work: {
     takes: '<service>',
-    summary: 'work for a service elsewhere, on this machine',
+    summary: 'run a worker on this machine, for a service elsewhere',
     load: async () => (await import('./work.ts')).workCommand,
   },
   keys: {

@@ -59,19 +59,19 @@ const runLines = {
     part: part.describe('of the scenes that a preview renders (`--sample`, `--limit`)'),
     ...changesShape,
   }),
-  adopted: line('pictures that were on no record were adopted (`--adopt`)', {
+  adopted: line('pictures without a record were adopted (`--adopt`)', {
     scenes: count,
     pictures: count,
     byName: count.describe('of these, by name only: an edited row may have its old picture'),
     unused: count.describe('pictures that are damaged or fit no scene that waits; they stay as they are'),
     examples: z.array(text).describe('the first of these, and why'),
   }),
-  recovered: line('what crashed runs left: unanswered submissions, jobs in flight', {
+  recovered: line('crashed runs left unanswered submissions or jobs in flight', {
     unanswered: count,
     inFlight: count,
   }),
   'scene-submitted': line('the service has accepted a job', { scene, attempt, jobId }),
-  'job-status': line("the service's word for a job has changed", { scene, jobId, status: text }),
+  'job-status': line('the status of a job has changed', { scene, jobId, status: text }),
   'scene-saved': line('the pictures of a scene are on disk', {
     scene,
     prompt,
@@ -109,18 +109,20 @@ const runLines = {
     text,
     waitMs: z.number().min(0),
   }),
-  'access-refused': line('key, account or endpoint, which have worked, are refused', {
+  'access-refused': line('key, account or endpoint worked before and are refused', {
     kind,
     text,
     waitMs: z.number().min(0).describe('until the service is asked again'),
   }),
-  'access-regained': line('the service accepts them again; the run goes on', { afterMs: z.number().min(0) }),
+  'access-regained': line('key, account and endpoint are accepted again; the run continues', {
+    afterMs: z.number().min(0),
+  }),
   'service-health': line('workers and jobs of the endpoint, if the service reports them', {
     workers: perState('running', 'idle', 'ready', 'initializing', 'throttled', 'unhealthy'),
     jobs: perState('inProgress', 'inQueue', 'completed', 'failed', 'retried'),
   }),
   stopping: line('nothing more is submitted', { ending, text }),
-  'run-stats': line('requests, lag, data, and what held the run back (`--stats`)', statsShape),
+  'run-stats': line('requests, lag, data, and what slowed the run down (`--stats`)', statsShape),
   'run-ended': line('the last line of a run', {
     ending,
     exitCode,
@@ -179,7 +181,7 @@ export const eventLines = {
     state: text,
     file: text,
   }),
-  'picture-damaged': line('`verify`, `export`: the file of a picture is not as it was saved', {
+  'picture-damaged': line('`verify`, `export`: the file of a picture has changed', {
     scene,
     state: text,
     file: text,
@@ -190,14 +192,14 @@ export const eventLines = {
     lost: count.describe('submissions that are lost and count as unanswered'),
     keptAs: text.nullable().describe('where what was damaged is; null where nothing was'),
   }),
-  'checkpoint-moved': line('`verify --move`: the checkpoint is in another place from now on', {
+  'checkpoint-moved': line('`verify --move`: the checkpoint was moved', {
     from: text,
     to: text,
     scenes: count,
     attempts: count,
     pictures: count,
   }),
-  'pictures-moved': line('`verify --move`: the pictures are in another place from now on', {
+  'pictures-moved': line('`verify --move`: the pictures were moved', {
     from: text,
     to: text,
   }),
@@ -216,7 +218,7 @@ export const eventLines = {
     givenUp: count,
     kept: count.describe('pictures kept as `.former`'),
   }),
-  'files-written': line('`report`: the files', {
+  'files-written': line('`report`: the files were written', {
     files: z.array(text),
     thumbnails: made.describe('missing ones that were created, and ones that could not be'),
     copies: made.describe('the same of the copies in other formats'),
@@ -253,7 +255,7 @@ export const eventLines = {
     ...keyShape,
   }),
   'key-revoked': line('`keys revoke`: a key was revoked', keyShape),
-  'backed-up': line('`backup`: the data of the service are in the folder, and checked', {
+  'backed-up': line('`backup`: the data of the service was copied and checked', {
     dir: text,
     jobs: count,
     openJobs: count.describe('those among them that wait or run'),
@@ -265,9 +267,9 @@ export const eventLines = {
   watching: line('`watch`: the page is up', { url: text, dir: text }),
   plan: line('`plan`: what a run would do', planShape),
   'plan-later': line('`plan`: a stage whose batch has no pictures yet', laterPlanShape),
-  status: line('`status`: where a batch stands', statusShape),
-  'scene-story': line('`explain`: all that is on record of a scene', storyShape),
-  picture: line('`inspect`: what a picture says about itself', pictureShape),
+  status: line('`status`: the state of a batch', statusShape),
+  'scene-story': line('`explain`: all records of a scene', storyShape),
+  picture: line('`inspect`: the metadata of a picture', pictureShape),
 };
 
 function line<Shape extends z.ZodRawShape>(means: string, shape: Shape) {

@@ -107,7 +107,7 @@ export const files = z
     Object.entries(named).map(([name, { at, kind }]) => ({ label: name, kind, at: at.split('.') })),
   )
   .prefault({})
-  .describe('files of each scene beside pictures, all or none: `depth: {at: files.depth, kind: exr}`');
+  .describe('further files of each scene: `depth: {at: files.depth, kind: exr}`');
 
 const maxValues = 64;
 
@@ -157,23 +157,25 @@ export const output = z
       .string('the path of the picture in the output, such as images[0].data')
       .optional()
       .describe(
-        `where the picture is in an output of unknown shape: \`images[0].data\`; \`${noPicture}\` if none comes`,
+        `the path of the picture in the output: \`images[0].data\`; \`${noPicture}\` if jobs bring none`,
       ),
     files,
     values,
     hosts: z
       .array(host, 'a list of host names such as [cdn.example.com]')
       .prefault([])
-      .describe('hosts for downloads: `cdn.example.com`, `*.example.com`, `http://minio.lan:9000`'),
+      .describe('allowed hosts for downloads: `cdn.example.com`, `*.example.com`, `http://minio.lan:9000`'),
     keep: z
       .enum(['png', 'original'], 'png or original')
       .default('png')
-      .describe('what JPEG, WebP and AVIF are saved as: converted to `png`, or as they came (`original`)'),
+      .describe('converts JPEG, WebP and AVIF to `png`, or saves them as they came (`original`)'),
     formats,
     metadata: z
       .enum(['embed', 'sidecar', 'none'], 'embed, sidecar or none')
       .default('none')
-      .describe('where pictures record their origin: inside (`embed`) or in a JSON file beside (`sidecar`)'),
+      .describe(
+        'writes prompt, seed and job into each picture (`embed`) or a JSON file beside it (`sidecar`)',
+      ),
   })
   .superRefine(({ image, files: asked, values: wanted }, context) => {
     if (image !== noPicture || asked.length + wanted.length > 0) return;

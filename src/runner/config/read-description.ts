@@ -65,10 +65,10 @@ const descriptionShape = z.strictObject({
   baseUrl: z
     .url({ protocol: /^https?$/, error: 'an http(s) URL' })
     .optional()
-    .describe('where the service is; left out, the pipeline has to say it'),
+    .describe('the address of the service; without it, the pipeline must set it'),
   id: text
     .default('the id of what renders there')
-    .describe('what `endpoint.id` is, for people; needed if a request has `{{ id }}`'),
+    .describe('the meaning of `endpoint.id`, for people; needed if a request has `{{ id }}`'),
   auth: z
     .union(
       [headerText, z.record(headerName, headerText)],
@@ -79,13 +79,13 @@ const descriptionShape = z.strictObject({
   key: text
     .regex(/^[A-Z_][A-Z0-9_]*$/, 'the name of a variable')
     .default('NIGHTRENDER_API_KEY')
-    .describe('the variable that people keep the key in, for messages'),
+    .describe('the variable that holds the key, for messages'),
   submit: request({
-    headers: z.record(headerName, headerText).default({}).describe('headers of a submission besides'),
+    headers: z.record(headerName, headerText).default({}).describe('further headers of a submission'),
     body: z
       .custom<JsonValue>((value) => value !== undefined, 'the body that is sent, with {{ input }}')
       .default('{{ input }}')
-      .describe('what is sent; `{{ input }}` stands for what the scene sends'),
+      .describe('the body; `{{ input }}` stands for the input of the scene'),
     job: answerPath.describe("the job's id in the answer"),
     keep: z
       .array(text, 'names of members of the answer')
@@ -94,36 +94,36 @@ const descriptionShape = z.strictObject({
     remembers: z
       .union([z.literal('echoed'), duration], 'a time such as 24h, or echoed')
       .optional()
-      .describe('how long a submission is known by its `{{ idempotencyKey }}`, or `echoed`'),
+      .describe('how long the service knows a submission by its `{{ idempotencyKey }}`, or `echoed`'),
   }).describe('**required**: submits a job'),
   status: request({
     at: answerPath.describe('the status in the answer'),
     job: answerPath
       .optional()
-      .describe("the job's id in the answer, as at `submit.job` by default, to be compared"),
+      .describe("the job's id in the answer, to compare it; by default as `submit.job`"),
     map: z
       .record(text, statusMeaning)
-      .describe('its words: `waiting`, `running`, `done`, `failed`, `cancelled` or `timed-out`'),
+      .describe('its statuses, each as `waiting`, `running`, `done`, `failed`, `cancelled` or `timed-out`'),
     seconds: answerPath.optional().describe('seconds of execution, for `pricing.perSecond` and times'),
     delayMs: answerPath.optional().describe('milliseconds in the queue'),
-    executionMs: answerPath.optional().describe('milliseconds of execution, in place of `seconds`'),
-    expired: answerPath
-      .optional()
-      .describe('holds something, other than false, where the result was deleted'),
+    executionMs: answerPath.optional().describe('milliseconds of execution, instead of `seconds`'),
+    expired: answerPath.optional().describe('has a value other than false if the result was deleted'),
   }).describe('**required**: asks for a job'),
   result: z
     .strictObject({
-      get: address.optional().describe('fetches the result; left out, the answer that says `done` has it'),
-      job: answerPath.optional().describe("the job's id in that answer, if it is to be compared"),
-      output: answerPath.optional().describe('the output in that answer; left out, all of it'),
+      get: address
+        .optional()
+        .describe('fetches the result; without it, the answer that says `done` contains the result'),
+      job: answerPath.optional().describe("the job's id in that answer, to compare it"),
+      output: answerPath.optional().describe('the output in that answer; by default all of it'),
       pictures: z
         .union([answerPath, z.array(answerPath)], 'a path, or several')
         .default([])
-        .describe('pictures in the output: a path, or several that are tried in turn'),
+        .describe('pictures in the output: a path, or several paths that are tried in turn'),
       comesFirst: z
         .boolean(yesNo)
         .default(false)
-        .describe('`true`: an output counts even if something is at `failed`'),
+        .describe('`true`: an output counts even if `failed` has a value'),
       withKey: z
         .boolean(yesNo)
         .default(true)
@@ -133,7 +133,7 @@ const descriptionShape = z.strictObject({
     .describe('where pictures are'),
   failed: answerPath
     .default('error')
-    .describe('why a job failed; a job that is done has failed if something is there'),
+    .describe('the reason of a failure; a job that is done has failed if this has a value'),
   texts: z
     .record(
       text,
@@ -143,19 +143,19 @@ const descriptionShape = z.strictObject({
       ),
     )
     .default({})
-    .describe('texts in a refusal or failure, and what each means'),
-  cancel: request({}).optional().describe('cancels a job; left out, none can be'),
+    .describe('texts in a refusal or failure, each with its meaning'),
+  cancel: request({}).optional().describe('cancels a job; without it, jobs cannot be cancelled'),
   find: request({
     items: answerPath.describe('the list in the answer, newest first'),
-    job: answerPath.optional().describe('the id, in an item; as at `submit.job` by default'),
+    job: answerPath.optional().describe('the id, in an item; by default as `submit.job`'),
     next: answerPath.optional().describe('the address of the next page'),
-    input: answerPath.describe('what was sent, in an item'),
-    createdAt: answerPath.describe('when it was sent, in an item: ISO 8601'),
+    input: answerPath.describe('the input that was sent, in an item'),
+    createdAt: answerPath.describe('the time of submission, in an item: ISO 8601'),
   })
     .optional()
-    .describe('lists jobs, in which one is found whose answer was lost'),
+    .describe('lists jobs, to find a job whose answer was lost'),
   check: request({
-    has: answerPath.optional().describe('holds something where the id is known'),
+    has: answerPath.optional().describe('has a value if the id is known'),
   })
     .optional()
     .describe('asked by `plan --check`; 404 means that the id is unknown'),
@@ -164,7 +164,7 @@ const descriptionShape = z.strictObject({
     workers: answerPath.optional().describe('counts of workers, such as `running`, `idle` and `throttled`'),
   })
     .optional()
-    .describe('in place of `check`, also during a run: whether it is there, and how busy'),
+    .describe('instead of `check`, and also during a run: if the service answers, and how busy it is'),
   keeps: duration.prefault('30m').describe('how long a result is kept after its completion'),
   limits: z
     .strictObject({
@@ -172,20 +172,20 @@ const descriptionShape = z.strictObject({
         .int('a whole number above 0')
         .positive('a whole number above 0')
         .optional()
-        .describe('jobs in flight at most'),
-      submissionsPerSecond: perSecond.optional().describe('submissions a second at most'),
-      requestsPerSecond: perSecond.optional().describe('status requests a second at most'),
+        .describe('maximum number of jobs in flight'),
+      submissionsPerSecond: perSecond.optional().describe('maximum number of submissions a second'),
+      requestsPerSecond: perSecond.optional().describe('maximum number of status requests a second'),
     })
     .prefault({})
-    .describe('what the service allows; `concurrency` and `rate` may be lower'),
+    .describe('the limits of the service; `concurrency` and `rate` may be lower'),
   origins: z
     .array(z.url({ protocol: /^https?$/, error: 'an http(s) URL' }), 'a list of URLs')
     .default([])
-    .describe('where the service is besides, such as `https://backup.example.com`'),
+    .describe('further addresses of the service, such as `https://backup.example.com`'),
   hosts: z
     .array(host, 'host names such as cdn.example.com')
     .default([])
-    .describe('where its pictures are besides, as in `output.hosts`'),
+    .describe('further hosts of its pictures, as in `output.hosts`'),
 });
 
 type RawDescription = z.output<typeof descriptionShape>;

@@ -18,15 +18,15 @@ export const retry = z.strictObject({
     .describe('failed attempts after which a scene fails'),
   submissions: count(1, 1000, 'submissions of one scene, whatever their outcome')
     .default(10)
-    .describe('submissions of one scene, whatever their outcome: the most it can be billed'),
+    .describe('submissions of one scene, whatever their outcome; it cannot be billed more often'),
   firstWait: duration
     .prefault('2s')
-    .describe('the wait before the second attempt; it doubles with each further one'),
+    .describe('the wait before the second attempt; it doubles with each further attempt'),
   longestWait: duration.prefault('2m').describe('the longest wait before another attempt'),
   unanswered: z
     .enum(['resubmit', 'hold'], 'resubmit or hold')
     .default('resubmit')
-    .describe('after a submission of unknown outcome: `hold` fails the scene until `retry --held`'),
+    .describe('after a submission without an answer: `hold` sets the scene aside until `retry --held`'),
 });
 
 export const polling = z.strictObject({
@@ -47,7 +47,7 @@ export const polling = z.strictObject({
 export const halt = z.strictObject({
   consecutive: count(1, 1_000_000, 'failed attempts in a row')
     .default(20)
-    .describe('failed attempts in a row that stop the run, with jobs lost within 30 minutes'),
+    .describe('failed attempts in a row that stop the run; jobs lost within 30 minutes count'),
   percent: count(1, 100, 'percent of the finished attempts')
     .default(50)
     .describe('percentage of failed among finished attempts that stops the run; 100 never does'),
@@ -56,10 +56,10 @@ export const halt = z.strictObject({
     .describe('finished attempts before `percent` counts'),
   unreachable: durationWithin('1s', longestWait)
     .prefault('30m')
-    .describe('stops the run when the service has not answered for this long'),
+    .describe('stops the run if the service has not answered for this long'),
   refused: durationWithin('1s', '30m')
     .prefault('30s')
-    .describe('stops a run that has worked when key, account or endpoint are refused for this long'),
+    .describe('stops the run if key, account or endpoint worked and are then refused for this long'),
 });
 
 const rateOf = (atOnce: number, perTenSeconds: number) =>
@@ -95,7 +95,7 @@ export const pricing = z.strictObject({
     .describe('the price of a million pixels of a picture'),
   expect: durationWithin('1ms', longestWait)
     .optional()
-    .describe('how long a job executes, as long as no job of the batch has shown it'),
+    .describe('expected execution time of a job, used until a job of the batch has shown it'),
   currency: z
     .string('a currency such as USD')
     .min(1, 'a currency such as USD')
@@ -117,7 +117,7 @@ export const limits = z.strictObject({
     .describe('submit only what is expected to finish by this local time of day, such as "07:00"'),
   cost: money('an amount above 0, in the currency of `pricing`')
     .optional()
-    .describe('in the currency of `pricing`, for the whole batch: nothing is submitted beyond it'),
+    .describe('the most that the whole batch may cost, in the currency of `pricing`'),
   jobs: count(1, 1_000_000_000, 'submissions of the batch')
     .optional()
     .describe('submissions of the whole batch'),
@@ -145,11 +145,11 @@ export const report = z.strictObject({
     .union([z.literal('never'), durationWithin('1s', longestWait)], every)
     .transform((ms) => (ms === 'never' ? undefined : ms))
     .prefault('5m')
-    .describe('how often a run writes the report, if that is quick; `never` writes it at the end only'),
+    .describe('the time between two reports of a run, if writing is fast; `never`: only at the end'),
   thumbnails: z
     .boolean('true or false')
     .default(true)
-    .describe('whether a small JPEG of each picture is made for the gallery of the report'),
+    .describe('true makes a small JPEG of each picture for the gallery'),
   bom: z
     .boolean('true or false')
     .default(false)
@@ -161,9 +161,7 @@ export const report = z.strictObject({
 });
 
 export const shutdown = z.strictObject({
-  grace: duration
-    .prefault('10s')
-    .describe('how long results being received may take when the run is stopped'),
+  grace: duration.prefault('10s').describe('the time that arriving results may take when the run is stopped'),
 });
 
 export const terminal = z.strictObject({
@@ -173,7 +171,7 @@ export const terminal = z.strictObject({
   log: path
     .refine((name) => !/\.sqlite(-wal|-shm)?$/i.test(name), 'the path of a log file, not of a database')
     .optional()
-    .describe('a file to which every event is appended as a JSON line, relative to this file'),
+    .describe('a log file, relative to this file; each event is appended as a JSON line'),
   stats: flag.describe('at the end, show the resources that the run used and what limited it'),
 });
 

@@ -81,8 +81,8 @@ const condition = z.string("a condition such as 'score >= 0.6'").min(1, "a condi
 const columnName = z.string('the name of a column or a value').min(1, 'the name of a column or a value');
 
 const best = z.strictObject({
-  of: columnName.describe('what a group has in common, such as prompt'),
-  by: columnName.describe('the number that decides: the highest is the best'),
+  of: columnName.describe('the column that a group has in common, such as prompt'),
+  by: columnName.describe('the number that decides: the highest wins'),
   count: count(1, 1000, 'pictures of each group').default(1).describe('how many of each group'),
 });
 
@@ -91,14 +91,14 @@ const choosing = ['keep', 'ids', 'best'] as const;
 
 export const scenes = z
   .strictObject({
-    matrix: axes.optional().describe('lists of values; each is combined with each, and with every row'),
+    matrix: axes.optional().describe('lists of values; all combinations are rendered for every row'),
     zip: axes.optional().describe('lists of equal length, combined position by position'),
     seeds: count(1, 1000, 'seeds of each scene')
       .optional()
-      .describe('how many seeds each scene is rendered with, from 1 to 1000'),
+      .describe('the number of seeds for each scene, from 1 to 1000'),
     until: condition
       .optional()
-      .describe('sends the next seed only if this condition over `output.values` does not hold'),
+      .describe('sends the next seed only if this condition over `output.values` is not met'),
     exclude: z
       .array(excluded, 'a list of combinations, such as [{style: ink, steps: 1}]')
       .default([])
@@ -106,10 +106,8 @@ export const scenes = z
     from: filePath.optional().describe('the pipeline.yaml of another batch: its saved pictures are the list'),
     keep: condition
       .optional()
-      .describe('with `from`: a condition that a picture has to fulfil, as `list --where`'),
-    ids: filePath
-      .optional()
-      .describe('with `from`: a file with the ids of the scenes that are taken, a line each'),
+      .describe('with `from`: a condition that a picture must meet, as `list --where`'),
+    ids: filePath.optional().describe('with `from`: a file with the ids of the scenes to take, one a line'),
     best: best.optional().describe('with `from`: the best of each group, once all of its scenes are settled'),
   })
   .superRefine(({ from, matrix = [], zip = [], seeds, until, ...others }, context) => {

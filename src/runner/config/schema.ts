@@ -31,7 +31,7 @@ const apiKey = z
   .string('the key, as ${NAME} of an environment variable')
   .min(1, 'a key that is not empty')
   .optional()
-  .describe('the key, from the environment as `${NIGHTRENDER_API_KEY}`; left out for `local`');
+  .describe('the key, from the environment as `${NIGHTRENDER_API_KEY}`; not needed for `local`');
 
 const freshness = (ms: string) =>
   duration.prefault(ms).describe('a 404 for a job younger than this means "not known yet"');
@@ -53,7 +53,7 @@ const endpoint = z.strictObject({
       if (message !== undefined) context.addIssue({ code: 'custom', message });
     })
     .meta({ pattern: String.raw`^(local|[Hh][Tt][Tt][Pp][Ss]?://[^\s\\?#]+)$` })
-    .describe('where the service is: an http(s) URL, or `local`, which starts the local service'),
+    .describe('the address of the service: an http(s) URL, or `local`, which starts the local service'),
   id: z
     .string('the id of the endpoint')
     .regex(/^[A-Za-z0-9_-]{1,128}$/, 'the id of the endpoint (letters, digits, - and _)')
@@ -65,7 +65,7 @@ const endpoint = z.strictObject({
   statuses: z
     .record(z.string(), statusMeaning, 'words and their meanings, such as {SUCCEEDED: done}')
     .default({})
-    .describe('status words that the interface does not have, and their meaning: `{SUCCEEDED: done}`'),
+    .describe('meanings of further statuses that the service sends: `{SUCCEEDED: done}`'),
   apiKey,
   freshness: freshness('150s'),
 });
@@ -95,7 +95,7 @@ const comfyuiEndpoint = z.strictObject({
   set: z
     .custom<JsonObject>(isFilled, "inputs of nodes and their values, such as '6.text': '{{ prompt }}'")
     .meta({ type: 'object', minProperties: 1 })
-    .describe('for ComfyUI: inputs of its nodes, as `node.input`, and what each scene puts into them'),
+    .describe('for ComfyUI: the value of each `node.input` that a scene sets'),
   apiKey,
   freshness: freshness('5s'),
 });
@@ -131,7 +131,7 @@ const configShape = z.strictObject({
     .custom<JsonObject>(isFilled, 'what each job is sent: at least one key with its value')
     .meta({ type: 'object', minProperties: 1 })
     .optional()
-    .describe('what each job is sent: `{{ column }}` is replaced, other keys are sent as they are'),
+    .describe('the input of each job: `{{ column }}` is replaced, other keys are sent as they are'),
   columns: columns
     .transform((named) => new Map(named))
     .prefault({})
@@ -146,20 +146,24 @@ const configShape = z.strictObject({
     .string(comments)
     .regex(/^\S{1,4}$/, comments)
     .optional()
-    .describe('lines that begin with this and a space are left out, such as `#`'),
+    .describe('lines that begin with this text and a space are left out, such as `#`'),
   encoding: z
     .enum(['utf-8', 'windows-1252'], 'utf-8 or windows-1252')
     .transform((name) => (name === 'utf-8' ? undefined : name))
     .prefault('utf-8')
-    .describe('of lists that are not in Unicode: `windows-1252`'),
-  scenes: scenes.optional().describe('what every row of the manifest is multiplied by'),
+    .describe('the encoding of lists that are not in Unicode: `windows-1252`'),
+  scenes: scenes
+    .optional()
+    .describe('combinations and seeds for every row of the manifest, or the batch before'),
   concurrency: count(1, 10_000, 'jobs in flight').default(16).describe('jobs in flight'),
   output: output.describe('where pictures go'),
   checkpoint: z
     .string(postgresExpected)
     .refine(isPostgresAddress, postgresExpected)
     .optional()
-    .describe('a PostgreSQL database that runs share, as `${DATABASE_URL}`; else a file in `output.dir`'),
+    .describe(
+      'a PostgreSQL database that runs share, as `${DATABASE_URL}`; by default a file in `output.dir`',
+    ),
   retry: retry.prefault({}).describe('attempts and submissions of a scene'),
   polling: polling
     .prefault({})
@@ -169,7 +173,7 @@ const configShape = z.strictObject({
   timeouts: timeouts.prefault({}).describe('how long a request and a job may take'),
   pricing: pricing.optional().describe('the price, for showing and limiting costs'),
   limits: limits.prefault({}).describe('limits of a run'),
-  check: check.prefault({}).describe('checks of each picture; one that does not pass is a failed attempt'),
+  check: check.prefault({}).describe('checks of each picture; if one fails, the attempt has failed'),
   report: report.prefault({}).describe('the result files'),
   shutdown: shutdown.prefault({}).describe('how a run is stopped'),
   terminal: terminal.prefault({}).describe('what a run shows'),
@@ -178,12 +182,14 @@ const configShape = z.strictObject({
     .default([])
     .describe('who is notified of a run: monitors, chats, commands'),
   skipBadRows: flag.describe('true renders the good rows and reports the bad ones as invalid'),
-  skipRepeatedRows: flag.describe('true renders a prompt that stands in the list more than once only once'),
+  skipRepeatedRows: flag.describe('true renders a prompt once, even if the list repeats it'),
   allowFewer: flag.describe('true accepts a list that lost more than a third of its scenes and gained none'),
   acceptEdits: z
     .enum(['always', 'never'], 'always or never')
     .optional()
-    .describe('an edit that renders most saved scenes again; left out, a run on a terminal asks first'),
+    .describe(
+      '`always` or `never` accepts edits that render most saved scenes again; by default a terminal is asked',
+    ),
 });
 
 /** `speaks`: the kind of interface. */
@@ -226,7 +232,7 @@ const anyShape = configShape.partial({ manifest: true }).extend({
         .default('jobs')
         .describe(endpoint.shape.speaks.description ?? ''),
       id: describedEndpoint.shape.id.describe(
-        'the id of the endpoint: with `local` scene-renderer or painter, else as `owner/model`',
+        'the id of the endpoint: scene-renderer with `local`, otherwise for example `owner/model`',
       ),
       workflow: comfyuiEndpoint.shape.workflow,
       set: comfyuiEndpoint.shape.set,

@@ -33,81 +33,80 @@ export const failureRules = {
   'workflow-refused': {
     whose: 'yours',
     next: 'stop',
-    means: 'ComfyUI refuses the workflow for something that no scene sets, such as a node that is missing',
+    means: 'ComfyUI refuses a part of the workflow that no scene sets, such as a missing node',
   },
   'urls-not-allowed': {
     whose: 'yours',
     next: 'hold',
-    means: 'the output names pictures by address, and `output.hosts` lists no host to download from',
+    means: 'the output names pictures by address, and `output.hosts` is empty',
   },
   'not-reached': {
     whose: 'network',
     next: 'try-again',
-    means: 'no connection was made, so nothing was accepted (refused, no such host)',
+    means: 'no connection was made (refused, no such host), so the service accepted nothing',
   },
   'checkpoint-gone': {
     whose: 'network',
     next: 'try-again',
-    means: 'the shared checkpoint does not answer, and nothing is submitted until it does',
+    means: 'the shared checkpoint does not answer; nothing is submitted meanwhile',
   },
-  overloaded: { whose: 'service', next: 'try-again', means: 'the service asks to wait (429)' },
+  overloaded: { whose: 'service', next: 'try-again', means: 'the service is busy (429)' },
   'poll-failed': {
     whose: 'network',
     next: 'try-again',
-    means: 'a status request brought no readable answer (5xx, HTML, reset, time-out, cut body)',
+    means: 'a status request got no readable answer (5xx, HTML, reset, timeout, cut body)',
   },
   'not-known-yet': {
     whose: 'service',
     next: 'try-again',
-    means: 'the status of a job submitted moments ago is not known to the service yet (404)',
+    means: 'the service does not know a new job yet (404)',
   },
   'endpoint-doubtful': {
     whose: 'service',
     next: 'try-again',
     means:
-      'a job is not known (404): asked for again, until it is sure that the endpoint itself still is there',
+      'the service does not know a job (404); it is asked again until it is certain that the endpoint exists',
   },
   unanswered: {
     whose: 'network',
     next: 'resubmit',
-    means: 'a submission was sent and no readable answer came (reset, time-out, 5xx): it may run and bill',
+    means: 'a submission got no readable answer (reset, timeout, 5xx): the job may run and be billed',
   },
   expired: {
     whose: 'service',
     next: 'resubmit',
-    means:
-      'the endpoint answers and no longer has the job (404): its result was deleted after the retention period, or lost',
+    means: 'the endpoint no longer has the job (404): the result was deleted after the retention, or lost',
   },
   'input-refused': {
     whose: 'yours',
     next: 'fail-scene',
-    means: 'the service does not accept what the scene sends (400 and other 4xx)',
+    means: 'the service refuses the input of the scene (400 and other 4xx)',
   },
   'file-changed': {
     whose: 'yours',
     next: 'fail-scene',
-    means: 'a file that the scene sends is gone, or another than when the list was read: nothing was sent',
+    means: 'a file of the scene is gone or has changed since the list was read; nothing was sent',
   },
   'url-refused': {
     whose: 'yours',
     next: 'hold',
     means:
-      'the output names an address that nothing is downloaded from: neither https nor an `http://` entry of `output.hosts`, a host that it does not list, or none of the public internet',
+      'the output names an address that is not allowed: not https, not listed in `output.hosts`, or not on the public internet',
   },
   'picture-not-found': {
     whose: 'yours',
     next: 'hold',
-    means: 'the output has no picture, or no file of `output.files`, where the settings look for it',
+    means: 'the output has no picture, or no file of `output.files`, at the configured path',
   },
   'picture-refused': {
     whose: 'yours',
     next: 'hold',
-    means: 'the service refuses a picture of a job that is done (401, 403), and tells its status',
+    means: 'the service refuses a picture of a finished job (401, 403) but reports its status',
   },
   'other-file-kind': {
     whose: 'yours',
     next: 'hold',
-    means: 'a file of the output is of another kind than `output.files` asks for',
+    means: 'a file of the output has another kind than `output.files` asks for',
   },
   'value-not-found': {
     whose: 'yours',
@@ -123,19 +122,18 @@ export const failureRules = {
     whose: 'yours',
     next: 'fail-scene',
     means:
-      'what came is nothing that can be saved, and another job would bring the same: a GIF, BMP, TIFF, SVG or another format, an animation',
+      'the picture cannot be saved, and another job would bring the same: a GIF, BMP, TIFF, SVG or another format, or an animation',
   },
   'content-refused': {
     whose: 'yours',
     next: 'fail-scene',
-    means:
-      'the worker refuses what the scene asks for (moderation, NSFW, safety): it would refuse the same again',
+    means: 'the worker refuses the content (moderation, NSFW, safety) and would refuse it again',
   },
   'status-unknown': {
     whose: 'yours',
     next: 'hold',
     means:
-      'the service hands in an output or an error under a status that is not known; `endpoint.statuses`, or `status.map` of a description, says what it means',
+      'an output or an error came with an unknown status; define it in `endpoint.statuses`, or in `status.map` of a description',
   },
   'job-failed': { whose: 'worker', next: 'new-attempt', means: 'the job ended as FAILED' },
   'job-timed-out': { whose: 'worker', next: 'new-attempt', means: 'the job ended as TIMED_OUT' },
@@ -143,23 +141,23 @@ export const failureRules = {
   cancelled: {
     whose: 'yours',
     next: 'put-back',
-    means: 'you had the job cancelled (`nightrender cancel`)',
+    means: 'you cancelled the job (`nightrender cancel`)',
   },
   'given-up': {
     whose: 'yours',
     next: 'put-back',
-    means: 'you gave up what was in flight (`nightrender retry --give-up` or `--elsewhere`)',
+    means: 'you gave up the job in flight (`nightrender retry --give-up` or `--elsewhere`)',
   },
   'job-overdue': {
     whose: 'service',
     next: 'new-attempt',
     means:
-      'the job stayed in the queue or in execution longer than `timeouts` allows, or its result was refused for `halt.unreachable`',
+      'the job waited or ran longer than `timeouts` allows, or its result was refused for `halt.unreachable`',
   },
   'no-output': {
     whose: 'worker',
     next: 'new-attempt-once',
-    means: 'the job COMPLETED without output: mostly a result too large for the service',
+    means: 'the job COMPLETED without output; usually the result is too large for the service',
   },
   'failed-inside': {
     whose: 'worker',
@@ -169,13 +167,12 @@ export const failureRules = {
   'download-failed': {
     whose: 'network',
     next: 'new-attempt',
-    means:
-      'a picture that the output names by address did not come, in four tries (404, 5xx, reset, time-out, cut)',
+    means: 'a picture could not be downloaded in four tries (404, 5xx, reset, timeout, cut)',
   },
   'bad-picture': {
     whose: 'worker',
     next: 'new-attempt',
-    means: 'what came as a picture is none, or is cut or damaged',
+    means: 'the picture is cut or damaged, or the data is not a picture',
   },
   'bad-file': {
     whose: 'worker',
@@ -185,28 +182,28 @@ export const failureRules = {
   'blank-picture': {
     whose: 'worker',
     next: 'new-attempt',
-    means: 'the picture is of one colour or transparent throughout, and `check.blank` rejects such pictures',
+    means: 'the picture has one colour or is fully transparent, and `check.blank` rejects it',
   },
   'picture-too-small': {
     whose: 'worker',
     next: 'new-attempt',
-    means: 'the shorter side of the picture has fewer pixels than `check.minSide` asks for',
+    means: 'the shorter side of the picture is below `check.minSide`',
   },
   'result-too-large': {
     whose: 'yours',
     next: 'hold',
-    means: 'the result is larger than `limits.body` allows to be read',
+    means: 'the result is larger than `limits.body`',
   },
   quarantined: {
     whose: 'machine',
     next: 'fail-scene',
-    means: 'the program died three times while it handled this scene',
+    means: 'the program crashed three times while it worked on this scene',
   },
   'output-unwritable': {
     whose: 'machine',
     next: 'stop',
     means:
-      'the output folder or the checkpoint cannot be read or written (disk full, failing, gone or read-only, no permission)',
+      'the output folder or the checkpoint cannot be read or written (disk full, failing, missing or read-only, no permission)',
   },
 } as const satisfies Record<string, FailureRule>;
 

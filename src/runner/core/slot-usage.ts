@@ -6,18 +6,18 @@
  */
 export const idleReasons = {
   rate: 'a submission waits for its turn within `rate.submit`',
-  slowed: 'a submission waits until the time that the service named to another one (`Retry-After`)',
+  slowed: 'a submission waits for the `Retry-After` that another one received',
   load: 'a submission was answered 429 and waits to be sent again',
   outage:
-    'the service does not answer, knows none of its jobs, or refuses what has worked: it is asked from time to time',
-  downloads: 'the job is done, and its picture is fetched from the address that the output names',
-  memory: 'the job is done, and its answer waits for room in memory',
-  checking: 'the job is done, and its pictures are decoded and checked',
+    'the service does not answer, knows none of its jobs, or refuses a key that worked; it is asked from time to time',
+  downloads: 'the job is done, and its picture is being downloaded',
+  memory: 'the job is done, and its answer waits for memory',
+  checking: 'the job is done, and its pictures are being decoded and checked',
   disk: 'a picture or a line of the checkpoint is being written',
-  limits: 'no more may be submitted: a deadline or budget is reached (`limits`)',
-  resuming: 'the plan is made, and the jobs of earlier runs are asked for first',
-  retries: 'only scenes that wait for their next attempt are left',
-  stopping: 'the run is stopping and finishes what is in flight',
+  limits: 'nothing more may be submitted: a deadline or budget is reached (`limits`)',
+  resuming: 'the plan is being made, and jobs of earlier runs are collected first',
+  retries: 'all remaining scenes wait for their next attempt',
+  stopping: 'the run is stopping and finishes its jobs in flight',
   nothingLeft: 'fewer scenes are left than slots',
 } as const satisfies Record<string, string>;
 

@@ -20,11 +20,10 @@ import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
 import { hasAttempts } from '../runner/checkpoint/read-totals.ts';
 import { unseal } from '../runner/checkpoint/open-for-changes.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
+import type { FileKind } from '../runner/core/named-file.ts';
+import { folderPlace } from '../runner/images/folder-place.ts';
 import { createImageStore } from '../runner/images/image-store.ts';
-import { listingOf } from '../runner/images/picture-checker.ts';
-import { listFiles, listPictures } from '../runner/images/saved-files.ts';
 import { shownImages } from './pictures-place.ts';
-import { endingOfKind } from '../runner/core/named-file.ts';
 import { ConditionError } from '../runner/core/condition.ts';
 import { judgeOf } from '../runner/core/seeds-until.ts';
 import { namesOf, wordsOf } from '../runner/core/default-name.ts';
@@ -39,7 +38,7 @@ export async function beginRun(
   scenes: ReadScenes | undefined,
 ): Promise<BegunRun> {
   const { dir } = config.output;
-  const begun = beginBatch(file, config, scenes, dir, choices);
+  const begun = await beginBatch(file, config, scenes, dir, choices);
   return { ...begun, kept: await keepIfAnew(config, choices, dir) };
 }
 
@@ -54,20 +53,20 @@ export async function keepIfAnew(config: Config, choices: BeginChoices, dir: str
  * `file` is the pipeline.yaml, as it was given; `checkpointDir` is the output folder, or where a copy of its checkpoint
  * is, and `recordDir` where it is itself. Throws `ConfigError`, `UnusableDatabase`, and what the system says.
  */
-export function beginBatch(
+export async function beginBatch(
   file: string,
   config: Config,
   scenes: ReadScenes | undefined,
   checkpointDir: string,
   choices: BeginChoices = noChoices,
   recordDir = config.output.dir,
-): BegunBatch {
+): Promise<BegunBatch> {
   assertLocalEndpoint(config, checkpointDir);
-  assertPicturesKnown(file, config, choices, recordDir, checkpointDir);
+  await assertPicturesKnown(file, config, choices, recordDir, checkpointDir);
   if (choices.isAdopting || choices.isFresh) clearLostCheckpoint(checkpointDir);
   const inFlight = readJobsInFlight(checkpointDir);
   assertCollectable(file, config, inFlight);
-  const batch = scenes && identityOf(file, config, scenes, choices, checkpointDir);
+  const batch = scenes && (await identityOf(file, config, scenes, choices, checkpointDir));
   return {
     opened: openCheckpoint(checkpointDir, program, batch, Date.now(), choices.isLossAccepted),
     inFlight,
@@ -75,13 +74,13 @@ export function beginBatch(
 }
 
 /** What the batch is from this run on. */
-export function identityOf(
+export async function identityOf(
   file: string,
   config: Config,
   scenes: ReadScenes,
   choices: BeginChoices,
   checkpointDir: string,
-): BatchIdentity {
+): Promise<BatchIdentity> {
   const axes = [...new Set(addedColumns(config))].filter((name) => name !== 'seed');
   const words = wordsOf(scenes.rules);
   const pricing = pricingOf(config);
@@ -97,10 +96,7 @@ export function identityOf(
     // Pictures that are adopted keep the names that they have.
     names:
       choices.isAdopting && config.output.pictures === undefined
-        ? namesOf(
-            listPictures(join(config.output.dir, 'images'), listingOf(maintenanceOptions(config.output))),
-            words,
-          )
+        ? namesOf(await imagesInFolder(config).list(), words)
         : words,
     ...(config.stage && { stage: config.stage.from }),
     pipeline: resolve(file),
@@ -157,26 +153,23 @@ function movedPictures(file: string, config: Config, from: string): ConfigError 
 }
 
 /** Throws `ConfigError` before anything is written. `dir`: where the checkpoint is; `checkpointDir`: there, or where a copy is. */
-export function assertPicturesKnown(
+export async function assertPicturesKnown(
   file: string,
   config: Config,
   choices: BeginChoices,
   dir: string,
   checkpointDir: string,
-): void {
+): Promise<void> {
   const run = `\`nightrender run ${configuredRun(file, config)}`;
   const where = shownPath(checkpointFile(dir));
   const why = whyNothingIsKnown(dir, checkpointDir);
-  // Of a bucket, its own mark tells (`BucketOwner`).
+  // A bucket has a claim of its own (`claimed`).
   if (config.output.pictures !== undefined) return;
   if (why === undefined || choices.isFresh || choices.isAdopting) return;
-  const images = join(config.output.dir, 'images');
-  const [first] = [
-    ...listPictures(images, listingOf(maintenanceOptions(config.output))),
-    ...listOthers(images, config),
-  ];
+  const images = imagesInFolder(config);
+  const [first] = [...(await images.list()), ...(await images.list(otherKinds(config)))];
   if (first === undefined) return;
-  const text = `${why}, but ${shownPath(images)} has pictures (${first}), which would be paid for again. Put a copy of the file back, adopt the pictures with ${run} --adopt\`, or render everything again and keep them as .former with ${run} --fresh\``;
+  const text = `${why}, but ${shownPath(join(config.output.dir, 'images'))} has pictures (${first}), which would be paid for again. Put a copy of the file back, adopt the pictures with ${run} --adopt\`, or render everything again and keep them as .former with ${run} --fresh\``;
   throw new ConfigError([{ where, text }]);
 }
 
@@ -194,23 +187,23 @@ function whyNothingIsKnown(dir: string, checkpointDir: string): string | undefin
   }
 }
 
-/** Files of the kinds that scenes have besides pictures. */
-function listOthers(images: string, { output }: Pick<Config, 'output'>): string[] {
-  return listFiles(
-    images,
-    output.files.map(({ kind }) => endingOfKind(kind)),
-  );
+/** Returns the pictures of the output folder, whoever knows of them. Those in a bucket have a claim that says whose they are. */
+export function imagesInFolder({ output }: Pick<Config, 'output'>, options = maintenanceOptions(output)) {
+  return createImageStore(folderPlace(join(output.dir, 'images')), options);
 }
 
-/** Returns how many. A death in between leaves some to the next start of the same command. */
-async function keepPicturesAside({ output }: Config): Promise<number> {
-  const dir = join(output.dir, 'images');
-  const made = maintenanceOptions(output);
-  const images = createImageStore(dir, made);
-  const setAside = (files: string[]) => Promise.all(files.map((file) => images.setAside(file, 'former')));
+/** Kinds of files that scenes have besides pictures. */
+function otherKinds({ output }: Config): FileKind[] {
+  return output.files.map(({ kind }) => kind);
+}
+
+/** Returns how many. A crash in between leaves some to the next start of the same command. */
+async function keepPicturesAside(config: Config): Promise<number> {
   // Pictures of all formats; sidecars go with them.
-  const pictures = await setAside(listPictures(dir, { ...listingOf(made), isOriginalKept: true }));
-  const kept = [...pictures, ...(await setAside(listOthers(dir, { output })))];
+  const images = imagesInFolder(config, { ...maintenanceOptions(config.output), isOriginalKept: true });
+  const setAside = (files: string[]) => Promise.all(files.map((file) => images.setAside(file, 'former')));
+  const pictures = await setAside(await images.list());
+  const kept = [...pictures, ...(await setAside(await images.list(otherKinds(config))))];
   return kept.filter((file) => file !== undefined).length;
 }
 

@@ -1,9 +1,9 @@
 /** A batch that is open: its checkpoint, and the pictures that the checkpoint knows. */
-import type { Bucket } from '../lib/s3/bucket.ts';
 import type { Database } from '../lib/sqlite/database.ts';
-import type { PreparedImageStore } from '../runner/images/image-store.ts';
+import { isRecorded } from '../runner/checkpoint/recorded-pictures.ts';
+import { createImageStore, type PreparedImageStore } from '../runner/images/image-store.ts';
 import type { CheckOptions } from '../runner/images/picture-checker.ts';
-import { bucketOf, shownImages, withBucketOf, withImages, type BucketEdges } from './pictures-place.ts';
+import { bucketOf, shownImages, withPlaces, type BatchPlaces, type BucketEdges } from './pictures-place.ts';
 import type { OpenRecord } from './record.ts';
 
 export class Book {
@@ -28,16 +28,19 @@ export class Book {
     return shownImages(this.dir, bucketOf(this.db));
   }
 
-  /** Passes the bucket of the pictures, or undefined if they are in the output folder. */
-  withBucket<T>(work: (bucket: Bucket | undefined) => Promise<T>): Promise<T> {
-    return withBucketOf(this.db, this.edges, work);
+  /** Passes where the pictures are. */
+  withPlaces<T>(work: (places: BatchPlaces) => Promise<T>): Promise<T> {
+    return withPlaces(this, work);
   }
 
-  /** Passes a store for pictures that are there; none is put. The bucket is undefined for pictures in the output folder. */
+  /** Passes a store for pictures that are there, and where they are; none is put. */
   withImages<T>(
     options: CheckOptions,
-    work: (images: PreparedImageStore, bucket: Bucket | undefined) => Promise<T>,
+    work: (images: PreparedImageStore, places: BatchPlaces) => Promise<T>,
   ): Promise<T> {
-    return withImages(this, options, work);
+    const isPicture = async (file: string): Promise<boolean> => isRecorded(this.db, file);
+    return this.withPlaces((places) =>
+      work(createImageStore(places.images, { ...options, isPicture }), places),
+    );
   }
 }

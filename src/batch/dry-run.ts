@@ -1,7 +1,6 @@
 /** What the next run of a batch would do, found by doing it to a private copy of the checkpoint. */
 import { unknownPicturesOf, type BeginChoices } from './choices.ts';
 import { withoutFormat } from '../runner/core/picture-format.ts';
-import { maintenanceOptions } from './output-files.ts';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -27,17 +26,16 @@ import {
   type Plan,
   type FirstRequest,
 } from '../runner/core/plan.ts';
-import { createImageStore } from '../runner/images/image-store.ts';
 import { assertNoUnknownPictures } from '../runner/pipeline/adopt.ts';
 import type { LocalService } from './local-service.ts';
 import { copyDatabase } from '../lib/sqlite/copy-database.ts';
 import { isLocked } from '../lib/sqlite/exclusive-lock.ts';
 import { assertPlainFile } from '../lib/files/plain-file.ts';
 import { UnusableDatabase, type Database } from '../lib/sqlite/database.ts';
-import { assertBucketUsable } from './pictures-place.ts';
+import { assertPlaceUsable } from './pictures-place.ts';
 import type { OpenRecord } from './record.ts';
 import { batchLists } from './lists.ts';
-import { beginBatch, type BegunBatch } from './begin.ts';
+import { beginBatch, imagesInFolder, type BegunBatch } from './begin.ts';
 import type { ReadScenes } from '../runner/list/read-scenes.ts';
 import type { Checkpoint } from '../runner/pipeline/ports.ts';
 import type { Attempt } from '../runner/core/attempt.ts';
@@ -91,11 +89,12 @@ export async function planOnCopy(
       { dir: copy, known, isAdopting: options.isAdopting, onTrouble },
       signal,
     );
-    begun = beginBatch(file, config, scenes, copy, options, record.dir);
+    begun = await beginBatch(file, config, scenes, copy, options, record.dir);
     await assertLocalDatabase(config, copy, localService);
     if (options.isChecked) {
       const isAnyAccepted = unknownPicturesOf(options) !== 'ask';
-      await assertBucketUsable(begun.opened, isAnyAccepted, config.env, onTrouble);
+      const edges = { env: config.env, onTrouble };
+      await assertPlaceUsable(config.output.dir, begun.opened, isAnyAccepted, edges);
     }
     const changes = await compare(config, begun, scenes, options, signal);
     return (
@@ -194,7 +193,7 @@ async function compare(
   await recordMoves();
   const isInBucket = config.output.pictures !== undefined;
   if (changes === undefined || isInBucket || unknownPicturesOf(options) !== 'ask') return changes;
-  const images = createImageStore(join(config.output.dir, 'images'), maintenanceOptions(config.output));
+  const images = imagesInFolder(config);
   const whichExist = async (files: string[]): Promise<string[]> =>
     images.whichExist(files.filter((file) => !left.has(file)));
   await assertNoUnknownPictures(checkpoint, { whichExist }, { ...config, names });

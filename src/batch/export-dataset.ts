@@ -1,9 +1,4 @@
 /** Exports the saved pictures of a batch as a dataset: files that other programs take. The batch is only read. */
-import { constants, linkSync, readFileSync } from 'node:fs';
-import { copyFile, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { assertPlainFile, NotAFile } from '../lib/files/plain-file.ts';
-import type { Bucket } from '../lib/s3/bucket.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import { plural } from '../lib/text/format.ts';
@@ -27,9 +22,7 @@ import { priceOf } from '../runner/core/spending.ts';
 import { ExportFolder, exportKinds, OtherFolder, type ExportKind } from '../runner/export/export-folder.ts';
 import { exportPictures, numericNames } from '../runner/export/export-pictures.ts';
 import type { ExportedPicture, ExportPorts } from '../runner/export/exported-picture.ts';
-import { isSystemError } from '../runner/files/disk-failure.ts';
-import { picturesInBucket } from '../runner/images/picture-files.ts';
-import { pathWithin } from '../runner/images/saved-files.ts';
+import { readIfReadable, UnreadableFile, type Place } from '../runner/images/place.ts';
 import { pathOf } from '../runner/report/result-json.ts';
 import type { Batch } from './batch.ts';
 import type { Book } from './book.ts';
@@ -131,7 +124,7 @@ export async function exportDataset(
 ): Promise<ExportedDataset> {
   const { dir, to } = choices;
   try {
-    return await book.withBucket((bucket) => exportAll(book, bucket, choices, listener, signal));
+    return await book.withPlaces(({ images }) => exportAll(book, images, choices, listener, signal));
   } catch (error) {
     if (!(error instanceof OtherFolder)) throw error;
     const advice = error.advice ?? `choose a new or empty folder, or that of an earlier export to ${to}`;
@@ -140,8 +133,8 @@ export async function exportDataset(
 }
 
 async function exportAll(
-  { dir, db }: Book,
-  bucket: Bucket | undefined,
+  { db }: Book,
+  images: Place,
   choices: ExportChoices,
   listener: ExportListener,
   signal: AbortSignal | undefined,
@@ -149,7 +142,7 @@ async function exportAll(
   const scenes = exportedScenes(db, choices, signal);
   const folder = await openFolder(db, choices);
   try {
-    return await exportInto(folder, scenes, { db, bucket, images: join(dir, 'images') }, choices, listener);
+    return await exportInto(folder, scenes, { db, images }, choices, listener);
   } finally {
     folder.close();
   }
@@ -157,9 +150,7 @@ async function exportAll(
 
 interface Pictures {
   db: Database;
-  /** Undefined if the pictures are in `images`. */
-  bucket: Bucket | undefined;
-  images: string;
+  images: Place;
 }
 
 export const missingFile = 'missing.jsonl';
@@ -167,7 +158,7 @@ export const missingFile = 'missing.jsonl';
 async function exportInto(
   folder: ExportFolder,
   scenes: ExportedScenes,
-  { db, bucket, images }: Pictures,
+  { db, images }: Pictures,
   { dir, to, copy, shard, isLinked }: ExportChoices,
   { onBad, onDone, onNote }: ExportListener,
 ): Promise<ExportedDataset> {
@@ -178,11 +169,10 @@ async function exportInto(
     lines.push(missingLine(row));
     missing.set(row.state, (missing.get(row.state) ?? 0) + 1);
   };
-  const { read, fetch } = bucket === undefined ? folderSource(images, isLinked) : bucketSource(bucket);
   const isCopyOf = ({ file }: ExportedPicture): boolean => copy?.size === undefined || !isRecorded(db, file);
   const ports: ExportPorts = {
-    read: async (picture) => (isCopyOf(picture) ? read(picture) : undefined),
-    fetch: async (picture, path) => isCopyOf(picture) && fetch(picture, path),
+    read: async (picture) => (isCopyOf(picture) ? readIfReadable(images, picture.file) : undefined),
+    fetch: async (picture, path) => isCopyOf(picture) && hasFetched(images, picture, path, isLinked),
     isCopy: copy !== undefined,
     onBad: ({ scene, file }, verdict) => {
       const problem = verdict.kind === 'missing' ? 'it is missing' : verdict.problem;
@@ -348,56 +338,17 @@ function unlessWrong<T>(work: () => T, of = ''): T {
   }
 }
 
-type ExportSource = Pick<ExportPorts, 'read' | 'fetch'>;
-
-function bucketSource(bucket: Bucket): ExportSource {
-  const files = picturesInBucket(bucket);
-  return {
-    read: ({ file }) => files.read(file),
-    fetch: async ({ file }, to) => {
-      const content = await files.read(file);
-      if (content !== undefined) await writeFile(to, content, { flag: 'wx', mode: 0o600 });
-      return content !== undefined;
-    },
-  };
-}
-
-/** `images`: the folder. */
-function folderSource(images: string, isLinked: boolean): ExportSource {
-  const fileOf = ({ file }: ExportedPicture): string => pathWithin(resolve(images), file);
-  return {
-    // With small files the way to another thread takes longer than the file.
-    read: (picture) => unlessUnreadable(() => readFileSync(fileOf(picture)), fileOf(picture)),
-    fetch: async (picture, to) => {
-      const from = fileOf(picture);
-      const copy = async (): Promise<true> => {
-        if (!isLinked || !link(from, to)) await copyFile(from, to, constants.COPYFILE_EXCL);
-        return true;
-      };
-      return (await unlessUnreadable(copy, from)) ?? false;
-    },
-  };
-}
-
-async function unlessUnreadable<T>(work: () => T | Promise<T>, path: string): Promise<T | undefined> {
+/** False if there is no such picture, or it cannot be read. */
+async function hasFetched(
+  images: Place,
+  { file }: ExportedPicture,
+  to: string,
+  isLinked: boolean,
+): Promise<boolean> {
   try {
-    assertPlainFile(path);
-    return await work();
+    return await images.fetch(file, to, isLinked);
   } catch (error) {
-    const isOfPicture =
-      isSystemError(error) && ['ENOENT', 'ENOTDIR', 'EISDIR', 'EACCES'].includes(error.code);
-    if (!isOfPicture && !(error instanceof NotAFile)) throw error;
-    return undefined;
-  }
-}
-
-/** False across disks, and on file systems without links. */
-function link(from: string, to: string): boolean {
-  try {
-    linkSync(from, to);
-    return true;
-  } catch (error) {
-    if (!isSystemError(error) || error.code === 'ENOENT') throw error;
+    if (!(error instanceof UnreadableFile)) throw error;
     return false;
   }
 }

@@ -12,13 +12,12 @@ import { isJsonObject, type JsonObject } from '../lib/text/json.ts';
 import { wordsOf } from '../runner/core/default-name.ts';
 import { withoutFormat } from '../runner/core/picture-format.ts';
 import { newestRules, readRulesVersion, type RulesVersion } from '../runner/core/scene-rules.ts';
-import { createBucketStore } from '../runner/images/bucket-store.ts';
 import { createImageStore } from '../runner/images/image-store.ts';
 import { pictureName } from '../runner/pipeline/picture-names.ts';
 import type { ImageStore } from '../runner/pipeline/ports.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { maintenanceOptions } from './output-files.ts';
-import { openBucket } from './pictures-place.ts';
+import { openPlaces } from './pictures-place.ts';
 
 /** The checkpoint of the batch, if there is one: in `dir`, where `known` says that it can be read, or about to be made there. */
 export interface ListedBatch {
@@ -70,17 +69,15 @@ export async function adoptedRules(
   signal: AbortSignal,
 ): Promise<RulesVersion | undefined> {
   if (hasBegun(checkpointDir)) return undefined;
-  const { output } = config;
+  const { output, env } = config;
   const { dir, pictures: url } = output;
-  const bucket = url === undefined ? undefined : await openBucket(url, config.env, { onTrouble });
+  const places = await openPlaces({ dir, url, env, bucket: { onTrouble } });
   try {
-    const made = maintenanceOptions(output);
-    const images =
-      bucket === undefined ? createImageStore(join(dir, 'images'), made) : createBucketStore(bucket, made);
+    const images = createImageStore(places.images, maintenanceOptions(output));
     const said = (await rulesOf(images, signal)) ?? reportedRules(dir);
     return said ?? (await rulesByNames(config, await images.list(), checkpointDir, signal));
   } finally {
-    await bucket?.close();
+    await places.close();
   }
 }
 

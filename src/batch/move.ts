@@ -25,16 +25,14 @@ import { prepareStatements } from '../runner/checkpoint/attempt-records.ts';
 import { type SharedAddress, stopFirst, assertDisk, isElsewhere } from './record.ts';
 import { maintainBatch } from './own-record.ts';
 import type { Book } from './book.ts';
-import { type BucketEdges, markMoved, finishMoves, openBucket } from './pictures-place.ts';
+import { type BucketEdges, markMoved, finishMoves, openPlaces } from './pictures-place.ts';
 import { shownPath } from './shown-path.ts';
 import { randomUUID } from 'node:crypto';
-import type { Bucket } from '../lib/s3/bucket.ts';
 import { readBatch, recordPicturesPlace } from '../runner/checkpoint/batch-identity.ts';
 import type { Verified } from '../runner/core/verification.ts';
-import { withBucketFailure } from '../runner/images/bucket-failure.ts';
-import { picturesFolder } from '../runner/images/bucket-store.ts';
-import { ownerWithoutRun } from '../runner/images/bucket-owner.ts';
-import { copyPicture, picturesInBucket, picturesInFolder } from '../runner/images/picture-files.ts';
+import { ownerWithoutRun } from '../runner/images/claimed-place.ts';
+import type { Place } from '../runner/images/place.ts';
+import { copyPicture } from '../runner/images/saved-files.ts';
 import type { VerifyPorts } from '../runner/pipeline/verify-batch.ts';
 
 export interface MovedCheckpoint {
@@ -43,7 +41,7 @@ export interface MovedCheckpoint {
   counts: Counts;
 }
 
-type Place = Awaited<ReturnType<typeof openDatabase>>;
+type BatchDatabase = Awaited<ReturnType<typeof openDatabase>>;
 
 /** Undefined where it is there already. Where it was interrupted, a second call goes on. */
 export async function moveCheckpoint(
@@ -84,7 +82,7 @@ function addressBefore(env: NodeJS.ProcessEnv): string {
   throw new ConfigError([{ where: '--move', text }]);
 }
 
-async function sendFile(place: Place, dir: string): Promise<void> {
+async function sendFile(place: BatchDatabase, dir: string): Promise<void> {
   const send = async (db: Database): Promise<void> => {
     assertSendable(db);
     countDeaths(dir, db);
@@ -115,7 +113,7 @@ function countDeaths(dir: string, db: Database): void {
   markers.close();
 }
 
-async function completeThere(place: Place, dir: string): Promise<Counts> {
+async function completeThere(place: BatchDatabase, dir: string): Promise<Counts> {
   const lock = await lockBatch(dir, Date.now(), stopFirst);
   try {
     return await openArrived(place, dir);
@@ -124,13 +122,13 @@ async function completeThere(place: Place, dir: string): Promise<Counts> {
   }
 }
 
-async function moveBack(place: Place, dir: string, edges: BucketEdges): Promise<Counts> {
+async function moveBack(place: BatchDatabase, dir: string, edges: BucketEdges): Promise<Counts> {
   const lock = await lockBatch(dir, Date.now(), stopFirst);
   try {
     // Of a file that came back before, and is gone since.
     findLoss(dir);
     await closeThere(place, dir, stopFirst);
-    return await takeBack(place, dir, (db) => markMoved(db, edges));
+    return await takeBack(place, dir, (db) => markMoved(dir, db, edges));
   } finally {
     lock.release();
   }
@@ -143,30 +141,26 @@ async function moveBack(place: Place, dir: string, edges: BucketEdges): Promise<
 export async function movePictures(
   book: Book,
   { target, endings }: { target: string | undefined; endings: string[] },
-  check: (copy: VerifyPorts['inspect']) => Promise<Verified>,
+  check: (from: Place, copy: VerifyPorts['inspect']) => Promise<Verified>,
 ): Promise<Verified> {
   const { dir, db, edges } = book;
   assertMovable(db);
-  const bucket =
-    target === undefined ? undefined : await openBucket(target, edges.env, { onTrouble: edges.onTrouble });
+  const { env, onTrouble } = edges;
   const batch = readBatch(db)?.picturesToken ?? randomUUID();
-  const owner = bucket && ownerWithoutRun(bucket, batch);
+  const places = await openPlaces({ dir, url: target, env, bucket: { onTrouble } });
   try {
-    await withBucketFailure(async () => {
-      await bucket?.probe();
-      await owner?.assertOurs(picturesFolder);
-    });
-    const verified = await book.withImages({}, async (images, source) => {
+    const to = places.claimedBy(ownerWithoutRun(batch));
+    await to.probe(() => to.assertOurs());
+    const verified = await book.withImages({}, async (images, { images: from }) => {
       await finishMoves(images, pictureRepair(db));
-      const [from, to] = [filesIn(dir, source), filesIn(dir, bucket)];
-      return check((picture) => copyPicture(from, to, picture, endings));
+      return check(from, (picture) => copyPicture(from, places.images, picture, endings));
     });
     if (verified.good < verified.checked) return verified;
     recordPicturesPlace(db, target === undefined ? undefined : { url: target, batch });
-    await withBucketFailure(async () => owner?.claim());
+    await to.claim();
     return verified;
   } finally {
-    await bucket?.close();
+    await places.close();
   }
 }
 
@@ -176,8 +170,4 @@ function assertMovable(db: Database): void {
   const text =
     'the last run died while it saved pictures; put output.pictures back, start the run once, then move';
   throw new ConfigError([{ where: '--move', text }]);
-}
-
-function filesIn(dir: string, bucket: Bucket | undefined) {
-  return bucket === undefined ? picturesInFolder(join(dir, 'images')) : picturesInBucket(bucket);
 }

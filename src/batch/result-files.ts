@@ -1,15 +1,15 @@
 /** The report of a batch folder, from its checkpoint, and how a run ended, which the report shows. */
 import { existsSync, readFileSync } from 'node:fs';
 import { assertPlainFile } from '../lib/files/plain-file.ts';
-import type { Bucket } from '../lib/s3/bucket.ts';
 import type { Config } from '../runner/config/config.ts';
 import { endings, type Ending } from '../runner/core/ending.ts';
 import { FatalFailure } from '../runner/core/failure.ts';
 import type { RunStats } from '../runner/core/run-stats.ts';
+import type { Place } from '../runner/images/place.ts';
 import { uploadReport } from '../runner/images/upload-report.ts';
 import type { Report } from '../runner/pipeline/ports.ts';
 import { type OpenCheckpoint, openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
-import { linksTo } from './pictures-place.ts';
+import { linksTo, type BatchPlaces } from './pictures-place.ts';
 import { refusalOf } from './refusal.ts';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { readBatch, resultColumns, type BatchIdentity } from '../runner/checkpoint/batch-identity.ts';
@@ -87,9 +87,9 @@ export function reportHeader(
 export function reportOf(
   { output: { dir }, report }: Config,
   opened: OpenCheckpoint,
-  bucket: Bucket | undefined,
+  { images, reportCopy }: BatchPlaces,
 ): Report {
-  const chosen = { bucket: bucket && linksTo(bucket), report };
+  const chosen = { bucket: linksTo(images), report };
   const writeNow = async (signal: AbortSignal): Promise<boolean> => {
     await opened.refresh();
     return isWritten(dir, signal, chosen, Date.now(), opened.dir);
@@ -98,7 +98,7 @@ export function reportOf(
     write: async (ending, signal, stats) => {
       await recordEnd(opened, ending, stats);
       if (!(await writeNow(signal))) return undefined;
-      if (bucket !== undefined) await uploadUnlessStopped(bucket, join(dir, 'report'), signal);
+      if (reportCopy !== undefined) await uploadUnlessStopped(reportCopy, join(dir, 'report'), signal);
       return join(dir, 'report');
     },
     update: async (signal) => void (await writeNow(signal)),
@@ -106,10 +106,10 @@ export function reportOf(
   };
 }
 
-/** A copy that is cut off leaves the one before in the bucket. */
-async function uploadUnlessStopped(bucket: Bucket, folder: string, signal: AbortSignal): Promise<void> {
+/** A copy that is cut off leaves the one before there. */
+async function uploadUnlessStopped(to: Place, folder: string, signal: AbortSignal): Promise<void> {
   try {
-    await uploadReport(bucket, folder, signal);
+    await uploadReport(to, folder, signal);
   } catch (error) {
     if (!signal.aborted) throw error;
   }

@@ -1,27 +1,15 @@
 /** Writes the result files of a batch anew from its checkpoint, and what is missing beside its pictures. */
 import { join } from 'node:path';
-import type { Bucket } from '../lib/s3/bucket.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { isRecorded, readSavedJobs } from '../runner/checkpoint/recorded-pictures.ts';
 import type { ReportKeys } from '../runner/config/schema-parts.ts';
-import { isSized, sidecarPath } from '../runner/core/picture-copy.ts';
 import type { RecordedPicture } from '../runner/core/verification.ts';
-import {
-  copiesInBucket,
-  copiesInFolder,
-  makeMissingCopies,
-  makeMissingThumbnails,
-  thumbnailsInBucket,
-  type CopyFiles,
-  type Made,
-  type ThumbnailSource,
-} from '../runner/images/missing-files.ts';
-import { picturesInBucket, picturesInFolder } from '../runner/images/picture-files.ts';
+import { makeMissingCopies, makeMissingThumbnails, type Made } from '../runner/images/missing-files.ts';
 import { uploadReport } from '../runner/images/upload-report.ts';
 import { StoppedEarly, type Stop } from '../runner/pipeline/stop.ts';
 import type { Book } from './book.ts';
 import { copyMakers } from './output-files.ts';
-import { assertOwnBucket, linksTo } from './pictures-place.ts';
+import { linksTo, ownImages } from './pictures-place.ts';
 import { noBatch } from './record.ts';
 import { writeBatchReport } from './result-files.ts';
 
@@ -57,9 +45,8 @@ export async function rewriteReport(
   const { dir, record } = book;
   let consequence = 'The result files were not changed.';
   try {
-    const files = await book.withBucket((bucket) => {
-      const links = bucket && linksTo(bucket, signedMs);
-      const chosen = { bucket: links, report: settings.report };
+    const files = await book.withPlaces(({ images }) => {
+      const chosen = { bucket: linksTo(images, signedMs), report: settings.report };
       return writeBatchReport(dir, Date.now(), stop.leaving, chosen, record.dir);
     });
     if (files === undefined) throw noBatch(dir);
@@ -73,15 +60,16 @@ export async function rewriteReport(
   }
 }
 
-/** Puts a copy of the report beside pictures in a bucket. Links that are credentials stay on this machine. */
+/** Puts a copy of the report beside pictures that are elsewhere. Links that are credentials stay on this machine. */
 async function uploadCopy(book: Book, signedMs: number | undefined, signal: AbortSignal): Promise<void> {
-  await book.withBucket(async (bucket) => {
-    if (bucket === undefined && signedMs !== undefined)
+  await book.withPlaces(async (places) => {
+    const { images, reportCopy } = places;
+    if (images.links === undefined && signedMs !== undefined)
       throw new ConfigError([{ where: '--signed', text: 'the pictures of this batch are in a folder' }]);
-    if (bucket === undefined || signedMs !== undefined || book.isNamedByFolder) return;
+    if (reportCopy === undefined || signedMs !== undefined || book.isNamedByFolder) return;
     // Another batch's report stays.
-    await assertOwnBucket(bucket, book.db);
-    await uploadReport(bucket, join(book.dir, 'report'), signal);
+    await ownImages(places, book.db);
+    await uploadReport(reportCopy, join(book.dir, 'report'), signal);
   });
 }
 
@@ -94,34 +82,20 @@ async function makeMissingFiles(
 ): Promise<MadeFiles> {
   const progress = (what: keyof MadeFiles) => (made: number) => onMade(what, made);
   const { dir, db } = book;
-  return book.withBucket(async (bucket) => {
+  return book.withPlaces(async (places) => {
+    const { images } = places;
     const pictures = () => picturesOf(readSavedJobs(db));
-    const source = await thumbnailSource(dir, bucket);
     const made = progress('thumbnails');
     const thumbnails = report.thumbnails
-      ? { thumbnails: await makeMissingThumbnails(source, join(dir, 'report'), pictures(), signal, made) }
+      ? { thumbnails: await makeMissingThumbnails(places, join(dir, 'report'), pictures(), signal, made) }
       : {};
     const makers = copyMakers(output, onWarning);
-    if (makers.length === 0 || (bucket !== undefined && book.isNamedByFolder)) return thumbnails;
-    const files = bucket === undefined ? copiesInFolder(join(dir, 'images')) : await copiesInBucket(bucket);
-    const lacking: CopyFiles['lacking'] = (file, wanted) =>
-      files
-        .lacking(file, wanted)
-        .filter(({ ending }) => !isSized(ending) || !isRecorded(db, sidecarPath(file, ending)));
-    const copies = await makeMissingCopies(
-      { ...files, lacking },
-      makers,
-      pictures(),
-      signal,
-      progress('copies'),
-    );
+    if (makers.length === 0 || (images.isRemote && book.isNamedByFolder)) return thumbnails;
+    const isPicture = async (file: string): Promise<boolean> => isRecorded(db, file);
+    const wanted = { makers, isPicture };
+    const copies = await makeMissingCopies(images, wanted, pictures(), signal, progress('copies'));
     return { ...thumbnails, copies };
   });
-}
-
-async function thumbnailSource(dir: string, bucket: Bucket | undefined): Promise<ThumbnailSource> {
-  if (bucket === undefined) return { files: picturesInFolder(join(dir, 'images')) };
-  return { files: picturesInBucket(bucket), stored: await thumbnailsInBucket(bucket) };
 }
 
 function* picturesOf(jobs: Iterable<RecordedPicture[]>): Generator<RecordedPicture> {

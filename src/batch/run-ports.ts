@@ -9,9 +9,9 @@ import { sendingFiles } from '../runner/client/sending-files.ts';
 import type { Config } from '../runner/config/config.ts';
 import type { Endpoint } from '../runner/core/attempt.ts';
 import type { Bucket } from '../lib/s3/bucket.ts';
-import { createBucketStore } from '../runner/images/bucket-store.ts';
+import { bucketPlace } from '../runner/images/bucket-place.ts';
 import { createImageStore, type PreparedImageStore } from '../runner/images/image-store.ts';
-import { openBucket, OtherBuckets, type BucketTrouble } from './pictures-place.ts';
+import { openBucket, openPlaces, type BatchPlaces, type BucketTrouble } from './pictures-place.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import type { Listener, RenderService, Ports } from '../runner/pipeline/ports.ts';
 import { type Stop, StoppedEarly } from '../runner/pipeline/stop.ts';
@@ -65,17 +65,22 @@ export async function withPorts<Result>(
     maxBytes: config.limits.body,
     requestTimeoutMs: config.timeouts.request,
   });
-  const open = (url: string): Promise<Bucket> =>
-    openBucket(url, config.env, bucketOptions(warn, stop, config.shutdown.grace, patienceMs));
-  const otherBuckets = new OtherBuckets(open);
-  let bucket: Bucket | undefined;
+  const bucket = (): BucketTrouble => bucketOptions(warn, stop, config.shutdown.grace, patienceMs);
+  const otherBuckets = new OtherBuckets((url) => openBucket(url, config.env, bucket()));
+  let places: BatchPlaces | undefined;
   try {
-    bucket = opened.pictures && (await open(opened.pictures.url));
-    const images = imagesOf(config, opened, bucket, isAnyAccepted, warn);
+    places = await openPlaces({
+      dir: config.output.dir,
+      url: opened.pictures?.url,
+      env: config.env,
+      bucket: bucket(),
+      isShared: opened.lease !== undefined,
+    });
+    const images = imagesOf(config, opened, places, isAnyAccepted, warn);
     await images.prepare().catch((error: unknown) => {
       throw stop.ending === undefined ? error : new StoppedEarly(stop.ending, 'Nothing was sent.');
     });
-    const report = reportOf(config, opened, bucket);
+    const report = reportOf(config, opened, places);
     const { checkpoint, file, others, lease } = opened;
     followLease(lease, emit, stop, config.shutdown.grace);
     const ports = {
@@ -110,7 +115,7 @@ export async function withPorts<Result>(
     if (former !== undefined) emit({ type: 'warning', text: former });
     return result;
   } finally {
-    await bucket?.close();
+    await places?.close();
     await otherBuckets.close();
     await service.close();
     await downloads.close();
@@ -120,30 +125,49 @@ export async function withPorts<Result>(
 
 function imagesOf(
   config: Config,
-  { run, pictures, lease, rules, checkpoint }: OpenCheckpoint,
-  bucket: Bucket | undefined,
+  { run, pictures, rules, checkpoint }: OpenCheckpoint,
+  places: BatchPlaces,
   isAnyAccepted: boolean,
   warn: (text: string) => void,
 ): PreparedImageStore {
-  const isShared = lease !== undefined;
-  const options = {
+  return createImageStore(places.claimedBy({ batch: pictures?.batch ?? '', run, isAnyAccepted }), {
     pixels: config.limits.pixels,
     ...config.check,
     ...outputFiles(config.output, rules, warn),
-    isShared,
     isPicture: async (file: string) => {
       const owner = await checkpoint.ownerOf(file);
       if (owner?.file === undefined) return owner !== undefined && config.output.keep === 'original';
       return formatOfFile(owner.file) === formatOfFile(file);
     },
     reportDir: config.report.thumbnails ? join(config.output.dir, 'report') : undefined,
-  };
-  if (bucket === undefined || pictures === undefined)
-    return createImageStore(join(config.output.dir, 'images'), options);
-  return createBucketStore(bucket, {
-    ...options,
-    owner: { batch: pictures.batch, run, isAnyAccepted },
+    reportCopy: places.reportCopy,
   });
+}
+
+/** Buckets with the pictures of other batches, opened when there is something to read. */
+class OtherBuckets {
+  readonly #open: (url: string) => Promise<Bucket>;
+  readonly #opened = new Map<string, Promise<Bucket>>();
+
+  constructor(open: (url: string) => Promise<Bucket>) {
+    this.#open = open;
+  }
+
+  /** `address`: `s3://bucket/key`. Returns undefined if there is no such object. Throws `FatalFailure`. */
+  async read(address: string): Promise<Buffer | undefined> {
+    const [, url = '', key = ''] = /^(s3:\/\/[^/]+\/)(.*)$/.exec(address) ?? [];
+    const opened = this.#opened.get(url) ?? this.#open(url);
+    this.#opened.set(url, opened);
+    return bucketPlace(await opened).read(key);
+  }
+
+  async close(): Promise<void> {
+    for (const opened of this.#opened.values()) {
+      // What could not be opened was told where it was to be read.
+      const bucket = await opened.catch(() => undefined);
+      await bucket?.close();
+    }
+  }
 }
 
 /** A picture of another batch is the one on record again once that batch is repaired, and the list says nothing new. */

@@ -94,12 +94,12 @@ async function beginShared(
   const { dir } = shared.replica;
   const { assertPicturesKnown, identityOf, keepIfAnew } = await import('./begin.ts');
   const { assertCollectable } = await import('./connections.ts');
-  assertPicturesKnown(file, config, choices, dir, dir);
+  await assertPicturesKnown(file, config, choices, dir, dir);
   const inFlight = readJobsInFlight(dir);
   assertCollectable(file, config, inFlight);
   const opened = await joinBatch(shared, {
     program,
-    batch: scenes && identityOf(file, config, scenes, choices, dir),
+    batch: scenes && (await identityOf(file, config, scenes, choices, dir)),
     limits: config.limits,
     pricing: pricingOf(config),
     clock: systemClock,

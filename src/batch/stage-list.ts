@@ -14,11 +14,10 @@ import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.t
 import type { Config, StageSource } from '../runner/config/config.ts';
 import { pipelineIn } from '../runner/config/pipeline-in.ts';
 import { PipelineParts } from '../runner/config/pipeline-parts.ts';
-import { picturesFolder } from '../runner/images/bucket-store.ts';
 import { type ManifestRow, maxBatchRows } from '../runner/manifest/manifest.ts';
 import { noBatch } from './record.ts';
 import type { StageManifest } from '../runner/list/read-scenes.ts';
-import { assertBucketConfigured } from './pictures-place.ts';
+import { assertBucketConfigured, picturesFolder } from './pictures-place.ts';
 import { addedColumns } from '../runner/list/scene-columns.ts';
 import { type StagePicture, StagePictures } from '../runner/list/stage-pictures.ts';
 

@@ -1,10 +1,6 @@
 /** Checks the saved pictures of a batch, puts back what is missing or damaged, and moves pictures and checkpoint. */
-import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
-import type { Bucket } from '../lib/s3/bucket.ts';
 import type { Database } from '../lib/sqlite/database.ts';
-import { ConfigError } from '../lib/yaml/problem.ts';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import {
   assertSound,
@@ -15,9 +11,8 @@ import {
 import { countSaved, readSavedJobs, recordedReader } from '../runner/checkpoint/recorded-pictures.ts';
 import { readReportKeys, type ReportKeys } from '../runner/config/schema-parts.ts';
 import type { BadPicture, Verified } from '../runner/core/verification.ts';
-import { isMarked } from '../runner/images/bucket-owner.ts';
-import { bucketInspector } from '../runner/images/bucket-store.ts';
-import { savedFiles } from '../runner/images/saved-files.ts';
+import type { Place } from '../runner/images/place.ts';
+import { inspector } from '../runner/images/saved-files.ts';
 import { sidecarEndings } from '../runner/images/sidecars.ts';
 import { verifyBatch, type VerifyPorts } from '../runner/pipeline/verify-batch.ts';
 import type { Batch } from './batch.ts';
@@ -25,7 +20,7 @@ import type { Book } from './book.ts';
 import type { MovedCheckpoint } from './move.ts';
 import { maintenanceOptions } from './output-files.ts';
 import { bucketOf, finishMoves, shownImages } from './pictures-place.ts';
-import { runArguments, shownPath } from './shown-path.ts';
+import { runArguments } from './shown-path.ts';
 
 export interface VerifyListener {
   /** Gets each picture that is missing or damaged, as soon as it is found. */
@@ -63,14 +58,13 @@ export async function repairPictures(
 ): Promise<RepairedBatch> {
   const { output } = readReportKeys(batch.parts);
   const work = (book: Book): Promise<Verified> =>
-    book.withImages(maintenanceOptions(output), async (images, bucket) => {
-      if (bucket === undefined) assertFolder(book.dir);
-      else await assertMarked(bucket);
+    book.withImages(maintenanceOptions(output), async (images, places) => {
+      await places.assertBegun();
       const repair = pictureRepair(book.db);
       await finishMoves(images, repair);
       const { setAside } = images;
-      const inspect = inspectorOf(book.dir, bucket, isDeep);
-      return checkAll(inspect, book.db, listener, { setAside, putBack: repair.putBack });
+      const inspect = inspector(places.images, isDeep);
+      return checkAll(places.images, inspect, book.db, listener, { setAside, putBack: repair.putBack });
     });
   return batch.upkeep(
     async (book) => ({
@@ -123,7 +117,7 @@ function assertReadable(batch: Batch): Promise<void> {
 
 function checkOnly(batch: Batch, isDeep: boolean, listener: VerifyListener): Promise<Verified> {
   return batch.read((book) =>
-    book.withBucket((bucket) => checkAll(inspectorOf(book.dir, bucket, isDeep), book.db, listener)),
+    book.withPlaces(({ images }) => checkAll(images, inspector(images, isDeep), book.db, listener)),
   );
 }
 
@@ -135,7 +129,8 @@ async function moveAll(
   const { movePictures } = await import('./move.ts');
   return batch.upkeep(async (book) => {
     const [from, to] = [book.shownImages, shownImages(book.dir, output.pictures)];
-    const check = (copy: Inspect): Promise<Verified> => checkAll(copy, book.db, listener);
+    const check = (source: Place, copy: Inspect): Promise<Verified> =>
+      checkAll(source, copy, book.db, listener);
     const { beside = [] } = maintenanceOptions(output);
     const choice = { target: output.pictures, endings: sidecarEndings(beside) };
     const verified = await movePictures(book, choice, check);
@@ -144,30 +139,10 @@ async function moveAll(
   });
 }
 
-/** A disk that is not mounted would have every picture rendered and paid again. */
-function assertFolder(dir: string): void {
-  const images = imagesOf(dir);
-  if (existsSync(images)) return;
-  const text =
-    'there is no such folder; if it is on a disk of its own, mount it. If the pictures are really gone, create an empty folder here and repair again: every scene is then rendered and paid for again';
-  throw new ConfigError([{ where: shownPath(images), text }]);
-}
-
-/** The same for a bucket. */
-async function assertMarked(bucket: Bucket): Promise<void> {
-  if (await isMarked(bucket)) return;
-  const text =
-    'no pictures of any batch are there: is this the right store (AWS_ENDPOINT_URL_S3)? Nothing was changed. If the pictures are really gone, put an empty object batch.json there and repair again: every scene is then rendered and paid for again';
-  throw new ConfigError([{ where: bucket.name, text }]);
-}
-
 type Inspect = VerifyPorts['inspect'];
 
-function inspectorOf(dir: string, bucket: Bucket | undefined, isDeep: boolean): Inspect {
-  return bucket === undefined ? savedFiles(imagesOf(dir)).inspect : bucketInspector(bucket, isDeep);
-}
-
 function checkAll(
+  { isRemote }: Place,
   inspect: Inspect,
   db: Database,
   { onBad, onProgress, signal }: VerifyListener,
@@ -182,8 +157,8 @@ function checkAll(
     onBad,
     onProgress: (checked) => onProgress(checked, total),
   };
-  // A bucket is waited for more than worked with.
-  return verifyBatch(ports, bucketOf(db) === undefined ? availableParallelism() : 32);
+  // A remote place is waited for more than worked with.
+  return verifyBatch(ports, isRemote ? 32 : availableParallelism());
 }
 
 /** What is in hand is finished, so that a repair leaves no job half put back. */
@@ -192,8 +167,4 @@ function* untilAborted<T>(items: Iterable<T>, signal: AbortSignal | undefined): 
     if (signal?.aborted === true) return;
     yield item;
   }
-}
-
-function imagesOf(dir: string): string {
-  return join(dir, 'images');
 }

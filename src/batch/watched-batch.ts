@@ -1,7 +1,6 @@
 /** A batch as its page in the browser sees it: from the checkpoint alone, so that it needs no report. */
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Bucket } from '../lib/s3/bucket.ts';
 import { readBatch, resultColumns } from '../runner/checkpoint/batch-identity.ts';
 import { LiveReader, type LiveList, type LiveReading } from '../runner/checkpoint/live-reader.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
@@ -15,7 +14,7 @@ import { throughputOf, type Throughput } from '../runner/core/time-left.ts';
 import { GalleryCounts } from '../runner/report/gallery-counts.ts';
 import { fromServer, galleryRow } from '../runner/report/gallery-row.ts';
 import type { BatchReading, ReadList, WatchedBatch } from '../runner/watch/broadcast.ts';
-import { bucketOf, openBucket } from './pictures-place.ts';
+import { bucketOf, openPlaces, type BatchPlaces } from './pictures-place.ts';
 import type { OpenRecord } from './record.ts';
 import { refusalOf } from './refusal.ts';
 import { maxRuns, reportHeader } from './result-files.ts';
@@ -59,7 +58,7 @@ export function watchedBatch(
   };
   return {
     imagesDir: join(dir, 'images'),
-    readBucket: bucketReader(record.dir, env, onTrouble),
+    readElsewhere: readerElsewhere({ dir, checkpointDir: record.dir, env, onTrouble }),
     thumbnailsDir: join(dir, 'report', 'thumbnails'),
     read: () =>
       read().catch((error: unknown) => {
@@ -164,27 +163,38 @@ class CountedGallery {
   }
 }
 
-/** The bucket is that of the batch, which may begin while it is watched. `dir`: where the checkpoint can be read. */
-function bucketReader(
-  dir: string,
-  env: NodeJS.ProcessEnv,
-  onTrouble: (text: string) => void,
-): (key: string) => Promise<Buffer | undefined> {
-  let opening: Promise<Bucket | undefined> | undefined;
-  const open = async (): Promise<Bucket | undefined> => {
-    const db = openCheckpointForReading(dir);
+interface Elsewhere {
+  /** The output folder. */
+  dir: string;
+  /** Folder in which the checkpoint can be read. */
+  checkpointDir: string;
+  env: NodeJS.ProcessEnv;
+  onTrouble: (text: string) => void;
+}
+
+/** Reads from the place of the batch, which may begin while it is watched, unless its files are on this machine. */
+function readerElsewhere({
+  dir,
+  checkpointDir,
+  env,
+  onTrouble,
+}: Elsewhere): NonNullable<WatchedBatch['readElsewhere']> {
+  let opening: Promise<BatchPlaces | undefined> | undefined;
+  const open = async (): Promise<BatchPlaces | undefined> => {
+    const db = openCheckpointForReading(checkpointDir);
     const url = db && bucketOf(db);
     if (db === undefined) opening = undefined;
     db?.close();
-    return url === undefined ? undefined : openBucket(url, env, { onTrouble });
+    return db && openPlaces({ dir, url, env, bucket: { onTrouble } });
   };
-  return async (key) => {
+  return async (kind, file) => {
     opening ??= open();
-    const bucket = await opening.catch((error: unknown) => {
+    const places = await opening.catch((error: unknown) => {
       opening = undefined;
       throw error;
     });
-    return bucket?.get(key);
+    if (places?.images.isRemote !== true) return undefined;
+    return kind === 'picture' ? places.images.read(file) : places.reportCopy?.read(`thumbnails/${file}`);
   };
 }
 

@@ -1,5 +1,6 @@
 /** Promise: whatever goes wrong with a submission, a look or a job, the runner takes it for what the failure table says. */
 import { describe, expect, it } from 'vitest';
+import { folderPlace } from '../../src/runner/images/folder-place.ts';
 import { createImageStore } from '../../src/runner/images/image-store.ts';
 import type { StatusReply, SubmitReply } from '../../src/runner/pipeline/ports.ts';
 import { clientOf, type TestClient } from '../runner/client/client.ts';
@@ -150,7 +151,7 @@ async function lookAt(client: TestClient, jobId: string): Promise<string> {
     case 'completed': {
       const [picture] = reply.pictures;
       if (picture === undefined || 'url' in picture) return 'an address';
-      const store = createImageStore(temporaryFolder(), { minSide: 8, blank: true });
+      const store = createImageStore(folderPlace(temporaryFolder()), { minSide: 8, blank: true });
       const checked = await store.check(picture);
       return 'content' in checked ? 'saved' : checked.kind;
     }

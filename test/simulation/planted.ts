@@ -135,13 +135,13 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'pictures that are cut are taken for whole',
     file: 'src/runner/images/saved-files.ts',
-    from: 'sizeOf(pathWithin(root, name)) === bytes',
-    to: 'sizeOf(pathWithin(root, name)) !== undefined',
+    from: "return facts?.kind === 'file' && facts.bytes === bytes;",
+    to: "return facts?.kind === 'file';",
   },
   {
     name: 'other people’s files are overwritten',
     file: 'src/runner/images/image-store.ts',
-    from: 'const isInTheWay = await wouldOverwrite(path, picture);',
+    from: 'const isInTheWay = await wouldOverwrite(place, file, picture);',
     to: 'const isInTheWay = false;',
   },
   {

@@ -19,6 +19,7 @@ import { verify } from '../../src/commands/verify.ts';
 import type { Config } from '../../src/runner/config/config.ts';
 import { readConfig } from '../../src/runner/config/read-config.ts';
 import { endings, type Ending } from '../../src/runner/core/ending.ts';
+import { folderPlace } from '../../src/runner/images/folder-place.ts';
 import { createImageStore } from '../../src/runner/images/image-store.ts';
 import { cancelBatch } from '../../src/runner/pipeline/cancel-batch.ts';
 import type { Event } from '../../src/runner/pipeline/event.ts';
@@ -203,7 +204,7 @@ class Process {
     const { dir } = config.output;
     const opened = this.#opened;
     if (opened === undefined) throw new Error('nothing is opened');
-    const images = createImageStore(join(dir, 'images'), {
+    const images = createImageStore(folderPlace(join(dir, 'images')), {
       pixels: config.limits.pixels,
       ...config.check,
       ...outputFiles(config.output, opened.rules, () => undefined),

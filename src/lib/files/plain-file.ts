@@ -4,11 +4,12 @@ import { statSync, type Stats } from 'node:fs';
 /** The message says what the path is, without a full stop. */
 export class NotAFile extends Error {}
 
-/** Throws `NotAFile` if the path exists and is neither a file nor a folder, and the system's errors. */
-export function assertPlainFile(path: string): void {
+/** Returns undefined if the path does not exist. Throws `NotAFile` if it is neither a file nor a folder, and the system's errors. */
+export function assertPlainFile(path: string): Stats | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });
   const what = stats && kindOf(stats);
   if (what !== undefined) throw new NotAFile(`${path} is ${what}, but must be a file`);
+  return stats;
 }
 
 function kindOf(stats: Stats): string | undefined {

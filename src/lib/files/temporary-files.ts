@@ -20,6 +20,11 @@ export function temporaryName(): string {
   return `${thisRun()}${written}.tmp`;
 }
 
+/** True if a file of this name is being written, or was by a process that ended meanwhile. */
+export function isTemporary(name: string): boolean {
+  return temporary.test(name);
+}
+
 /**
  * Removes temporary files of earlier runs, recursively. `sparesLiving` keeps those of running processes, for
  * folders that several processes write to, such as the report's. Young files of other machines are kept.

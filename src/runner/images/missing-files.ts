@@ -1,159 +1,102 @@
-/** Makes the copies and thumbnails that saved pictures lack, from the pictures on disk. */
-import { resolve } from 'node:path';
-import { statSync } from 'node:fs';
+/** Makes the copies and thumbnails that saved pictures lack, from the pictures that are there. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import sharp from 'sharp';
 import pLimit from 'p-limit';
-import type { Bucket } from '../../lib/s3/bucket.ts';
-import { sidecarPath } from '../core/picture-copy.ts';
 import { thumbnailOf } from '../core/picture.ts';
 import type { RecordedPicture } from '../core/verification.ts';
-import { makeSidecars, sidecarsOf, type SidecarMaker } from './sidecars.ts';
+import { makeSidecars, missingSidecars, putSidecars, sidecarsBut, type SidecarMaker } from './sidecars.ts';
 import { checksAtOnce } from './picture-checker.ts';
-import { withBucketFailure } from './bucket-failure.ts';
-import { keyOf, picturesFolder, reportFolder, typeOf } from './bucket-store.ts';
-import { picturesInBucket, picturesInFolder, type PictureFiles } from './picture-files.ts';
-import { pathWithin } from './saved-files.ts';
+import type { Place } from './place.ts';
+import { readSaved } from './saved-files.ts';
 import { pictureToDraw } from './check-picture.ts';
 import { thumbnailFiles, triedThumbnail } from './thumbnail.ts';
 
-/** Pictures that are about to be renamed are left alone. As `makeMissing`; throws `FatalFailure` where one is not taken. */
-export function makeMissingCopies(
-  files: CopyFiles,
-  makers: SidecarMaker[],
+/**
+ * Pictures that are about to be renamed are left alone. `isPicture` is true for a file that is on record as a picture:
+ * a copy of one size may have its name. Otherwise like `makeMissing`; throws `FatalFailure` if a copy cannot be put.
+ */
+export async function makeMissingCopies(
+  place: Place,
+  { makers, isPicture }: { makers: SidecarMaker[]; isPicture: (file: string) => Promise<boolean> },
   pictures: Iterable<RecordedPicture>,
   signal: AbortSignal,
   onProgress: (made: number) => void,
 ): Promise<Made> {
-  const find = (picture: RecordedPicture): (() => Promise<boolean>) | undefined => {
+  const there = place.isRemote ? await listedCopies(place) : place;
+  const find = async (picture: RecordedPicture): Promise<(() => Promise<boolean>) | undefined> => {
     if (picture.moveTo !== null) return undefined;
-    const missing = files.lacking(picture.file, makers);
-    return missing.length === 0 ? undefined : () => makeCopies(files, picture, missing);
+    const lacking = await missingSidecars(there, makers, picture.file);
+    const missing = await sidecarsBut(isPicture, lacking, picture.file);
+    return missing.length === 0 ? undefined : () => makeCopies(place, picture, missing);
   };
   return makeMissing(pictures, find, signal, onProgress);
 }
 
-/** Where pictures are, and the copies beside them. */
-export interface CopyFiles extends Pick<PictureFiles, 'read' | 'put'> {
-  /** Those of the makers whose copy of the picture is not there. */
-  lacking(file: string, makers: SidecarMaker[]): SidecarMaker[];
-}
-
-/** In the images folder `root`. As many pictures have all their copies, this waits for no other thread. */
-export function copiesInFolder(root: string): CopyFiles {
+/** Answers from one list. Of most pictures, the file itself is left out, which nobody asks for. */
+async function listedCopies(place: Place): Promise<Pick<Place, 'facts'>> {
+  const there = new Map<string, number>();
+  for await (const { name, bytes } of place.list()) if (!name.endsWith('.png')) there.set(name, bytes);
   return {
-    ...picturesInFolder(root),
-    lacking: (file, makers) => {
-      const path = pathWithin(resolve(root), file);
-      const since = writtenAt(path) ?? 0;
-      // An older one is of a picture that had this name before (`missingSidecars`).
-      return sidecarsOf(makers, file).filter(
-        ({ ending }) => (writtenAt(sidecarPath(path, ending)) ?? -1) < since,
-      );
+    facts: async (file) => {
+      const bytes = there.get(file);
+      return bytes === undefined ? undefined : { kind: 'file', bytes, isOf: () => undefined };
     },
   };
 }
 
-/** In a bucket, where no two pictures ever have one name. */
-export async function copiesInBucket(bucket: Bucket): Promise<CopyFiles> {
-  const there = new Set<string>();
-  await withBucketFailure(async () => {
-    for await (const { key } of bucket.list(picturesFolder)) if (!key.endsWith('.png')) there.add(key);
-  });
-  return {
-    ...picturesInBucket(bucket),
-    lacking: (file, makers) =>
-      sidecarsOf(makers, file).filter(({ ending }) => !there.has(keyOf(sidecarPath(file, ending)))),
-  };
-}
-
-/** Undefined where there is no such file. */
-function writtenAt(path: string): number | undefined {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats?.isFile() === true ? stats.mtimeMs : undefined;
-}
-
-async function makeCopies(
-  files: CopyFiles,
-  picture: RecordedPicture,
-  missing: SidecarMaker[],
-): Promise<boolean> {
-  const content = await readSaved(files, picture.file, picture.sha256);
+async function makeCopies(place: Place, picture: RecordedPicture, missing: SidecarMaker[]): Promise<boolean> {
+  const content = await readSaved(place, picture.file, picture.sha256);
   if (content === undefined) return false;
   const made = await makeSidecars(missing, { ...picture, content }, undefined);
-  for (const { ending, bytes } of made) await files.put(sidecarPath(picture.file, ending), bytes);
+  await putSidecars(place, picture.file, made);
   return made.length === missing.length;
 }
 
-/** A picture that has its thumbnail costs one `stat`. As `makeMissing`. */
-export function makeMissingThumbnails(
-  source: ThumbnailSource,
+/** Where pictures are read, and thumbnails that others have made of them. */
+export interface ThumbnailSource {
+  images: Place;
+  /** Place of a copy of the report, which gets the thumbnails too. */
+  reportCopy: Place | undefined;
+}
+
+/** A picture that has its thumbnail costs one `stat`. Otherwise like `makeMissing`. */
+export async function makeMissingThumbnails(
+  { images, reportCopy }: ThumbnailSource,
   reportDir: string,
   pictures: Iterable<RecordedPicture>,
   signal: AbortSignal,
   onProgress: (made: number) => void,
 ): Promise<Made> {
   const files = thumbnailFiles(reportDir);
-  const find = (picture: RecordedPicture): (() => Promise<boolean>) | undefined => {
-    const path = files.pathOf(picture);
-    if (path === undefined) return undefined;
-    const name = thumbnailOf(picture) ?? '';
+  const stored = new Set<string>();
+  for await (const { name } of reportCopy?.list('thumbnails/') ?? []) stored.add(name);
+  const find = async (picture: RecordedPicture): Promise<(() => Promise<boolean>) | undefined> => {
+    const [name, path] = [thumbnailOf(picture), files.pathOf(picture)];
+    if (name === undefined || path === undefined) return undefined;
     const found = files.find(path);
-    const isStored = source.stored?.has(name) !== false;
+    const isStored = reportCopy === undefined || stored.has(name);
     if (found !== undefined && isStored) return undefined;
     return async () => {
-      const thumbnail = found === undefined ? await thumbnailFrom(source, picture) : await readFile(found);
+      const copy = stored.has(name) ? await reportCopy?.read(name) : undefined;
+      const thumbnail =
+        found === undefined ? (copy ?? (await thumbnailOfSaved(images, picture))) : await readFile(found);
       if (thumbnail === undefined) return false;
-      if (!isStored) await source.stored?.put(name, thumbnail);
+      if (!isStored) await reportCopy.put(name, thumbnail);
       return found !== undefined || files.write(path, thumbnail);
     };
   };
   return makeMissing(pictures, find, signal, onProgress);
 }
 
-export interface StoredThumbnails {
-  has(name: string): boolean;
-  get(name: string): Promise<Buffer | undefined>;
-  put(name: string, thumbnail: Uint8Array): Promise<void>;
-}
-
-export async function thumbnailsInBucket(bucket: Bucket): Promise<StoredThumbnails> {
-  const there = new Set<string>();
-  await withBucketFailure(async () => {
-    for await (const { key } of bucket.list(`${reportFolder}thumbnails/`)) there.add(key);
-  });
-  return {
-    has: (name) => there.has(reportFolder + name),
-    get: (name) => withBucketFailure(() => bucket.get(reportFolder + name)),
-    put: (name, thumbnail) =>
-      withBucketFailure(() => bucket.put(reportFolder + name, thumbnail, { type: typeOf(name) })),
-  };
-}
-
-/** Where pictures are read, and thumbnails that others have made of them. */
-export interface ThumbnailSource {
-  files: Pick<PictureFiles, 'read'>;
-  /** Those that a bucket has, too; names are as of `thumbnailOf`. */
-  stored?: StoredThumbnails;
-}
-
-type Shown = Pick<RecordedPicture, 'file' | 'moveTo' | 'sha256' | 'width' | 'height' | 'bytes'>;
-
-/** Undefined where the picture is not what was saved: the thumbnail's name is that of the content. */
-export async function thumbnailFrom(
-  { files, stored }: ThumbnailSource,
-  picture: Shown,
+/** Returns undefined if the picture is not what was saved: the thumbnail has the name of the content. */
+async function thumbnailOfSaved(
+  images: Place,
+  { file, moveTo, sha256, width, height }: RecordedPicture,
 ): Promise<Buffer | undefined> {
-  const { file, moveTo, sha256, width, height } = picture;
-  const name = thumbnailOf(picture);
-  const isStored = name !== undefined && stored?.has(name) === true;
-  const there = isStored ? await stored?.get(name) : undefined;
-  if (there !== undefined) return there;
   const content =
-    (await readSaved(files, file, sha256)) ??
-    (moveTo === null ? undefined : await readSaved(files, moveTo, sha256));
+    (await readSaved(images, file, sha256)) ??
+    (moveTo === null ? undefined : await readSaved(images, moveTo, sha256));
   if (content === undefined) return undefined;
   const image = pictureToDraw(content);
   if ('problem' in image) return undefined;
@@ -171,12 +114,12 @@ export interface Made {
 const sliceSize = 500;
 
 /**
- * `find` returns what makes it, or undefined where nothing is missing; the former resolves to whether it was made. Throws
- * the reason of `signal` once that aborts; what was made stays.
+ * `find` returns what makes the missing files of a picture, and tells whether it has, or undefined if nothing is missing.
+ * Throws the reason of `signal` once that aborts. What was made stays.
  */
 async function makeMissing(
   pictures: Iterable<RecordedPicture>,
-  find: (picture: RecordedPicture) => (() => Promise<boolean>) | undefined,
+  find: (picture: RecordedPicture) => Promise<(() => Promise<boolean>) | undefined>,
   signal: AbortSignal,
   onProgress: (made: number) => void,
 ): Promise<Made> {
@@ -196,23 +139,11 @@ async function makeMissing(
   };
   let seen = 0;
   for (const picture of pictures) {
-    const make = find(picture);
+    const make = await find(picture);
     if (make !== undefined) found.push(make);
     seen += 1;
     if (seen % sliceSize === 0) await makeAll();
   }
   await makeAll();
   return sum;
-}
-
-/** Undefined where it cannot be read, or is not what was saved: what is made of another would pass for made of this one. */
-async function readSaved(
-  files: Pick<PictureFiles, 'read'>,
-  file: string,
-  sha256: string,
-): Promise<Buffer | undefined> {
-  const content = await files.read(file);
-  return content !== undefined && createHash('sha256').update(content).digest('hex') === sha256
-    ? content
-    : undefined;
 }

@@ -1,56 +1,57 @@
-/** Checks pictures that were saved earlier: whether they are there, and whether they are what was saved. */
+/** Pictures that were saved earlier: whether they are there and as they were saved, and their copies in another place. */
 import { createHash } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
-import { isAbsolute, relative, resolve } from 'node:path';
-import { statSync, readdirSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import pLimit from 'p-limit';
 import { FatalFailure } from '../core/failure.ts';
-import type { RecordedPicture, Verdict } from '../core/verification.ts';
-import { isSystemError, withDiskFailure } from '../files/disk-failure.ts';
-import type { MissingPictures } from '../pipeline/ports.ts';
 import { kindOfFile } from '../core/named-file.ts';
+import { readAttemptFile } from '../core/naming.ts';
+import { sidecarPath } from '../core/picture-copy.ts';
 import { formatOfFile, pictureEndings, picturesAmong, withoutFormat } from '../core/picture-format.ts';
+import type { RecordedPicture, Verdict } from '../core/verification.ts';
+import type { MissingPictures } from '../pipeline/ports.ts';
 import { wholeFile, wholePicture } from './check-file.ts';
-
-interface SavedFiles {
-  /** Against the recorded bytes and digest, and by decoding; `FatalFailure` where it cannot be read. */
-  inspect: (picture: RecordedPicture) => Promise<Verdict>;
-}
-
-/** `dir` is the images folder. */
-export function savedFiles(dir: string): SavedFiles {
-  const root = resolve(dir);
-  return {
-    inspect: async (picture) => {
-      const path = pathWithin(root, picture.file);
-      try {
-        return await inspect(path, picture);
-      } catch (error) {
-        return verdictOf(path, error);
-      }
-    },
-  };
-}
-
-async function inspect(path: string, picture: RecordedPicture): Promise<Verdict> {
-  const { bytes } = picture;
-  const stats = await stat(path);
-  if (!stats.isFile()) return damaged('something that is no file stands in its place');
-  if (stats.size !== bytes) return damaged(`it has ${inBytes(stats.size)} instead of ${inBytes(bytes)}`);
-  return inspectBytes(await readFile(path), picture);
-}
+import { readIfReadable, UnreadableFile, type Place } from './place.ts';
 
 type Recorded = Pick<RecordedPicture, 'file' | 'bytes' | 'sha256' | 'width' | 'height'>;
 
-/** What is there, against what is on record, and by decoding. */
-export async function inspectBytes(
+/**
+ * Returns what judges a picture against the recorded bytes and sha256, and by decoding. Unless `isDeep`, it believes a
+ * place that keeps checksums. Throws `FatalFailure` if a picture is there and cannot be read.
+ */
+export function inspector(place: Place, isDeep: boolean): (picture: Recorded) => Promise<Verdict> {
+  return async (picture) => {
+    try {
+      return await inspect(place, picture, isDeep);
+    } catch (error) {
+      if (!(error instanceof UnreadableFile)) throw error;
+      const { path, code } = error;
+      if (code === undefined) return noFile;
+      // A disk that fails to read it today may read it tomorrow. Only what was read can be damaged, and be paid for again.
+      const text = `cannot read ${path} (${code}), so it was not verified; make it readable, or move it away to have it rendered again, and verify again`;
+      throw new FatalFailure({ kind: 'output-unwritable', text });
+    }
+  };
+}
+
+async function inspect(place: Place, picture: Recorded, isDeep: boolean): Promise<Verdict> {
+  const { file, bytes, sha256 } = picture;
+  if (!isDeep) {
+    const facts = await place.facts(file);
+    if (facts === undefined) return { kind: 'missing' };
+    if (facts.kind !== 'file') return noFile;
+    if (facts.bytes !== bytes) return otherSize(facts.bytes, bytes);
+    if (facts.isOf(sha256) === true) return { kind: 'good' };
+  }
+  const content = await place.read(file);
+  return content === undefined ? { kind: 'missing' } : inspectBytes(content, picture);
+}
+
+async function inspectBytes(
   content: Buffer,
   { file, bytes, sha256, width, height }: Recorded,
 ): Promise<Verdict> {
-  if (content.length !== bytes)
-    return damaged(`it has ${inBytes(content.length)} instead of ${inBytes(bytes)}`);
-  if (createHash('sha256').update(content).digest('hex') !== sha256)
-    return damaged('its bytes are not those that were saved (sha256)');
+  if (content.length !== bytes) return otherSize(content.length, bytes);
+  if (digestOf(content) !== sha256) return otherBytes;
   const format = formatOfFile(file);
   const whole = await (format === undefined
     ? wholeFile(content, kindOfFile(file), width * height)
@@ -62,105 +63,177 @@ function damaged(problem: string): Verdict {
   return { kind: 'damaged', problem };
 }
 
+const noFile = damaged('something that is no file stands in its place');
+const otherBytes = damaged('its bytes are not those that were saved (sha256)');
+
+function otherSize(bytes: number, recorded: number): Verdict {
+  return damaged(`it has ${inBytes(bytes)} instead of ${inBytes(recorded)}`);
+}
+
 function inBytes(bytes: number): string {
   return `${bytes.toLocaleString('en')} bytes`;
 }
 
-/** A failed read is a verdict on the file, or leaves it unknown. */
-function verdictOf(path: string, error: unknown): Verdict {
-  if (!isSystemError(error)) throw error;
-  if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return { kind: 'missing' };
-  // A disk that fails to read it today may read it tomorrow: only what was read can be damaged, and be paid for again.
-  const text = `cannot read ${path} (${error.code}), so it was not verified; make it readable, or move it away to have it rendered again, and verify again`;
-  throw new FatalFailure({ kind: 'output-unwritable', text });
+/** True if the file is there with exactly these bytes. It then stays, whatever happens to the machine. */
+export async function holds(
+  place: Place,
+  { file, bytes, sha256 }: Pick<Recorded, 'file' | 'bytes' | 'sha256'>,
+): Promise<boolean> {
+  const facts = await place.facts(file);
+  if (facts?.kind !== 'file' || facts.bytes !== bytes) return false;
+  const isSame = facts.isOf(sha256) ?? (await readSaved(place, file, sha256)) !== undefined;
+  if (isSame) await place.makeLast(file);
+  return isSame;
 }
 
-/** Looked at between two turns of the event loop: some milliseconds. */
+/** Returns undefined if the file cannot be read, or is not what was saved: what is made of another would pass for made of this one. */
+export async function readSaved(
+  place: Pick<Place, 'read'>,
+  file: string,
+  sha256: string,
+): Promise<Buffer | undefined> {
+  const content = await readIfReadable(place, file);
+  return content !== undefined && digestOf(content) === sha256 ? content : undefined;
+}
+
+/**
+ * Copies a picture and what is made of it, under these endings, or a named file. A file that is there already is left
+ * alone. Returns what the picture is in the place that it comes from.
+ */
+export async function copyPicture(
+  from: Place,
+  to: Place,
+  { file, label, bytes, sha256 }: RecordedPicture,
+  endings: string[],
+): Promise<Verdict> {
+  const isThere = await holds(to, { file, bytes, sha256 });
+  const content = isThere ? undefined : await readIfReadable(from, file);
+  if (!isThere && content === undefined) return { kind: 'missing' };
+  if (content !== undefined && digestOf(content) !== sha256) return otherBytes;
+  for (const ending of label === null ? endings : []) {
+    const name = sidecarPath(file, ending);
+    if (name === file) continue;
+    const beside = await readIfReadable(from, name);
+    if (beside === undefined) continue;
+    // Some may be newer than a picture that was copied before.
+    const same = { file: name, bytes: beside.length, sha256: digestOf(beside) };
+    if (!isThere || !(await holds(to, same))) await to.put(name, beside);
+  }
+  // The picture comes last: once it is there, all of it is.
+  if (content !== undefined) await to.put(file, content, { sha256 });
+  return { kind: 'good' };
+}
+
+function digestOf(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** From so many on, pictures that a list of a remote place lacks count as missing. Before, each is asked for: it may have come since. */
+const maxMissing = 1_000;
+const maxConcurrentQuestions = 32;
+
+/** Pictures and listed files between two turns of the event loop, which take some milliseconds. */
 const sliceSize = 500;
 
-/** `root` is the images folder. Undefined where `signal` aborts before the last was checked. */
-export function findMissing(
-  root: string,
+/** Compares names and sizes. Returns undefined if `signal` aborts before the last picture is checked. */
+export async function findMissing(
+  place: Place,
   pictures: Iterable<RecordedPicture>,
   signal: AbortSignal,
 ): Promise<MissingPictures | undefined> {
-  return withDiskFailure(root, async () => {
-    const found: MissingPictures = { checked: 0, missing: 0, example: '' };
-    for (const { file, moveTo, bytes } of pictures) {
-      const isThere = [file, moveTo ?? file].some((name) => sizeOf(pathWithin(root, name)) === bytes);
-      if (!isThere && found.missing === 0) found.example = file;
-      if (!isThere) found.missing += 1;
-      found.checked += 1;
-      if (found.checked % sliceSize !== 0) continue;
-      await nextTurn();
-      if (signal.aborted) return undefined;
-    }
-    return found;
-  });
+  const listed = place.isRemote ? await listedMarks(place, signal) : new Float64Array();
+  if (listed === undefined) return undefined;
+  const found: MissingPictures = { checked: 0, missing: 0, example: '' };
+  const limit = pLimit(maxConcurrentQuestions);
+  let unlisted: RecordedPicture[] = [];
+  const isThere = async (file: string, bytes: number): Promise<boolean> => {
+    const facts = await place.facts(file);
+    return facts?.kind === 'file' && facts.bytes === bytes;
+  };
+  const isSaved = async ({ file, moveTo, bytes }: RecordedPicture): Promise<boolean> => {
+    if (place.isRemote && found.missing >= maxMissing) return false;
+    return (await isThere(file, bytes)) || (moveTo !== null && isThere(moveTo, bytes));
+  };
+  const askForAll = async (): Promise<void> => {
+    const seen = await Promise.all(unlisted.map((picture) => limit(isSaved, picture)));
+    const missing = unlisted.filter((_, i) => seen[i] === false);
+    if (found.missing === 0) found.example = missing[0]?.file ?? '';
+    found.missing += missing.length;
+    unlisted = [];
+    await nextTurn();
+  };
+  for (const picture of pictures) {
+    if (!has(listed, markOf(picture.file, picture.bytes))) unlisted.push(picture);
+    found.checked += 1;
+    if (found.checked % sliceSize !== 0) continue;
+    await askForAll();
+    if (signal.aborted) return undefined;
+  }
+  await askForAll();
+  return found;
 }
 
-/** Undefined where there is no such file. */
-function sizeOf(path: string): number | undefined {
-  try {
-    const stats = statSync(path, { throwIfNoEntry: false });
-    return stats?.isFile() === true ? stats.size : undefined;
-  } catch (error) {
-    // Below a file there is nothing either.
-    if (isSystemError(error) && error.code === 'ENOTDIR') return undefined;
-    throw error;
+/** Eight bytes a file, sorted: ten million take 80 MB. */
+async function listedMarks(place: Place, signal: AbortSignal): Promise<Float64Array | undefined> {
+  let marks = new Float64Array(1024);
+  let count = 0;
+  for await (const { name, bytes } of place.list()) {
+    if (signal.aborted) return undefined;
+    if (count === marks.length) {
+      const longer = new Float64Array(count * 2);
+      longer.set(marks);
+      marks = longer;
+    }
+    marks[count] = markOf(name, bytes);
+    count += 1;
+    if (count % sliceSize === 0) await nextTurn();
   }
+  return marks.subarray(0, count).toSorted();
+}
+
+/** Returns 48 bits of name and size: of ten million files, none or one is taken for another. */
+function markOf(name: string, bytes: number): number {
+  return createHash('sha1').update(`${name}\0${bytes}`).digest().readUIntBE(0, 6);
+}
+
+function has(sorted: Float64Array, mark: number): boolean {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((sorted[middle] ?? 0) < mark) low = middle + 1;
+    else high = middle;
+  }
+  return sorted[low] === mark;
 }
 
 /** Which files are pictures. */
 export interface PictureListing {
-  /** Whether a file that has the name of a copy may be one. */
+  /** True if a file that has the name of a copy may be a picture. */
   isOriginalKept?: boolean;
   /** What copies of a picture have in place of its ending. */
   copyEndings?: readonly string[];
 }
 
-/** Relative to `root`, with `/` between folders, sorted; none where there is no such folder. */
-export function listPictures(root: string, listing: PictureListing = {}): string[] {
-  return picturesOf(listFiles(root, Object.values(pictureEndings)), listing);
-}
-
-/** Of all files with the ending of a picture. */
-export function picturesOf(
-  files: string[],
+export async function listPictures(
+  place: Place,
   { isOriginalKept = false, copyEndings = [] }: PictureListing,
-): string[] {
-  return picturesAmong(files, copyEndings, isOriginalKept);
+): Promise<string[]> {
+  return picturesAmong(await listFiles(place, Object.values(pictureEndings)), copyEndings, isOriginalKept);
 }
 
-/** What the file of a picture with this name may be called; of another file its name. */
+/** Lists the files with these endings; those of later attempts last. */
+export async function listFiles(place: Place, endings: readonly string[]): Promise<string[]> {
+  const files: string[] = [];
+  for await (const { name } of place.list())
+    if (endings.some((ending) => name.endsWith(ending))) files.push(name);
+  if (!place.isNamedByAttempt) return files;
+  const attempt = (file: string): number => readAttemptFile(file)?.attempt ?? 0;
+  return files.toSorted((a, b) => attempt(a) - attempt(b));
+}
+
+/** Returns what the file of a picture with this name may be called, and of another file its name. */
 export function possibleFiles(name: string, listing: PictureListing): string[] {
   if (formatOfFile(name) === undefined) return [name];
   if (listing.isOriginalKept !== true) return [name];
   return Object.values(pictureEndings).map((ending) => withoutFormat(name) + ending);
-}
-
-/** With these endings; as above. */
-export function listFiles(root: string, endings: readonly string[], below = ''): string[] {
-  try {
-    const entries = readdirSync(`${root}/${below}`, { withFileTypes: true });
-    return entries
-      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-      .flatMap((entry) => {
-        if (entry.isDirectory()) return listFiles(root, endings, `${below}${entry.name}/`);
-        const isWanted = entry.isFile() && endings.some((ending) => entry.name.endsWith(ending));
-        return isWanted ? [below + entry.name] : [];
-      });
-  } catch (error) {
-    if (isSystemError(error) && ['ENOENT', 'ENOTDIR'].includes(error.code)) return [];
-    throw error;
-  }
-}
-
-/** Throws where the name leads out of the folder: a bug of ours. */
-export function pathWithin(root: string, file: string): string {
-  const path = resolve(root, file);
-  const way = relative(root, path);
-  if (way === '' || way.split(/[/\\]/)[0] === '..' || isAbsolute(way) || isAbsolute(file))
-    throw new Error(`a picture's name leads out of the images folder: ${JSON.stringify(file)}`);
-  return path;
 }

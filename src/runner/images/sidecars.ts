@@ -1,19 +1,13 @@
 /** Sidecar files of pictures: made of a picture, written, moved and removed with it. */
-import { readFile, rename, rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { existsSync, lstatSync } from 'node:fs';
 import sharp from 'sharp';
 import { sidecarPath, sidecarEnding, copyEnding, isSized, type PictureCopy } from '../core/picture-copy.ts';
 import { pictureEndings } from '../core/picture-format.ts';
 import type { Picture, SavedPicture } from '../core/picture.ts';
 import type { Provenance } from '../core/provenance.ts';
-import { assertPlainFile } from '../../lib/files/plain-file.ts';
-import { isSystemError, withDiskFailure } from '../files/disk-failure.ts';
-import { syncFolder } from '../files/folders.ts';
-import type { DurableFiles } from './durable-files.ts';
 import { pictureToDraw } from './check-picture.ts';
 import { isPng } from './check-png.ts';
 import { bufferOf } from './decoding.ts';
+import type { Place } from './place.ts';
 import { withChunks } from './png-chunks.ts';
 import { originChunks } from './png-metadata.ts';
 import { paper } from './thumbnail.ts';
@@ -61,44 +55,38 @@ export async function makeSidecars(
   return made;
 }
 
-export async function writeSidecars(files: DurableFiles, path: string, beside: Sidecars): Promise<void> {
-  for (const { ending, bytes } of beside) {
-    const file = sidecarPath(path, ending);
-    await withDiskFailure(file, () => files.write(file, bytes));
-  }
+export async function putSidecars(place: Place, file: string, beside: Sidecars): Promise<void> {
+  await Promise.all(beside.map(({ ending, bytes }) => place.put(sidecarPath(file, ending), bytes)));
 }
 
 /**
- * Those of the makers whose file is not there, or is older than its picture: while the configuration did not name it, it
- * stayed behind when the picture that it was made of gave its name to another.
+ * Returns the makers whose file is not there, or is older than its picture: while the configuration did not name that kind,
+ * the file stayed behind when the picture that it was made of gave its name to another.
  */
-export async function missingSidecars(makers: SidecarMaker[], path: string): Promise<SidecarMaker[]> {
-  const since = (await writtenAt(path)) ?? 0;
+export async function missingSidecars(
+  place: Pick<Place, 'facts'>,
+  makers: SidecarMaker[],
+  file: string,
+): Promise<SidecarMaker[]> {
+  const since = (await place.facts(file))?.writtenAt ?? 0;
   const missing: SidecarMaker[] = [];
-  for (const maker of sidecarsOf(makers, path)) {
-    const at = await writtenAt(sidecarPath(path, maker.ending));
-    if (at === undefined || at < since) missing.push(maker);
+  for (const maker of sidecarsOf(makers, file)) {
+    const facts = await place.facts(sidecarPath(file, maker.ending));
+    if (facts?.kind !== 'file' || (facts.writtenAt ?? since) < since) missing.push(maker);
   }
   return missing;
 }
 
-/** Makes and writes them, of the file as it is on the disk. Returns how many were written and how many could not be made. */
+/** Makes and puts them, from the picture as it is in the place. */
 export async function completeSidecars(
-  files: DurableFiles,
+  place: Place,
   missing: SidecarMaker[],
-  path: string,
-  picture: Pick<SavedPicture, 'width' | 'height' | 'sha256'>,
-  provenance?: Provenance,
-): Promise<{ made: number; lacking: number }> {
-  if (missing.length === 0) return { made: 0, lacking: 0 };
-  const content = await withDiskFailure(path, () => {
-    assertPlainFile(path);
-    return readFile(path);
-  });
-  const { width, height, sha256 } = picture;
-  const made = await makeSidecars(missing, { content, width, height, sha256 }, provenance);
-  await writeSidecars(files, path, made);
-  return { made: made.length, lacking: missing.length - made.length };
+  { file, width, height, sha256 }: SavedPicture,
+  provenance: Provenance,
+): Promise<void> {
+  const content = missing.length === 0 ? undefined : await place.read(file);
+  if (content === undefined) return;
+  await putSidecars(place, file, await makeSidecars(missing, { content, width, height, sha256 }, provenance));
 }
 
 /** Sidecars that earlier runs may have left, whatever is made today; of the smaller copies only those that are. */
@@ -112,37 +100,22 @@ export function sidecarEndings(makers: Pick<SidecarMaker, 'ending'>[]): string[]
   return [...new Set([...makers.map((maker) => maker.ending), ...earlierEndings])];
 }
 
-/** What stands where they go made way with its picture, or has none. */
-export async function moveSidecars(makers: SidecarMaker[], from: string, to: string): Promise<void> {
-  let hasMoved = false;
+/** Moves the sidecars with their picture. What has their new names made way with its picture, or has none. */
+export async function moveSidecars(
+  place: Place,
+  makers: SidecarMaker[],
+  from: string,
+  to: string,
+): Promise<void> {
   for (const ending of sidecarEndings(makers)) {
     const file = sidecarPath(from, ending);
-    if ((await writtenAt(file)) === undefined) continue;
-    await withDiskFailure(file, () => rename(file, sidecarPath(to, ending)));
-    hasMoved = true;
-  }
-  if (!hasMoved) return;
-  await withDiskFailure(to, () => syncFolder(dirname(to)));
-  if (dirname(from) !== dirname(to)) await withDiskFailure(from, () => syncFolder(dirname(from)));
-}
-
-/** Before their picture goes, so that none stays behind alone. */
-export async function removeSidecars(makers: SidecarMaker[], path: string): Promise<void> {
-  for (const { ending } of sidecarsOf(makers, path)) {
-    const file = sidecarPath(path, ending);
-    await withDiskFailure(file, () => rm(file, { force: true }));
+    if ((await place.facts(file))?.kind === 'file') await place.move(file, sidecarPath(to, ending), true);
   }
 }
 
-/** Undefined where there is no such file. */
-async function writtenAt(path: string): Promise<number | undefined> {
-  try {
-    const stats = await stat(path);
-    return stats.isFile() ? stats.mtimeMs : undefined;
-  } catch (error) {
-    if (isSystemError(error) && ['ENOENT', 'ENOTDIR'].includes(error.code)) return undefined;
-    throw error;
-  }
+/** Removes them before their picture, so that none stays behind alone. */
+export async function removeSidecars(place: Place, makers: SidecarMaker[], file: string): Promise<void> {
+  for (const { ending } of sidecarsOf(makers, file)) await place.remove(sidecarPath(file, ending));
 }
 
 /**
@@ -177,36 +150,56 @@ async function copyOf(content: Buffer, limitInputPixels: number, copy: PictureCo
 }
 
 /**
- * Renames them durably to names that end in `as`; what was set aside before keeps its name. Returns what the names got, or
- * undefined where there is nothing.
+ * Renames the picture and its sidecars to names that end in `as`. What was set aside before keeps its name. Returns what
+ * the names got, or undefined if nothing is there.
  */
 export async function setAside(
-  files: DurableFiles,
+  place: Place,
   makers: SidecarMaker[],
-  path: string,
+  file: string,
   as: string,
 ): Promise<string | undefined> {
   const endings = [...sidecarEndings(makers), ...Object.values(pictureEndings)];
-  const found = [...new Set([path, ...endings.map((ending) => sidecarPath(path, ending))])].filter(isThere);
+  const found = await thereAmong(place, [file, ...endings.map((ending) => sidecarPath(file, ending))]);
   if (found.length === 0) return undefined;
   for (let count = 1; ; count++) {
     const suffix = `.${as}${count === 1 ? '' : `-${count}`}`;
-    if (found.some((file) => isThere(file + suffix))) continue;
-    for (const file of found) await files.rename(file, file + suffix);
+    const taken = await thereAmong(
+      place,
+      found.map((each) => each + suffix),
+    );
+    if (taken.length > 0) continue;
+    for (const each of found) await place.move(each, each + suffix);
     return suffix;
   }
 }
 
-/** Whether writing the picture would overwrite something other than itself, which a power cut may have left unrecorded. */
-export async function wouldOverwrite(path: string, { content, beside = [] }: Picture): Promise<boolean> {
-  const stats = lstatSync(path, { throwIfNoEntry: false });
-  const others = [...beside.map(({ ending }) => ending), ...Object.values(pictureEndings)];
-  if (stats === undefined) return others.some((ending) => existsSync(sidecarPath(path, ending)));
+/** True if writing the picture would overwrite something other than itself, which a power cut may have left unrecorded. */
+export async function wouldOverwrite(
+  place: Place,
+  file: string,
+  { content, beside = [] }: Picture,
+): Promise<boolean> {
+  const facts = await place.facts(file);
+  if (facts === undefined) {
+    const endings = [...beside.map(({ ending }) => ending), ...Object.values(pictureEndings)];
+    return (
+      (
+        await thereAmong(
+          place,
+          endings.map((ending) => sidecarPath(file, ending)),
+        )
+      ).length > 0
+    );
+  }
   // The write then fails with the system's own error.
-  if (stats.isDirectory()) return false;
-  return !stats.isFile() || stats.size !== content.length || !(await readFile(path)).equals(content);
+  if (facts.kind === 'folder') return false;
+  if (facts.kind !== 'file' || facts.bytes !== content.length) return true;
+  return (await place.read(file))?.equals(content) !== true;
 }
 
-function isThere(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+async function thereAmong(place: Place, files: string[]): Promise<string[]> {
+  const there: string[] = [];
+  for (const file of new Set(files)) if ((await place.facts(file)) !== undefined) there.push(file);
+  return there;
 }

@@ -6,8 +6,8 @@ import type { GalleryData, GalleryRow } from '../core/gallery-data.ts';
 export interface WatchedBatch {
   /** The folder of its pictures; absolute. */
   imagesDir: string;
-  /** Where they are in a bucket, reads a picture (`images/…`) or a thumbnail (`report/thumbnails/…`); undefined where there is none. */
-  readBucket?: (key: string) => Promise<Buffer | undefined>;
+  /** Reads a picture or a thumbnail that is not on this machine. Returns undefined if there is none, or the files are here. */
+  readElsewhere?: (kind: 'picture' | 'thumbnail', file: string) => Promise<Buffer | undefined>;
   /** The folder of their thumbnails; absolute. */
   thumbnailsDir: string;
   /** How it stands, problems included; cheap where nothing has changed. One call at a time. */

@@ -132,23 +132,23 @@ async function answerNews(
 async function answerPicture(
   request: IncomingMessage,
   response: ServerResponse,
-  { imagesDir, thumbnailsDir, readBucket }: WatchedBatch,
+  { imagesDir, thumbnailsDir, readElsewhere }: WatchedBatch,
   asked: string,
   query: URLSearchParams,
 ): Promise<boolean> {
   const [, folder, path = ''] = /^(images|thumbnails)\/(.+)$/.exec(decoded(asked)) ?? [];
   if (folder === undefined) return false;
-  const fromBucket = async (key: string): Promise<boolean> => {
-    const bytes = await readBucket?.(key);
+  const fromElsewhere = async (kind: 'picture' | 'thumbnail', file: string): Promise<boolean> => {
+    const bytes = await readElsewhere?.(kind, file);
     return bytes !== undefined && sendBytes(request, response, bytes);
   };
-  if (folder === 'images' && (await fromBucket(`images/${path}`))) return true;
+  if (folder === 'images' && (await fromElsewhere('picture', path))) return true;
   if (folder === 'images')
     return sendPicture(request, response, { dir: imagesDir, path, isPinned: query.has('v') });
   for (const name of [path, earlierThumbnail(path)])
     if (await sendPicture(request, response, { dir: thumbnailsDir, path: name, isPinned: true })) return true;
   const whole = query.get('of') ?? '';
-  if ((await fromBucket(`report/thumbnails/${path}`)) || (await fromBucket(`images/${whole}`))) return true;
+  if ((await fromElsewhere('thumbnail', path)) || (await fromElsewhere('picture', whole))) return true;
   return sendPicture(request, response, { dir: imagesDir, path: whole, isPinned: false });
 }
 
@@ -232,7 +232,7 @@ async function sendPicture(
   }
 }
 
-/** Of a bucket, whose names say what they hold. Resolves to false, with nothing sent, where it is no picture. */
+/** Sends a picture from elsewhere, whose name never gets another content. Returns false, with nothing sent, if it is no picture. */
 function sendBytes(request: IncomingMessage, response: ServerResponse, bytes: Buffer): boolean {
   const type = pictureType(bytes.subarray(0, 12));
   if (type === undefined) return false;

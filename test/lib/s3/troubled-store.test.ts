@@ -4,15 +4,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Bucket } from '../../../src/lib/s3/bucket.ts';
-import { createBucketStore } from '../../../src/runner/images/bucket-store.ts';
+import { bucketPlace } from '../../../src/runner/images/bucket-place.ts';
+import { claimed } from '../../../src/runner/images/claimed-place.ts';
+import { findMissing } from '../../../src/runner/images/saved-files.ts';
 import { uploadReport } from '../../../src/runner/images/upload-report.ts';
 import { MemoryStore } from '../../fakes/memory-store.ts';
 
 const type = 'image/png';
 const run = { token: 'one', isKnown: () => true };
 /** As the start of a run does it. */
-const begin = (bucket: Bucket): Promise<void> =>
-  createBucketStore(bucket, { owner: { batch: 'night', run, isAnyAccepted: false } }).prepare();
+const begin = (bucket: Bucket, batch = 'night'): Promise<void> => {
+  const images = bucketPlace(bucket, 'images/');
+  const place = claimed(images, bucketPlace(bucket), { batch, run, isAnyAccepted: false });
+  return place.probe(() => place.prepare());
+};
 
 it('a start goes on where any one of its requests is answered with 503', async () => {
   const quiet = await MemoryStore.start();
@@ -30,10 +35,7 @@ it('of two batches one has the folder, where the store was busy when the first a
     method === 'PUT' && path.endsWith('batch.json') && ++asked === 1 ? 'busy' : undefined;
   let asked = 0;
   const store = await MemoryStore.start({ trouble });
-  const beginAs = async (batch: string): Promise<void> =>
-    createBucketStore(await store.open('s3://any/night/'), {
-      owner: { batch, run, isAnyAccepted: false },
-    }).prepare();
+  const beginAs = async (batch: string): Promise<void> => begin(await store.open('s3://any/night/'), batch);
   const came = await Promise.allSettled([beginAs('one'), beginAs('two')]);
   expect(came.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
 });
@@ -47,12 +49,12 @@ describe.each(['silent', 'dripping'] as const)('a store that is %s is given up w
   const words = /s3:\/\/any\/night\/: it takes connections and has not answered within/;
 
   it.each<[string, (bucket: Bucket, folder: string) => Promise<unknown>]>([
-    ['a start', begin],
+    ['a start', (bucket) => begin(bucket)],
     ['an upload', (bucket) => bucket.put('a', Buffer.from('a'), { type })],
-    ['a report', (bucket, folder) => uploadReport(bucket, folder)],
+    ['a report', (bucket, folder) => uploadReport(bucketPlace(bucket, 'report/'), folder)],
     ['reading', (bucket) => bucket.get('a')],
     ['removing', (bucket) => bucket.remove('a')],
-    ['comparing', (bucket) => createBucketStore(bucket).findMissing([], new AbortController().signal)],
+    ['comparing', (bucket) => findMissing(bucketPlace(bucket), [], new AbortController().signal)],
   ])('%s', async (_, work) => {
     const folder = mkdtempSync(join(tmpdir(), 'nightrender-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));

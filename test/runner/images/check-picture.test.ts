@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { folderPlace } from '../../../src/runner/images/folder-place.ts';
+import { memoryPlace } from '../../fakes/memory-place.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
 import { chunksOf, noise, pngOf } from './pictures.ts';
 import { filesIn, save, temporaryFolder } from './store.ts';
@@ -29,7 +31,7 @@ describe('a good picture', () => {
     ['with space around it', (text: string) => `  \n${text}\n`],
   ])('is written byte for byte, %s', async (_dress, dress) => {
     const dir = temporaryFolder();
-    const checked = await save(createImageStore(dir), dress(png.toString('base64')), 'a.png');
+    const checked = await save(createImageStore(folderPlace(dir)), dress(png.toString('base64')), 'a.png');
     expect(checked).toMatchObject({ width: 64, height: 48, sha256: sha256Of(png) });
     expect(readFileSync(join(dir, 'a.png')).equals(png)).toBe(true);
     expect(filesIn(dir)).toEqual(['a.png']);
@@ -39,7 +41,7 @@ describe('a good picture', () => {
     const dir = temporaryFolder();
     const large = await noise(1700, 1650).png({ compressionLevel: 0 }).toBuffer();
     expect(large.length).toBeGreaterThan(8_000_000);
-    const checked = await save(createImageStore(dir), large.toString('base64'), 'large.png');
+    const checked = await save(createImageStore(folderPlace(dir)), large.toString('base64'), 'large.png');
     expect(checked).toMatchObject({ width: 1700, height: 1650 });
     expect(readFileSync(join(dir, 'large.png')).equals(large)).toBe(true);
   });
@@ -87,7 +89,7 @@ describe('a good picture', () => {
       const lossless = await noise(64, 48).webp({ lossless: true }).toBuffer();
       const came = { JPEG: jpeg, WebP: webp, 'lossless WebP': lossless }[kind] ?? expect.fail();
       const dir = temporaryFolder();
-      const checked = await save(createImageStore(dir), came.toString('base64'), 'a.png');
+      const checked = await save(createImageStore(folderPlace(dir)), came.toString('base64'), 'a.png');
       const saved = readFileSync(join(dir, 'a.png'));
       expect(saved.subarray(1, 4).toString()).toBe('PNG');
       expect(checked).toMatchObject({ width: 64, height: 48, sha256: sha256Of(saved) });
@@ -115,15 +117,15 @@ describe('a good picture', () => {
 
 describe('no file comes of', () => {
   test('an address, until downloads are configured', async () => {
-    const store = createImageStore(temporaryFolder());
+    const store = createImageStore(folderPlace(temporaryFolder()));
     for (const bytes of [Buffer.from('<html>sign in</html>'), png.subarray(0, -20), Buffer.alloc(0)]) {
       expect(await store.check({ bytes })).toMatchObject({ kind: 'bad-picture' });
     }
   });
 
   test('a JPEG, WebP or PNG with more pixels than allowed', async () => {
-    const store = createImageStore(temporaryFolder(), { pixels: 64 * 48 - 1 });
-    const exact = createImageStore(temporaryFolder(), { pixels: 64 * 48 });
+    const store = createImageStore(folderPlace(temporaryFolder()), { pixels: 64 * 48 - 1 });
+    const exact = createImageStore(folderPlace(temporaryFolder()), { pixels: 64 * 48 });
     const padded = Buffer.concat([jpeg, Buffer.alloc(16)]);
     for (const bytes of [png, jpeg, padded, webp]) {
       const base64 = bytes.toString('base64');
@@ -147,7 +149,7 @@ test('what is said of a bad picture is short and printable, whatever came', asyn
 });
 
 function check(bytes: Buffer) {
-  return createImageStore('never-written').check({ base64: bytes.toString('base64') });
+  return createImageStore(memoryPlace()).check({ base64: bytes.toString('base64') });
 }
 
 async function pngFrom(bytes: Buffer): Promise<Buffer> {

@@ -5,8 +5,9 @@ import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import type { Picture } from '../../../src/runner/core/picture.ts';
 import type { RecordedPicture } from '../../../src/runner/core/verification.ts';
+import { folderPlace } from '../../../src/runner/images/folder-place.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
-import { copiesInFolder, makeMissingCopies } from '../../../src/runner/images/missing-files.ts';
+import { makeMissingCopies } from '../../../src/runner/images/missing-files.ts';
 import { copyMaker } from '../../../src/runner/images/sidecars.ts';
 import { noise } from './pictures.ts';
 import { filesIn, save, temporaryFolder } from './store.ts';
@@ -28,7 +29,7 @@ it.each([
   ['JPEG of inks', () => noise(100, 60).toColourspace('cmyk').jpeg()],
 ])('of a picture that is %s', async (_, make) => {
   const dir = temporaryFolder();
-  const store = createImageStore(dir, { beside: makers });
+  const store = createImageStore(folderPlace(dir), { beside: makers });
   await save(store, (await make().toBuffer()).toString('base64'), 'x/a.png');
   expect(filesIn(dir)).toEqual(['x/a-32.avif', 'x/a-64.jpg', 'x/a.png', 'x/a.webp']);
   const at = (name: string) => sharp(join(dir, 'x', name)).metadata();
@@ -41,7 +42,7 @@ it('of what is transparent, a JPEG shows paper', async () => {
   const dir = temporaryFolder();
   const clear = sharp({ create: { width: 90, height: 60, channels: 4, background: '#00000000' } });
   await save(
-    createImageStore(dir, { beside: makers }),
+    createImageStore(folderPlace(dir), { beside: makers }),
     (await clear.png().toBuffer()).toString('base64'),
     'a.png',
   );
@@ -53,7 +54,7 @@ it('that a format cannot hold are told, and the picture is saved', async () => {
   const dir = temporaryFolder();
   lacking.length = 0;
   const long = await noise(17_000, 2).png().toBuffer();
-  await save(createImageStore(dir, { beside: makers }), long.toString('base64'), 'a.png');
+  await save(createImageStore(folderPlace(dir), { beside: makers }), long.toString('base64'), 'a.png');
   expect(filesIn(dir)).toEqual(['a-32.avif', 'a-64.jpg', 'a.png']);
   expect(lacking).toEqual([expect.stringMatching(/^\.webp .*too large/)]);
 });
@@ -61,7 +62,7 @@ it('that a format cannot hold are told, and the picture is saved', async () => {
 describe('makeMissingCopies', () => {
   it('makes those that are missing of pictures that are what was saved', async () => {
     const dir = temporaryFolder();
-    const store = createImageStore(dir, { beside: makers });
+    const store = createImageStore(folderPlace(dir), { beside: makers });
     const pictures: RecordedPicture[] = [];
     for (const file of ['a.png', 'b.png', 'c.png', 'd.png']) {
       const png = await noise(100, 60, pictures.length + 1)
@@ -83,7 +84,13 @@ describe('makeMissingCopies', () => {
     for (const name of ['a-64.jpg', 'b.webp', 'b-64.jpg', 'c.webp', 'd.webp']) rmSync(join(dir, name));
     writeFileSync(join(dir, 'c.png'), await noise(100, 60, 99).png().toBuffer());
     const moving = pictures.map((each) => (each.file === 'd.png' ? { ...each, moveTo: 'e.png' } : each));
-    const sum = await makeMissingCopies(copiesInFolder(dir), makers, moving, never, () => undefined);
+    const sum = await makeMissingCopies(
+      folderPlace(dir),
+      { makers, isPicture: async () => false },
+      moving,
+      never,
+      () => undefined,
+    );
     expect(sum).toEqual({ made: 2, lacking: 1 });
     for (const name of ['a-64.jpg', 'b.webp', 'b-64.jpg'])
       expect(existsSync(join(dir, name)), name).toBe(true);

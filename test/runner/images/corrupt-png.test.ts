@@ -1,5 +1,6 @@
 /** Promise: no damaged PNG ever gets a final name, whatever the damage. One named test a class. */
 import { beforeAll, describe, expect, test } from 'vitest';
+import { memoryPlace } from '../../fakes/memory-place.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
 import {
   dataOf,
@@ -218,7 +219,7 @@ describe('no file comes of a PNG', () => {
 });
 
 function check(candidate: Buffer) {
-  return createImageStore('never-written').check({ base64: candidate.toString('base64') });
+  return createImageStore(memoryPlace()).check({ base64: candidate.toString('base64') });
 }
 
 function asText(candidate: Buffer, change: (text: string) => string): Buffer {

@@ -4,6 +4,8 @@ import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import type { Picture } from '../../../src/runner/core/picture.ts';
 import type { Failure } from '../../../src/runner/core/failure.ts';
+import { folderPlace } from '../../../src/runner/images/folder-place.ts';
+import { memoryPlace } from '../../fakes/memory-place.ts';
 import { createImageStore, type ImageStoreOptions } from '../../../src/runner/images/image-store.ts';
 import { dataOf, withBefore } from './damage.ts';
 import { noise } from './pictures.ts';
@@ -138,7 +140,7 @@ async function expectRefused(
   text: string,
 ): Promise<void> {
   const dir = temporaryFolder();
-  const result = await save(createImageStore(dir, options), bytes.toString('base64'), 'a.png');
+  const result = await save(createImageStore(folderPlace(dir), options), bytes.toString('base64'), 'a.png');
   expect(result).toEqual({ kind, text: expect.stringContaining(text), digest: sha256Of(bytes) });
   expect(filesIn(dir)).toEqual([]);
 }
@@ -148,7 +150,7 @@ function check(bytes: Buffer, options?: ImageStoreOptions): Promise<Picture | Fa
 }
 
 function checkText(base64: string, options?: ImageStoreOptions): Promise<Picture | Failure> {
-  return createImageStore('never-written', options).check({ base64 });
+  return createImageStore(memoryPlace(), options).check({ base64 });
 }
 
 function pngOf(checked: Picture | Failure): Buffer {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Picture, SavedPicture } from '../../../src/runner/core/picture.ts';
 import type { RecordedPicture } from '../../../src/runner/core/verification.ts';
+import { folderPlace } from '../../../src/runner/images/folder-place.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
 import { temporaryName } from '../../../src/lib/files/temporary-files.ts';
 import { asAnotherUser, canBecome } from '../../fakes/another-user.ts';
@@ -14,7 +15,10 @@ import { filesIn, temporaryFolder, troubleOf } from './store.ts';
 describe('write', () => {
   test('makes the folders of the name', async () => {
     const dir = temporaryFolder();
-    await createImageStore(join(dir, 'renders', 'images')).write(picture('a'), 'day 1/sea/a.png');
+    await createImageStore(folderPlace(join(dir, 'renders', 'images'))).write(
+      picture('a'),
+      'day 1/sea/a.png',
+    );
     expect(read(dir, 'renders/images/day 1/sea/a.png')).toBe('a');
     expect(filesIn(dir)).toEqual(['renders/images/day 1/sea/a.png']);
   });
@@ -89,7 +93,7 @@ describe('a disk that does not take the picture is told in words, and nothing is
 
   test('a file in the place of the whole output folder', async () => {
     const { dir } = folder({ images: 'a file' });
-    const store = createImageStore(join(dir, 'images'));
+    const store = createImageStore(folderPlace(join(dir, 'images')));
     expect(await troubleOf(store.prepare())).toMatch(/a file stands where a folder is needed/);
     expect(await troubleOf(store.write(picture('a'), 'a.png'))).toMatch(
       /a file stands where a folder is needed/,
@@ -128,7 +132,7 @@ describe('a disk that does not take the picture is told in words, and nothing is
   test('a disk that is really full (skipped where this user may not mount one)', async ({ skip }) => {
     const { dir } = folder();
     skip(!mountSmall(dir));
-    const store = createImageStore(dir);
+    const store = createImageStore(folderPlace(dir));
     await store.write(picture('small'), 'small.png');
     const text = await troubleOf(store.write(picture('x'.repeat(200_000)), 'large.png'));
     expect(text).toMatch(
@@ -143,7 +147,7 @@ describe('a disk that does not take the picture is told in words, and nothing is
     const { dir } = folder();
     skip(!mountSmall(dir));
     command('mount', '-o', 'remount,ro', dir);
-    const text = await troubleOf(createImageStore(dir).write(picture('a'), 'a.png'));
+    const text = await troubleOf(createImageStore(folderPlace(dir)).write(picture('a'), 'a.png'));
     expect(text).toMatch(
       /the file system is read-only \(EROFS\); make it writable, or choose another output\.dir/,
     );
@@ -228,7 +232,7 @@ describe('what a dead run has written', () => {
 describe('prepare', () => {
   test('makes the folder', async () => {
     const dir = temporaryFolder();
-    await createImageStore(join(dir, 'renders', 'images')).prepare();
+    await createImageStore(folderPlace(join(dir, 'renders', 'images'))).prepare();
     expect(existsSync(join(dir, 'renders', 'images'))).toBe(true);
   });
 
@@ -294,7 +298,7 @@ function folder(files: Record<string, string> = {}, below = '') {
     mkdirSync(join(dir, name, '..'), { recursive: true });
     writeFileSync(join(dir, name), text);
   }
-  return { dir, store: createImageStore(join(dir, below)) };
+  return { dir, store: createImageStore(folderPlace(join(dir, below))) };
 }
 
 /** The store writes what was checked, so these need not be pictures. */

@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import type { Submitted } from '../../../src/runner/core/attempt.ts';
 import { provenanceOf } from '../../../src/runner/core/provenance.ts';
 import { isSigned } from '../../../src/runner/images/content-credentials.ts';
+import { memoryPlace } from '../../fakes/memory-place.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
 import { sidecarUnlessEmbedded } from '../../../src/runner/images/provenance-texts.ts';
 import { copyMaker } from '../../../src/runner/images/sidecars.ts';
@@ -53,7 +54,7 @@ function withSegment(jpeg: Buffer, marker: number, data: Buffer): Buffer {
 }
 
 async function converted(bytes: Buffer, isBlankRefused = false): Promise<Buffer> {
-  const checked = await createImageStore('never-written', { blank: isBlankRefused }).check({ bytes });
+  const checked = await createImageStore(memoryPlace(), { blank: isBlankRefused }).check({ bytes });
   return 'content' in checked ? Buffer.from(checked.content) : expect.fail(checked.text);
 }
 
@@ -69,7 +70,7 @@ describe.each([false, true])('a PNG (blank ones refused: %s)', (isBlankRefused) 
     expect(metadata.xmp?.toString()).toContain(`DigitalSourceType="${source}"`);
     expect(metadata.xmp?.toString()).toContain('tiff:Orientation="1"');
     expect(metadata.orientation ?? 1).toBe(1);
-    const again = await createImageStore('never-written').check({ bytes: png });
+    const again = await createImageStore(memoryPlace()).check({ bytes: png });
     expect(again).toMatchObject({ content: png });
   });
 
@@ -92,7 +93,7 @@ test('copies keep what the picture says of its origin', async () => {
     copyMaker({ format, quality: 80, size: 32 }, () => expect.fail()),
   );
   const png = await converted(await marked().jpeg().toBuffer());
-  const checked = await createImageStore('never-written', { beside }).check({ bytes: png });
+  const checked = await createImageStore(memoryPlace(), { beside }).check({ bytes: png });
   if (!('content' in checked)) return expect.fail(checked.text);
   expect(checked.beside).toHaveLength(3);
   for (const { bytes } of checked.beside ?? []) {
@@ -143,7 +144,7 @@ describe.each(['PNG', 'JPEG', 'WebP', 'AVIF'] as const)('a signed %s', (format) 
 
   test('stays whole where provenance is embedded: that is beside it', async () => {
     const bytes = await signed[format]();
-    const store = createImageStore('never-written', {
+    const store = createImageStore(memoryPlace(), {
       isOriginalKept: true,
       embedsAs: writer,
       beside: [sidecarUnlessEmbedded(writer)],
@@ -156,7 +157,7 @@ describe.each(['PNG', 'JPEG', 'WebP', 'AVIF'] as const)('a signed %s', (format) 
   if (format !== 'PNG')
     test('is told of where a conversion loses it', async () => {
       let told = 0;
-      const store = createImageStore('never-written', { onSignatureLost: () => (told += 1) });
+      const store = createImageStore(memoryPlace(), { onSignatureLost: () => (told += 1) });
       expect(await store.check({ bytes: await signed[format]() })).toMatchObject({ format: 'PNG' });
       expect(told).toBe(1);
     });
@@ -164,7 +165,7 @@ describe.each(['PNG', 'JPEG', 'WebP', 'AVIF'] as const)('a signed %s', (format) 
 
 test('an unsigned PNG says itself where it comes from, and has no sidecar', async () => {
   const beside = [sidecarUnlessEmbedded(writer)];
-  const store = createImageStore('never-written', { embedsAs: writer, beside });
+  const store = createImageStore(memoryPlace(), { embedsAs: writer, beside });
   const checked = await store.check({ bytes: await noise(8, 8).png().toBuffer() }, provenance);
   expect(checked).toMatchObject({ beside: [] });
 });

@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { picturesAmong, withFormat } from '../../../src/runner/core/picture-format.ts';
+import { folderPlace } from '../../../src/runner/images/folder-place.ts';
+import { memoryPlace } from '../../fakes/memory-place.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
-import { savedFiles } from '../../../src/runner/images/saved-files.ts';
+import { inspector } from '../../../src/runner/images/saved-files.ts';
 import { copyMaker } from '../../../src/runner/images/sidecars.ts';
 import { noise } from './pictures.ts';
 import { expectNoFile, filesIn, temporaryFolder } from './store.ts';
@@ -22,13 +24,13 @@ const formats = ['JPEG', 'WebP', 'AVIF'] as const;
 describe.each(formats)('%s', (format) => {
   test.each([false, true])('stays as it came (blank ones refused: %s)', async (blank) => {
     const bytes = await made[format]();
-    const store = createImageStore('never-written', { isOriginalKept: true, blank });
+    const store = createImageStore(memoryPlace(), { isOriginalKept: true, blank });
     const sha256 = createHash('sha256').update(bytes).digest('hex');
     expect(await store.check({ bytes })).toEqual({ content: bytes, format, width: 48, height: 64, sha256 });
   });
 
   test('is a PNG where originals are not asked for', async () => {
-    const checked = await createImageStore('never-written').check({ bytes: await made[format]() });
+    const checked = await createImageStore(memoryPlace()).check({ bytes: await made[format]() });
     expect(checked).toMatchObject({ format: 'PNG', width: 48, height: 64 });
   });
 
@@ -46,7 +48,7 @@ describe.each(formats)('%s', (format) => {
     const beside = (['webp', 'jpeg', 'avif'] as const).map((each) =>
       copyMaker({ format: each, quality: 80 }, () => expect.fail()),
     );
-    const store = createImageStore(dir, { isOriginalKept: true, beside });
+    const store = createImageStore(folderPlace(dir), { isOriginalKept: true, beside });
     const checked = await store.check({ bytes });
     if (!('content' in checked)) return expect.fail(checked.text);
     const file = withFormat('a.png', format);
@@ -55,17 +57,7 @@ describe.each(formats)('%s', (format) => {
     expect(readFileSync(join(dir, file)).equals(bytes)).toBe(true);
     const { width, height, sha256 } = checked;
     const recorded = { file, width, height, sha256, bytes: bytes.length };
-    const inspect = (more = {}) =>
-      savedFiles(dir).inspect({
-        ...recorded,
-        ...more,
-        attempt: 1,
-        number: 1,
-        label: null,
-        sceneId: 'a',
-        sceneState: 'saved',
-        moveTo: null,
-      });
+    const inspect = (more = {}) => inspector(folderPlace(dir), false)({ ...recorded, ...more });
     expect(await inspect()).toEqual({ kind: 'good' });
     writeFileSync(join(dir, file), await noise(48, 64).png().toBuffer());
     const other = readFileSync(join(dir, file));
@@ -85,7 +77,7 @@ test.each(formats)('something behind the end of the data of %s is seen', async (
 
 test('further pictures behind a JPEG are passed over, as by viewers', async () => {
   const bytes = Buffer.concat([await made.JPEG(), await noise(8, 8).jpeg().toBuffer()]);
-  const store = createImageStore('never-written', { isOriginalKept: true });
+  const store = createImageStore(memoryPlace(), { isOriginalKept: true });
   expect(await store.check({ bytes })).toMatchObject({ content: bytes, width: 48 });
 });
 
@@ -105,7 +97,7 @@ test.each<[string, (jpeg: Buffer) => Buffer]>([
 test.each(['\n', '\r\n', '\0\0\0', ' \n\0'])('%j behind a PNG or a JPEG is no damage', async (fill) => {
   const [png, jpeg] = [await noise(48, 64).png().toBuffer(), await made.JPEG()];
   const check = async (file: Buffer, isOriginalKept: boolean) =>
-    createImageStore('never-written', { isOriginalKept }).check({
+    createImageStore(memoryPlace(), { isOriginalKept }).check({
       bytes: Buffer.concat([file, Buffer.from(fill)]),
     });
   const filled = (file: Buffer): Buffer => Buffer.concat([file, Buffer.from(fill)]);
@@ -118,13 +110,13 @@ test.each(['\n', '\r\n', '\0\0\0', ' \n\0'])('%j behind a PNG or a JPEG is no da
 test('20,000 pictures behind one another are looked at in one pass', async () => {
   const small = await noise(1, 1).jpeg().toBuffer();
   const bytes = Buffer.concat(Array.from({ length: 20_000 }, () => small));
-  const store = createImageStore('never-written', { isOriginalKept: true });
+  const store = createImageStore(memoryPlace(), { isOriginalKept: true });
   expect(await store.check({ bytes })).toMatchObject({ width: 1, height: 1 });
 });
 
 test('a picture of another format that had its name makes way', async () => {
   const dir = temporaryFolder();
-  const store = createImageStore(dir, { isOriginalKept: true });
+  const store = createImageStore(folderPlace(dir), { isOriginalKept: true });
   writeFileSync(join(dir, 'a.png'), 'the old one');
   const checked = await store.check({ bytes: await made.JPEG() });
   if (!('content' in checked)) return expect.fail(checked.text);

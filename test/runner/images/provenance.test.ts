@@ -8,11 +8,13 @@ import { describe, expect, it } from 'vitest';
 import type { Submitted } from '../../../src/runner/core/attempt.ts';
 import type { Picture } from '../../../src/runner/core/picture.ts';
 import { provenanceOf, type Provenance } from '../../../src/runner/core/provenance.ts';
+import { folderPlace } from '../../../src/runner/images/folder-place.ts';
+import { memoryPlace } from '../../fakes/memory-place.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
 import { inspectPicture } from '../../../src/runner/images/inspect-picture.ts';
 import { readTexts } from '../../../src/runner/images/png-texts.ts';
 import { sidecarMaker } from '../../../src/runner/images/provenance-texts.ts';
-import { savedFiles } from '../../../src/runner/images/saved-files.ts';
+import { inspector } from '../../../src/runner/images/saved-files.ts';
 import { withBefore } from './damage.ts';
 import { chunksOf, noise } from './pictures.ts';
 import { filesIn, temporaryFolder } from './store.ts';
@@ -96,29 +98,15 @@ describe('embedded', () => {
   it('is a good picture to whoever verifies it', async () => {
     const dir = temporaryFolder();
     const checked = await embedded(await noise(40, 30).png().toBuffer());
-    await createImageStore(dir).write(checked, 'a.png');
+    await createImageStore(folderPlace(dir)).write(checked, 'a.png');
     const { width, height, sha256, content } = checked;
-    const recorded = {
-      attempt: 1,
-      number: 1,
-      label: null,
-      sceneId: 'a',
-      sceneState: 'saved',
-      moveTo: null,
-    } as const;
-    const verdict = await savedFiles(dir).inspect({
-      ...recorded,
-      file: 'a.png',
-      width,
-      height,
-      sha256,
-      bytes: content.length,
-    });
+    const recorded = { file: 'a.png', width, height, sha256, bytes: content.length };
+    const verdict = await inspector(folderPlace(dir), false)(recorded);
     expect(verdict).toEqual({ kind: 'good' });
   });
 
   it('counts a damaged picture by what came, whichever job brought it', async () => {
-    const store = createImageStore('never-written', { embedsAs: writer });
+    const store = createImageStore(memoryPlace(), { embedsAs: writer });
     const bytes = (await noise(9, 7).png().toBuffer()).subarray(0, -20);
     const one = await store.check({ bytes }, provenance);
     expect(await store.check({ bytes }, { ...provenance, jobId: 'another' })).toEqual(one);
@@ -127,7 +115,7 @@ describe('embedded', () => {
 
 it('leaves the bytes that came where nothing is asked for', async () => {
   const came = await noise(9, 7).png().toBuffer();
-  const checked = (await createImageStore('never-written').check({ bytes: came }, provenance)) as Picture;
+  const checked = (await createImageStore(memoryPlace()).check({ bytes: came }, provenance)) as Picture;
   expect(came.equals(checked.content)).toBe(true);
   expect(checked).not.toHaveProperty('beside');
 });
@@ -236,14 +224,14 @@ describe('inspectPicture', () => {
 });
 
 async function embedded(bytes: Buffer, of: Provenance = provenance): Promise<Picture> {
-  const checked = await createImageStore('never-written', { embedsAs: writer }).check({ bytes }, of);
+  const checked = await createImageStore(memoryPlace(), { embedsAs: writer }).check({ bytes }, of);
   if ('kind' in checked) expect.fail(checked.text);
   return checked;
 }
 
 async function sidecarred() {
   const dir = temporaryFolder();
-  const store = createImageStore(dir, { beside: [sidecarMaker(writer)] });
+  const store = createImageStore(folderPlace(dir), { beside: [sidecarMaker(writer)] });
   const checked = await store.check({ bytes: await noise(40, 30).png().toBuffer() }, provenance);
   if ('kind' in checked) expect.fail(checked.text);
   await store.write(checked, 'x/a.png');

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import type { Picture } from '../../../src/runner/core/picture.ts';
 import { FatalFailure, type Failure, type FailureKind } from '../../../src/runner/core/failure.ts';
+import { folderPlace } from '../../../src/runner/images/folder-place.ts';
 import {
   createImageStore,
   type ImageStoreOptions,
@@ -44,7 +45,7 @@ export async function expectNoFile(
   options: ImageStoreOptions = {},
 ): Promise<void> {
   const dir = temporaryFolder();
-  const result = await save(createImageStore(dir, options), base64, 'a.png');
+  const result = await save(createImageStore(folderPlace(dir), options), base64, 'a.png');
   const digest: unknown = expect.stringMatching(/^[0-9a-f]{64}$/);
   expect(result).toEqual({ kind, text: expect.stringMatching(reason), digest });
   expect(filesIn(dir)).toEqual([]);

@@ -5,9 +5,10 @@ import sharp, { type Sharp } from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { type Picture, thumbnailOf } from '../../../src/runner/core/picture.ts';
 import type { RecordedPicture } from '../../../src/runner/core/verification.ts';
+import { folderPlace } from '../../../src/runner/images/folder-place.ts';
+import { memoryPlace } from '../../fakes/memory-place.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
 import { makeMissingThumbnails, type ThumbnailSource } from '../../../src/runner/images/missing-files.ts';
-import { picturesInFolder } from '../../../src/runner/images/picture-files.ts';
 import { runs } from '../../fakes/tier.ts';
 import { dataOf, withData, withRows } from './damage.ts';
 import { flipped, noise } from './pictures.ts';
@@ -58,7 +59,7 @@ describe('a saved picture', () => {
     const { store, report } = folder();
     await save(store, (await noise(90, 90).png().toBuffer()).toString('base64'), 'a.png');
     expect(existsSync(report)).toBe(false);
-    const without = createImageStore(temporaryFolder());
+    const without = createImageStore(folderPlace(temporaryFolder()));
     const checked = await without.check({ bytes: await noise(640, 400).png().toBuffer() });
     expect(Object.keys(checked)).not.toContain('thumbnail');
   });
@@ -117,8 +118,8 @@ describe.each([
       withData(png, data.subarray(0, data.length / 2)),
       withRows(png, (rows) => rows.subarray(0, -1)),
     ];
-    const plain = createImageStore('never-written');
-    const wanting = createImageStore('never-written', { reportDir: 'never-written' });
+    const plain = createImageStore(memoryPlace());
+    const wanting = createImageStore(memoryPlace(), { reportDir: 'never-written' });
     for (const bytes of damaged) {
       const judged = { ...(await wanting.check({ bytes })), thumbnail: undefined };
       expect(judged).toEqual(await plain.check({ bytes }));
@@ -215,7 +216,7 @@ function folder(options: { blank?: boolean } = {}) {
   return {
     dir,
     report,
-    store: createImageStore(join(dir, 'images'), { ...options, reportDir: report }),
+    store: createImageStore(folderPlace(join(dir, 'images')), { ...options, reportDir: report }),
     thumbnail: (checked: object): string => {
       const picture = checked as Picture;
       return join(report, thumbnailOf({ ...picture, bytes: picture.content.length }) ?? expect.fail());
@@ -224,7 +225,7 @@ function folder(options: { blank?: boolean } = {}) {
 }
 
 function source(dir: string): ThumbnailSource {
-  return { files: picturesInFolder(join(dir, 'images')) };
+  return { images: folderPlace(join(dir, 'images')), reportCopy: undefined };
 }
 
 interface Saved {

@@ -33,7 +33,7 @@ function batchWith(seeds: number): Config {
 async function planned(config: Config): Promise<{ plan: Plan | undefined; seeds: number[] }> {
   const { dir } = config.output;
   const scenes = await readLists(config, listOptions(), 'own');
-  const { opened } = beginBatch(join(config.folder, 'pipeline.yaml'), config, scenes, dir);
+  const { opened } = await beginBatch(join(config.folder, 'pipeline.yaml'), config, scenes, dir);
   try {
     const plan = await opened.checkpoint.reconcile(scenes.stage, unstopped);
     const claimed = await opened.checkpoint.claim(100, config.endpoint, 0);

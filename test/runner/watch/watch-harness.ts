@@ -56,7 +56,10 @@ export async function startWatch(bucket?: Record<string, Buffer>, readEveryMs?: 
     batch: {
       imagesDir,
       thumbnailsDir,
-      ...(bucket && { readBucket: async (key) => bucket[key] }),
+      ...(bucket && {
+        readElsewhere: async (kind, file) =>
+          bucket[`${kind === 'picture' ? 'images' : 'report/thumbnails'}/${file}`],
+      }),
       read: async () => {
         watch.readings += 1;
         return watch.reading;

@@ -1,0 +1,321 @@
+/** A folder of pictures: files get their names when they are whole and on the disk, and keep them after a power cut. */
+import { copyFile, link, lstat, mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsync,
+  linkSync,
+  lstatSync,
+  open,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFile,
+  writeFileSync,
+  type Stats,
+} from 'node:fs';
+import { promisify } from 'node:util';
+import pLimit from 'p-limit';
+import { assertPlainFile, NotAFile } from '../../lib/files/plain-file.ts';
+import { isTemporary, removeLeftovers, temporaryName } from '../../lib/files/temporary-files.ts';
+import { FatalFailure } from '../core/failure.ts';
+import { asDiskFailure, isSystemError, withDiskFailure } from '../files/disk-failure.ts';
+import { syncFolder } from '../files/folders.ts';
+import { UnreadableFile, type FileFacts, type FileSource, type ListedFile, type Place } from './place.ts';
+
+/** Each takes an open file, of which some systems allow 256. More concurrent writes bring nothing. */
+const maxConcurrentWrites = 32;
+
+/** Only one run at a time may write to `dir`, unless it `isShared`. */
+export function folderPlace(dir: string, isShared = false): Place {
+  const root = resolve(dir);
+  const files = new DurableFiles(root);
+  const limitWrites = pLimit(maxConcurrentWrites);
+  const pathOf = (file: string): string => pathWithin(root, file);
+  return {
+    name: root,
+    isRemote: false,
+    isNamedByAttempt: false,
+    probe: (work) => work(),
+    prepare: () =>
+      withDiskFailure(root, async () => {
+        await files.makeFolder(root);
+        await removeLeftovers(root, isShared);
+      }),
+    read: async (file) => read(pathOf(file)),
+    facts: async (file) => factsOf(pathOf(file)),
+    put: async (file, source, { isFirst = false } = {}) => {
+      const path = pathOf(file);
+      return limitWrites(() => withDiskFailure(path, () => files.write(path, source, isFirst)));
+    },
+    list: async function* (below = '') {
+      try {
+        yield* filesBelow(root, below);
+      } catch (error) {
+        throw asDiskFailure(error, root) ?? error;
+      }
+    },
+    move: async (from, to, isReplacing = false) => {
+      const paths = { from: pathOf(from), to: pathOf(to) };
+      await withDiskFailure(paths.to, () => move(files, paths.from, paths.to, isReplacing));
+    },
+    makeLast: async (file) => {
+      const path = pathOf(file);
+      await withDiskFailure(path, () => files.makeLast(path));
+    },
+    remove: async (file) => {
+      const path = pathOf(file);
+      if (factsOf(path) !== undefined) await withDiskFailure(path, () => files.remove(path));
+    },
+    fetch: async (file, to, isLinked) => fetch(pathOf(file), to, isLinked),
+  };
+}
+
+/** Throws if the name leads out of the folder: a bug of ours. */
+function pathWithin(root: string, file: string): string {
+  const path = resolve(root, file);
+  const way = relative(root, path);
+  if (way === '' || way.split(/[/\\]/)[0] === '..' || isAbsolute(way) || isAbsolute(file))
+    throw new Error(`a picture's name leads out of the images folder: ${JSON.stringify(file)}`);
+  return path;
+}
+
+/** Larger files are read and written in another thread. With smaller ones, the way there and back takes longer. */
+const smallBytes = 64 * 1024;
+
+async function read(path: string): Promise<Buffer | undefined> {
+  try {
+    const stats = assertPlainFile(path);
+    if (stats === undefined) return undefined;
+    return stats.size <= smallBytes ? readFileSync(path) : await readFile(path);
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw unreadable(error, path);
+  }
+}
+
+/** Codes that say something of the machine, or of the whole disk, rather than of one file. */
+const machineCodes = new Set(['EMFILE', 'ENFILE', 'ESTALE', 'ENODEV', 'ENXIO']);
+
+/** Returns what a failed read means: for this file, or for all. A bug stays what it is. */
+function unreadable(error: unknown, path: string): unknown {
+  const failure = asDiskFailure(error, path);
+  if (failure === undefined) return error;
+  const code = isSystemError(error) ? error.code : undefined;
+  if (code !== undefined && machineCodes.has(code)) return failure;
+  return new UnreadableFile(failure.failure, path, code === 'EISDIR' ? undefined : code);
+}
+
+/** True if nothing has the name: below a file there is nothing either. */
+function isAbsent(error: unknown): boolean {
+  return isSystemError(error) && ['ENOENT', 'ENOTDIR'].includes(error.code);
+}
+
+/** Waits for no other thread: a start looks at every picture of a batch. */
+function factsOf(path: string): FileFacts | undefined {
+  try {
+    const own = lstatSync(path, { throwIfNoEntry: false });
+    if (own === undefined) return undefined;
+    const stats = own.isSymbolicLink() ? statSync(path, { throwIfNoEntry: false }) : own;
+    const kind = stats?.isFile() === true ? 'file' : stats?.isDirectory() === true ? 'folder' : 'other';
+    return { kind, bytes: stats?.size ?? 0, writtenAt: stats?.mtimeMs ?? 0, isOf: unknown };
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw unreadable(error, path);
+  }
+}
+
+function unknown(): undefined {
+  return undefined;
+}
+
+/** Sorted within each folder. Links are left out. */
+function* filesBelow(root: string, below: string): Generator<ListedFile> {
+  for (const entry of entriesOf(`${root}/${below}`)) {
+    const name = below + entry.name;
+    if (entry.isDirectory()) yield* filesBelow(root, `${name}/`);
+    if (!entry.isFile() || isTemporary(entry.name)) continue;
+    const stats = statSync(`${root}/${name}`, { throwIfNoEntry: false });
+    if (stats !== undefined) yield { name, bytes: stats.size };
+  }
+}
+
+function entriesOf(folder: string) {
+  try {
+    return readdirSync(folder, { withFileTypes: true }).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  } catch (error) {
+    if (isAbsent(error)) return [];
+    throw error;
+  }
+}
+
+async function move(files: DurableFiles, from: string, to: string, isReplacing: boolean): Promise<void> {
+  const source = await statsOf(from);
+  const target = await statsOf(to);
+  if (source === undefined) {
+    // A run that crashed may have renamed it without making that durable.
+    if (target !== undefined) await syncFolder(dirname(to));
+    return;
+  }
+  // The same file if the two names differ in nothing that the file system sees, such as case.
+  if (isReplacing || target === undefined || (await isSameFile(from, to))) return files.rename(from, to);
+  if (!(await isSameContent(from, source, to, target))) throw nameConflict(from, to);
+  await files.remove(from);
+}
+
+function nameConflict(from: string, to: string): FatalFailure {
+  const text = `cannot rename ${from} to ${to}: another file has that name; move one of them away, then give the same command again`;
+  return new FatalFailure({ kind: 'output-unwritable', text });
+}
+
+async function statsOf(path: string): Promise<Stats | undefined> {
+  try {
+    return await lstat(path);
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Compares whole numbers: those of Windows are so large that two files next to each other have the same when rounded. */
+async function isSameFile(a: string, b: string): Promise<boolean> {
+  const [one, other] = await Promise.all([a, b].map((path) => lstat(path, { bigint: true })));
+  return one?.ino === other?.ino && one?.dev === other?.dev;
+}
+
+async function isSameContent(a: string, aStats: Stats, b: string, bStats: Stats): Promise<boolean> {
+  if (!aStats.isFile() || !bStats.isFile() || aStats.size !== bStats.size) return false;
+  return (await readFile(a)).equals(await readFile(b));
+}
+
+async function fetch(from: string, to: string, isLinked: boolean): Promise<boolean> {
+  try {
+    if (assertPlainFile(from) === undefined) return false;
+    if (!isLinked || !hasLinked(from, to)) await copyFile(from, to, constants.COPYFILE_EXCL);
+    return true;
+  } catch (error) {
+    if (isAbsent(error)) return false;
+    const isOfSource = error instanceof NotAFile || (isSystemError(error) && sourceCodes.has(error.code));
+    throw isOfSource ? unreadable(error, from) : (asDiskFailure(error, to) ?? error);
+  }
+}
+
+const sourceCodes = new Set(['EISDIR', 'EACCES']);
+
+/** False across disks, and on file systems without links. */
+function hasLinked(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if (!isSystemError(error) || error.code === 'ENOENT') throw error;
+    return false;
+  }
+}
+
+/** Folders remembered as durable. Others are only synced again. */
+const maxRemembered = 1000;
+
+const opened = promisify(open);
+const writtenElsewhere = promisify(writeFile);
+const synced = promisify(fsync);
+
+/** Files below one folder, by absolute paths. Errors are the operating system's; `FatalFailure` if its disk is unmounted meanwhile. */
+class DurableFiles {
+  readonly #root: string;
+  readonly #lasting = new Set<string>();
+  /** The device that the root is on. */
+  #device: number | undefined;
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** Replaces or makes the file at once and durably. False if `isFirst` and something has the name. */
+  async write(path: string, source: FileSource, isFirst: boolean): Promise<boolean> {
+    const folder = dirname(path);
+    await this.makeFolder(folder);
+    const temporary = join(folder, temporaryName());
+    try {
+      const { dev } = await writeThrough(temporary, source);
+      this.#assertSameDisk(dev);
+      if (!isFirst) await rename(temporary, path);
+      else if (!(await hasTaken(path, temporary))) return false;
+    } catch (error) {
+      // The first failure is the one that people have to know.
+      await rm(temporary, { force: true }).catch(() => undefined);
+      throw error;
+    }
+    await syncFolder(folder);
+    return true;
+  }
+
+  async rename(from: string, to: string): Promise<void> {
+    await this.makeFolder(dirname(to));
+    await rename(from, to);
+    await syncFolder(dirname(to));
+    if (dirname(from) !== dirname(to)) await syncFolder(dirname(from));
+  }
+
+  /** Makes the name of a file durable. Its bytes were on the disk before it had the name. */
+  async makeLast(path: string): Promise<void> {
+    await this.makeFolder(dirname(path));
+    await syncFolder(dirname(path));
+  }
+
+  async remove(path: string): Promise<void> {
+    await rm(path);
+    await syncFolder(dirname(path));
+  }
+
+  /** Makes the folder and those above it, durably. A folder that is there may be one that a crashed run made a moment before. */
+  async makeFolder(folder: string): Promise<void> {
+    if (this.#lasting.has(folder)) return;
+    if (this.#device !== undefined) this.#assertSameDisk((await stat(this.#root)).dev);
+    const made = await mkdir(folder, { recursive: true });
+    const highest = made !== undefined && made.length <= this.#root.length ? dirname(made) : this.#root;
+    for (let at = folder; at !== highest && at !== dirname(at); at = dirname(at))
+      await syncFolder(dirname(at));
+    if (this.#lasting.size >= maxRemembered) this.#lasting.clear();
+    this.#lasting.add(folder);
+    this.#assertSameDisk((await stat(this.#root)).dev);
+  }
+
+  /** A file that is written to the folder below an unmounted disk is hidden once the disk is back. */
+  #assertSameDisk(dev: number): void {
+    this.#device ??= dev;
+    if (dev === this.#device) return;
+    const text = `${this.#root} is on another disk than when the run began: its own was unmounted; mount it, then give the same command again`;
+    throw new FatalFailure({ kind: 'output-unwritable', text });
+  }
+}
+
+/** Closing is part of it: some file systems report a failed write only then. Returns what the file is then. */
+async function writeThrough(path: string, source: FileSource): Promise<Stats> {
+  const isCopied = 'path' in source;
+  if (isCopied) await copyFile(source.path, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  const file = await opened(path, isCopied ? 'r+' : 'wx');
+  try {
+    if (!isCopied && source.length <= smallBytes) writeFileSync(file, source);
+    else if (!isCopied) await writtenElsewhere(file, source);
+    await synced(file);
+    return fstatSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Gives the file its name unless another has it: of several that try at once, one succeeds. */
+async function hasTaken(path: string, temporary: string): Promise<boolean> {
+  try {
+    await link(temporary, path);
+    return true;
+  } catch (error) {
+    if (!isSystemError(error) || error.code !== 'EEXIST') throw error;
+    return false;
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}

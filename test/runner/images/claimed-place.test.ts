@@ -1,0 +1,50 @@
+/** Promise: of batches that begin in one folder of a bucket at once, one has it, before anything is paid for. */
+import { expect, it } from 'vitest';
+import { bucketPlace } from '../../../src/runner/images/bucket-place.ts';
+import { claimed, type ClaimedPlace } from '../../../src/runner/images/claimed-place.ts';
+import { MemoryStore } from '../../fakes/memory-store.ts';
+
+const placeIn = async (store: MemoryStore, batch: string, isAnyAccepted = false): Promise<ClaimedPlace> => {
+  const bucket = await store.open('s3://any/night/');
+  return claimed(bucketPlace(bucket, 'images/'), bucketPlace(bucket), {
+    batch,
+    run: { token: `run of ${batch}`, isKnown: (token) => token === `run of ${batch}` },
+    isAnyAccepted,
+  });
+};
+
+it("gives a folder that is nobody's to one of two batches that begin there at once", async () => {
+  const store = await MemoryStore.start();
+  const places = [await placeIn(store, 'a'), await placeIn(store, 'b')];
+  const begun = await Promise.allSettled(places.map((place) => place.prepare()));
+  expect(begun.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+  const [refused] = begun.flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []));
+  expect(refused).toContain('where another batch has begun');
+  // Whoever has it goes on, also in its next run.
+  const claim = JSON.parse(String(store.objects.get('any/night/batch.json')?.bytes)) as { batch: string };
+  const winner = await placeIn(store, claim.batch);
+  await winner.prepare();
+  await winner.put('a.png', Buffer.from('a'));
+  await (await placeIn(store, claim.batch)).prepare();
+});
+
+it('does so as well where the store overlooks conditions, once one has begun', async () => {
+  const store = await MemoryStore.start({ knowsConditions: false });
+  await (await placeIn(store, 'a')).prepare();
+  await expect((await placeIn(store, 'b')).prepare()).rejects.toThrow('where another batch has begun');
+});
+
+it('lets runs of one batch begin there together', async () => {
+  const store = await MemoryStore.start();
+  const places = await Promise.all([1, 2, 3].map(() => placeIn(store, 'a')));
+  await Promise.all(places.map((place) => place.prepare()));
+});
+
+it('leaves the claim to the first picture where a person has accepted what is there', async () => {
+  const store = await MemoryStore.start();
+  const place = await placeIn(store, 'a', true);
+  await place.prepare();
+  expect(store.objects.size).toBe(0);
+  await place.put('a.png', Buffer.from('a'));
+  expect([...store.objects.keys()].toSorted()).toEqual(['any/night/batch.json', 'any/night/images/a.png']);
+});

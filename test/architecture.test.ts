@@ -125,7 +125,7 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
   renderers: { ours: ['lib'], packages: ['fzstd', 'sharp', 'zod', 'node:*'] },
   'renderers/language': { ours: ['renderers/colour'], packages: [] },
   // What runs in the browser is bundled by itself: nothing of Node's may get into it.
-  web: { ours: ['protocol/console-data', 'runner/core'], packages: ['preact'] },
+  web: { ours: ['protocol/console-data', 'protocol/paths', 'runner/core'], packages: ['preact'] },
   // Faces of a batch: what it needs of the service comes in as an argument. Notifications and refusals are words.
   batch: {
     ours: ['lib', 'protocol', 'runner', 'terminal/describe-event', 'terminal/fit-text'],

@@ -1,6 +1,12 @@
 /** The paths of the service: building one for an operation, and finding the operation that one names. */
 import { operations, type Operation, type OperationName, type PartsOf } from './operations.ts';
 
+/** Path of the OpenAPI description of all operations. */
+export const descriptionPath = '/openapi.json';
+
+/** Path of the numbers of the service, as Prometheus reads them. */
+export const metricsPath = '/metrics';
+
 export const versions = ['v2', 'v1'] as const;
 
 /** `dev` is the development server of a worker SDK. It serves one endpoint, so its paths do not name the endpoint. */
@@ -19,7 +25,7 @@ type PathOf<Name extends OperationName> = (
 ) => string;
 
 /** Returns the function that builds the path of an operation; its ids follow in the order of the table. */
-function pathOf<Name extends OperationName>(operation: Name): PathOf<Name> {
+export function pathOf<Name extends OperationName>(operation: Name): PathOf<Name> {
   return (version, endpointId, ...ids) => {
     const endpoint = version === 'dev' ? [] : [version, encodeURIComponent(endpointId)];
     return ['', ...endpoint, operation, ...ids.map(encodeURIComponent)].join('/');
@@ -27,9 +33,26 @@ function pathOf<Name extends OperationName>(operation: Name): PathOf<Name> {
 }
 
 export const runPath = pathOf('run');
+export const runSyncPath = pathOf('runsync');
 export const cancelPath = pathOf('cancel');
 export const healthPath = pathOf('health');
 export const statusPath = pathOf('status');
+
+/**
+ * Returns the variables by which workers of the public SDK find the pull operations. A worker puts its id and the job's in
+ * the place of `$RUNPOD_POD_ID` and `$ID`, and appends to the query. `gpu` is a name for people.
+ */
+export function workerAddresses(baseUrl: string, endpointId: string, gpu: string): Record<string, string> {
+  const addressOf = (path: string): string =>
+    `${baseUrl}${path.replaceAll('%24', '$')}?gpu=${encodeURIComponent(gpu)}`;
+  const [worker, job] = ['$RUNPOD_POD_ID', '$ID'];
+  return {
+    RUNPOD_WEBHOOK_GET_JOB: addressOf(pathOf('job-take')('v2', endpointId, '$ID')),
+    RUNPOD_WEBHOOK_POST_OUTPUT: addressOf(pathOf('job-done')('v2', endpointId, worker, job)),
+    RUNPOD_WEBHOOK_POST_STREAM: addressOf(pathOf('job-stream')('v2', endpointId, worker, job)),
+    RUNPOD_WEBHOOK_PING: addressOf(pathOf('ping')('v2', endpointId, worker)),
+  };
+}
 
 export interface Route {
   operation: OperationName;

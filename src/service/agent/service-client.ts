@@ -11,6 +11,7 @@ import { JoinedBytes } from '../../lib/limits/joined-bytes.ts';
 import { oneLine } from '../../lib/text/format.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import type { AnswerOf, OperationOf } from '../../protocol/operations.ts';
+import { pathOf } from '../../protocol/paths.ts';
 
 export interface ServiceAddress {
   /** Without a slash at the end. */
@@ -30,8 +31,10 @@ type Operation = Exclude<OperationOf<'worker'>, 'job-take-batch'>;
 
 interface Question {
   operation: Operation;
-  /** Behind the id of the worker. */
-  rest?: string;
+  /** Id of the job that the operation is about; left out if it is about the worker. */
+  jobId?: string;
+  /** Query of the URL, with its question mark. */
+  query?: string;
   /** JSON, in its parts. */
   body?: readonly Text[];
 }
@@ -116,17 +119,17 @@ export class ServiceClient {
       wasLast = unwanted.aborted;
       return undefined;
     };
-    const question = { operation: 'job-done', rest: `/${encodeURIComponent(jobId)}`, body } as const;
+    const question = { operation: 'job-done', jobId, body } as const;
     return await this.#askUntilAnswered(question, read, signal, onProblem);
   }
 
   /** A message of progress, or a part of a stream; one that does not arrive is not repeated. */
   async send(operation: 'job-done' | 'job-stream', jobId: string, body: readonly Text[]): Promise<void> {
-    await this.#ask({ operation, rest: `/${encodeURIComponent(jobId)}`, body });
+    await this.#ask({ operation, jobId, body });
   }
 
   async ping(jobId: string): Promise<void> {
-    await this.#ask({ operation: 'ping', rest: `?job_id=${encodeURIComponent(jobId)}` });
+    await this.#ask({ operation: 'ping', query: `?job_id=${encodeURIComponent(jobId)}` });
   }
 
   /** The answer, or why the service refuses what is reported. */
@@ -187,13 +190,14 @@ export class ServiceClient {
   }
 
   /** Never rejects: what keeps an answer away is one as well. */
-  async #ask({ operation, rest = '', body }: Question, signal?: AbortSignal): Promise<Answer> {
+  async #ask({ operation, jobId, query = '', body }: Question, signal?: AbortSignal): Promise<Answer> {
     const { url, endpointId, workerId, workerKey } = this.#address;
-    const path = `/v2/${encodeURIComponent(endpointId)}/${operation}/${encodeURIComponent(workerId)}${rest}`;
+    const ids = jobId === undefined ? ([workerId] as const) : ([workerId, jobId] as const);
+    const path = pathOf(operation)('v2', endpointId, ...ids);
     const isSent = body !== undefined;
     const byteCount = isSent ? byteCountOf(body) : 0;
     try {
-      const answer = await request(url + path, {
+      const answer = await request(url + path + query, {
         method: isSent ? 'POST' : 'GET',
         dispatcher: this.#connections,
         headers: {

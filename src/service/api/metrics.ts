@@ -5,8 +5,6 @@ import { bucketSeconds, type Histogram } from '../jobs/job-durations.ts';
 import { type LoopDelay, loopDelaySeconds } from './loop-delay.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 
-export const metricsPath = '/metrics';
-
 type Labels = Record<string, string>;
 
 export class Metrics {

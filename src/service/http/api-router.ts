@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openApi } from '../../protocol/openapi.ts';
 import { operations, type OperationName } from '../../protocol/operations.ts';
-import { findRoute, type Route } from '../../protocol/paths.ts';
+import { descriptionPath, findRoute, metricsPath, type Route } from '../../protocol/paths.ts';
 import type { OperationHandlers, RequestContext } from '../api/request-context.ts';
 import type { AuditLog } from '../keys/audit-log.ts';
 import type { Endpoints } from '../workers/endpoints.ts';
@@ -18,10 +18,9 @@ import type { Admission } from '../keys/admission.ts';
 import { type KeyHolder, permits } from '../model/key.ts';
 import type { Quotas } from '../api/quotas.ts';
 import type { RateLimit } from '../api/rate-limit.ts';
-import { type Metrics, metricsPath } from '../api/metrics.ts';
+import type { Metrics } from '../api/metrics.ts';
 
 /** Public: it describes the interface only. */
-const descriptionPath = '/openapi.json';
 const description = JSON.stringify(openApi);
 
 /** Another part of the service that answers requests: the console. */

@@ -1,4 +1,5 @@
 /** The environment of a worker that pulls its jobs, as the public worker SDK reads it. */
+import { workerAddresses } from '../../protocol/paths.ts';
 
 export interface PullWorkerIdentity {
   /** The service as the worker reaches it, without a slash at the end. */
@@ -16,16 +17,10 @@ const pingIntervalMs = 10_000;
 /** Releases from 1.9.0 on end at their start where they do not reach the internet. An endpoint may set something else. */
 export const publicWorkerDefaults = { RUNPOD_SKIP_AUTO_SYSTEM_CHECKS: 'true' };
 
-/** The worker itself puts its id and the job's in the place of `$RUNPOD_POD_ID` and `$ID`, and appends to the query. */
 export function workerEnvironment(identity: PullWorkerIdentity): Record<string, string> {
   const { baseUrl, endpointId, workerId, workerKey, gpuName } = identity;
-  const base = `${baseUrl}/v2/${encodeURIComponent(endpointId)}`;
-  const query = `gpu=${encodeURIComponent(gpuName ?? 'none')}`;
   return {
-    RUNPOD_WEBHOOK_GET_JOB: `${base}/job-take/$ID?${query}`,
-    RUNPOD_WEBHOOK_POST_OUTPUT: `${base}/job-done/$RUNPOD_POD_ID/$ID?${query}`,
-    RUNPOD_WEBHOOK_POST_STREAM: `${base}/job-stream/$RUNPOD_POD_ID/$ID?${query}`,
-    RUNPOD_WEBHOOK_PING: `${base}/ping/$RUNPOD_POD_ID?${query}`,
+    ...workerAddresses(baseUrl, endpointId, gpuName ?? 'none'),
     RUNPOD_PING_INTERVAL: String(pingIntervalMs),
     RUNPOD_ENDPOINT_ID: endpointId,
     RUNPOD_POD_ID: workerId,

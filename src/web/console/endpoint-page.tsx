@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { EndpointView, WorkerView, WorkloadForm } from '../../protocol/console-data.ts';
+import { runSyncPath, workerAddresses } from '../../protocol/paths.ts';
 import { counted, countWords, durationWords } from '../shared/number-words.ts';
 import { ask } from './ask.ts';
 import { gpuWords, standing, deathWords, workerCounts, workerStates } from './endpoint-words.ts';
@@ -207,7 +208,7 @@ const ways: Record<Way, { label: string; lines: (at: At) => string[] }> = {
   curl: {
     label: 'In a terminal',
     lines: ({ base, id, input }) => [
-      `curl -X POST '${base}/v2/${id}/runsync' \\`,
+      `curl -X POST '${base}${runSyncPath('v2', id)}' \\`,
       `  -H "Authorization: Bearer $NIGHTRENDER_API_KEY" \\`,
       `  -H 'Content-Type: application/json' \\`,
       `  -d '{"input": ${input}}'`,
@@ -219,7 +220,7 @@ const ways: Record<Way, { label: string; lines: (at: At) => string[] }> = {
       'import json, os, urllib.request',
       '',
       'request = urllib.request.Request(',
-      `    "${base}/v2/${id}/runsync",`,
+      `    "${base}${runSyncPath('v2', id)}",`,
       `    data=json.dumps({"input": ${input}}).encode(),`,
       '    headers={',
       `        "Authorization": f"Bearer {os.environ['NIGHTRENDER_API_KEY']}",`,
@@ -233,7 +234,7 @@ const ways: Record<Way, { label: string; lines: (at: At) => string[] }> = {
   javascript: {
     label: 'In JavaScript (Node 20 and later, as a module)',
     lines: ({ base, id, input }) => [
-      `const response = await fetch("${base}/v2/${id}/runsync", {`,
+      `const response = await fetch("${base}${runSyncPath('v2', id)}", {`,
       '  method: "POST",',
       '  headers: {',
       '    Authorization: `Bearer ${process.env.NIGHTRENDER_API_KEY}`,',
@@ -261,10 +262,7 @@ const ways: Record<Way, { label: string; lines: (at: At) => string[] }> = {
       `export RUNPOD_ENDPOINT_ID='${id}'`,
       `export RUNPOD_POD_ID="$(hostname)-gpu$(echo "\${CUDA_VISIBLE_DEVICES:-any}" | tr , .)-$$"`,
       `export RUNPOD_AI_API_KEY="$NIGHTRENDER_WORKER_KEY"`,
-      `export RUNPOD_WEBHOOK_GET_JOB='${base}/v2/${id}/job-take/$ID?gpu=any'`,
-      `export RUNPOD_WEBHOOK_POST_OUTPUT='${base}/v2/${id}/job-done/$RUNPOD_POD_ID/$ID?gpu=any'`,
-      `export RUNPOD_WEBHOOK_POST_STREAM='${base}/v2/${id}/job-stream/$RUNPOD_POD_ID/$ID?gpu=any'`,
-      `export RUNPOD_WEBHOOK_PING='${base}/v2/${id}/ping/$RUNPOD_POD_ID?gpu=any'`,
+      ...Object.entries(workerAddresses(base, id, 'any')).map(([name, url]) => `export ${name}='${url}'`),
       `export RUNPOD_SKIP_AUTO_SYSTEM_CHECKS=true`,
       `cd "$(mktemp -d)"`,
     ],

@@ -10,7 +10,7 @@ import { triedThumbnail } from '../runner/images/thumbnail.ts';
 import { readService, type ServiceSettings } from '../service/config/read-service.ts';
 import { makeFolder } from '../runner/files/folders.ts';
 import { endpointSettings, type EndpointSettings } from '../service/model/endpoint-settings.ts';
-import { readTls } from '../service/http/tls-files.ts';
+import { readTls } from '../lib/http/tls-files.ts';
 import { fitsHeader, isValid, type KeyRecord } from '../service/model/key.ts';
 import type { SharedOptions } from '../service/instance/service-options.ts';
 import { type Service, startService } from '../service/instance/start-service.ts';

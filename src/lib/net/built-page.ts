@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { packageFile } from '../files/package-file.ts';
+import type { HttpResponse } from '../http/http-response.ts';
 
 export interface Page {
   html: string;
@@ -54,6 +55,10 @@ export function builtPage(name: 'console' | 'gallery', withoutScript: string): P
       'Referrer-Policy': 'no-referrer',
     },
   };
+}
+
+export function pageResponse({ html, headers }: Page): HttpResponse {
+  return { status: 200, body: html, headers: { ...headers, 'Content-Type': 'text/html; charset=utf-8' } };
 }
 
 function digestOf(text: string): string {

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { fileDescriber } from '../files/sent-files.ts';
 import type { Config, NamedAxis, ListExpansion, StageSource } from './config.ts';
+import { isLoopback } from '../../lib/net/addresses.ts';
 import { gatherProblems, ConfigError, type Problem } from '../../lib/yaml/problem.ts';
 import type { AxisSource } from './scene-schema.ts';
 import type { RequestRate } from '../core/request-rate.ts';
@@ -387,8 +388,4 @@ function isPlainHttp(baseUrl: string): boolean {
   if (baseUrl === 'local') return false;
   const { protocol, hostname } = new URL(baseUrl);
   return protocol === 'http:' && !isLoopback(hostname);
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || /^127(\.\d+){3}$/.test(host);
 }

@@ -1,13 +1,17 @@
 /** The server of the page that watches a batch: on loopback, and read only. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
-import type { Page } from '../../lib/net/built-page.ts';
-import { startBroadcast, type WatchedBatch, type Broadcast } from './broadcast.ts';
-import { earlierThumbnail } from '../core/picture.ts';
-import { pipeline } from 'node:stream/promises';
-import { constants, type Stats } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { constants } from 'node:fs';
 import { open, realpath, type FileHandle } from 'node:fs/promises';
 import { join, sep } from 'node:path';
+import { type FiledText, OpenFile } from '../../lib/files/filed-text.ts';
+import { type HttpResponse, jsonResponse } from '../../lib/http/http-response.ts';
+import { startHttpServer } from '../../lib/http/http-server.ts';
+import { KnownNames } from '../../lib/http/known-names.ts';
+import { defaultClientLimits } from '../../lib/http/send-response.ts';
+import { isLoopback } from '../../lib/net/addresses.ts';
+import { type Page, pageResponse } from '../../lib/net/built-page.ts';
+import { earlierThumbnail } from '../core/picture.ts';
+import { startBroadcast, type Broadcast, type WatchedBatch } from './broadcast.ts';
 
 export interface WatchServer {
   /** With a slash at the end. */
@@ -16,18 +20,17 @@ export interface WatchServer {
 }
 
 const limits = {
-  headersTimeout: 10_000,
-  requestTimeout: 20_000,
-  keepAliveTimeout: 30_000,
-  connectionsCheckingInterval: 5_000,
-  maxHeaderSize: 16 * 1024,
+  // Each connection takes a file, and one that fetches a picture takes two.
+  maxConnections: 1_500,
+  // Browsers do not send the next request before they have the answer.
+  maxWaiting: 1,
+  // No request has a body.
+  maxBodiesBytes: 64 * 1024,
+  requestTimeoutMs: 20_000,
+  bodyTimeMs: 20_000,
+  // Whoever stops the page does not wait for readers.
+  clientLimits: { ...defaultClientLimits, closingMs: 0 },
 };
-
-/** More are closed at once: each takes a file, and one that fetches a picture two. */
-const maxConnections = 1_500;
-
-/** A connection on which nothing moves is closed; who waits for news has an answer before. */
-const idleMs = 60_000;
 
 /** Rejects with the system's error where the port is not to be had. */
 export async function startWatchServer(options: {
@@ -42,56 +45,30 @@ export async function startWatchServer(options: {
   const { batch, page, port, onProblem, readEveryMs } = options;
   const broadcast = startBroadcast(batch, readEveryMs);
   const served: Served = { batch, page, broadcast };
-  const answering = new WeakMap<Socket, ServerResponse>();
-  const server = createServer(limits, (request, response) => {
-    // No browser asks on before it has its answer, and answers to many requests at once would wait in memory.
-    if (answering.get(request.socket)?.writableEnded === false) {
-      request.socket.destroy();
-      return;
-    }
-    answering.set(request.socket, response);
-    void serve(request, response, served, onProblem);
+  const withHeaders = (response: HttpResponse): HttpResponse => ({
+    ...response,
+    headers: { ...page.headers, ...response.headers },
   });
-  server.maxConnections = maxConnections;
-  server.timeout = idleMs;
-  await listen(server, port);
+  const server = await startHttpServer({
+    ...limits,
+    host: '127.0.0.1',
+    port,
+    tls: undefined,
+    now: Date.now,
+    onProblem,
+    answerRequest: async (request, _, gone) => {
+      const answered = await answer(request, served, gone);
+      return answered && withHeaders(answered);
+    },
+    answerError: () => withHeaders(unavailable),
+  });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    url: `${server.url}/`,
     close: () => {
       broadcast.close();
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeAllConnections();
-      return closed;
+      return server.close();
     },
   };
-}
-
-function listen(server: Server, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-}
-
-async function serve(
-  request: IncomingMessage,
-  response: ServerResponse,
-  served: Served,
-  onProblem: (text: string) => void,
-): Promise<void> {
-  try {
-    await answer(request, response, served);
-  } catch (error) {
-    onProblem(`cannot answer ${request.method} ${JSON.stringify(request.url)}: ${String(error)}`);
-    if (response.headersSent) response.destroy();
-    else {
-      response.writeHead(503, { 'Content-Type': 'text/plain; charset=utf-8', 'Retry-After': '5' });
-      response.end('Temporarily unavailable.\n');
-    }
-  }
 }
 
 interface Served {
@@ -100,56 +77,56 @@ interface Served {
   page: Page;
 }
 
-/** Answers one request; rejects only where something is wrong with the machine or with us. */
-async function answer(request: IncomingMessage, response: ServerResponse, served: Served): Promise<void> {
-  for (const [name, value] of Object.entries(served.page.headers)) response.setHeader(name, value);
-  const refusal = refusalOf(request);
-  if (refusal !== undefined) return refuse(response, refusal);
+/** Returns undefined if the client has gone. Rejects only if something is wrong with the machine or with us. */
+async function answer(
+  request: IncomingMessage,
+  { batch, broadcast, page }: Served,
+  gone: AbortSignal,
+): Promise<HttpResponse | undefined> {
+  const refused = refusalOf(request);
+  if (refused !== undefined) return refused;
   const [, path = '', query = ''] = /^\/?([^?]*)\??(.*)$/.exec(request.url ?? '') ?? [];
   const asked = new URLSearchParams(query);
-  if (path === '') return send(response, 'text/html; charset=utf-8', served.page.html);
-  if (path === 'data.json') return answerNews(response, asked, served.broadcast);
+  if (path === '') return pageResponse(page);
+  if (path === 'data.json') return newsAnswer(asked, broadcast, gone);
   const [, piece] = /^rows\/\w{1,12}\/([1-9]\d{0,6})\.json$/.exec(path) ?? [];
-  const rows = piece === undefined ? undefined : served.batch.rows(Number(piece) - 1);
-  if (rows !== undefined) return sendJson(response, rows);
-  if (await answerPicture(request, response, served.batch, path, asked)) return;
-  refuse(response, { status: 404, text: 'Not found.' });
+  const rows = piece === undefined ? undefined : batch.rows(Number(piece) - 1);
+  if (rows !== undefined) return jsonResponse(rows);
+  return (await pictureAnswer(request, batch, path, asked)) ?? textResponse(404, 'Not found.');
 }
 
-/** All that is known of the batch; with `since`, what is newer than that, as soon as there is anything. */
-async function answerNews(
-  response: ServerResponse,
+/** Answers with all that is known of the batch; with `since`, with what is newer than that, as soon as there is anything. */
+async function newsAnswer(
   asked: URLSearchParams,
   broadcast: Broadcast,
-): Promise<void> {
+  gone: AbortSignal,
+): Promise<HttpResponse | undefined> {
   const text = asked.get('since') ?? '';
   const revision = /^\d{1,15}$/.test(text) ? Number(text) : 0;
-  const news = await broadcast.newsSince(revision, (gone) => response.once('close', gone));
-  if (!response.destroyed) sendJson(response, news);
+  const news = await broadcast.newsSince(revision, (wake) => gone.addEventListener('abort', wake));
+  return gone.aborted ? undefined : jsonResponse(news);
 }
 
-/** Resolves to whether there was one. `of` names the picture that is sent where its thumbnail is missing. */
-async function answerPicture(
+/** Returns undefined if there is no such picture. `of` names the picture that is sent if its thumbnail is missing. */
+async function pictureAnswer(
   request: IncomingMessage,
-  response: ServerResponse,
   { imagesDir, thumbnailsDir, readElsewhere }: WatchedBatch,
   asked: string,
   query: URLSearchParams,
-): Promise<boolean> {
+): Promise<HttpResponse | undefined> {
   const [, folder, path = ''] = /^(images|thumbnails)\/(.+)$/.exec(decoded(asked)) ?? [];
-  if (folder === undefined) return false;
-  const fromElsewhere = async (kind: 'picture' | 'thumbnail', file: string): Promise<boolean> => {
-    const bytes = await readElsewhere?.(kind, file);
-    return bytes !== undefined && sendBytes(request, response, bytes);
-  };
-  if (folder === 'images' && (await fromElsewhere('picture', path))) return true;
-  if (folder === 'images')
-    return sendPicture(request, response, { dir: imagesDir, path, isPinned: query.has('v') });
-  for (const name of [path, earlierThumbnail(path)])
-    if (await sendPicture(request, response, { dir: thumbnailsDir, path: name, isPinned: true })) return true;
-  const whole = query.get('of') ?? '';
-  if ((await fromElsewhere('thumbnail', path)) || (await fromElsewhere('picture', whole))) return true;
-  return sendPicture(request, response, { dir: imagesDir, path: whole, isPinned: false });
+  if (folder === undefined) return undefined;
+  const fromElsewhere = async (kind: 'picture' | 'thumbnail', file: string) =>
+    objectAnswer(await readElsewhere?.(kind, file));
+  const fromImages = async (name: string, isPinned: boolean) =>
+    (await fromElsewhere('picture', name)) ??
+    (await fileAnswer(request, { dir: imagesDir, path: name, isPinned }));
+  if (folder === 'images') return await fromImages(path, query.has('v'));
+  for (const name of [path, earlierThumbnail(path)]) {
+    const thumbnail = await fileAnswer(request, { dir: thumbnailsDir, path: name, isPinned: true });
+    if (thumbnail !== undefined) return thumbnail;
+  }
+  return (await fromElsewhere('thumbnail', path)) ?? (await fromImages(query.get('of') ?? '', false));
 }
 
 /** Empty where it cannot be. */
@@ -161,115 +138,61 @@ function decoded(path: string): string {
   }
 }
 
-function sendJson(response: ServerResponse, value: object): void {
-  send(response, 'application/json', JSON.stringify(value));
+function textResponse(status: number, text: string, headers: Record<string, string> = {}): HttpResponse {
+  return { status, body: `${text}\n`, headers: { 'Content-Type': 'text/plain; charset=utf-8', ...headers } };
 }
 
-function refuse(response: ServerResponse, { status, text, headers = {} }: Refusal): void {
-  response.statusCode = status;
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  send(response, 'text/plain; charset=utf-8', `${text}\n`);
+const unavailable = textResponse(503, 'Temporarily unavailable.', { 'Retry-After': '5' });
+
+/** Any port is accepted: a tunnel has its own. */
+const names = new KnownNames([], { isKnownAddress: isLoopback });
+
+const misdirected = textResponse(
+  421,
+  'This page is served as 127.0.0.1 and localhost only. Behind a reverse proxy, have it send "Host: 127.0.0.1".',
+);
+
+const readOnly = textResponse(405, 'This page is read-only.', { Allow: 'GET, HEAD' });
+
+/** Returns undefined if the request may be answered. */
+function refusalOf({ headers, method }: IncomingMessage): HttpResponse | undefined {
+  if (!names.has(headers.host)) return misdirected;
+  return method === 'GET' || method === 'HEAD' ? undefined : readOnly;
 }
 
-function send(response: ServerResponse, type: string, text: string): void {
-  response.setHeader('Content-Type', type);
-  response.setHeader('Content-Length', Buffer.byteLength(text));
-  response.setHeader('Cache-Control', 'no-store');
-  response.end(text);
-}
-
-interface Refusal {
-  status: number;
-  /** For people. */
-  text: string;
-  headers?: Record<string, string>;
-}
-
-/** Undefined where the request may be answered. */
-function refusalOf(request: IncomingMessage): Refusal | undefined {
-  if (!isLoopbackName(request.headers.host ?? '')) {
-    return {
-      status: 421,
-      text: 'This page is served as 127.0.0.1 and localhost only. Behind a reverse proxy, have it send "Host: 127.0.0.1".',
-    };
-  }
-  if (request.method !== 'GET' && request.method !== 'HEAD') {
-    return {
-      status: 405,
-      text: 'This page is read-only.',
-      headers: { Allow: 'GET, HEAD' },
-    };
-  }
-  return undefined;
-}
-
-/** A page of another site whose name is made to lead here (DNS rebinding) sends that name. Any port: a tunnel has its own. */
-function isLoopbackName(host: string): boolean {
-  return /^(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?$/i.test(host);
+/** Names of objects say what they hold, so browsers need not ask again. Returns undefined if this is no picture. */
+function objectAnswer(bytes: Buffer | undefined): HttpResponse | undefined {
+  const type = bytes && pictureType(bytes.subarray(0, 12));
+  if (bytes === undefined || type === undefined) return undefined;
+  const headers = { 'Cache-Control': 'private, max-age=86400, immutable', 'Content-Type': type };
+  return { status: 200, body: bytes, headers };
 }
 
 /**
- * Sends a file of `dir` if it is a picture. `path`: from the folder `dir`, with `/` between its parts. `isPinned`: the address names the content as well, so that a
- * browser need not ask again. Resolves to false, with nothing sent, if there is no such picture. Rejects if the system
- * cannot read it.
+ * Returns a file of `dir` if it is a picture, or only that it is still the same. `path` leads from `dir`, with `/` between its
+ * parts. `isPinned`: the address names the content as well, so that a browser need not ask again. Rejects if the system cannot
+ * read it.
  */
-async function sendPicture(
+async function fileAnswer(
   request: IncomingMessage,
-  response: ServerResponse,
   { dir, path, isPinned }: { dir: string; path: string; isPinned: boolean },
-): Promise<boolean> {
+): Promise<HttpResponse | undefined> {
   const file = await openWithin(dir, path.split('/'));
-  if (file === undefined) return false;
+  let body: FiledText | undefined;
   try {
-    const stats = await file.stat();
-    const type = stats.isFile() ? await typeOf(file) : undefined;
-    if (type === undefined) return false;
-    response.setHeader('Cache-Control', isPinned ? 'private, max-age=86400, immutable' : 'private, no-cache');
-    await sendFile(request, response, { file, stats, type });
-    return true;
+    const stats = await file?.stat();
+    const type = file && stats?.isFile() ? await typeOf(file) : undefined;
+    if (file === undefined || stats === undefined || type === undefined) return undefined;
+    const parts = [stats.size, Math.round(stats.mtimeMs), stats.ino];
+    const etag = `"${parts.map((part) => part.toString(36)).join('-')}"`;
+    const caching = isPinned ? 'private, max-age=86400, immutable' : 'private, no-cache';
+    const headers = { 'Cache-Control': caching, ETag: etag };
+    if (request.headers['if-none-match'] === etag) return { status: 304, body: '', headers };
+    body = [new OpenFile(file, stats.size)];
+    return { status: 200, body, headers: { ...headers, 'Content-Type': type } };
   } finally {
-    await file.close();
+    if (body === undefined) await file?.close();
   }
-}
-
-/** Sends a picture from elsewhere, whose name never gets another content. Returns false, with nothing sent, if it is no picture. */
-function sendBytes(request: IncomingMessage, response: ServerResponse, bytes: Buffer): boolean {
-  const type = pictureType(bytes.subarray(0, 12));
-  if (type === undefined) return false;
-  response.setHeader('Cache-Control', 'private, max-age=86400, immutable');
-  response.writeHead(200, { 'Content-Type': type, 'Content-Length': bytes.length });
-  response.end(request.method === 'HEAD' ? undefined : bytes);
-  return true;
-}
-
-/** Sends the file in pieces, or only that it is still the same. */
-async function sendFile(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { file, stats, type }: { file: FileHandle; stats: Stats; type: string },
-): Promise<void> {
-  const etag = `"${[stats.size, Math.round(stats.mtimeMs), stats.ino].map((n) => n.toString(36)).join('-')}"`;
-  response.setHeader('ETag', etag);
-  if (request.headers['if-none-match'] === etag) {
-    response.writeHead(304).end();
-    return;
-  }
-  response.writeHead(200, { 'Content-Type': type, 'Content-Length': stats.size });
-  if (request.method === 'HEAD') {
-    response.end();
-    return;
-  }
-  try {
-    await pipeline(file.createReadStream({ start: 0, end: stats.size - 1, autoClose: false }), response);
-  } catch (error) {
-    // Whoever leaves before the end has seen enough.
-    if (!hasLeft(error)) throw error;
-  }
-}
-
-function hasLeft(error: unknown): boolean {
-  const code = String((error as NodeJS.ErrnoException).code);
-  return ['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_UNABLE_TO_PIPE', 'EPIPE', 'ECONNRESET'].includes(code);
 }
 
 /** Links are followed only as far as they stay in the folder, which may be one itself. */

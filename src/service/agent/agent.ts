@@ -1,7 +1,7 @@
 /** A worker on another machine: kept up as the service's own are, until it is to end. It asks there for its jobs, or is a container that does. */
 import { once } from 'node:events';
 import type { MachineView } from '../../protocol/console-data.ts';
-import { byteCountOf, type Text } from '../jobs/filed-text.ts';
+import { byteCountOf, type Text } from '../../lib/files/filed-text.ts';
 import {
   type BegunJob,
   type JobSource,

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request, type Dispatcher } from 'undici';
 import { isObjectText, maxJsonDepth, scanJson, valueOrBeginning } from '../../lib/text/scan-json.ts';
-import { byteCountOf, type Text } from '../jobs/filed-text.ts';
+import { byteCountOf, type Text } from '../../lib/files/filed-text.ts';
 import { longText } from '../jobs/long-texts.ts';
 import type { WorkerReport } from '../workers/worker-report.ts';
 import type { OfferedJob } from '../workers/pulling-worker.ts';

@@ -2,7 +2,7 @@
 import { withTimeLimit } from '../../lib/limits/time-limit.ts';
 import type { IncomingMessage } from 'node:http';
 import { ByteSemaphore } from '../../lib/limits/byte-semaphore.ts';
-import { type HttpResponse, tooMany } from './http-response.ts';
+import { type HttpResponse, tooMany } from '../../lib/http/http-response.ts';
 
 /** What is shorter never waits: all of it that can be on its way at a time is little. */
 const shortBytes = 256 * 1024;

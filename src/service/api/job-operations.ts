@@ -10,7 +10,7 @@ import {
   bodyOf,
   keyEnded,
 } from './request-context.ts';
-import { type HttpResponse, jsonResponse, refusal } from './http-response.ts';
+import { type HttpResponse, jsonResponse, refusal } from '../../lib/http/http-response.ts';
 import type { BodyRoom } from './body-room.ts';
 import type { FolderWatch } from '../jobs/data-folder.ts';
 import type { Accepted, JobStore } from '../jobs/job-store.ts';

@@ -1,6 +1,6 @@
 /** `GET /metrics`: the service in numbers, in the text format of Prometheus (prometheus.io/docs/instrumenting/exposition_formats). */
 import type { Endpoint } from '../workers/endpoint.ts';
-import type { HttpResponse } from './http-response.ts';
+import type { HttpResponse } from '../../lib/http/http-response.ts';
 import { bucketSeconds, type Histogram } from '../jobs/job-durations.ts';
 import { type LoopDelay, loopDelaySeconds } from './loop-delay.ts';
 import type { JobStore } from '../jobs/job-store.ts';

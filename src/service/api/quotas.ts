@@ -1,6 +1,6 @@
 /** Refuses submissions of keys whose jobs have taken, or may take, their time of the day, or that have as much in the queue as they may. */
 import { durationText, sizeText } from '../../lib/yaml/scalar-schemas.ts';
-import { type HttpResponse, refusal, tooMany } from './http-response.ts';
+import { type HttpResponse, refusal, tooMany } from '../../lib/http/http-response.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import type { KeyHolder } from '../model/key.ts';
 

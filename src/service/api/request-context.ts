@@ -4,7 +4,7 @@ import { JoinedBytes } from '../../lib/limits/joined-bytes.ts';
 import type { OperationName } from '../../protocol/operations.ts';
 import type { Route } from '../../protocol/paths.ts';
 import type { Endpoint } from '../workers/endpoint.ts';
-import { type HttpResponse, refusal } from './http-response.ts';
+import { type HttpResponse, refusal } from '../../lib/http/http-response.ts';
 
 export interface RequestContext {
   route: Route;

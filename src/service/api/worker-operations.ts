@@ -12,9 +12,9 @@ import {
   type RequestContext,
   bodyOf,
 } from './request-context.ts';
-import type { Text } from '../jobs/filed-text.ts';
+import type { Text } from '../../lib/files/filed-text.ts';
 import { inOne } from '../jobs/status-text.ts';
-import { type HttpResponse, emptyResponse, jsonResponse, refusal } from './http-response.ts';
+import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../../lib/http/http-response.ts';
 import type { BodyRoom } from './body-room.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobResults, WorkerError } from '../jobs/job-results.ts';

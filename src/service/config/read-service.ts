@@ -8,7 +8,7 @@ import { readEndpoint, settingsOf } from './read-endpoint.ts';
 import { gatherProblems, ConfigError, type Problem } from '../../lib/yaml/problem.ts';
 import { serviceLayout, serviceSchema } from './service-schema.ts';
 import { sharedProblems, type SharedSettings } from './shared-settings.ts';
-import { readTls, TlsProblem, type TlsFiles } from '../http/tls-files.ts';
+import { readTls, TlsProblem, type TlsFiles } from '../../lib/http/tls-files.ts';
 import type { EndpointSettings } from '../model/endpoint-settings.ts';
 import { secretsOf } from '../../lib/yaml/shown.ts';
 import type { YamlFile } from '../../lib/yaml/read-yaml.ts';

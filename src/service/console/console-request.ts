@@ -13,7 +13,7 @@ import type { KeyStore } from '../keys/key-store.ts';
 import type { Quotas } from '../api/quotas.ts';
 import { type BodyContext, bodyOf } from '../api/request-context.ts';
 import type { FieldProblem } from '../model/endpoint-settings.ts';
-import { type HttpResponse, jsonResponse, refusal } from '../api/http-response.ts';
+import { type HttpResponse, jsonResponse, refusal } from '../../lib/http/http-response.ts';
 import type { KeyHolder } from '../model/key.ts';
 
 /** What the console shows and changes. */

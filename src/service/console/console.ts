@@ -1,7 +1,14 @@
 /** The console: its page, its sessions, and the routing of its requests. */
 import type { IncomingMessage } from 'node:http';
+import { pageResponse } from '../../lib/net/built-page.ts';
 import { createHash, randomBytes } from 'node:crypto';
-import { type HttpResponse, emptyResponse, jsonResponse, refusal, tooMany } from '../api/http-response.ts';
+import {
+  type HttpResponse,
+  emptyResponse,
+  jsonResponse,
+  refusal,
+  tooMany,
+} from '../../lib/http/http-response.ts';
 import { type ConsoleService, formOf, type Operation } from './console-request.ts';
 import { EndpointRequests } from './endpoint-requests.ts';
 import { JobRequests, WebhookRequests } from './job-requests.ts';
@@ -130,8 +137,7 @@ export class Console {
         headers: { ...onlyData, 'Content-Type': 'text/plain; charset=utf-8' },
       };
     if (path !== '/console/') return refusal(404, 'not found');
-    const { html, headers } = this.#service.page;
-    return { status: 200, body: html, headers: { ...headers, 'Content-Type': 'text/html; charset=utf-8' } };
+    return pageResponse(this.#service.page);
   }
 
   async #session(asked: Omit<BodyContext, 'isKeyGood'>): Promise<HttpResponse | undefined> {

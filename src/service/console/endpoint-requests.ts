@@ -5,7 +5,7 @@ import { hiddenWord } from '../workloads/workload-definition.ts';
 import { workloadOf } from '../workloads/workload-of.ts';
 import type { Endpoint } from '../workers/endpoint.ts';
 import { EndpointOfFile } from '../workers/endpoints.ts';
-import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../api/http-response.ts';
+import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../../lib/http/http-response.ts';
 import { isAccepted } from '../api/job-operations.ts';
 import { type ConsoleRequest, type ConsoleService, formOf, problemsAnswer } from './console-request.ts';
 

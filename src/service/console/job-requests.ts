@@ -1,6 +1,6 @@
 /** The console's requests about jobs, and about webhooks that failed. */
 import type { BulkCount, FailedWebhooks } from '../../protocol/console-data.ts';
-import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../api/http-response.ts';
+import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../../lib/http/http-response.ts';
 import type { ConsoleRequest, ConsoleService } from './console-request.ts';
 import { type JobQuery, JobViews } from './job-views.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';

@@ -1,7 +1,7 @@
 /** Jobs as the console shows them. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JobPage, JobRow, JobView } from '../../protocol/console-data.ts';
-import { isFile, type OpenText, type Text, wholeOf } from '../jobs/filed-text.ts';
+import { isFile, type OpenText, type Text, wholeOf } from '../../lib/files/filed-text.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobRecord } from '../jobs/job-statements.ts';
 import { shownWorker } from '../model/worker-view.ts';

@@ -1,5 +1,5 @@
 /** The console's requests about keys. */
-import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../api/http-response.ts';
+import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../../lib/http/http-response.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import { keyLimitNames } from '../keys/check-key.ts';
 import { type KeyStore, KeyStoreBusy, KeyRefused } from '../keys/key-store.ts';

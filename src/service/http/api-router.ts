@@ -7,11 +7,11 @@ import { descriptionPath, findRoute, metricsPath, type Route } from '../../proto
 import type { OperationHandlers, RequestContext } from '../api/request-context.ts';
 import type { AuditLog } from '../keys/audit-log.ts';
 import type { Endpoints } from '../workers/endpoints.ts';
-import type { AnswerRequest } from './http-server.ts';
+import type { AnswerRequest } from '../../lib/http/http-server.ts';
 import type { Connections } from './connections.ts';
 import type { CrossOrigin } from './cross-origin.ts';
-import { type KnownNames, unknownName } from './known-names.ts';
-import { type HttpResponse, refusal, tooMany } from '../api/http-response.ts';
+import { type KnownNames, nameIn } from '../../lib/http/known-names.ts';
+import { type HttpResponse, refusal, tooMany } from '../../lib/http/http-response.ts';
 import { isLoopback } from '../../lib/net/addresses.ts';
 import type { TrustedProxies } from '../../lib/net/trusted-proxies.ts';
 import type { Admission } from '../keys/admission.ts';
@@ -144,7 +144,9 @@ export class ApiRouter {
   }
 
   #misdirected(request: IncomingMessage): HttpResponse {
-    return unknownName(this.#parts.proxies.hostOf(request));
+    const name = JSON.stringify(nameIn(this.#parts.proxies.hostOf(request) ?? '').slice(0, 253));
+    const text = `this service is not known as ${name}: ask for it by its address, or add the name to \`hosts\` in its service.yaml`;
+    return refusal(421, text);
   }
 
   #tooFast(key: KeyHolder, { operation }: Route): HttpResponse | undefined {

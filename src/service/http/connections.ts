@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { networkOf } from '../../lib/net/addresses.ts';
 import type { KeyHolder, KeyKind } from '../model/key.ts';
-import { type HttpResponse, tooMany } from '../api/http-response.ts';
+import { type HttpResponse, tooMany } from '../../lib/http/http-response.ts';
 
 interface Connection {
   socket: Socket;

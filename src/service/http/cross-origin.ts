@@ -1,7 +1,7 @@
 /** Pages of other sites that may use the job interface from a browser (CORS, https://fetch.spec.whatwg.org/#http-cors-protocol). */
 import type { IncomingMessage } from 'node:http';
 import { idempotencyKeyHeader, idempotencyRetentionHeader } from '../../protocol/messages.ts';
-import type { HttpResponse } from '../api/http-response.ts';
+import type { HttpResponse } from '../../lib/http/http-response.ts';
 
 /** `origins`: those that may, such as `https://studio.example`; `*` is any. */
 export class CrossOrigin {

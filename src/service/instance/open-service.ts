@@ -15,9 +15,9 @@ import { Console } from '../console/console.ts';
 import { Endpoints } from '../workers/endpoints.ts';
 import { BodyRoom } from '../api/body-room.ts';
 import type { Connections } from '../http/connections.ts';
-import { KnownNames } from '../http/known-names.ts';
+import { KnownNames } from '../../lib/http/known-names.ts';
 import { CrossOrigin } from '../http/cross-origin.ts';
-import type { AnswerRequest } from '../http/http-server.ts';
+import type { AnswerRequest } from '../../lib/http/http-server.ts';
 import { LoopDelay } from '../api/loop-delay.ts';
 import { JobOperations } from '../api/job-operations.ts';
 import { FolderWatch } from '../jobs/data-folder.ts';
@@ -293,7 +293,7 @@ function openRouter(
     wasSubmitted: (context) => jobs.wasSubmitted(context),
     rates: new RateLimit(rate),
     metrics: new Metrics(store, now, loopDelay),
-    names: new KnownNames(namesOf(checked, url), certifiedNames),
+    names: new KnownNames(namesOf(checked, url), { certified: certifiedNames }),
     mayBeBehindProxy: mayBeBehindProxy(checked),
     crossOrigin: new CrossOrigin(checked.origins),
     refusedTakeMs: checked.clientLimits.refusedTakeMs,

@@ -7,7 +7,7 @@ import { Agent, errors, type Dispatcher } from 'undici';
 import type { TrustedProxies } from '../../lib/net/trusted-proxies.ts';
 import { operations, type OperationName } from '../../protocol/operations.ts';
 import { findRoute } from '../../protocol/paths.ts';
-import { emptyResponse, type HttpResponse, refusal } from '../api/http-response.ts';
+import { emptyResponse, type HttpResponse, refusal } from '../../lib/http/http-response.ts';
 
 /** What became of it: answered, to be asked again, surely not done and not to be sent again from here, or nobody knows. */
 export type Relayed = HttpResponse | 'again' | 'not done' | 'unknown';

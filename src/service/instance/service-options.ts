@@ -9,8 +9,8 @@ import type { Rate } from '../api/rate-limit.ts';
 import type { EndpointForms } from '../console/console-request.ts';
 import type { EndpointSettings } from '../model/endpoint-settings.ts';
 import type { RunnableWorkload } from '../workers/endpoint.ts';
-import type { TlsFiles } from '../http/tls-files.ts';
-import { type ClientLimits, defaultClientLimits } from '../http/send-response.ts';
+import type { TlsFiles } from '../../lib/http/tls-files.ts';
+import { type ClientLimits, defaultClientLimits } from '../../lib/http/send-response.ts';
 import type { WorkloadContext } from '../workloads/workload-definition.ts';
 import { fitsHeader } from '../model/key.ts';
 import type { Bucket } from '../../lib/s3/bucket.ts';
@@ -55,7 +55,7 @@ export interface ServiceOptions {
   /** A body that keeps arriving is refused after this. */
   bodyTimeMs?: number;
   /** How slow clients may be beyond that. */
-  clientLimits?: Partial<ClientLimits>;
+  clientLimits?: Partial<ServiceClientLimits>;
   /** For each key and operation. */
   rate?: Rate;
   /** True if webhooks may lead to this machine and its network. By default only if nothing leads other machines to the service. */
@@ -76,6 +76,14 @@ export interface ServiceOptions {
   elapsed?: () => number;
   /** Receives a message for each problem of the service itself. */
   onProblem?: (text: string) => void;
+}
+
+/** Limits for clients of the service, beside those of every server. */
+export interface ServiceClientLimits extends ClientLimits {
+  /** How long a long body waits for room in memory. */
+  roomMs: number;
+  /** Delay of an answer that refuses a worker a job. Public workers ask again at once, 2,000 times a second. */
+  refusedTakeMs: number;
 }
 
 /** Of a service of several processes. */
@@ -111,7 +119,7 @@ const defaultHost = '127.0.0.1';
 
 type Optional = 'silenceMs' | 'console' | 'tls' | 'publicUrl' | 'store';
 export type CheckedOptions = Required<Omit<ServiceOptions, Optional>> &
-  Pick<ServiceOptions, Optional> & { clientLimits: ClientLimits };
+  Pick<ServiceOptions, Optional> & { clientLimits: ServiceClientLimits };
 
 /** Throws, with what is wrong in words, for options that no service can be started with. */
 export function checkServiceOptions(options: ServiceOptions): CheckedOptions {
@@ -143,7 +151,7 @@ export function checkServiceOptions(options: ServiceOptions): CheckedOptions {
       !mayBeBehindProxy(options) &&
       options.store?.reachedAt === undefined,
     ...options,
-    clientLimits: { ...defaultClientLimits, ...options.clientLimits },
+    clientLimits: { ...defaultClientLimits, roomMs: 60_000, refusedTakeMs: 1_000, ...options.clientLimits },
   };
   assertLimit('retentionMs', checked.retentionMs);
   assertLimit('maxRequestBytes', checked.maxRequestBytes);

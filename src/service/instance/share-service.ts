@@ -10,9 +10,9 @@ import { PageStore } from '../replication/page-store.ts';
 import { Relay, notLeading, onlyReads, type Relayed } from './relay.ts';
 import { BucketFiles, SharedFiles } from '../replication/shared-files.ts';
 import type { Connections } from '../http/connections.ts';
-import { closeFilesOf } from '../jobs/filed-text.ts';
-import { type HttpResponse, refusal } from '../api/http-response.ts';
-import type { AnswerRequest } from '../http/http-server.ts';
+import { closeFilesOf } from '../../lib/files/filed-text.ts';
+import { type HttpResponse, refusal } from '../../lib/http/http-response.ts';
+import type { AnswerRequest } from '../../lib/http/http-server.ts';
 import { unlimited } from '../model/key.ts';
 
 type Around = Omit<Surroundings, 'dataDir' | 'shared'>;

@@ -3,7 +3,9 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { TrustedProxies } from '../../lib/net/trusted-proxies.ts';
 import { Connections } from '../http/connections.ts';
-import { type AnswerRequest, type HttpServer, startHttpServer } from '../http/http-server.ts';
+import { isDiskFull } from '../jobs/disk-reserve.ts';
+import { type HttpResponse, refusal } from '../../lib/http/http-response.ts';
+import { type AnswerRequest, type HttpServer, startHttpServer } from '../../lib/http/http-server.ts';
 import { keepToOneself, lockDataFolder } from '../jobs/data-folder.ts';
 import { openForWriting } from '../../lib/sqlite/database.ts';
 import { jobSchema } from '../jobs/job-schema.ts';
@@ -41,11 +43,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     // Workers need its URL, so it listens before the endpoints open.
     let answering: Answering | undefined;
     const answerRequest: AnswerRequest = async (...asked) => answering?.answer(...asked);
-    servers.push(await startHttpServer({ ...checked, tls: checked.tls, connections, answerRequest }));
+    const serving = { connections, answerRequest, answerError };
+    servers.push(await startHttpServer({ ...checked, tls: checked.tls, ...serving }));
     if (checked.tls !== undefined) {
       // Workers that are started here need not know the certificate.
       const here = { ...checked, tls: undefined, host: '127.0.0.1', port: 0 };
-      servers.push(await startHttpServer({ ...here, connections, answerRequest }));
+      servers.push(await startHttpServer({ ...here, ...serving }));
     }
     const [url = '', workersUrl = url] = servers.map((server) => server.url);
     const certifiedNames = () => servers.flatMap((server) => server.certifiedNames());
@@ -65,6 +68,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     lock.release();
     throw error;
   }
+}
+
+function answerError(error: unknown): HttpResponse {
+  return isDiskFull(error)
+    ? refusal(507, 'the disk of the service is full: nothing was changed')
+    : refusal(500, 'internal error');
 }
 
 function openBehind(

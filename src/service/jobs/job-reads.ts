@@ -1,5 +1,5 @@
 /** Reads of the job store; only long texts are read asynchronously. */
-import type { OpenText } from './filed-text.ts';
+import type { OpenText } from '../../lib/files/filed-text.ts';
 import type { FairQueue } from './fair-queue.ts';
 import type { JobExpiry } from './job-expiry.ts';
 import type { JobOfWorker } from './job-transitions.ts';

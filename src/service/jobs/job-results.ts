@@ -1,5 +1,5 @@
 /** What workers bring, into the job store: outputs as JSON text, all else failures in words. */
-import type { Text } from './filed-text.ts';
+import type { Text } from '../../lib/files/filed-text.ts';
 import type { JobStore } from './job-store.ts';
 import type { JobOfWorker } from './job-transitions.ts';
 

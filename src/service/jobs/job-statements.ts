@@ -1,5 +1,5 @@
 /** The job store's statements, prepared once. */
-import type { Text } from './filed-text.ts';
+import type { Text } from '../../lib/files/filed-text.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import type { JobState } from '../model/job.ts';
 import type { StoredText } from './long-texts.ts';

@@ -19,7 +19,7 @@ import { JobStreams } from './job-streams.ts';
 import { JobWork } from './job-work.ts';
 import type { Replica } from '../replication/replica.ts';
 import type { SharedFiles } from '../replication/shared-files.ts';
-import type { Text } from './filed-text.ts';
+import type { Text } from '../../lib/files/filed-text.ts';
 import { LongTexts, longText } from './long-texts.ts';
 
 export interface JobStoreOptions {

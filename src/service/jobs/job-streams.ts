@@ -1,5 +1,5 @@
 /** The streams of jobs, in the job store: parts of an output, kept until they are read. */
-import type { Text } from './filed-text.ts';
+import type { Text } from '../../lib/files/filed-text.ts';
 import type { JobTransitions, JobOfWorker } from './job-transitions.ts';
 import type { StorePieces } from './store-pieces.ts';
 

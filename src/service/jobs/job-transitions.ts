@@ -11,7 +11,7 @@ import {
   prepareJobStatements,
   type WaitingJob,
 } from './job-statements.ts';
-import type { Text } from './filed-text.ts';
+import type { Text } from '../../lib/files/filed-text.ts';
 import type { StoredText } from './long-texts.ts';
 
 /** A job, and the worker that is at it. */

@@ -1,7 +1,7 @@
 /** What workers do with jobs: take them, report progress, and end or requeue them. */
 import { isDiskFull } from './disk-reserve.ts';
 import type { JobOfWorker, JobTaker } from './job-transitions.ts';
-import type { Text } from './filed-text.ts';
+import type { Text } from '../../lib/files/filed-text.ts';
 import type { JobState } from '../model/job.ts';
 import type { JobReads } from './job-reads.ts';
 import type { JobChange, TakenJob, WaitingJob } from './job-statements.ts';

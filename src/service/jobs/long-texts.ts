@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDiskFull } from './disk-reserve.ts';
-import { OpenFile, type OpenText, type Text, wholeOf } from './filed-text.ts';
+import { OpenFile, type OpenText, type Text, wholeOf } from '../../lib/files/filed-text.ts';
 import type { SharedFiles } from '../replication/shared-files.ts';
 
 /** Of this many characters, or bytes of what is no string, and more; pages of a database are slow to move about. */

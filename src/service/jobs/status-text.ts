@@ -1,6 +1,6 @@
 /** A job as JSON text, as clients and receivers of webhooks read it: it is made of the stored texts, and copies no long one. */
 import { shownWorker } from '../model/worker-view.ts';
-import { byteCountOf, type FiledText, isFile, type OpenText, type Text } from './filed-text.ts';
+import { byteCountOf, type FiledText, isFile, type OpenText, type Text } from '../../lib/files/filed-text.ts';
 import type { OpenedJob } from './job-reads.ts';
 import { longText } from './long-texts.ts';
 

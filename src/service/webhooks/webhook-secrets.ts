@@ -1,6 +1,6 @@
 /** The secrets by which receivers of webhooks know that the service sent them, as Standard Webhooks has it. */
 import { createHmac } from 'node:crypto';
-import { type FiledText, type Text, isFiled, piecesOf } from '../jobs/filed-text.ts';
+import { type FiledText, type Text, isFiled, piecesOf } from '../../lib/files/filed-text.ts';
 import type { KeyStore } from '../keys/key-store.ts';
 
 export class WebhookSecrets {

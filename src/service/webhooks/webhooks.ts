@@ -12,7 +12,7 @@ import {
   byteCountOf,
   isFiled,
   piecesOf,
-} from '../jobs/filed-text.ts';
+} from '../../lib/files/filed-text.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import { statusText } from '../jobs/status-text.ts';
 import { signedHeaders, type WebhookSecrets } from './webhook-secrets.ts';

@@ -1,5 +1,5 @@
 /** A worker that takes its jobs from where they are, one at a time, for as long as it is up. */
-import type { Text } from '../jobs/filed-text.ts';
+import type { Text } from '../../lib/files/filed-text.ts';
 import {
   outputText,
   type PullWorker,

@@ -21,7 +21,7 @@ import { parseExactly } from '../../protocol/json-value.ts';
 import { oneLine } from '../../lib/text/format.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { scanJson } from '../../lib/text/scan-json.ts';
-import type { Text } from '../jobs/filed-text.ts';
+import type { Text } from '../../lib/files/filed-text.ts';
 import { valuesFor, workflowAt, type WorkflowSet } from './job-workflow.ts';
 import {
   defaultAnswerLimits,

@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream';
 import { inspect } from 'node:util';
 import { maxJsonDepth, scanJson, valueOrBeginning } from '../../lib/text/scan-json.ts';
 import { memberText } from '../../protocol/member-text.ts';
-import type { Text } from '../jobs/filed-text.ts';
+import type { Text } from '../../lib/files/filed-text.ts';
 import { longText } from '../jobs/long-texts.ts';
 import { type Line, readLines } from './read-lines.ts';
 import type { WorkerLog } from './worker-log.ts';

@@ -1,7 +1,7 @@
 /** What a worker runs: user-supplied code that turns a job's input into its output. */
 import { inspect } from 'node:util';
 import { defaultMaxValues } from '../../lib/text/scan-json.ts';
-import type { Text } from '../jobs/filed-text.ts';
+import type { Text } from '../../lib/files/filed-text.ts';
 
 export interface WorkloadJob {
   id: string;

@@ -278,6 +278,24 @@ describe('the data', () => {
   });
 });
 
+describe('a request that browsers do not send', () => {
+  it.each([
+    ['two Host headers', 'GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n', 400],
+    ['a head of 17 KB', `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`, 431],
+    ['no HTTP', 'HELO localhost\r\n\r\n', 400],
+  ])('is refused, and its connection closed: %s', async (_, sent, status) => {
+    const watch = await startWatch();
+    const { port } = new URL(watch.url);
+    const socket = connect(Number(port), '127.0.0.1').on('error', () => undefined);
+    socket.write(sent);
+    let received = '';
+    socket.on('data', (part) => (received += part.toString('latin1')));
+    await once(socket, 'close');
+    expect(received).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(watch.readings).toBe(0);
+  });
+});
+
 it('lets go of a client that asks on and on without taking what it is sent', async () => {
   const watch = await startWatch();
   const { port } = new URL(watch.url);

@@ -4,7 +4,7 @@ import { Agent, request, type Dispatcher } from 'undici';
 import { expect, it, onTestFinished } from 'vitest';
 import { Connections } from '../../../src/service/http/connections.ts';
 import { TrustedProxies } from '../../../src/lib/net/trusted-proxies.ts';
-import { KnownNames } from '../../../src/service/http/known-names.ts';
+import { KnownNames } from '../../../src/lib/http/known-names.ts';
 import { openService as openBehind } from '../../../src/service/instance/open-service.ts';
 import { checkServiceOptions } from '../../../src/service/instance/service-options.ts';
 import { healthPath } from '../../../src/protocol/paths.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { connect, type PeerCertificate } from 'node:tls';
 import { Agent, request } from 'undici';
 import { expect, it, onTestFinished } from 'vitest';
-import { readTls } from '../../../src/service/http/tls-files.ts';
+import { readTls } from '../../../src/lib/http/tls-files.ts';
 import { certificatesIn, hasOpenssl, type Certificates } from '../certificates.ts';
 import { withKeys } from '../console/visit.ts';
 import { endpointId, makeDataDir, openService } from '../service-harness.ts';

@@ -11,7 +11,7 @@ import {
   type OpenText,
   type Text,
   wholeOf,
-} from '../../../src/service/jobs/filed-text.ts';
+} from '../../../src/lib/files/filed-text.ts';
 import { longText, LongTexts, type StoredText } from '../../../src/service/jobs/long-texts.ts';
 import { type FileStore, SharedFiles } from '../../../src/service/replication/shared-files.ts';
 import type { JobStore } from '../../../src/service/jobs/job-store.ts';

@@ -1,7 +1,7 @@
 /** The bodies that are being received: one that stops is refused, and of too many slow ones the one that needs longest. */
 import type { IncomingMessage } from 'node:http';
-import { durationText } from '../../lib/yaml/scalar-schemas.ts';
-import { type HttpResponse, refusal, tooMany } from '../api/http-response.ts';
+import { durationText } from '../yaml/scalar-schemas.ts';
+import { type HttpResponse, refusal, tooMany } from './http-response.ts';
 
 export interface BodyLimits {
   /** For how long nothing may come. */

@@ -1,6 +1,5 @@
-/** What the service answers, before it goes over the wire. */
-import type { Message } from '../../protocol/message-schemas.ts';
-import type { FiledText, Text } from '../jobs/filed-text.ts';
+/** An answer of a server, before it goes over the wire. */
+import type { FiledText, Text } from '../files/filed-text.ts';
 
 export interface HttpResponse {
   status: number;
@@ -16,7 +15,7 @@ export function refusal(status: number, error: string, headers: Record<string, s
 }
 
 export function errorBody(error: string): string {
-  return JSON.stringify({ error } satisfies Message<'Error'>);
+  return JSON.stringify({ error });
 }
 
 export function tooMany(error: string, waitMs: number): HttpResponse {

@@ -1,14 +1,12 @@
-/** The service's HTTP side: connections, their limits, and putting answers on the wire. */
+/** An HTTP server: its connections, their limits, TLS, and putting answers on the wire. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isDiskFull } from '../jobs/disk-reserve.ts';
-import { closeFilesOf } from '../jobs/filed-text.ts';
+import { closeFilesOf } from '../files/filed-text.ts';
 import { BodyWatch } from './body-watch.ts';
-import type { Connections } from './connections.ts';
-import { type HttpResponse, errorBody, refusal } from '../api/http-response.ts';
+import { type HttpResponse, errorBody, refusal } from './http-response.ts';
 import { type ClientLimits, sendAnswer } from './send-response.ts';
 import { followTls, readTls, type TlsFiles } from './tls-files.ts';
 
@@ -27,8 +25,10 @@ export interface HttpServerOptions {
   tls: TlsFiles | undefined;
   now: () => number;
   maxConnections: number;
-  /** Of all servers of the service. */
-  connections: Connections;
+  /** Decides which connection is closed if there are too many. By default every new one is closed while `maxConnections` are open. */
+  connections?: ConnectionBook;
+  /** Requests of one connection that may wait until those before them are answered; a connection with more is closed. */
+  maxWaiting?: number;
   /** Of the long bodies that are in memory at a time. */
   maxBodiesBytes: number;
   /** A body of which nothing arrives for so long is refused. */
@@ -37,7 +37,16 @@ export interface HttpServerOptions {
   bodyTimeMs: number;
   clientLimits: ClientLimits;
   answerRequest: AnswerRequest;
+  /** Returns the answer after a rejection of `answerRequest`. */
+  answerError: (error: unknown) => HttpResponse;
   onProblem: (text: string) => void;
+}
+
+/** Notes the connections of one or several servers. */
+export interface ConnectionBook {
+  add(socket: Socket): void;
+  /** The latest request of a connection was answered. */
+  end(request: IncomingMessage): void;
 }
 
 export interface HttpServer {
@@ -56,10 +65,11 @@ const maxHeaderSize = 16 * 1024;
 const strictSeconds = 30 * 86_400;
 
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const queues = new RequestQueues();
+  const queues = new RequestQueues(options.maxWaiting ?? defaultMaxWaiting);
   const { server, certifiedNames, stopFollowing } = openServer(options);
   const { connections } = options;
-  server.on('connection', (socket) => connections.add(socket));
+  if (connections === undefined) server.maxConnections = options.maxConnections;
+  else server.on('connection', (socket) => connections.add(socket));
   server.timeout = options.clientLimits.idleMs;
   const watch = new BodyWatch(bodyLimits(options));
   const looking = setInterval(() => watch.look(performance.now()), options.clientLimits.checkEveryMs).unref();
@@ -67,7 +77,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const serve = (request: IncomingMessage, response: ServerResponse) => {
     if (isStrict) response.setHeader('Strict-Transport-Security', `max-age=${strictSeconds}`);
     // Before the next request of the connection begins.
-    response.once('close', () => connections.end(request));
+    response.once('close', () => connections?.end(request));
     queues.add(response, () => void serveRequest(request, response, watch, options));
   };
   server.on('request', serve).on('checkContinue', serve);
@@ -159,7 +169,7 @@ async function serveRequest(
   request: IncomingMessage,
   response: ServerResponse,
   watch: BodyWatch,
-  { answerRequest, onProblem, clientLimits, requestTimeoutMs }: HttpServerOptions,
+  { answerRequest, answerError, onProblem, clientLimits, requestTimeoutMs }: HttpServerOptions,
 ): Promise<void> {
   if (hasSeveralHosts(request)) {
     response.shouldKeepAlive = false;
@@ -192,26 +202,20 @@ async function serveRequest(
     else if (answer === undefined) response.destroy();
     else await sendAnswer(request, response, answer, clientLimits);
   } catch (error) {
-    onProblem(`cannot answer ${request.method} ${request.url}: ${String(error)}`);
+    onProblem(`cannot answer ${request.method} ${JSON.stringify(request.url)}: ${String(error)}`);
     if (response.headersSent) response.destroy();
-    else await sendAnswer(request, response, refusalOf(error), clientLimits);
+    else await sendAnswer(request, response, answerError(error), clientLimits);
   }
 }
 
 const severalHosts = refusal(400, 'the request has more than one Host header');
 
-/** True if a proxy may have judged the request by another host than the service would (RFC 9112, 3.2). */
+/** True if a proxy may have judged the request by another host than this server would (RFC 9112, 3.2). */
 function hasSeveralHosts({ rawHeaders }: IncomingMessage): boolean {
   let hosts = 0;
   for (let index = 0; index < rawHeaders.length; index += 2)
     if (rawHeaders[index]?.length === 4 && rawHeaders[index]?.toLowerCase() === 'host') hosts += 1;
   return hosts > 1;
-}
-
-function refusalOf(error: unknown): HttpResponse {
-  return isDiskFull(error)
-    ? refusal(507, 'the disk of the service is full: nothing was changed')
-    : refusal(500, 'internal error');
 }
 
 /** `lastWords` as they go over the wire; the client has `drainMs` to read them. */
@@ -285,11 +289,16 @@ interface Asked {
   begin: () => void;
 }
 
-/** Of a connection: no client pipelines so many, and each takes some kilobytes. */
-const maxWaiting = 1_000;
+/** No client pipelines so many requests, and each takes some kilobytes. */
+const defaultMaxWaiting = 1_000;
 
 class RequestQueues {
+  readonly #maxWaiting: number;
   readonly #queues = new Map<Socket, Asked[]>();
+
+  constructor(maxWaiting: number) {
+    this.#maxWaiting = maxWaiting;
+  }
 
   /**
    * Calls `begin` once the requests before it on its connection are answered; never where the client has gone by then.
@@ -298,7 +307,7 @@ class RequestQueues {
   add(response: ServerResponse, begin: () => void): void {
     const { socket } = response.req;
     const queue = this.#queueOf(socket);
-    if (queue.length > maxWaiting) return void socket.destroy();
+    if (queue.length > this.#maxWaiting) return void socket.destroy();
     queue.push({ response, begin });
     response.once('close', () => {
       queue.shift();

@@ -32,7 +32,7 @@ export class OpenFile implements OpenText {
     }
   }
 
-  private constructor(handle: FileHandle, byteCount: number) {
+  constructor(handle: FileHandle, byteCount: number) {
     this.#handle = handle;
     this.byteCount = byteCount;
   }

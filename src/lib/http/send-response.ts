@@ -8,8 +8,8 @@ import {
   isFiled,
   piecesOf,
   type Text,
-} from '../jobs/filed-text.ts';
-import type { HttpResponse } from '../api/http-response.ts';
+} from '../files/filed-text.ts';
+import type { HttpResponse } from './http-response.ts';
 
 type ReadingLimits = Pick<ClientLimits, 'readingMs' | 'bytesReadPerSecond' | 'drainMs'>;
 
@@ -27,10 +27,16 @@ export async function sendAnswer(
   if (isBodyUnread) response.shouldKeepAlive = false;
   const byteCount = byteCountOf(body);
   response.writeHead(status, {
-    ...(status !== 204 && { 'Content-Type': 'application/json', 'Content-Length': byteCount }),
+    ...(status !== 204 &&
+      status !== 304 && { 'Content-Type': 'application/json', 'Content-Length': byteCount }),
     'Cache-Control': 'no-store',
     ...headers,
   });
+  if (isFiled(body) && request.method === 'HEAD') {
+    await closeFilesOf(body);
+    response.end();
+    return;
+  }
   if (isFiled(body)) {
     cutWhenSlow(response, byteCount, limits);
     return await sendPieces(response, body);
@@ -97,12 +103,8 @@ export interface ClientLimits {
   bytesSentPerSecond: number;
   /** A body that takes longer counts as a slow one, of which there may be so many. */
   slowMs: number;
-  /** How long a long body waits for room in memory. */
-  roomMs: number;
   /** How long a client that is refused may go on sending, so that it comes to read why. */
   drainMs: number;
-  /** Delay of an answer that refuses a worker a job. Public workers ask again at once, 2,000 times a second. */
-  refusedTakeMs: number;
   /** How long answers on their way may go on when the service ends. */
   closingMs: number;
   /** How often requests are looked through for those that take too long. */
@@ -117,9 +119,7 @@ export const defaultClientLimits: ClientLimits = {
   bytesReadPerSecond: 20_000,
   bytesSentPerSecond: 1_000,
   slowMs: 10_000,
-  roomMs: 60_000,
   drainMs: 2_000,
-  refusedTakeMs: 1_000,
   closingMs: 5_000,
   checkEveryMs: 5_000,
 };

@@ -166,7 +166,7 @@ const maxHeadLength = 24;
 const plainText = /^[a-z0-9]+(?:[. ][a-z0-9]+)*$/;
 
 /** Slugs of numbers and booleans. A text that looks like one of these gets a hash. */
-const like = /^(?:m?\d+(?:\.\d+)?|true|false)$/;
+const numberLike = /^(?:m?\d+(?:\.\d+)?|true|false)$/;
 
 /**
  * Returns a slug of lower-case letters, digits, `.`, `_` and `~`, never `-`. It is unique to the value,
@@ -175,12 +175,12 @@ const like = /^(?:m?\d+(?:\.\d+)?|true|false)$/;
  */
 export function valueSlug(value: JsonValue): string {
   if (typeof value === 'string') {
-    const isPlain = value.length <= maxPlainLength && plainText.test(value) && !like.test(value);
+    const isPlain = value.length <= maxPlainLength && plainText.test(value) && !numberLike.test(value);
     return isPlain ? value.replaceAll(' ', '_') : hashed(value, value);
   }
   const text = canonicalJson(value);
   const slug = text.replace('-', 'm');
-  return like.test(slug) ? slug : hashed(text, value);
+  return numberLike.test(slug) ? slug : hashed(text, value);
 }
 
 function hashed(text: string, value: JsonValue): string {

@@ -118,7 +118,7 @@ export function splitFiles(saved: SavedPicture[]): { pictures: SavedPicture[]; f
 export const thumbnailSide = 320;
 
 /** Maximum size in bytes of a picture that is shown without a thumbnail. It must also fit within `thumbnailSide`. */
-const fewBytes = 32_000;
+const maxPlainBytes = 32_000;
 
 /**
  * Returns the thumbnail's path from the report's folder, with `/` between folders. Undefined if the picture
@@ -129,7 +129,7 @@ export function thumbnailOf(
   picture: Pick<SavedPicture, 'width' | 'height' | 'bytes' | 'sha256'>,
 ): string | undefined {
   const { width, height, bytes, sha256 } = picture;
-  if (Math.max(width, height) <= thumbnailSide && bytes <= fewBytes) return undefined;
+  if (Math.max(width, height) <= thumbnailSide && bytes <= maxPlainBytes) return undefined;
   return `thumbnails/${sha256.slice(0, 2)}/${sha256.slice(0, 32)}.jpg`;
 }
 

@@ -46,7 +46,7 @@ const minQuietMs = 5 * 60_000;
 const firstQuietMs = 20 * 60_000;
 
 /** Silence allowed, as a multiple of the slowest of the latest jobs. */
-const slownessBorne = 3;
+const maxSlowness = 3;
 
 export function conditionOf(trace: RunTrace, now: number): RunCondition {
   const { isHeld, lastRun } = trace;
@@ -56,7 +56,7 @@ export function conditionOf(trace: RunTrace, now: number): RunCondition {
     return isHeld ? { kind: 'starting' } : { kind: 'ended', at: endedAt, exitCode, ending };
   if (!isHeld) return { kind: 'killed', since: startedAt };
   const quietSince = Math.max(startedAt, lastEndedAt(trace.ended) ?? 0);
-  const isQuiet = trace.inFlight > 0 && now - quietSince > quietBorneMs(trace.ended);
+  const isQuiet = trace.inFlight > 0 && now - quietSince > maxQuietMs(trace.ended);
   return isQuiet ? { kind: 'stalled', since: startedAt, quietSince } : { kind: 'running', since: startedAt };
 }
 
@@ -68,9 +68,9 @@ export function lastEndedAt(ended: readonly EndedAttempt[]): number | null {
 /** Number of latest jobs from which durations are taken. */
 const latestJobs = 50;
 
-function quietBorneMs(ended: readonly EndedAttempt[]): number {
+function maxQuietMs(ended: readonly EndedAttempt[]): number {
   const latest = ended.filter(({ submittedAt }) => submittedAt !== null).toSorted((a, b) => b.at - a.at);
   const tookMs = latest.slice(0, latestJobs).map(({ at, submittedAt }) => at - (submittedAt ?? at));
   const slowestMs = Math.max(0, ...tookMs);
-  return slowestMs === 0 ? firstQuietMs : Math.max(minQuietMs, slownessBorne * slowestMs);
+  return slowestMs === 0 ? firstQuietMs : Math.max(minQuietMs, maxSlowness * slowestMs);
 }

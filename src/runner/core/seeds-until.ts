@@ -30,12 +30,12 @@ export function judgeOf({ until, columns, values = [] }: Judged): (scene: Render
 /** State of a row's seeds, up to the seeds read so far. */
 export interface SeedRow {
   /** Common prefix of the seeds' ids. */
-  of: string;
+  prefix: string;
   /**
    * `good` if a seed meets the condition. Otherwise the state of the latest seed: `short` if it fell short or
    * failed, `open` if it is not settled.
    */
-  so: 'short' | 'open' | 'good';
+  standing: 'short' | 'open' | 'good';
 }
 
 /**
@@ -48,18 +48,18 @@ export function nextSeed(
   { id, state }: { id: string; state: SceneState },
   isGood: () => boolean | undefined,
 ): { state: SceneState; row: SeedRow; isHeld: boolean } {
-  const of = id.replace(seedEnding, '');
-  const so = before?.of === of ? before.so : 'short';
+  const prefix = id.replace(seedEnding, '');
+  const standing = before?.prefix === prefix ? before.standing : 'short';
   const isToCome = state === 'waiting' || state === 'unneeded';
-  const isHeld = isToCome && so !== 'short';
+  const isHeld = isToCome && standing !== 'short';
   return {
     state: isToCome ? (isHeld ? 'unneeded' : 'waiting') : state,
-    row: { of, so: so === 'good' ? so : standOf(state, isGood) },
-    isHeld: isHeld && so === 'open',
+    row: { prefix, standing: standing === 'good' ? standing : standingAfter(state, isGood) },
+    isHeld: isHeld && standing === 'open',
   };
 }
 
-function standOf(state: SceneState, isGood: () => boolean | undefined): SeedRow['so'] {
+function standingAfter(state: SceneState, isGood: () => boolean | undefined): SeedRow['standing'] {
   if (state === 'saved') return isGood() === true ? 'good' : 'short';
   return state === 'failed' ? 'short' : 'open';
 }

@@ -237,7 +237,7 @@ function expectedPrice({ brought }: Spending, times: ExecutionTimes, pricing: Pr
 }
 
 /** Pictures assumed per job until the first job is saved. Services usually make at most this many in one job. */
-const mostUnseenPictures = 4;
+const maxUnseenPictures = 4;
 
 /**
  * Returns how many jobs may be submitted on top of `inFlight`. The amount spent and the expected cost of all
@@ -245,7 +245,7 @@ const mostUnseenPictures = 4;
  * are not representative: while few jobs have ended, few are in flight, and only one while nothing is known.
  * The same applies to the number of pictures, unless `pricing.expect` is set.
  */
-export function roomFor(
+export function allowedSubmissions(
   inFlight: number,
   spending: Spending,
   times: ExecutionTimes,
@@ -256,20 +256,20 @@ export function roomFor(
   if (limits.cost === undefined || pricing === undefined) return jobs;
   const left = limits.cost - spentOn(spending, times, pricing);
   if (left <= 0) return 0;
-  const each = expectedPrice(spending, times, pricing, mostUnseenPictures);
+  const each = expectedPrice(spending, times, pricing, maxUnseenPictures);
   // Subtracts rounding errors: a sum of ten prices of 0.003 is not exact.
   const affordable = each === 0 ? Infinity : Math.ceil(left / each - 1e-6);
   const { perSecond, perPicture, perMegapixel, expectMs, isWithoutPictures } = pricing;
   const hasUnknownPictures =
     perMegapixel !== undefined || (perPicture !== undefined && expectMs === undefined);
   const known = Math.min(
-    perSecond === undefined ? Infinity : mostAfter(times.length),
-    hasUnknownPictures && isWithoutPictures !== true ? mostAfter(spending.brought.jobs) : Infinity,
+    perSecond === undefined ? Infinity : maxJobsAfter(times.length),
+    hasUnknownPictures && isWithoutPictures !== true ? maxJobsAfter(spending.brought.jobs) : Infinity,
   );
   return Math.min(jobs, Math.max(0, Math.min(affordable, known) - inFlight));
 }
 
-function mostAfter(known: number): number {
+function maxJobsAfter(known: number): number {
   return known < enoughTimes ? 1 + 2 * known : Infinity;
 }
 

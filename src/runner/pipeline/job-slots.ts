@@ -113,15 +113,15 @@ export class JobSlots {
 
   #stopAtLimit(hasMore: boolean): void {
     const { budget, deadline, holds, stop } = this.#run;
-    const isSpent = hasMore && this.#submitting === 0 && budget.roomFor(holds.count) <= 0;
+    const isSpent = hasMore && this.#submitting === 0 && budget.allowedSubmissions(holds.count) <= 0;
     const text = deadline.leftMs() <= 0 ? deadline.text : isSpent ? budget.spentText() : undefined;
     if (text !== undefined) stop.request('drain', { kind: 'limit-reached', text });
   }
 
   /** Returns true if anything was submitted. */
   async #submitDue(next: Due): Promise<boolean> {
-    const room = this.#room();
-    const attempts = room === 0 ? [] : await this.#claim(room, next);
+    const allowed = this.#allowedSubmissions();
+    const attempts = allowed === 0 ? [] : await this.#claim(allowed, next);
     this.#run.budget.countSubmissions(attempts.length);
     // The spending of other runners is only known from the checkpoint.
     if (this.#run.ports.others !== undefined) await this.#run.budget.load(this.#run.ports.checkpoint);
@@ -129,7 +129,7 @@ export class JobSlots {
     return attempts.length > 0;
   }
 
-  async #claim(room: number, next: Due): Promise<Attempt[]> {
+  async #claim(allowed: number, next: Due): Promise<Attempt[]> {
     const { checkpoint, clock } = this.#run.ports;
     const { endpoint, retry } = this.#run.config;
     this.#run.stats.free('disk');
@@ -139,7 +139,7 @@ export class JobSlots {
     // Nothing else is left that could show whether the first refusals apply to all scenes.
     const isLast = this.#inFlight.size === 0 && this.#run.firstRefusals.hasAny;
     if (next.at > now && !isStray && !isLast) return [];
-    if (!next.isSuspect) return checkpoint.claim(room, endpoint, now, Math.max(now, next.at));
+    if (!next.isSuspect) return checkpoint.claim(allowed, endpoint, now, Math.max(now, next.at));
     // A suspect scene starts only when no other work could be lost in a crash. Uncertain jobs have nothing to
     // lose.
     const isAlone = this.#inFlight.size === this.#run.jobs.uncertain.size;
@@ -184,7 +184,7 @@ export class JobSlots {
   }
 
   /** Returns how many attempts may be submitted now. */
-  #room(): number {
+  #allowedSubmissions(): number {
     const { config, access, reachability, budget, holds, jobs, stop, limiters } = this.#run;
     if (stop.draining.aborted || access.isDoubted(config.endpoint)) return 0;
     // If the endpoint is uncertain, one submission settles it, and uncertain jobs do not block it.
@@ -195,9 +195,9 @@ export class JobSlots {
     return Math.min(
       free,
       probing,
-      limiters.submit.room(),
-      reachability.roomFor(this.#submitting, known === 0),
-      budget.roomFor(this.#inFlight.size + holds.count),
+      limiters.submit.allowedRequests(),
+      reachability.allowedSubmissions(this.#submitting, known === 0),
+      budget.allowedSubmissions(this.#inFlight.size + holds.count),
     );
   }
 
@@ -208,10 +208,12 @@ export class JobSlots {
     // Suspects wait for each other, however many slots are free.
     if (next === undefined || next.isSuspect) return 'nothingLeft';
     if (next.at > ports.clock.now()) return 'retries';
-    if (budget.roomFor(this.#inFlight.size + holds.count) === 0) return 'limits';
+    if (budget.allowedSubmissions(this.#inFlight.size + holds.count) === 0) return 'limits';
     if (access.isDoubted(config.endpoint)) return 'outage';
-    if (limiters.submit.room() === 0) return limiters.submit.isPaused ? 'slowed' : 'rate';
-    return jobs.uncertain.size > 0 || reachability.roomFor(this.#submitting, false) === 0 ? 'outage' : 'disk';
+    if (limiters.submit.allowedRequests() === 0) return limiters.submit.isPaused ? 'slowed' : 'rate';
+    return jobs.uncertain.size > 0 || reachability.allowedSubmissions(this.#submitting, false) === 0
+      ? 'outage'
+      : 'disk';
   }
 
   #idleMs(dueAt: number | undefined): number {

@@ -87,6 +87,6 @@ function isTooYoung(run: Run, job: Job): boolean {
  * then given up and its scene submitted again. The answer holds for the other jobs, too.
  */
 export async function isOnlyWay(run: Run): Promise<boolean> {
-  if (run.budget.roomFor(run.jobs.count) === 0) return true;
+  if (run.budget.allowedSubmissions(run.jobs.count) === 0) return true;
   return (await run.ports.checkpoint.nextDue()) === undefined;
 }

@@ -67,7 +67,7 @@ export class RateLimiter {
   }
 
   /** Returns how many more requests could be sent soon, in addition to those that wait. */
-  room(): number {
+  allowedRequests(): number {
     const soon = this.#bucket.tokensWithin(soonMs, this.#clock.elapsed());
     const waiting = this.#queue.size;
     return Math.max(0, Math.min(soon, this.#atOnce - this.#sending) - waiting, waiting === 0 ? 1 : 0);

@@ -60,7 +60,7 @@ export class Reachability {
    * Returns how many submissions may be sent on top of `sending`. `isProbe`: no other job in flight could
    * show that the service is back.
    */
-  roomFor(sending: number, isProbe: boolean): number {
+  allowedSubmissions(sending: number, isProbe: boolean): number {
     const now = this.#elapsed();
     if (this.#nextSubmission > now) return 0;
     if (isBlind(this.#states.status, now)) return isProbe ? 1 : 0;

@@ -2,7 +2,7 @@
 import {
   formatCost,
   nothingBrought,
-  roomFor,
+  allowedSubmissions,
   spentOn,
   withEnd,
   type BatchSpending,
@@ -47,8 +47,8 @@ export class Budget {
   }
 
   /** Returns how many attempts may be submitted on top of `inFlight`, all of which are counted already. */
-  roomFor(inFlight: number): number {
-    return roomFor(inFlight, this.#spending, this.#spending.times, this.#limits, this.#pricing);
+  allowedSubmissions(inFlight: number): number {
+    return allowedSubmissions(inFlight, this.#spending, this.#spending.times, this.#limits, this.#pricing);
   }
 
   countSubmissions(count: number): void {

@@ -8,7 +8,7 @@ import {
   formatCost,
   hasPrice,
   nothingBrought,
-  roomFor,
+  allowedSubmissions,
   withEnd,
   type BatchSpending,
   type JobEnd,
@@ -146,14 +146,20 @@ describe('how many more may be sent', () => {
   const one = broughtBy([file(1_000)]);
   const room = (inFlight: number, saved: number, prices: Pricing = pricing) => {
     const all = Array.from({ length: saved }, () => one).reduce(addBrought, nothingBrought);
-    return roomFor(inFlight, { ...nothing, rendered: saved, brought: all }, [], { cost: 0.03 }, prices);
+    return allowedSubmissions(
+      inFlight,
+      { ...nothing, rendered: saved, brought: all },
+      [],
+      { cost: 0.03 },
+      prices,
+    );
   };
 
   it('is what the jobs leave, whether or not there is a price', () => {
     const spending = { ...nothing, jobs: 3 };
-    expect(roomFor(0, spending, [], { jobs: 5, cost: 1 }, undefined)).toBe(2);
-    expect(roomFor(0, spending, [], { jobs: 5 }, pricing)).toBe(2);
-    expect(roomFor(0, spending, [], {}, pricing)).toBe(Infinity);
+    expect(allowedSubmissions(0, spending, [], { jobs: 5, cost: 1 }, undefined)).toBe(2);
+    expect(allowedSubmissions(0, spending, [], { jobs: 5 }, pricing)).toBe(2);
+    expect(allowedSubmissions(0, spending, [], {}, pricing)).toBe(Infinity);
   });
 
   it('is exact by the price of a picture', () => {
@@ -166,16 +172,16 @@ describe('how many more may be sent', () => {
     expect([0, 1, 2, 20].map((saved) => room(0, saved, unsaid))).toEqual([1, 3, 5, 0]);
     expect(room(1, 0, unsaid)).toBe(0);
     // Without a limit nothing waits for it.
-    expect(roomFor(5, nothing, [], {}, unsaid)).toBe(Infinity);
+    expect(allowedSubmissions(5, nothing, [], {}, unsaid)).toBe(Infinity);
   });
 
   it('leaves room for several pictures a job until one is saved, and sends one where their size counts', () => {
     expect(room(0, 0)).toBe(3);
     const bySize = { perMegapixel: 0.00001, currency };
-    expect(roomFor(0, nothing, [], { cost: 1 }, bySize)).toBe(1);
+    expect(allowedSubmissions(0, nothing, [], { cost: 1 }, bySize)).toBe(1);
     const many = { ...one, jobs: 20, pictures: 20, pixels: 2e7 };
-    expect(roomFor(0, { ...nothing, rendered: 20, brought: many }, [], { cost: 1 }, bySize)).toBeGreaterThan(
-      9_999,
-    );
+    expect(
+      allowedSubmissions(0, { ...nothing, rendered: 20, brought: many }, [], { cost: 1 }, bySize),
+    ).toBeGreaterThan(9_999);
   });
 });

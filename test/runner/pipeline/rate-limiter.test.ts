@@ -69,7 +69,7 @@ async function paused(retryAfterMs: number, maxPauseMs?: number) {
 
 it('sends nothing before the time that the service has named', async () => {
   const { clock, limiter, sentAt, waiting } = await paused(60_000);
-  expect([limiter.isPaused, limiter.room()]).toEqual([true, 0]);
+  expect([limiter.isPaused, limiter.allowedRequests()]).toEqual([true, 0]);
   while (clock.advance()) await settle();
   await waiting;
   expect(sentAt).toHaveLength(5);

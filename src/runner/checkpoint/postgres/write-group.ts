@@ -1,7 +1,7 @@
 /** Writes what a runner records, many writes at a time and all or none, as long as the runner counts as alive. */
 import { assertAttemptMove, type Attempt, type AttemptState } from '../../core/attempt.ts';
 import { nameKey } from '../../core/naming.ts';
-import { roomFor } from '../../core/spending.ts';
+import { allowedSubmissions } from '../../core/spending.ts';
 import type { PostgresSession } from '../../../lib/postgres/postgres.ts';
 import type { Outcome } from '../../../lib/postgres/grouped-writes.ts';
 import { sharedId } from '../attempt-records.ts';
@@ -93,11 +93,11 @@ async function withinBudget(
   group: Write[],
 ): Promise<Write[]> {
   const { inFlight, ...spending } = await readSharedSpending(session, schema, pricing);
-  let room = roomFor(inFlight, spending, spending.times, limits, pricing);
+  let allowed = allowedSubmissions(inFlight, spending, spending.times, limits, pricing);
   return group.map((write) => {
     if (write.do !== 'claim') return write;
-    const max = Math.min(write.max, room);
-    room -= max;
+    const max = Math.min(write.max, allowed);
+    allowed -= max;
     return { ...write, max };
   });
 }

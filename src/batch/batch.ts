@@ -1,4 +1,4 @@
-/** A batch: everything that a command or a program does to one starts here. */
+/** A batch: the starting point of everything that a command or a program does to one. */
 import { existsSync } from 'node:fs';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import type { Override } from '../lib/yaml/yaml-file.ts';
@@ -21,16 +21,16 @@ import { namedRefusal, type Refusal } from './refusal.ts';
 import { commandArguments, shownPath } from './shown-path.ts';
 
 export interface BatchPlace {
-  /** Path of pipeline.yaml, as it was given: messages name it so. Those who only read may name the output folder instead. */
+  /** Path of pipeline.yaml as given, which messages repeat. For reading, the path of the output folder is enough. */
   file: string;
-  /** Settings that replace those of the file, in rising order. */
+  /** Settings that replace those of the file, in order of increasing precedence. */
   overrides?: Override[];
-  /** Output folder that a person has named instead of the file's; commands in messages repeat it. */
+  /** Output folder given instead of the one in the file. Commands in messages repeat it. */
   output?: unknown;
   env?: NodeJS.ProcessEnv;
   /** Starts the job service that comes with the program, for batches that use it. */
   localService: LocalService;
-  /** Gets a sentence whenever a bucket does not answer outside a run. */
+  /** Called with a sentence when a bucket does not answer outside a run. */
   onTrouble: (text: string) => void;
 }
 
@@ -38,7 +38,7 @@ export class Batch {
   readonly file: string;
   readonly overrides: Override[];
   readonly env: NodeJS.ProcessEnv;
-  /** Arguments that commands in messages have after their names, such as `pipeline.yaml --output elsewhere`. */
+  /** Arguments for commands in messages, such as `pipeline.yaml --output elsewhere`. */
   readonly arguments: string;
   readonly #localService: LocalService;
   readonly #edges: BucketEdges;
@@ -46,7 +46,7 @@ export class Batch {
   #parts: PipelineParts | undefined;
   #place: { dir: string; shared: SharedAddress } | undefined;
   #config: Config | undefined;
-  /** True if `#config` was read with its key. */
+  /** True if `#config` was read with the key of the service. */
   #hasKey = false;
 
   private constructor(
@@ -62,12 +62,15 @@ export class Batch {
     this.#edges = { env, onTrouble };
   }
 
-  /** Reads nothing of a pipeline.yaml yet. */
+  /** Creates the batch without reading pipeline.yaml. */
   static at(place: BatchPlace): Batch {
     return new Batch(place, outputFolderAt(place.file));
   }
 
-  /** The output folder, absolute. Reads hardly more of the file: a key that is not set here does not matter. Throws `ConfigError`. */
+  /**
+   * Absolute path of the output folder. Reads little more of the file, so a missing key does not matter.
+   * Throws `ConfigError`.
+   */
   get dir(): string {
     return this.#where().dir;
   }
@@ -79,19 +82,19 @@ export class Batch {
     return (this.#parts ??= new PipelineParts(file ?? this.file, this.overrides, this.env));
   }
 
-  /** The output folder, or undefined if no method has read it from the file so far. */
+  /** Output folder, or undefined if no method has read it from the file yet. */
   get knownDir(): string | undefined {
     return this.#config?.output.dir ?? this.#place?.dir ?? this.#folder?.dir;
   }
 
-  /** The whole configuration, or undefined if `config` has not been called so far or has thrown. */
+  /** Whole configuration, or undefined if `config` was not called yet or has thrown. */
   get knownConfig(): Config | undefined {
     return this.#config;
   }
 
   /**
-   * Reads and checks the whole file. `needsKey`: true if a missing key of the service is a problem. `problems`: what else is
-   * wrong with the call. Throws one `ConfigError` with all problems.
+   * Reads and checks the whole file. `needsKey`: true if a missing key of the service is a problem.
+   * `problems`: other problems of the call. Throws one `ConfigError` with all problems.
    */
   async config(needsKey = true, problems: Problem[] = []): Promise<Config> {
     this.#assertFile();
@@ -108,12 +111,12 @@ export class Batch {
     return this.#config;
   }
 
-  /** Returns the folder of pictures as people read it: where a run puts them. */
+  /** Returns the location of the pictures as shown to people. */
   shownImagesOf({ output: { dir, pictures } }: Config): string {
     return shownImages(dir, pictures);
   }
 
-  /** Reads the batch, also while it runs; nothing is changed. Throws `ConfigError` if there is none. */
+  /** Reads the batch without changing it, even during a run. Throws `ConfigError` if there is none. */
   async read<T>(work: (book: Book) => Promise<T> | T): Promise<T> {
     const { book, close } = await this.openToRead();
     try {
@@ -123,7 +126,7 @@ export class Batch {
     }
   }
 
-  /** As `read`, for generators, which are read as long as somebody wants: `close` is up to the caller. */
+  /** Like `read`, for generators that are read later. The caller must call `close`. */
   async openToRead(): Promise<{ book: Book; close: () => Promise<void> }> {
     const { dir, shared } = this.#where();
     const record = await openRecord(dir, shared);
@@ -145,8 +148,8 @@ export class Batch {
   }
 
   /**
-   * Changes the batch while no run is at work. `prepare` runs before the checkpoint is opened. Throws `BatchHeld` if a run
-   * is at work, and `ConfigError` if there is no batch.
+   * Changes the batch while no run is at work. `prepare` runs before the checkpoint is opened. Throws
+   * `BatchHeld` if a run is at work, and `ConfigError` if there is no batch.
    */
   async upkeep<T>(work: (book: Book) => Promise<T> | T, prepare?: () => Promise<void>): Promise<T> {
     this.#assertFile();
@@ -155,7 +158,7 @@ export class Batch {
     );
   }
 
-  /** Opens only the record, for those who wait for a batch to begin. */
+  /** Opens only the record, for callers that wait for a batch to begin. */
   async onRecord<T>(work: (record: OpenRecord) => Promise<T>): Promise<T> {
     const { dir, shared } = this.#where();
     const record = await openRecord(dir, shared);
@@ -166,7 +169,7 @@ export class Batch {
     }
   }
 
-  /** Moves the checkpoint to where the file puts it now. Undefined if it is there already. */
+  /** Moves the checkpoint to the place in the file. Undefined if it is there already. */
   async moveCheckpoint() {
     this.#assertFile();
     const { dir, shared } = this.#where();
@@ -174,7 +177,10 @@ export class Batch {
     return moveCheckpoint(dir, shared, this.#edges);
   }
 
-  /** Finds what a run would do, on a copy of the checkpoint. Undefined if `signal` aborts early. Refuses what a run refuses, in its words. */
+  /**
+   * Finds out what a run would do, on a copy of the checkpoint. Undefined if `signal` aborts early. Refuses
+   * what a run refuses, with the same words.
+   */
   async plan(choices: PlanChoices, signal: AbortSignal): Promise<BatchPlan | undefined> {
     const config = await this.config(choices.isChecked);
     const { planOnCopy } = await import('./dry-run.ts');
@@ -188,7 +194,10 @@ export class Batch {
     }
   }
 
-  /** Starts or continues the batch, until the run has ended. `emit` gets every event. Throws what `refusalOf` knows, and bugs. */
+  /**
+   * Starts or continues the batch, until the run has ended. `emit` gets every event. Throws errors that
+   * `refusalOf` explains, and bugs.
+   */
   async run(choices: RunChoices, stop: Stop, emit: Listener): Promise<RunEnded> {
     const read = await this.config();
     const config = { ...read, acceptEdits: read.acceptEdits ?? choices.acceptEdits };
@@ -200,7 +209,10 @@ export class Batch {
     );
   }
 
-  /** Asks the service to cancel every job in flight, and takes what is done. `emit` gets every event, `onEnd` the result before the batch is closed. */
+  /**
+   * Asks the service to cancel every job in flight, and saves finished results. `emit` gets every event,
+   * `onEnd` the result before the batch is closed.
+   */
   async cancel(
     isLossAccepted: boolean,
     stop: Stop,
@@ -221,12 +233,18 @@ export class Batch {
     }
   }
 
-  /** Returns the ending and the words for expected trouble; undefined for a bug. `isReading`: true if nothing could have been sent. */
+  /**
+   * Returns ending and text of an expected error, or undefined for a bug. `isReading`: true if nothing could
+   * have been sent.
+   */
   refusalOf(thrown: unknown, isReading = false): Refusal | undefined {
     return namedRefusal(thrown, this.knownDir, this.arguments, isReading);
   }
 
-  /** A folder may be a copy or an old place of a batch, so nothing is sent or changed because of one. Throws `ConfigError`. */
+  /**
+   * Throws `ConfigError` if the batch was named by its folder. A folder may be a copy or an old place of a
+   * batch, so it is never enough for sending or changing anything.
+   */
   #assertFile(): void {
     if (this.#folder === undefined) return;
     const { pipeline } = this.#folder;
@@ -236,7 +254,10 @@ export class Batch {
     throw new ConfigError([{ where: shownPath(this.file), text }]);
   }
 
-  /** Returns the output folder. Throws `ConfigError` if the folder is not enough, or not what is meant. */
+  /**
+   * Returns the output folder. Throws `ConfigError` if the folder is not enough to read the batch, or not
+   * what is meant.
+   */
   #readable({ dir, isShared }: OutputFolder): string {
     const where = shownPath(this.file);
     if (this.overrides.some(({ from }) => from === '--output')) {

@@ -1,4 +1,4 @@
-/** Cancels what a batch has in flight at the service, and takes what is done already. */
+/** Cancels the jobs of a batch in flight, and saves the results of finished jobs. */
 import { damageAsFailure } from '../runner/checkpoint/journal.ts';
 import { readJobsInFlight, type OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Config } from '../runner/config/config.ts';
@@ -23,7 +23,6 @@ interface CancelCall {
   localService: LocalService;
 }
 
-/** How many jobs ended in which way. */
 export interface JobEnds {
   saved: number;
   cancelled: number;
@@ -33,11 +32,11 @@ export interface JobEnds {
 
 export interface CancelledBatch extends CancelResult {
   ends: JobEnds;
-  /** Arguments of the `nightrender run` that renders the batch on. */
+  /** Arguments of the `nightrender run` that continues the batch. */
   runArguments: string;
 }
 
-/** How the cancelling ended goes on record like the end of a run. */
+/** Cancels the jobs. The end is recorded like that of a run. */
 export async function cancelJobs(call: CancelCall, record: CancelRecord): Promise<CancelledBatch> {
   const { file, config, emit, onEnd } = call;
   assertCollectable(file, config, readJobsInFlight(record.dir));
@@ -51,7 +50,7 @@ export async function cancelJobs(call: CancelCall, record: CancelRecord): Promis
   try {
     const result = await cancelOpened({ ...call, emit: countAndTell }, opened);
     const cancelled = { ...result, ends, runArguments };
-    // A disk that fails now must not keep the outcome from whoever waits.
+    // A disk that fails from here on must not hide the outcome from the user.
     onEnd(cancelled);
     if (result.report === undefined) await recordEnd(opened, result.ending);
     return cancelled;
@@ -70,7 +69,7 @@ function count(ends: JobEnds, event: Event): void {
   ends[event.kind === 'cancelled' || event.kind === 'expired' ? event.kind : 'failed'] += 1;
 }
 
-/** Somebody waits, and jobs that are not cancelled are billed. */
+/** Shorter than in a run, because the user is waiting and jobs that are not cancelled are billed. */
 const patienceMs = 60_000;
 
 async function cancelOpened(

@@ -1,4 +1,4 @@
-/** `nightrender plan --check`: whether the service accepts key and endpoint; no job is started. */
+/** `nightrender plan --check`: checks whether the service accepts key and endpoint, without starting a job. */
 import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
 import { isJsonObject } from '../lib/text/json.ts';
 import type { Connection } from '../runner/client/http-service.ts';
@@ -11,10 +11,10 @@ import type { ServiceDescription } from '../runner/core/service-description.ts';
 import { openService } from './service-client.ts';
 import type { HealthReply, RenderService } from '../runner/pipeline/ports.ts';
 
-/** No service gives out such an id. */
+/** An id that no service uses. */
 const impossibleJob = 'nightrender-asks-whether-this-endpoint-is-there';
 
-/** `signal` cuts it. */
+/** Checks the endpoint. `signal` cancels the check. */
 export async function checkEndpoint(
   config: Config,
   signal: AbortSignal,
@@ -65,14 +65,14 @@ function judgeDescribed(health: HealthReply, { check }: ServiceDescription): End
     case 'unknown':
       if (health.isUnasked === true)
         return { ending: 'complete', text: `${health.text}, so that nothing was asked` };
-      // Without a check, nothing tells of the id.
+      // Without a check, nothing shows whether the id is right.
       return check === undefined
         ? { ending: 'complete', text: `${health.text}: it is reachable, but key and id could not be checked` }
         : { ending: 'not-allowed', text: `${health.text}; see \`endpoint.id\`` };
   }
 }
 
-/** Where a run looks for what. */
+/** Describes where a run reads each value of the service's answers. */
 function readingOf({ submit, status, result, failed, cancel, find, keepsMs }: ServiceDescription): string[] {
   const words = Object.entries(status.map).map(([word, meaning]) => `${word} is ${meaning}`);
   const kept = submit.keep.length === 0 ? '' : `, with ${submit.keep.join(', ')}`;
@@ -106,10 +106,12 @@ async function judge(
       return refused(health.failure);
     case 'unknown': {
       const reply = await service.status({ endpoint, jobId: impossibleJob }, signal);
-      // Some refuse such an id as none rather than as that of no job; keys and accounts have kinds of their own.
+      // Some services reject the id as malformed instead of unknown. Keys and accounts have failure kinds of
+      // their own.
       const isRefusedId = reply.kind === 'failure' && / was answered 4\d\d: /.test(reply.failure.text);
       if (reply.kind === 'failure' && !isRefusedId) return refused(reply.failure);
-      // Where an endpoint is not there, services mostly say that; of a missing job, they never mention the endpoint.
+      // A service usually says if the endpoint does not exist. It never mentions the endpoint for a missing
+      // job.
       const said = `${health.text} ${reply.kind === 'missing' ? reply.text : ''}`;
       return noSuchEndpoint.test(said)
         ? {
@@ -127,7 +129,7 @@ async function judge(
 const noSuchEndpoint =
   /endpoint not found|no such endpoint|unknown endpoint|endpoint \S* ?(does not exist|not found)/i;
 
-/** Some services name the endpoints that they have. */
+/** Returns the existing endpoints if the service names them. */
 function knownIn(said: string): string {
   const [known] = /there (?:is|are) [\w, -]+/.exec(said) ?? [];
   return known === undefined ? '' : `: ${known.trim()}`;

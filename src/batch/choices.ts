@@ -1,4 +1,4 @@
-/** What a person says at one start only: which part of a batch is rendered, and consents to a start that is refused without them. */
+/** Choices for a single start: the part of the batch to render, and consents without which a start is refused. */
 import type { Problem } from '../lib/yaml/problem.ts';
 import type { Config } from '../runner/config/config.ts';
 import type { Part } from '../runner/core/part.ts';
@@ -9,14 +9,14 @@ export interface BeginChoices {
   isLossAccepted: boolean;
   /** True if the run adopts pictures that the checkpoint does not know. */
   isAdopting: boolean;
-  /** True if the run renders again what the checkpoint does not know. */
+  /** True if the run renders scenes again whose pictures the checkpoint does not know. */
   isFresh: boolean;
 }
 
 export interface RunChoices extends BeginChoices {
   /** Undefined for the whole batch. */
   part: Part | undefined;
-  /** Stands for `acceptEdits` if the file does not say it. */
+  /** Used if the file does not set `acceptEdits`. */
   acceptEdits?: Config['acceptEdits'];
 }
 
@@ -30,21 +30,21 @@ export function unknownPicturesOf({
   return isFresh ? 'keep' : 'ask';
 }
 
-/** Returns what a run is asked for; what is wrong is added to `problems`. */
+/** Reads the choices for a run. Problems are added to `problems`. */
 export function runChoicesOf(argv: Record<string, unknown>, problems: Problem[]): RunChoices {
   return { part: partOf(argv, problems), ...beginChoicesOf(argv, problems) };
 }
 
-/** Returns the consents to a start; what is wrong is added to `problems`. */
+/** Reads the consents to a start. Problems are added to `problems`. */
 export function beginChoicesOf(argv: Record<string, unknown>, problems: Problem[]): BeginChoices {
   const [isAdopting, isFresh] = [argv['adopt'] === true, argv['fresh'] === true];
   if (isAdopting && isFresh) problems.push({ where: '--fresh', text: 'cannot be combined with --adopt' });
-  // Who says what is to become of the pictures goes on.
+  // A decision about the pictures also accepts the loss.
   const isLossAccepted = argv['acceptLoss'] === true || isAdopting || isFresh;
   return { isLossAccepted, isAdopting, isFresh };
 }
 
-/** Undefined where all of the batch is meant. What is wrong is added to `problems`. */
+/** Reads the part to render. Undefined for the whole batch. Problems are added to `problems`. */
 export function partOf(argv: Record<string, unknown>, problems: Problem[]): Part | undefined {
   const share = read(
     argv['sample'],

@@ -1,4 +1,4 @@
-/** Chooses rows of a batch: those that a condition holds for, and those of a list of ids. */
+/** Chooses rows of a batch by a condition and by a list of ids. */
 import { plural } from '../lib/text/format.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
@@ -7,7 +7,7 @@ import type { SceneRecord } from '../runner/core/scene-record.ts';
 import { escapeControls } from '../terminal/fit-text.ts';
 
 export interface RowsChosen {
-  /** Condition as `--where` takes it. */
+  /** Condition in the form of `--where`. */
   where?: string | undefined;
   /** Ids of scenes, each with the place where it was given, such as `starred.txt:3`. */
   ids?: ReadonlyMap<string, string> | undefined;
@@ -15,10 +15,10 @@ export interface RowsChosen {
 
 type Say = (text: string) => void;
 
-/** After the last row, `say` gets a sentence for each thing that could not be judged or found. */
+/** Filters rows. After the last row, `say` gets a sentence for everything that could not be judged or found. */
 type Filter = (rows: Iterable<SceneRecord>, say: Say) => Iterable<SceneRecord>;
 
-/** Returns a filter for the rows that both choices leave. Throws `ConfigError`. */
+/** Returns a filter for rows that meet both choices. Throws `ConfigError`. */
 export function chosenRows({ where, ids }: RowsChosen, db: Database): Filter {
   const filter = where === undefined ? undefined : rowFilter(where, db);
   return (all, say) => {
@@ -27,7 +27,7 @@ export function chosenRows({ where, ids }: RowsChosen, db: Database): Filter {
   };
 }
 
-/** Returns a filter for the rows that the condition holds for. Throws `ConfigError`. */
+/** Returns a filter for rows that meet the condition. Throws `ConfigError`. */
 export function rowFilter(where: string, db: Database): Filter {
   const holds = rowCondition(rowValues(readBatch(db)), where, '--where');
   return function* (rows, say) {
@@ -59,10 +59,13 @@ function* rowsOf(
   );
 }
 
-/** Further ids are only counted: a list of another batch has none that is known here. */
+/**
+ * Maximum number of unknown ids that are named. Further ids are only counted, because a list for another
+ * batch has no known id.
+ */
 const maxStrangers = 10;
 
-/** An id that the condition leaves out cannot be told from an unknown one. */
+/** Reports unknown ids. Ids that the condition excludes cannot be distinguished from them. */
 function sayStrangers(strangers: [id: string, place: string][], say: Say): void {
   for (const [id, place] of strangers.slice(0, maxStrangers))
     say(escapeControls(`${place}: no scene that matches has the id ${JSON.stringify(id)}`));

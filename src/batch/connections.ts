@@ -1,4 +1,4 @@
-/** Where jobs are sent and asked for: the configured service and the local one, each with its own key. */
+/** Connections to the services of a batch: the configured service and the local one, each with its own key. */
 import { plural, formatInstant } from '../lib/text/format.ts';
 import { join } from 'node:path';
 import { openCheckpointForReading, type JobsInFlight } from '../runner/checkpoint/open-checkpoint.ts';
@@ -13,12 +13,15 @@ import type { LocalService } from './local-service.ts';
 
 export interface Connections {
   of: (endpoint: Endpoint) => Connection;
-  /** Has the local service delete what it keeps of a job, whose pictures are saved and on record; all others keep it. */
+  /**
+   * Tells the local service to delete a job whose pictures are saved and recorded. Other services keep their
+   * jobs.
+   */
   collected(jobId: string): void;
   close(): Promise<void>;
 }
 
-/** Starts the local service where one of the endpoints is its own. */
+/** Opens the connections. Starts the local service if it has one of the endpoints. */
 export async function connect(
   config: Config,
   endpoints: Endpoint[],
@@ -43,9 +46,9 @@ export async function connect(
 }
 
 /**
- * The key belongs to `endpoint.baseUrl` and goes nowhere else: throws `ConfigError` where jobs are in flight at another
- * service. Those of the local service are collected with its own key, whatever the file says. `file` is the
- * pipeline.yaml, as it was given.
+ * Throws `ConfigError` if jobs are in flight at another service, because the key belongs to
+ * `endpoint.baseUrl` and must not be sent elsewhere. Jobs of the local service are always collected with its
+ * own key. `file` is the path of pipeline.yaml as given.
  */
 export function assertCollectable(file: string, config: Config, inFlight: JobsInFlight[]): void {
   const urls = new Set(inFlight.map(({ endpoint }) => endpoint.baseUrl));
@@ -69,7 +72,7 @@ export function assertCollectable(file: string, config: Config, inFlight: JobsIn
   if (problems.length > 0) throw new ConfigError(problems);
 }
 
-/** Every client asks for jobs of job services. */
+/** True if this configuration can poll the job. Jobs of job services can always be polled. */
 function isSpoken({ endpoint }: Config, sent: Endpoint): boolean {
   return versionOfJobs(sent) !== undefined || sent.version === endpoint.version;
 }
@@ -84,12 +87,13 @@ function elsewhereText(batch: string, url: string, inFlight: JobsInFlight[]): st
   ].join(' ');
 }
 
-/** Of the local service; it draws for both. */
+/** Endpoints of the local service, which renders both. */
 const localIds = ['scene-renderer', 'painter'];
 
 /**
- * Throws `ConfigError` for an `endpoint.id` that the local service does not have. A batch that began with one, as earlier
- * versions allowed, goes on. `checkpointDir`: where its checkpoint is, or a copy.
+ * Throws `ConfigError` for an `endpoint.id` that the local service does not have. A batch that began with
+ * such an id, which earlier versions allowed, goes on. `checkpointDir` is the folder of the checkpoint or of
+ * a copy.
  */
 export function assertLocalEndpoint(config: Config, checkpointDir: string): void {
   const { baseUrl, id } = config.endpoint;

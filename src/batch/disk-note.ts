@@ -1,4 +1,4 @@
-/** The user's note of the file system on which a batch began, so that a disk that is not mounted is told from an empty folder. */
+/** Notes of the file system on which each batch began, to distinguish a disk that is not mounted from an empty folder. */
 import { formatInstant } from '../lib/text/format.ts';
 import { createHash } from 'node:crypto';
 import {
@@ -27,15 +27,16 @@ import { makeFolder } from '../runner/files/folders.ts';
 import { shownPath } from './shown-path.ts';
 import { program } from '../lib/files/program.ts';
 
-/** Throws `ConfigError` where a batch began in the folder on another file system than one would now. */
+/** Throws `ConfigError` if a batch began in the folder on another file system. */
 export function assertMounted(dir: string): void {
   const text = whyNotMounted(dir, dir);
   if (text !== undefined) throw new ConfigError([{ where: shownPath(dir), text }]);
 }
 
 /**
- * For a run that is about to send its first request; `recordDir`: where its checkpoint can be read. Throws `FatalFailure`
- * where the disk went while it began. Returns a warning where a missing disk will not be noticed, or would not have been.
+ * Writes the note of a run that is about to send its first request. `recordDir` is a folder with the readable
+ * checkpoint. Throws `FatalFailure` if the disk disappeared while the run began. Returns a warning if a
+ * missing disk will not be noticed, or would not have been.
  */
 export function noteBatch(dir: string, recordDir: string, isFresh: boolean, now: number): string | undefined {
   const place = placeOf(dir);
@@ -60,7 +61,10 @@ export function noteBatch(dir: string, recordDir: string, isFresh: boolean, now:
   }
 }
 
-/** A batch that has sent something is where it is: it may have been moved. Unless it is an older copy, as below a larger disk. */
+/**
+ * Returns why the disk seems not to be mounted. A batch with submissions is in the right place, because it
+ * may have been moved. The exception is an older copy, such as one beneath a mounted disk.
+ */
 function whyNotMounted(dir: string, recordDir: string): string | undefined {
   const place = unlessRefused(() => placeOf(dir));
   if (place === undefined) return undefined;
@@ -73,13 +77,13 @@ function whyNotMounted(dir: string, recordDir: string): string | undefined {
   const began = `a batch began here on ${formatInstant(known.firstStartAt)}, on ${described(known)}, and this folder is now on ${described(place)}${isOlder ? ', with an older copy of it' : ''}`;
   const orAfresh =
     'or, if that batch is gone for good, begin afresh with `nightrender run <pipeline> --fresh`';
-  // Both lead to the folder.
+  // Both file systems lead to the folder.
   return place.mountPoint.length > known.mountPoint.length
     ? `${began}, which was mounted over it. What was saved before lies beneath, and would be rendered and paid for again. Unmount that disk and give the same command again; ${orAfresh}`
     : `${began}. Its disk is probably not mounted, and what was saved on it would be rendered and paid for again. Mount it and give the same command again; ${orAfresh}`;
 }
 
-/** What is open was opened under a name that may lead elsewhere by now. */
+/** Throws if the folder has disappeared. Open files may belong to another folder than the name by now. */
 function assertStillThere(dir: string, recordDir: string, isFresh: boolean): void {
   const own = { pid: process.pid, host: hostname() };
   const isThere = isIn(recordDir, (db) => hasRunOf(db, own));
@@ -92,15 +96,21 @@ function assertStillThere(dir: string, recordDir: string, isFresh: boolean): voi
 }
 
 interface Place {
-  /** The folder, with no link in it; it need not be there. */
+  /** Absolute path of the folder without links. The folder need not exist. */
   path: string;
-  /** Where the file system is mounted that it is on, or would be. A device number would be another after a reboot. */
+  /**
+   * Mount point of the file system, also for a folder that does not exist. A device number would change at a
+   * reboot.
+   */
   mountPoint: string;
-  /** Undefined where none is known: network folders, containers, other systems than Linux. */
+  /** UUID of the file system. Undefined for network folders, containers and systems other than Linux. */
   uuid: string | undefined;
 }
 
-/** How far a batch has come: by the start of its first run, which no other batch has, and the number of its latest one. */
+/**
+ * Progress of a batch: the start of its first run, which is unique to the batch, and the number of its latest
+ * run.
+ */
 interface Runs {
   begunAt?: number | undefined;
   run?: number | undefined;
@@ -110,7 +120,7 @@ interface KnownBatch extends Place, Runs {
   firstStartAt: number;
 }
 
-/** The UUID tells where it is known both times. */
+/** True if both places are on the same file system. UUIDs decide if both are known. */
 export function isSameFileSystem(a: Place, b: Place): boolean {
   return a.uuid === undefined || b.uuid === undefined ? a.mountPoint === b.mountPoint : a.uuid === b.uuid;
 }
@@ -119,7 +129,10 @@ function described({ mountPoint, uuid }: Place): string {
   return `the file system at ${mountPoint}${uuid === undefined ? '' : ` (UUID ${uuid})`}`;
 }
 
-/** System errors pass through. `disks` has a link for each device, by the UUID of its file system. */
+/**
+ * Finds the place of a folder. Throws system errors. `disks` contains a link for each device, named by the
+ * UUID of its file system.
+ */
 export function placeOf(dir: string, disks = '/dev/disk/by-uuid'): Place {
   const path = realPath(dir);
   let mountPoint = path;
@@ -133,7 +146,7 @@ export function placeOf(dir: string, disks = '/dev/disk/by-uuid'): Place {
   return { path, mountPoint, uuid };
 }
 
-/** Also of what is not there yet, or not at this moment. */
+/** Resolves links, even if the path does not exist at present. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);
@@ -145,12 +158,12 @@ function realPath(path: string): string {
   }
 }
 
-/** As it was given, too: a link to it may be on the disk that is missing. */
+/** Returns the path with and without links, because a link to the folder may be on the missing disk. */
 function namesOf(dir: string, { path }: Place): string[] {
   return [...new Set([path, resolve(dir)])];
 }
 
-/** Each name of a batch has a file of its own, so that no two runs write the same. */
+/** Returns the file of a note. Each path has its own file, so no two runs write the same one. */
 function noteFile(path: string): string {
   return join(notesFolder(), `${createHash('sha256').update(path).digest('hex').slice(0, 32)}.json`);
 }
@@ -160,11 +173,11 @@ function notesFolder(): string {
   return join(isAbsolute(given) ? given : join(homedir(), '.local', 'state'), 'nightrender', 'batches');
 }
 
-/** What is older is forgotten. */
+/** Maximum number of notes. Older notes are deleted. */
 const maxNotes = 1_000;
 const maxNoteBytes = 65_536;
 
-/** Undefined where there is none, or no whole one. System errors pass through. */
+/** Reads a note. Undefined if there is none or it is damaged. Throws system errors. */
 function readNote(path: string): KnownBatch | undefined {
   const file = noteFile(path);
   const stats = statSync(file, { throwIfNoEntry: false });
@@ -173,7 +186,7 @@ function readNote(path: string): KnownBatch | undefined {
   if (!isJsonObject(note) || note['path'] !== path) return undefined;
   const { mountPoint, uuid, firstStartAt, begunAt, run } = note;
   if (typeof mountPoint !== 'string' || typeof firstStartAt !== 'number') return undefined;
-  // Earlier versions did not note how far it has come.
+  // Earlier versions did not record the progress.
   const runs = typeof begunAt === 'number' && typeof run === 'number' ? { begunAt, run } : {};
   return { path, mountPoint, uuid: typeof uuid === 'string' ? uuid : undefined, firstStartAt, ...runs };
 }
@@ -186,7 +199,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** In one piece, also if the power goes. */
+/** Writes the note atomically, even if the power fails. */
 function writeNote(note: KnownBatch): void {
   const file = noteFile(note.path);
   const temporary = `${file}.${process.pid}.tmp`;
@@ -208,7 +221,7 @@ function forgetOldest(folder: string): void {
   for (const { file } of byAge.slice(0, files.length - maxNotes)) rmSync(file, { force: true });
 }
 
-/** True if a run has ended here that noted the batch, as this version does. */
+/** True if an earlier run of this version ended on this machine, so there should be a note. */
 function wasRunHere(recordDir: string): boolean {
   return isIn(recordDir, (db) => hasEndedRun(db, { host: hostname(), program }));
 }
@@ -232,7 +245,7 @@ function isIn(recordDir: string, holds: (db: Database) => boolean): boolean {
   }
 }
 
-/** What the system refuses to tell is no proof of anything. */
+/** Returns undefined for system errors, because they prove nothing. */
 function unlessRefused<Result>(look: () => Result): Result | undefined {
   try {
     return look();

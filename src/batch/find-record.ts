@@ -1,4 +1,4 @@
-/** Finds the record of a batch: the one place that tells a checkpoint file from a shared checkpoint. */
+/** Finds the record of a batch: the only place that distinguishes a checkpoint file from a shared checkpoint. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readBatch, type BatchIdentity } from '../runner/checkpoint/batch-identity.ts';
@@ -8,10 +8,10 @@ import { ownRecord } from './own-record.ts';
 import { commandArguments, shownPath } from './shown-path.ts';
 import { assertPlace, isElsewhere, type BatchRecord, type OpenRecord, type SharedAddress } from './record.ts';
 
-/** `dir`: the output folder. */
+/** Returns the record. `dir` is the output folder. */
 export async function findRecord(dir: string, shared: SharedAddress): Promise<BatchRecord> {
   if (shared === undefined) return ownRecord(dir);
-  // The database client is loaded only for batches that have one.
+  // The database client is loaded only for batches that use it.
   const { sharedRecord } = await import('./shared-record.ts');
   return sharedRecord(dir, shared);
 }
@@ -24,17 +24,17 @@ export async function openRecord(dir: string, shared: SharedAddress, isFresh = f
 }
 
 export interface OutputFolder {
-  /** Absolute. */
+  /** Absolute path. */
   dir: string;
-  /** True if the checkpoint is in a database: the folder alone does not say where. */
+  /** True if the checkpoint is in a database, whose address the folder does not contain. */
   isShared: boolean;
-  /** The pipeline.yaml that the latest run used, absolute; undefined if the checkpoint does not tell. */
+  /** Absolute path of the pipeline.yaml that the latest run used. Undefined if the checkpoint does not record it. */
   pipeline: string | undefined;
-  /** Arguments that commands in messages have after their names. */
+  /** Arguments for commands in messages. */
   arguments: string;
 }
 
-/** Returns undefined if `path` is no output folder of a batch that has begun. */
+/** Returns undefined if `path` is not the output folder of a batch that has begun. */
 export function outputFolderAt(path: string): OutputFolder | undefined {
   const dir = resolve(path);
   if (path === '') return undefined;
@@ -48,7 +48,7 @@ export function outputFolderAt(path: string): OutputFolder | undefined {
   return { dir, isShared: false, pipeline, arguments: pipeline === undefined ? named : shown };
 }
 
-/** A damaged checkpoint is reported when it is read. */
+/** Returns undefined for a damaged checkpoint, which is reported when it is read. */
 function recordedIn(dir: string): BatchIdentity | undefined {
   try {
     const db = openCheckpointForReading(dir);

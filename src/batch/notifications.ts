@@ -1,4 +1,4 @@
-/** Notifications of a run, to those that `notify` names. */
+/** Notifications about a run, to the targets in `notify`. */
 import { BatchHeld } from '../runner/checkpoint/batch-lock.ts';
 import type { RunEnded } from '../runner/pipeline/event.ts';
 import type { Listener } from '../runner/pipeline/ports.ts';
@@ -13,18 +13,19 @@ import type { RunRequest } from './record.ts';
 import { shownLists, shownPath } from './shown-path.ts';
 import { systemClock } from './system-clock.ts';
 
-/** Listens to one run, and tells the targets how it ended. */
+/** Listens to one run, and notifies the targets of its end. */
 export interface RunNotifier {
   emit: Listener;
-  /** Tells how the run ended. Resolves once each target was told, or after a timeout. */
+  /** Notifies the targets of the end. Resolves once each is notified, or after a timeout. */
   end: (ended: RunEnded) => Promise<void>;
-  /** Like `end`, for a run that was refused or that an error has ended. */
+  /** Like `end`, for a run that was refused or ended by an error. */
   endByError: (thrown: unknown) => Promise<void>;
 }
 
 /**
- * Passes the work a notifier, and tells the targets if the work throws: a run that is refused before it begins is no success either.
- * If another run holds the batch, nothing is told, since that run reports its own end.
+ * Passes a notifier to the work, and notifies the targets if the work throws, because a refused run is no
+ * success either. If another run holds the batch, no notification is sent, because that run reports its own
+ * end.
  */
 export async function withNotifier<Result>(
   { file, config, emit }: RunRequest & { emit: Listener },
@@ -46,7 +47,7 @@ export async function withNotifier<Result>(
   }
 }
 
-/** `file` is the pipeline.yaml, as it was given. */
+/** `file` is the path of pipeline.yaml as given. */
 function notifierOf(file: string, config: Config, warn: (text: string) => void): Notifier {
   const { notify, folder, apiKey, output, env } = config;
   return startNotifier(notify, {
@@ -56,21 +57,21 @@ function notifierOf(file: string, config: Config, warn: (text: string) => void):
     env: withoutKey(env, apiKey),
     describe: (event) => {
       const line = describeEvent(event, Date.now(), shownPath(output.dir));
-      // It may be read in a terminal there, too.
+      // The line may be read in a terminal there, too.
       return line === undefined ? undefined : escapeControls(line);
     },
     warn,
   });
 }
 
-/** By whatever name: commands have no use for it. */
+/** Removes variables that contain the key, whatever their names, because commands do not need it. */
 function withoutKey(env: NodeJS.ProcessEnv, apiKey = ''): NodeJS.ProcessEnv {
   const keys = [apiKey, env['NIGHTRENDER_API_KEY'] ?? ''].filter((key) => key !== '');
   const kept = Object.entries(env).filter(([, value = '']) => !keys.some((key) => value.includes(key)));
   return Object.fromEntries(kept);
 }
 
-/** An error that nobody expected is the ending `bug`. */
+/** Returns the end of a run that threw. An unexpected error is the ending `bug`. */
 function endedBy(thrown: unknown, outputDir: string): RunEnded {
   const { ending, text, problems } = refusalOf(thrown, outputDir) ?? bug;
   return {
@@ -88,7 +89,7 @@ function endedBy(thrown: unknown, outputDir: string): RunEnded {
 
 const bug: Refusal = { ending: 'bug', text: endings.bug.means, problems: [] };
 
-/** In a chat. */
+/** Maximum number of problems in a notification, which may be read in a chat. */
 const maxProblems = 3;
 
 function textOf(text: string, problems: Problem[]): string {

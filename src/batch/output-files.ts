@@ -1,4 +1,4 @@
-/** What is made of each picture besides its file, out of the configuration. */
+/** Derives from the configuration what is written next to each picture. */
 import { newestRules, type RulesVersion } from '../runner/core/scene-rules.ts';
 import type { Config } from '../runner/config/config.ts';
 import { type SidecarMaker, copyMaker } from '../runner/images/sidecars.ts';
@@ -8,7 +8,10 @@ import { program } from '../lib/files/program.ts';
 
 type Output = Pick<Config['output'], 'formats' | 'metadata' | 'keep'>;
 
-/** `warn` is called once for each kind of copy that cannot be made of some picture, and once where a signature is lost. */
+/**
+ * Returns options for pictures. `warn` is called once for each kind of copy that cannot be made, and once if
+ * a signature is lost.
+ */
 export function outputFiles(
   output: Output,
   rules: RulesVersion,
@@ -25,7 +28,10 @@ export function outputFiles(
   };
 }
 
-/** For work on pictures that are there: nothing is made, and what is beside a picture goes along. */
+/**
+ * Returns options for work on existing pictures: nothing is created, and files next to a picture are moved
+ * with it.
+ */
 export function maintenanceOptions(output: Output): CheckOptions {
   return outputFiles(output, newestRules, () => undefined);
 }

@@ -8,9 +8,9 @@ interface OptionRule {
   path: string[];
   type: 'string' | 'number' | 'boolean';
   isPath?: boolean;
-  /** True if a text with commas is a list of its parts. */
+  /** True if a text with commas is a list. */
   isList?: boolean;
-  /** Stand for false and true, if the key takes words. */
+  /** Words for false and true, if the key expects words. */
   words?: readonly [string, string];
   describe: string;
 }
@@ -63,7 +63,7 @@ export const optionRules = {
 
 export type OptionName = keyof typeof optionRules;
 
-/** Flags over environment over file: the overrides in rising order. */
+/** Returns the overrides in order of increasing precedence: environment, then flags. Both override the file. */
 export function overridesOf(argv: Record<string, unknown>, env: NodeJS.ProcessEnv): Override[] {
   const rules = Object.entries(optionRules) as [OptionName, OptionRule][];
   const fromEnv = rules.flatMap(([name, rule]) => {
@@ -82,7 +82,7 @@ export function variableOf(name: OptionName): string {
   return `NIGHTRENDER_${name.toUpperCase().replaceAll('-', '_')}`;
 }
 
-/** Paths of flags and variables are relative to where the command is given, not to the file. */
+/** Creates an override. Paths in flags and variables are relative to the working directory, not to the file. */
 function override(rule: OptionRule, value: JsonValue, from: string): Override {
   const given = typeof value === 'boolean' ? (rule.words?.[Number(value)] ?? value) : value;
   if (rule.isPath === true) return { path: rule.path, value: pathFrom(given), from };
@@ -91,13 +91,13 @@ function override(rule: OptionRule, value: JsonValue, from: string): Override {
   return { path: rule.path, value: listed, from };
 }
 
-/** A flag that is given several times makes a list. */
+/** Resolves paths. A flag that is given several times makes a list. */
 function pathFrom(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(pathFrom);
   return typeof value === 'string' && value !== '-' && value !== '' ? resolve(value) : value;
 }
 
-/** A text that does not fit is passed on as it is, so that the check of the configuration names it. */
+/** Parses a variable. A text that does not fit is passed on, so the check of the configuration reports it. */
 function valueOf(text: string, { type }: OptionRule): JsonValue {
   if (type === 'number' && /^\d+$/.test(text)) return Number(text);
   if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';

@@ -1,4 +1,4 @@
-/** The record of a batch as a file in its output folder: read at any time, changed only by who holds its lock. */
+/** The record of a batch as a file in its output folder: readable at any time, changed only under its lock. */
 import { existsSync } from 'node:fs';
 import { program } from '../lib/files/program.ts';
 import type { Database } from '../lib/sqlite/database.ts';
@@ -23,7 +23,7 @@ import {
   type RunRecord,
 } from './record.ts';
 
-/** `dir`: the output folder. */
+/** Returns the record. `dir` is the output folder. */
 export function ownRecord(dir: string): BatchRecord {
   return {
     open: () => Promise.resolve(openOwn(dir)),
@@ -46,7 +46,8 @@ function openOwn(dir: string): OpenRecord {
 async function openForRun(dir: string, { isFresh }: RunChoices): Promise<RunRecord> {
   const assertThere = (): void => assertPlace(dir, undefined, isFresh);
   assertThere();
-  // A batch that another run holds is reported before its manifest is read; the folder of a new one is made after that.
+  // If another run holds the batch, that is reported before the manifest is read. The folder of a new batch
+  // is created later.
   let lock = isBatch(dir) ? await lockBatch(dir, Date.now()) : undefined;
   return {
     dir,
@@ -55,7 +56,7 @@ async function openForRun(dir: string, { isFresh }: RunChoices): Promise<RunReco
       lock ??= await lockBatch(dir, Date.now());
       // Reading the list may have taken a while.
       assertNotOwned(dir);
-      // Who had the lock before may have moved the batch away, or its disk may be gone.
+      // The previous holder of the lock may have moved the batch away, or its disk may be gone.
       assertThere();
       const { beginRun } = await import('./begin.ts');
       return beginRun(request, scenes);
@@ -82,7 +83,10 @@ function openKnown(dir: string, isLossAccepted: boolean): OpenCheckpoint {
   return openCheckpoint(dir, program, batch, Date.now(), isLossAccepted);
 }
 
-/** `prepare` comes before the checkpoint is opened, `after` when it is closed, with the lock still held. Throws as `OpenRecord.maintain`. */
+/**
+ * Works on the checkpoint under the lock. `prepare` runs before the checkpoint is opened, `after` when it is
+ * closed. Throws like `OpenRecord.maintain`.
+ */
 export async function maintainBatch<Result>(
   dir: string,
   work: (db: Database) => Promise<Result> | Result,
@@ -111,7 +115,7 @@ async function maintainLocked<Result>(
     isOrderly = true;
     return result;
   } catch (thrown) {
-    // A wrong request changes nothing.
+    // An invalid request changes nothing.
     isOrderly = thrown instanceof ConfigError;
     throw thrown;
   } finally {
@@ -119,7 +123,7 @@ async function maintainLocked<Result>(
   }
 }
 
-/** Locks a batch that exists. Its lock alone would not make a folder a batch. */
+/** Locks a batch that exists. Creating the lock alone would make the folder look like a batch. */
 async function lockKnown(dir: string) {
   if (!existsSync(checkpointFile(dir)) && !isBatch(dir)) throw noBatch(dir);
   return lockBatch(dir, Date.now(), stopFirst);

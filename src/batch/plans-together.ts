@@ -1,4 +1,4 @@
-/** Several plans in one answer: what they add up to, and what a stage may yet be given by the batch before it. */
+/** Several plans in one answer: their sum, and the scenes that a stage may get from the batch before it. */
 import { plural } from '../lib/text/format.ts';
 import { realPath } from '../lib/files/real-path.ts';
 import type { Config } from '../runner/config/config.ts';
@@ -12,21 +12,20 @@ import { formatCost } from '../runner/core/spending.ts';
 import { readExpansion } from '../runner/list/read-expansion.ts';
 
 interface Planned {
-  /** The pipeline.yaml, as it was given. */
+  /** Path of pipeline.yaml as given. */
   file: string;
   counts: SceneCounts;
   changes: Pick<Plan, 'heldSeeds'>;
   forecast: Pick<Forecast, 'scenes' | 'cost'>;
-  /** The most scenes that may come besides, when those before it have their pictures. */
+  /** Maximum number of additional scenes, once earlier batches have their pictures. */
   upTo: number;
 }
 
 export class PlansTogether {
   readonly #plans: Pick<Planned, 'forecast' | 'upTo'>[] = [];
-  /** By absolute path. */
+  /** Keyed by absolute path. */
   readonly #left = new Map<string, { scenes: number; hasPictures: boolean }>();
 
-  /** How many there are. */
   get count(): number {
     return this.#plans.length;
   }
@@ -38,13 +37,13 @@ export class PlansTogether {
     this.#left.set(realPath(file), { scenes: waiting + active + more, hasPictures: saved > 0 });
   }
 
-  /** A stage of a batch that has no pictures yet. */
+  /** Adds a stage of a batch that has no pictures yet. */
   addUnread({ file }: Config, upTo: number): void {
     this.#plans.push({ forecast: { scenes: 0, cost: null }, upTo });
     this.#left.set(realPath(file), { scenes: upTo, hasPictures: false });
   }
 
-  /** Of a stage of one of them; undefined of any other. */
+  /** Returns the additional scenes of a stage of an added batch. Undefined for any other batch. */
   async comingTo(
     config: Config,
     signal: AbortSignal,
@@ -56,7 +55,7 @@ export class PlansTogether {
     return { upTo: before.scenes * perRow, isUnread: !before.hasPictures };
   }
 
-  /** What their runs would send; the price where all have one, in one currency. */
+  /** Describes what the runs would submit. Includes the price if all have one in the same currency. */
   sum(): string {
     const all = this.#plans.map(({ forecast }) => forecast).filter(({ scenes }) => scenes > 0);
     const scenes = all.reduce((sum, forecast) => sum + forecast.scenes, 0);
@@ -70,7 +69,7 @@ export class PlansTogether {
   }
 }
 
-/** Of a stage, to be shown with its plan or instead of it. */
+/** Describes the additional scenes of a stage, next to its plan or instead of it. */
 export function comingText(from: string, upTo: number): string {
   return `up to ${plural(upTo, 'scene')} once ${from} has their pictures`;
 }

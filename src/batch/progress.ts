@@ -1,4 +1,4 @@
-/** Where a batch stands: as of now, or from now on until no run is at work. */
+/** Status of a batch: once, or repeatedly until no run is at work. */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readLacking } from '../runner/checkpoint/recorded-pictures.ts';
@@ -14,25 +14,27 @@ import { shownPath } from './shown-path.ts';
 export interface BatchStatus {
   dir: string;
   shownDir: string;
-  /** Where pictures are, as people should read it. */
+  /** Location of the pictures as shown to people. */
   shownImages: string;
-  /** Whether a run holds the batch at this moment. */
   isRunning: boolean;
-  /** Since when a run at work has finished nothing, where something should have; undefined where all is well. */
+  /** Time since which a run at work has finished nothing although it should have. Undefined if all is well. */
   quietSince: number | undefined;
   summary: BatchNumbers;
-  /** What the service said last of the jobs in flight. */
+  /** Latest statuses of the jobs in flight, in the service's spelling. */
   words: JobWord[];
-  /** Undefined where no run is at work, or too little has finished of late to tell. */
+  /** Undefined if no run is at work, or too little has finished recently. */
   pace: Throughput | undefined;
-  /** The newest picture, relative to the images folder. */
+  /** Path of the newest picture, relative to the images folder. */
   latestPicture: string | undefined;
-  /** Which files saved scenes lack, in words; undefined where none does. */
+  /** Note about files that saved scenes lack. Undefined if none is lacking. */
   lacking: string | undefined;
   lastTrouble: { sceneId: string; prompt?: string; kind: string; text: string; at: number } | undefined;
 }
 
-/** Whether a run is at work is asked first: of one that ends meanwhile the numbers are the last ones. */
+/**
+ * Reads the status. Checks first whether a run is at work: if it ends meanwhile, the numbers are still its
+ * last ones.
+ */
 export function readStatus({ dir, record, db, shownImages }: Book): BatchStatus {
   const isRunning = record.isHeld();
   return db.transaction(() => {
@@ -58,10 +60,13 @@ export function readStatus({ dir, record, db, shownImages }: Book): BatchStatus 
 }
 
 const lookEveryMs = 1_000;
-/** Of a list so long that a look takes a while, the run is left alone most of the time. */
+/** Minimum pause as a multiple of the reading time, so that a very long list does not slow the run. */
 const restShare = 10;
 
-/** Once a second; the last one is of a batch that no run works on, or of the moment at which `signal` was aborted. */
+/**
+ * Yields the status once a second. The last one shows the batch without a run, or at the time when `signal`
+ * aborted.
+ */
 export async function* followStatus(
   book: Book,
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-/** Where a batch is on record, and whether that place is the one in which it began. */
+/** The record of a batch, and the check that it is in the place where the batch began. */
 import { existsSync } from 'node:fs';
 import type { Database } from '../lib/sqlite/database.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
@@ -16,28 +16,34 @@ import type { RunChoices } from './choices.ts';
 import { assertMounted } from './disk-note.ts';
 import { runArguments, shownPath } from './shown-path.ts';
 
-/** Value of `checkpoint` and its place in pipeline.yaml. Undefined for a batch with a checkpoint file of its own. */
+/** Value of `checkpoint` and its place in pipeline.yaml. Undefined for a batch with its own checkpoint file. */
 export type SharedAddress = { address: string; where: string } | undefined;
 
-/** A file in the output folder that one run holds, or a database that any number of runs share. Nothing is open yet. */
+/**
+ * A file in the output folder that one run holds, or a database that any number of runs share. It is not open
+ * yet.
+ */
 export interface BatchRecord {
-  /** Opens the record to read the batch, or to change it while no run is at work. Throws what the database says. */
+  /** Opens the record to read the batch, or to change it while no run is at work. Throws errors of the database. */
   open(): Promise<OpenRecord>;
   /** Opens the record for a run. Throws `BatchHeld` if another run holds the file. */
   openForRun(choices: RunChoices): Promise<RunRecord>;
-  /** Opens the record for one who cancels every job in flight. Throws `BatchHeld` if a run is at work, and as `noBatch` says. */
+  /**
+   * Opens the record to cancel every job in flight. Throws `BatchHeld` if a run is at work, and errors like
+   * `noBatch`.
+   */
   openForCancel(isLossAccepted: boolean): Promise<CancelRecord>;
 }
 
 export interface OpenRecord {
-  /** Folder in which the checkpoint can be read as `checkpoint.sqlite`, as of the latest `refresh`. */
+  /** Folder in which the checkpoint is readable as `checkpoint.sqlite`, as of the latest `refresh`. */
   dir: string;
-  /** True if a run is at work on the batch, as of the same moment. */
+  /** True if a run was at work on the batch at the latest `refresh`. */
   isHeld(): boolean;
   refresh(): Promise<void>;
   /**
-   * Works on the checkpoint while no run holds it. `prepare` runs under the lock before the checkpoint is opened.
-   * Throws `BatchHeld` if a run is at work, and `ConfigError` if there is no batch.
+   * Works on the checkpoint while no run holds it. `prepare` runs under the lock before the checkpoint is
+   * opened. Throws `BatchHeld` if a run is at work, and `ConfigError` if there is no batch.
    */
   maintain<Result>(
     work: (db: Database) => Promise<Result> | Result,
@@ -46,20 +52,19 @@ export interface OpenRecord {
   close(): Promise<void>;
 }
 
-/** What a run is asked for. */
 export interface RunRequest {
-  /** Path of pipeline.yaml, as it was given. */
+  /** Path of pipeline.yaml as given. */
   file: string;
   config: Config;
   choices: RunChoices;
 }
 
 export interface RunRecord {
-  /** Folder in which the checkpoint can be read, or will be made. */
+  /** Folder in which the checkpoint is readable, or will be created. */
   dir: string;
-  /** What there is to compare the list with: a file, a shared checkpoint, or nothing yet. */
+  /** Checkpoint to compare the list with: a file, a shared checkpoint, or none yet. */
   known: 'own' | 'shared' | undefined;
-  /** Opens the checkpoint. Without scenes the batch stays what its latest run has made of it. */
+  /** Opens the checkpoint. Without scenes, the batch stays as its latest run has left it. */
   begin(request: RunRequest, scenes: ReadScenes | undefined): Promise<BegunRun>;
   close(): Promise<void>;
 }
@@ -73,9 +78,9 @@ export interface BegunRun {
 }
 
 export interface CancelRecord {
-  /** Folder in which the checkpoint can be read. */
+  /** Folder in which the checkpoint is readable. */
   dir: string;
-  /** Opens the checkpoint. The batch stays what its latest run has made of it. */
+  /** Opens the checkpoint. The batch stays as its latest run has left it. */
   begin(config: Config): Promise<OpenCheckpoint>;
   close(): Promise<void>;
 }
@@ -96,8 +101,9 @@ export function noBatch(dir: string, isLossAccepted = false): Error {
 }
 
 /**
- * Throws `ConfigError` if the batch has begun with its own file and is to be shared, or the other way round, or, unless
- * all is `isFresh`, on a disk that is not mounted. `dir`: the output folder; `sharedAt`: place of `checkpoint` in the file.
+ * Throws `ConfigError` if the batch began with its own file and is now shared, or vice versa. Unless
+ * `isFresh`, also throws if its disk is not mounted. `dir` is the output folder, `sharedAt` the place of
+ * `checkpoint` in pipeline.yaml.
  */
 export function assertPlace(dir: string, sharedAt: string | undefined, isFresh = false): void {
   if (!isFresh) assertDisk(dir);
@@ -117,12 +123,15 @@ export function assertDisk(dir: string): void {
   if (!isElsewhere(dir)) assertMounted(dir);
 }
 
-/** True if the checkpoint of a folder without one is in a database. */
+/** True if the folder has no checkpoint because it is in a database. */
 export function isElsewhere(dir: string): boolean {
   return existsSync(copiesFolder(dir)) || existsSync(movedFile(dir));
 }
 
-/** Returns what follows `nightrender run`; `others` follows other commands. `dir`: where the checkpoint can be read. */
+/**
+ * Returns the arguments of `nightrender run`. `others` are those of other commands, `dir` a folder with the
+ * readable checkpoint.
+ */
 export function recordedRun(others: string, dir: string): string {
   const db = openCheckpointForReading(dir);
   try {

@@ -1,4 +1,4 @@
-/** Why a command was rejected: the ending and the words, with what can be seen on the disk that keeps it from its work. */
+/** Explains why a command was refused: the ending and the text, with obstacles that are visible on the disk. */
 import { formatInstant } from '../lib/text/format.ts';
 import { InUse } from '../lib/files/in-use.ts';
 import { BatchHeld } from '../runner/checkpoint/batch-lock.ts';
@@ -18,12 +18,15 @@ import { dirname, join } from 'node:path';
 
 export interface Refusal {
   ending: EndingKind;
-  /** One sentence; the problems follow. */
+  /** One sentence. The problems follow it. */
   text: string;
   problems: Problem[];
 }
 
-/** Undefined where `thrown` is a bug. Of a command that only reads (`isReading`) nobody expects that it sends or writes something. */
+/**
+ * Explains an error, or returns undefined for a bug. `isReading`: the command only reads, so the text need
+ * not say that nothing was sent or written.
+ */
 export function refusalOf(thrown: unknown, dir: string | undefined, isReading = false): Refusal | undefined {
   const shownDir = dir === undefined ? 'the output folder' : shownPath(dir);
   if (thrown instanceof ConfigError) {
@@ -68,7 +71,7 @@ export function refusalOf(thrown: unknown, dir: string | undefined, isReading = 
   return disk === undefined ? undefined : { ending: 'output-unwritable', text: disk, problems: [] };
 }
 
-/** SQLite says the same of damage and of a disk that cannot read the file. */
+/** SQLite reports the same error for damage and for a disk that cannot read the file. */
 function whyUnreadable(dir: string): unknown {
   try {
     assertReadable(checkpointFile(dir));
@@ -78,11 +81,11 @@ function whyUnreadable(dir: string): unknown {
   }
 }
 
-/** Its own words do not distinguish these two. */
+/** The error of sharp does not distinguish these two causes. */
 const sharpLacking =
   'The package sharp, which decodes pictures, cannot be loaded: either too many files are open (EMFILE; raise the limit with ulimit -n), or its binary for this machine is missing (install nightrender again). Then run the same command again.';
 
-/** Undefined where it is about something else. */
+/** Returns undefined for other errors. */
 function whyNotListening(thrown: unknown): string | undefined {
   const { code, syscall, address, hostname, port } = thrown as Record<string, unknown>;
   if (code === 'EADDRINUSE')
@@ -96,7 +99,7 @@ function whyNotListening(thrown: unknown): string | undefined {
   return undefined;
 }
 
-/** Undefined where it is about something else. */
+/** Returns undefined for other errors. */
 function describeDisk(thrown: unknown, dir: string | undefined, shownDir: string): string | undefined {
   const failure = asDiskFailure(thrown, shownDir);
   const seen = failure && dir !== undefined ? explainBlockedPath(thrown as Error, dir) : undefined;
@@ -113,7 +116,7 @@ function describeHolder({ holder, advice }: BatchHeld, shownDir: string): string
   return `${who} holds the batch in ${shownDir}; it is not affected.${advice === '' ? '' : ` ${advice}`}`;
 }
 
-/** As `refusalOf`, with the commands that it names as they are for this batch. */
+/** Like `refusalOf`, with complete commands for this batch. */
 export function namedRefusal(
   thrown: unknown,
   dir: string | undefined,
@@ -131,7 +134,10 @@ export function namedRefusal(
 const databases = ['checkpoint.sqlite', '.lock.sqlite', 'service.sqlite', 'keys.sqlite', 'lock.sqlite'];
 const besides = ['', '-wal', '-shm', '-journal'];
 
-/** SQLite names no file; the system does, and mostly means it. Undefined where nothing can be seen. */
+/**
+ * Finds the path that blocks the work. SQLite errors name no file; system errors usually name the right one.
+ * Undefined if nothing is visible.
+ */
 export function explainBlockedPath(
   error: Error & { path?: unknown; dest?: unknown },
   dir: string,
@@ -146,21 +152,21 @@ export function explainBlockedPath(
   return paths.map((each) => obstacle(each, folders.includes(each))).find((text) => text !== undefined);
 }
 
-/** Why a run could not write what it has to, as far as that can be seen without writing; undefined where it could. */
+/** Returns why a run could not write its files, as far as is visible without writing. Undefined if it could. */
 export function notWritable(dir: string): string | undefined {
   if (isThere(dir)) return explainBlockedPath(new Error(), dir);
   const parent = nearestThere(dirname(dir));
   return obstacle(parent, true);
 }
 
-/** A file that is only locked and never written to, and yet holds something. */
+/** Returns a message if a lock file, which should be empty, has other content. */
 export function damagedLock(dir: string): string | undefined {
   const locks = [join(dir, '.lock.sqlite'), join(dir, 'lock.sqlite'), join(dir, 'local-service/lock.sqlite')];
   const lock = locks.find((path) => isThere(path) && statSync(path).isFile() && !isSqlite(path));
   return lock && `${shownPath(lock)} is damaged; it is only a lock and holds no data: remove it`;
 }
 
-/** What does not exist yet cannot be mended: the folder that it was to be made in can. */
+/** Returns the nearest existing parent folder. Only an existing path can be fixed. */
 function nearestThere(path: string): string {
   return isThere(path) || dirname(path) === path ? path : nearestThere(dirname(path));
 }

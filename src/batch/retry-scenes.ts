@@ -19,47 +19,46 @@ import { maintenanceOptions } from './output-files.ts';
 import { bucketOf, finishMoves } from './pictures-place.ts';
 import { runArguments } from './shown-path.ts';
 
-/** Choices add up. */
+/** Union of all the scenes that the fields select. */
 export interface RetryChoices {
   /** Failed scenes of these kinds. */
   kinds: 'every' | FailureKind[];
   /** Ids of scenes, each with the place where it was given, such as `again.txt:3`. */
   ids: ReadonlyMap<string, string>;
-  /** Condition for scenes that could be put back. */
+  /** Condition for scenes that can be put back. */
   where: string | undefined;
-  /** True for saved scenes that lack one of `output.files`. */
+  /** True to put back saved scenes that lack one of `output.files`. */
   isLackingFiles: boolean;
-  /** True if jobs in flight at another address than `endpoint.baseUrl` are given up. */
+  /** True to give up jobs in flight at other addresses than `endpoint.baseUrl`. */
   isElsewhere: boolean;
-  /** True if `ids` and `where` mean scenes whose job in flight is given up. */
+  /** True if `ids` and `where` select scenes whose job in flight is given up. */
   isGivingUp: boolean;
-  /** True if `ids` and `where` may mean saved scenes. */
+  /** True if `ids` and `where` may select saved scenes. */
   isAgain: boolean;
-  /** True if `ids` and `where` send another seed from now on. */
+  /** True if scenes of `ids` and `where` get another seed. */
   hasNewSeed: boolean;
-  /** True if a person knows that scenes may be paid for again. */
+  /** True if the user accepts that scenes may be paid for again. */
   isPaidAgain: boolean;
 }
 
 export interface RetryListener {
-  /** Gets each scene that waits again, in the order of the list. */
+  /** Called for each scene that waits again, in the order of the list. */
   onScene: (scene: ChosenScene) => void;
-  /** Gets a sentence if the condition asks for values that scenes lack. */
+  /** Called with a sentence if the condition needs values that scenes lack. */
   onNote: (text: string) => void;
 }
 
 export interface RetriedScenes extends PutBack {
-  /** Number of pictures that are kept as `.former`. */
+  /** Number of pictures kept as `.former`. */
   kept: number;
-  /** The output folder. */
   dir: string;
   /** Arguments of the `nightrender run` that renders the scenes. */
   runArguments: string;
-  /** True if nobody sends a bill for the jobs. */
+  /** True if nobody bills the jobs. */
   isFree: boolean;
 }
 
-/** Sends nothing. Throws `ConfigError` if an id is wrong: nothing is changed then. */
+/** Puts the scenes back without sending anything. Throws `ConfigError` if an id is wrong; then nothing is changed. */
 export async function retryScenes(
   batch: Batch,
   choices: RetryChoices,
@@ -80,7 +79,7 @@ export async function retryScenes(
       ...(isGivingUp
         ? { ids: [], giveUp: named, isAgain }
         : { ids: [...new Set([...named, ...lacking])], isAgain: isAgain || files.length > 0 }),
-      // Many renderers read a seed as a signed integer of 32 bits.
+      // Many renderers read a seed as a signed 32-bit integer.
       newSeed: choices.hasNewSeed ? () => randomInt(2 ** 31) : undefined,
     };
     const session = putBackSession(db);
@@ -95,7 +94,7 @@ export async function retryScenes(
   });
 }
 
-/** Throws `ConfigError`. */
+/** Throws `ConfigError` if jobs of these scenes may have been paid for. */
 function assertUnpaid({ saved, givenUp, expired, unanswered }: PaidBefore): void {
   const counts = formatCounts([
     [saved, 'saved'],
@@ -108,9 +107,12 @@ function assertUnpaid({ saved, givenUp, expired, unanswered }: PaidBefore): void
   throw new ConfigError([{ where: 'confirm', text }]);
 }
 
-/** Returns the number of pictures. A crash here leaves pictures that are missing: a second call goes on, and so does a repair. */
+/**
+ * Renames the pictures and returns their number. After a crash pictures are missing, and a second call or a
+ * repair continues.
+ */
 async function setAside(batch: Batch, book: Book, pictures: () => string[]): Promise<number> {
-  // In a bucket they keep their names.
+  // In a bucket, pictures keep their names.
   if (bucketOf(book.db) !== undefined) return 0;
   return book.withImages(maintenanceOptions(outputOf(batch)), async (images) => {
     await finishMoves(images, pictureRepair(book.db));
@@ -124,14 +126,14 @@ function outputOf({ parts }: Batch): ReportKeys['output'] {
   return readReportKeys(parts).output;
 }
 
-/** Throws `ConfigError` if the batch asks for none. */
+/** Throws `ConfigError` if the batch has no `output.files`. */
 function filesOf(batch: Batch): ReportKeys['output']['files'] {
   const { files } = outputOf(batch);
   if (files.length > 0) return files;
   throw new ConfigError([{ where: '--lacking-files', text: `${batch.file} has no output.files` }]);
 }
 
-/** Returns the ids of matching scenes that could be put back. */
+/** Returns the ids of matching scenes that can be put back. */
 function idsWhere(
   where: string,
   { isGivingUp, isAgain }: RetryChoices,
@@ -143,10 +145,10 @@ function idsWhere(
   return [...rows].flatMap(({ id }) => (id === null ? [] : [id]));
 }
 
-/** More are counted: a list may have thousands of wrong ids. */
+/** Maximum number of wrong ids that are named. Further ones are counted, because a list may have thousands. */
 const maxShown = 10;
 
-/** `others`: arguments of other commands for the batch. */
+/** `others` are arguments of other commands for the batch. */
 function wrongIdProblems(wrong: WrongId[], places: ReadonlyMap<string, string>, others: string): Problem[] {
   const shown = wrong.slice(0, maxShown).map((each) => ({
     where: each.isSeedless ? '--new-seed' : (places.get(each.id) ?? '--id'),

@@ -1,4 +1,4 @@
-/** The client of a pipeline's service, by the interface that this has; jobs of the local service are asked for in its own. */
+/** Client of a pipeline's service, chosen by its interface. Jobs of the local service use its own interface. */
 import type { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
 import type { JsonObject, JsonValue } from '../lib/text/json.ts';
 import { shownFile } from '../lib/yaml/yaml-file.ts';
@@ -68,7 +68,7 @@ export function openService(
 
 type ComfyuiInterface = Config['service'] & { kind: 'comfyui' };
 
-/** The description that an endpoint is spoken to by; undefined for ComfyUI. Jobs of job services are asked for as such. */
+/** Returns the description for an endpoint, or undefined for ComfyUI. Jobs of job services keep their interface. */
 function descriptionFor({ service }: Config, endpoint: Endpoint): ServiceDescription | undefined {
   const version = versionOfJobs(endpoint);
   if (version !== undefined) return jobsDescription(version);
@@ -86,7 +86,7 @@ function unknownTo({ name }: ServiceDescription, status: string): string {
 
 const maxWarnings = 20;
 
-/** Each text once; some services put how far a job is into its status. */
+/** Passes each text on once, and only the first `maxWarnings`, because some services put progress into the status. */
 function warnOnce(warn: (text: string) => void): (text: string) => void {
   const said = new Set<string>();
   return (text) => {
@@ -96,7 +96,10 @@ function warnOnce(warn: (text: string) => void): (text: string) => void {
   };
 }
 
-/** The request that submits an input, without the key; of a workflow its file and what is set in it. */
+/**
+ * Returns the request that submits an input, without the key. For a workflow, it shows the file and the
+ * values set in it.
+ */
 export function submissionOf(
   config: Config,
   endpoint: Endpoint,

@@ -1,9 +1,12 @@
-/** Paths and commands as people read and paste them. */
+/** Formats paths and commands as people read and paste them. */
 import { relative, join } from 'node:path';
 import type { Config } from '../runner/config/config.ts';
 import { shellWord } from '../lib/text/format.ts';
 
-/** Relative to the working directory where it is inside of it; below `/`, where everything is, as it is. */
+/**
+ * Returns the path relative to the working directory if it is inside. If the working directory is `/`, the
+ * path is unchanged.
+ */
 export function shownPath(path: string): string {
   if (path === '-') return 'standard input';
   if (process.cwd() === '/') return path;
@@ -11,13 +14,13 @@ export function shownPath(path: string): string {
   return short.startsWith('..') ? path : short;
 }
 
-/** The manifests, or the pipeline.yaml of the batch before; where there is neither, `file`, which says everything. */
+/** Returns the manifests, or the pipeline.yaml of the batch before. If there is neither, `file` contains the list. */
 export function shownLists({ manifest, stage }: Config, file: string): string[] {
   if (stage !== undefined) return [shownPath(stage.from)];
   return manifest.length === 0 ? [shownPath(file)] : manifest.map(shownPath);
 }
 
-/** Undefined where there are none. */
+/** Returns a note about the kept pictures, or undefined if there are none. */
 export function keptText(count: number, dir: string): string | undefined {
   if (count === 0) return undefined;
   const kept =
@@ -27,12 +30,15 @@ export function keptText(count: number, dir: string): string | undefined {
   return `${kept} kept as <name>.former in ${shownPath(join(dir, 'images'))}`;
 }
 
-/** As it was given here, so that it works in the same place. `output`: the folder, where it is not the file's own. */
+/**
+ * Returns the arguments as given, so that they work in the same folder. `output` is the output folder if it
+ * differs from the one in the file.
+ */
 export function commandArguments(file: string, output: unknown): string {
   return [file, ...(typeof output === 'string' ? ['--output', output] : [])].map(shellWord).join(' ');
 }
 
-/** Where an error is thrown, the name of the file is not known yet. */
+/** Inserts the arguments. The code that throws an error does not know the name of the file. */
 export function withFileNamed(text: string, others: string): string {
   return text.replaceAll('<pipeline>', () => others);
 }
@@ -42,8 +48,9 @@ export function configuredArguments(file: string, { output: { dir, isOverridden 
 }
 
 /**
- * What follows `nightrender run`: `others` is what follows other commands, which take no manifest. `lists`: those that the
- * batch comes from, where they are not the file's own; without them another list would be rendered.
+ * Returns the arguments of `nightrender run`. `others` are those of other commands, which have no manifest.
+ * `lists` are the manifests of the batch if they differ from the file's; without them another list would be
+ * rendered.
  */
 export function runArguments(others: string, lists: readonly string[] = []): string {
   const words = lists.flatMap((path) => ['--manifest', path === '-' ? path : shownPath(path)]);

@@ -1,4 +1,4 @@
-/** One start of the program on a batch, up to how it ended: finds the record, reads the list, begins, and tells the targets of `notify`. */
+/** One start of a run, until its end: finds the record, reads the list, begins, and notifies the targets of `notify`. */
 import type { RunEnded } from '../runner/pipeline/event.ts';
 import type { ReadScenes } from '../runner/list/read-scenes.ts';
 import { assertBucketConfigured } from './pictures-place.ts';
@@ -25,12 +25,15 @@ import { program } from '../lib/files/program.ts';
 
 export interface RunCall extends RunRequest {
   stop: Stop;
-  /** Gets every event from `run-started` on, and warnings before it. */
+  /** Called with every event from `run-started` on, and with warnings before it. */
   emit: Listener;
   localService: LocalService;
 }
 
-/** Closes whatever it opens. Throws what `refusalOf` knows, and bugs; the targets of `notify` are told of both. */
+/**
+ * Runs the batch and closes everything that it opens. Throws errors that `refusalOf` explains, and bugs; the
+ * targets of `notify` are notified of both.
+ */
 export async function startRun(call: RunCall, found: BatchRecord): Promise<RunEnded> {
   return withNotifier(call, async (notifier) => {
     const { config, choices, stop, emit } = call;
@@ -51,7 +54,10 @@ export async function startRun(call: RunCall, found: BatchRecord): Promise<RunEn
   });
 }
 
-/** Without scenes, the run only collects what is in flight. If the choices name a part, only its scenes are rendered. */
+/**
+ * Runs a begun batch. Without scenes it only collects jobs in flight. With a part, only scenes of the part
+ * are rendered.
+ */
 async function runBegun(
   { file, config, choices, stop, emit: show, localService }: RunCall,
   { opened, inFlight, kept }: BegunRun,
@@ -71,7 +77,7 @@ async function runBegun(
     const result = await withPorts(
       { config, opened, endpoints, emit, stop, localService, kept, isAnyAccepted },
       (ports) => {
-        // Of all that is done with the folder before, some may have been done on another disk.
+        // Earlier work on the folder may have been done on another disk.
         const text = noteBatch(dir, opened.dir, choices.isFresh, systemClock.now());
         if (text !== undefined) emit({ type: 'warning', text });
         return runBatch(
@@ -87,10 +93,11 @@ async function runBegun(
         );
       },
     );
-    // With the report the end went on record; without one it is another than the report was given.
+    // Writing the report also records the end. Without a report, the ending differs from the one that the
+    // report was to show.
     if (result.report === undefined) await recordEnd(opened, result.ending, result.stats);
     const ended = endOf(file, config, result, opened.untold());
-    // Its last words are the last: what could not be delivered is reported before.
+    // The final event is last: notifications that failed are reported before it.
     await notifier.end(ended);
     if (config.terminal.stats) show({ type: 'run-stats', ...result.stats });
     show(ended);

@@ -1,7 +1,7 @@
-/** Time as this machine has it: implements the pipeline's `Clock` port. */
+/** Clock of this machine: implements the pipeline's `Clock` port. */
 import type { Clock } from '../runner/pipeline/ports.ts';
 
-/** Node's timers take no longer wait than 2^31 - 1 ms. */
+/** Maximum time of Node's timers: 2^31 - 1 ms. */
 const maxTimerMs = 2_147_483_647;
 
 export const systemClock: Clock = {

@@ -3,7 +3,6 @@ import { hash } from 'node:crypto';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import type { SceneRules } from './scene-rules.ts';
 
-/** A column that the expansion adds, with its values. */
 export interface Axis {
   name: string;
   /** Distinct, except in `zip`. */
@@ -31,7 +30,6 @@ export interface Combination {
   seedNumber?: number;
 }
 
-/** Maximum number of scenes in an expanded batch. */
 export const maxExpanded = 10_000_000;
 
 /**

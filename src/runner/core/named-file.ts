@@ -23,7 +23,6 @@ export function endingOfKind(kind: FileKind): string {
   return `.${kind}`;
 }
 
-/** Returns the kind of a recorded file by its extension. */
 export function kindOfFile(file: string): FileKind {
   return fileKinds.find((kind) => file.endsWith(`.${kind}`)) ?? 'png';
 }

@@ -5,7 +5,6 @@ import { hash } from 'node:crypto';
 export interface Part {
   /** Share of all scenes of the manifest, above 0 and at most 1. */
   share?: number;
-  /** Maximum number of scenes. */
   limit?: number;
 }
 

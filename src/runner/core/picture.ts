@@ -108,7 +108,6 @@ export function lostWords(output: PictureOutput = {}): string {
   return [...lists, ...notes].filter((text) => text !== '').join(' ');
 }
 
-/** Separates the pictures of a scene from its other files. */
 export function splitFiles(saved: SavedPicture[]): { pictures: SavedPicture[]; files: SavedPicture[] } {
   const isFile = ({ label }: SavedPicture): boolean => label !== undefined;
   return { pictures: saved.filter((one) => !isFile(one)), files: saved.filter(isFile) };

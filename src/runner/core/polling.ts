@@ -22,7 +22,6 @@ export interface PollState {
   executedMs: number;
 }
 
-/** Role of a job among the jobs in flight. */
 export interface PollRole {
   /**
    * Number of jobs in flight if no scene is waiting, otherwise undefined. The batch then ends with the last

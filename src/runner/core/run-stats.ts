@@ -5,7 +5,6 @@ import type { SlotState } from './slot-usage.ts';
 export interface RunStats {
   /** From the beginning of the plan until no job of this run was in flight. */
   tookMs: number;
-  /** Maximum number of jobs in flight. */
   concurrency: number;
   /** Jobs that the service accepted, and jobs that earlier runs had left in flight. */
   jobs: { submitted: number; resumed: number };

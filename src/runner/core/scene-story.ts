@@ -22,7 +22,6 @@ export interface SceneVersion {
   /** Current or former position of the row: `jobs/scenes.csv:17`. */
   source: string;
   columns: JsonObject;
-  /** Input that is sent. */
   input: JsonObject;
   failureKind: string | null;
   failureText: string | null;

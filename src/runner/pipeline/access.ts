@@ -22,7 +22,6 @@ interface AccessParts {
   clock: Clock;
   emit: Ports['emit'];
   stop: Stop;
-  /** Aborts when the run is over. */
   over: AbortSignal;
   liveness: Pick<EndpointLiveness, 'ask' | 'hasHealth'>;
   /** Time in ms after which refusals are believed if access has worked in this run (`halt.refused`). */
@@ -87,7 +86,6 @@ interface Waiter extends Pick<AccessRequest, 'operation' | 'subject' | 'signal'>
 
 const ignoreVerdict: ReportVerdict = () => undefined;
 
-/** Access to one endpoint. */
 class EndpointAccess {
   readonly #endpoint: Endpoint;
   readonly #parts: AccessParts;

@@ -183,7 +183,6 @@ export class JobSlots {
     this.#inFlight.add(kept);
   }
 
-  /** Returns how many attempts may be submitted now. */
   #allowedSubmissions(): number {
     const { config, access, reachability, budget, holds, jobs, stop, limiters } = this.#run;
     if (stop.draining.aborted || access.isDoubted(config.endpoint)) return 0;
@@ -201,7 +200,6 @@ export class JobSlots {
     );
   }
 
-  /** Returns why slots are idle. */
   #idleReason(next: Due | undefined): IdleReason {
     const { stop, ports, config, access, budget, holds, jobs, reachability, limiters } = this.#run;
     if (stop.draining.aborted) return stop.ending?.kind === 'limit-reached' ? 'limits' : 'stopping';

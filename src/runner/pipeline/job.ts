@@ -86,7 +86,6 @@ export function ageMs(job: Job, clock: Clock): number {
 /** Number of consecutive replies that outweigh earlier 404s. A single reply may come from a stale replica. */
 const enoughWaiting = 3;
 
-/** Records that the service knows the job. */
 export function markKnown(job: Job, reply: StatusReply): void {
   const isWaiting = reply.kind === 'running' && !reply.isExecuting;
   job.waitingInARow = isWaiting ? job.waitingInARow + 1 : 0;

@@ -22,7 +22,6 @@ export interface PipelineConfig {
   keepsMs: number;
   /** A `described` service reports health only if its description has a request for it. */
   service: { kind: string; description?: { health: object | undefined } };
-  /** Maximum number of jobs in flight. */
   concurrency: number;
   retry: RetryRules;
   polling: PollRules;

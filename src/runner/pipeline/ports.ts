@@ -191,7 +191,6 @@ export interface ManifestScenes {
   badRows(): Iterable<BadRow>;
 }
 
-/** A job that the service has accepted. */
 export interface AcceptedJob extends ShownIdempotency {
   jobId: string;
   status: string;
@@ -308,7 +307,6 @@ export interface CheckpointFile {
   removed(): Promise<Removal | undefined>;
 }
 
-/** Other runners that share the batch. */
 export interface OtherRunners {
   /**
    * Resolves when another runner has crashed and its work was assigned to this one. Undefined once `signal`

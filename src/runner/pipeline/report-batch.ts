@@ -30,7 +30,6 @@ export interface BatchResult {
   lostResults: number;
 }
 
-/** Progress of a run until its end. */
 export interface Progress {
   /** True if the scenes were compared with the manifest. */
   isPlanned: boolean;

@@ -3,7 +3,6 @@ import type { GalleryColumn, GalleryRange } from '../core/gallery-data.ts';
 import { numberOf } from '../core/number-of.ts';
 import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
 
-/** Maximum number of values to choose from. */
 const maxChoices = 50;
 
 /** Maximum length in characters. Longer values are texts and not names. */

@@ -27,7 +27,6 @@ const ownColumns = {
 export type ListName = 'labelled_words' | 'ignored_words';
 
 export interface CsvTable {
-  /** The header line. */
   header: string;
   /** Returns one line for each row. */
   text(rows: SceneRecord[]): string;

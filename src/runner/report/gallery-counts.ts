@@ -20,7 +20,6 @@ interface Counted {
   columns: string[];
 }
 
-/** Maximum number of runs in the timeline. */
 const maxRuns = 200;
 
 export class GalleryCounts {

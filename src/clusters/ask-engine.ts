@@ -1,9 +1,9 @@
-/** What is asked of the engines by their own programs: sbatch, squeue and sacct; kubectl. */
+/** Asks the engines through their own programs: sbatch, squeue and sacct; kubectl. */
 import { spawnSync } from 'node:child_process';
 import type { JobList } from 'kubernetes-types/batch/v1.d.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 
-/** Returns the id of the job. Throws `ConfigError` where Slurm refuses it. */
+/** Submits a script and returns the id of the job. Throws `ConfigError` if Slurm refuses it. */
 export function submitScript(script: string): string {
   const [id = ''] = ask('sbatch', ['--parsable'], script).trim().split(';');
   return id;
@@ -11,15 +11,18 @@ export function submitScript(script: string): string {
 
 export interface ClusterTask {
   id: string;
-  /** In the engine's words. */
+  /** State in the engine's words. */
   state: string;
-  /** Undefined where it has none yet, or a signal ended it. */
+  /** Undefined if the task has not ended, or if the engine reports no code. */
   exitCode: number | undefined;
-  /** Where it is and for how long, or why it waits. */
+  /** Its node and running time, or why it waits. */
   details: string[];
 }
 
-/** As squeue knows those that wait, run or have just ended, and sacct, where a cluster keeps accounts, those of a week. */
+/**
+ * Returns tasks from squeue (waiting, running or just ended), and those of the last week from sacct, if the
+ * cluster keeps accounts.
+ */
 export function slurmTasks(name: string): ClusterTask[] {
   const live = ask('squeue', ['--noheader', '--array', '--states=all', `--name=${name}`, '-O', squeueFields]);
   const tasks = live.split('\n').flatMap((line) => taskIn(squeueColumns(line)));
@@ -55,13 +58,13 @@ function taskIn([
 ]: string[]): ClusterTask[] {
   if (id === '') return [];
   const isOver = !/^(PENDING|RUNNING|COMPLETING|CONFIGURING|SUSPENDED|REQUEUED)/.test(state);
-  // squeue gives the status of a wait, sacct `code:signal`.
+  // squeue returns a wait status, sacct `code:signal`.
   const code = exit.includes(':') ? Number.parseInt(exit, 10) : Number(exit) >> 8;
   const details = [node, time, reason].filter((text) => text !== '' && text !== 'None' && text !== '0:00');
   return [{ id, state, exitCode: isOver ? code : undefined, details }];
 }
 
-/** The Jobs of a batch in the namespace that kubectl is set to. */
+/** Returns the Jobs of a batch in kubectl's current namespace. */
 export function kubernetesJobs(batch: string): ClusterTask[] {
   const selector = `app.kubernetes.io/name=nightrender,app.kubernetes.io/instance=${batch}`;
   const json = ask('kubectl', [
@@ -84,7 +87,10 @@ export function kubernetesJobs(batch: string): ClusterTask[] {
   });
 }
 
-/** What it prints; empty where it fails and `mayFail`. Throws `ConfigError` with its words. */
+/**
+ * Runs a program and returns its output; '' if it fails and `mayFail` is set. Otherwise throws `ConfigError`
+ * with its message.
+ */
 function ask(program: string, args: string[], input = '', mayFail = false): string {
   const { status, error, stdout, stderr } = spawnSync(program, args, {
     input,

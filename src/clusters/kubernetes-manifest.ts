@@ -1,4 +1,4 @@
-/** The manifest that has Kubernetes keep runners of one batch going: an indexed Job, and a ConfigMap of what they read. */
+/** The manifest with which Kubernetes keeps the runners of a batch going: an indexed Job, and a ConfigMap of files. */
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import type { Job } from 'kubernetes-types/batch/v1.d.ts';
@@ -6,26 +6,26 @@ import type { ConfigMap, Container, PodSpec } from 'kubernetes-types/core/v1.d.t
 import { stringify } from 'yaml';
 
 export interface KubernetesJob {
-  /** Of the batch, by which all of its Jobs are found; at most 44 characters of DNS. */
+  /** Name of the batch, by which all its Jobs are found: at most 44 characters of a DNS label. */
   batch: string;
-  /** Makes the name of this Job another one: a Job cannot be started twice. */
+  /** Makes the name of this Job unique, because a Job cannot be started twice. */
   suffix: string;
   runners: number;
   image: string;
-  /** The folder of pipeline.yaml in the container. */
+  /** Folder of pipeline.yaml in the container. */
   folder: string;
-  /** Files that runners read, relative to the folder; pipeline.yaml first. */
+  /** Files that runners read, relative to the folder, beginning with pipeline.yaml. */
   files: { path: string; bytes: Buffer }[];
-  /** A PersistentVolumeClaim that holds the folder; without it what is written goes with the pod. */
+  /** PersistentVolumeClaim with the folder. Without it, everything written is lost with the pod. */
   claim: string | undefined;
   secret: string;
-  /** Environment variables out of the secret. */
+  /** Environment variables from the Secret. */
   variables: { name: string; isOptional: boolean }[];
   memoryBytes: number;
   endMs: number;
 }
 
-/** What a ConfigMap may hold in all; more than some 250 kB are applied with --server-side alone. */
+/** Maximum bytes of a ConfigMap. More than about 250 kB can be applied only with --server-side. */
 export const maxConfigMapBytes = 1_000_000;
 
 export function kubernetesManifest(job: KubernetesJob): string {
@@ -51,7 +51,7 @@ function headOf({ batch, secret, variables }: KubernetesJob): string {
   return lines.map((line) => `# ${line}\n`).join('');
 }
 
-/** Named by its content, so that runners at work keep what they have begun with. */
+/** Named by its content, so that running runners keep the files that they began with. */
 function configMapOf({ batch, files }: KubernetesJob) {
   const hash = createHash('sha256');
   for (const { path, bytes } of files) hash.update(`${path}\0${bytes.length}\0`).update(bytes);
@@ -95,10 +95,10 @@ function jobOf(job: KubernetesJob, configMap: string) {
       podReplacementPolicy: 'Failed',
       podFailurePolicy: {
         rules: [
-          // Preempted, evicted, drained: no fault of the runner.
+          // Preempted, evicted or drained pods, which are no fault of the runner.
           { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
           { action: 'Ignore', onExitCodes: { containerName: 'runner', operator: 'In', values: [143] } },
-          // A person has to look first. Other runners go on; all other codes are tried again, later each time.
+          // A person has to look first. Other runners go on, and other codes are retried after growing waits.
           {
             action: 'FailIndex',
             onExitCodes: { containerName: 'runner', operator: 'In', values: finalCodes },
@@ -111,7 +111,7 @@ function jobOf(job: KubernetesJob, configMap: string) {
   } satisfies Job;
 }
 
-/** Wrong configuration, scenes that failed, a halt rule, a refused key, a limit: another start changes none. */
+/** Wrong configuration, failed scenes, a halt rule, a refused key, a limit. Starting again would change nothing. */
 const finalCodes = [2, 3, 10, 12, 13];
 
 function podOf(job: KubernetesJob, configMap: string): PodSpec {
@@ -146,7 +146,7 @@ function containerOf({ image, folder, files, secret, variables, memoryBytes }: K
     image,
     command: ['nightrender', 'run', `${folder}/${files[0]?.path ?? ''}`],
     env: [
-      // Nothing else can be written to beside the folder.
+      // Only the folder and /tmp are writable.
       { name: 'XDG_STATE_HOME', value: '/tmp' },
       ...variables.map(({ name, isOptional }) => ({
         name,

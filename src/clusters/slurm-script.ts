@@ -1,26 +1,29 @@
-/** The batch script that has Slurm keep runners of one batch going: a job array, one runner a task. */
+/** The batch script with which Slurm keeps the runners of a batch going: a job array with one runner per task. */
 import { shellWord } from '../lib/text/format.ts';
 
 export interface SlurmJob {
-  /** Of the job; its logs begin with it. */
+  /** Name of the job, and beginning of its log names. */
   name: string;
   runners: number;
-  /** The folder of pipeline.yaml, absolute: logs are written there. */
+  /** Absolute folder of pipeline.yaml, in which logs are written. */
   folder: string;
-  /** Program and arguments of a runner, every path absolute. */
+  /** Program and arguments of a runner, with absolute paths. */
   command: string[];
   memoryBytes: number;
-  /** Before the wall time: how long a runner collects what is in flight and starts nothing, and how long it may take to end then. */
+  /**
+   * Times before the wall time: how long a runner only collects jobs in flight, and how long it may then take
+   * to end.
+   */
   drainMs: number;
   endMs: number;
-  /** What the user wants of sbatch besides; it wins over what stands here. */
+  /** The user's own sbatch options, which take precedence. */
   options: string[];
 }
 
-/** After so many a task whose output cannot be written to is left to a person. */
+/** Maximum restarts of a task whose output is not writable. After that a person has to look. */
 const maxRestarts = 30;
 
-/** Slurm counts in seconds; what a started signal takes to arrive comes on top. */
+/** Extra seconds for a signal to arrive. Slurm counts in whole seconds. */
 const signalSeconds = 5;
 
 export function slurmScript(job: SlurmJob): string {
@@ -42,14 +45,15 @@ export function slurmScript(job: SlurmJob): string {
   return `#!/bin/bash\n${lines.map((line) => `#SBATCH ${line}\n`).join('')}${body(job.command, drainSeconds)}`;
 }
 
-/** As sbatch reads its lines: words with a blank, a quote or a # between double quotes. */
+/** Quotes a word for sbatch: double quotes around white space, quotation marks or `#`. */
 export function optionWord(text: string): string {
   return /^[^\s"'#\\]+$/.test(text) ? text : `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 }
 
 /**
- * scancel, preemption and requeue send TERM to every process of a task, the runner included, which a second TERM would
- * end at once: this one only waits then. Signals for this script alone (`B:`) are passed on.
+ * Returns the body of the script. scancel, preemption and requeue send TERM to every process of a task. The
+ * runner gets it directly, and a second TERM would end the runner at once, so the script only waits. Signals
+ * for the script alone (`B:`) are passed on.
  */
 function body(command: string[], drainSeconds: number): string {
   return `

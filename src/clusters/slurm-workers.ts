@@ -1,39 +1,39 @@
-/** Workers of a service as jobs of Slurm: a job array, one worker a task. Its index is the worker's place, of which there are as many as workers may be at once. */
+/** Workers of a service as Slurm jobs: a job array with one worker per task, whose index is the worker's place. */
 import { spawn } from 'node:child_process';
 import { shellWord } from '../lib/text/format.ts';
 import { optionWord } from './slurm-script.ts';
 
 export interface SlurmWorkers {
-  /** Of the jobs; no other service has it. */
+  /** Name of the jobs, which no other service may have. */
   name: string;
-  /** Absolute: workers start and log there. */
+  /** Absolute folder in which workers start and write logs. */
   folder: string;
   /** Program and arguments of a worker. */
   command: string[];
-  /** Also of those that are not kept. */
+  /** Arguments for workers that are not kept, after which they end when idle. */
   idleArguments: string[];
-  /** Places below this are of workers that stay without a job. */
+  /** Workers at places below this number stay even without a job. */
   kept: number;
-  /** How long a worker may take to end ahead of the wall time. */
+  /** How long a worker may take to end before the wall time. */
   graceMs: number;
-  /** Of the workers; keys are in here alone. */
+  /** Environment of the workers. Keys are only in here. */
   environment: Record<string, string>;
-  /** What the user wants of sbatch besides; it wins over what stands here. */
+  /** The user's own sbatch options, which take precedence. */
   options: string[];
 }
 
 export interface SlurmTask {
-  /** `12_3` */
+  /** Job and place: `12_3`. */
   id: string;
   place: number;
-  /** Of its submission. */
+  /** Mark of the submission that started it. */
   mark: string;
   state: 'waiting' | 'running' | 'ending';
 }
 
-/** Told that it would not, or not told at all. */
+/** Thrown if Slurm refuses a request or does not answer. */
 export class SlurmFailure extends Error {
-  /** Whether Slurm may have done it all the same. */
+  /** True if Slurm may have carried out the request. */
   readonly isUncertain: boolean;
 
   constructor(text: string, isUncertain: boolean) {
@@ -42,10 +42,10 @@ export class SlurmFailure extends Error {
   }
 }
 
-/** Variables of Slurm's programs; others of the service stay with it. */
+/** Variables for Slurm's programs, without other variables of the service. */
 type Environment = NodeJS.ProcessEnv;
 
-/** Those that wait, run, or are about to end. Throws `SlurmFailure`. */
+/** Returns the workers that wait, run or are ending. Throws `SlurmFailure`. */
 export async function slurmWorkers(name: string, environment: Environment): Promise<SlurmTask[]> {
   const args = ['--noheader', '--array', `--name=${name}`, '--format=%F %K %T %k'];
   const lines = (await ask('squeue', args, { environment })).split('\n').filter((line) => line.trim() !== '');
@@ -72,7 +72,10 @@ export async function startSlurmWorkers(
   });
 }
 
-/** Those that do not wait any more are left alone: one that is held cannot begin between the look and the end. */
+/**
+ * Cancels workers that still wait, and leaves others alone. They are held first, so that none begins in
+ * between. Throws `SlurmFailure`.
+ */
 export async function cancelWaitingWorkers(ids: readonly string[], environment: Environment): Promise<void> {
   await ask('scontrol', ['hold', ids.join(',')], { environment }).catch(() => '');
   await ask('scancel', ['--state=PENDING', ...ids], { environment });
@@ -105,15 +108,15 @@ exec ${command.map(shellWord).join(' ')} --grace ${graceSeconds}s --data "\${TMP
 `;
 }
 
-/** What a worker takes to end beside its job. */
+/** Seconds that a worker needs to end besides its job. */
 const aheadSeconds = 15;
 const patienceMs = 60_000;
 
-/** What sbatch says where the answer was lost, and not where Slurm has said no. */
+/** Messages of sbatch if its answer was lost, as opposed to a refusal. */
 const lostAnswer =
   /timed out|unable to contact|zero bytes|communication|connection|unexpected message|not responding/i;
 
-/** What it prints. The service goes on meanwhile. */
+/** Runs a program and returns its output, without blocking the service. */
 function ask(
   program: string,
   args: string[],
@@ -125,7 +128,7 @@ function ask(
     let [printed, said] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
     child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
-    // One that has ended reads no script; its exit code tells.
+    // A program that has ended reads no script. Its exit code is reported.
     child.stdin.on('error', () => undefined).end(script);
     child.on('error', ({ message }) => {
       const text = message.includes('ENOENT') ? 'there is no such program on this machine' : message;

@@ -3,13 +3,13 @@ import { oneLine } from '../lib/text/format.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/text/json.ts';
 import { nodeName, textOf } from './comfyui-workflow.ts';
 
-/** What an answer to `POST /prompt` names the job. */
+/** Returns the id of the job in an answer to `POST /prompt`. */
 export function promptIdIn(answer: JsonObject): string | undefined {
   const id = answer['prompt_id'];
   return typeof id === 'string' && /^[\w-]{1,128}$/.test(id) ? id : undefined;
 }
 
-/** Why ComfyUI does not run the workflow, or a part of it. Undefined if it runs all of it. */
+/** Returns why ComfyUI does not run the workflow, or a part of it. Undefined if it runs all of it. */
 export function refusalIn(answer: JsonObject): string | undefined {
   const ofNodes = nodeErrorsIn(answer).map(
     ({ id, error, each }) => `node ${nodeName(id, error)}: ${each.map(errorWords).join('; ') || 'no reason'}`,
@@ -17,13 +17,13 @@ export function refusalIn(answer: JsonObject): string | undefined {
   if (ofNodes.length > 0) return oneLine(ofNodes.join('. '));
   const { error } = answer;
   if (error === undefined) return undefined;
-  // Its words name a node by its title, and the class is not among them.
+  // The message names a node by its title, without its class.
   const info = isJsonObject(error) && isJsonObject(error['extra_info']) ? error['extra_info'] : {};
   const id = textOf(info['node_id']);
   return id === '' ? errorWords(error) : `node ${nodeName(id, info)}: ${errorWords(error)}`;
 }
 
-/** Types of errors that are of the workflow as a whole. */
+/** Types of errors that concern the whole workflow. */
 const ofWholeWorkflow = new Set([
   'invalid_prompt',
   'missing_node_type',
@@ -33,15 +33,15 @@ const ofWholeWorkflow = new Set([
 ]);
 
 /**
- * True if ComfyUI refuses something that no scene sets, so that it refuses every scene. An error counts by its place, whatever
- * its type. `set`: the keys that scenes set, as `node.input`.
+ * True if ComfyUI refuses something that no scene sets, so that it refuses every scene. An error counts by
+ * its place, whatever its type. `set`: the keys that scenes set, as `node.input`.
  */
 export function isFaultOfWorkflow(answer: JsonObject, set: readonly string[]): boolean {
   const isSet = (id: string, input: string): boolean =>
     set.some((key) => (input === '' ? key.startsWith(`${id}.`) : key === `${id}.${input}`));
   const isOfWorkflow = (id: string, error: JsonValue): boolean => {
     const { type, extra_info: info } = isJsonObject(error) ? error : {};
-    // A node's own check sees all of its inputs, and ComfyUI reports it for each of them.
+    // A node's own check uses all of its inputs, and ComfyUI reports the error for each of them.
     const hasPlace = isJsonObject(info) && type !== 'custom_validation_failed';
     return !isSet(id, hasPlace ? textOf(info['input_name']) : '');
   };
@@ -70,7 +70,7 @@ function errorWords(error: JsonValue): string {
   return oneLine(details === '' ? message : `${message} (${details})`) ?? 'no reason';
 }
 
-/** The ids of an answer to `GET /queue`; undefined where it is none. */
+/** Returns the ids in an answer to `GET /queue`; undefined if it is no such answer. */
 export function queueIn(answer: JsonObject): { running: string[]; waiting: string[] } | undefined {
   const { queue_running: running, queue_pending: waiting } = answer;
   if (!Array.isArray(running) || !Array.isArray(waiting)) return undefined;
@@ -78,12 +78,12 @@ export function queueIn(answer: JsonObject): { running: string[]; waiting: strin
   return { running: running.map(idOf), waiting: waiting.map(idOf) };
 }
 
-/** A file that a node has written, as `GET /view` is asked for it. */
+/** A file that a node has written, as `GET /view` requests it. */
 export interface PlacedPicture {
   node: string;
   filename: string;
   subfolder: string;
-  /** `temp` for previews, which end with ComfyUI. */
+  /** `temp` for previews, which disappear when ComfyUI ends. */
   type: string;
 }
 
@@ -91,7 +91,7 @@ export type HistoryEntry = { times: { executionTimeMs?: number } } & (
   { kind: 'done'; pictures: PlacedPicture[] } | { kind: 'failed' | 'interrupted'; text: string }
 );
 
-/** What an answer to `GET /history/{id}` says of it; undefined where it is no such answer. */
+/** Reads an answer to `GET /history/{id}`; undefined if it is no such answer. */
 export function historyIn(answer: JsonObject, promptId: string): HistoryEntry | 'absent' | undefined {
   const entry = answer[promptId];
   if (!isJsonObject(entry)) return Object.keys(answer).length === 0 ? 'absent' : undefined;
@@ -124,7 +124,7 @@ function picturesIn(outputs: unknown): PlacedPicture[] {
   });
 }
 
-/** Those of the `node`, or without one of all that save; previews where none does. */
+/** Returns the pictures of the `node`. If undefined, returns those of all nodes that save, or previews if none does. */
 export function chosenPictures(pictures: PlacedPicture[], node: string | undefined): PlacedPicture[] {
   if (node !== undefined) return pictures.filter((picture) => picture.node === node);
   const saved = pictures.filter(({ type }) => type === 'output');

@@ -33,7 +33,7 @@ export interface ComfyuiAnswer {
 export type ComfyuiOutcome<Answer> =
   | { kind: 'answered'; answer: Answer }
   | { kind: 'too-large' }
-  /** `wasSent` is false only if nothing of the request can have been sent. */
+  /** `wasSent` is false only if certainly nothing of the request was sent. */
   | { kind: 'broken'; wasSent: boolean; why: string };
 
 /** A request that told nothing of the job: it got no answer, an answer with an error, or an answer that is not ComfyUI's. */
@@ -61,7 +61,7 @@ export class ComfyuiDriver<Answer extends ComfyuiAnswer> {
   readonly #transport: ComfyuiTransport<Answer>;
   readonly #deleted: Set<string>;
 
-  /** `deleted` collects the ids of jobs that were taken out of the queue, since ComfyUI keeps no trace of them. */
+  /** `deleted` collects the ids of jobs that were removed from the queue, because ComfyUI keeps no trace of them. */
   constructor(transport: ComfyuiTransport<Answer>, deleted = new Set<string>()) {
     this.#transport = transport;
     this.#deleted = deleted;
@@ -109,7 +109,8 @@ export class ComfyuiDriver<Answer extends ComfyuiAnswer> {
   }
 
   /**
-   * Cancels a job, and never stops another one: a request to stop names its job. `unknown`: ComfyUI does not know the job.
+   * Cancels a job, and never another one, because a stop request names its job. `unknown`: ComfyUI does not
+   * know the job.
    */
   async cancel(
     id: string,
@@ -125,7 +126,7 @@ export class ComfyuiDriver<Answer extends ComfyuiAnswer> {
         return { kind: 'cancelled' };
       }
     }
-    // ComfyUI stops a job between two steps, and ignores a request that comes while the job starts.
+    // ComfyUI stops a job only between two steps, and ignores a request that arrives while the job starts.
     for (let waitMs = 10; job.kind === 'running' && waitMs <= maxStopMs; waitMs *= 2) {
       const failed = await this.#tell('/interrupt', { prompt_id: id }, signal);
       if (failed !== undefined) return failed;
@@ -155,8 +156,8 @@ export class ComfyuiDriver<Answer extends ComfyuiAnswer> {
   }
 
   /**
-   * Returns why this ComfyUI would refuse a filled workflow, or make no picture by it. Starts nothing. `node`: the node whose
-   * pictures are saved, or undefined for any node.
+   * Returns why this ComfyUI would refuse a filled workflow, or make no picture with it. Starts nothing.
+   * `node`: the node whose pictures are saved, or undefined for any node.
    */
   async problems(
     filled: Workflow,

@@ -1,4 +1,4 @@
-/** Workflows of ComfyUI in API format: reads, fills and checks them. */
+/** Reads, fills and checks workflows of ComfyUI in API format. */
 import { createHash } from 'node:crypto';
 import { didYouMean } from '../lib/text/closest.ts';
 import { oneLine } from '../lib/text/format.ts';
@@ -11,12 +11,12 @@ export interface WorkflowNode extends JsonObject {
   inputs: JsonObject;
 }
 
-/** By the ids of the nodes. */
+/** Nodes by their ids. */
 export type Workflow = Record<string, WorkflowNode>;
 
 const toExport = 'export it in ComfyUI with Workflow > Export (API)';
 
-/** `text` is a file's. Integers that a number would round come as text, which ComfyUI takes as well. */
+/** Reads the text of a file. Integers that a number would round become text, which ComfyUI accepts too. */
 export function readWorkflow(text: string): { workflow: Workflow } | { problem: string } {
   const json = parseExactly(text);
   if (!isJsonObject(json)) return { problem: `is not a JSON object; ${toExport}` };
@@ -33,7 +33,7 @@ function isNode(value: unknown): value is WorkflowNode {
   return isJsonObject(value) && typeof value['class_type'] === 'string' && isJsonObject(value['inputs']);
 }
 
-/** What is wrong with the keys of `set`, which are `node.input`: a wrong one would change nothing, without a word. */
+/** Returns problems with the keys of `set`, which are `node.input`. A wrong key would silently change nothing. */
 export function setProblems(workflow: Workflow, keys: readonly string[]): string[] {
   return keys.flatMap((key) => {
     const [id, input] = splitKey(key);
@@ -46,14 +46,17 @@ export function setProblems(workflow: Workflow, keys: readonly string[]): string
   });
 }
 
-/** Undefined where the node is there. */
+/** Returns undefined if the node exists. */
 export function nodeProblem(workflow: Workflow, id: string): string | undefined {
   if (nodeOf(workflow, id) !== undefined) return undefined;
   const all = Object.keys(workflow).map((each) => nodeName(each, workflow[each]));
   return `the workflow has no node ${shown(id)}; it has ${few(all)}`;
 }
 
-/** With the values of `set`, and with a `prefix` of its own for all files that it saves: an equal workflow is not run. */
+/**
+ * Returns the workflow with the values of `set`. All files that it saves get the unique `prefix`, because
+ * ComfyUI does not run an equal workflow again.
+ */
 export function fillWorkflow(workflow: Workflow, set: JsonObject, prefix: string): Workflow {
   const filled = structuredClone(workflow);
   for (const [key, value] of Object.entries(set)) {
@@ -67,7 +70,7 @@ export function fillWorkflow(workflow: Workflow, set: JsonObject, prefix: string
   return filled;
 }
 
-/** Ids of nodes hold no dot, names of inputs may. */
+/** Splits at the first dot. Ids of nodes contain none, but names of inputs may. */
 function splitKey(key: string): [id: string, input: string] {
   const dot = key.indexOf('.');
   return dot === -1 ? [key, ''] : [key.slice(0, dot), key.slice(dot + 1)];
@@ -83,7 +86,7 @@ export function seedIn(set: JsonObject): JsonValue | undefined {
   return Object.entries(set).find(([key]) => isSeed(key))?.[1];
 }
 
-/** The same for the same key: a UUID, which newer versions insist on, in lower case. */
+/** Returns a UUID in lower case, which newer versions require. It is the same for the same key. */
 export function promptIdOf(idempotencyKey: string): string {
   const hex = createHash('sha256').update(idempotencyKey).digest('hex');
   const parts = [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`];
@@ -91,8 +94,8 @@ export function promptIdOf(idempotencyKey: string): string {
 }
 
 /**
- * Returns why a ComfyUI with this answer to `GET /object_info` refuses the workflow, or makes no picture by it. `node`: the
- * one whose pictures are saved; any node if undefined.
+ * Returns why a ComfyUI with this answer to `GET /object_info` refuses the workflow or makes no picture with
+ * it. `node`: the node whose pictures are saved; any node if undefined.
  */
 export function workflowProblems(workflow: Workflow, objectInfo: JsonObject, node?: string): string[] {
   const infoOf = (type = ''): JsonObject | undefined => {
@@ -107,11 +110,11 @@ export function workflowProblems(workflow: Workflow, objectInfo: JsonObject, nod
   const saysOutputs = Object.values(objectInfo).some(
     (info) => isJsonObject(info) && info['output_node'] === true,
   );
-  // Of a node that is not there, nobody knows whether it saves.
+  // Nobody knows if a node that is not installed saves pictures.
   const outputs = nodes.filter(
     ({ info }) => !saysOutputs || (info?.['output_node'] ?? info === undefined) === true,
   );
-  // ComfyUI checks the inputs of no other nodes.
+  // ComfyUI checks only the inputs of these nodes.
   const needed = withSources(workflow, outputs);
   const ofNodes = nodes.flatMap(({ id, name, inputs, info }) => {
     if (info === undefined) return `node ${name}: this ComfyUI has no such node; install it there`;
@@ -136,10 +139,10 @@ export function workflowProblems(workflow: Workflow, objectInfo: JsonObject, nod
   ];
 }
 
-/** Ids of these nodes, and of all that they need. */
+/** Returns the ids of these nodes, and of all nodes that they need. */
 function withSources(workflow: Workflow, nodes: { id: string }[]): Set<string> {
   const found = new Set(nodes.map(({ id }) => id));
-  // A set is walked on to what is added meanwhile.
+  // The loop also visits ids that are added meanwhile.
   for (const id of found)
     for (const value of Object.values(nodeOf(workflow, id)?.inputs ?? {}))
       if (Array.isArray(value)) found.add(textOf(value[0]));
@@ -155,7 +158,7 @@ function mayMakePictures(info: JsonObject): boolean {
 interface DeclaredInput {
   input: string;
   isRequired: boolean;
-  /** A name, or the choices of older versions. */
+  /** Name of a type, or the list of choices in older versions. */
   type: JsonValue | undefined;
   options: JsonObject;
 }
@@ -170,7 +173,7 @@ function declaredIn({ input: inputs }: JsonObject): DeclaredInput[] {
   );
 }
 
-/** None for an input that takes any value, and for files, which may lie in folders that are not listed. */
+/** Returns no problem for inputs that take any value, nor for files, which may be in unlisted folders. */
 function choiceProblem({ input, type, options }: DeclaredInput, inputs: JsonObject): string[] {
   const value = inputs[input];
   const choices = type === 'COMBO' ? options['options'] : type;
@@ -182,7 +185,7 @@ function choiceProblem({ input, type, options }: DeclaredInput, inputs: JsonObje
 
 function valueProblem({ input, isRequired, type, options }: DeclaredInput, inputs: JsonObject): string[] {
   const value = inputs[input];
-  // One of an open type comes under several names.
+  // An input of an open type appears under several names.
   const isOpen = typeof type === 'string' && type.startsWith('COMFY_');
   if (value === undefined) return isRequired && !isOpen ? [`its input ${input} is missing`] : [];
   if ((type !== 'INT' && type !== 'FLOAT') || (typeof value !== 'number' && typeof value !== 'string'))

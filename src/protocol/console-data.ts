@@ -1,4 +1,4 @@
-/** What the console and its server say to each other, as JSON under `/console/api/`. Instants are epoch ms. */
+/** The requests and answers between the console and its server, as JSON under `/console/api/`. Times are epoch ms. */
 
 /*
  * POST   session                     { key }                → { token } and a cookie | 401 ApiError | 429 ApiError
@@ -36,23 +36,23 @@
 
 export interface ApiError {
   error: string;
-  /** Beside the fields they are about; `field` is the path of a key, with dots within it. */
+  /** Problems to show beside the fields. `field` is the path of a key, joined by dots. */
   problems?: { field: string; text: string }[];
 }
 
 export interface Overview {
   program: string;
   url: string;
-  /** Instant of the answer, by the service's clock. */
+  /** Time of the answer by the service's clock. */
   now: number;
   retentionMs: number;
-  /** True for who is signed in with a key that changes nothing. */
+  /** True if the user is signed in with a read-only key. */
   isReadOnly: boolean;
-  /** The name of the file that the service was started with; null where it was started without one. */
+  /** Name of the file that the service was started with; null if there is none. */
   file: string | null;
-  /** The GPUs of the service's machine in words; null while they are looked for. */
+  /** Human-readable GPUs of the service's machine; null until they are known. */
   gpus: string[] | null;
-  /** Why containers cannot be run on the service's machine; null where they can, or it is not known yet. */
+  /** Why containers cannot run on the service's machine; null if they can, or if that is not known yet. */
   containerLack: string | null;
   endpoints: EndpointView[];
 }
@@ -63,57 +63,63 @@ export interface CatalogueEntry {
   text: string;
   runs: { quickDeploy: string } | { image: string };
   environment: Record<string, string>;
-  /** GB: memory of one GPU, disk, and what is pulled before the first job; 0 for none. */
+  /** GB of memory of one GPU, of disk space, and of downloads before the first job; 0 for none. */
   needs: { gpu: number; disk: number; pull: number };
-  /** The keys of a job's input, each with what it is. */
+  /** Keys of a job's input, with their descriptions. */
   input: Record<string, string>;
   example: Record<string, unknown>;
 }
 
 export interface EndpointView {
-  /** Where it was made; `file`: with the service, out of its file where it has one. It cannot be edited here. */
+  /**
+   * Where the endpoint was created. `file`: with the service, from its file if it has one; such an endpoint
+   * cannot be edited here.
+   */
   origin: 'file' | 'console';
-  /** As service.yaml would have it. Values of variables and words of commands may be hidden. */
+  /** Settings as in service.yaml. Values of variables and words of commands may be hidden. */
   settings: { id: string; name: string; [key: string]: unknown };
-  /** What it runs, in words. */
+  /** Human-readable description of what it runs. */
   runs: string;
-  /** What fits it, as `nightrender work --allow` takes it. */
+  /** Matching value for `nightrender work --allow`. */
   allow: string;
   jobs: Record<
     'completed' | 'failed' | 'cancelled' | 'timedOut' | 'inProgress' | 'inQueue' | 'retried',
     number
   >;
-  /** Ids of the jobs that were completed last. */
+  /** Ids of the latest completed jobs. */
   latest: string[];
   workers: WorkerView[];
-  /** Why its workers cannot be started, in words. */
+  /** Human-readable reason why its workers cannot be started; null if they can. */
   trouble: string | null;
-  /** Its jobs wait until it is resumed. */
+  /** True if its jobs wait until it is resumed. */
   isPaused: boolean;
 }
 
 export interface WorkerView {
   id: string;
-  /** Started by the service, or pulling from elsewhere. */
+  /** `own` if the service started it, `remote` if it takes jobs from another machine. */
   kind: 'own' | 'remote';
   state: 'initializing' | 'idle' | 'running' | 'throttled' | 'unhealthy';
-  /** What it is at. */
+  /** Ids of the jobs that it works on. */
   jobIds: string[];
   gpu: string | null;
   since: number;
   lastSeenAt: number;
-  /** How the one before it in its place ended, or why it could not be started; null once it has done some good. */
+  /**
+   * How the previous worker in its place ended, or why it could not be started. Null once this worker has
+   * done useful work.
+   */
   lastDeath: { why: string; at: number } | null;
-  /** When another is started in its place; null where none is waited for. */
+  /** When the next worker in its place starts; null if none is planned. */
   startsAt: number | null;
-  /** Its latest lines, and those of the ones before it in its place. */
+  /** Latest lines of its log, and of earlier workers in its place. */
   log: string[];
-  /** What it says of where it runs, and what it runs; null for workers that do not. */
+  /** Machine and workload as the worker reports them; null if it does not. */
   machine: MachineView | null;
   workload: string | null;
-  /** Takes no more jobs, and ends when it has done those that it has. */
+  /** True if it takes no more jobs, and ends after those that it has. */
   isDraining: boolean;
-  /** Since it came. `busyMs` is time at jobs. */
+  /** Counted since the worker connected. `busyMs` is the time with jobs. */
   jobsDone: number;
   busyMs: number;
 }
@@ -134,11 +140,11 @@ export interface GpuView {
   celsius: number;
 }
 
-/** What a key may hold, as JSON Schema. */
+/** JSON Schema of a key's values. */
 export interface FieldSchema {
   type?: string;
   const?: unknown;
-  /** Its name for people, where the key is none. */
+  /** Human-readable name, if the key is none. */
   title?: string;
   description?: string;
   default?: unknown;
@@ -147,30 +153,30 @@ export interface FieldSchema {
   properties?: Record<string, FieldSchema>;
 }
 
-/** What the form of an endpoint is made of. */
+/** Fields of the form of an endpoint. */
 export interface EndpointFields {
-  /** What the form of a new one begins with. */
+  /** Initial values of the form for a new endpoint. */
   begun: Record<string, unknown>;
   name: FieldSchema;
   id: FieldSchema;
   workloads: WorkloadForm[];
 }
 
-/** What an endpoint may run, and the fields that it has then. */
+/** A workload that an endpoint may run, and its fields. */
 export interface WorkloadForm {
-  /** The key that chooses it. */
+  /** Key that selects the workload. */
   key: string;
-  /** Values of the key that choose it, if they are all that the key can hold; new endpoints get the last. */
+  /** Values of the key that select the workload, if the key has no others. A new endpoint gets the last one. */
   values?: unknown[];
-  /** Name and purpose; left out for what the catalogue of quick deploy offers. */
+  /** Name and purpose. Absent for workloads from the quick deploy catalogue. */
   choice?: { title: string; means: string };
-  /** Shown above the fields. */
+  /** Note above the fields. */
   note?: string;
-  /** What its workers compute on if the endpoint does not say; `machine` for the GPUs of the service's machine, null if unknown. */
+  /** GPU of its workers by default; `machine` for the GPUs of the service's machine, null if unknown. */
   gpu: string | null;
   /** True if a job's input is a scene in words. */
   readsScenes: boolean;
-  /** True if all its workers pull their jobs from elsewhere. */
+  /** True if all its workers take their jobs from other machines. */
   isElsewhere: boolean;
   cards: { title: string; fields: [key: string, schema: FieldSchema][] }[];
 }
@@ -182,42 +188,45 @@ export interface JobRow {
   acceptedAt: number;
   startedAt: number | null;
   endedAt: number | null;
-  /** ms */
+  /** In ms. */
   delayTime: number | null;
   executionTime: number | null;
   workerId: string | null;
   retries: number;
-  /** The name of the key that submitted it, or that its sender was signed in with; null where none is known. */
+  /** Name of the key that submitted the job, or that its sender was signed in with; null if unknown. */
   key: string | null;
-  /** The beginning of the scene or prompt of its input. */
+  /** Beginning of the scene or prompt in its input. */
   summary: string;
 }
 
 export interface JobPage {
   jobs: JobRow[];
-  /** What `before` is for those that follow; null where none do. A search may have found nothing yet. */
+  /**
+   * Value of `before` for the next page; null if this is the last. A page of a search may be empty although
+   * others follow.
+   */
   next: string | null;
 }
 
 export interface BulkCount {
   jobs: number;
-  /** Whether there are more than are reached at once. */
+  /** True if more jobs match than one request reaches. */
   isMore: boolean;
 }
 
 /** Webhooks of ended jobs whose latest try failed. */
 export interface FailedWebhooks {
-  /** How many are tried no more, and how many are to be tried again. */
+  /** Number of webhooks that are no longer tried, and of those that will be tried again. */
   givenUp: number;
   waiting: number;
-  /** Some of them; those that were given up come first. */
+  /** Some of these webhooks; those that were given up come first. */
   webhooks: FailedWebhook[];
 }
 
 interface FailedWebhook {
   job: string;
   endpointId: string;
-  /** With its port. */
+  /** Host with its port. */
   host: string;
   tries: number;
   /** Why the latest try failed. */
@@ -226,14 +235,14 @@ interface FailedWebhook {
   dueAt: number | null;
 }
 
-/** Since the service was started at most. */
+/** History of jobs. It begins at the start of the service at the earliest. */
 export interface JobHistoryView {
-  /** Counting began then, or where the range begins. */
+  /** When counting began, or when the range begins. */
   since: number;
   stepMs: number;
-  /** One a step, oldest first. `queue` is the longest that the queue was; `gpuMs` is time in workers. */
+  /** One entry per step, oldest first. `queue` is the maximum length of the queue, `gpuMs` the time in workers. */
   steps: { at: number; completed: number; failed: number; queue: number; gpuMs: number }[];
-  /** ms, within a tenth; null where there was none. */
+  /** In ms, accurate to a tenth; null if there were no jobs. */
   delay: Quantiles | null;
   execution: Quantiles | null;
 }
@@ -244,17 +253,17 @@ export interface Quantiles {
 }
 
 export interface JobView extends JobRow {
-  /** JSON text; null once it is deleted or where it is larger than can be shown. */
+  /** JSON text; null if it is deleted or too large to show. */
   input: string | null;
   output: string | null;
   /** Data URIs of the pictures in the output. */
   pictures: string[];
   error: string | null;
-  /** What the worker wrote while it was at this job. */
+  /** Lines that the worker wrote during this job. */
   log: string[];
 }
 
-/** A line of the audit log, which may have further texts. */
+/** An entry of the audit log, which may have further texts. */
 export interface AuditEntry {
   /** ISO 8601. */
   at: string;
@@ -263,26 +272,26 @@ export interface AuditEntry {
   key: string | null;
   /** Address of the client; null for the command line. */
   from: string | null;
-  /** What was changed, or what the key was wrong for. */
+  /** The change, or what the wrong key was used for. */
   what: string | null;
 }
 
 export interface KeyForm {
   name: string;
   kind: 'client' | 'worker' | 'admin';
-  /** Ids of the endpoints it is good for; null for all. */
+  /** Ids of the endpoints that it may use; null for all. */
   endpoints: string[] | null;
-  /** Execution time a day, such as `10h`; empty without limit. */
+  /** Execution time per day, such as `10h`; empty for no limit. */
   quota?: string;
-  /** Of a second of execution, in USD; empty for none. */
+  /** Price of a second of execution in USD; empty for none. */
   price?: string;
-  /** Whether the jobs of other keys are to be hidden from it. */
+  /** True to hide jobs of other keys. */
   ownJobs?: boolean;
-  /** Whether it is to change nothing. */
+  /** True for a key that may change nothing. */
   readOnly?: boolean;
-  /** How long it is valid, such as `90d`; empty without limit. */
+  /** Time until it expires, such as `90d`; empty for no limit. */
   expires?: string;
-  /** Numbers, and a size such as `100MB`; empty without limit. */
+  /** Numbers, or a size such as `100MB`; empty for no limit. */
   requestsPerSecond?: string;
   maxQueued?: string;
   maxQueuedBytes?: string;
@@ -295,20 +304,23 @@ export interface KeyView extends Pick<KeyForm, 'name' | 'kind' | 'endpoints'> {
   isReadOnly: boolean;
   quotaMs: number | null;
   price: number | null;
-  /** Requests a second, jobs and bytes in the queue, and requests in progress; null without limit. */
+  /** Requests per second, jobs and bytes in the queue, and requests in progress; null for no limit. */
   limits: Record<'requestsPerSecond' | 'maxQueued' | 'maxQueuedBytes' | 'maxHeld', number | null>;
   /** Execution time of its jobs that ended today (UTC). */
   todayMs: number;
-  /** `given`: to the service as it was started, out of the environment; `gone`: one that was, of which the use is left. */
+  /**
+   * `book`: created here. `given`: passed to the service in its environment. `gone`: no longer given, but
+   * with recorded usage.
+   */
   origin: 'book' | 'given' | 'gone';
-  /** Null where it was not made here; so is the last use, which is not kept of it. */
+  /** Null if it was not created here. Its last use is then not recorded either. */
   createdAt: number | null;
   lastUsedAt: number | null;
   /** Address of the client. */
   lastUsedFrom: string | null;
   revokedAt: number | null;
-  /** It is accepted until then; null without limit. */
+  /** Time until which it is accepted; null for no limit. */
   expiresAt: number | null;
-  /** By endpoint; `gpuMs` is what its jobs took in workers. */
+  /** Usage by endpoint. `gpuMs` is the time of its jobs in workers. */
   usage: { endpointId: string; jobs: number; gpuMs: number }[];
 }

@@ -1,4 +1,4 @@
-/** Tells a refusal by content (moderation, NSFW, safety) from other failures by the worker's words. */
+/** Distinguishes refusals because of content (moderation, NSFW, safety) from other failures by the worker's words. */
 
 const refusals = [
   /nsfw|not safe for work|moderat(?:ed|ion)/,
@@ -8,14 +8,14 @@ const refusals = [
   /violat\w* .{0,40}(?:polic|guideline|terms)|polic\w+ violation/,
 ];
 
-/** The checker itself had trouble, or the word is part of a name. */
+/** Words that mean that the checker itself failed, or that are part of a name. */
 const doubts = [
   /\b(?:busy|checkpoint|connect\w*|disabled|download\w*|embedding|exception|fetch\w*|import\w*|install\w*|internal|load\w*|lora|memory|missing|module|traceback|unavailable|unreachable|vae|weights)\b/,
   /\bno(?:t| such)? (?:found|file|nsfw|moderated|unsafe)|\bnon-nsfw|time[ds]?[ -]?out|try again later|rate limit|safetensors/,
   /(?:check\w*|filter|service|model|system|moderation|api) (?:has |is |was )?(?:crashed|down|errored|failed|passed)/,
 ];
 
-/** True if the words surely speak of a refusal by content, so that the same input would be refused again. */
+/** True if the words clearly mean a refusal because of content, so that the same input would be refused again. */
 export function isContentRefusal(words: string): boolean {
   const text = words.toLowerCase();
   return refusals.some((pattern) => pattern.test(text)) && !doubts.some((pattern) => pattern.test(text));

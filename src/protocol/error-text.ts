@@ -1,4 +1,4 @@
-/** The words of an error, dug out of whatever a service or worker sends as one. */
+/** Finds the message of an error in any form that a service or worker may send. */
 import { oneLine } from '../lib/text/format.ts';
 import { isJsonObject } from '../lib/text/json.ts';
 import { exactInteger, parseExactly, isNothing } from './json-value.ts';
@@ -6,7 +6,10 @@ import { exactInteger, parseExactly, isNothing } from './json-value.ts';
 const deepest = 6;
 const maxListItems = 20;
 
-/** Where an object may have its words: the general before the particular, and of each row the first that has any. */
+/**
+ * Keys under which an object may have a message. General keys come first; of each row the first key with a
+ * message counts.
+ */
 const rows = [
   ['error_type', 'title'],
   ['error', 'errors'],
@@ -15,15 +18,15 @@ const rows = [
 ] as const;
 
 /**
- * Reads a text, JSON in a text, a list or an object; undefined where there are no words in it.
- * At most 500 characters, on one line.
+ * Returns the message in a text, JSON in a text, a list or an object, on one line of at most 500 characters.
+ * Undefined if there is none.
  */
 export function errorText(error: unknown): string | undefined {
   if (typeof error === 'boolean') return String(error);
   return oneLine(wordsOf(error, 0) ?? '');
 }
 
-/** The words of an HTTP body: of its JSON, of a page's title, or its beginning; undefined for an empty one. */
+/** Returns the message in an HTTP body: in its JSON, a page's title, or its beginning. Undefined for an empty body. */
 export function bodyText(body: string): string | undefined {
   const text = body.trim();
   const parsed = parseExactly(text);
@@ -81,7 +84,7 @@ function firstWords(
   return undefined;
 }
 
-/** `ValueError: bad size`; what another part says already is left out. */
+/** Joins parts as in `ValueError: bad size`, without parts that another part contains. */
 function joined(parts: string[]): string {
   const news = [...new Set(parts)].filter(
     (part) => !parts.some((other) => other !== part && other.includes(part)),
@@ -89,7 +92,7 @@ function joined(parts: string[]): string {
   return news.map((part, i) => (i < news.length - 1 ? part.replace(/[.:;]$/, '') : part)).join(': ');
 }
 
-/** What a Python traceback ends with: the exception, behind the innermost of the frames. */
+/** Returns the end of a Python traceback: the exception after the innermost frame. */
 function raisedIn(traceback: string): string {
   const lines = traceback.trim().split('\n');
   const frame = lines.findLastIndex((line) => /^\s+File "/.test(line));

@@ -1,8 +1,8 @@
-/** Values parsed from JSON: emptiness, integers in all their digits, and a description in a few words. */
+/** Values parsed from JSON: tests for emptiness, integers with all their digits, and short descriptions. */
 import { oneLine } from '../lib/text/format.ts';
 import { isJsonObject } from '../lib/text/json.ts';
 
-/** Null, blank or empty. */
+/** True for null, and for a blank text or an empty list or object. */
 export function isNothing(value: unknown): boolean {
   if (value === undefined || value === null) return true;
   if (typeof value === 'string') return value.trim() === '';
@@ -10,17 +10,20 @@ export function isNothing(value: unknown): boolean {
   return isJsonObject(value) && Object.keys(value).length === 0;
 }
 
-/** The digits of a number or a numeric text; undefined where `JSON.parse` rounded them. */
+/** Returns the digits of a number or a numeric text; undefined if `JSON.parse` has rounded them. */
 export function exactInteger(value: unknown): string | undefined {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : undefined;
   if (typeof value !== 'string') return undefined;
   return /^\s*(-?\d{1,40})(?:\.0+)?\s*$/.exec(value)?.[1];
 }
 
-/** No worker puts longer JSON without a picture into a string. */
+/** Maximum characters to parse. No worker puts longer JSON without a picture into a text. */
 const maxJsonLength = 1_000_000;
 
-/** JSON with its long integers as text, since `JSON.parse` rounds them; undefined where it is invalid or too long. */
+/**
+ * Parses JSON with its long integers as text, because `JSON.parse` rounds them. Undefined if it is invalid or
+ * too long.
+ */
 export function parseExactly(text: string, maxLength = maxJsonLength): unknown {
   if (text.length > maxLength) return undefined;
   try {
@@ -41,7 +44,7 @@ function quoteLongInteger(token: string): string {
 const maxListDepth = 3;
 const maxKeys = 8;
 
-/** Short for a value of any size. */
+/** Describes a value of any size in a few words. */
 export function describeValue(value: unknown, depth = 0): string {
   if (typeof value === 'string') return `the text "${oneLine(value, 80) ?? ''}"`;
   if (isJsonObject(value)) return describeObject(value);

@@ -1,8 +1,8 @@
-/** A member of a JSON object as it is written, so that integers beyond 2^53 stay what they are. */
+/** Returns a member of a JSON object as written, so that integers beyond 2^53 keep their digits. */
 
 /**
- * The text of the last member of this name at the top level of `json`, which `JSON.parse` has taken for an object;
- * undefined where there is none. `name` needs no escaping.
+ * Returns the text of the last member with this name at the top level of `json`; undefined if there is none.
+ * `json` must be a valid object, and `name` must not need escaping.
  */
 export function memberText(json: string, name: string): string | undefined {
   let found: string | undefined;
@@ -18,7 +18,7 @@ export function memberText(json: string, name: string): string | undefined {
   return found;
 }
 
-/** A name may be written with escapes. */
+/** True if the text is the name, which may be written with escapes. */
 function isName(written: string, name: string): boolean {
   return written === `"${name}"` || (written.includes('\\') && JSON.parse(written) === name);
 }
@@ -37,7 +37,7 @@ function endOfValue(json: string, start: number): number {
   return json.length;
 }
 
-/** Behind the closing quote. */
+/** Returns the index after the closing quotation mark. */
 function endOfString(json: string, start: number): number {
   for (let at = start + 1; ;) {
     const quote = json.indexOf('"', at);

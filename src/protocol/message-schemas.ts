@@ -1,4 +1,4 @@
-/** The bodies and answers of the job interface as JSON Schema, and the types of the values that fit them. */
+/** The bodies and answers of the job interface as JSON Schema, and the types of their values. */
 import { jobStatuses } from './messages.ts';
 
 const text = { type: 'string' } as const;
@@ -116,7 +116,7 @@ export const messageSchemas = {
 
 export type MessageName = keyof typeof messageSchemas;
 
-/** The value that a schema describes. Which optional fields of a message are there may depend on its other fields. */
+/** Type of the value that a schema describes. Optional fields may depend on other fields of the message. */
 export type Message<Name extends MessageName> = Fitting<(typeof messageSchemas)[Name]>;
 
 interface Plain {

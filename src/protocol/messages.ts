@@ -1,6 +1,6 @@
-/** The service's messages, in its spelling. */
+/** Names and limits of the job interface, in the service's spelling. */
 
-/** The words of the interface, and those that real services add. */
+/** Status words of the interface, and those that real services add. */
 export const jobStatuses = [
   'IN_QUEUE',
   'IN_PROGRESS',
@@ -11,14 +11,17 @@ export const jobStatuses = [
 ] as const;
 export type JobStatus = (typeof jobStatuses)[number];
 
-/** A client names a submission by it, and has it echoed: one that is sent again under its name makes no second job. */
+/**
+ * Header in which a client names a submission. The service repeats it, and makes no second job if the
+ * submission is sent again.
+ */
 export const idempotencyKeyHeader = 'Idempotency-Key';
 
-/** For how many seconds, from the first time on, a service surely knows a submission by its key. */
+/** Header with the number of seconds for which a service surely recognizes the key of a submission. */
 export const idempotencyRetentionHeader = 'Idempotency-Retention';
 
-/** The largest body a submission may have; services answer 400 with `exceeded max body size` beyond it. */
+/** Maximum bytes of a submission's body. Services answer a larger one with 400 and `exceeded max body size`. */
 export const maxRequestBytes = 10 * 1024 * 1024;
 
-/** Results are deleted this long after completion; 30 minutes is the safe one of the two values that are stated. */
+/** Time in ms after which results are deleted. Of the two documented values, 30 minutes is the safe one. */
 export const defaultRetentionMs = 30 * 60 * 1000;

@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 description of the job interface, made from the table of its operations. */
+/** The OpenAPI 3.1 description of the job interface, generated from the table of operations. */
 import { messageSchemas, type MessageName } from './message-schemas.ts';
 import { idempotencyKeyHeader, idempotencyRetentionHeader } from './messages.ts';
 import { operations, type Operation } from './operations.ts';
@@ -125,7 +125,7 @@ export const openApi = {
   openapi: '3.1.0',
   info: {
     title: 'nightrender',
-    // Of this description.
+    // Version of this description.
     version: '1.0.0',
     description:
       'Jobs that workers on GPUs turn into pictures, and the operations by which workers get them.',

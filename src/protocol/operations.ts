@@ -1,10 +1,13 @@
 /** The operations of the job interface, one entry each. Router, paths, description and message types come from here. */
 import type { Message, MessageName } from './message-schemas.ts';
 
-/** Who may ask: clients, also with a key that changes nothing; clients with a key that may change jobs; or workers. */
+/**
+ * Callers that an operation is for: clients, even with a read-only key; clients with a key that may change
+ * jobs; or workers.
+ */
 type Caller = 'reader' | 'client' | 'worker';
 
-/** An id in the path behind the name of the operation. */
+/** An id in the path after the name of the operation. */
 type PathPart = 'jobId' | 'workerId';
 
 interface Described {
@@ -32,13 +35,16 @@ export interface Operation {
   none?: string;
   /** Statuses of refusals, beside those that every operation may answer with. */
   refused?: readonly ('409' | '422' | '503' | '507')[];
-  /** True if the operation puts a job into the queue, so quotas apply. */
+  /** True if the operation adds a job to the queue, so quotas apply. */
   isQueueing?: boolean;
   /** True if the audit log names who did it with an admin key. */
   isAudited?: boolean;
   /** True if the answer is short and immediate, so the limit of requests in progress does not apply. */
   isShort?: boolean;
-  /** True if asking twice has the effect of asking once, false if each answer is given once. By default, GET may be repeated. */
+  /**
+   * True if repeating a request has no further effect, false if each answer is given only once. By default,
+   * GET may be repeated.
+   */
   isRepeatable?: boolean;
 }
 
@@ -218,7 +224,7 @@ export type OperationName = keyof typeof table;
 
 export const operations: Readonly<Record<OperationName, Operation>> = table;
 
-/** Names of the operations that one kind of caller may ask for. */
+/** Names of the operations that one kind of caller may use. */
 export type OperationOf<Who extends Caller> = {
   [Name in OperationName]: (typeof table)[Name]['caller'] extends Who ? Name : never;
 }[OperationName];

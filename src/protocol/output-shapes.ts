@@ -8,24 +8,27 @@ import { readWordLists, type WordLists } from './word-lists.ts';
 import { complaintOf, declaredFailure, wordsOf } from './worker-words.ts';
 
 export type FoundOutput =
-  /** `at`: path of the only picture of an output of no known shape. */
+  /** `at`: path of the only picture in an output of unknown shape. */
   | { kind: 'pictures'; pictures: PictureInOutput[]; at?: string }
-  /** The job completed and handed nothing in. */
+  /** The job completed without an output. */
   | { kind: 'none' }
-  /** The worker says why there is no picture; `message` is one short line in its words. */
+  /** The worker says why there is no picture. `message` is one short line in its words. */
   | { kind: 'failure'; message: string }
-  /** No picture was recognised; `found` says in a few words what is there, `advice` what to do other than to say where it is. */
+  /**
+   * No picture was recognized. `found` describes the output in a few words. `advice` says what to do, if
+   * setting the path does not help.
+   */
   | { kind: 'unknown'; found: string; advice?: string };
 
-/** Base64 as it came, or an address; the seed in the worker's own digits. */
+/** Base64 as received, or a URL. The seed has the worker's own digits. */
 type PictureInOutput = ({ base64: string } | { url: string }) & {
   seed?: string;
   output?: WordLists & Partial<OutputRest>;
 };
 
 /**
- * Where workers put their pictures; the first row that fits is taken.
- * `a|b` is the first of these keys that holds something; `amongTexts` marks places that may hold a sentence as well.
+ * Places where workers put their pictures, of which the first that matches counts. `a|b` is the first of
+ * these keys with a value. `amongTexts` marks places that may contain a sentence too.
  */
 const shapes: readonly { worker: string; at: string; amongTexts?: true }[] = [
   { worker: "the interface's", at: '[*].rendered_image' },
@@ -45,10 +48,11 @@ const shapes: readonly { worker: string; at: string; amongTexts?: true }[] = [
 ];
 
 /**
- * `output` as parsed from JSON, integers beyond 2^53 as text. `imagePath`, such as `images[0].data` or
- * `images[*].data`, says where the pictures stand; left out, the known shapes do, then the only text that is a picture
- * by its first bytes, or the only address that ends like one. With `values`, paths of what is wanted of the rest, the
- * rest is kept. Words count as a failure only if nothing else in the output may be a result that was paid for.
+ * Finds the pictures in an `output` parsed from JSON, with integers beyond 2^53 as text. `imagePath`, such as
+ * `images[0].data` or `images[*].data`, is the place of the pictures. Without it, the known shapes are tried,
+ * then the only text that is a picture by its first bytes, or the only URL that ends like one. With `values`,
+ * paths of values to keep, the rest of the output is kept. A message counts as a failure only if nothing else
+ * in the output may be a result that was paid for.
  */
 export function findPictures(output: unknown, imagePath?: string, values?: readonly string[][]): FoundOutput {
   const inner = jsonIn(output);
@@ -106,7 +110,7 @@ function whatIsThere(
   return { found, advice: 'say with output.image which of them to save' };
 }
 
-/** Looking through a million objects takes a quarter of a minute, in which nothing else is done. */
+/** Maximum parts to search. A million objects would block the event loop for a quarter of a minute. */
 const maxParts = 10_000;
 
 function placesByShape(output: unknown): Place[] {
@@ -115,7 +119,7 @@ function placesByShape(output: unknown): Place[] {
     const found = amongTexts ? places.filter(({ value }) => readsLikePicture(value)) : places;
     if (found.length > 0) return found;
   }
-  // A worker that yields its result in parts is handed in as the list of these.
+  // The result of a worker that yields it in parts is the list of these parts.
   return Array.isArray(output) ? output.filter(isJsonObject).slice(-maxParts).flatMap(placesByShape) : [];
 }
 
@@ -147,7 +151,7 @@ function readPicture(
   };
 }
 
-/** In the worker's own digits; undefined where there is none, or not an exact one. */
+/** Returns the seed in the worker's own digits; undefined if there is no exact one. */
 function seedOf({ owners, index }: Place): string | undefined {
   for (const { seed, seeds, info } of owners) {
     const found =
@@ -161,7 +165,10 @@ function itemOf(value: unknown, index: number): unknown {
   return Array.isArray(value) ? value[index] : value;
 }
 
-/** A1111 tells its seeds in JSON within the JSON; a contact sheet that comes first has none of its own. */
+/**
+ * Returns the seed that A1111 reports in JSON within the JSON. A contact sheet at the beginning has no seed
+ * of its own.
+ */
 function seedInInfo(info: unknown, index: number): string | undefined {
   const facts = typeof info === 'string' ? parseExactly(info) : info;
   if (!isJsonObject(facts)) return undefined;
@@ -170,7 +177,7 @@ function seedInInfo(info: unknown, index: number): string | undefined {
   return exactInteger(all[index - Number(exactInteger(first) ?? 0)]);
 }
 
-/** A value in an output, the objects around it, innermost first, and its number in the innermost list. */
+/** A value in an output, the objects around it, innermost first, and its index in the innermost list. */
 interface Place<Value = unknown> {
   value: Value;
   owners: readonly Record<string, unknown>[];
@@ -179,17 +186,23 @@ interface Place<Value = unknown> {
 
 const pathStep = /\[(\d+|\*)\]|\.?([^.[\]]+)/y;
 
-/** What is at a path such as `images[*].url`, `a|b` being the first of these keys that holds something; the value itself at an empty one. */
+/**
+ * Returns the values at a path such as `images[*].url`, or the value itself for an empty path. `a|b` is the
+ * first of these keys with a value.
+ */
 export function valuesAt(value: unknown, path: string): unknown[] {
   return placesAt(value, path).map((place) => place.value);
 }
 
-/** The first value at a path. A member of this very name counts even if it holds nothing. */
+/** Returns the first value at a path. A member whose name is the whole path counts even if it is empty. */
 export function firstValueAt(value: unknown, path: string): unknown {
   return isJsonObject(value) && Object.hasOwn(value, path) ? value[path] : valuesAt(value, path)[0];
 }
 
-/** `a|b` is the first of these keys that holds something; none for a path that leads nowhere or is none. */
+/**
+ * Returns the places at a path; none if the path is invalid or leads nowhere. `a|b` is the first of these
+ * keys with a value.
+ */
 function placesAt(output: unknown, path: string): Place[] {
   let places: Place[] = [{ value: output, owners: [], index: 0 }];
   pathStep.lastIndex = 0;
@@ -218,7 +231,7 @@ function byItem(place: Place, item: string): Place[] {
   return item === '*' ? items : items.slice(Number(item), Number(item) + 1);
 }
 
-/** The items of a list, or the place itself where it is none. */
+/** Returns the items of a list, or the place itself if it is no list. */
 function itemsOf(place: Place): Place[] {
   if (!Array.isArray(place.value)) return [place];
   return place.value.map((value: unknown, index) => ({ value, owners: place.owners, index }));

@@ -1,4 +1,4 @@
-/** The paths of the service: building one for an operation, and finding the operation that one names. */
+/** The paths of the service: builds the path of an operation, and finds the operation that a path names. */
 import { operations, type Operation, type OperationName, type PartsOf } from './operations.ts';
 
 /** Path of the OpenAPI description of all operations. */
@@ -12,10 +12,10 @@ export const versions = ['v2', 'v1'] as const;
 /** `dev` is the development server of a worker SDK. It serves one endpoint, so its paths do not name the endpoint. */
 export type Version = (typeof versions)[number] | 'dev';
 
-/** Job ids are not always UUIDs (`…-u1`, `sync-…`). */
+/** Pattern of job ids, which are not always UUIDs (`…-u1`, `sync-…`). */
 export const jobIdPattern = /^[A-Za-z0-9_-]{1,128}$/;
 
-/** A text for each part. */
+/** One id for each part of the path. */
 type Ids<Parts extends Operation['parts']> = { -readonly [Index in keyof Parts]: string };
 
 type PathOf<Name extends OperationName> = (
@@ -65,7 +65,10 @@ export interface Route {
 
 const knownVersions: ReadonlySet<string> = new Set(versions);
 
-/** Returns the operation, endpoint and ids that a request target (path and optional query) names; undefined for all other targets. */
+/**
+ * Returns the operation, endpoint and ids in a request target (path and optional query); undefined for other
+ * targets.
+ */
 export function findRoute(target: string): Route | undefined {
   const queryAt = target.indexOf('?');
   const path = queryAt === -1 ? target : target.slice(0, queryAt);
@@ -84,7 +87,10 @@ function isOperation(name: string): name is OperationName {
   return Object.hasOwn(operations, name);
 }
 
-/** Names of machines, containers and processes are worker ids. `@` is excluded, because it separates the id from the key. */
+/**
+ * Pattern of worker ids, which are names of machines, containers and processes. It excludes `@`, which
+ * separates the id from the key.
+ */
 const workerIdPattern = /^[A-Za-z0-9_.:-]{1,128}$/;
 
 function idOf(part: Operation['parts'][number], text: string): string {
@@ -92,7 +98,7 @@ function idOf(part: Operation['parts'][number], text: string): string {
   return (part === 'jobId' ? jobIdPattern : workerIdPattern).test(id) ? id : '';
 }
 
-/** Returns an empty text, which is no valid id, if the text cannot be decoded. */
+/** Returns '', which is no valid id, if the text cannot be decoded. */
 function decode(encoded: string): string {
   if (!encoded.includes('%')) return encoded;
   try {

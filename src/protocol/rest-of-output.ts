@@ -1,24 +1,25 @@
-/** What a job's output says beside its pictures, so much of it as is worth keeping. */
+/** Reads what a job's output contains besides its pictures, shortened to what is worth keeping. */
 import { isJsonObject, valueAt, type JsonObject, type JsonValue } from '../lib/text/json.ts';
 import { isWordList } from './word-lists.ts';
 
-/** Bytes of what is kept, as JSON in UTF-8. */
+/** Maximum bytes that are kept, as JSON in UTF-8. */
 const maxKeptBytes = 2_000;
 const deepest = 6;
-/** Of an object, and items of a list. */
+/** Maximum keys of an object, and items of a list. */
 const maxKeys = 200;
 
 export interface OutputRest {
-  /** A value within an object that was too long itself stands under its keys, joined by dots. */
+  /** Kept values. If an object was too long, a requested value within it is kept under its keys, joined by dots. */
   rest: JsonObject;
-  /** There was more. */
+  /** True if there was more. */
   isCut?: true;
 }
 
 /**
- * The keys of the objects around a picture, innermost first, each as the innermost of them has it; of a list with as many
- * items as there are pictures (`count`) the one of this picture. What is at one of the paths `wanted` (keys, outermost
- * first) goes before all else. Base64, addresses and what `readWordLists` reads are left out. Undefined where nothing is left.
+ * Returns the members of the objects around a picture; the innermost object that has a key counts. A list
+ * with as many items as pictures (`count`) yields the item of this picture. Values at the paths `wanted`
+ * (keys, outermost first) come first. Leaves out base64, URLs and what `readWordLists` reads. Undefined if
+ * nothing remains.
  */
 export function restOfOutput(
   owners: readonly Record<string, unknown>[],
@@ -54,12 +55,12 @@ function itemOf(value: unknown, index: number, count: number): unknown {
   return count > 1 && Array.isArray(value) && value.length === count ? value[index] : value;
 }
 
-/** Whether it is what holds one of the objects around the picture: that, or the list that it is in. */
+/** True if the value contains one of the objects around the picture: that object itself, or the list that it is in. */
 function isAround(value: unknown, owners: readonly unknown[]): boolean {
   return owners.includes(value) || (Array.isArray(value) && value.some((item) => owners.includes(item)));
 }
 
-/** Without base64, addresses, and what is too deep; undefined where nothing is left. */
+/** Returns the value without base64, URLs and deep levels; undefined if nothing remains. */
 function small(value: unknown, depth: number): JsonValue | undefined {
   if (typeof value === 'number' || typeof value === 'boolean') return value;
   if (typeof value === 'string') return isAddress(value) || isBase64(value) ? undefined : value;
@@ -80,7 +81,7 @@ function isAddress(text: string): boolean {
   return /^\s*(?:https?:\/\/|data:)/i.test(text);
 }
 
-/** A hash is short. */
+/** True for a long text that begins like base64. Hashes are shorter. */
 function isBase64(text: string): boolean {
   return text.length > 200 && /^\s*[\w+/-]{60}/.test(text);
 }

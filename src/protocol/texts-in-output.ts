@@ -1,36 +1,36 @@
-/** Walks the texts of an output, those of JSON within a text included, and says what each may be. */
+/** Visits the texts of an output, including JSON within a text, and classifies them. */
 import { isJsonObject } from '../lib/text/json.ts';
 import { parseExactly } from './json-value.ts';
 
 export interface TextInOutput {
   value: string;
-  /** The objects around it, innermost first. */
+  /** Objects around the text, innermost first. */
   owners: readonly Record<string, unknown>[];
-  /** Its number in the innermost list. */
+  /** Index in the innermost list. */
   index: number;
-  /** As `output.image` takes it: `result.images[0].data`. */
+  /** Path in the form of `output.image`: `result.images[0].data`. */
   path: string;
 }
 
 export interface TextsInOutput {
   /** Pictures by their first bytes. */
   pictures: TextInOutput[];
-  /** http(s) addresses that end like a picture. */
+  /** http(s) URLs that end like a picture. */
   addresses: TextInOutput[];
-  /** Names of files at the worker, and addresses in buckets. */
+  /** File names on the worker's disk, and addresses in buckets. */
   stored: TextInOutput[];
-  /** True if there is another http(s) address, or a text that is long enough to be a result. */
+  /** True if there is another http(s) URL, or a text long enough to be a result. */
   isDoubtful: boolean;
-  /** True if there is any http(s) address. */
+  /** True if there is any http(s) URL. */
   hasAddress: boolean;
 }
 
 const deepest = 8;
 const maxValues = 100_000;
-/** Characters of the longest text that is taken for mere words. */
+/** Maximum characters of a text that counts as a message. */
 const maxWords = 1_000;
 
-/** `isWithinText`: the output itself was JSON within a text, which is looked into once. */
+/** Collects the texts. `isWithinText`: the output itself was JSON within a text, which is parsed only once. */
 export function textsInOutput(output: unknown, isWithinText: boolean): TextsInOutput {
   const found: TextsInOutput = {
     pictures: [],
@@ -50,7 +50,7 @@ export function textsInOutput(output: unknown, isWithinText: boolean): TextsInOu
   return found;
 }
 
-/** What was sent, as some workers repeat it. */
+/** Names of members with what was sent, which some workers repeat. */
 const echoes =
   /^(?:inputs?|param(?:eter)?s|payload|request)$|^(?:control|init|input|mask|ref|reference|source)_/i;
 
@@ -84,21 +84,21 @@ function holdsTexts(value: unknown): boolean {
   return typeof value === 'string' || (typeof value === 'object' && value !== null);
 }
 
-/** The list or object that a text holds as JSON; undefined for all else. */
+/** Returns the list or object in a text that is JSON; undefined for anything else. */
 export function jsonIn(value: unknown): unknown {
   return typeof value === 'string' && /^\s*[[{]/.test(value) ? parseExactly(value, Infinity) : undefined;
 }
 
-/** Of so many characters a format is known. */
+/** Number of characters that show a format. */
 const shownCharacters = 400;
 const minBase64 = 60;
 
-/** In hex: PNG, JPEG, WebP, GIF, BMP, TIFF, AVIF and HEIF, JPEG XL, PSD. */
+/** First bytes in hex: PNG, JPEG, WebP, GIF, BMP, TIFF, AVIF and HEIF, JPEG XL, PSD. */
 const firstBytes =
   /^(?:89504e47|ffd8ff|52494646.{8}57454250|47494638|424d.{8}00000000|49492a00|4d4d002a|.{8}66747970(?:6176|6865|6d6966|6d7366)|0000000c4a584c20|38425053)/;
 const svg = /^\s*(?:<\?xml[^>]*>\s*)?<svg[\s/>]/i;
 
-/** Base64, a data URI of any type, or the text of an SVG. */
+/** True for base64, a data URI of any type that contains a picture, or the text of an SVG. */
 function isPicture(text: string): boolean {
   const start = text.slice(0, shownCharacters).trimStart();
   const [prefix = '', type = ''] = /^data:([^;,]*)[^,]*,/i.exec(start) ?? [];
@@ -125,7 +125,7 @@ function isBucketAddress(text: string): boolean {
   return /^\s*(?:s3|gs|az|abfss?|file|ftp):\/\/\S+\s*$/i.test(text);
 }
 
-/** A worker without storage names a file on its own disk, such as `simulated_uploaded/x.png`. */
+/** True for a path such as `simulated_uploaded/x.png`. A worker without storage names a file on its own disk. */
 export function isWorkerPath(text: string): boolean {
   return text.length < 1000 && !isAddress(text) && fileName.test(text);
 }

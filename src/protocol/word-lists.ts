@@ -1,20 +1,20 @@
-/** What a worker says of the words of a picture in lists, of which so much is read as is worth keeping. */
+/** Reads lists in which a worker reports on the words of a picture, shortened to what is worth keeping. */
 import { oneLine } from '../lib/text/format.ts';
 
 const wordLists = ['labelled_words', 'ignored_words', 'notes'] as const;
 
 export type WordLists = Partial<Record<(typeof wordLists)[number], string[]>>;
 
-/** Bytes of all lists together, as JSON in UTF-8. */
+/** Maximum bytes of all lists together, as JSON in UTF-8. */
 const maxKeptBytes = 2_000;
-/** Of a list, before its texts are looked at. */
+/** Maximum items of a list, including those that are no texts. */
 const maxItems = 1_000;
-/** Characters. */
+/** Maximum characters of a text. */
 const maxTextLength = 200;
 
 /**
- * Each list from the first of `owners` that has it; what is no text, and what is beyond the most that is kept, is left out.
- * Undefined where there is no list.
+ * Returns each list from the first of `owners` that has it, without items that are no texts or exceed the
+ * limits. Undefined if there is no list.
  */
 export function readWordLists(owners: readonly Record<string, unknown>[]): WordLists | undefined {
   const lists: WordLists = {};
@@ -35,7 +35,7 @@ export function readWordLists(owners: readonly Record<string, unknown>[]): WordL
   return Object.keys(lists).length === 0 ? undefined : lists;
 }
 
-/** Whether it is one of those lists. */
+/** True if the member is one of these lists. */
 export function isWordList(key: string, value: unknown): boolean {
   return Array.isArray(value) && wordLists.some((name) => name === key);
 }

@@ -1,4 +1,4 @@
-/** The words of a worker that hands in no picture: failures that it declares, complaints, and whatever else it says. */
+/** Finds the words of a worker that returns no picture: declared failures, complaints, and other messages. */
 import { isJsonObject } from '../lib/text/json.ts';
 import { describeValue, isNothing, exactInteger, parseExactly } from './json-value.ts';
 import { errorText } from './error-text.ts';
@@ -6,7 +6,7 @@ import { errorText } from './error-text.ts';
 const failureWords =
   /^(?:error|errored|fail|failed|failure|success_no_images|cancell?ed|timeout|timed_?out)$/i;
 
-/** What an output says whose own status is a failure, picture or no picture. */
+/** Returns the message of an output whose own status is a failure, with or without a picture. */
 export function declaredFailure(output: unknown): string | undefined {
   const sole = soleItem(output);
   if (!isJsonObject(sole) || typeof sole['status'] !== 'string' || !failureWords.test(sole['status']))
@@ -19,7 +19,7 @@ const maxListItems = 20;
 const soundsBad =
   /error|exception|traceback|fail|out of memory|unable|cannot|could not|invalid|not found|refused/i;
 
-/** What an output says that holds no picture, where that is a complaint. */
+/** Returns the message of an output without a picture, if it is a complaint. */
 export function complaintOf(output: unknown, depth = 0): string | undefined {
   if (depth > deepest) return undefined;
   if (typeof output === 'string') return complaintOfText(output, depth);
@@ -34,7 +34,7 @@ function complaintOfText(text: string, depth: number): string | undefined {
   return soundsBad.test(text.slice(0, 2000)) ? errorText(text) : undefined;
 }
 
-/** Where a worker speaks; its other texts may be the user's own words. */
+/** Keys for a worker's messages. Its other texts may be the user's own words. */
 const messageKeys = ['message', 'msg', 'detail', 'details', 'reason'];
 
 function complaintOfObject(output: Record<string, unknown>): string | undefined {
@@ -46,10 +46,13 @@ function complaintOfObject(output: Record<string, unknown>): string | undefined 
   return wordsOf(output) ?? 'the worker made no picture: its list of images is empty';
 }
 
-/** A worker that says this alone of itself says nothing of a failure. */
+/** Words that alone do not indicate a failure. */
 const successWords = /^(?:complete|completed|done|finished|ok|okay|ready|succeeded|success|successful)$/i;
 
-/** What an output says that holds nothing which may be a result: its texts, or those of its members for messages. */
+/**
+ * Returns the message of an output that contains no possible result: its texts, or those of its members for
+ * messages.
+ */
 export function wordsOf(output: unknown, depth = 0): string | undefined {
   if (depth > deepest) return undefined;
   const sole = soleItem(output);
@@ -68,10 +71,10 @@ export function wordsOf(output: unknown, depth = 0): string | undefined {
   return errorText(status);
 }
 
-/** Some workers say by a member alone that they refuse the content: `has_nsfw_concepts: [true]`. */
+/** Names of members by which some workers report refused content: `has_nsfw_concepts: [true]`. */
 const flagNames = /nsfw|moderated/i;
 
-/** A list of one counts as its item. */
+/** Returns the only item of a list; any other value unchanged. */
 function soleItem(output: unknown): unknown {
   return Array.isArray(output) && output.length === 1 ? (output[0] as unknown) : output;
 }

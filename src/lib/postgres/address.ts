@@ -9,7 +9,6 @@ export interface PostgresAddress {
   own: ReadonlyMap<string, string>;
 }
 
-/** Expected address, for messages. */
 export const postgresExpected =
   'the address of a PostgreSQL database, as ${DATABASE_URL} of the environment: postgres://user:password@host/database';
 

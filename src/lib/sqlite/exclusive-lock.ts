@@ -41,7 +41,6 @@ function begin(db: Database): void {
   }
 }
 
-/** True if anybody holds the lock at this moment. */
 export function isLocked(path: string): boolean {
   if (!existsSync(path)) return false;
   assertPlainFiles(path);

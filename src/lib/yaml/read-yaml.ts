@@ -88,7 +88,6 @@ function valueOf(document: Document): { value: unknown; failure: { offset: numbe
 interface Origin {
   /** `whole` is one variable without quotation marks, which may have any type. */
   kind: 'part' | 'whole';
-  /** The text as written in the file. */
   text: string;
 }
 

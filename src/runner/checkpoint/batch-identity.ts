@@ -141,7 +141,6 @@ export function resultColumns(batch: BatchIdentity | undefined): string[] {
 
 export interface ComparedList {
   digest: string;
-  /** Number of rows that are scenes. */
   scenes: number;
   repeated?: RepeatedRows;
 }
@@ -186,7 +185,6 @@ export function rememberFoundWith(db: Database, settings: string): void {
   db.prepare("INSERT OR REPLACE INTO batch VALUES ('found', ?)").run(foundValue(settings));
 }
 
-/** Returns the value of the row 'found'. */
 export function foundValue(settings: string): string {
   return JSON.stringify({ with: settings });
 }

@@ -2,7 +2,6 @@
 import { closeSync, constants, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { assertPlainFile } from '../../lib/files/plain-file.ts';
 
-/** An attempt that a run was working on. */
 export interface CrashMarker {
   run: number;
   attempt: number;

@@ -14,7 +14,7 @@ export interface DueScenes {
    * scenes in manifest order. The caller has to submit all of them.
    */
   take(max: number, dueBy: number): number[];
-  /** Returns one scene that the program crashed with repeatedly, if there is any. */
+  /** Returns one scene in which the program crashed repeatedly, if there is any. */
   suspect(): number[];
   /** Returns when the next other scene is due: epoch ms, or 0 for now. Undefined if none waits. */
   nextAt(): number | undefined;
@@ -78,7 +78,7 @@ export function dueOfPart(db: Database): DueScenes {
 
 const inPart = 'AND scene IN (SELECT scene FROM temp.part)';
 
-/** `which`: a further SQL condition. */
+/** `which`: a further SQL condition on the scenes. */
 function prepareShared(db: Database, which: string) {
   return {
     retries: db.prepare<[object], Found>(

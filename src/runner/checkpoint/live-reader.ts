@@ -43,7 +43,6 @@ export interface LiveReading {
   part: PartRecord | null;
   /** Number of scenes that are set aside, by kind of failure. */
   setAside: Map<string, number>;
-  /** Text of the latest failure of each kind. */
   lastTexts: Map<string, string>;
   cost: BatchCost | null;
   /** Columns of the results, in order. */

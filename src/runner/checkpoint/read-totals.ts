@@ -92,7 +92,6 @@ export function spentColumns(s = '') {
 
 type Spent = Record<keyof ReturnType<typeof spentColumns>, number>;
 
-/** Returns SQL that sums `spentColumns` over attempts. */
 export function spentSums(s = ''): string {
   const columns = Object.entries(spentColumns(s));
   return columns.map(([name, value]) => `coalesce(sum(${value}), 0) AS "${name}"`).join();

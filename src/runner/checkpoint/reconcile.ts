@@ -75,7 +75,6 @@ function putBackRefused(db: Database): void {
 const isRefusedBefore = `state = 'failed' AND failure_kind = 'input-refused'
   AND (failure_text LIKE 'ComfyUI refused the workflow: %' OR failure_text LIKE 'ComfyUI refused a part of the workflow: %')`;
 
-/** Returns the plan for the list that was compared last. */
 export function planOfSame({ scenes, repeated }: ComparedList): Plan {
   return { added: 0, changed: 0, unchanged: scenes, withdrawn: 0, ...(repeated && { repeated }) };
 }

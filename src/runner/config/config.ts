@@ -59,7 +59,6 @@ export interface Config extends Omit<CheckedFile, 'manifest' | 'endpoint' | 'inp
   isManifestOverridden: boolean;
   /** The endpoint as it is recorded and displayed, without the other keys of `endpoint`. */
   endpoint: Endpoint;
-  /** Interface that the endpoint speaks. */
   service: ServiceInterface;
   /** `endpoint.statuses`: meanings of status words that the job interface does not have. */
   statuses: Readonly<Record<string, StatusMeaning>>;
@@ -88,7 +87,6 @@ export interface Config extends Omit<CheckedFile, 'manifest' | 'endpoint' | 'inp
   };
   /** Identifies the settings by which pictures are found in an output and accepted. */
   outputDigest: string;
-  /** Warnings about settings that work and should be changed. */
   warnings: string[];
   /** Returns where a value was set, or its key if `ofKey`, for problems that appear later: `pipeline.yaml:7:14`. */
   placeOf(path: Path, ofKey?: boolean): string;

@@ -24,7 +24,6 @@ export interface SubmissionSettings {
   hasSharedCheckpoint: boolean;
   /** Environment variables in the address of the checkpoint. */
   checkpointVariables: string[];
-  /** True if pictures go into a bucket. */
   hasBucket: boolean;
   /** True if jobs are sent local files. */
   sendsFiles: boolean;

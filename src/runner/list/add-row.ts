@@ -22,7 +22,6 @@ import type { ManifestEntry } from '../manifest/read-manifest.ts';
 import type { RepeatCounter, RowInputs } from './row-inputs.ts';
 import { typedRow } from './scene-columns.ts';
 
-/** Everything that is needed to turn the rows of one manifest into scenes. */
 export interface RowAdder {
   config: Config;
   stage: ManifestStage;

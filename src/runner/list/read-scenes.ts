@@ -72,7 +72,6 @@ export interface ReadScenes {
  */
 export type StageManifest = Manifest & { columns: string[] };
 
-/** Options for reading lists. */
 export interface ListOptions {
   stdin: NodeJS.ReadableStream;
   /** Ends the reading with an `AbortError`. */

@@ -191,9 +191,7 @@ function missing(db: Database): string[] {
 }
 
 export interface Candidate {
-  /** Unique key of the candidate. */
   key: string;
-  /** Same for all candidates of a group. */
   group: string;
   /** Undefined if there is no value: the candidate is never the best. */
   value: number | undefined;

@@ -2,7 +2,6 @@
 import type { Delimiter } from './manifest.ts';
 import { delimiters, recordsOf } from './table-records.ts';
 
-/** Number of lines to examine. */
 const maxLines = 50;
 
 /** Returns the delimiter that a first line such as `sep=;` states, as Excel reads it; undefined for other lines. */

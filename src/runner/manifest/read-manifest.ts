@@ -217,7 +217,6 @@ const formats: Record<string, Format> = {
 
 const endings = Object.keys(formats);
 
-/** Human-readable list. */
 const knownEndings = `${endings.filter((ending) => ending !== '.parquet').join(', ')}, each also with .gz or .zst, and .parquet`;
 
 /** Returns the format by the file's extension, ignoring case, `.gz` and `.zst`. Undefined for an unknown extension. */

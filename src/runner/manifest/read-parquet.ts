@@ -117,7 +117,6 @@ function* slices(
   }
 }
 
-/** Returns the values of each column. */
 async function readSlice(
   scan: ParquetScan,
   columns: ParquetColumn[],

@@ -9,7 +9,6 @@ export const delimiters: readonly Delimiter[] = [',', ';', '\t'];
 export interface TableRecord {
   /** Line where it starts, 1-based. */
   line: number;
-  /** Number of lines. */
   lineCount: number;
   /** Empty if the values cannot be determined. */
   values: string[];

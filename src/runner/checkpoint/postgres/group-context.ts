@@ -21,7 +21,6 @@ export type Write =
 
 export type Of<Kind extends Write['do']> = Write & { do: Kind };
 
-/** Result of a claim. */
 export interface Claimed {
   attempts: Attempt[];
   /** True if there are more scenes that were never submitted. */
@@ -40,7 +39,6 @@ export interface GroupContext {
   /** True if only the scenes that `parts` lists for the run are claimed. */
   hasPart: () => boolean;
   recall: Recall;
-  /** The run as it was recorded. */
   row: RunRow;
   again: Lasting[];
 }

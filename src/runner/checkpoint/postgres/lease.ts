@@ -99,7 +99,6 @@ export class Lease {
     return this.#isReached;
   }
 
-  /** Throws once the lease is lost. */
   assertHeld(): void {
     if (this.#lost !== undefined) throw this.#lost;
   }

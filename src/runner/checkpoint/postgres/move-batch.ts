@@ -34,7 +34,6 @@ export interface Place {
   name: string;
 }
 
-/** Number of rows of each table. */
 export type Counts = Record<Table, number>;
 
 /**

@@ -91,7 +91,6 @@ export async function openDatabase(
   return { db, name: schemaNameOf(parsed.own.get('batch') ?? batchName(dir)), leaseMs };
 }
 
-/** True if any runner is at work on the batch at this moment. */
 export async function hasRunners({ db, schema }: { db: PostgresSession; schema: string }): Promise<boolean> {
   const alive = await db.query(
     `SELECT 1 FROM ${schema}.runners WHERE NOT is_dead AND lease_until > now() LIMIT 1`,

@@ -85,7 +85,7 @@ function addressBefore(env: NodeJS.ProcessEnv): string {
 async function sendFile(place: BatchDatabase, dir: string): Promise<void> {
   const send = async (db: Database): Promise<void> => {
     assertSendable(db);
-    countDeaths(dir, db);
+    countCrashes(dir, db);
     await copyThere(place, db);
   };
   const after = async (): Promise<void> => {
@@ -106,10 +106,10 @@ function assertSendable(db: Database): void {
 }
 
 /** As the next run would: what the last one died with is held against the scenes. */
-function countDeaths(dir: string, db: Database): void {
+function countCrashes(dir: string, db: Database): void {
   const markers = new CrashMarkerFile(join(dir, '.in-hand'));
-  const { intendedIn, countDeath } = prepareStatements(db);
-  for (const mark of [...markers.left(), ...intendedIn.all({ by: 0 })]) countDeath.run(mark);
+  const { intendedIn, countCrash } = prepareStatements(db);
+  for (const mark of [...markers.left(), ...intendedIn.all({ by: 0 })]) countCrash.run(mark);
   markers.close();
 }
 

@@ -301,7 +301,7 @@ export function prepareStatements(db: Database) {
         failure_kind = @failureKind, failure_text = @failureText, failure_digest = @failureDigest,
         writing = NULL
       WHERE attempt = @attempt`),
-    countDeath: db.prepare<[object]>(`
+    countCrash: db.prepare<[object]>(`
       UPDATE scenes SET deaths = deaths + 1, died_in = @run
       WHERE scene = (SELECT scene FROM attempts WHERE attempt = @attempt) AND coalesce(died_in, 0) < @run`),
     addPicture: db.prepare<[object]>(`

@@ -68,7 +68,7 @@ export function rememberBatch(db: Database, batch: BatchIdentity): boolean {
 }
 
 /** True if `rememberBatch` would change anything. */
-export function isOther(db: Database, batch: BatchIdentity): boolean {
+export function wouldChangeBatch(db: Database, batch: BatchIdentity): boolean {
   const known = readBatch(db);
   return recordOf(batch, known) !== JSON.stringify(known);
 }

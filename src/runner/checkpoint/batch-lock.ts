@@ -55,7 +55,7 @@ export async function lockBatch(dir: string, now: number, advice?: string): Prom
       return { dir, release: () => lock.release() };
     }
     const holder = readHolder(dir);
-    if (holder !== undefined && isThere(holder)) throw new BatchHeld(holder, advice);
+    if (holder !== undefined && mayBeAlive(holder)) throw new BatchHeld(holder, advice);
     await delay(50);
   }
   throw new BatchHeld(recordedOwner(dir), advice);
@@ -106,7 +106,7 @@ function removeLeftovers(dir: string): void {
 }
 
 /** True if the recorded holder may be alive. A dead process on this host is an earlier holder. */
-function isThere({ host, pid }: LockHolder): boolean {
+function mayBeAlive({ host, pid }: LockHolder): boolean {
   return host !== hostname() || isAlive(pid);
 }
 

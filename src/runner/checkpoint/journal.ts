@@ -60,7 +60,7 @@ export class Journal {
   }
 
   /** Returns the rows that are not damaged. If one is damaged, `assertSound` throws from then on. */
-  sound<Row, T>(rows: Row[], read: (row: Row) => T): T[] {
+  readUndamaged<Row, T>(rows: Row[], read: (row: Row) => T): T[] {
     return rows.flatMap((row) => {
       try {
         return [read(row)];

@@ -65,7 +65,7 @@ export interface LiveList {
 }
 
 /** Maximum number of new pictures that are reported at once. */
-export const mostArrived = 24;
+export const maxArrived = 24;
 
 /** Number of recent attempts whose lag is measured. */
 const latestLags = 200;
@@ -187,7 +187,7 @@ export class LiveReader {
     this.#listSign = sign;
     this.#tally.touched.clear();
     if (this.#list === undefined || !isSame || isNew || changed.length > 0) {
-      const arrived = readArrived(db, layout, mostArrived);
+      const arrived = readArrived(db, layout, maxArrived);
       this.#lastPicture =
         db.prepare<[], number | null>('SELECT max(picture) FROM pictures').pluck().get() ?? 0;
       this.#list = { layout, changed, arrived };

@@ -36,7 +36,7 @@ export function readExperience(db: Database, pricing: Pricing | undefined): Expe
     sample: latest.length,
     executionMs: median(latest.map(({ executionMs }) => executionMs)),
     inFlightMs: median(latest.map(({ inFlightMs }) => inFlightMs)),
-    lastRun: readPace(db),
+    lastRun: readThroughput(db),
   };
 }
 
@@ -46,7 +46,7 @@ function median(values: (number | null)[]): number | null {
 }
 
 /** Returns the throughput of the latest run that ended in order and rendered anything; null if there is none. */
-function readPace(db: Database): Experience['lastRun'] {
+function readThroughput(db: Database): Experience['lastRun'] {
   const rows = db
     .prepare<[], { stats: string }>(
       'SELECT stats FROM runs WHERE stats IS NOT NULL ORDER BY run DESC LIMIT 20',

@@ -90,8 +90,8 @@ export class SqliteCheckpoint extends RecordedBatch implements Checkpoint, Check
   async recover(): Promise<Attempt[]> {
     const intended = await this.#journal.write(() => {
       for (const mark of [...this.#crashMarkers.left(), ...this.#sql.intendedIn.all({ by: this.#run })])
-        this.#sql.countDeath.run(mark);
-      return this.#journal.sound(this.#sql.intended.all(), (row) => readAttempt(this.#sql, row));
+        this.#sql.countCrash.run(mark);
+      return this.#journal.readUndamaged(this.#sql.intended.all(), (row) => readAttempt(this.#sql, row));
     });
     this.#crashMarkers.forgetLeft();
     return intended;
@@ -106,7 +106,7 @@ export class SqliteCheckpoint extends RecordedBatch implements Checkpoint, Check
 
   openAttempts(): Promise<Submitted[]> {
     return this.#journal.read(() =>
-      this.#journal.sound(this.#sql.submitted.all(), (row) => readSubmittedAttempt(this.#sql, row)),
+      this.#journal.readUndamaged(this.#sql.submitted.all(), (row) => readSubmittedAttempt(this.#sql, row)),
     );
   }
 
@@ -167,7 +167,7 @@ export class SqliteCheckpoint extends RecordedBatch implements Checkpoint, Check
 
   unfinishedWriting(): Promise<UnfinishedWriting[]> {
     return this.#journal.read(() =>
-      this.#journal.sound(this.#sql.unfinishedWriting.all(), (row) =>
+      this.#journal.readUndamaged(this.#sql.unfinishedWriting.all(), (row) =>
         writingOf(readSubmittedAttempt(this.#sql, row), row),
       ),
     );

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { LiveReader, mostArrived, type LiveList } from '../../../src/runner/checkpoint/live-reader.ts';
+import { LiveReader, maxArrived, type LiveList } from '../../../src/runner/checkpoint/live-reader.ts';
 import { openCheckpoint, openCheckpointForReading } from '../../../src/runner/checkpoint/open-checkpoint.ts';
 import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
 import { putBackSession } from '../../../src/runner/checkpoint/put-back.ts';
@@ -276,11 +276,11 @@ describe('the list', () => {
     const attempts = await run.checkpoint.claim(230, endpoint, 1);
     for (const attempt of attempts.slice(0, 210)) await settle(run, attempt, 'saved');
     const arrived = (await reader.read(Date.now()))?.list.arrived ?? [];
-    expect(arrived.map(({ index }) => index)).toEqual(Array.from({ length: mostArrived }, (_, i) => 209 - i));
+    expect(arrived.map(({ index }) => index)).toEqual(Array.from({ length: maxArrived }, (_, i) => 209 - i));
     expect(arrived[0]?.row).toEqual(rowsOf(dir)[209]);
     for (const attempt of attempts.slice(210, 212)) await settle(run, attempt, 'saved');
     const later = (await reader.read(Date.now()))?.list.arrived ?? [];
-    expect(later.map(({ index }) => index)).toEqual(Array.from({ length: mostArrived }, (_, i) => 211 - i));
+    expect(later.map(({ index }) => index)).toEqual(Array.from({ length: maxArrived }, (_, i) => 211 - i));
   });
 
   it('has no pieces but its own', async () => {

@@ -124,7 +124,7 @@ export class Lease {
     return this.#clock.elapsed() - this.#missedElapsed < this.#leaseMs;
   }
 
-  tellWrittenBack(text: string): void {
+  reportWrittenBack(text: string): void {
     this.#events.onWrittenBack?.(text);
   }
 

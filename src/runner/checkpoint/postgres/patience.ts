@@ -11,7 +11,7 @@ const maxWaitMs = 5_000;
  * Tries again until the database answers. Throws a `FatalFailure` if it answers but refuses, and the reason
  * of `signal`.
  */
-export async function untilThere<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+export async function retryUntilReachable<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(maxWaitMs, 2 * waitMs)) {
     try {
       return await work();

@@ -22,7 +22,7 @@ import { changeBatch } from './change-batch.ts';
 import type { NameOwner } from './group-function.ts';
 import { readNextDue } from './read-next-due.ts';
 import { Orphans } from './orphans.ts';
-import { asFatalFailure, untilThere } from './patience.ts';
+import { asFatalFailure, retryUntilReachable } from './patience.ts';
 import { readMoves, readSharedSpending, recordMove } from './read-shared.ts';
 import type { Replica } from './replica.ts';
 import { isMissing } from './schema.ts';
@@ -31,7 +31,7 @@ import { showOwn } from './write-back.ts';
 import { writeGroup } from './write-group.ts';
 
 /** How often to look again while other runners have jobs in flight, whose scenes may have to be sent again. */
-const lookAgainMs = 2_000;
+const recheckMs = 2_000;
 
 const never = new AbortController().signal;
 
@@ -75,7 +75,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
 
   async reconcile(manifest: ManifestScenes, signal: AbortSignal, part?: Part): Promise<Plan | undefined> {
     try {
-      const plan = await untilThere(() => this.#reconcile(manifest, signal, part), signal);
+      const plan = await retryUntilReachable(() => this.#reconcile(manifest, signal, part), signal);
       await this.#keep(() => this.#reconcile(manifest, never, part));
       return plan;
     } catch (error) {
@@ -120,7 +120,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
     if (next.at !== null) return { at: next.at, isSuspect: false };
     if (next.hasSuspect) return { at: 0, isSuspect: true };
     const hasOthers = next.hasOthers || this.others.isBusy;
-    return hasOthers ? { at: Date.now() + lookAgainMs, isSuspect: false } : undefined;
+    return hasOthers ? { at: Date.now() + recheckMs, isSuspect: false } : undefined;
   }
 
   async recordSubmitted(
@@ -193,7 +193,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
         holdSeedsNow(db);
       });
     const names = new Map<AdoptedScene, string | undefined>();
-    await untilThere(() =>
+    await retryUntilReachable(() =>
       adoptThose((db, scene) => {
         names.set(scene, waitingScene(db, scene));
         return true;
@@ -300,7 +300,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
   /** Waits while the database does not answer. */
   #read<T>(work: () => Promise<T>): Promise<T> {
     this.#context.lease.assertHeld();
-    return untilThere(
+    return retryUntilReachable(
       () =>
         work().catch(async (error: unknown) => {
           if (!isMissing(error)) throw error;

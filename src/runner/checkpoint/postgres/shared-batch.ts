@@ -8,7 +8,13 @@ import type { Pricing, SpendingLimits } from '../../core/spending.ts';
 import type { Database } from '../../../lib/sqlite/database.ts';
 import { parsePostgresAddress } from '../../../lib/postgres/address.ts';
 import { Postgres, quoted, type PostgresSession } from '../../../lib/postgres/postgres.ts';
-import { isOther, readBatch, rememberBatch, rulesOf, type BatchIdentity } from '../batch-identity.ts';
+import {
+  wouldChangeBatch,
+  readBatch,
+  rememberBatch,
+  rulesOf,
+  type BatchIdentity,
+} from '../batch-identity.ts';
 import { ownRun, type RunRow } from '../batch-lock.ts';
 import { copiesFolder } from '../copies-folder.ts';
 import type { BatchLease, OpenCheckpoint } from '../open-checkpoint.ts';
@@ -117,7 +123,7 @@ export async function joinBatch(shared: SharedBatch, joining: Joining): Promise<
   const { db, schema, schemaName, replica, leaseMs } = shared;
   const { batch, clock } = joining;
   const remember = async (): Promise<void> => {
-    if (batch !== undefined && isOther(replica.db, asBegun(replica.db, batch)))
+    if (batch !== undefined && wouldChangeBatch(replica.db, asBegun(replica.db, batch)))
       await changeBatch(db, schema, replica, (copy) => rememberBatch(copy, asBegun(copy, batch)));
   };
   await remember();

@@ -16,7 +16,7 @@ const skippedKeys = 100_000;
 export async function writeBack(context: GroupContext): Promise<void> {
   const { db, schema: s, run, recall, lease } = context;
   const { version } = recall.seen;
-  const { lastGroup, own, was, isDead } = await db.transaction((session) => takeUp(context, session));
+  const { lastGroup, own, was, isDead } = await db.transaction((session) => restoreRun(context, session));
   const lost = context.again.filter((each) => each.version > own);
   for (const { work } of lost)
     await work().catch((error: unknown) => {
@@ -40,7 +40,7 @@ export async function writeBack(context: GroupContext): Promise<void> {
   if (isDead) throw lease.lose();
   if (recall.hasForgotten(lastGroup)) throw lease.lose(forgottenText);
   if (conflicts > 0) throw lease.lose(conflictText(conflicts));
-  lease.tellWrittenBack(wentBackText(version, was, writes));
+  lease.reportWrittenBack(wentBackText(version, was, writes));
 }
 
 /**
@@ -63,7 +63,7 @@ export async function showOwn(
  * Records the run again and renews its lease. Begins an epoch in which no earlier copy is valid, unless
  * another run has just done so.
  */
-async function takeUp(
+async function restoreRun(
   { schema: s, run, recall, lease, row }: GroupContext,
   session: PostgresSession,
 ): Promise<{ lastGroup: number; own: number; was: number; isDead: boolean }> {

@@ -95,7 +95,7 @@ export async function ask<T>(method: Method, path: string, body?: object): Promi
 }
 
 /** Returns the message for an error of `ask`. */
-export function troubleWords(error: unknown): string {
+export function errorMessage(error: unknown): string {
   if (error instanceof Refused) return error.message;
   return 'No response. The change may have been made: check before you repeat it.';
 }

@@ -5,7 +5,7 @@ import type { EndpointView, WorkerView, WorkloadForm } from '../../protocol/cons
 import { runSyncPath, workerAddresses } from '../../protocol/paths.ts';
 import { counted, countWords, durationWords } from '../shared/number-words.ts';
 import { ask } from './ask.ts';
-import { gpuWords, standing, deathWords, workerCounts, workerStates } from './endpoint-words.ts';
+import { gpuWords, endpointState, workerEndWords, workerCounts, workerStates } from './endpoint-words.ts';
 import { useSending } from './form.tsx';
 import { History } from './history.tsx';
 import { JobForm } from './job-form.tsx';
@@ -51,7 +51,7 @@ function Head({ endpoint }: { endpoint: EndpointView }): JSX.Element {
   const { settings, origin, trouble, jobs, runs } = endpoint;
   const { overview } = useService();
   const { workload } = useWorkload(endpoint);
-  const { tone, word } = standing(endpoint, workload);
+  const { tone, word } = endpointState(endpoint, workload);
   const gpu = gpuWords(endpoint, workload, overview);
   return (
     <div class="stack">
@@ -321,7 +321,7 @@ function OneWorker({ worker, now }: { worker: WorkerView; now: number }): JSX.El
   const [isOpen, setIsOpen] = useState(false);
   const { id, state, kind, gpu, since, lastSeenAt, log } = worker;
   const { tone, word } = workerStates[state];
-  const death = deathWords(worker, now);
+  const death = workerEndWords(worker, now);
   const facts = [
     `for ${durationWords(Math.max(0, now - since))}`,
     gpu,

@@ -31,7 +31,7 @@ export function workerCounts(workers: WorkerView[]): [WorkerState, number][] {
  * Explains how the last worker in this slot ended; null if there is nothing to report. `now`: the service's
  * clock.
  */
-export function deathWords(
+export function workerEndWords(
   { kind, state, lastDeath, startsAt, lastSeenAt }: WorkerView,
   now: number,
 ): string | null {
@@ -106,7 +106,7 @@ export function gpuWords(
 }
 
 /** Overall state of an endpoint, in a word or two. */
-export function standing(
+export function endpointState(
   endpoint: EndpointView,
   { isElsewhere }: WorkloadForm,
 ): { tone: Tone; word: string } {

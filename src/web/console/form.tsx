@@ -1,7 +1,7 @@
 /** Forms that are sent to the service. After a refusal, the first wrong field is focused. */
 import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { Refused, troubleWords, type Problem } from './ask.ts';
+import { Refused, errorMessage, type Problem } from './ask.ts';
 
 export interface Sending<A extends unknown[] = []> {
   /** Problems of the last try. `field` is empty if a problem belongs to no field. */
@@ -31,7 +31,7 @@ export function useSending<A extends unknown[] = []>(
       setProblems((await save(...what)) ?? []);
     } catch (error) {
       const known = error instanceof Refused ? error.problems : [];
-      setProblems(known.length > 0 ? known : [{ field: '', text: troubleWords(error) }]);
+      setProblems(known.length > 0 ? known : [{ field: '', text: errorMessage(error) }]);
     } finally {
       isSent.current = false;
       setIsBusy(false);

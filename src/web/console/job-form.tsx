@@ -43,7 +43,7 @@ export function JobForm({ endpoint }: { endpoint: EndpointView }): JSX.Element {
   });
   const { problems, setProblems, isBusy } = sending;
   const turn = (way: TypedInput['way']): void => {
-    const next = turned(typed, way);
+    const next = convertInput(typed, way);
     setProblems('problems' in next ? next.problems : []);
     if ('value' in next) setTyped(next.value);
   };
@@ -236,7 +236,7 @@ function inputOf({ way, fields, others, text }: TypedInput): Read<JobInput> {
 }
 
 /** Converts the typed input between fields and JSON. Fields that are not valid yet are kept as text. */
-function turned(typed: TypedInput, way: TypedInput['way']): Read<TypedInput> {
+function convertInput(typed: TypedInput, way: TypedInput['way']): Read<TypedInput> {
   if (way === typed.way) return { value: typed };
   if (way === 'fields') {
     const input = readJson(typed.text);

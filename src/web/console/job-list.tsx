@@ -13,7 +13,7 @@ import { usePolled, Waiting } from './polled.tsx';
 import { to } from './route.ts';
 import { useService } from './service.ts';
 import { ask } from './ask.ts';
-import { Asked } from './question.tsx';
+import { ConfirmDialog } from './question.tsx';
 
 const anyJob = { endpoint: '', status: '', text: '' };
 
@@ -213,7 +213,7 @@ function BulkAction({ what, query, onDone }: Props): JSX.Element {
         {problems[0]?.text}
       </small>
       {count !== undefined && (
-        <Asked
+        <ConfirmDialog
           title={`${verb} ${count.isMore ? 'the newest ' : ''}${counted(count.jobs, of)}?`}
           action={yes}
           onYes={act}
@@ -221,7 +221,7 @@ function BulkAction({ what, query, onDone }: Props): JSX.Element {
         >
           <p>All that the filters leave, whoever submitted them.</p>
           {count.isMore && <p>There are more; press again for those.</p>}
-        </Asked>
+        </ConfirmDialog>
       )}
     </>
   );

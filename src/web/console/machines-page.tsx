@@ -6,7 +6,7 @@ import { useNow } from '../shared/hooks.ts';
 import { byteWords, counted, durationWords } from '../shared/number-words.ts';
 import { LongText, Copyable } from '../shared/text.tsx';
 import { ask } from './ask.ts';
-import { deathWords, workerStates } from './endpoint-words.ts';
+import { workerEndWords, workerStates } from './endpoint-words.ts';
 import { Mark, Card } from './pieces.tsx';
 import { Question } from './question.tsx';
 import { to } from './route.ts';
@@ -118,7 +118,7 @@ function MachineWorker({ endpoint, worker }: PlacedWorker): JSX.Element {
   const now = useNow(useService().aheadMs, 1_000);
   const { id, kind, state, workload, since, lastSeenAt, isDraining, log } = worker;
   const { tone, word } = workerStates[state];
-  const death = deathWords(worker, now);
+  const death = workerEndWords(worker, now);
   const facts = [
     workload,
     `for ${durationWords(Math.max(0, now - since))}`,

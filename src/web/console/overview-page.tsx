@@ -7,7 +7,7 @@ import {
   gpuWords,
   machineSentence,
   originWords,
-  standing,
+  endpointState,
   workerCounts,
   workerStates,
 } from './endpoint-words.ts';
@@ -66,7 +66,7 @@ function EndpointCard({ endpoint }: { endpoint: EndpointView }): JSX.Element {
   const { settings, trouble } = endpoint;
   const { overview } = useService();
   const { workload } = useWorkload(endpoint);
-  const { tone, word } = standing(endpoint, workload);
+  const { tone, word } = endpointState(endpoint, workload);
   const origin = originWords(endpoint, overview);
   return (
     <article class="card stack endpoint">

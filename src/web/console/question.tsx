@@ -37,17 +37,17 @@ export function Question(props: Props): JSX.Element {
       >
         {button}
       </button>
-      {isAsked && <Asked title={title} {...rest} onClose={() => setIsAsked(false)} />}
+      {isAsked && <ConfirmDialog title={title} {...rest} onClose={() => setIsAsked(false)} />}
     </>
   );
 }
 
-interface AskedProps extends Pick<Props, 'children' | 'action' | 'onYes'> {
+interface ConfirmProps extends Pick<Props, 'children' | 'action' | 'onYes'> {
   title: ComponentChildren;
   onClose(): void;
 }
 
-export function Asked({ title, children, action, onYes, onClose }: AskedProps): JSX.Element {
+export function ConfirmDialog({ title, children, action, onYes, onClose }: ConfirmProps): JSX.Element {
   const { problems, isBusy, send } = useSending(async () => {
     await onYes();
     onClose();

@@ -8,7 +8,7 @@ import { Copyable, LongText } from '../shared/text.tsx';
 import { ScenePictures, type Scene } from './pictures-view.tsx';
 import { type ViewProps, OpenScene } from './scene-dialog.tsx';
 import { everything } from './query.ts';
-import { those } from './use-selection.ts';
+import { selectionOf } from './use-selection.ts';
 
 export function FailuresView(props: ViewProps): JSX.Element {
   const { failures } = props.data;
@@ -19,7 +19,7 @@ export function FailuresView(props: ViewProps): JSX.Element {
       {failures.map((failure) => (
         <Kind key={failure.kind} {...props} failure={failure} />
       ))}
-      <OpenScene {...props} order={those(order)} />
+      <OpenScene {...props} order={selectionOf(order)} />
     </section>
   );
 }

@@ -6,7 +6,7 @@ import { Found, Pages, ScenePictures, matchingOf, type Scene } from './pictures-
 import { exactly, type Query, matcher } from './query.ts';
 import { OpenScene, type ViewProps } from './scene-dialog.tsx';
 import { Choice } from './toolbar.tsx';
-import { those, scanRows, useSearch, type Selected, type Watch } from './use-selection.ts';
+import { selectionOf, scanRows, useSearch, type Selected, type Watch } from './use-selection.ts';
 import type { GalleryRow } from '../../runner/core/gallery-data.ts';
 
 export function GridView(props: ViewProps): JSX.Element {
@@ -75,7 +75,7 @@ function Cells(props: ViewProps & { chosen: ChosenAxes }): JSX.Element {
       <Found {...selected} data={data} rows={rows} />
       {grid !== undefined && <Turners values={grid.values} onTurn={turn} />}
       {grid !== undefined && <Table {...props} grid={grid} />}
-      <OpenScene {...props} order={selected.selection && those(orderOf(grid))} />
+      <OpenScene {...props} order={selected.selection && selectionOf(orderOf(grid))} />
     </>
   );
 }
@@ -211,7 +211,7 @@ interface Grid {
 }
 
 /** Maximum number of pictures in a grid: more buttons make the page slow. */
-const mostPictures = 2000;
+const maxPictures = 2000;
 
 /** Maximum number of rows, and of columns, on a page. */
 const pageSize = 50;
@@ -284,7 +284,7 @@ class FoundCells {
   constructor(values: Values[], matches: (row: GalleryRow) => boolean) {
     this.#shown = values.map(({ shown }) => new Set(shown));
     const [down = 1, across = 1] = values.map(({ shown }) => shown.length);
-    this.#most = Math.max(1, Math.min(9, Math.floor(mostPictures / (down * across))));
+    this.#most = Math.max(1, Math.min(9, Math.floor(maxPictures / (down * across))));
     this.#matches = matches;
   }
 

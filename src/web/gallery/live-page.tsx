@@ -26,7 +26,7 @@ interface Live {
 }
 
 /** Same limit as in the server's responses. */
-const mostArrived = 24;
+const maxArrived = 24;
 
 function withNews(before: Live | undefined, news: LiveNews): Live {
   const { now, arrived, chunks, changed, gallery = before?.gallery, ...state } = news;
@@ -36,7 +36,7 @@ function withNews(before: Live | undefined, news: LiveNews): Live {
   return {
     state,
     aheadMs: now - Date.now(),
-    arrived: [...arrived, ...earlier.filter(({ index }) => !isAgain(index))].slice(0, mostArrived),
+    arrived: [...arrived, ...earlier.filter(({ index }) => !isAgain(index))].slice(0, maxArrived),
     rows: rows?.renewed(chunks, changed),
     gallery,
   };
@@ -126,9 +126,9 @@ interface HeadProps {
 }
 
 function RunHead({ state, aheadMs, children }: HeadProps): JSX.Element {
-  const { head, text, command, mood } = wordsOf(state, useNow(aheadMs));
+  const { head, text, command, tone } = wordsOf(state, useNow(aheadMs));
   return (
-    <PageHead name={state.name} tone={mood} state={head} kind={state.run.kind}>
+    <PageHead name={state.name} tone={tone} state={head} kind={state.run.kind}>
       <p class="soft said">{text}</p>
       {command !== undefined && <Copyable label="Command" text={command} />}
       {children}
@@ -195,7 +195,7 @@ interface RunWords {
   text: string;
   /** Command that helps, if there is one. */
   command?: string;
-  mood: Tone;
+  tone: Tone;
 }
 
 /** `now`: epoch ms by the clock of the rendering machine. */
@@ -206,21 +206,21 @@ function wordsOf({ run, numbers, command }: LiveState, now: number): RunWords {
         head: 'No batch yet',
         text: 'Nothing has been rendered here yet. This page waits for a run:',
         command,
-        mood: 'wait',
+        tone: 'wait',
       };
     case 'starting':
-      return { head: 'Starting', text: 'A run is reading the list.', mood: 'calm' };
+      return { head: 'Starting', text: 'A run is reading the list.', tone: 'calm' };
     case 'running':
       return {
         head: 'Running',
         text: `since ${instantWords(run.since)}, for ${durationWords(Math.max(0, now - run.since))}.`,
-        mood: 'calm',
+        tone: 'calm',
       };
     case 'stalled':
       return {
         head: 'Stalled',
         text: `Nothing has finished for ${durationWords(now - run.quietSince)}, with ${countWords(numbers?.scenes.active ?? 0)} in flight. The service may be short of workers. The run waits on by itself: what takes longer than timeouts in pipeline.yaml allow is submitted again.`,
-        mood: 'wait',
+        tone: 'wait',
       };
     case 'ended':
       return endedWords(run, command);
@@ -229,10 +229,10 @@ function wordsOf({ run, numbers, command }: LiveState, now: number): RunWords {
         head: 'No final status',
         text: `The run that began ${instantWords(run.since)} was killed, or its machine went down. Start it again to resume. Within 30 minutes, jobs in flight can still be collected.`,
         command,
-        mood: 'bad',
+        tone: 'bad',
       };
     case 'unreadable':
-      return { head: 'Cannot be read', text: run.text, mood: 'bad' };
+      return { head: 'Cannot be read', text: run.text, tone: 'bad' };
   }
 }
 
@@ -240,9 +240,9 @@ function endedWords(run: Run & { kind: 'ended' }, command: string): RunWords {
   const ending = run.ending ?? 'ended';
   const sentence = `${ending.charAt(0).toUpperCase()}${ending.slice(1)}`.replace(/\.?$/, '.');
   const text = `${sentence} It ended ${instantWords(run.at)} with exit code ${run.exitCode}.`;
-  if (run.exitCode === 0) return { head: 'Done', text, mood: 'good' };
-  if (run.exitCode === 3) return { head: 'Ended', text, mood: 'wait' };
-  return { head: 'Stopped', text: `${text} To start it again:`, command, mood: 'bad' };
+  if (run.exitCode === 0) return { head: 'Done', text, tone: 'good' };
+  if (run.exitCode === 3) return { head: 'Ended', text, tone: 'wait' };
+  return { head: 'Stopped', text: `${text} To start it again:`, command, tone: 'bad' };
 }
 
 /** Percentage of listed scenes that are saved; undefined if there are none. */

@@ -18,7 +18,7 @@ export class Rows {
   readonly #load: Load;
   /** Index of the first row of each chunk. */
   readonly #starts: number[] = [];
-  readonly #mostKept: number;
+  readonly #maxKeptChunks: number;
   readonly #kept: Kept;
 
   constructor(of: GalleryData['chunks'], load: Load, isLive: boolean, kept: Kept = new Map()) {
@@ -33,7 +33,7 @@ export class Rows {
     }
     this.total = total;
     this.chunks = of.rows.length;
-    this.#mostKept = Math.ceil((maxKept * this.chunks) / Math.max(1, total));
+    this.#maxKeptChunks = Math.ceil((maxKept * this.chunks) / Math.max(1, total));
   }
 
   /** Folder of the chunks. If it changes, all rows may have changed. */
@@ -43,7 +43,7 @@ export class Rows {
 
   /** True if all chunks fit in memory. */
   get areKept(): boolean {
-    return this.chunks <= this.#mostKept;
+    return this.chunks <= this.#maxKeptChunks;
   }
 
   /** Returns the rows without the chunks that have changed. In another folder, all have changed. */
@@ -64,7 +64,7 @@ export class Rows {
     this.#kept.set(index, kept);
     kept.catch(() => this.#kept.get(index) === kept && this.#kept.delete(index));
     const [oldest] = this.#kept.keys();
-    if (this.#kept.size > this.#mostKept && oldest !== undefined) this.#kept.delete(oldest);
+    if (this.#kept.size > this.#maxKeptChunks && oldest !== undefined) this.#kept.delete(oldest);
     return kept;
   }
 

@@ -254,7 +254,7 @@ interface Other {
 }
 
 /** More buttons would not be read. */
-const mostOffered = 24;
+const maxOffered = 24;
 
 /**
  * Buttons to compare the open scene with its state before an edit, with other seeds, or with other values of
@@ -268,7 +268,7 @@ function CompareWith({ row, side, data, rows, picking }: CompareProps): JSX.Elem
     <section aria-label="Compare with" class="stack">
       <h3>Compare with</h3>
       <div class="row">
-        {others.slice(0, mostOffered).map((other) => (
+        {others.slice(0, maxOffered).map((other) => (
           <button
             key={`${other.side.number}.${other.side.picture}`}
             type="button"
@@ -296,7 +296,7 @@ function ownPictures(row: GalleryRow, side: Side, data: GalleryData): Other[] {
 }
 
 /** Maximum number of chunks with withdrawn rows to search. */
-const mostFiles = 20;
+const maxFiles = 20;
 
 /**
  * Finds scenes to compare with. Variants of a row are close to each other; edited and withdrawn rows are at the
@@ -306,7 +306,7 @@ async function othersOf(row: GalleryRow, { number }: Side, data: GalleryData, ro
   const { withdrawn = 0 } = data.scenes;
   const here = rows.chunkOf(number - 1);
   const ends = withdrawn === 0 ? rows.chunks : rows.chunkOf(rows.total - withdrawn);
-  const last = Array.from({ length: rows.chunks - ends }, (_, index) => ends + index).slice(0, mostFiles);
+  const last = Array.from({ length: rows.chunks - ends }, (_, index) => ends + index).slice(0, maxFiles);
   const near = new Set([here - 1, here, here + 1, ...last]);
   const edits: Other[] = [];
   const variants: (Other & { by: string[] })[] = [];

@@ -15,7 +15,7 @@ import type { Tone } from '../shared/tone.ts';
 
 export function Head({ data }: { data: GalleryData }): JSX.Element {
   const { scenes, runs } = data;
-  const { tone, word } = standing(scenes);
+  const { tone, word } = batchState(scenes);
   const ending = endingWords(runs.at(-1), true);
   return (
     <PageHead name={data.title} tone={tone} state={word}>
@@ -59,7 +59,7 @@ function costWords(cost: GalleryData['cost'], unknown: number): string {
   return moneyWords(cost.spent, cost.currency) + (unknown === 0 ? '' : ` + ${countWords(unknown)} unknown`);
 }
 
-function standing(scenes: GalleryData['scenes']): { tone: Tone; word: string } {
+function batchState(scenes: GalleryData['scenes']): { tone: Tone; word: string } {
   const of = (state: string): number => scenes[state] ?? 0;
   const failed = of('failed') + of('invalid');
   if (of('waiting') + of('active') > 0) return { tone: 'wait', word: 'unfinished' };

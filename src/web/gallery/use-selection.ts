@@ -36,7 +36,7 @@ export function useSelection(rows: Rows, query: Query, matching: Matching, isAny
     if (every !== undefined) return every;
     const matches = matcher(query, matching);
     const chosen = await selectRows(rows, matches, query.order, watch);
-    return chosen && { ...those(chosen.numbers), executionMs: chosen.executionMs };
+    return chosen && { ...selectionOf(chosen.numbers), executionMs: chosen.executionMs };
   });
   return { selection: every ?? (isLatest ? found : undefined), done, hasFailed };
 }
@@ -106,7 +106,7 @@ function everyRow(total: number): Selection {
   };
 }
 
-export function those(numbers: number[]): Selection {
+export function selectionOf(numbers: number[]): Selection {
   return {
     count: numbers.length,
     at: (position) => numbers[position],

@@ -4,7 +4,7 @@ import { countWords } from './number-words.ts';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 /** Browsers take seconds to lay out longer texts. */
-const mostShown = 200_000;
+const maxShown = 200_000;
 
 interface Props {
   label: string;
@@ -14,8 +14,8 @@ interface Props {
 export function LongText({ label, text, isBad = false }: Props & { isBad?: boolean }): JSX.Element {
   return (
     <pre class={isBad ? 'bad' : ''} dir="auto" tabIndex={0} role="region" aria-label={label}>
-      {text.length > mostShown
-        ? `${text.slice(0, mostShown)}\n… and ${countWords(text.length - mostShown)} more characters`
+      {text.length > maxShown
+        ? `${text.slice(0, maxShown)}\n… and ${countWords(text.length - maxShown)} more characters`
         : text}
     </pre>
   );

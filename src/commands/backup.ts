@@ -16,7 +16,7 @@ import { writeOut } from '../terminal/console.ts';
 import { escapeControls } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { formatBytes } from '../terminal/words.ts';
-import { type LoadedCommand, common, oneText, textOption } from './command.ts';
+import { type LoadedCommand, commonExits, oneText, textOption } from './command.ts';
 import { defaultDataDir, refuseService } from './service-data.ts';
 import { shownPath } from '../batch/shown-path.ts';
 import { StoppedEarly } from '../runner/pipeline/stop.ts';
@@ -34,10 +34,10 @@ export const backupCommand: LoadedCommand = {
     ['$0 backup before-upgrade --data /srv/render', 'of a service with its data elsewhere'],
   ],
   exits: {
-    ...common,
+    ...commonExits,
     complete: 'the backup is written and checked',
     'wrong-use': 'wrong use, not a folder of a service, or its databases are damaged',
-    'output-unwritable': `${common['output-unwritable']}, or too little space`,
+    'output-unwritable': `${commonExits['output-unwritable']}, or too little space`,
     interrupted: 'stopped by SIGINT; no backup is left',
     terminated: 'stopped by SIGTERM; no backup is left',
   },

@@ -4,7 +4,7 @@ import { isFreeOfCharge, pricingOf } from '../runner/core/spending.ts';
 import type { CancelledBatch } from '../batch/cancel-jobs.ts';
 import { configuredArguments } from '../batch/shown-path.ts';
 import { withSignals } from './signals.ts';
-import { type LoadedCommand, common, beginOptions } from './command.ts';
+import { type LoadedCommand, commonExits, beginOptions } from './command.ts';
 import { onBatch } from './reply.ts';
 import { shellWord, plural } from '../lib/text/format.ts';
 import type { Event } from '../runner/pipeline/event.ts';
@@ -24,7 +24,7 @@ export const cancelCommand: LoadedCommand = {
     ['$0 cancel pipeline.yaml --json', 'for a script: the outcome of each job'],
   ],
   exits: {
-    ...common,
+    ...commonExits,
     'already-running': 'a run holds this batch: stop it first',
     complete: 'nothing is in flight',
     incomplete: 'some jobs are still in flight',

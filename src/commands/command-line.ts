@@ -273,7 +273,7 @@ function baseParser(args: string[], loaded: Loaded) {
     .wrap(Math.min(100, process.stdout.columns || 100))
     .exitProcess(false)
     .fail((message, error) => {
-      throw error ?? new WrongUse(inWords(message, args, loaded));
+      throw error ?? new WrongUse(explainWrongUse(message, args, loaded));
     });
 }
 
@@ -302,7 +302,7 @@ const noPipeline = `Specify a ${pipelineFile}.`;
 class WrongUse extends Error {}
 
 /** Rewrites the parser's message, which counts unnamed arguments and suggests nothing. */
-function inWords(message: string, args: string[], loaded: Loaded): string {
+function explainWrongUse(message: string, args: string[], loaded: Loaded): string {
   if (message.startsWith('Specify a command') && args[0]?.startsWith('-'))
     return unknownIn(args, loaded) ?? message;
   if (message.startsWith('Not enough non-option arguments')) return missingIn(args, loaded);

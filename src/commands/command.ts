@@ -85,7 +85,7 @@ function codeLine(exitCode: number, means: string): string {
 }
 
 /** Exit codes that mean the same for every command on a batch. */
-export const common = {
+export const commonExits = {
   bug: endings.bug.means,
   'wrong-use': 'wrong use or configuration, no batch yet, or its file is damaged',
   'output-unwritable': endings['output-unwritable'].means,
@@ -152,12 +152,12 @@ export const textOption = { type: 'string', requiresArg: true } as const;
 export function wholeNumber(argv: Record<string, unknown>, name: string, min: number, max: number): number {
   const value = argv[name];
   if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
-  const text = `${inWords(value)} is given; expected a whole number from ${min} to ${max}`;
+  const text = `${quoteValue(value)} is given; expected a whole number from ${min} to ${max}`;
   throw new ConfigError([{ where: `--${name}`, text }]);
 }
 
 /** Quotes the value of an option for a message. */
-export function inWords(value: unknown): string {
+export function quoteValue(value: unknown): string {
   return Array.isArray(value) ? value.map(String).join(' and ') : JSON.stringify(value);
 }
 
@@ -165,5 +165,5 @@ export function inWords(value: unknown): string {
 export function oneText(argv: Record<string, unknown>, name: string): string | undefined {
   const value = argv[name];
   if (value === undefined || (typeof value === 'string' && value !== '')) return value;
-  throw new ConfigError([{ where: `--${name}`, text: `${inWords(value)} is given; expected one text` }]);
+  throw new ConfigError([{ where: `--${name}`, text: `${quoteValue(value)} is given; expected one text` }]);
 }

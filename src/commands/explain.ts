@@ -11,7 +11,7 @@ import { closestFew } from '../lib/text/closest.ts';
 import { oneLine, shellWord, plural, formatInstant } from '../lib/text/format.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import type { Batch } from '../batch/batch.ts';
-import { type LoadedCommand, common } from './command.ts';
+import { type LoadedCommand, commonExits } from './command.ts';
 import { onBatch, textIn } from './reply.ts';
 import { endpointAddress } from '../runner/core/attempt.ts';
 import { withFilesNamed } from '../runner/core/file-text.ts';
@@ -43,7 +43,7 @@ export const explainCommand: LoadedCommand = {
     ['$0 explain pipeline.yaml --id=-1', 'an id that begins with a dash'],
   ],
   exits: {
-    ...common,
+    ...commonExits,
     complete: 'printed',
     'wrong-use':
       'wrong use or configuration, no batch yet, no such scene, or the file of the batch is damaged',

@@ -20,7 +20,7 @@ import { escapeControls } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { progressLine } from '../terminal/progress-line.ts';
 import { formatBytes, screenful } from '../terminal/words.ts';
-import { type LoadedCommand, common, oneText, textOption, wholeNumber } from './command.ts';
+import { type LoadedCommand, commonExits, oneText, textOption, wholeNumber } from './command.ts';
 import { onBatch, textIn } from './reply.ts';
 import { rowOptions, rowsChosen } from './where-option.ts';
 
@@ -60,7 +60,7 @@ export const exportCommand: LoadedCommand = {
     ['$0 export pipeline.yaml table --to parquet', 'a row a picture, for DuckDB or pandas'],
   ],
   exits: {
-    ...common,
+    ...commonExits,
     complete: 'every saved picture was exported',
     incomplete: 'saved pictures are missing or damaged; all others were exported',
     'already-running': 'another export is writing into the folder',

@@ -11,7 +11,7 @@ import { shellWord } from '../lib/text/format.ts';
 import { similarFile } from '../lib/files/similar-file.ts';
 import { shownPath } from '../batch/shown-path.ts';
 import { ManifestError } from '../runner/manifest/manifest.ts';
-import { type LoadedCommand, common, oneText, textOption } from './command.ts';
+import { type LoadedCommand, commonExits, oneText, textOption } from './command.ts';
 import { captionColumn, inputLine, isValue, likelyColumn } from '../runner/list/scene-columns.ts';
 import { stageFiles, stageSteps } from './stage-files.ts';
 import { writeOut } from '../terminal/console.ts';
@@ -49,10 +49,10 @@ export const initCommand: LoadedCommand = {
     ['$0 init stages --stages', 'the best picture of each prompt, upscaled'],
   ],
   exits: {
-    bug: common.bug,
+    bug: commonExits.bug,
     complete: 'the files were written',
     'wrong-use': 'wrong use, or a file exists already',
-    'output-unwritable': common['output-unwritable'],
+    'output-unwritable': commonExits['output-unwritable'],
   },
   work: (argv) => init(textIn(argv, 'dir'), argv),
 };
@@ -93,7 +93,7 @@ async function beginBatch(given: string, argv: Record<string, unknown>): Promise
       'pipeline.yaml': pipelineText(where, { ...read, path: relative(folder, list) }),
       [schemaFile]: pipelineSchemaText(),
     };
-    const [pipeline = '', schema = ''] = make(folder, files);
+    const [pipeline = '', schema = ''] = createFiles(folder, files);
     const isUnsaid = read.columns.length > 0 && sentOf(read.columns) === undefined;
     printInit({
       pipeline,
@@ -104,7 +104,7 @@ async function beginBatch(given: string, argv: Record<string, unknown>): Promise
     });
     return;
   }
-  const [pipeline = '', manifest = '', schema = ''] = make(folder, {
+  const [pipeline = '', manifest = '', schema = ''] = createFiles(folder, {
     'pipeline.yaml': pipelineText(where),
     [listFile]: scenesText,
     [schemaFile]: pipelineSchemaText(),
@@ -118,7 +118,7 @@ async function readList(list: string): Promise<Omit<ExistingList, 'path'>> {
   // A pipe can be read only once, by the run.
   if (!place.isFile() && !place.isDirectory()) return { columns: [] };
   try {
-    const found = await columnsOf(list, undefined).catch(unlessOfEncoding);
+    const found = await columnsOf(list, undefined).catch(ignoreEncodingError);
     if (found?.isUtf8 === true) return found;
     return { ...(await columnsOf(list, 'windows-1252')), encoding: 'windows-1252' };
   } catch (thrown) {
@@ -130,7 +130,7 @@ async function readList(list: string): Promise<Omit<ExistingList, 'path'>> {
 /** The error about a text that isn't UTF-8 contains this line, as its cure. */
 const encodingLine = 'encoding: windows-1252';
 
-function unlessOfEncoding(thrown: unknown): undefined {
+function ignoreEncodingError(thrown: unknown): undefined {
   if (!(thrown instanceof ManifestError) || !thrown.message.includes(encodingLine)) throw thrown;
 }
 
@@ -155,7 +155,7 @@ async function columnsOf(
 function beginStages(folder: string, argv: Record<string, unknown>): void {
   const text = 'does not go with --stages, which writes all of its files';
   refuseOptions(argv, ['endpoint', 'id', 'manifest', 'service'], text);
-  const paths = make(folder, {
+  const paths = createFiles(folder, {
     ...stageFiles(schemaFile, serviceSchemaFile),
     [schemaFile]: pipelineSchemaText(),
     [serviceSchemaFile]: serviceSchemaText(),
@@ -167,7 +167,7 @@ function beginStages(folder: string, argv: Record<string, unknown>): void {
 function beginService(folder: string, argv: Record<string, unknown>): void {
   const text = 'belongs to a pipeline.yaml; the endpoints of a service are in service.yaml';
   refuseOptions(argv, ['endpoint', 'id'], text);
-  const [service = '', schema = ''] = make(folder, {
+  const [service = '', schema = ''] = createFiles(folder, {
     'service.yaml': serviceExample(serviceSchemaFile),
     [serviceSchemaFile]: serviceSchemaText(),
   });
@@ -180,7 +180,7 @@ function refuseOptions(argv: Record<string, unknown>, names: string[], text: str
 }
 
 /** Writes files by name into `folder`; returns their paths as they are shown to users. */
-function make(folder: string, files: Record<string, string>): string[] {
+function createFiles(folder: string, files: Record<string, string>): string[] {
   const paths = Object.keys(files).map((name) => join(folder, name));
   assertFree(paths);
   mkdirSync(folder, { recursive: true });
@@ -223,12 +223,12 @@ function assertFree(paths: string[]): void {
     .filter((path) => existsSync(path))
     .map((path) => ({
       where: shownPath(path),
-      text: `this file exists already and was not changed; ${cureFor(path)}`,
+      text: `this file exists already and was not changed; ${adviceFor(path)}`,
     }));
   if (problems.length > 0) throw new ConfigError(problems);
 }
 
-function cureFor(path: string): string {
+function adviceFor(path: string): string {
   if (basename(path) === listFile)
     return `to use it: \`nightrender init ${shellWord(dirname(shownPath(path)))} --manifest ${shellWord(shownPath(path))}\``;
   return 'choose another folder';

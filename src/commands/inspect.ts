@@ -3,7 +3,7 @@ import { refuse } from './reply.ts';
 import { shellWord } from '../lib/text/format.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { inspectPicture, type Inspection } from '../runner/images/inspect-picture.ts';
-import { type LoadedCommand, common } from './command.ts';
+import { type LoadedCommand, commonExits } from './command.ts';
 import { withFilesNamed } from '../runner/core/file-text.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/text/json.ts';
 import { writeOut } from '../terminal/console.ts';
@@ -18,7 +18,7 @@ export const inspectCommand: LoadedCommand = {
     ['$0 inspect renders/images/harbour.png', 'its prompt, inputs, seed and job'],
     ['$0 inspect renders/images/*.png --json', 'for a script'],
   ],
-  exits: { bug: common.bug, complete: 'printed', 'wrong-use': 'wrong use, or a file is no picture' },
+  exits: { bug: commonExits.bug, complete: 'printed', 'wrong-use': 'wrong use, or a file is no picture' },
   work: (argv) => inspect([argv['picture']].flat().map(String), argv['json'] === true),
 };
 

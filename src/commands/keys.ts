@@ -14,7 +14,7 @@ import type { FieldProblem } from '../service/model/endpoint-settings.ts';
 import { readKeyUsage, type EndpointUsage } from '../service/jobs/key-usage.ts';
 import { dataOption, defaultDataDir, hasKeyStore, refuseService, withKeyStore } from './service-data.ts';
 import { shownPath } from '../batch/shown-path.ts';
-import { type LoadedCommand, common, oneText, textOption } from './command.ts';
+import { type LoadedCommand, commonExits, oneText, textOption } from './command.ts';
 import { durationText, sizeText } from '../lib/yaml/scalar-schemas.ts';
 import { formatCost } from '../runner/core/spending.ts';
 import { outColumns, writeError, writeOut } from '../terminal/console.ts';
@@ -89,7 +89,7 @@ export const keysCommand: LoadedCommand = {
     ['$0 keys revoke laptop', 'it is rejected from now on'],
   ],
   exits: {
-    ...common,
+    ...commonExits,
     complete: 'the key was added, listed, rotated or revoked',
     'wrong-use': 'wrong use, no such key, name taken, or the key store is damaged',
     'already-running': 'another program holds the key store',

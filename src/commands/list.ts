@@ -11,7 +11,7 @@ import { writeError, writeOutPart, outColumns } from '../terminal/console.ts';
 import type { Batch } from '../batch/batch.ts';
 import type { Book } from '../batch/book.ts';
 import { chosenRows } from '../batch/chosen-rows.ts';
-import { type LoadedCommand, common, textOption } from './command.ts';
+import { type LoadedCommand, commonExits, textOption } from './command.ts';
 import { onBatch } from './reply.ts';
 import { rowOptions, rowsChosen } from './where-option.ts';
 import { oneLine } from '../lib/text/format.ts';
@@ -46,7 +46,7 @@ export const listCommand: LoadedCommand = {
     ['$0 list pipeline.yaml --state failed --csv > failed.csv', 'for a spreadsheet'],
     ['$0 list pipeline.yaml --ids starred.txt --csv > best.csv', 'a list of what you starred'],
   ],
-  exits: { ...common, complete: 'the scenes were listed, even if there are none' },
+  exits: { ...commonExits, complete: 'the scenes were listed, even if there are none' },
   work: (argv) => onBatch(argv, (batch) => list(batch, argv), { isReading: true }),
 };
 

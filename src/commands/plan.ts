@@ -12,7 +12,7 @@ import type { Batch } from '../batch/batch.ts';
 import type { PlanChoices } from '../batch/dry-run.ts';
 import { withSignals } from './signals.ts';
 import { program } from '../lib/files/program.ts';
-import { type LoadedCommand, common, pipelineArguments, partOptions, beginOptions } from './command.ts';
+import { type LoadedCommand, commonExits, pipelineArguments, partOptions, beginOptions } from './command.ts';
 import { onBatch, filesIn } from './reply.ts';
 import { inTurn } from './in-turn.ts';
 import { outColumns, writeOut } from '../terminal/console.ts';
@@ -55,7 +55,7 @@ export const planCommand: LoadedCommand = {
     ['$0 plan pipeline.yaml --json', 'for a script: one JSON object'],
   ],
   exits: {
-    ...common,
+    ...commonExits,
     complete: 'a run could begin',
     'wrong-use': endings['wrong-use'].means,
     halted: 'with --check: the service gave no usable answer',

@@ -9,7 +9,7 @@ import type { Made } from '../runner/images/missing-files.ts';
 import { clearStatus, writeError, writeOut } from '../terminal/console.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { progressLine } from '../terminal/progress-line.ts';
-import { type LoadedCommand, common, textOption } from './command.ts';
+import { type LoadedCommand, commonExits, textOption } from './command.ts';
 import { onBatch, writeWarning } from './reply.ts';
 import { withSignals } from './signals.ts';
 import { readReportKeys } from '../runner/config/schema-parts.ts';
@@ -28,7 +28,7 @@ export const reportCommand: LoadedCommand = {
     ['$0 report pipeline.yaml', 'results.csv as of now'],
     ['$0 report pipeline.yaml --json', 'for a script: the paths as one JSON object'],
   ],
-  exits: { ...common, complete: 'the files were written' },
+  exits: { ...commonExits, complete: 'the files were written' },
   work: (argv) => onBatch(argv, (batch, json) => report(batch, argv, json)),
 };
 
@@ -44,14 +44,14 @@ async function report(batch: Batch, argv: Record<string, unknown>, json: boolean
   view.end({ ...written, files: written.files.map(shownPath) });
 }
 
-const longestSigned = '7d';
+const maxSigned = '7d';
 
 function signedMs(argv: Record<string, unknown>): number | undefined {
   const text = argv['signed'];
   if (text === undefined) return undefined;
-  const read = durationWithin('1s', longestSigned).safeParse(text);
+  const read = durationWithin('1s', maxSigned).safeParse(text);
   if (read.success) return read.data;
-  const expected = `a time such as 12h, ${longestSigned} at most`;
+  const expected = `a time such as 12h, ${maxSigned} at most`;
   throw new ConfigError([{ where: '--signed', text: `${JSON.stringify(text)}; expected ${expected}` }]);
 }
 

@@ -15,7 +15,7 @@ import { writeError, writeOut } from '../terminal/console.ts';
 import { escapeControls } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { screenful } from '../terminal/words.ts';
-import { type LoadedCommand, common, textOption } from './command.ts';
+import { type LoadedCommand, commonExits, textOption } from './command.ts';
 import { onBatch } from './reply.ts';
 import { conditionOf, readIds, textsOf } from './where-option.ts';
 
@@ -64,7 +64,7 @@ export const retryCommand: LoadedCommand = {
     ['$0 retry pipeline.yaml --elsewhere', 'after moving to another service for good'],
   ],
   exits: {
-    ...common,
+    ...commonExits,
     'already-running': 'a run holds this batch: stop it first',
     complete: 'the scenes wait again',
   },

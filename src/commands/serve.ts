@@ -42,7 +42,7 @@ import {
   workloadNeeds,
 } from '../service/workloads/machine-needs.ts';
 import { slurmWorkload, workloadOf } from '../service/workloads/workload-of.ts';
-import { type LoadedCommand, common, oneText, wholeNumber, textOption } from './command.ts';
+import { type LoadedCommand, commonExits, oneText, wholeNumber, textOption } from './command.ts';
 import { parsePostgresAddress } from '../lib/postgres/address.ts';
 import type { SharedSettings } from '../service/config/shared-settings.ts';
 import { schemaParameter } from '../service/replication/page-store.ts';
@@ -86,7 +86,7 @@ export const serveCommand: LoadedCommand = {
     ['$0 serve --port 0 --json', 'for a script: a free port, printed as JSON'],
   ],
   exits: {
-    ...common,
+    ...commonExits,
     complete: 'stopped by SIGINT or SIGTERM',
     'wrong-use': 'wrong use, or the port is in use',
     'already-running': 'another service uses this folder',
@@ -139,7 +139,7 @@ async function start(
 ): Promise<Started> {
   const settings = settingsOf(file, argv);
   const givenKey = givenKeyOf(process.env);
-  assertGuarded(settings, keyAdvice(file, argv), givenKey !== undefined || hasKey(dataDir));
+  assertProtected(settings, keyAdvice(file, argv), givenKey !== undefined || hasKey(dataDir));
   makeFolder(dataDir, 0o700);
   const needs = workloadNeeds(dataDir, printServiceFailure);
   const folder = file === undefined ? process.cwd() : dirname(resolve(file));
@@ -315,7 +315,11 @@ function settingsOf(file: string | undefined, argv: Record<string, unknown>): Se
 }
 
 /** Throws `ConfigError` if other machines could reach the service without a key, or unencrypted. */
-function assertGuarded(settings: ServiceSettings, { where, addCommand }: KeyAdvice, isKeyed: boolean): void {
+function assertProtected(
+  settings: ServiceSettings,
+  { where, addCommand }: KeyAdvice,
+  isKeyed: boolean,
+): void {
   const { host, tls, isInsecure } = settings;
   if (isLoopback(host)) return;
   const keyless = `${host} is open to other machines, but the service has no key yet; add one with \`${addCommand}\`, or set NIGHTRENDER_API_KEY`;
@@ -387,10 +391,10 @@ function printServing(serving: Serving, json: boolean): void {
     const endpointIds = endpoints.map(({ id }) => id);
     return writeJsonLine('serving', { url, endpointIds, dataDir, ...apiKey });
   }
-  writeOut([...whereItIs(serving), ...keyLines(serving), '', ...howToUse(serving)].join('\n'));
+  writeOut([...addressLines(serving), ...keyLines(serving), '', ...usageLines(serving)].join('\n'));
 }
 
-function whereItIs({ url, name: certified, endpoints, shownDataDir }: Serving): string[] {
+function addressLines({ url, name: certified, endpoints, shownDataDir }: Serving): string[] {
   const names = endpoints.map(({ id, name }) => (id === name ? id : `${name} (${id})`)).join(', ');
   const here = onThisMachine(url, certified);
   const others = `this machine's name or address, port ${new URL(url).port}`;
@@ -426,7 +430,7 @@ function keyLines({ newKey, givenKey }: Serving): string[] {
   ];
 }
 
-function howToUse({ url, name, endpoints }: Serving): string[] {
+function usageLines({ url, name, endpoints }: Serving): string[] {
   const [first] = endpoints;
   if (first === undefined) return ['Sign in to the console with the key.'];
   return [

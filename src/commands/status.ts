@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks';
 import type { Throughput } from '../runner/core/time-left.ts';
 import type { Book } from '../batch/book.ts';
 import { followStatus, readStatus, type BatchStatus } from '../batch/progress.ts';
-import { type LoadedCommand, common } from './command.ts';
+import { type LoadedCommand, commonExits } from './command.ts';
 import { onBatch } from './reply.ts';
 import { sceneWords } from '../terminal/describe-event.ts';
 import type { BatchNumbers, RunRecord } from '../runner/core/batch-summary.ts';
@@ -39,7 +39,7 @@ export const statusCommand: LoadedCommand = {
     ['$0 status pipeline.yaml --watch', 'from another terminal'],
     ['$0 status pipeline.yaml --json', 'for a script: one JSON object'],
   ],
-  exits: { ...common, complete: 'the batch was shown' },
+  exits: { ...commonExits, complete: 'the batch was shown' },
   work: (argv) =>
     onBatch(
       argv,
@@ -271,7 +271,7 @@ function watchedLines(status: BatchStatus, columns: number): string[] {
 }
 
 function jsonWatch(now: () => number): StatusWatch {
-  const show = onlyNews((status) =>
+  const show = skipUnchanged((status) =>
     writeOutPart(`${JSON.stringify(jsonLine('status', statusFacts(status), now()))}\n`),
   );
   return { show, end: async (status) => void (await show(status)) };
@@ -281,7 +281,7 @@ function jsonWatch(now: () => number): StatusWatch {
 function plainWatch(elapsed: () => number, now: () => number): StatusWatch {
   const startedElapsed = elapsed();
   let nextElapsed = startedElapsed;
-  const emit = onlyNews((status) => writeOutPart(`${formatInstant(now())}  ${plainLine(status)}\n`));
+  const emit = skipUnchanged((status) => writeOutPart(`${formatInstant(now())}  ${plainLine(status)}\n`));
   return {
     show: async (status) => {
       if (elapsed() < nextElapsed) return true;
@@ -299,7 +299,7 @@ function plainLine({ summary, pace }: BatchStatus): string {
 }
 
 /** Skips a status that equals the last one. Throughput is ignored, because it changes all the time. */
-function onlyNews(
+function skipUnchanged(
   show: (status: BatchStatus) => Promise<boolean>,
 ): (status: BatchStatus) => Promise<boolean> {
   let last: string | undefined;

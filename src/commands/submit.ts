@@ -16,7 +16,14 @@ import { readSubmission, type SubmissionSettings } from '../runner/config/read-s
 import { batchName } from '../runner/core/batch-name.ts';
 import { endings } from '../runner/core/ending.ts';
 import { writeError, writeOut } from '../terminal/console.ts';
-import { type LoadedCommand, common, pipelineArgument, oneText, textOption, wholeNumber } from './command.ts';
+import {
+  type LoadedCommand,
+  commonExits,
+  pipelineArgument,
+  oneText,
+  textOption,
+  wholeNumber,
+} from './command.ts';
 import { commandArguments } from '../batch/shown-path.ts';
 import { kubernetesManifest, maxConfigMapBytes } from '../clusters/kubernetes-manifest.ts';
 
@@ -50,7 +57,7 @@ export const submitCommand: LoadedCommand = {
     ['$0 submit pipeline.yaml --status', 'what runs, waits or failed'],
   ],
   exits: {
-    ...common,
+    ...commonExits,
     'wrong-use': 'wrong use or configuration, or the cluster refused it',
     complete: 'done',
   },

@@ -18,7 +18,7 @@ import { wrapIndented } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { progressLine } from '../terminal/progress-line.ts';
 import { screenful } from '../terminal/words.ts';
-import { type LoadedCommand, common } from './command.ts';
+import { type LoadedCommand, commonExits } from './command.ts';
 import { onBatch, writeWarning } from './reply.ts';
 import { withSignals } from './signals.ts';
 import { readReportKeys } from '../runner/config/schema-parts.ts';
@@ -44,7 +44,7 @@ export const verifyCommand: LoadedCommand = {
     ['$0 verify pipeline.yaml --json', 'for a script: a line for each bad picture'],
   ],
   exits: {
-    ...common,
+    ...commonExits,
     complete: 'every saved picture is there and whole, or --repair has put back what was not',
     incomplete: 'pictures are missing or damaged',
     'already-running': 'a run holds this batch (--repair)',

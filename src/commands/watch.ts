@@ -8,7 +8,7 @@ import { startWatchServer } from '../runner/watch/start-watch-server.ts';
 import { writeError, writeOut } from '../terminal/console.ts';
 import { escapeControls } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
-import { type LoadedCommand, common, wholeNumber } from './command.ts';
+import { type LoadedCommand, commonExits, wholeNumber } from './command.ts';
 import { onBatch } from './reply.ts';
 import { untilSignal } from './signals.ts';
 
@@ -22,7 +22,7 @@ export const watchCommand: LoadedCommand = {
     ['$0 watch pipeline.yaml --port 0 --json', 'for a script: a free port, printed as JSON'],
   ],
   exits: {
-    ...common,
+    ...commonExits,
     complete: 'stopped by SIGINT or SIGTERM',
     'wrong-use': 'wrong use or configuration, or the port is in use',
   },

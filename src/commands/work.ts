@@ -12,7 +12,7 @@ import { endpointSettings } from '../service/model/endpoint-settings.ts';
 import { hideEnvironment } from '../service/workloads/hide-environment.ts';
 import { lockDataFolder } from '../service/jobs/data-folder.ts';
 import { clusterSuffix } from '../service/workloads/cluster-workload.ts';
-import { type LoadedCommand, common, textOption, oneText, wholeNumber } from './command.ts';
+import { type LoadedCommand, commonExits, textOption, oneText, wholeNumber } from './command.ts';
 import { refuseService, defaultDataDir, printServiceFailure } from './service-data.ts';
 import { StoppedEarly } from '../runner/pipeline/stop.ts';
 import { removeContainersLeftIn, workloadNeeds } from '../service/workloads/machine-needs.ts';
@@ -65,7 +65,7 @@ export const workCommand: LoadedCommand = {
     ],
   ],
   exits: {
-    ...common,
+    ...commonExits,
     complete: 'ended in order: by a signal, drained, or idle',
     'wrong-use': 'wrong use, or the service refused key, endpoint or worker',
     'already-running': 'another worker uses this folder for this endpoint and GPU',
@@ -84,7 +84,7 @@ async function work(argv: Record<string, unknown>): Promise<number> {
     makeFolder(dataDir, 0o700);
     const lock = lockDataFolder(join(dataDir, 'lock.sqlite'));
     try {
-      const why = await workUntilTold(wanted, dataDir, (text) => printWork(text, json));
+      const why = await workUntilEnded(wanted, dataDir, (text) => printWork(text, json));
       printWork(`Ended: ${why}.`, json);
       return 0;
     } finally {
@@ -102,7 +102,7 @@ async function work(argv: Record<string, unknown>): Promise<number> {
   }
 }
 
-async function workUntilTold(
+async function workUntilEnded(
   wanted: WorkOptions,
   dataDir: string,
   say: (text: string) => void,
@@ -123,21 +123,21 @@ async function workUntilTold(
     const workload = workloadOf(settings).start?.(settings, { url, workerKey, ...needs });
     if (workload === undefined) throw new Error('there is nothing to run');
     say(`Working for ${endpointId} at ${url} as ${name}; Ctrl-C ends it.`);
-    const lanes = Array.from({ length: jobs }, async (_, lane) => {
-      const workerId = jobs === 1 ? name : `${name}.${lane + 1}`;
+    const slots = Array.from({ length: jobs }, async (_, slot) => {
+      const workerId = jobs === 1 ? name : `${name}.${slot + 1}`;
       const client = clientOf(workerId);
       try {
         return await runAgent({ ...wanted, client, workerId, workload, machine, drain, leave, onEvent: say });
       } catch (error) {
-        // The other lanes finish their jobs.
+        // The other slots finish their jobs.
         endAll();
         throw error;
       } finally {
         await client.close();
       }
     });
-    await Promise.allSettled(lanes);
-    const [why = ''] = await Promise.all(lanes);
+    await Promise.allSettled(slots);
+    const [why = ''] = await Promise.all(slots);
     return why;
   } finally {
     close();

@@ -58,13 +58,13 @@ export async function readForCaller(file: string, options: ReadOptions): Reading
 async function* rowsOrKind(
   wrong: Unreadable | undefined,
   rows: AsyncGenerator<ResultRow, void, undefined>,
-  told: (thrown: unknown) => Unreadable,
+  refusalOf: (thrown: unknown) => Unreadable,
 ): AsyncGenerator<ResultRow, void, undefined> {
   try {
     if (wrong !== undefined) throw new TypeError(wrong.text);
     yield* rows;
   } catch (error) {
-    const { text, ...trouble } = wrong ?? told(error);
+    const { text, ...trouble } = wrong ?? refusalOf(error);
     throw Object.assign(new Error(text, { cause: error }), { text, ...trouble });
   }
 }

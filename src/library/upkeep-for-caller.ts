@@ -22,7 +22,7 @@ import { interrupted, refused } from './refusal-for-caller.ts';
 export async function retryForCaller(file: string, options: RetryRequest): Promise<RetriedScenes | Refused> {
   const wrong = wrongArguments('retryScenes', options, { file });
   if (wrong !== undefined) return wrong;
-  const problems = whatContradicts(options);
+  const problems = contradictionsIn(options);
   if (problems.length > 0) return wrongUse('retryScenes', problems);
   const { output, env, kinds, ids, where } = options;
   const { again = false, newSeed = false, lackingFiles = false, giveUp = false, elsewhere = false } = options;
@@ -52,7 +52,7 @@ export async function retryForCaller(file: string, options: RetryRequest): Promi
   }
 }
 
-function whatContradicts(options: RetryRequest): Problem[] {
+function contradictionsIn(options: RetryRequest): Problem[] {
   const { ids, where, again, newSeed, giveUp } = options;
   const problems: Problem[] = [];
   const isNamed = ids !== undefined || where !== undefined;
@@ -98,7 +98,7 @@ export async function verifyForCaller(
     const verified = repair
       ? (await repairPictures(batch, deep, listener)).verified
       : await verifyPictures(batch, deep, listener);
-    if (isStopped()) return interrupted(soFar(verified, repair));
+    if (isStopped()) return interrupted(interruptedText(verified, repair));
     return { kind: 'verified', ...verified, bad, ...(checkpoint !== undefined && { checkpoint }) };
   } catch (thrown) {
     return refused(thrown, batch);
@@ -116,7 +116,7 @@ function badOf({ sceneId, file, verdict, keptAs }: BadPicture): VerifiedBatch['b
   };
 }
 
-function soFar({ checked, missing, damaged, putBack }: Verified, isRepair: boolean): string {
+function interruptedText({ checked, missing, damaged, putBack }: Verified, isRepair: boolean): string {
   const found = `${missing + damaged} of ${checked} pictures that were checked are missing or damaged`;
   return isRepair ? `${found}; ${putBack} scenes wait to be rendered again.` : `${found}.`;
 }

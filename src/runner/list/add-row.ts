@@ -99,7 +99,7 @@ async function addExpanded(
   const reported = new Set<string>();
   let count = 0;
   let isLeftOut: boolean | undefined;
-  for (const { id, columns, seedNumber } of expandRow(rowId, chosen(expansion), expansion)) {
+  for (const { id, columns, seedNumber } of expandRow(rowId, combinationsOf(expansion), expansion)) {
     const source = `${row.source} (${shownAxes(columns)})`;
     try {
       const number = seedNumber === undefined ? {} : { [seedNumberColumn]: seedNumber };
@@ -139,7 +139,7 @@ const fewEnoughToKeep = 10_000;
 const kept = new WeakMap<Expansion, Combination[]>();
 
 /** Returns the combinations of values, which are the same for every row. */
-function chosen(expansion: Expansion): Iterable<Combination> {
+function combinationsOf(expansion: Expansion): Iterable<Combination> {
   if (scenesPerRow(expansion) > fewEnoughToKeep) return combinations(expansion);
   const known = kept.get(expansion) ?? [...combinations(expansion)];
   kept.set(expansion, known);

@@ -3,9 +3,9 @@ import type { ManifestStage } from '../checkpoint/manifest-stage.ts';
 import type { Config } from '../config/config.ts';
 import { type Problem, ConfigError } from '../../lib/yaml/problem.ts';
 import { shownFile } from '../../lib/yaml/yaml-file.ts';
-import { addedColumns, lacking, thereIs, undeclared } from './scene-columns.ts';
+import { addedColumns, missingColumns, describeColumns, undeclared } from './scene-columns.ts';
 
-interface WhatWasRead {
+interface ListContents {
   config: Config;
   stage: ManifestStage;
   columns: ReadonlySet<string>;
@@ -19,7 +19,7 @@ interface WhatWasRead {
 const noPicture = 'none of the pictures of that batch is chosen';
 
 /** Throws `ConfigError`. Invalid rows are accepted with `skipBadRows`. */
-export function assertGoodList({ config, stage, columns, problems, notes, free }: WhatWasRead): void {
+export function assertGoodList({ config, stage, columns, problems, notes, free }: ListContents): void {
   const unknown = problems.length === 0 ? unknownColumns(config, columns, free) : [];
   if (unknown.length > 0) throw new ConfigError(unknown);
   const bad = config.skipBadRows ? [] : [...badRowProblems(stage)];
@@ -39,8 +39,8 @@ function unknownColumns(config: Config, columns: ReadonlySet<string>, free: stri
   const axes = addedColumns(config);
   if (columns.size === 0 && config.manifest.length > 0) return [];
   const all = new Set([...columns, ...axes]);
-  const found = thereIs('the manifest', [...columns], axes);
-  return [...undeclared(config, all), ...lacking(config, new Set([...all, ...free]), found)];
+  const found = describeColumns('the manifest', [...columns], axes);
+  return [...undeclared(config, all), ...missingColumns(config, new Set([...all, ...free]), found)];
 }
 
 const shownBadRows = 10;

@@ -34,20 +34,20 @@ import { NumberTexts, RepeatCounter, RowInputs } from './row-inputs.ts';
 import { readExpansion, type ReadExpansion } from './read-expansion.ts';
 import {
   addedColumns,
-  eitherPrompt,
+  ambiguousPrompt,
   freeNames,
   headerProblems,
   idRemarks,
   inputOf,
-  listlessProblems,
+  problemsWithoutManifest,
   nameCheck,
   noPrompt,
   rowNumber,
   sourceColumn,
   takenNames,
-  unspoken,
+  unusedAxes,
   usesRow,
-  whichIsSent,
+  ambiguousPromptText,
   withColumns,
   withId,
 } from './scene-columns.ts';
@@ -120,7 +120,7 @@ export async function readScenes(
     };
     for (const list of config.manifestFiles) await readFile(reading, list);
     if (config.stage !== undefined) await readStage(reading, config.stage);
-    else if (config.manifest.length === 0) await readListless(reading);
+    else if (config.manifest.length === 0) await readWithoutManifest(reading);
     if (reading.isOpen !== true) stage.settleIds();
     if (reading.hasRowsWithoutId && config.stage === undefined) reading.remarks.push(idsFromText);
     reading.remarks.push(...reading.numberTexts.remarks());
@@ -360,9 +360,9 @@ function judgeList(reading: Reading, { manifest, names, early }: OpenList): void
 }
 
 /** Makes scenes from the lists of `scenes` alone. */
-async function readListless(reading: Reading): Promise<void> {
+async function readWithoutManifest(reading: Reading): Promise<void> {
   const { config } = reading;
-  const wrong = listlessProblems(config);
+  const wrong = problemsWithoutManifest(config);
   addProblems(reading, wrong);
   const input = wrong.length === 0 ? inputFor(reading, []) : undefined;
   const adder = adderOf(reading, []);
@@ -384,7 +384,7 @@ function adderOf(reading: Reading, columns: string[] | undefined): RowAdder | un
 function inputFor(reading: Reading, columns: string[]): InputTemplate | undefined {
   const { config } = reading;
   const input = inputOf(config, columns);
-  if (input !== undefined) addProblems(reading, unspoken(config, input));
+  if (input !== undefined) addProblems(reading, unusedAxes(config, input));
   return input;
 }
 
@@ -392,9 +392,9 @@ function inputFor(reading: Reading, columns: string[]): InputTemplate | undefine
 function judgeColumns(reading: Reading, columns: string[], where: string): void {
   const { config, rules, notes, remarks } = reading;
   remarks.push(...idRemarks(columns, rules).map((text) => `${where}: ${text}`));
-  const either = eitherPrompt(config, columns);
+  const either = ambiguousPrompt(config, columns);
   if (either === undefined) return;
-  if (rules.asksWhichIsSent) addProblems(reading, [{ where, text: whichIsSent(either) }]);
+  if (rules.asksWhichIsSent) addProblems(reading, [{ where, text: ambiguousPromptText(either) }]);
   else notes.push(`${where}: ${either[0]} is sent, not ${either[1]}, as since the batch began (\`input\`)`);
 }
 

@@ -100,7 +100,7 @@ export function headerProblems(
   const missing =
     inputOf(config, columns) === undefined
       ? [{ where: path, text: noPrompt(columns, axes) }]
-      : lacking(config, new Set([...columns, ...axes, ...free]), thereIs(path, columns, axes));
+      : missingColumns(config, new Set([...columns, ...axes, ...free]), describeColumns(path, columns, axes));
   if (missing.length > 0 && columns[0]?.startsWith('# ') === true)
     return [...taken, { where: path, text: commentAsHeader }];
   if (missing.length > 0 && (isHeaderless || columns.some(isValue)))
@@ -128,7 +128,7 @@ function noHeader(row: string[]): string {
 }
 
 /** Returns two columns if either may hold the prompt, so that a person has to choose; otherwise undefined. */
-export function eitherPrompt(
+export function ambiguousPrompt(
   config: Config,
   columns: readonly string[],
 ): [scene: string, prompt: string] | undefined {
@@ -141,7 +141,7 @@ export function eitherPrompt(
 }
 
 /** Returns the problem with these two columns in a batch that begins. */
-export function whichIsSent([scene, prompt]: [string, string]): string {
+export function ambiguousPromptText([scene, prompt]: [string, string]): string {
   return `has a column ${scene} and a column ${prompt}. Say in pipeline.yaml which one a job is sent: input: { ${inputLine('prompt', prompt)} }, or input: { ${inputLine('scene', scene)} }`;
 }
 
@@ -167,9 +167,10 @@ export function idRemarks(columns: readonly string[], rules: SceneRules): string
 const commentAsHeader = `the first line begins with "# ", and is read as the names of the columns; comments: '#' in pipeline.yaml leaves such lines out`;
 
 /** Returns problems of a batch without a manifest, in which `scenes` has to provide every column. */
-export function listlessProblems(config: Config): Problem[] {
+export function problemsWithoutManifest(config: Config): Problem[] {
   const axes = addedColumns(config);
-  if (inputOf(config, []) !== undefined) return lacking(config, new Set(axes), thereIs('scenes', axes, []));
+  if (inputOf(config, []) !== undefined)
+    return missingColumns(config, new Set(axes), describeColumns('scenes', axes, []));
   const text = `there is no manifest, and no list is called scene or prompt; set input${inputHint(axes)}`;
   return [{ where: config.placeOf(['scenes'], true), text }];
 }
@@ -185,7 +186,7 @@ export function takenNames(config: Config, path: string, columns: ReadonlySet<st
 }
 
 /** Returns problems with lists that the input does not use: the same picture would be paid for once per value. */
-export function unspoken(config: Config, input: InputTemplate): Problem[] {
+export function unusedAxes(config: Config, input: InputTemplate): Problem[] {
   const spoken = new Set(input.columns.map(({ name }) => name));
   const names = axesOf(config).filter((name) => !spoken.has(name));
   const whole = [
@@ -237,12 +238,12 @@ export function placeholder(name: string): string {
   return /^[A-Za-z_]\w*$/.test(name) ? `{{ ${name} }}` : `{{ [${JSON.stringify(name)}] }}`;
 }
 
-export function thereIs(path: string, columns: string[], axes: string[]): string {
+export function describeColumns(path: string, columns: string[], axes: string[]): string {
   return `${path} has ${listed(columns)}${axes.length === 0 ? '' : `; scenes adds ${listed(axes)}`}`;
 }
 
 /** Returns problems at the templates that use a column which does not exist. */
-export function lacking(config: Config, columns: ReadonlySet<string>, found: string): Problem[] {
+export function missingColumns(config: Config, columns: ReadonlySet<string>, found: string): Problem[] {
   const wanted = [
     ...(config.input?.columns ?? []),
     ...columnsOfName(config.output.name).map((name) => ({ name, path: ['output', 'name'] })),

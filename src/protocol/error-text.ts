@@ -3,7 +3,7 @@ import { oneLine } from '../lib/text/format.ts';
 import { isJsonObject } from '../lib/text/json.ts';
 import { exactInteger, parseExactly, isNothing } from './json-value.ts';
 
-const deepest = 6;
+const maxDepth = 6;
 const maxListItems = 20;
 
 /**
@@ -42,7 +42,7 @@ function titleOf(page: string): string | undefined {
 }
 
 function wordsOf(error: unknown, depth: number): string | undefined {
-  if (depth > deepest || isNothing(error)) return undefined;
+  if (depth > maxDepth || isNothing(error)) return undefined;
   if (typeof error === 'string') return wordsOfText(error, depth);
   if (typeof error === 'number') return String(error);
   if (Array.isArray(error)) return wordsOfList(error, depth);

@@ -4,7 +4,7 @@ import { isWordList } from './word-lists.ts';
 
 /** Maximum bytes that are kept, as JSON in UTF-8. */
 const maxKeptBytes = 2_000;
-const deepest = 6;
+const maxDepth = 6;
 /** Maximum keys of an object, and items of a list. */
 const maxKeys = 200;
 
@@ -64,7 +64,7 @@ function isAround(value: unknown, owners: readonly unknown[]): boolean {
 function small(value: unknown, depth: number): JsonValue | undefined {
   if (typeof value === 'number' || typeof value === 'boolean') return value;
   if (typeof value === 'string') return isAddress(value) || isBase64(value) ? undefined : value;
-  if (depth === deepest) return undefined;
+  if (depth === maxDepth) return undefined;
   if (Array.isArray(value)) {
     const items = value.slice(0, maxKeys).flatMap((item) => small(item, depth + 1) ?? []);
     return items.length === 0 ? undefined : items;

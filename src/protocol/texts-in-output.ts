@@ -25,7 +25,7 @@ export interface TextsInOutput {
   hasAddress: boolean;
 }
 
-const deepest = 8;
+const maxDepth = 8;
 const maxValues = 100_000;
 /** Maximum characters of a text that counts as a message. */
 const maxWords = 1_000;
@@ -61,7 +61,7 @@ function* walk(
   depth: number,
   isWithinText: boolean,
 ): Generator<TextInOutput> {
-  if (depth > deepest || room.left-- <= 0) return;
+  if (depth > maxDepth || room.left-- <= 0) return;
   if (typeof value === 'string') {
     const inner = isWithinText ? undefined : jsonIn(value);
     if (inner === undefined) yield { value, ...at };

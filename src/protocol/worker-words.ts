@@ -14,14 +14,14 @@ export function declaredFailure(output: unknown): string | undefined {
   return errorText(sole) ?? `the worker says "${sole['status']}" and nothing more`;
 }
 
-const deepest = 6;
+const maxDepth = 6;
 const maxListItems = 20;
 const soundsBad =
   /error|exception|traceback|fail|out of memory|unable|cannot|could not|invalid|not found|refused/i;
 
 /** Returns the message of an output without a picture, if it is a complaint. */
 export function complaintOf(output: unknown, depth = 0): string | undefined {
-  if (depth > deepest) return undefined;
+  if (depth > maxDepth) return undefined;
   if (typeof output === 'string') return complaintOfText(output, depth);
   if (Array.isArray(output))
     return errorText(output.slice(0, maxListItems).map((part: unknown) => complaintOf(part, depth + 1)));
@@ -54,7 +54,7 @@ const successWords = /^(?:complete|completed|done|finished|ok|okay|ready|succeed
  * messages.
  */
 export function wordsOf(output: unknown, depth = 0): string | undefined {
-  if (depth > deepest) return undefined;
+  if (depth > maxDepth) return undefined;
   const sole = soleItem(output);
   if (typeof sole === 'string') return errorText(sole);
   if (Array.isArray(sole))

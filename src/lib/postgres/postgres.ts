@@ -141,7 +141,7 @@ export class Postgres implements PostgresSession {
   }
 
   /** Shortens all waits from now on. A server that is up accepts a connection within `connectMs`. */
-  hurry(connectMs = 1_000): void {
+  shortenWaits(connectMs = 1_000): void {
     this.#pool.options.connectionTimeoutMillis = connectMs;
     this.#deadMs = 2 * connectMs;
   }
@@ -192,7 +192,7 @@ export class Postgres implements PostgresSession {
   ): Promise<Row[]> {
     const asked = { client };
     this.#waiting.add(asked);
-    this.#watchLater();
+    this.#scheduleCheck();
     try {
       return (await client.query<Row>({ text, values, ...(name !== undefined && { name }) })).rows;
     } catch (error) {
@@ -206,33 +206,33 @@ export class Postgres implements PostgresSession {
    * Plans a check of waiting statements. A cut line causes no error, and a suspended server never answers, so
    * this side has to ask and break the connections itself.
    */
-  #watchLater(): void {
+  #scheduleCheck(): void {
     if (this.#deadMs === undefined || this.#watch !== undefined) return;
     const asked = [...this.#waiting].map((one) => ({ one, read: bytesReadOf(one.client) }));
-    this.#watch = setTimeout(() => void this.#look(asked), this.#deadMs / 2).unref();
+    this.#watch = setTimeout(() => void this.#checkWaiting(asked), this.#deadMs / 2).unref();
   }
 
   /**
    * Breaks connections whose statements the server does not work on. Old connections may be dead while new
    * ones work: a firewall has forgotten them, or the name leads to another server now.
    */
-  async #look(asked: { one: { client: ClientBase }; read: number }[]): Promise<void> {
+  async #checkWaiting(asked: { one: { client: ClientBase }; read: number }[]): Promise<void> {
     const isLate = asked.some(({ one }) => this.#waiting.has(one));
-    const isAtWork = isLate ? await this.#askWhichWork() : () => true;
+    const isAtWork = isLate ? await this.#findWorking() : () => true;
     if (isAtWork === undefined) this.cut();
     // The server is idle while a long answer is on its way.
     for (const { one, read } of asked)
       if (this.#waiting.has(one) && isAtWork?.(one.client) === false && bytesReadOf(one.client) === read)
         streamOf(one.client)?.destroy();
     this.#watch = undefined;
-    if (this.#waiting.size > 0) this.#watchLater();
+    if (this.#waiting.size > 0) this.#scheduleCheck();
   }
 
   /**
    * Returns a function that tells which connections have a statement that the server works on or queues;
    * undefined if the server does not answer.
    */
-  async #askWhichWork(): Promise<((client: ClientBase) => boolean) | undefined> {
+  async #findWorking(): Promise<((client: ClientBase) => boolean) | undefined> {
     const client = this.#connect();
     client.on('error', () => undefined);
     const impatient = setTimeout(() => streamOf(client)?.destroy(), (this.#deadMs ?? 0) / 2);

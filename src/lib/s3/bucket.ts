@@ -24,7 +24,7 @@ export interface ListedObject {
 
 /** Prefix of the keys of probes. */
 const probes = '.nightrender-probe-';
-const longestProbeMs = 60 * 60_000;
+const maxProbeMs = 60 * 60_000;
 
 /** Repeats each call while it fails for a temporary reason. After that, and for any other reason, throws `S3Error`. */
 export class Bucket {
@@ -190,7 +190,7 @@ export class Bucket {
     const found: ListedObject[] = [];
     for await (const object of this.list(probes)) found.push(object);
     const now = found.find(({ key }) => key === own)?.modifiedAt ?? NaN;
-    for (const { key, modifiedAt } of found) if (now - modifiedAt > longestProbeMs) await this.remove(key);
+    for (const { key, modifiedAt } of found) if (now - modifiedAt > maxProbeMs) await this.remove(key);
   }
 
   #unreliable(what: string): S3Error {

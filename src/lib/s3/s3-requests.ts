@@ -27,12 +27,12 @@ export interface BucketOptions {
 const requestsAtOnce = 64;
 
 const patienceMs = 60_000;
-const longestWaitMs = 20_000;
+const maxWaitMs = 20_000;
 const firstWaitMs = 200;
-const fewestAtOnce = 2;
+const minAtOnce = 2;
 
 /** Minimum bytes per second. A body of this size extends the time for an answer by one second. */
-const slowestBytes = 64 * 1024;
+const minBytesPerSecond = 64 * 1024;
 const answerMs = 30_000;
 
 /** Maximum tries of a request that arrived damaged. */
@@ -124,7 +124,7 @@ export class S3Requests {
       if (!isRepeated || isOver || call.isOnce === true) throw new S3Error(text, answer);
       // Nobody should wait half a minute three times without a warning.
       if (tries === 3 || answer.code === silent) this.#warn(text);
-      const waitMs = Math.min(longestWaitMs, firstWait * 2 ** (tries - 1)) * (0.5 + Math.random() / 2);
+      const waitMs = Math.min(maxWaitMs, firstWait * 2 ** (tries - 1)) * (0.5 + Math.random() / 2);
       await sleep(waitMs, undefined, signal && { signal }).catch(() => undefined);
     }
   }
@@ -142,7 +142,7 @@ export class S3Requests {
   #adapt(answer: Answer | S3Error): void {
     const now = this.#limit.concurrency;
     if (answer instanceof S3Error && answer.isOverload)
-      this.#limit.concurrency = Math.max(fewestAtOnce, Math.floor(now / 2));
+      this.#limit.concurrency = Math.max(minAtOnce, Math.floor(now / 2));
     if (answer instanceof S3Error || now === requestsAtOnce) return;
     this.#successes += 1;
     if (this.#successes < now) return;
@@ -184,7 +184,7 @@ export class S3Requests {
   }
 
   #giveUpLater(given: AbortController, bytes: number): NodeJS.Timeout {
-    const ms = (this.#options.answerMs ?? answerMs) + (bytes / slowestBytes) * 1_000;
+    const ms = (this.#options.answerMs ?? answerMs) + (bytes / minBytesPerSecond) * 1_000;
     const text = `it takes connections and has not answered within ${formatDuration(ms)}`;
     const late = new S3Error(text, { code: silent, isPassing: true, isOverload: true });
     return setTimeout(() => given.abort(late), ms);

@@ -40,7 +40,7 @@ export function openForWriting(path: string, schema: Schema, state?: 'known'): D
     if (!isNew) {
       assertOurs(db, path, schema);
       if (state !== 'known') assertWhole(db, path, schema, 'quick_check');
-      withdrawFromOthers(path);
+      restrictToOwner(path);
     }
     // The system caches pages too. A larger cache is no faster, and its memory is never released.
     db.pragma('cache_size = -4000');
@@ -235,14 +235,14 @@ function readOrRefuse<T>(
 }
 
 /** Open files by path. Closing one would drop the locks of all connections of this process to the file. */
-const looked = new Map<string, number>();
+const openFiles = new Map<string, number>();
 
 /** Throws the system's error if the disk cannot read the database or its log, to distinguish that from damage. */
 export function assertReadable(path: string): void {
   const chunk = Buffer.allocUnsafe(1024 * 1024);
   for (const file of [path, `${path}-wal`].filter((each) => existsSync(each))) {
-    const open = looked.get(file) ?? openSync(file, 'r');
-    looked.set(file, open);
+    const open = openFiles.get(file) ?? openSync(file, 'r');
+    openFiles.set(file, open);
     for (let at = 0, read = -1; read !== 0; at += read) read = readSync(open, chunk, 0, chunk.length, at);
   }
 }
@@ -302,7 +302,7 @@ export function makePrivateFile(path: string): void {
 }
 
 /** Removes other users' access to a database that something else created, such as a restored copy. */
-function withdrawFromOthers(path: string): void {
+function restrictToOwner(path: string): void {
   for (const file of [path, `${path}-wal`, `${path}-shm`]) {
     const stats = statSync(file, { throwIfNoEntry: false });
     if (stats !== undefined && (stats.mode & 0o077) !== 0) chmodSync(file, ownerOnly);

@@ -16,15 +16,15 @@ export function shellWord(text: string): string {
 
 const maxTextLength = 500;
 
-/** Returns the text printable, on one line and at most `longest` characters long; undefined if nothing remains. */
-export function oneLine(text: string, longest = maxTextLength): string | undefined {
+/** Returns the text printable, on one line and at most `maxLength` characters long; undefined if nothing remains. */
+export function oneLine(text: string, maxLength = maxTextLength): string | undefined {
   const whole = text.trim();
   // Allows for two code units per character, and for white space that is removed.
-  const start = whole.slice(0, 4 * longest);
+  const start = whole.slice(0, 4 * maxLength);
   const characters = Array.from(start.replaceAll(/[\s\p{C}]+/gu, ' ').trim());
   if (characters.length === 0) return undefined;
-  if (characters.length <= longest && start.length === whole.length) return characters.join('');
-  const kept = characters.slice(0, longest - 1).join('');
+  if (characters.length <= maxLength && start.length === whole.length) return characters.join('');
+  const kept = characters.slice(0, maxLength - 1).join('');
   return `${kept.trimEnd()}…`;
 }
 

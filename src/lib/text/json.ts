@@ -67,18 +67,18 @@ export function readExactJson(text: string): ExactJson {
 
 /** Returns why valid JSON cannot be sent unchanged, in words that follow its place; undefined if it can. */
 export function whyNotKept(json: string): string | undefined {
-  if (nestingOf(json) > deepestNesting) return `is nested more than ${deepestNesting} levels deep`;
+  if (nestingOf(json) > maxNesting) return `is nested more than ${maxNesting} levels deep`;
   const lost = numbersLostIn(json);
   if (lost.length === 0) return undefined;
   return `holds ${lost.join(', ')}, which would lose digits; write it in quotes`;
 }
 
 /** Maximum nesting of an input, so that later code does not run out of stack. */
-const deepestNesting = 100;
+const maxNesting = 100;
 
 function nestingOf(json: string): number {
   const brackets = (json.match(/[[{]/g) ?? []).length;
-  if (brackets <= deepestNesting) return brackets;
+  if (brackets <= maxNesting) return brackets;
   let depth = 0;
   let deepest = 0;
   for (const [bracket] of withoutStrings(json).matchAll(/[[{}\]]/g)) {

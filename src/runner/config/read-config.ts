@@ -32,7 +32,7 @@ export function readConfig(
   env: NodeJS.ProcessEnv,
   needsKey = true,
 ): Config {
-  const { yaml: read, lacking } = withoutNeedlessKey(readYamlFile(file, env, { overrides }), needsKey);
+  const { yaml: read, lacking } = withoutUnneededKey(readYamlFile(file, env, { overrides }), needsKey);
   if (read.isBroken) throw new ConfigError(read.problems);
   const service = readServiceInterface(read, file, env);
   const yaml = withServiceDefaults(read, service);
@@ -143,7 +143,7 @@ function scenesOf({ scenes }: CheckedFile, base: string): ListExpansion | undefi
  * Removes a key that is not needed, so that its variable need not be set: the local service has a key of its
  * own, and a plan sends none. `lacking`: problems with a variable that a run would need.
  */
-function withoutNeedlessKey(yaml: YamlFile, needsKey: boolean): { yaml: YamlFile; lacking: Problem[] } {
+function withoutUnneededKey(yaml: YamlFile, needsKey: boolean): { yaml: YamlFile; lacking: Problem[] } {
   const path = ['endpoint', 'apiKey'];
   const isLocal = textAt(yaml, 'baseUrl') === 'local';
   const found = yaml.problems.filter(({ where }) => where === yaml.placeOf(path));

@@ -51,7 +51,7 @@ export async function plainBytes(
   encoding: ListReading['encoding'],
 ): Promise<AsyncGenerator<Buffer>> {
   try {
-    const raw = await peek(told(buffersOf(stream), onBytes), magicBytes);
+    const raw = await peek(observed(buffersOf(stream), onBytes), magicBytes);
     const { head, bytes } = await peek(unpacked(raw), headBytes);
     return explained(shown, isWorkbook(head) ? bytes : asUtf8(head, bytes, encoding));
   } catch (error) {
@@ -71,7 +71,10 @@ async function* buffersOf(stream: AsyncIterable<unknown>): AsyncGenerator<Buffer
   }
 }
 
-async function* told(bytes: AsyncIterable<Buffer>, onBytes: (bytes: Buffer) => void): AsyncGenerator<Buffer> {
+async function* observed(
+  bytes: AsyncIterable<Buffer>,
+  onBytes: (bytes: Buffer) => void,
+): AsyncGenerator<Buffer> {
   for await (const chunk of bytes) {
     onBytes(chunk);
     yield chunk;

@@ -271,7 +271,7 @@ export async function readJsonObject(
     for (let next = await bytes.next(); next.done !== true; next = await bytes.next()) {
       pieces.push(next.value);
       size += next.value.length;
-      for (const member of cutter.cut(next.value)) look(seen, member);
+      for (const member of cutter.cut(next.value)) noteMember(seen, member);
       if (size > maxObjectBytes) throw new ArrayProblem(tooLarge);
     }
     cutter.end();
@@ -317,7 +317,7 @@ interface Seen {
 /** Bytes of a member in which to look for its name and the beginning of its value. */
 const headBytes = 64 * 1024;
 
-function look(seen: Seen, { line, bytes }: CutElement): void {
+function noteMember(seen: Seen, { line, bytes }: CutElement): void {
   const head = bytes.toString('latin1', 0, headBytes);
   const [whole = '', key = '', kind] = /^("[^"\\]*(?:\\.[^"\\]*)*")\s*:\s*(\S)/.exec(head) ?? [];
   if (kind === undefined) return;

@@ -222,7 +222,7 @@ describe('a statement that is not answered', () => {
 
   it('is soon given up once nobody waits long', async () => {
     const { db } = await slow(3_600_000);
-    db.hurry(100);
+    db.shortenWaits(100);
     await expect(db.query('SLOW')).rejects.toMatchObject({ kind: 'gone' });
   });
 });

@@ -159,7 +159,7 @@ export async function joinBatch(shared: SharedBatch, joining: Joining): Promise<
       isFresh: () => lease.isFresh(),
       on: (events) => lease.on(events),
       giveUp: () => {
-        db.hurry();
+        db.shortenWaits();
         checkpoint.giveUp();
       },
       renew: () => lease.renew(),

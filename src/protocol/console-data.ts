@@ -95,6 +95,7 @@ export interface EndpointView {
   isPaused: boolean;
 }
 
+/** A worker as the API, the console and the metrics show it, wherever it runs. Instants are epoch ms. */
 export interface WorkerView {
   id: string;
   /** `own` if the service started it, `remote` if it takes jobs from another machine. */
@@ -103,6 +104,7 @@ export interface WorkerView {
   /** Ids of the jobs that it works on. */
   jobIds: string[];
   gpu: string | null;
+  /** Start of this state. */
   since: number;
   lastSeenAt: number;
   /**
@@ -113,7 +115,7 @@ export interface WorkerView {
   /** When the next worker in its place starts; null if none is planned. */
   startsAt: number | null;
   /** Latest lines of its log, and of earlier workers in its place. */
-  log: string[];
+  log: readonly string[];
   /** Machine and workload as the worker reports them; null if it does not. */
   machine: MachineView | null;
   workload: string | null;

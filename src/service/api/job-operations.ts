@@ -18,7 +18,7 @@ import { untilFound } from '../jobs/job-signals.ts';
 import type { JobRecord } from '../jobs/job-statements.ts';
 import { inOne, statusText } from '../jobs/status-text.ts';
 import type { JobTerms, JobState, Idempotency } from '../model/job.ts';
-import type { WorkerState } from '../model/worker-view.ts';
+import type { WorkerView } from '../../protocol/console-data.ts';
 import { readRunRequest } from './run-request.ts';
 import { secretText, type WebhookSecrets } from '../webhooks/webhook-secrets.ts';
 import { hash } from 'node:crypto';
@@ -243,10 +243,11 @@ function stateAnswer(id: string, status: JobState): HttpResponse {
 /** Returns the answer to `health`. `FAILED` counts what timed out as well: the interface has no word for it. */
 function healthAnswer(
   tally: Partial<Record<JobState | 'retried', number>>,
-  workers: readonly { state: WorkerState }[],
+  workers: readonly Pick<WorkerView, 'state'>[],
 ): HttpResponse {
   const { COMPLETED = 0, FAILED = 0, TIMED_OUT = 0, IN_PROGRESS = 0, IN_QUEUE = 0, retried = 0 } = tally;
-  const count = (state: WorkerState): number => workers.filter((worker) => worker.state === state).length;
+  const count = (state: WorkerView['state']): number =>
+    workers.filter((worker) => worker.state === state).length;
   const idle = count('idle');
   const jobs = { completed: COMPLETED, failed: FAILED + TIMED_OUT, inProgress: IN_PROGRESS };
   const health: AnswerOf<'health'> = {

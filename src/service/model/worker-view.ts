@@ -1,41 +1,7 @@
-/** A worker as clients and the console see it, wherever it runs, and its id. */
-import type { MachineView } from '../../protocol/console-data.ts';
+/** Ids of workers, and what the views of the service's own workers have in common. */
+import type { WorkerView } from '../../protocol/console-data.ts';
 
-export type WorkerState = 'initializing' | 'idle' | 'running' | 'throttled' | 'unhealthy';
-
-export interface WorkerDeath {
-  why: string;
-  /** Epoch ms. */
-  at: number;
-}
-
-export interface WorkerView {
-  id: string;
-  /** Started by the service, or pulling from elsewhere. */
-  kind: 'own' | 'remote';
-  state: WorkerState;
-  jobIds: string[];
-  gpu: string | null;
-  /** Epoch ms: in this state, and heard of last. */
-  since: number;
-  lastSeenAt: number;
-  /** How the one before it in its place ended, or why it could not be started; null once it has done some good. */
-  lastDeath: WorkerDeath | null;
-  /** When another is started in its place, epoch ms; null where none is waited for. */
-  startsAt: number | null;
-  /** Its latest lines, oldest first. */
-  log: readonly string[];
-  /** What it reports of where it runs, and what it runs; null for workers that do not. */
-  machine: MachineView | null;
-  workload: string | null;
-  /** Takes no more jobs, and ends when it has done those that it has. */
-  isDraining: boolean;
-  /** Since it came. `busyMs` is time at jobs. */
-  jobsDone: number;
-  busyMs: number;
-}
-
-/** What those that the service starts have in common, until they are at a job. */
+/** Fields that workers which the service starts have in common, until they work on a job. */
 export const ownView = {
   kind: 'own',
   jobIds: [],

@@ -5,7 +5,8 @@ import { taskOfWorker, type ClusterTask, type ClusterWorkload } from '../workloa
 import { thrownText } from '../workloads/workload.ts';
 import { forgetAfterMs } from './remote-worker.ts';
 import type { PooledEndpoint } from './pooled-endpoint.ts';
-import { ownView, shownWorker, type WorkerView } from '../model/worker-view.ts';
+import type { WorkerView } from '../../protocol/console-data.ts';
+import { ownView, shownWorker } from '../model/worker-view.ts';
 
 /** Between two looks: at least, and where nothing happens. */
 const minLookMs = 1_000;

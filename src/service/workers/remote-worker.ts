@@ -2,7 +2,8 @@
 import { durationText } from '../../lib/yaml/scalar-schemas.ts';
 import { KeptLog } from './kept-log.ts';
 import type { WorkerReport } from './worker-report.ts';
-import { shownWorker, type WorkerState, type WorkerView } from '../model/worker-view.ts';
+import type { WorkerView } from '../../protocol/console-data.ts';
+import { shownWorker } from '../model/worker-view.ts';
 
 /** A worker without requests is forgotten after this long. */
 export const forgetAfterMs = 180_000;
@@ -125,7 +126,7 @@ export function viewOf(worker: RemoteWorker, silenceMs: number, now: number): Wo
 }
 
 /** Pings alone make no worker ready: what waits for jobs asks for one again at once. */
-function stateOf(worker: RemoteWorker, silenceMs: number, now: number): WorkerState {
+function stateOf(worker: RemoteWorker, silenceMs: number, now: number): WorkerView['state'] {
   const { jobs, isLocal, lastSeenAt, isTaking, hasAsked, freeAt, report, isSilent } = worker;
   if (jobs.size > 0) return 'running';
   if (isLocal) return 'idle';

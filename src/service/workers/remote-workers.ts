@@ -11,7 +11,8 @@ import {
   whyLost,
 } from './remote-worker.ts';
 import type { WorkerReport } from './worker-report.ts';
-import { keyOfWorker, shownWorker, type WorkerView } from '../model/worker-view.ts';
+import type { WorkerView } from '../../protocol/console-data.ts';
+import { keyOfWorker, shownWorker } from '../model/worker-view.ts';
 
 /** A worker pings every 10 s; after this long without a ping its job is requeued. */
 const defaultSilenceMs = 60_000;

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type PullWorker, thrownText, type WorkerContext } from '../workloads/workload.ts';
 import { KeptLog } from './kept-log.ts';
-import type { WorkerDeath } from '../model/worker-view.ts';
+import type { WorkerView } from '../../protocol/console-data.ts';
 
 /** `retiring`: it is being ended, so that another can be started. */
 export type SupervisedState = 'stopped' | 'initializing' | 'up' | 'retiring' | 'unhealthy';
@@ -29,7 +29,7 @@ export class Supervised {
   #linesBefore = 0;
   /** In a row, without any good coming of it. */
   #endings = 0;
-  #lastDeath: WorkerDeath | null = null;
+  #lastDeath: WorkerView['lastDeath'] = null;
   #startsAt: number | null = null;
 
   constructor(parts: {
@@ -57,7 +57,7 @@ export class Supervised {
   }
 
   /** Of the latest that ended or could not be started; null once one has done some good. */
-  get lastDeath(): WorkerDeath | null {
+  get lastDeath(): WorkerView['lastDeath'] {
     return this.#lastDeath;
   }
 

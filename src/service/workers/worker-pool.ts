@@ -4,7 +4,8 @@ import { OwnWorkerKeys } from '../model/key.ts';
 import type { PullWorker, PullWorkload, WorkerContext, Workload } from '../workloads/workload.ts';
 import { JobsAtHand } from './jobs-at-hand.ts';
 import { PullingWorker } from './pulling-worker.ts';
-import { ownView, pullingWorker, type WorkerView } from '../model/worker-view.ts';
+import type { WorkerView } from '../../protocol/console-data.ts';
+import { ownView, pullingWorker } from '../model/worker-view.ts';
 import { Supervised } from './supervised.ts';
 import type { PooledEndpoint } from './pooled-endpoint.ts';
 

@@ -9,7 +9,7 @@ import { FatalFailure } from '../runner/core/failure.ts';
 import { asDiskFailure } from '../runner/files/disk-failure.ts';
 import { makeFolder } from '../runner/files/folders.ts';
 import { isWithin } from '../runner/files/sent-files.ts';
-import { isDiskFull } from '../service/jobs/disk-reserve.ts';
+import { isDiskFull } from '../lib/files/disk-reserve.ts';
 import { jobsFile, keysFile } from '../service/instance/open-service.ts';
 import { type Backup, backupBytes, BackupFailed, backUpService } from '../service/instance/service-backup.ts';
 import { writeOut } from '../terminal/console.ts';

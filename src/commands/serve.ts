@@ -15,7 +15,7 @@ import { fitsHeader, isValid, type KeyRecord } from '../service/model/key.ts';
 import type { SharedOptions } from '../service/instance/service-options.ts';
 import { type Service, startService } from '../service/instance/start-service.ts';
 import { hideEnvironment } from '../service/workloads/hide-environment.ts';
-import { reserveIn } from '../service/jobs/disk-reserve.ts';
+import { reserveIn } from '../service/jobs/job-reserve.ts';
 import { readFileSync, rmSync } from 'node:fs';
 import { outColumns, writeError, writeOut } from '../terminal/console.ts';
 import { wrapIndented } from '../terminal/fit-text.ts';

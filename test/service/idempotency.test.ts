@@ -8,7 +8,7 @@ import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import type { AnswerOf } from '../../src/protocol/operations.ts';
 import { cancelPath, healthPath, runPath } from '../../src/protocol/paths.ts';
 import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
-import { DiskReserve } from '../../src/service/jobs/disk-reserve.ts';
+import { JobReserve } from '../../src/service/jobs/job-reserve.ts';
 import { jobSchema } from '../../src/service/jobs/job-schema.ts';
 import { JobStore } from '../../src/service/jobs/job-store.ts';
 import { KeyStore } from '../../src/service/keys/key-store.ts';
@@ -177,11 +177,11 @@ describe('a key', () => {
     await statusOnce(url, id, 'COMPLETED');
     expect((await send(url, 'one-more', { apiKey })).text).toContain('quota');
     expect(await idOf(send(url, 'k', { apiKey }))).toBe(id);
-    vi.spyOn(DiskReserve.prototype, 'spend').mockImplementation(function (this: DiskReserve, work) {
+    vi.spyOn(JobReserve.prototype, 'spend').mockImplementation(function (this: JobReserve, work) {
       this.isFull = true;
       return work();
     });
-    vi.spyOn(DiskReserve.prototype, 'refill').mockReturnValue(false);
+    vi.spyOn(JobReserve.prototype, 'refill').mockReturnValue(false);
     onTestFinished(() => void vi.restoreAllMocks());
     await ask(url, cancelPath('v2', endpointId, id), { method: 'POST' });
     expect((await send(url, 'one-more')).status).toBe(507);

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
-import { DiskReserve } from '../../src/service/jobs/disk-reserve.ts';
+import { JobReserve } from '../../src/service/jobs/job-reserve.ts';
 import { openApi } from '../../src/protocol/openapi.ts';
 import { operations } from '../../src/protocol/operations.ts';
 import { addKey } from './pull-harness.ts';
@@ -97,11 +97,11 @@ it('describes what clients are answered', async () => {
 });
 
 it('describes what is answered where the disk is full', async () => {
-  const full = vi.spyOn(DiskReserve.prototype, 'spend').mockImplementation(function (this: DiskReserve) {
+  const full = vi.spyOn(JobReserve.prototype, 'spend').mockImplementation(function (this: JobReserve) {
     this.isFull = true;
     return Promise.reject(Object.assign(new Error('no space left'), { code: 'ENOSPC' }));
   });
-  vi.spyOn(DiskReserve.prototype, 'refill').mockReturnValue(false);
+  vi.spyOn(JobReserve.prototype, 'refill').mockReturnValue(false);
   onTestFinished(() => void vi.restoreAllMocks());
   const { url, dataDir } = await openService({ workers: 0 });
   const given = clientOf(url, `Bearer ${key}`);

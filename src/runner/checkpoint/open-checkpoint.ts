@@ -1,6 +1,6 @@
 /** Opens the checkpoint of a batch: for a run, for maintenance, or to read it during a run. */
 import { randomUUID } from 'node:crypto';
-import { existsSync, closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Endpoint } from '../core/attempt.ts';
 import type { FatalFailure } from '../core/failure.ts';
@@ -9,7 +9,7 @@ import type { DefaultNames } from '../core/default-name.ts';
 import { newestRules, type RulesVersion } from '../core/scene-rules.ts';
 import type { Checkpoint, CheckpointFile, OtherRunners } from '../pipeline/ports.ts';
 import { disorderlyExitCodes } from '../core/ending.ts';
-import { assertPlainFile } from '../../lib/files/plain-file.ts';
+import { DiskReserve } from '../../lib/files/disk-reserve.ts';
 import { openForReading, type Database } from '../../lib/sqlite/database.ts';
 import { CrashMarkerFile } from './crash-markers.ts';
 import {
@@ -23,7 +23,6 @@ import {
 import { isClosedInOrder } from './commit-mark.ts';
 import { checkpointFile } from './find-loss.ts';
 import { openForChanges, type WritableCheckpoint } from './open-for-changes.ts';
-import { isOfDisk } from '../files/disk-failure.ts';
 import { readRuns } from './read-summary.ts';
 import { readAttemptStates } from './read-totals.ts';
 import { ownRun } from './batch-lock.ts';
@@ -114,7 +113,9 @@ export function openCheckpoint(
   const writable = openForChanges(dir, isLossAccepted);
   const { db, marker } = writable;
   const isChanged = batch !== undefined && rememberBatch(db, batch);
-  const reserve = new Reserve(dir);
+  const reserve = new DiskReserve(join(dir, '.reserve'), reserveBytes);
+  // If the disk has no space for it, the run ends before anything is sent.
+  reserve.take();
   const crashMarkers = new CrashMarkerFile(join(dir, '.in-hand'));
   const lastAttempt = lastAttemptOf(db);
   const run = startRun(db, program, now);
@@ -256,33 +257,3 @@ function markOf(db: Database, run: number): Omit<RunMark, 'lastAttempt'> {
 
 /** Space for the ids of some thousand jobs that are accepted while the disk is full. */
 const reserveBytes = 1024 * 1024;
-
-class Reserve {
-  readonly #path: string;
-
-  /** Reserves the space. Throws the system's error if there is none, before anything is sent. */
-  constructor(dir: string) {
-    this.#path = join(dir, '.reserve');
-    assertPlainFile(this.#path);
-    const file = openSync(this.#path, 'w', 0o600);
-    try {
-      writeSync(file, Buffer.alloc(reserveBytes, 'nightrender '));
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
-  }
-
-  /** Frees the space for whatever is written next. Returns false if it was freed before. */
-  release(): boolean {
-    if (!existsSync(this.#path)) return false;
-    try {
-      rmSync(this.#path, { force: true });
-      return true;
-    } catch (error) {
-      // The file stays, and the next run creates it again.
-      if (!isOfDisk(error)) throw error;
-      return false;
-    }
-  }
-}

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { TrustedProxies } from '../../lib/net/trusted-proxies.ts';
 import { Connections } from '../http/connections.ts';
-import { isDiskFull } from '../jobs/disk-reserve.ts';
+import { isDiskFull } from '../../lib/files/disk-reserve.ts';
 import { type HttpResponse, refusal } from '../../lib/http/http-response.ts';
 import { type AnswerRequest, type HttpServer, startHttpServer } from '../../lib/http/http-server.ts';
 import { keepToOneself, lockDataFolder } from '../jobs/data-folder.ts';

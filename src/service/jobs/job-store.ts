@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
 import { type Database, openForWriting } from '../../lib/sqlite/database.ts';
 import { GroupCommit } from '../../lib/sqlite/group-commit.ts';
-import { DiskReserve, isDiskFull, reserveIn } from './disk-reserve.ts';
+import { isDiskFull } from '../../lib/files/disk-reserve.ts';
+import { JobReserve, reserveIn } from './job-reserve.ts';
 import { JobClock } from './job-clock.ts';
 import { JobDurations } from './job-durations.ts';
 import { JobHistory } from './job-history.ts';
@@ -77,7 +78,7 @@ export class JobStore {
   readonly durations = new JobDurations();
   readonly clock: JobClock;
   /** For whatever else ends jobs. */
-  readonly reserve: DiskReserve;
+  readonly reserve: JobReserve;
   readonly #db: Database;
   readonly #commit: GroupCommit;
   /** Where what is written here goes as well. */
@@ -109,7 +110,7 @@ export class JobStore {
     const texts = new LongTexts(dirname(path), options.texts);
     const { reserveBytes: bytes = 0, onProblem = () => undefined } = options;
     const { isDiskFull: isFull } = options;
-    const reserve = new DiskReserve({ path: reserveIn(dirname(path)), bytes, onProblem, isFull });
+    const reserve = new JobReserve({ path: reserveIn(dirname(path)), bytes, onProblem, isFull });
     const pieces = { db, commit, reserve, transitions, texts, signals: this.signals, replica };
     this.expiry = new JobExpiry(pieces, options.retentionMs, now);
     this.reads = new JobReads(pieces, this.expiry);

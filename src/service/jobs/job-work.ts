@@ -1,5 +1,5 @@
 /** What workers do with jobs: take them, report progress, and end or requeue them. */
-import { isDiskFull } from './disk-reserve.ts';
+import { isDiskFull } from '../../lib/files/disk-reserve.ts';
 import type { JobOfWorker, JobTaker } from './job-transitions.ts';
 import type { Text } from '../../lib/files/filed-text.ts';
 import type { JobState } from '../model/job.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isDiskFull } from './disk-reserve.ts';
+import { isDiskFull } from '../../lib/files/disk-reserve.ts';
 import { OpenFile, type OpenText, type Text, wholeOf } from '../../lib/files/filed-text.ts';
 import type { SharedFiles } from '../replication/shared-files.ts';
 

@@ -2,7 +2,7 @@
 import type { Database } from '../../lib/sqlite/database.ts';
 import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
 import type { Replica } from '../replication/replica.ts';
-import type { DiskReserve } from './disk-reserve.ts';
+import type { JobReserve } from './job-reserve.ts';
 import type { JobSignals } from './job-signals.ts';
 import type { JobTransitions } from './job-transitions.ts';
 import type { LongTexts } from './long-texts.ts';
@@ -10,7 +10,7 @@ import type { LongTexts } from './long-texts.ts';
 export interface StorePieces {
   db: Database;
   commit: GroupCommit;
-  reserve: DiskReserve;
+  reserve: JobReserve;
   transitions: JobTransitions;
   texts: LongTexts;
   signals: JobSignals;

@@ -2,7 +2,7 @@
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { DiskReserve } from '../../../src/service/jobs/disk-reserve.ts';
+import { JobReserve } from '../../../src/service/jobs/job-reserve.ts';
 import { cancelPath } from '../../../src/protocol/paths.ts';
 import { canMount, fillDisk, mountSmallDisk } from '../../e2e/small-disk.ts';
 import { rest, runs } from '../../fakes/tier.ts';
@@ -148,7 +148,7 @@ describe('the room that is kept', () => {
   });
 
   const reserveOf = (size = bytes) =>
-    new DiskReserve({ path, bytes: size, onProblem: (text) => troubles.push(text) });
+    new JobReserve({ path, bytes: size, onProblem: (text) => troubles.push(text) });
 
   it('is given to what must be possible, once, for all that failed together', async () => {
     const reserve = reserveOf();

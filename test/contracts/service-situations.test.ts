@@ -1,0 +1,134 @@
+/** The contract of situations: whatever a service answers, the port says the same of it, at every kind of service. */
+import { describe, expect, it } from 'vitest';
+import { failure, keepsKey, withoutHold } from '../runner/client/client.ts';
+import {
+  cancellations,
+  endpoints,
+  lostSubmissions,
+  pictures,
+  states,
+  submissions,
+  type Meaning,
+  type Situations,
+  type Spoken,
+} from './service-situations.ts';
+import {
+  key,
+  nobodyAt,
+  onePixel,
+  ownPath,
+  serviceNames,
+  services,
+  speakTo,
+  type Answers,
+  type ServiceName,
+  type SpokenTo,
+} from './spoken-services.ts';
+
+type Ask = (spoken: SpokenTo) => Promise<object>;
+
+const never = new AbortController().signal;
+const submit: Ask = ({ client, input, job }) => client.submit(job.endpoint, input, never, 'night-1');
+const find: Ask = ({ client, input, job }) =>
+  client.submit(job.endpoint, input, never, 'night-1', { sentAt: 0, isTaken: async () => false });
+const status: Ask = async ({ client, job }) => withoutHold(await client.status(job, never));
+const cancel: Ask = ({ client, job }) => client.cancel(job, never);
+const health: Ask = ({ client, job }) => client.health(job.endpoint, never);
+
+describe.each(serviceNames)('%s: a submission', (name) => {
+  it.each(casesOf(name, submissions))('%s', async (_, meaning) => {
+    const spoken = await meets(name, meaning, submit);
+    expect(spoken.submissions()).toBe(1);
+  });
+
+  it('surely does not arrive where nobody listens', async () => {
+    const spoken = await speakTo(name, () => ({}));
+    const job = { ...spoken.job, endpoint: await nobodyAt(spoken) };
+    expect(await submit({ ...spoken, job })).toEqual(failure('not-reached', /\(http:/));
+  });
+});
+
+describe.each(serviceNames)('%s: a submission without an answer', (name) => {
+  it.each(casesOf(name, lostSubmissions))('%s', async (_, meaning) => {
+    const spoken = await meets(name, meaning, find);
+    expect(spoken.submissions()).toBe(name === 'jobs' ? 1 : 0);
+  });
+});
+
+describe.each(serviceNames)('%s: a job', (name) => {
+  it.each(casesOf(name, states))('%s', async (situation, meaning) => {
+    const { warnings } = await meets(name, meaning, status);
+    const isUnknown = situation.startsWith('whose state is not known');
+    expect(warnings).toEqual(isUnknown ? [expect.stringContaining('"PAUSED"')] : []);
+  });
+
+  it('that is done is read from its kept answer as from the service', async () => {
+    const { says, outputOf } = services[name];
+    const spoken = await speakTo(name, () => says('done', { output: outputOf(onePixel) }));
+    const { client, job } = spoken;
+    const told = withoutHold(await client.status(job, never));
+    const chunks: Uint8Array[] = [];
+    expect(await client.copyResult(job, async (chunk) => void chunks.push(chunk), never)).toBe(true);
+    const read = withoutHold(await client.status(job, never, undefined, Buffer.concat(chunks)));
+    expect(read).toMatchObject(told);
+    const none = await client.status(job, never, undefined, Buffer.from('{}'));
+    expect(none).not.toMatchObject({ kind: 'completed' });
+    spoken.check();
+  });
+});
+
+describe.each(serviceNames)('%s: a picture at the service itself', (name) => {
+  it.each(casesOf(name, pictures))('%s', async (_, { answers, reply }) => {
+    const withPicture = (at: Spoken): Answers => ({
+      ...at.says('done', { output: at.outputOf(`${at.url}${ownPath}`) }),
+      ...answersAt(answers, at),
+    });
+    await meets(name, { answers: withPicture, reply }, status);
+  });
+});
+
+describe.each(serviceNames)('%s: a cancellation', (name) => {
+  it.each(casesOf(name, cancellations))('%s', async (_, meaning) => {
+    await meets(name, meaning, cancel);
+  });
+});
+
+describe.each(serviceNames)('%s: the endpoint', (name) => {
+  it.each(casesOf(name, endpoints))('%s', async (_, meaning) => {
+    await meets(name, meaning, health);
+  });
+});
+
+it.each(serviceNames)('%s: nothing is requested of a service that is given up', async (name) => {
+  const spoken = await speakTo(name, () => ({}));
+  const { client, input, job } = spoken;
+  const aborted = AbortSignal.abort();
+  expect(await client.submit(job.endpoint, input, aborted, 'night-1')).toEqual(failure('not-reached'));
+  expect(await client.status(job, aborted)).toEqual(failure('poll-failed'));
+  expect(await client.cancel(job, aborted)).toEqual(failure('poll-failed'));
+  expect(spoken.submissions()).toBe(0);
+});
+
+/** The situations that a service can be in. */
+function casesOf(name: ServiceName, situations: Situations): [string, Meaning][] {
+  return Object.entries(situations).flatMap(([situation, [answers, reply, exceptions = {}]]) => {
+    const exception = exceptions[name] ?? {};
+    if (typeof exception === 'string') return [];
+    return [[situation, { answers, reply, ...exception }] as [string, Meaning]];
+  });
+}
+
+/** Asks once for each reply, and expects it without the key. */
+async function meets(name: ServiceName, { answers, reply }: Meaning, ask: Ask): Promise<SpokenTo> {
+  const service = services[name];
+  const spoken = await speakTo(name, (at) => answersAt(answers, { ...at, ...service }));
+  const expected =
+    typeof reply === 'function' ? (reply as (at: Spoken) => object)({ ...spoken.at, ...service }) : reply;
+  for (const each of [expected].flat()) expect(keepsKey(await ask(spoken), key)).toEqual(each);
+  spoken.check();
+  return spoken;
+}
+
+function answersAt(answers: Meaning['answers'], at: Spoken): Answers {
+  return typeof answers === 'function' ? answers(at) : answers;
+}

@@ -1,0 +1,542 @@
+/** The table of situations: what a service answers, and what the port `RenderService` makes of it, whichever service it is. */
+import { expect } from 'vitest';
+import { promptIdOf } from '../../src/protocol/comfyui-workflow.ts';
+import { answer, answerJson, inTurn, type Script } from '../fakes/scripted-server.ts';
+import { ended, failure, withheld } from '../runner/client/client.ts';
+import {
+  absent,
+  bodyLimit,
+  jobId,
+  key,
+  onePixel,
+  ownBytes,
+  ownPath,
+  type Addresses,
+  type Answers,
+  type ServiceName,
+  type SpokenService,
+} from './spoken-services.ts';
+
+export type Spoken = Addresses & SpokenService;
+
+export interface Meaning {
+  answers: Answers | ((at: Spoken) => Answers);
+  /** What the port replies; of a list, one reply after the other. */
+  reply: object | ((at: Spoken) => object);
+}
+
+/** What differs at some services, or why they cannot be in the situation. */
+type Exceptions = Partial<Record<ServiceName, Partial<Meaning> | string>>;
+
+export type Situations = Record<string, [Meaning['answers'], Meaning['reply'], Exceptions?]>;
+
+const page = '<html><head><TITLE>\n 502 Bad Gateway </TITLE></head></html>';
+const anyText: unknown = expect.stringMatching(/./);
+const missing = { kind: 'missing', text: anyText };
+const large = answer(200, ' '.repeat(bodyLimit + 1));
+const broken: Script = (socket) => socket.destroy();
+const redirectCodes = [301, 302, 303, 307, 308];
+const serverErrors = [500, 502, 503, 504, 520, 524];
+
+const noWords = 'it has no words for states: a job is in its queue, in its history, or in neither';
+const noStates = 'its failures have no states of their own: a workflow ends, or a node fails';
+const ownId = 'the client chooses the id, so that the job can be looked for whatever the answer says';
+const inStatus = 'its result is in the answer that says that it is done';
+const noKey = 'the key goes to no picture, as workers choose the addresses';
+
+export const submissions: Situations = {
+  'is accepted': [{}, ({ accepted, ...at }) => accepted(at).reply],
+  'is accepted by an answer that is cut behind the id': [
+    { submit: answer(200, `{"id":"${jobId}","sta`) },
+    { kind: 'accepted', jobId, status: '' },
+    {
+      replicate: { reply: { kind: 'accepted', jobId, status: '', idempotencyMs: 3_600_000 } },
+      fal: {
+        answers: { submit: answer(200, `{"request_id":"${jobId}","sta`) },
+        reply: failure('unanswered', 'without a job id'),
+      },
+      own: {
+        answers: { submit: answer(200, `{"data":{"id":"${jobId}","sta`) },
+        reply: lostAsEach(failure('unanswered', 'without a job id at data.id (`submit.job`)')),
+      },
+      comfyui: {
+        answers: { submit: answer(200, `{"prompt_id":"${jobId}","num`) },
+        reply: failure('unanswered', 'without a prompt_id'),
+      },
+    },
+  ],
+  ...byCode([400, 409, 413, 422], (status) => [
+    { submit: answerJson({ error: 'too many steps' }, status) },
+    failure('input-refused', 'too many steps'),
+  ]),
+  'is refused for a value that it sets': [
+    { submit: answerJson({ detail: [{ loc: ['body'], msg: 'too many steps', input: key }] }, 422) },
+    failure('input-refused', 'too many steps'),
+    {
+      comfyui: {
+        answers: { submit: answerJson({ node_errors: nodeErrors('3', 'seed') }, 400) },
+        reply: failure('input-refused', 'node 3 (LatentCut): too many steps'),
+      },
+    },
+  ],
+  ...byCode([401, 403], (status) => [
+    { submit: answer(status, page) },
+    failure('key-refused', new RegExp(`\\(${status}: an HTML page`)),
+  ]),
+  'is refused for the key within a 200': [
+    { submit: answerJson({ status: 401, message: 'who are you?' }) },
+    failure('key-refused', 'who are you?'),
+    {
+      own: { answers: { submit: answerJson({ data: { state: 401 }, message: 'who are you?' }) } },
+      comfyui: noWords,
+    },
+  ],
+  'is refused for want of money': [
+    { submit: answerJson({ detail: 'insufficient credit' }, 402) },
+    failure('account-unusable', 'insufficient credit'),
+    { fal: { answers: { submit: answerJson({ detail: 'Exhausted balance insufficient credit' }, 403) } } },
+  ],
+  ...byCode([404, 405, 410], (status) => [
+    { submit: answer(status) },
+    failure('endpoint-unknown', String(status)),
+  ]),
+  'names an endpoint that is not there': [
+    { submit: answerJson({ detail: 'no such endpoint' }, 404) },
+    failure('endpoint-unknown', 'no such endpoint'),
+    {
+      replicate: {
+        answers: { submit: answerJson({ title: 'Invalid version or not permitted', status: 422 }, 422) },
+        reply: failure('endpoint-unknown', 'Invalid version'),
+      },
+      comfyui: { reply: failure('endpoint-unknown', 'nothing takes workflows at http:') },
+    },
+  ],
+  ...byCode([425, 429], (status) => [{ submit: answer(status) }, failure('overloaded', String(status))]),
+  'is one too many for now': [
+    { submit: answer(429, '', { 'Retry-After': '7' }) },
+    { kind: 'failure', failure: { kind: 'overloaded', text: anyText, retryAfterMs: 7_000 } },
+    { replicate: { answers: { submit: answerJson({ detail: 'throttled', retry_after: 7 }, 429) } } },
+  ],
+  'gets no answer': [{ submit: broken }, failure('unanswered', /\(http:/)],
+  'gets more than is read': [{ submit: large }, failure('unanswered', /too large|larger than/)],
+  ...byCode([408, ...serverErrors], (status) => [
+    { submit: answer(status, page) },
+    failure('unanswered', new RegExp(`answered ${status}: an HTML page, "502 Bad Gateway"`)),
+  ]),
+  ...(Object.fromEntries(
+    [page, '', '[]', '{}', '{"error":"try again"}'].map((body) => [
+      `is answered 200 with ${JSON.stringify(body)}`,
+      [
+        { submit: answer(200, body) },
+        failure('unanswered', /without a (job id|prompt_id)/),
+        {
+          own: { reply: lostAsEach(failure('unanswered', 'without a job id at data.id')) },
+          ...(body.includes('error') && { comfyui: 'an error is a refusal there, whatever the code' }),
+        },
+      ],
+    ]),
+  ) as Situations),
+  'is accepted under an id by which no job can be asked for': [
+    { submit: answerJson({ id: 'job 7', request_id: 'job 7', data: { id: 'job 7' } }) },
+    lostAsEach(failure('unanswered', 'unusable id "job 7"')),
+    { comfyui: ownId },
+  ],
+  'is accepted under an id that has the key in it': [
+    { submit: answerJson({ id: 'canary-secret-1', data: { id: 'canary-secret-1' } }) },
+    lostAsEach(failure('unanswered', 'the service put the key into the job id')),
+    {
+      fal: {
+        answers: {
+          submit: answerJson({ request_id: jobId, status_url: key, response_url: '/', cancel_url: '/' }),
+        },
+      },
+      comfyui: { answers: { submit: answerJson({ prompt_id: 'canary-secret-1' }) } },
+    },
+  ],
+  ...byCode(redirectCodes, (status) => [
+    ({ other }) => ({ submit: answer(status, '', { Location: `${other}/else` }) }),
+    ({ other }) => failure('endpoint-unknown', `(${status}) to ${other}/else`),
+  ]),
+  'is redirected within the service': [
+    { submit: answer(307, '', { Location: '/else' }) },
+    failure('endpoint-unknown', '(307) to /else'),
+  ],
+};
+
+export const lostSubmissions: Situations = {
+  'is looked for, and has a job': [
+    {},
+    { kind: 'accepted', jobId, status: 'IN_QUEUE' },
+    {
+      fal: { reply: { kind: 'not-found', text: anyText } },
+      replicate: {
+        answers: {
+          list: answerJson({
+            results: [{ id: jobId, status: 'starting', input: { prompt: 'a hill', seed: 5 } }],
+          }),
+        },
+        reply: { kind: 'accepted', jobId, status: 'starting', idempotencyMs: 3_600_000 },
+      },
+      own: { reply: { kind: 'not-found', text: anyText } },
+      comfyui: {
+        answers: { status: answerJson({ queue_running: [[1, promptIdOf('night-1')]], queue_pending: [] }) },
+        reply: {
+          kind: 'accepted',
+          jobId: promptIdOf('night-1'),
+          status: 'pending',
+          kept: { seed: '5' },
+          idempotencyMs: 86_400_000,
+        },
+      },
+    },
+  ],
+  'is looked for, and has no job': [
+    { list: answerJson({ results: [] }), ...absent },
+    { kind: 'not-found', text: anyText },
+    { jobs: 'it is sent again under its key, and so is the same job' },
+  ],
+  'is looked for where nobody answers': [
+    { list: broken, status: broken, submit: broken },
+    failure('unanswered'),
+    {
+      fal: 'it has no list of jobs',
+      own: 'its description has no list of jobs',
+      comfyui: { reply: failure('poll-failed', '/queue)') },
+    },
+  ],
+  'is looked for with a key that is refused': [
+    { list: answer(401), status: answer(401), submit: answer(401) },
+    failure('key-refused'),
+    { fal: 'it has no list of jobs', own: 'its description has no list of jobs' },
+  ],
+};
+
+export const states: Situations = {
+  'that waits': [{}, ({ words }) => running(words.waiting, false)],
+  'that runs': [({ says }) => says('running'), ({ words }) => running(words.running, true)],
+  'that is done': [
+    ({ says, outputOf }) => says('done', { output: outputOf(onePixel, onePixel) }),
+    ({ words, told }) => completed(words.done, [base64(told), base64(told)]),
+    { comfyui: { reply: ({ words, told }) => completed(words.done, [own(told), own(told)]) } },
+  ],
+  'whose state is not known': [({ says }) => says('unknown'), running('PAUSED', false), { comfyui: noWords }],
+  'whose state is not known, with an output': [
+    ({ says, outputOf }) => says('unknown', { output: outputOf(onePixel) }),
+    over('PAUSED', ended('status-unknown', '"PAUSED": done')),
+    { fal: 'its results are elsewhere', comfyui: noWords },
+  ],
+  'whose state is not known, with an error': [
+    ({ says }) => says('unknown', { error: 'no GPU' }),
+    over('PAUSED', ended('status-unknown', '"PAUSED": failed')),
+    { comfyui: noWords },
+  ],
+  'that has failed': [
+    ({ says }) => says('failed', { error: 'CUDA out of memory' }),
+    ({ words }) => over(words.failed, ended('job-failed', /: CUDA out of memory$/)),
+    {
+      fal: { reply: over('COMPLETED', ended('failed-inside', 'its result is 409: CUDA out of memory')) },
+      comfyui: { reply: over('error', ended('job-failed', /node 3 \(LatentCut\): .*CUDA out of memory$/)) },
+    },
+  ],
+  'that is done, with a failure inside': [
+    ({ says }) => says('done', { error: 'no memory' }),
+    ({ words }) => over(words.done, ended('failed-inside', 'no memory')),
+    {
+      jobs: { answers: ({ says }) => says('done', { output: { status: 'error', message: 'no memory' } }) },
+      comfyui: noStates,
+    },
+  ],
+  'whose content was refused': [
+    ({ says }) => says('failed', { error: 'NSFW content detected' }),
+    ({ words }) => over(words.failed, ended('content-refused', 'NSFW content detected')),
+    { comfyui: noStates },
+  ],
+  'that was cancelled': [
+    ({ says }) => says('cancelled'),
+    ({ words }) => over(words.cancelled, ended('job-cancelled')),
+    { fal: { answers: ({ says }) => says('cancelled', { error: 'client_cancelled' }) } },
+  ],
+  'that took too long': [
+    ({ says }) => says('late'),
+    ({ words }) => over(words.late, ended('job-timed-out')),
+    { fal: 'it has no time-out of its own that shows', comfyui: noStates },
+  ],
+  ...byCode([404, 410], (status) => [
+    { status: answerJson({ detail: 'no such job' }, status) },
+    { kind: 'missing', text: expect.stringContaining(`${status}: no such job`) as unknown },
+    { comfyui: { reply: failure('poll-failed', `/queue was answered ${status}`) } },
+  ]),
+  'that the service has forgotten': [
+    { status: answer(404, page) },
+    missing,
+    {
+      fal: { answers: ({ says }) => ({ ...says('done'), result: answer(410) }) },
+      replicate: {
+        answers: { status: answerJson({ id: jobId, status: 'succeeded', output: null, data_removed: true }) },
+        reply: { ...missing, isDeleted: true },
+      },
+      comfyui: { answers: absent },
+    },
+  ],
+  'that is done, without an output': [
+    ({ says }) => says('done'),
+    ({ words }) => over(words.done, ended('no-output')),
+  ],
+  'that is done, with an output of no known shape': [
+    ({ says }) => says('done', { output: { depth: 3 } }),
+    ({ words }) => over(words.done, ended('picture-not-found', /"depth".*output\.image/)),
+    { comfyui: 'its history names files, or none' },
+  ],
+  'whose result is larger than is read': [
+    { status: large },
+    ({ words }) => over(words.done, ended('result-too-large', 'larger than 20000 bytes (`limits.body`)')),
+    {
+      fal: { answers: ({ says }) => ({ ...says('done'), result: large }) },
+      comfyui: {
+        answers: ({ says, outputOf }) => ({ ...says('done', { output: outputOf('') }), picture: large }),
+      },
+    },
+  ],
+  'whose result does not come': [
+    ({ says }) => ({ ...says('done'), result: answer(502, page) }),
+    withheld('poll-failed', /answered 502: an HTML page, "502 Bad Gateway"/),
+    {
+      jobs: inStatus,
+      replicate: inStatus,
+      own: inStatus,
+      comfyui: { reply: failure('poll-failed', /answered 502: an HTML page/) },
+    },
+  ],
+  'whose answer is that of another job': [
+    { status: answerJson({ id: 'j2', request_id: 'j2', status: 'COMPLETED', output: [onePixel] }) },
+    { ...failure('poll-failed', 'the status of job j2'), isForeign: true },
+    {
+      own: {
+        answers: ({ says }) => ({
+          status: inTurn(
+            says('waiting').status ?? broken,
+            answerJson({ data: { id: 'j2', state: 'ready' } }),
+          ),
+        }),
+        reply: [
+          running('queued', false),
+          { ...failure('poll-failed', 'the status of job j2'), isForeign: true },
+        ],
+      },
+      comfyui: {
+        answers: { ...absent, result: answerJson({ j2: { outputs: {}, status: { completed: true } } }) },
+        reply: failure('poll-failed', 'the history of ComfyUI cannot be read'),
+      },
+    },
+  ],
+  ...byCode([401, 403], (status) => [
+    { status: answer(status, page) },
+    failure('key-refused', String(status)),
+  ]),
+  'whose key is refused in the middle': [
+    ({ says }) => {
+      const { status = broken } = says('waiting');
+      return { status: inTurn(status, answer(401), status) };
+    },
+    ({ words: { waiting } }) => [running(waiting, false), failure('key-refused'), running(waiting, false)],
+  ],
+  'whose account is out of money': [{ status: answer(402) }, failure('account-unusable', '402')],
+  'that is asked for too often': [
+    { status: answer(429, '', { 'Retry-After': '7' }) },
+    { kind: 'failure', failure: { kind: 'overloaded', text: anyText, retryAfterMs: 7_000 } },
+  ],
+  'whose status gets no answer': [{ status: broken }, failure('poll-failed', /\(http:/)],
+  ...byCode([425, 429], (status) => [{ status: answer(status) }, failure('overloaded', String(status))]),
+  ...byCode([400, 408, ...serverErrors], (status) => [
+    { status: answer(status, page) },
+    failure('poll-failed', new RegExp(`answered ${status}: an HTML page, "502 Bad Gateway"`)),
+  ]),
+  'whose status is said within a 502': [
+    { status: answerJson({ id: jobId, status: 'FAILED', data: { state: 'broken' } }, 502) },
+    failure('poll-failed', '502'),
+  ],
+  ...Object.fromEntries(
+    [page, '', '{"status":"COMPL', '{"error":"odd"}', '[{"status":"COMPLETED"}]', '{"status":{"a":1}}'].map(
+      (body) => [
+        `whose status is answered 200 with ${JSON.stringify(body)}`,
+        [{ status: answer(200, body) }, failure('poll-failed')],
+      ],
+    ),
+  ),
+  ...byCode(redirectCodes, (status) => [
+    ({ other }) => ({ status: answer(status, '', { Location: `${other}/else` }) }),
+    ({ other }) => failure('poll-failed', `a redirect to ${other}/else`),
+  ]),
+  'whose status is elsewhere at the service': [
+    ({ says }) => {
+      const there = (query: string): Script => answer(307, '', { Location: query });
+      return { status: inTurn(there('?again'), there('?more'), says('waiting').status ?? broken) };
+    },
+    ({ words }) => running(words.waiting, false),
+  ],
+  'whose status is nowhere, redirect after redirect': [
+    { status: answer(302, '', { Location: '?again' }) },
+    failure('poll-failed', 'a redirect to'),
+  ],
+};
+
+export const pictures: Situations = {
+  'comes with the key': [
+    {},
+    ({ words, told }) => completed(words.done, [own(told)]),
+    {
+      jobs: {
+        reply: ({ url, words, told }) => completed(words.done, [{ url: `${url}${ownPath}`, ...told }]),
+      },
+    },
+  ],
+  'is redirected to another host, and downloaded without the key': [
+    ({ other }) => ({ picture: answer(302, '', { Location: `${other}/b.png` }) }),
+    ({ other, words, told }) => completed(words.done, [{ url: `${other}/b.png`, ...told }]),
+    { jobs: noKey },
+  ],
+  ...byCode([401, 403], (status) => [
+    { picture: answer(status) },
+    withheld('picture-refused', `was answered ${status}`),
+    { jobs: noKey },
+  ]),
+  ...byCode([400, 404, 408, 425], (status) => [
+    { picture: answer(status) },
+    withheld('download-failed', `was answered ${status}`),
+    {
+      jobs: noKey,
+      ...(status === 404 && {
+        comfyui: { reply: withheld('no-output', 'a.png of node 9 is not there any more') },
+      }),
+    },
+  ]),
+  ...byCode([429, ...serverErrors], (status) => [
+    { picture: answer(status) },
+    withheld('poll-failed', `was answered ${status}`),
+    { jobs: noKey },
+  ]),
+  'gets no answer': [{ picture: broken }, withheld('poll-failed', /\(http:/), { jobs: noKey }],
+  'is redirected to nowhere': [
+    { picture: answer(302) },
+    withheld('download-failed', 'was answered 302'),
+    { jobs: noKey },
+  ],
+  'is redirected to itself': [
+    { picture: answer(302, '', { Location: '?again' }) },
+    withheld('download-failed', 'was answered 302'),
+    { jobs: noKey },
+  ],
+  'is larger than is read': [
+    { picture: large },
+    { ...ended('result-too-large', 'larger than 20000 bytes'), status: anyText },
+    { jobs: noKey },
+  ],
+};
+
+export const cancellations: Situations = {
+  'is heard': [
+    {},
+    { kind: 'cancelled' },
+    { comfyui: { answers: { status: inTurn(queueWith(jobId), queueWith()), result: answerJson({}) } } },
+  ],
+  'of a job that is over is not': [
+    { cancel: answerJson({ status: 'ALREADY_COMPLETED' }, 400) },
+    { kind: 'unsupported', text: anyText },
+    { comfyui: { answers: absent } },
+  ],
+  ...byCode([400, 404, 405, 409, 410, 422, 501], (status) => [
+    { cancel: answer(status) },
+    { kind: 'unsupported', text: expect.stringContaining(`(${status}: no message)`) as unknown },
+    { comfyui: { reply: failure('poll-failed', `/queue was answered ${status}`) } },
+  ]),
+  ...byCode([401, 403], (status) => [{ cancel: answer(status) }, failure('key-refused', String(status))]),
+  ...byCode([425, 429], (status) => [{ cancel: answer(status) }, failure('overloaded', String(status))]),
+  ...byCode([302, 408, ...serverErrors], (status) => [
+    { cancel: answer(status) },
+    failure('poll-failed', String(status)),
+  ]),
+  'gets no answer': [{ cancel: broken }, failure('poll-failed', /\(http:/)],
+  'is redirected elsewhere': [
+    ({ other }) => ({ cancel: answer(307, '', { Location: `${other}/else` }) }),
+    ({ other }) => failure('poll-failed', `a redirect to ${other}/else`),
+  ],
+};
+
+const elsewhere = 'it is checked at another address than that of its jobs';
+
+export const endpoints: Situations = {
+  'is there': [
+    { health: answerJson({ jobs: { inQueue: 1 } }) },
+    { kind: 'answers', health: { workers: {}, jobs: { inQueue: 1 } } },
+    {
+      fal: { reply: { kind: 'unknown', text: anyText, isUnasked: true } },
+      replicate: { reply: { kind: 'answers', idempotencyMs: 3_600_000 } },
+      own: { reply: { kind: 'answers' } },
+      comfyui: {
+        reply: {
+          kind: 'answers',
+          health: { workers: {}, jobs: { inProgress: 0, inQueue: 1 } },
+          idempotencyMs: 86_400_000,
+        },
+      },
+    },
+  ],
+  ...byCode([404, 410], (status) => [
+    { health: answer(status) },
+    { kind: 'unknown', text: expect.stringContaining(`(${status}: no message)`) as unknown },
+    { fal: elsewhere, comfyui: { reply: failure('poll-failed', `/system_stats was answered ${status}`) } },
+  ]),
+  ...byCode([401, 403], (status) => [
+    { health: answer(status) },
+    failure('key-refused', String(status)),
+    { fal: elsewhere },
+  ]),
+  ...byCode([302, 408, ...serverErrors], (status) => [
+    { health: answer(status) },
+    failure('poll-failed', String(status)),
+    { fal: elsewhere },
+  ]),
+  'does not answer': [{ health: broken }, failure('poll-failed', /\(http:/), { fal: elsewhere }],
+};
+
+function byCode(codes: number[], row: (status: number) => Situations[string]): Situations {
+  return Object.fromEntries(codes.map((code) => [`answered ${code}`, row(code)]));
+}
+
+/** The service names its jobs in a way that cannot be requested. */
+function lostAsEach(reply: object): object {
+  return { ...reply, isEachLost: true };
+}
+
+function running(word: string, isExecuting: boolean): object {
+  return { kind: 'running', status: word, isExecuting };
+}
+
+function completed(word: string, found: object[]): object {
+  return { kind: 'completed', status: word, pictures: found };
+}
+
+function queueWith(...ids: string[]): Script {
+  return answerJson({ queue_running: [], queue_pending: ids.map((id) => [1, id]) });
+}
+
+function over(word: string, reply: object): object {
+  return { ...reply, status: word };
+}
+
+function base64(told: object): object {
+  return { base64: onePixel, ...told };
+}
+
+function own(told: object): object {
+  return { bytes: ownBytes, ...told };
+}
+
+function nodeErrors(node: string, name: string): object {
+  const error = {
+    type: 'value_bigger_than_max',
+    message: 'too many steps',
+    extra_info: { input_name: name },
+  };
+  return { [node]: { class_type: 'LatentCut', errors: [error] } };
+}

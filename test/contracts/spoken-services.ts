@@ -1,0 +1,313 @@
+/** Five services, each as a server that answers as a test says, and its client, opened as a run opens it. */
+import { expect, onTestFinished } from 'vitest';
+import { openService, type ServiceClient } from '../../src/batch/service-client.ts';
+import { ByteSemaphore } from '../../src/lib/limits/byte-semaphore.ts';
+import type { JsonObject } from '../../src/lib/text/json.ts';
+import type { Config } from '../../src/runner/config/config.ts';
+import type { JobAtService } from '../../src/runner/core/attempt.ts';
+import type { SubmitReply } from '../../src/runner/pipeline/ports.ts';
+import { unusedPort } from '../e2e/listen-on-loopback.ts';
+import { emptyImage, saving } from '../fakes/comfyui-workflows.ts';
+import {
+  answer,
+  answerJson,
+  scriptedServer,
+  type ReceivedRequest,
+  type Script,
+} from '../fakes/scripted-server.ts';
+import { configOf } from '../runner/config/pipeline-file.ts';
+
+export const serviceNames = ['jobs', 'fal', 'replicate', 'own', 'comfyui'] as const;
+export type ServiceName = (typeof serviceNames)[number];
+
+/** `list`: the jobs of the account. */
+type Operation = 'submit' | 'status' | 'result' | 'picture' | 'cancel' | 'health' | 'list';
+
+export type Answers = Partial<Record<Operation, Script>>;
+
+/** Addresses of the service and of another server, which is never to be asked for anything. */
+export interface Addresses {
+  url: string;
+  other: string;
+}
+
+type State = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled' | 'late' | 'unknown';
+
+export interface SpokenService {
+  /** Keys of `endpoint` besides the address and the key. */
+  endpoint: string;
+  /** Headers that have the key in every request. */
+  auth: Record<string, string>;
+  /** `path` has no query. */
+  operationOf(request: Pick<ReceivedRequest, 'method' | 'path'>): Operation | undefined;
+  /** An honest answer to a submission, and the reply that it makes. */
+  accepted(at: Addresses): { answer: Script; reply: SubmitReply & { kind: 'accepted' } };
+  /** Its words for the states of a job. */
+  words: Record<State, string>;
+  /** The answers that tell the state of the job, with an output or an error. */
+  says(state: State, told?: { output?: unknown; error?: string }): Answers;
+  /** An output with these pictures. */
+  outputOf(...pictures: string[]): unknown;
+  /** What the output says of each picture. */
+  told: { seed?: string };
+}
+
+export const key = 'canary-id:canary-secret-1';
+export const jobId = 'j1';
+export const onePixel =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+/** The bytes of the picture that lies at the service itself. */
+export const ownBytes = Buffer.from('a picture, as far as the client knows');
+/** Where it lies. */
+export const ownPath = '/files/a.png';
+/** Largest answer that is read. */
+export const bodyLimit = 20_000;
+const memoryBytes = 1_000_000;
+
+/** The answers of a ComfyUI that does not have the job. */
+export const absent: Answers = {
+  status: answerJson({ queue_running: [], queue_pending: [] }),
+  result: answerJson({}),
+};
+
+const ownDescription = `
+auth: { X-Api-Key: '{{ apiKey }}' }
+submit: { post: '{{ baseUrl }}/models/{{ id }}', body: { params: '{{ input }}' }, job: data.id }
+status:
+  get: '{{ baseUrl }}/jobs/{{ job.id }}'
+  at: data.state
+  map: { queued: waiting, working: running, ready: done, broken: failed, stopped: cancelled, late: timed-out }
+result: { output: data.outputs }
+failed: data.problem
+cancel: { post: '{{ baseUrl }}/jobs/{{ job.id }}/stop' }
+check: { get: '{{ baseUrl }}/models/{{ id }}' }
+`;
+
+const wordsOfJobs = {
+  waiting: 'IN_QUEUE',
+  running: 'IN_PROGRESS',
+  done: 'COMPLETED',
+  failed: 'FAILED',
+  cancelled: 'CANCELLED',
+  late: 'TIMED_OUT',
+  unknown: 'PAUSED',
+};
+
+export const services: Record<ServiceName, SpokenService> = {
+  jobs: {
+    endpoint: 'id: painter',
+    auth: { authorization: `Bearer ${key}` },
+    operationOf: ({ path }) =>
+      /\/painter\/(run|status|cancel|health)/.exec(path)?.[1]?.replace('run', 'submit') as Operation,
+    accepted: () => ({
+      answer: answerJson({ id: jobId, status: 'IN_QUEUE' }),
+      reply: { kind: 'accepted', jobId, status: 'IN_QUEUE' },
+    }),
+    words: wordsOfJobs,
+    says: (state, told) => ({ status: answerJson({ id: jobId, status: wordsOfJobs[state], ...told }) }),
+    outputOf: (...pictures) => pictures.map((image) => ({ image, seed: 5 })),
+    told: { seed: '5' },
+  },
+  fal: {
+    endpoint: 'speaks: fal, id: fal-ai/flux/dev',
+    auth: { authorization: `Key ${key}` },
+    operationOf: ({ method, path }) => {
+      if (method === 'POST') return 'submit';
+      if (path === ownPath) return 'picture';
+      if (method === 'PUT') return 'cancel';
+      return path.endsWith('/status') ? 'status' : 'result';
+    },
+    accepted: ({ url }) => {
+      const at = `${url}/requests/${jobId}`;
+      const kept = { status_url: `${at}/status`, response_url: at, cancel_url: `${at}/cancel` };
+      return {
+        answer: answerJson({ request_id: jobId, status: 'IN_QUEUE', ...kept }),
+        reply: { kind: 'accepted', jobId, status: 'IN_QUEUE', kept },
+      };
+    },
+    words: { ...wordsOfJobs, failed: 'COMPLETED', cancelled: 'COMPLETED' },
+    says: (state, { output = {}, error } = {}) => ({
+      status: answerJson({ status: services.fal.words[state], ...(state !== 'done' && { error }) }),
+      result: error === undefined ? answerJson(output) : answerJson({ detail: error }, 409),
+    }),
+    outputOf: (...pictures) => ({ images: pictures.map((url) => ({ url })), seed: 5 }),
+    told: { seed: '5' },
+  },
+  replicate: {
+    endpoint: 'speaks: replicate, id: alice/hills',
+    auth: { authorization: `Bearer ${key}` },
+    operationOf: ({ method, path }) => {
+      if (path === ownPath) return 'picture';
+      if (path.endsWith('/cancel')) return 'cancel';
+      if (path.startsWith('/v1/models')) return 'health';
+      if (path.startsWith('/v1/predictions/')) return 'status';
+      return method === 'POST' ? 'submit' : 'list';
+    },
+    accepted: () => ({
+      answer: answerJson({ id: jobId, status: 'starting' }, 201),
+      reply: { kind: 'accepted', jobId, status: 'starting', idempotencyMs: 3_600_000 },
+    }),
+    words: {
+      waiting: 'starting',
+      running: 'processing',
+      done: 'succeeded',
+      failed: 'failed',
+      cancelled: 'canceled',
+      late: 'aborted',
+      unknown: 'PAUSED',
+    },
+    says: (state, told) => {
+      const status = services.replicate.words[state];
+      return { status: answerJson({ id: jobId, status, output: null, ...told }) };
+    },
+    outputOf: (...pictures) => pictures,
+    told: {},
+  },
+  own: {
+    endpoint: 'speaks: mine.yaml, id: hills',
+    auth: { 'x-api-key': key },
+    operationOf: ({ method, path }) => {
+      if (path === ownPath) return 'picture';
+      if (path === '/models/hills') return method === 'POST' ? 'submit' : 'health';
+      return path.endsWith('/stop') ? 'cancel' : 'status';
+    },
+    accepted: () => ({
+      answer: answerJson({ data: { id: jobId, state: 'queued' } }),
+      reply: { kind: 'accepted', jobId, status: 'queued' },
+    }),
+    words: {
+      waiting: 'queued',
+      running: 'working',
+      done: 'ready',
+      failed: 'broken',
+      cancelled: 'stopped',
+      late: 'late',
+      unknown: 'PAUSED',
+    },
+    says: (state, { output: outputs, error: problem } = {}) => ({
+      status: answerJson({ data: { id: jobId, state: services.own.words[state], outputs, problem } }),
+    }),
+    outputOf: (...pictures) => pictures,
+    told: {},
+  },
+  comfyui: {
+    endpoint: "speaks: comfyui, workflow: flow.json, set: { '3.seed': '{{ seed }}' }",
+    auth: { authorization: `Bearer ${key}` },
+    operationOf: ({ method, path }) => {
+      if (path === '/view') return 'picture';
+      if (path.startsWith('/history')) return 'result';
+      if (path === '/system_stats') return 'health';
+      if (path === '/prompt') return 'submit';
+      return method === 'POST' ? 'cancel' : 'status';
+    },
+    accepted: () => ({
+      answer: answerJson({ prompt_id: jobId, number: 1, node_errors: {} }),
+      reply: { kind: 'accepted', jobId, status: 'pending', kept: { seed: '5' } },
+    }),
+    words: {
+      waiting: 'pending',
+      running: 'running',
+      done: 'success',
+      failed: 'error',
+      cancelled: 'interrupted',
+      late: '',
+      unknown: '',
+    },
+    says: (state, { output = {}, error } = {}) => {
+      const [running, waiting] = [state === 'running', state === 'waiting'].map((is) =>
+        is ? [[1, jobId]] : [],
+      );
+      const type = state === 'cancelled' ? 'execution_interrupted' : 'execution_error';
+      const message = [type, { node_id: '3', node_type: 'LatentCut', exception_message: error }];
+      const status = { completed: state === 'done', messages: state === 'done' ? [] : [message] };
+      return {
+        status: answerJson({ queue_running: running, queue_pending: waiting }),
+        result: answerJson({ [jobId]: { outputs: output, status } }),
+      };
+    },
+    outputOf: (...pictures) => ({
+      9: { images: pictures.map(() => ({ filename: 'a.png', subfolder: 'x', type: 'output' })) },
+    }),
+    told: { seed: '5' },
+  },
+};
+
+/** A service with its client, and what has come of it. */
+export interface SpokenTo {
+  at: Addresses;
+  client: ServiceClient;
+  input: JsonObject;
+  job: JobAtService;
+  warnings: string[];
+  /** Fails if anything but the service was sent something, a request lacks the key, or memory is still held. */
+  check(): void;
+  /** How many submissions were sent. */
+  submissions(): number;
+}
+
+/** `answersAt` says how operations are answered; all others are answered as by a service with a job that waits. */
+export async function speakTo(name: ServiceName, answersAt: (at: Addresses) => Answers): Promise<SpokenTo> {
+  const { endpoint, auth, operationOf, accepted, says } = services[name];
+  const other = await scriptedServer(answer(200, '{}'));
+  let answers: Answers = {};
+  const meantBy = ({ method, path }: ReceivedRequest) =>
+    operationOf({ method, path: path.replace(/\?.*/, '') });
+  const server = await scriptedServer((socket, request) => {
+    const operation = meantBy(request);
+    const script = operation === undefined ? undefined : answers[operation];
+    (script ?? answer(404))(socket, request);
+  });
+  const at = { url: server.url, other: other.url };
+  const { answer: submit, reply } = accepted(at);
+  answers = {
+    submit,
+    ...says('waiting'),
+    picture: answer(200, ownBytes),
+    cancel: answer(200, '{}'),
+    health: answer(200, '{}'),
+    ...answersAt(at),
+  };
+  const config = configAt(server.url, endpoint);
+  const memory = new ByteSemaphore(memoryBytes);
+  const warnings: string[] = [];
+  const client = openService(
+    config,
+    ({ baseUrl }) => ({ url: baseUrl, apiKey: config.apiKey ?? '' }),
+    memory,
+    (text) => warnings.push(text),
+  );
+  onTestFinished(() => client.close());
+  const { service } = config;
+  return {
+    at,
+    client,
+    input:
+      service.kind === 'comfyui'
+        ? { workflow: service.sha256, set: { '3.seed': 5 } }
+        : { prompt: 'a hill', seed: 5 },
+    job: { endpoint: config.endpoint, jobId, ...(reply.kept && { kept: reply.kept }) },
+    warnings,
+    submissions: () => server.requests.filter((request) => meantBy(request) === 'submit').length,
+    check: () => {
+      expect(other.requests).toEqual([]);
+      for (const { headers } of server.requests) expect(headers).toMatchObject(auth);
+      expect(memory.tryTake(memoryBytes)).toBe(true);
+    },
+  };
+}
+
+/** An endpoint of the service at which nobody listens. */
+export async function nobodyAt({ job: { endpoint } }: SpokenTo): Promise<JobAtService['endpoint']> {
+  return { ...endpoint, baseUrl: `http://127.0.0.1:${await unusedPort()}` };
+}
+
+function configAt(url: string, endpoint: string): Config {
+  const workflow = { ...saving(emptyImage(1)), 3: { class_type: 'LatentCut', inputs: { seed: 1 } } };
+  const text = `manifest: scenes.csv
+endpoint: { baseUrl: '${url}', apiKey: '\${KEY}', ${endpoint} }
+output: { dir: renders }
+limits: { body: ${bodyLimit / 1_000}kB }
+`;
+  const files = { 'mine.yaml': ownDescription, 'flow.json': JSON.stringify(workflow) };
+  return configOf(text, { env: { KEY: key }, files });
+}

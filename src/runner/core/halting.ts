@@ -61,7 +61,7 @@ export interface ReachabilityState {
   silentSince: number;
 }
 
-export const heard: ReachabilityState = { silent: 0, silentSince: 0 };
+export const noSilence: ReachabilityState = { silent: 0, silentSince: 0 };
 
 export function withSilence(state: ReachabilityState, now: number): ReachabilityState {
   return { silent: state.silent + 1, silentSince: state.silent === 0 ? now : state.silentSince };

@@ -79,11 +79,11 @@ export function endNotice(
   { isFinish, isHalt }: NoticeRules,
   ending: EndingKind,
 ): 'finish' | 'halt' | undefined {
-  if (isHalt && isTrouble(ending)) return 'halt';
+  if (isHalt && isFailedEnding(ending)) return 'halt';
   return isFinish ? 'finish' : undefined;
 }
 
 /** True if a failure ended the run, and not a user or a limit. */
-function isTrouble(ending: EndingKind): boolean {
+function isFailedEnding(ending: EndingKind): boolean {
   return ['wrong-use', 'halted', 'not-allowed', 'output-unwritable', 'bug'].includes(ending);
 }

@@ -32,7 +32,7 @@ type PerState = Record<SlotState, number>;
 export class SlotUsage {
   readonly limit: number;
   #at: number;
-  #free: IdleReason = 'resuming';
+  #idleReason: IdleReason = 'resuming';
   readonly #attempts = none();
   readonly #spentMs = none();
 
@@ -49,9 +49,9 @@ export class SlotUsage {
   }
 
   /** Sets the reason why slots without an attempt are idle from now on. */
-  free(at: number, reason: IdleReason): void {
+  setIdleReason(at: number, reason: IdleReason): void {
     this.#pass(at);
-    this.#free = reason;
+    this.#idleReason = reason;
   }
 
   /** Returns whole ms by state until `at`, scaled to a single slot, so their sum is the elapsed time. */
@@ -71,7 +71,7 @@ export class SlotUsage {
       this.#spentMs[state] += slots * eachMs;
       left -= slots;
     }
-    this.#spentMs[this.#free] += left * eachMs;
+    this.#spentMs[this.#idleReason] += left * eachMs;
   }
 }
 

@@ -100,9 +100,9 @@ class Post {
     if (event.type === 'run-started') {
       const { edits } = event;
       // The reader may want to stop the run because of the edits. A ping would only say that a run has begun.
-      const isTold = rules.isStart || (edits !== undefined && this.#target.kind !== 'ping');
-      const told = edits === undefined ? '' : `: ${edits}`;
-      if (isTold) this.#send('start', `The run has started (${event.program})${told}`);
+      const isWanted = rules.isStart || (edits !== undefined && this.#target.kind !== 'ping');
+      const reason = edits === undefined ? '' : `: ${edits}`;
+      if (isWanted) this.#send('start', `The run has started (${event.program})${reason}`);
     }
     if (event.type === 'recovered') this.#watch = submitted(this.#watch, event.inFlight, now);
     if (event.type === 'scene-submitted') this.#watch = submitted(this.#watch, 1, now);

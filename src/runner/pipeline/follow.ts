@@ -70,7 +70,7 @@ export async function requestStatus(run: Run, job: Job): Promise<StatusReply | u
   return run.access.pass({ operation: 'status', endpoint, subject: job.attempt, signal }, () => {
     const pausedElapsed = run.limiters.status.isPaused ? run.ports.clock.elapsed() : undefined;
     return run.limiters.status.pass(signal, async () => {
-      run.stats.asking(pausedElapsed);
+      run.stats.countStatusRequest(pausedElapsed);
       const reply = await run.ports.service.status(job, run.abandoned, heldUp);
       run.stats.move(job.attempt, 'inFlight');
       return reply;

@@ -44,7 +44,7 @@ export class HaltMonitor {
     if (this.#abandoned.aborted) return;
     this.#reachability.silent(operation);
     const now = this.#clock.elapsed();
-    const state = this.#reachability.of(operation);
+    const state = this.#reachability.stateOf(operation);
     const reason = unreachableReason(operation, state, now, this.#rules, words);
     if (reason !== undefined) this.#stop.halt(reason, operation === 'submit' ? 'drain' : 'leave');
   }

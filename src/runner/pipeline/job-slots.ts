@@ -59,7 +59,7 @@ export class JobSlots {
     const isSuspect = ({ attempt }: { attempt: Attempt }): boolean => attempt.deaths >= suspectDeaths;
     const send = ({ attempt, lost }: { attempt: Attempt; lost: Lost }): Promise<unknown> => {
       const submission = this.#submit(attempt, lost);
-      this.#keep(attempt, this.#render(attempt, submission));
+      this.#track(attempt, this.#render(attempt, submission));
       return submission.catch(() => undefined);
     };
     const calm = intended.filter((one) => !isSuspect(one)).map(send);
@@ -72,7 +72,7 @@ export class JobSlots {
   takeUp(attempts: Submitted[]): void {
     for (const attempt of attempts) {
       this.#run.stats.resume(attempt);
-      this.#keep(attempt, this.#follow(resumedJob(this.#run.ports.clock, attempt), { waitMs: 0 }));
+      this.#track(attempt, this.#follow(resumedJob(this.#run.ports.clock, attempt), { waitMs: 0 }));
     }
   }
 
@@ -90,10 +90,10 @@ export class JobSlots {
       // Submissions that wait for a full service have not been accepted yet either.
       if (next !== undefined || this.#submitting > 0) this.#stopAtLimit(next !== undefined);
       if (next !== undefined && (await this.#submitDue(next))) continue;
-      this.#run.stats.free(this.#idleReason(next));
+      this.#run.stats.setIdleReason(this.#idleReason(next));
       await ports.clock.sleep(idleMs, awake);
     }
-    this.#run.stats.free(this.#idleReason(undefined));
+    this.#run.stats.setIdleReason(this.#idleReason(undefined));
   }
 
   /** Resolves when this run has no job in flight: each is settled or left to the next run. */
@@ -106,7 +106,7 @@ export class JobSlots {
     const job = resumedJob(this.#run.ports.clock, attempt);
     this.#run.stats.resume(attempt);
     const first = poll(this.#run, job);
-    this.#keep(attempt, this.#follow(job, first));
+    this.#track(attempt, this.#follow(job, first));
     // The error ends the run elsewhere; here the run still waits for the other jobs.
     await first.catch(() => undefined);
   }
@@ -125,14 +125,14 @@ export class JobSlots {
     this.#run.budget.countSubmissions(attempts.length);
     // The spending of other runners is only known from the checkpoint.
     if (this.#run.ports.others !== undefined) await this.#run.budget.load(this.#run.ports.checkpoint);
-    for (const attempt of attempts) this.#keep(attempt, this.#render(attempt));
+    for (const attempt of attempts) this.#track(attempt, this.#render(attempt));
     return attempts.length > 0;
   }
 
   async #claim(allowed: number, next: Due): Promise<Attempt[]> {
     const { checkpoint, clock } = this.#run.ports;
     const { endpoint, retry } = this.#run.config;
-    this.#run.stats.free('disk');
+    this.#run.stats.setIdleReason('disk');
     const now = clock.now();
     // A retry later than any possible wait means that the clock was set back. It is not waited for.
     const isStray = next.at > now + retry.longestWait;
@@ -170,7 +170,7 @@ export class JobSlots {
     this.#run.limiters.submit.resume();
   }
 
-  #keep(attempt: Attempt, work: Promise<void>): void {
+  #track(attempt: Attempt, work: Promise<void>): void {
     this.#run.jobs.count += 1;
     const kept: Promise<void> = work
       .catch((thrown: unknown) => this.#run.stop.forThrown(thrown))

@@ -1,6 +1,6 @@
 /** Tracks whether the service answers, and limits submissions while it does not. */
 import {
-  heard,
+  noSilence,
   isBlind,
   isLost,
   silentSinceLost,
@@ -15,7 +15,7 @@ export class Reachability {
   readonly #elapsed: () => number;
   readonly #random: () => number;
   readonly #waits: Backoff;
-  #states: Record<Operation, ReachabilityState> = { submit: heard, status: heard };
+  #states: Record<Operation, ReachabilityState> = { submit: noSilence, status: noSilence };
   /**
    * Maximum number of concurrent submissions. It is 1 at first and while contact is lost, and doubles with
    * each later answer. Thus a service whose jobs cannot be polled is paid for only one job.
@@ -29,13 +29,13 @@ export class Reachability {
     this.#random = random;
   }
 
-  of(operation: Operation): ReachabilityState {
+  stateOf(operation: Operation): ReachabilityState {
     return this.#states[operation];
   }
 
   /** Records a readable answer, whatever it says. */
   answered(operation: Operation): void {
-    this.#states[operation] = heard;
+    this.#states[operation] = noSilence;
     if (operation !== 'submit') return;
     this.#window = this.#window > maxWindow ? Infinity : this.#window * 2;
     this.#nextSubmission = 0;

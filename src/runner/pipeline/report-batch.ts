@@ -67,8 +67,8 @@ export async function reportBatch(run: Run, progress: Progress): Promise<BatchRe
   const ending = lostEnding(removed) ?? cut ?? endingOf(stop, progress, counts, part);
   const missingPictures = missing?.missing ?? 0;
   const { results: held, lostResults } = run.holds;
-  const told = { held, lostResults, missingPictures };
-  return { ending, counts, part, pictures, report, cost: budget.cost(), stats, ...told };
+  const losses = { held, lostResults, missingPictures };
+  return { ending, counts, part, pictures, report, cost: budget.cost(), stats, ...losses };
 }
 
 /** Writes the report. Undefined if the disk fails, which ends the run, or if the grace period is over. */

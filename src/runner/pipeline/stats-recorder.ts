@@ -26,7 +26,7 @@ export class StatsRecorder {
   readonly #isPaused: () => boolean;
   readonly #usage: SlotUsage;
   readonly #slots = new Map<number, SlotState>();
-  readonly #lags = { told: lagHistogram(), atMost: lagHistogram() };
+  readonly #lags = { reported: lagHistogram(), atMost: lagHistogram() };
   readonly #jobs = { submitted: 0, resumed: 0 };
   readonly #requests = { submissions: 0, status: 0 };
   readonly #answers429 = { submissions: 0, status: 0 };
@@ -41,8 +41,8 @@ export class StatsRecorder {
   }
 
   /** Sets the reason why slots without an attempt are idle from now on. */
-  free(reason: IdleReason): void {
-    this.#usage.free(this.#clock.elapsed(), reason);
+  setIdleReason(reason: IdleReason): void {
+    this.#usage.setIdleReason(this.#clock.elapsed(), reason);
   }
 
   /** Puts an attempt that will be submitted into its slot. */
@@ -65,7 +65,7 @@ export class StatsRecorder {
     if (this.#slots.has(attempt.key)) this.#set(attempt, to === 'queued' ? this.#queued() : to);
   }
 
-  submitting(attempt: Attempt): void {
+  countSubmission(attempt: Attempt): void {
     this.#requests.submissions += 1;
     this.move(attempt, 'inFlight');
   }
@@ -84,7 +84,7 @@ export class StatsRecorder {
    * Records a status request. `pausedElapsed` is the time since which it waited for another request's
    * Retry-After.
    */
-  asking(pausedElapsed?: number): void {
+  countStatusRequest(pausedElapsed?: number): void {
     this.#requests.status += 1;
     if (pausedElapsed !== undefined) this.#delayedPollsMs += this.#clock.elapsed() - pausedElapsed;
   }
@@ -107,7 +107,7 @@ export class StatsRecorder {
     const isReported = doneElapsed >= seenElapsed && doneElapsed <= now + toleranceMs;
     const lagMs = Math.max(0, now - (isReported ? doneElapsed : seenElapsed));
     // The histogram accepts only whole numbers above 0.
-    this.#lags[isReported ? 'told' : 'atMost'].record(1 + Math.min(maxLagMs, Math.round(lagMs)));
+    this.#lags[isReported ? 'reported' : 'atMost'].record(1 + Math.min(maxLagMs, Math.round(lagMs)));
   }
 
   saved(pictures: SavedPicture[]): void {
@@ -129,7 +129,7 @@ export class StatsRecorder {
         submissions: perOne(this.#requests.submissions, submitted),
         status: perOne(this.#requests.status, submitted + resumed),
       },
-      lagMs: percentilesOf(this.#lags.told),
+      lagMs: percentilesOf(this.#lags.reported),
       lagAtMostMs: percentilesOf(this.#lags.atMost),
       lostTo429: {
         answers: { ...this.#answers429 },

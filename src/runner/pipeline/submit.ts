@@ -111,7 +111,7 @@ function lostFailure({ failure }: Lost, later: Failure): Failure {
 async function send(run: Run, attempt: Attempt, lost: Lost | undefined): Promise<SubmitReply> {
   if (lost !== undefined && !run.repeats.isKnown(attempt, lost))
     return { kind: 'failure', failure: lost.failure };
-  run.stats.submitting(attempt);
+  run.stats.countSubmission(attempt);
   const { endpoint, input, idempotency } = attempt;
   const { service, checkpoint } = run.ports;
   const isTaken = (jobId: string): Promise<boolean> => checkpoint.hasJob({ endpoint, jobId });

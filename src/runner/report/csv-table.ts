@@ -56,7 +56,7 @@ export function csvTable(
   // Set explicitly, because its default depends on other options. Some readers end the row at a bare carriage
   // return.
   const options = { quote_record_delimiter: true, delimiter: separator };
-  const cell = exact ? (text: string) => text : defused;
+  const cell = exact ? (text: string) => text : escapeFormula;
   const own = Object.values(ownColumns);
   const fileColumns = labels.map((label) => `file_${label}`);
   const names = manifestColumns.filter((name) => name !== 'id');
@@ -98,7 +98,7 @@ function freeName(name: string, before: string, taken: Set<string>): string {
 }
 
 /** Adds an apostrophe to texts that begin like a formula, but not to numbers. */
-function defused(text: string): string {
+function escapeFormula(text: string): string {
   if (!/^[=+\-@\t\r\n＝＋－＠]/.test(text) || /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) return text;
   return `'${text}`;
 }

@@ -10,7 +10,7 @@ import {
 import { endings } from '../../../src/runner/core/ending.ts';
 import { failureRules, type FailureKind } from '../../../src/runner/core/failure.ts';
 import {
-  heard,
+  noSilence,
   isBlind,
   withSilence,
   haltReason,
@@ -235,18 +235,21 @@ describe('a halt', () => {
   });
 
   it('comes when the service has been silent for long enough, not before', () => {
-    const contact = withSilence(withSilence(heard, 1_000), 50_000);
+    const contact = withSilence(withSilence(noSilence, 1_000), 50_000);
     expect(unreachableReason('status', contact, 60_999, halt, '502')).toBeUndefined();
     expect(unreachableReason('status', contact, 61_000, halt, '502')).toMatch(
       /status requests for 1 min.*502/,
     );
-    expect(unreachableReason('status', heard, 99_000_000, halt, '502')).toBeUndefined();
+    expect(unreachableReason('status', noSilence, 99_000_000, halt, '502')).toBeUndefined();
   });
 });
 
 it('nothing is submitted once five status requests in a row and a minute have brought nothing', () => {
   const silence = (requests: number) =>
-    Array.from({ length: requests }).reduce<typeof heard>((state) => withSilence(state, 1_000), heard);
+    Array.from({ length: requests }).reduce<typeof noSilence>(
+      (state) => withSilence(state, 1_000),
+      noSilence,
+    );
   expect([isBlind(silence(4), 99_000), isBlind(silence(5), 60_999), isBlind(silence(5), 61_000)]).toEqual([
     false,
     false,

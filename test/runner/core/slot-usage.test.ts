@@ -7,7 +7,7 @@ it('counts half of the slots for a second as half a second, by what each of them
   const usage = new SlotUsage(4, 100);
   usage.move(1_100, undefined, 'inFlight');
   usage.move(1_100, undefined, 'rate');
-  usage.free(1_100, 'nothingLeft');
+  usage.setIdleReason(1_100, 'nothingLeft');
   usage.move(3_100, 'rate', 'inFlight');
   usage.move(4_100, 'inFlight', 'disk');
   usage.move(4_500, 'disk', undefined);
@@ -29,8 +29,8 @@ it('has no time left for a reason while as many are in flight as may be, however
 
 it('tells another reason for free slots only from then on', () => {
   const usage = new SlotUsage(1, 0);
-  usage.free(700, 'outage');
-  usage.free(900, 'outage');
+  usage.setIdleReason(700, 'outage');
+  usage.setIdleReason(900, 'outage');
   expect(spent(usage, 1_000)).toEqual({ resuming: 700, outage: 300 });
 });
 
@@ -47,7 +47,7 @@ it('sums to the time that has passed, whatever the slots do', () => {
         at += afterMs;
         usage.move(at, isEntering ? undefined : held.shift(), to);
         held.push(to);
-        if (to !== 'inFlight') usage.free(at, to);
+        if (to !== 'inFlight') usage.setIdleReason(at, to);
       }
       const sum = Object.values(usage.spentMs(at)).reduce((total, ms) => total + ms, 0);
       // Each is rounded.

@@ -19,7 +19,6 @@ export interface KubernetesJob {
   /** PersistentVolumeClaim with the folder. Without it, everything written is lost with the pod. */
   claim: string | undefined;
   secret: string;
-  /** Environment variables from the Secret. */
   variables: { name: string; isOptional: boolean }[];
   memoryBytes: number;
   endMs: number;

@@ -8,7 +8,6 @@ export interface SlurmWorkers {
   name: string;
   /** Absolute folder in which workers start and write logs. */
   folder: string;
-  /** Program and arguments of a worker. */
   command: string[];
   /** Arguments for workers that are not kept, after which they end when idle. */
   idleArguments: string[];
@@ -26,7 +25,6 @@ export interface SlurmTask {
   /** Job and place: `12_3`. */
   id: string;
   place: number;
-  /** Mark of the submission that started it. */
   mark: string;
   state: 'waiting' | 'running' | 'ending';
 }

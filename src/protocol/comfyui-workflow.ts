@@ -11,7 +11,6 @@ export interface WorkflowNode extends JsonObject {
   inputs: JsonObject;
 }
 
-/** Nodes by their ids. */
 export type Workflow = Record<string, WorkflowNode>;
 
 const toExport = 'export it in ComfyUI with Workflow > Export (API)';

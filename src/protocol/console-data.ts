@@ -172,7 +172,6 @@ export interface WorkloadForm {
   values?: unknown[];
   /** Name and purpose. Absent for workloads from the quick deploy catalogue. */
   choice?: { title: string; means: string };
-  /** Note above the fields. */
   note?: string;
   /** GPU of its workers by default; `machine` for the GPUs of the service's machine, null if unknown. */
   gpu: string | null;
@@ -231,7 +230,6 @@ interface FailedWebhook {
   /** Host with its port. */
   host: string;
   tries: number;
-  /** Why the latest try failed. */
   why: string;
   /** When the next try is due; null if the webhook was given up. */
   dueAt: number | null;
@@ -258,7 +256,6 @@ export interface JobView extends JobRow {
   /** JSON text; null if it is deleted or too large to show. */
   input: string | null;
   output: string | null;
-  /** Data URIs of the pictures in the output. */
   pictures: string[];
   error: string | null;
   /** Lines that the worker wrote during this job. */

@@ -29,7 +29,6 @@ export interface Operation {
   isForm?: boolean;
   /** The message with status 200. */
   answer: { readonly description: string; readonly schema: MessageName };
-  /** Headers of the answer. */
   headers?: readonly ('idempotencyKey' | 'retention')[];
   /** Description of the empty answer with status 204. */
   none?: string;

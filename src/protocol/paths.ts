@@ -15,7 +15,6 @@ export type Version = (typeof versions)[number] | 'dev';
 /** Pattern of job ids, which are not always UUIDs (`…-u1`, `sync-…`). */
 export const jobIdPattern = /^[A-Za-z0-9_-]{1,128}$/;
 
-/** One id for each part of the path. */
 type Ids<Parts extends Operation['parts']> = { -readonly [Index in keyof Parts]: string };
 
 type PathOf<Name extends OperationName> = (

@@ -63,7 +63,6 @@ export class TrustedProxies {
     return headers['x-forwarded-proto'] === 'https' && this.#has(socket.remoteAddress ?? '');
   }
 
-  /** Returns the host name that the client asked for. */
   hostOf(request: IncomingMessage): string | undefined {
     return this.#believed.get(request)?.host ?? request.headers.host;
   }

@@ -59,7 +59,6 @@ export class Postgres implements PostgresSession {
   onBroken: () => void = () => undefined;
   readonly #open = new Set<ClientBase>();
   #deadMs: number | undefined;
-  /** Statements that are not answered yet. */
   readonly #waiting = new Set<{ client: ClientBase }>();
   #watch: NodeJS.Timeout | undefined;
 

@@ -42,7 +42,7 @@ export function recorded(sha256: string, etag: string): Record<string, string> {
   return { 'x-amz-meta-sha256': sha256, 'x-amz-meta-etag': etag };
 }
 
-/** Returns if an object with these headers has this sha256 (hex); undefined if the store does not say. */
+/** Returns true if an object with these headers has this sha256 (hex); undefined if the store does not say. */
 export function isOf(
   headers: Record<string, string | string[] | undefined>,
   sha256: string,

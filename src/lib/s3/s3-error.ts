@@ -3,7 +3,6 @@
 export class S3Error extends Error {
   /** Error code of the store or the system; empty if there is none. */
   readonly code: string;
-  /** True if there is no such object. */
   readonly isMissing: boolean;
   readonly isPassing: boolean;
   /** True if the store or the line is overloaded. */

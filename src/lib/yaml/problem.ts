@@ -9,7 +9,6 @@ export interface Problem {
   count?: number;
 }
 
-/** Thrown with all problems at once. */
 export class ConfigError extends Error {
   readonly problems: Problem[];
 

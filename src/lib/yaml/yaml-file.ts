@@ -102,7 +102,6 @@ const reasons: Record<string, string> = {
   EACCES: 'permission denied',
 };
 
-/** Returns the text without a byte order mark. */
 function readText(file: string, shown: string, expected: string): string {
   const bytes = readBytes(file, shown, expected);
   if (isUtf8(bytes)) return bytes.toString('utf8').replace(/^\uFEFF/, '');

@@ -67,7 +67,6 @@ export function rememberBatch(db: Database, batch: BatchIdentity): boolean {
   return true;
 }
 
-/** True if `rememberBatch` would change anything. */
 export function wouldChangeBatch(db: Database, batch: BatchIdentity): boolean {
   const known = readBatch(db);
   return recordOf(batch, known) !== JSON.stringify(known);

@@ -72,7 +72,6 @@ export function isBatch(dir: string): boolean {
   return existsSync(lockFile(dir)) || existsSync(join(dir, 'checkpoint.sqlite'));
 }
 
-/** Throws if the lock file is unusable, as `lockBatch` does. */
 export function assertLockUsable(dir: string): void {
   isLocked(lockFile(dir));
 }

@@ -209,7 +209,6 @@ function* filtered<T>(all: Iterable<T>, test: (each: T) => boolean): Generator<T
   for (const each of all) if (test(each)) yield each;
 }
 
-/** Yields to the event loop after each page. */
 async function* paced<T>(items: Iterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   let count = 0;
   for (const item of items) {

@@ -60,7 +60,6 @@ export function countSaved(db: Database): number {
 type SavedRow = Omit<SavedPicture, 'seed' | 'label' | 'output'> &
   Record<'seed' | 'label' | 'output', string | null>;
 
-/** Returns a function that reads the pictures of an attempt and its other files. */
 export function savedReader(db: Database): (attempt: number) => ReturnType<typeof splitFiles> {
   const saved = db.prepare<[number], SavedRow>(
     `SELECT file, width, height, bytes, sha256, seed, label, output
@@ -169,7 +168,6 @@ export function readLacking(db: Database): LackingFile[] {
     .filter(({ scenes }) => scenes > 0);
 }
 
-/** Returns the ids of the saved scenes that lack any of these files. */
 export function readIdsLacking(db: Database, files: readonly NamedFile[]): string[] {
   const ids = db.prepare<[object], string>(`SELECT id FROM scenes s WHERE ${lacks}`).pluck();
   return [...new Set(files.flatMap(({ label, kind }) => ids.all({ label, kind })))];

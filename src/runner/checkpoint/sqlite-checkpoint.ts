@@ -217,7 +217,6 @@ export class SqliteCheckpoint extends RecordedBatch implements Checkpoint, Check
     return this.#journal.read(() => this.#journal.removed());
   }
 
-  /** Call before the database is closed. */
   close(): void {
     this.#journal.close();
   }

@@ -25,7 +25,6 @@ export interface SubmissionSettings {
   /** Environment variables in the address of the checkpoint. */
   checkpointVariables: string[];
   hasBucket: boolean;
-  /** True if jobs are sent local files. */
   sendsFiles: boolean;
   /** Environment variables that a run needs. */
   variables: string[];

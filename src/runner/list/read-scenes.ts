@@ -56,7 +56,6 @@ export interface ReadScenes {
   stage: ManifestScenes & { close(): void };
   /** Every column of every manifest, in the order first seen, then those that `scenes` adds. */
   columns: string[];
-  /** Rules by which the lists were read. */
   rules: RulesVersion;
   /** Notes on the list, as sentences. */
   notes: string[];
@@ -348,7 +347,6 @@ function rowOf(
   return { row: given === undefined ? row : withColumns(row, given), source: entry.source || place };
 }
 
-/** Checks a list after its rows are read. */
 function judgeList(reading: Reading, { manifest, names, early }: OpenList): void {
   const { config, rules } = reading;
   // Earlier programs went on with the other lists, so batches that began with them still do.

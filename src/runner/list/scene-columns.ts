@@ -145,7 +145,6 @@ export function ambiguousPromptText([scene, prompt]: [string, string]): string {
   return `has a column ${scene} and a column ${prompt}. Say in pipeline.yaml which one a job is sent: input: { ${inputLine('prompt', prompt)} }, or input: { ${inputLine('scene', scene)} }`;
 }
 
-/** Returns the row with the value of `column` as its id. */
 export function withId(row: ManifestRow, column: string | undefined): ManifestRow {
   if (column === undefined || column === 'id') return row;
   return { ...row, columns: { id: row.columns[column] ?? null, ...row.columns } };

@@ -47,7 +47,6 @@ export interface Manifest {
   batches: AsyncIterable<ManifestEntry[]>;
   /** True if the first row of CSV or TSV does not look like a header. */
   isHeaderless?: boolean;
-  /** Separator of CSV and TSV. */
   delimiter?: Delimiter;
   /** Notes on the list for a person, as sentences. Complete once all rows are read. */
   notes: string[];

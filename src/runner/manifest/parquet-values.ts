@@ -90,7 +90,6 @@ function parsedJson(text: string | Unfit): unknown {
   }
 }
 
-/** Returns a time in UTC, from ms since 1970. */
 function isoText(ms: bigint): string | Unfit {
   const date = new Date(Number(ms));
   return Number.isNaN(date.getTime()) ? new Unfit('holds a date out of range') : date.toISOString();

@@ -220,7 +220,7 @@ async function readStrings(book: Book, part: string | undefined): Promise<string
   return strings;
 }
 
-/** Returns for each cell style if it shows a number as a date or a time. */
+/** Returns true for each cell style that shows a number as a date or a time. */
 async function readStyles(book: Book, part: string | undefined): Promise<boolean[]> {
   const codes = new Map<string, string>();
   const styles: boolean[] = [];

@@ -18,7 +18,6 @@ export interface ZstdFrame {
 /** Bytes of the longest header, including the magic number. */
 export const maxHeaderBytes = 18;
 
-/** True if the first four bytes are those of zstd. */
 export function isZstd(start: Buffer): boolean {
   return isFrame(start) || isSkippable(start);
 }

@@ -137,7 +137,6 @@ export class Lease {
     return this.#lost;
   }
 
-  /** Throws the error of the database. */
   async renew(): Promise<void> {
     // The lease counts from before the request, because the answer may take long.
     const asked = { now: this.#clock.now(), elapsed: this.#clock.elapsed() };

@@ -47,7 +47,6 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
   readonly others: Orphans;
   /** Attempts that this run began and has not settled. */
   readonly #own = new Set<number>();
-  /** Attempts that are marked as in progress. */
   readonly #marked = new Set<number>();
   /** Recorded time for which the service remembers a key, in ms. */
   #shownMs: number | undefined;
@@ -287,7 +286,6 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
     ]);
   }
 
-  /** Brings the local copy up to date. */
   refresh(): Promise<void> {
     return this.#read(() => this.#replica.pull());
   }
@@ -316,7 +314,6 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
     return this.#write({ do: 'hand', attempt: 0, isInHand: false });
   }
 
-  /** Waits while the database does not answer. */
   async #write<T>(write: Write): Promise<T> {
     try {
       return (await this.#writes.ask(write)) as T;

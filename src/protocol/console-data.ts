@@ -5,33 +5,33 @@
  * DELETE session                                            → 204
  * GET    session                                            → { signedIn: boolean }
  * GET    overview                                           → Overview | 401 ApiError (sign in again)
- * GET    catalogue                                          → CatalogueEntry[]: what is offered for quick deploy
- * GET    endpoint-fields                                    → EndpointFields: what the form of an endpoint is made of
+ * GET    catalogue                                          → CatalogueEntry[]: images and workloads for quick deploy
+ * GET    endpoint-fields                                    → EndpointFields: fields of the form of an endpoint
  * POST   endpoints                   an endpoint            → 201 EndpointView | 422 ApiError with problems
- * PUT    endpoints/{id}              an endpoint            → 200 EndpointView | 422 | 404 | 409 (stands in service.yaml)
+ * PUT    endpoints/{id}              an endpoint            → 200 EndpointView | 422 | 404 | 409 (it is in service.yaml)
  * DELETE endpoints/{id}                                     → 204 | 404 | 409
  * POST   endpoints/{id}/jobs         { input, policy?, webhook? } → 201 { id } | 400 | 404 | 429
  * POST   endpoints/{id}/pause, endpoints/{id}/resume        → 204 | 404
  * POST   endpoints/{id}/workers/{worker}/drain             → 204 | 404
  * GET    jobs?endpoint=&status=&text=&before=               → JobPage, newest first
- * GET    jobs/cancel, jobs/retry?endpoint=&status=&text=    → BulkCount: how many of these the same as POST would reach
- * POST   jobs/cancel, jobs/retry?endpoint=&status=&text=    → BulkCount: how many were; again for more
+ * GET    jobs/cancel, jobs/retry?endpoint=&status=&text=    → BulkCount: how many jobs the POST would change
+ * POST   jobs/cancel, jobs/retry?endpoint=&status=&text=    → BulkCount: how many were changed; repeat for more
  * GET    jobs/{id}                                          → JobView | 404
  * GET    jobs/{id}/thumbnail                                → JPEG of the first picture in its output, or 204
  * POST   jobs/{id}/cancel, jobs/{id}/retry                  → 200 { id, status } | 404 | 409
  * GET    history?endpoint=&range=hour|day                   → JobHistoryView
  * GET    webhooks                                           → FailedWebhooks
- * POST   webhooks/send                                      → BulkCount: all that were given up are sent again
+ * POST   webhooks/send                                      → BulkCount: sends all again that were given up
  * POST   webhooks/{job}/send                                → 204 | 404
  * GET    keys                                               → KeyView[]
  * GET    audit                                              → AuditEntry[], newest first
- * POST   keys                        KeyForm                → 201 { key, view: KeyView }: the only time it is shown
+ * POST   keys                        KeyForm                → 201 { key, view: KeyView }: the key is never shown again
  * POST   keys/{id}/rotate            { overlap?, expires? } → { key, view: KeyView } | 404 | 422
  * POST   keys/{id}/revoke                                   → 204 | 404
  *
- * Every request but these to `session` needs the cookie, and the token in the header `X-Nightrender-Console`. The page
- * keeps the token for its origin: a browser sends the cookie to programs on other ports of the host as well. To sign in,
- * the header is `1`: no form of another site can send it.
+ * Every request except those to `session` needs the cookie, and the token in the header `X-Nightrender-Console`.
+ * The page keeps the token for its origin, because a browser also sends the cookie to other ports of the host.
+ * To sign in, the header is `1`, which a form of another site cannot send.
  */
 
 export interface ApiError {

@@ -249,9 +249,9 @@ function withdrawer(db: Database, known: number): (slice: Slice) => Gone {
 }
 
 /**
- * True if all new scenes are one row that replaces a withdrawn one: the beginning of its line, because the
- * list was cut off within it. If `isPlaced`, an edited row at the same place in a list without ids counts
- * too.
+ * True if all new scenes are of one row that replaces a withdrawn row. Either the list was cut off within
+ * that row, so only the beginning is left. Or, if `isPlaced`, the row was edited at its place in a list
+ * without ids.
  */
 function isOneEdited(db: Database, known: number, isPlaced: boolean): boolean {
   const begins = '(w.columns, 1, length(n.columns) - 2)';

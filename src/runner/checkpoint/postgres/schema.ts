@@ -103,9 +103,10 @@ ${writeGroupFunction}`;
  * For a database that goes back to an earlier state, as after a failover that lost its last moments:
  * - `runners.version`: version of the batch when the runner last wrote; less than the runner remembers if
  *   that was lost
- * - `account.epoch`: changes when the batch has gone back; `claimed`: number of attempts ever begun;
- *   `claimed_seen`: highest such number that a runner remembers; `lost`: attempts that nobody has written
- *   back; `claims_from`: until then no scene can be claimed
+ * - `account.epoch`: changes when the batch has gone back
+ * - `account.claimed`: number of attempts ever begun; `claimed_seen`: highest such number that a runner remembers
+ * - `account.lost`: number of attempts that nobody has written back
+ * - `account.claims_from`: until then no scene can be claimed
  */
 const third = `
 ALTER TABLE runners ADD COLUMN version bigint NOT NULL DEFAULT 0;

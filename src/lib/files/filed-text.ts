@@ -1,21 +1,21 @@
-/** A text too long for memory: a file with what stands around it, handed on piece by piece. */
+/** A text too long for memory, made of texts and files, and passed on piece by piece. */
 import { type FileHandle, open } from 'node:fs/promises';
 
-/** A text that is read piece by piece; to be closed by whom it is given to. */
+/** A text that is read piece by piece. Its receiver has to close it. */
 export interface OpenText {
   readonly byteCount: number;
-  /** Each is read when it is asked for. Throws where it has become shorter. */
+  /** Yields pieces, each read when it is requested. Throws if the file has become shorter. */
   pieces(): AsyncIterable<Buffer>;
-  /** Once what is being read has been; as often as one likes. */
+  /** Closes the file after the current read. May be called repeatedly. */
   close(): Promise<void>;
 }
 
-/** A file that is read to its end, also where it is deleted meanwhile. */
+/** A file that can be read to its end even if it is deleted meanwhile. */
 export class OpenFile implements OpenText {
   readonly byteCount: number;
   readonly #handle: FileHandle;
 
-  /** Undefined where there is none. */
+  /** Returns undefined if there is no such file. */
   static async open(path: string): Promise<OpenFile | undefined> {
     let handle: FileHandle;
     try {
@@ -54,10 +54,10 @@ export class OpenFile implements OpenText {
 
 export type Text = string | Buffer;
 
-/** Its parts in their order, some of which stand in files. */
+/** Parts of a text in order; some are files. */
 export type FiledText = readonly (Text | OpenText)[];
 
-/** What a reader has not taken yet is in memory: many slow ones have to fit there. */
+/** Small pieces, because unsent pieces of many slow readers have to fit into memory. */
 const pieceBytes = 64 * 1024;
 
 export function isFiled(text: Text | FiledText): text is FiledText {
@@ -69,7 +69,7 @@ export function byteCountOf(text: Text | FiledText): number {
   return text.reduce((sum, part) => sum + (isFile(part) ? part.byteCount : Buffer.byteLength(part)), 0);
 }
 
-/** Files are left open. */
+/** Yields the pieces of all parts. Leaves the files open. */
 export async function* piecesOf(text: FiledText): AsyncGenerator<Text> {
   for (const part of text) {
     if (isFile(part)) yield* part.pieces();
@@ -77,7 +77,7 @@ export async function* piecesOf(text: FiledText): AsyncGenerator<Text> {
   }
 }
 
-/** All of it in memory; files are closed. */
+/** Returns the whole text in memory, and closes its files. */
 export async function wholeOf(text: Text | FiledText): Promise<Text> {
   if (!isFiled(text)) return text;
   try {

@@ -1,28 +1,28 @@
-/** The bodies that are being received: one that stops is refused, and of too many slow ones the one that needs longest. */
+/** Watches bodies that are being received. Refuses stalled ones, and the slowest if there are too many slow ones. */
 import type { IncomingMessage } from 'node:http';
 import { durationText } from '../yaml/scalar-schemas.ts';
 import { type HttpResponse, refusal, tooMany } from './http-response.ts';
 
 export interface BodyLimits {
-  /** For how long nothing may come. */
+  /** Maximum ms without any bytes. */
   silenceMs: number;
-  /** A body that comes slower than this runs out of patience as well, only later. */
+  /** Minimum speed. A slower body is refused too, only later. */
   bytesPerSecond: number;
-  /** A body that is not complete by then is refused. */
+  /** Time in ms after which an incomplete body is refused. */
   maxMs: number;
-  /** A body that is not complete by then is slow. */
+  /** Time in ms after which an incomplete body counts as slow. */
   slowMs: number;
-  /** Slow bodies at once, and the memory that is set aside for them; a single one may be larger. */
+  /** Maximum number of slow bodies, and the memory reserved for them. A single one may be larger. */
   maxSlow: number;
   maxSlowBytes: number;
-  /** How often they are looked at. */
+  /** Interval of the checks, in ms. */
   everyMs: number;
 }
 
 interface Awaited {
-  /** As much as it may have. */
+  /** Maximum bytes of the body. */
   bytes: number;
-  /** Answers the request, and has whoever waits for its body give up. */
+  /** Answers the request, and ends all waiting for its body. */
   refuse: (answer: HttpResponse) => void;
 }
 
@@ -30,13 +30,13 @@ interface Body extends Awaited {
   request: IncomingMessage;
   begunAt: number;
   seenAt: number;
-  /** Of the connection. */
+  /** Bytes that the connection had received before the body. */
   bytesBefore: number;
   bytesSeen: number;
   patienceMs: number;
 }
 
-/** Instants are monotonic. */
+/** Tracks bodies. Times are monotonic ms. */
 export class BodyWatch {
   readonly #limits: BodyLimits;
   readonly #bodies = new Set<Body>();
@@ -45,7 +45,7 @@ export class BodyWatch {
     this.#limits = limits;
   }
 
-  /** Watches the body until it is complete, or `remove` is called; it is refused once at most. */
+  /** Watches the body until it is complete, or `remove` is called. It is refused at most once. */
   add(request: IncomingMessage, awaited: Awaited, now: number): { remove: () => void } {
     const { bytesRead } = request.socket;
     const { silenceMs: patienceMs } = this.#limits;
@@ -55,7 +55,7 @@ export class BodyWatch {
     return { remove: () => void this.#bodies.delete(body) };
   }
 
-  /** To be called every `everyMs`. */
+  /** Refuses bodies that exceed a limit. Call every `everyMs`. */
   look(now: number): void {
     const { maxMs, slowMs, maxSlow, maxSlowBytes } = this.#limits;
     for (const body of this.#bodies) {
@@ -64,7 +64,7 @@ export class BodyWatch {
       else if (now - body.begunAt >= maxMs) this.#refuse(body, tooLong(maxMs));
     }
     const slow = [...this.#bodies].filter(({ begunAt }) => now - begunAt >= slowMs);
-    // Those that are nearly there are kept: whoever comes again does not push out the others without end.
+    // Keeps those that are nearly complete, so that new bodies cannot push out the others again and again.
     slow.sort((one, other) => msLeft(one, now) - msLeft(other, now));
     let bytes = 0;
     for (const [index, body] of slow.entries()) {
@@ -81,10 +81,10 @@ export class BodyWatch {
     const { silenceMs, bytesPerSecond, everyMs } = this.#limits;
     const { request, seenAt, bytesSeen, patienceMs } = body;
     const { bytesRead } = request.socket;
-    // While this process stood still nobody could be heard.
+    // While this process was suspended, it could not receive anything.
     const waitedMs = Math.min(now - seenAt, 2 * everyMs);
     const earnedMs = ((bytesRead - bytesSeen) / bytesPerSecond) * 1_000;
-    // Where bytes wait to be taken here, the client is not to blame.
+    // If received bytes wait here, the client is not to blame.
     const leftMs = request.readableLength > 0 ? silenceMs : patienceMs - waitedMs + earnedMs;
     Object.assign(body, { seenAt: now, bytesSeen: bytesRead, patienceMs: Math.min(silenceMs, leftMs) });
     return leftMs;
@@ -102,7 +102,7 @@ export class BodyWatch {
   }
 }
 
-/** How long it takes at the pace that it had so far. */
+/** Returns the ms that the rest takes at the average speed so far. */
 function msLeft({ bytes, bytesBefore, begunAt, request: { socket } }: Body, now: number): number {
   const came = Math.max(1, socket.bytesRead - bytesBefore);
   return ((bytes - came) / came) * (now - begunAt);

@@ -1,12 +1,12 @@
-/** An answer of a server, before it goes over the wire. */
+/** A server's response, before it is sent. */
 import type { FiledText, Text } from '../files/filed-text.ts';
 
 export interface HttpResponse {
   status: number;
-  /** JSON text, unless `headers` say another `Content-Type`. Whoever takes the answer closes the files in it. */
+  /** JSON text, unless `headers` has another `Content-Type`. Whoever takes the response closes its files. */
   body: Text | FiledText;
   headers?: Record<string, string | string[]>;
-  /** Set where the request's body is longer than it may be. */
+  /** Set if the request's body is longer than allowed. */
   isTooLarge?: true;
 }
 

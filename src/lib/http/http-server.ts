@@ -1,4 +1,4 @@
-/** An HTTP server: its connections, their limits, TLS, and putting answers on the wire. */
+/** An HTTP server: its connections and their limits, TLS, and the order of responses. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -10,11 +10,14 @@ import { type HttpResponse, errorBody, refusal } from './http-response.ts';
 import { type ClientLimits, sendAnswer } from './send-response.ts';
 import { followTls, readTls, type TlsFiles } from './tls-files.ts';
 
-/** Resolves to the response; undefined where the client has gone. A rejection is an error of the service itself. */
+/** Resolves to the response, or to undefined if the client has gone. Rejects only for errors of the service itself. */
 export type AnswerRequest = (
   request: IncomingMessage,
   sendContinue: (maxBytes?: number) => void,
-  /** Aborts when the client has gone, or was refused while its body came: what is not done by then is not to be done. */
+  /**
+   * Aborts if the client has gone, or was refused while its body arrived. Anything not done by then must not
+   * be done.
+   */
   gone: AbortSignal,
 ) => Promise<HttpResponse | undefined>;
 
@@ -25,13 +28,16 @@ export interface HttpServerOptions {
   tls: TlsFiles | undefined;
   now: () => number;
   maxConnections: number;
-  /** Decides which connection is closed if there are too many. By default every new one is closed while `maxConnections` are open. */
+  /**
+   * Decides which connection is closed if there are too many. By default, new ones are closed while
+   * `maxConnections` are open.
+   */
   connections?: ConnectionBook;
-  /** Requests of one connection that may wait until those before them are answered; a connection with more is closed. */
+  /** Maximum requests of a connection that wait for earlier ones. A connection with more is closed. */
   maxWaiting?: number;
-  /** Of the long bodies that are in memory at a time. */
+  /** Maximum bytes of the long bodies in memory. */
   maxBodiesBytes: number;
-  /** A body of which nothing arrives for so long is refused. */
+  /** A body is refused if nothing arrives for this long. */
   requestTimeoutMs: number;
   /** A body that takes longer than this is refused. */
   bodyTimeMs: number;
@@ -42,26 +48,26 @@ export interface HttpServerOptions {
   onProblem: (text: string) => void;
 }
 
-/** Notes the connections of one or several servers. */
+/** Tracks the connections of one or several servers. */
 export interface ConnectionBook {
   add(socket: Socket): void;
-  /** The latest request of a connection was answered. */
+  /** Called when the latest request of a connection was answered. */
   end(request: IncomingMessage): void;
 }
 
 export interface HttpServer {
   url: string;
-  /** That the certificate in use holds for. */
+  /** Returns the host names of the certificate in use. */
   certifiedNames(): readonly string[];
-  /** Takes no more connections. */
+  /** Accepts no more connections. */
   stopListening(): void;
-  /** Ends the connections there are as well, once the answers that are on their way have arrived or had their time. */
+  /** Also ends open connections, after responses on their way have arrived or run out of time. */
   close(): Promise<void>;
 }
 
 const maxHeaderSize = 16 * 1024;
 
-/** How long browsers use HTTPS alone after an answer: 30 days. */
+/** How long browsers use only HTTPS after a response: 30 days, in seconds. */
 const strictSeconds = 30 * 86_400;
 
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
@@ -76,7 +82,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const isStrict = options.tls !== undefined && options.tls.hsts !== false;
   const serve = (request: IncomingMessage, response: ServerResponse) => {
     if (isStrict) response.setHeader('Strict-Transport-Security', `max-age=${strictSeconds}`);
-    // Before the next request of the connection begins.
+    // This listener has to run before the next request of the connection begins.
     response.once('close', () => connections?.end(request));
     queues.add(response, () => void serveRequest(request, response, watch, options));
   };
@@ -119,7 +125,7 @@ function openServer(
 
 function serverOptions({ requestTimeoutMs, clientLimits }: HttpServerOptions) {
   return {
-    // Bodies are watched here.
+    // `BodyWatch` limits the time of bodies.
     requestTimeout: 0,
     headersTimeout: Math.min(clientLimits.headMs, requestTimeoutMs),
     keepAliveTimeout: clientLimits.keepAliveMs,
@@ -127,7 +133,7 @@ function serverOptions({ requestTimeoutMs, clientLimits }: HttpServerOptions) {
   };
 }
 
-/** Slow bodies take half of the connections and of the memory for bodies, and leave the rest to the others. */
+/** Gives slow bodies half of the connections and of the memory for bodies. */
 function bodyLimits({
   requestTimeoutMs,
   bodyTimeMs: maxMs,
@@ -146,7 +152,7 @@ function bodyLimits({
   };
 }
 
-/** Whether what the connection would be told is taken for the answer to a request that is being answered. */
+/** True if the client would take a message on the connection as the response to a request in progress. */
 function isOwedToAnother(response: ServerResponse): boolean {
   return response.headersSent || response.req.complete;
 }
@@ -176,17 +182,17 @@ async function serveRequest(
     return await sendAnswer(request, response, severalHosts, clientLimits);
   }
   const gone = new AbortController();
-  // Whoever was answered is waited for by nobody; to abort costs as much as a good part of a short answer.
+  // Nobody waits for an answered request, and aborting costs as much as a good part of a short response.
   response.once('close', () => {
     if (!response.writableFinished) gone.abort();
   });
   const isAskedFirst = request.headers.expect !== undefined;
-  // Whether the client goes on to send a body it was not asked for cannot be known: the connection is of no more use.
+  // A client may or may not send a body that it was not asked for, so the connection cannot be used again.
   if (isAskedFirst) response.shouldKeepAlive = false;
   try {
     const sendContinue = (maxBytes = 0): void => {
       if (isAskedFirst) response.writeContinue();
-      // Silence is answered in words, before the connection is cut for it.
+      // A silent client gets a response before its connection is cut.
       request.setTimeout(Math.max(clientLimits.idleMs, 2 * requestTimeoutMs));
       const bytes = Number(request.headers['content-length'] ?? maxBytes);
       const refuse = (why: HttpResponse): void => {
@@ -218,13 +224,13 @@ function hasSeveralHosts({ rawHeaders }: IncomingMessage): boolean {
   return hosts > 1;
 }
 
-/** `lastWords` as they go over the wire; the client has `drainMs` to read them. */
+/** Sends `lastWords` unchanged. The client has `drainMs` to read them. */
 function endConnection(socket: Socket, drainMs: number, lastWords = ''): void {
   const timer = setTimeout(() => socket.destroy(), drainMs).unref();
   socket.once('close', () => clearTimeout(timer)).end(lastWords);
 }
 
-/** For what is no HTTP request at all, or one that does not come to its end. */
+/** Returns the response to something that is no HTTP request, or an incomplete one. */
 function connectionRefusal(code: string | undefined): string {
   if (code === 'HPE_HEADER_OVERFLOW')
     return refusalText('431 Request Header Fields Too Large', 'the headers are too large');
@@ -265,16 +271,16 @@ function closingOf(
   };
 }
 
-/** Whoever waited has been told to look for the last time. */
+/** Time for waiting requests to be answered once more. */
 const answeringMs = 1_000;
 
-/** Waits until each request has its answer; those that get none are cut. */
+/** Waits until each request has its response. Requests without one are cut. */
 async function untilAnswered(queues: RequestQueues): Promise<void> {
   const until = performance.now() + answeringMs;
   for (;;) {
     const waiting = queues.all.filter((response) => !response.headersSent);
     if (waiting.length === 0 || performance.now() > until) return;
-    // Nobody asks again on a connection that ends.
+    // No further request comes on a connection that ends.
     for (const response of waiting) response.shouldKeepAlive = false;
     await sleep(answeringMs / 100);
   }
@@ -301,8 +307,8 @@ class RequestQueues {
   }
 
   /**
-   * Calls `begin` once the requests before it on its connection are answered; never where the client has gone by then.
-   * A connection on which too many wait is cut.
+   * Calls `begin` once the earlier requests of the connection are answered, unless the client has gone by
+   * then. Cuts a connection on which too many requests wait.
    */
   add(response: ServerResponse, begin: () => void): void {
     const { socket } = response.req;
@@ -316,7 +322,7 @@ class RequestQueues {
     if (queue.length === 1) begin();
   }
 
-  /** What is not answered to its end, in the order of the requests. */
+  /** Returns the unfinished responses, in the order of the requests. */
   of(socket: Socket): ServerResponse[] {
     return (this.#queues.get(socket) ?? []).map(({ response }) => response);
   }
@@ -330,7 +336,7 @@ class RequestQueues {
     if (known !== undefined) return known;
     const queue: Asked[] = [];
     this.#queues.set(socket, queue);
-    // Those that were not begun have no end of their own.
+    // Requests that were not begun have no `close` event of their own.
     socket.once('close', () => this.#queues.delete(socket));
     return queue;
   }

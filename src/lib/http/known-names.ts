@@ -1,4 +1,4 @@
-/** Names under which a server answers browsers. A page of another site that reaches the server by DNS rebinding sends another name. */
+/** Host names under which a server answers browsers, as protection against DNS rebinding by other sites. */
 import { isIP } from 'node:net';
 
 export class KnownNames {

@@ -1,4 +1,4 @@
-/** Putting answers on the wire, no faster than they are read. */
+/** Sends responses, no faster than they are read. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import {
@@ -13,7 +13,7 @@ import type { HttpResponse } from './http-response.ts';
 
 type ReadingLimits = Pick<ClientLimits, 'readingMs' | 'bytesReadPerSecond' | 'drainMs'>;
 
-/** Resolves when nothing of the answer is needed any more. Rejects where it broke off for lack of its file. */
+/** Resolves when nothing of the response is needed any more. Rejects if its file could not be read to the end. */
 export async function sendAnswer(
   request: IncomingMessage,
   response: ServerResponse,
@@ -22,7 +22,7 @@ export async function sendAnswer(
 ): Promise<void> {
   const { status, headers, body } = answer;
   if (response.destroyed) return await closeFilesOf(body);
-  // What still comes of the request is nobody's.
+  // The rest of the request is of no use.
   const isBodyUnread = !request.complete;
   if (isBodyUnread) response.shouldKeepAlive = false;
   const byteCount = byteCountOf(body);
@@ -43,11 +43,14 @@ export async function sendAnswer(
   }
   if (isBodyUnread) sendWhileDraining(request, response, body, limits);
   else response.end(body);
-  // What the system has taken is no burden any more.
+  // Only bytes that the system has not taken yet need memory here.
   if (response.writableLength > 0) cutWhenSlow(response, byteCount, limits);
 }
 
-/** Whoever reads in drops would hold the connection, and what it has not read, for as long as it likes. */
+/**
+ * Cuts the connection after a time limit. A client that reads very slowly would otherwise hold it, and the
+ * unread bytes, as long as it likes.
+ */
 function cutWhenSlow(
   response: ServerResponse,
   byteCount: number,
@@ -58,7 +61,10 @@ function cutWhenSlow(
   response.once('close', () => clearTimeout(timer));
 }
 
-/** The length was told before: where the file cannot be read to its end the connection breaks, and the client knows. */
+/**
+ * Sends pieces after the length was announced. If the file cannot be read to its end, the connection breaks,
+ * so the client notices.
+ */
 async function sendPieces(response: ServerResponse, body: FiledText): Promise<void> {
   try {
     await pipeline(piecesOf(body), response);
@@ -70,8 +76,8 @@ async function sendPieces(response: ServerResponse, body: FiledText): Promise<vo
 }
 
 /**
- * Closing a connection with unread bytes in it resets it, and the client may never read the answer. So the answer goes
- * out at once, and what still comes is thrown away until the client is done or its time is up.
+ * Sends the response at once, and discards the rest of the request until the client is done or its time is
+ * up. Closing a connection with unread bytes would reset it, and the client might never read the response.
  */
 function sendWhileDraining(
   request: IncomingMessage,
@@ -90,24 +96,27 @@ function sendWhileDraining(
 }
 
 export interface ClientLimits {
-  /** For the head of a request, from the connection's beginning or the answer before. */
+  /** Time for the head of a request, from the beginning of the connection or the response before. */
   headMs: number;
-  /** A connection on which nothing moves is closed, whoever should be sending. */
+  /** A connection without any traffic is closed after this time. */
   idleMs: number;
-  /** Between two requests: longer than clients keep an idle connection, so that they and not the service close it. */
+  /**
+   * Time between two requests. It is longer than clients keep idle connections, so that they close them and
+   * not the service.
+   */
   keepAliveMs: number;
-  /** An answer is to be read within this, and in the time that it takes at the pace below. */
+  /** Time to read a response, in addition to the time that it takes at `bytesReadPerSecond`. */
   readingMs: number;
   bytesReadPerSecond: number;
-  /** A body may take as long as it needs, if it comes at this pace: that of a slow modem. */
+  /** Minimum speed of a body, that of a slow modem. A faster body may take as long as it needs. */
   bytesSentPerSecond: number;
-  /** A body that takes longer counts as a slow one, of which there may be so many. */
+  /** A body that takes longer counts as slow, and the number of slow bodies is limited. */
   slowMs: number;
-  /** How long a client that is refused may go on sending, so that it comes to read why. */
+  /** How long a refused client may go on sending, so that it gets to read the reason. */
   drainMs: number;
-  /** How long answers on their way may go on when the service ends. */
+  /** How long responses on their way may take when the service ends. */
   closingMs: number;
-  /** How often requests are looked through for those that take too long. */
+  /** Interval at which requests are checked for time limits. */
   checkEveryMs: number;
 }
 

@@ -1,14 +1,14 @@
-/** Certificate and key of an encrypted service, read anew when they are renewed. */
+/** Reads the certificate and key of an encrypted service, and reads them again when they are renewed. */
 import { X509Certificate } from 'node:crypto';
 import { readFileSync, unwatchFile, watchFile } from 'node:fs';
 import type { Server } from 'node:https';
 import { createSecureContext } from 'node:tls';
 
-/** Paths of PEM files; `cert` with the certificates of its issuers behind it. */
+/** Paths of PEM files. `cert` also contains the certificates of its issuers. */
 export interface TlsFiles {
   cert: string;
   key: string;
-  /** False if browsers are not to be told to use HTTPS alone for its name. */
+  /** False if browsers should not be told to use only HTTPS. */
   hsts?: boolean;
 }
 
@@ -17,13 +17,13 @@ type TlsFile = 'cert' | 'key';
 export interface TlsPair {
   cert: Buffer;
   key: Buffer;
-  /** That the certificate holds for, some perhaps with `*` for their first part. */
+  /** Host names of the certificate, in which `*` may stand for the first label. */
   names: string[];
-  /** In words; undefined while the certificate holds. */
+  /** Problem with the certificate in words; undefined while it is valid. */
   problem: string | undefined;
 }
 
-/** A file that cannot be read, or is not what it should be; the message says what is expected instead. */
+/** Thrown if a file is unreadable or invalid. The message says what is expected instead. */
 export class TlsProblem extends Error {
   readonly field: TlsFile;
 
@@ -52,8 +52,8 @@ export function readTls(files: TlsFiles, now: number): TlsPair {
 }
 
 /**
- * Renewed files are used for new connections, and are what `inUse` has from then on; those that are of no use are told of,
- * and the old ones kept. Returns the end of it.
+ * Uses renewed files for new connections, and updates `inUse`. Reports invalid files and keeps the old ones.
+ * Returns a function that stops this.
  */
 export function followTls(
   server: Server,
@@ -68,7 +68,7 @@ export function followTls(
       server.setSecureContext(pair);
       Object.assign(inUse, pair);
     } catch (error) {
-      // The two are seldom replaced at the same moment: the other one will be noticed as well.
+      // The two files are rarely replaced at the same moment. The second change will be noticed too.
       onProblem(
         `the certificate was changed, and is not used yet: expected ${(error as Error).message} in ${files[error instanceof TlsProblem ? error.field : 'cert']}`,
       );

@@ -72,7 +72,7 @@ export interface CatalogueEntry {
 
 export interface EndpointView {
   /**
-   * Where the endpoint was created. `file`: with the service, from its file if it has one; such an endpoint
+   * Origin of the endpoint. `file`: created with the service, from its file if it has one; such an endpoint
    * cannot be edited here.
    */
   origin: 'file' | 'console';

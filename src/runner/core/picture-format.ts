@@ -14,10 +14,9 @@ export function formatOfFile(file: string): PictureFormat | undefined {
 const formats = Object.keys(pictureEndings) as PictureFormat[];
 
 /**
- * Returns only the pictures among files with picture extensions. Leaves out copies, which replace the
- * picture's extension, and a second file that differs only in format. If originals are not kept, also leaves
- * out files with the name of a copy, and files with the name of a smaller copy, even one that is no longer
- * made.
+ * Returns only the pictures among files with picture extensions. Leaves out copies, whose extension replaces
+ * the picture's. Leaves out a second file that differs only in format. If originals are not kept, also leaves
+ * out files named like a copy. That includes smaller copies that are no longer made.
  */
 export function picturesAmong(
   files: readonly string[],

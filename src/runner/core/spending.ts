@@ -242,8 +242,8 @@ const maxUnseenPictures = 4;
 /**
  * Returns how many jobs may be submitted on top of `inFlight`. The amount spent and the expected cost of all
  * jobs in flight stay below the limit, so at most one job exceeds it. Short jobs end first, so their times
- * are not representative: while few jobs have ended, few are in flight, and only one while nothing is known.
- * The same applies to the number of pictures, unless `pricing.expect` is set.
+ * are not representative. Therefore few jobs are in flight while few have ended, and only one while nothing
+ * is known. The same applies to the number of pictures, unless `pricing.expect` is set.
  */
 export function allowedSubmissions(
   inFlight: number,

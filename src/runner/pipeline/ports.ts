@@ -399,8 +399,9 @@ export interface Report {
   /** Writes the result files during a run. Resolves early if `signal` aborts. */
   update(signal: AbortSignal): Promise<void>;
   /**
-   * For a run that had nothing to do: if the previous run ended (with `ending`, if it is given) and its files
-   * exist, removes this run's record and returns their folder.
+   * Keeps the report of the previous run, for a run that had nothing to do. Removes this run's record and
+   * returns the folder of the result files. Undefined if anything has changed, if the files are gone or
+   * outdated, or if the previous run had another ending than `ending`.
    */
   keep(ending?: Ending): Promise<string | undefined>;
 }

@@ -16,8 +16,9 @@ import type { Stop } from './stop.ts';
 
 /**
  * Starts or resumes a batch and works on it until every scene is saved or given up, or `stop` is requested.
- * Without a manifest, for example if `stop` came while it was being read, only jobs in flight are collected
- * and the scenes stay as they are. Throws only for a bug or, after paid jobs are collected, `PlanRefused`.
+ * Without a manifest, only jobs in flight are collected and the scenes stay as they are. That is the case if
+ * `stop` came while the manifest was being read. Throws only for a bug or, after paid jobs are collected,
+ * `PlanRefused`.
  */
 export async function runBatch(
   manifest: ManifestScenes | undefined,

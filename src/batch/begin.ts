@@ -1,4 +1,4 @@
-/** What a run looks at in its folder before it begins, and the opening of its checkpoint; `plan` does the same to a copy. */
+/** Checks of a run in its folder before it begins, and the opening of its checkpoint. `plan` does the same to a copy. */
 import { noChoices, type BeginChoices } from './choices.ts';
 import type { BegunRun, RunRequest } from './record.ts';
 import { randomUUID } from 'node:crypto';
@@ -32,7 +32,7 @@ import { maintenanceOptions } from './output-files.ts';
 
 export type BegunBatch = Omit<BegunRun, 'kept'>;
 
-/** Begins in the output folder itself, whose lock is held. Throws as `beginBatch`. */
+/** Begins in the output folder itself, whose lock must be held. Throws like `beginBatch`. */
 export async function beginRun(
   { file, config, choices }: RunRequest,
   scenes: ReadScenes | undefined,
@@ -42,7 +42,10 @@ export async function beginRun(
   return { ...begun, kept: await keepIfAnew(config, choices, dir) };
 }
 
-/** Returns how many pictures are kept as `.former`, where all is to be rendered anew. `dir`: where the checkpoint is. */
+/**
+ * Keeps existing pictures as `.former` if everything is to be rendered again, and returns their number. `dir`
+ * is the folder of the checkpoint.
+ */
 export async function keepIfAnew(config: Config, choices: BeginChoices, dir: string): Promise<number> {
   const isAnew =
     choices.isFresh && config.output.pictures === undefined && whyNothingIsKnown(dir, dir) !== undefined;
@@ -50,8 +53,9 @@ export async function keepIfAnew(config: Config, choices: BeginChoices, dir: str
 }
 
 /**
- * `file` is the pipeline.yaml, as it was given; `checkpointDir` is the output folder, or where a copy of its checkpoint
- * is, and `recordDir` where it is itself. Throws `ConfigError`, `UnusableDatabase`, and what the system says.
+ * Checks the folder and opens the checkpoint. `file` is the path of pipeline.yaml as given. `checkpointDir`
+ * is the output folder or the folder of a copy, `recordDir` the folder of the original checkpoint. Throws
+ * `ConfigError`, `UnusableDatabase` and system errors.
  */
 export async function beginBatch(
   file: string,
@@ -73,7 +77,7 @@ export async function beginBatch(
   };
 }
 
-/** What the batch is from this run on. */
+/** Returns the description of the batch that applies from this run on. */
 export async function identityOf(
   file: string,
   config: Config,
@@ -93,7 +97,7 @@ export async function identityOf(
     columns: scenes.columns,
     rules: scenes.rules,
     ...(axes.length > 0 && { axes }),
-    // Pictures that are adopted keep the names that they have.
+    // Adopted pictures keep their names.
     names:
       choices.isAdopting && config.output.pictures === undefined
         ? namesOf(await imagesInFolder(config).list(), words)
@@ -111,7 +115,10 @@ export async function identityOf(
   };
 }
 
-/** Throws `ConfigError` where the condition cannot be understood. `columns`: of a list that was read; of one that was not, the checkpoint has them. */
+/**
+ * Throws `ConfigError` if the condition is invalid. `columns` are those of a list that was read; the
+ * checkpoint has those of other lists.
+ */
 function assertUntil(
   { output: { values }, placeOf }: Config,
   until: string,
@@ -130,7 +137,7 @@ function assertUntil(
   }
 }
 
-/** Throws `ConfigError` where the pictures that are saved are somewhere else. */
+/** Returns the place of the pictures. Throws `ConfigError` if the saved pictures are somewhere else. */
 function picturesIn(file: string, config: Config, checkpointDir: string): { pictures?: PicturesInBucket } {
   const { dir, pictures: url } = config.output;
   const db = openCheckpointForReading(checkpointDir);
@@ -152,7 +159,10 @@ function movedPictures(file: string, config: Config, from: string): ConfigError 
   return new ConfigError([{ where: config.placeOf(['output', 'pictures']), text }]);
 }
 
-/** Throws `ConfigError` before anything is written. `dir`: where the checkpoint is; `checkpointDir`: there, or where a copy is. */
+/**
+ * Throws `ConfigError`, before anything is written, if pictures exist that the checkpoint does not know.
+ * `dir` is the folder of the checkpoint; `checkpointDir` is the same or the folder of a copy.
+ */
 export async function assertPicturesKnown(
   file: string,
   config: Config,
@@ -163,7 +173,7 @@ export async function assertPicturesKnown(
   const run = `\`nightrender run ${configuredRun(file, config)}`;
   const where = shownPath(checkpointFile(dir));
   const why = whyNothingIsKnown(dir, checkpointDir);
-  // A bucket has a claim of its own (`claimed`).
+  // A bucket has a claim file of its own (`claimed`).
   if (config.output.pictures !== undefined) return;
   if (why === undefined || choices.isFresh || choices.isAdopting) return;
   const images = imagesInFolder(config);
@@ -173,7 +183,10 @@ export async function assertPicturesKnown(
   throw new ConfigError([{ where, text }]);
 }
 
-/** Undefined where a checkpoint knows of jobs, or something else is wrong with it, which others report. */
+/**
+ * Returns why no job is known. Undefined if the checkpoint has jobs, or has another problem, which is
+ * reported elsewhere.
+ */
 function whyNothingIsKnown(dir: string, checkpointDir: string): string | undefined {
   const stats = lstatSync(checkpointFile(dir), { throwIfNoEntry: false });
   if (stats === undefined) return 'this file is missing';
@@ -187,19 +200,22 @@ function whyNothingIsKnown(dir: string, checkpointDir: string): string | undefin
   }
 }
 
-/** Returns the pictures of the output folder, whoever knows of them. Those in a bucket have a claim that says whose they are. */
+/**
+ * Returns the pictures in the output folder, including unknown ones. Pictures in a bucket have a claim, which
+ * names their batch.
+ */
 export function imagesInFolder({ output }: Pick<Config, 'output'>, options = maintenanceOptions(output)) {
   return createImageStore(folderPlace(join(output.dir, 'images')), options);
 }
 
-/** Kinds of files that scenes have besides pictures. */
+/** Returns the kinds of files that scenes have besides pictures. */
 function otherKinds({ output }: Config): FileKind[] {
   return output.files.map(({ kind }) => kind);
 }
 
-/** Returns how many. A crash in between leaves some to the next start of the same command. */
+/** Renames the pictures and returns their number. After a crash, the next start of the same command continues. */
 async function keepPicturesAside(config: Config): Promise<number> {
-  // Pictures of all formats; sidecars go with them.
+  // Includes pictures of all formats. Their sidecars are renamed with them.
   const images = imagesInFolder(config, { ...maintenanceOptions(config.output), isOriginalKept: true });
   const setAside = (files: string[]) => Promise.all(files.map((file) => images.setAside(file, 'former')));
   const pictures = await setAside(await images.list());
@@ -208,13 +224,13 @@ async function keepPicturesAside(config: Config): Promise<number> {
 }
 
 /**
- * What belongs to a checkpoint that is missing or empty would be taken for the new one's. `dir` is where that will be;
- * the submissions that its mark lists count as lost there.
+ * Removes the remains of a missing or empty checkpoint, which would be mistaken for parts of the new one.
+ * `dir` is the folder of the new checkpoint. Submissions that the commit marker lists count as lost there.
  */
 export function clearLostCheckpoint(dir: string): void {
   const path = checkpointFile(dir);
   if (lstatSync(path, { throwIfNoEntry: false })?.size) return;
-  // Of a small batch it may hold all.
+  // The log of a small batch may contain everything, so it is kept.
   if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${path}-wal.former`);
   rmSync(`${path}-shm`, { force: true });
   closeSync(openSync(path, 'a'));

@@ -1,4 +1,4 @@
-/** A batch that is open: its checkpoint, and the pictures that the checkpoint knows. */
+/** An open batch: its checkpoint, and the pictures that the checkpoint knows. */
 import type { Database } from '../lib/sqlite/database.ts';
 import { isRecorded } from '../runner/checkpoint/recorded-pictures.ts';
 import { createImageStore, type PreparedImageStore } from '../runner/images/image-store.ts';
@@ -7,12 +7,14 @@ import { bucketOf, shownImages, withPlaces, type BatchPlaces, type BucketEdges }
 import type { OpenRecord } from './record.ts';
 
 export class Book {
-  /** The output folder. */
   readonly dir: string;
   readonly record: OpenRecord;
   readonly db: Database;
   readonly edges: BucketEdges;
-  /** True if the batch was named by its output folder, which may be a copy: nothing is put into its bucket. */
+  /**
+   * True if the batch was named by its output folder. The folder may be a copy, so nothing is uploaded to its
+   * bucket.
+   */
   readonly isNamedByFolder: boolean;
 
   constructor(dir: string, record: OpenRecord, db: Database, edges: BucketEdges, isNamedByFolder = false) {
@@ -23,17 +25,17 @@ export class Book {
     this.isNamedByFolder = isNamedByFolder;
   }
 
-  /** The folder of pictures as people read it: in the output folder or in a bucket. */
+  /** Location of the pictures as shown to people: in the output folder or in a bucket. */
   get shownImages(): string {
     return shownImages(this.dir, bucketOf(this.db));
   }
 
-  /** Passes where the pictures are. */
+  /** Passes the places of the batch's files. */
   withPlaces<T>(work: (places: BatchPlaces) => Promise<T>): Promise<T> {
     return withPlaces(this, work);
   }
 
-  /** Passes a store for pictures that are there, and where they are; none is put. */
+  /** Passes a store for existing pictures, and its places. Nothing is added. */
   withImages<T>(
     options: CheckOptions,
     work: (images: PreparedImageStore, places: BatchPlaces) => Promise<T>,

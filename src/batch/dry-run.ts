@@ -1,4 +1,4 @@
-/** What the next run of a batch would do, found by doing it to a private copy of the checkpoint. */
+/** Finds out what the next run of a batch would do, by doing it to a private copy of the checkpoint. */
 import { unknownPicturesOf, type BeginChoices } from './choices.ts';
 import { withoutFormat } from '../runner/core/picture-format.ts';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -47,14 +47,14 @@ import type { PipelineConfig } from '../runner/pipeline/pipeline-config.ts';
 
 export interface PlanChoices extends BeginChoices {
   part: Part | undefined;
-  /** True if the bucket of the pictures is tried, with a small object. */
+  /** True if access to the bucket of the pictures is tested with a small object. */
   isChecked: boolean;
-  /** Number of first requests that are shown. */
+  /** Number of first requests to show. */
   requests: number;
 }
 
 interface PlanRequest {
-  /** Path of pipeline.yaml, as it was given. */
+  /** Path of pipeline.yaml as given. */
   file: string;
   config: Config;
   choices: PlanChoices;
@@ -62,13 +62,14 @@ interface PlanRequest {
 
 interface PlanEdges {
   localService: LocalService;
-  /** Gets a sentence whenever a bucket does not answer. */
+  /** Called with a sentence when a bucket does not answer. */
   onTrouble: (text: string) => void;
 }
 
 /**
- * Refuses what a run refuses, in its order and its words. Undefined where `signal` aborts before all is compared; throws
- * its `AbortError` where the manifest is still being read.
+ * Plans the next run. Refuses what a run refuses, in the same order and with the same words. Undefined if
+ * `signal` aborts before the comparison is complete. Throws its `AbortError` if the manifest is still being
+ * read.
  */
 export async function planOnCopy(
   { file, config, choices: options }: PlanRequest,
@@ -107,7 +108,7 @@ export async function planOnCopy(
       }
     );
   } catch (error) {
-    // Of the output folder nothing is written here.
+    // This code writes nothing to the output folder, so the temporary folder must be full.
     if (codeOf(error) === 'ENOSPC' || codeOf(error) === 'SQLITE_FULL') throw noTemporary(error);
     throw error instanceof UnusableDatabase ? namedAs(error, copy, config.output.dir) : error;
   } finally {
@@ -143,12 +144,12 @@ function codeOf(error: unknown): string {
 async function copyCheckpoint(dir: string, copy: string): Promise<void> {
   const name = 'checkpoint.sqlite';
   await copyDatabase(join(dir, name), join(copy, name), () => isBatchHeld(dir));
-  // That of a live run is ahead of the copy.
+  // The commit marker of a live run is newer than the copy.
   assertPlainFile(markFile(dir));
   if (!isBatchHeld(dir) && existsSync(markFile(dir))) await copyFile(markFile(dir), markFile(copy));
 }
 
-/** The local service has a file of its own, which has to be of use as well. */
+/** Checks that the database of the local service is usable, too. */
 async function assertLocalDatabase(
   { endpoint, output }: Config,
   copy: string,
@@ -166,7 +167,7 @@ async function assertLocalDatabase(
   }
 }
 
-/** People know the original. */
+/** Replaces the path of the copy by that of the original, which the user knows. */
 function namedAs(error: UnusableDatabase, copy: string, original: string): UnusableDatabase {
   return new UnusableDatabase(error.message.replaceAll(copy, original));
 }
@@ -180,7 +181,7 @@ async function compare(
   options: PlanChoices,
   signal: AbortSignal,
 ): Promise<Plan | undefined> {
-  // Of the files nothing is moved; a name that a picture is about to leave is free.
+  // No files are renamed here, but a name that a picture is about to leave counts as free.
   const left = new Set<string>();
   const recordMoves = async (): Promise<void> => {
     for (const move of await checkpoint.pendingMoves()) {
@@ -226,7 +227,7 @@ async function lookAt(
     const known = { counts, part: part ?? null, setAside: readSetAside(db) };
     const change = endpointChange(await checkpoint.madeAt(), counts, config.endpoint);
     const expected = forecast(asked, readExperience(db, pricing));
-    // Last, since it puts attempts on record.
+    // Must be last, because it records attempts.
     const requests = await firstRequests(
       db,
       checkpoint,
@@ -252,10 +253,10 @@ function atMostOf({ scenes, cost }: Forecast, more: number): NonNullable<BatchPl
   return { scenes: all, cost: cost && all * cost.perScene };
 }
 
-/** Stands in names for what only the output of the job has. */
+/** Placeholder in names for a seed that only the job's output will contain. */
 const unknownSeed = 'SEED';
 
-/** For a checkpoint that is never rendered from: the attempts are put on record as a run would do it. */
+/** Returns the first requests. Records attempts like a run, so the checkpoint must be a copy. */
 async function firstRequests(
   db: Database,
   checkpoint: Checkpoint,
@@ -263,7 +264,7 @@ async function firstRequests(
   limit: number,
 ): Promise<FirstRequest[]> {
   const names = new PictureNames(checkpoint, config);
-  // What a picture is kept as, only the picture tells.
+  // The format of an original is known only when the picture arrives.
   const shown = (file: string): string =>
     config.output.keep === 'original' ? `${withoutFormat(file)}.*` : file;
   const requests: FirstRequest[] = [];
@@ -283,7 +284,7 @@ async function firstRequests(
   return requests;
 }
 
-/** As the pipeline takes them: what is due, then what will be, then what the program died with. */
+/** Claims scenes in the order of a run: due scenes, later ones, then those in progress during crashes. */
 async function claimFirst(checkpoint: Checkpoint, { endpoint }: Config, limit: number): Promise<Attempt[]> {
   const now = Date.now();
   const attempts = await checkpoint.claim(limit, endpoint, now);

@@ -1,4 +1,4 @@
-/** Exports the saved pictures of a batch as a dataset: files that other programs take. The batch is only read. */
+/** Exports the saved pictures of a batch as a dataset for other programs. The batch is only read. */
 import type { Database } from '../lib/sqlite/database.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import { plural } from '../lib/text/format.ts';
@@ -31,27 +31,30 @@ import { bucketOf } from './pictures-place.ts';
 import { shownPath } from './shown-path.ts';
 import { readReportKeys } from '../runner/config/schema-parts.ts';
 
-/** Scenes that are not chosen are left out. */
+/** Choices of an export. Scenes that are not chosen are left out. */
 export interface ExportChoices extends RowsChosen {
   to: ExportKind;
-  /** Folder of the dataset, absolute. */
+  /** Absolute path of the dataset's folder. */
   dir: string;
-  /** Pictures in each file of webdataset and parquet. */
+  /** Number of pictures in each file of webdataset and parquet. */
   shard: number;
-  /** Template of the text of a picture; undefined for its prompt. */
+  /** Template for the text of a picture. Undefined for its prompt. */
   caption: string | undefined;
   /** Copy that is exported instead of the picture. */
   copy: PictureCopy | undefined;
-  /** True if files are linked rather than copied, if the disk allows it. */
+  /** True if files are linked instead of copied, where the disk allows it. */
   isLinked: boolean;
 }
 
 export interface ExportListener {
-  /** Gets each saved picture that is missing or damaged, and therefore left out. */
+  /** Called for each saved picture that is missing or damaged and therefore left out. */
   onBad: (bad: UnexportedPicture) => void;
-  /** Gets how many more pictures are done: `written` of them now, the others by an earlier export. */
+  /**
+   * Called with the number of additional pictures that are done. `written` were written now, the others by an
+   * earlier export.
+   */
   onDone: ExportPorts['onDone'];
-  /** Gets sentences about what the choice of scenes leaves out, and about files that stay. */
+  /** Called with sentences about scenes that are left out, and about files that stay. */
   onNote: (text: string) => void;
 }
 
@@ -65,10 +68,9 @@ export interface UnexportedPicture {
 
 export interface ExportedDataset {
   to: ExportKind;
-  /** Folder of the dataset. */
   dir: string;
   pictures: number;
-  /** Number of pictures that are new or have changed since the export before. */
+  /** Number of pictures that are new or have changed since the previous export. */
   written: number;
   bytes: number;
   /** Number of saved pictures that are missing or damaged. */
@@ -77,7 +79,7 @@ export interface ExportedDataset {
   missing: Record<string, number>;
 }
 
-/** Returns the kind of export of this name. Throws `ConfigError`. */
+/** Returns the kind of export with this name. Throws `ConfigError`. */
 export function exportKind(name: string | undefined): ExportKind {
   const kind = exportKinds.find((each) => each === name);
   if (kind !== undefined) return kind;
@@ -86,7 +88,7 @@ export function exportKind(name: string | undefined): ExportKind {
   throw wrong('--to', `${found}; ${hint}`);
 }
 
-/** Throws `ConfigError` if this kind of export has no use for a choice. */
+/** Throws `ConfigError` if this kind of export does not support a choice. */
 export function assertExportable(
   kind: ExportKind,
   { caption, copy, isLinked }: { caption: string | undefined; copy: string | undefined; isLinked: boolean },
@@ -98,7 +100,7 @@ export function assertExportable(
   if (copy !== undefined && isOf('parquet')) throw wrong('--copy', 'parquet has no pictures in it');
 }
 
-/** Returns the copy of `output.formats` of this name, such as `512.jpg`. Throws `ConfigError`. */
+/** Returns the copy in `output.formats` with this name, such as `512.jpg`. Throws `ConfigError`. */
 export function copyNamed(name: string, { parts }: Batch): PictureCopy {
   const { formats } = readReportKeys(parts).output;
   const names = formats.map((format) => copyEnding(format).slice(1));
@@ -115,7 +117,10 @@ function wrong(where: string, text: string): ConfigError {
   return new ConfigError([{ where, text }]);
 }
 
-/** Writes the dataset; what is whole there already stays as it is. Throws `ConfigError`, and the reason of `signal` if that aborts. */
+/**
+ * Writes the dataset. Complete files of an earlier export stay. Throws `ConfigError`, or the reason of
+ * `signal` if it aborts.
+ */
 export async function exportDataset(
   book: Book,
   choices: ExportChoices,
@@ -212,7 +217,7 @@ function openFolder(db: Database, { to, dir, shard, caption, copy }: ExportChoic
   return ExportFolder.open(dir, { batch: String(readBegunAt(db)), to, options });
 }
 
-/** Returns a line as results.jsonl has it. */
+/** Returns a line in the format of results.jsonl. */
 function missingLine({ id, state, failureKind, failureText, source }: SceneRecord): string {
   const failure = failureKind === null ? null : { kind: failureKind, text: failureText ?? '' };
   return `${JSON.stringify({ id, state, failure, source })}\n`;
@@ -221,11 +226,11 @@ function missingLine({ id, state, failureKind, failureText, source }: SceneRecor
 /** Pictures in the order of the list. */
 interface ExportedScenes {
   saved(): Iterable<ExportedPicture>;
-  /** The same, with a note for what the choice leaves out. Scenes without a picture go to `onMissing`. */
+  /** Returns the same pictures, with a note about excluded ones. Calls `onMissing` for scenes without a picture. */
   all(onMissing: (row: SceneRecord) => void, onNote: (text: string) => void): Iterable<ExportedPicture>;
 }
 
-/** Throws `ConfigError`; the iterables throw the reason of `signal`. */
+/** Reads the chosen pictures. Throws `ConfigError`; the iterables throw the reason of `signal`. */
 function exportedScenes(
   db: Database,
   { copy, caption, ...rows }: ExportChoices,
@@ -249,7 +254,7 @@ function exportedScenes(
   };
 }
 
-/** `ending`: of the copy that stands for each picture. */
+/** Returns a function that lists a scene's pictures. `ending` is that of the copy which replaces each picture. */
 function pictureReader(
   db: Database,
   batch: BatchIdentity | undefined,
@@ -302,7 +307,10 @@ function columnNames(batch: BatchIdentity | undefined): string[] {
   return [...new Set([...resultColumns(batch), ...(batch?.axes ?? [])])];
 }
 
-/** Returns the text of a picture; without a template, the prompt that `list` shows. Throws `ConfigError`. */
+/**
+ * Returns a function for the text of a picture. Without a template it is the prompt that `list` shows. Throws
+ * `ConfigError`.
+ */
 function captioner(
   text: string | undefined,
   batch: BatchIdentity | undefined,
@@ -338,7 +346,7 @@ function unlessWrong<T>(work: () => T, of = ''): T {
   }
 }
 
-/** False if there is no such picture, or it cannot be read. */
+/** Copies or links a picture. Returns false if it does not exist or cannot be read. */
 async function hasFetched(
   images: Place,
   { file }: ExportedPicture,

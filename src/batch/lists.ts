@@ -1,4 +1,4 @@
-/** Reads the lists of a batch: with standard input, with the pictures of other batches, and by the rules of pictures that are adopted, since other rules would make other scenes. */
+/** Reads the lists of a batch, including standard input, pictures of other batches, and the rules of adopted pictures. */
 import { hasPicturesOrJobs } from '../runner/checkpoint/read-totals.ts';
 import { readJobsInFlight, openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Config } from '../runner/config/config.ts';
@@ -19,16 +19,16 @@ import { ConfigError } from '../lib/yaml/problem.ts';
 import { maintenanceOptions } from './output-files.ts';
 import { openPlaces } from './pictures-place.ts';
 
-/** The checkpoint of the batch, if there is one: in `dir`, where `known` says that it can be read, or about to be made there. */
+/** The checkpoint of the batch. It is in `dir` and readable if `known` is set; otherwise it will be created there. */
 export interface ListedBatch {
   dir: string;
   known: 'own' | 'shared' | undefined;
   isAdopting: boolean;
-  /** Gets a sentence whenever a bucket does not answer. */
+  /** Called with a sentence when a bucket does not answer. */
   onTrouble: (text: string) => void;
 }
 
-/** Throws `ConfigError`, and the `AbortError` of `signal`. */
+/** Reads the lists. Throws `ConfigError`, and the `AbortError` of `signal`. */
 export async function batchLists(
   config: Config,
   { dir, known, isAdopting, onTrouble }: ListedBatch,
@@ -39,7 +39,10 @@ export async function batchLists(
   return readLists(config, options, rules === undefined ? known : undefined);
 }
 
-/** Returns undefined if a stop cut the reading short while jobs are in flight, whose results are to be collected nevertheless. */
+/**
+ * Reads the lists. Undefined if a stop interrupted the reading while jobs are in flight, because their
+ * results still have to be collected.
+ */
 export async function readUnlessStopped(
   config: Config,
   batch: ListedBatch,
@@ -59,8 +62,10 @@ function isAbort(error: unknown): boolean {
 }
 
 /**
- * As most of the pictures say, else the report, else their names; undefined where the batch has pictures or jobs on record, or nothing says.
- * `checkpointDir`: where its checkpoint is, or a copy. Throws the `AbortError` of `signal`.
+ * Returns the rules that most pictures record, else those of the report, else those that fit the names. Other
+ * rules would make other scenes. Undefined if the batch has recorded pictures or jobs, or if nothing shows
+ * the rules. `checkpointDir` is the folder of the checkpoint or of a copy. Throws the `AbortError` of
+ * `signal`.
  */
 export async function adoptedRules(
   config: Config,
@@ -90,7 +95,7 @@ function hasBegun(dir: string): boolean {
   }
 }
 
-/** From all over the folder, so that those of another batch are outvoted. */
+/** Number of pictures to examine, spread over the folder, so that pictures of another batch are in the minority. */
 const lookedAt = 100;
 
 async function rulesOf(
@@ -109,14 +114,14 @@ async function rulesOf(
   return [...votes].toSorted(([, a], [, b]) => b - a)[0]?.[0];
 }
 
-/** The rules by which most pictures have the names of scenes: by others, rows have other ids. */
+/** Returns the rules by which most pictures have names of scenes. With other rules, rows have other ids. */
 async function rulesByNames(
   config: Config,
   files: string[],
   checkpointDir: string,
   signal: AbortSignal,
 ): Promise<RulesVersion | undefined> {
-  // Standard input is read once only.
+  // Standard input can be read only once.
   if (files.length === 0 || config.manifest.includes('-')) return undefined;
   const stems = new Set(files.map(withoutFormat));
   const named: [RulesVersion, number][] = [];
@@ -125,7 +130,7 @@ async function rulesByNames(
   return named.toSorted(([, a], [, b]) => b - a)[0]?.[0];
 }
 
-/** Among the first scenes of the list; none of a list that is refused. */
+/** Counts names among the first scenes of the list. 0 if the list is refused. */
 async function countNamed(
   config: Config,
   stems: ReadonlySet<string>,
@@ -157,7 +162,7 @@ async function countNamed(
   }
 }
 
-/** Undefined where there is none. */
+/** Returns undefined if there is no report. */
 function reportedRules(dir: string): RulesVersion | undefined {
   try {
     const summary: unknown = JSON.parse(readFileSync(join(dir, 'report/summary.json'), 'utf8'));

@@ -1,4 +1,4 @@
-/** `nightrender verify --move`: has checkpoint and pictures of a batch where pipeline.yaml puts them now. */
+/** `nightrender verify --move`: moves checkpoint and pictures of a batch to the places in pipeline.yaml. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isPostgresAddress } from '../lib/postgres/address.ts';
@@ -43,7 +43,7 @@ export interface MovedCheckpoint {
 
 type BatchDatabase = Awaited<ReturnType<typeof openDatabase>>;
 
-/** Undefined where it is there already. Where it was interrupted, a second call goes on. */
+/** Moves the checkpoint. Undefined if it is already there. A second call continues an interrupted move. */
 export async function moveCheckpoint(
   dir: string,
   shared: SharedAddress,
@@ -65,7 +65,7 @@ export async function moveCheckpoint(
     if (isOwn) await sendFile(place, dir);
     else if ((await lookUpSchema(place.db, place.name))?.moving !== 'arriving') return undefined;
     const counts = await completeThere(place, dir);
-    // The next command needs a copy, and one that moves it back knows the batch by it.
+    // The next command needs a local copy, and a later move back recognizes the batch by it.
     await (await findSharedBatch(address, dir, false))?.close();
     return { from: shownPath(movedFile(dir)), to: inDatabase, counts };
   } finally {
@@ -73,7 +73,10 @@ export async function moveCheckpoint(
   }
 }
 
-/** pipeline.yaml does not have it any more, and nothing else keeps it: it holds a password. */
+/**
+ * Returns the previous address of the database. pipeline.yaml no longer contains it, and it is stored nowhere
+ * else, because it contains a password.
+ */
 function addressBefore(env: NodeJS.ProcessEnv): string {
   const address = env['DATABASE_URL'];
   if (address !== undefined && isPostgresAddress(address)) return address;
@@ -97,7 +100,7 @@ async function sendFile(place: BatchDatabase, dir: string): Promise<void> {
   await maintainBatch(dir, send, { prepare: async () => assertSound(dir), after });
 }
 
-/** What is lost is known to the file alone. */
+/** Throws if submissions were lost, because only a checkpoint file can record that. */
 function assertSendable(db: Database): void {
   const lost = readLostSubmissions(db);
   if (lost === 0) return;
@@ -105,7 +108,7 @@ function assertSendable(db: Database): void {
   throw new ConfigError([{ where: '--move', text }]);
 }
 
-/** As the next run would: what the last one died with is held against the scenes. */
+/** Counts the crashes of the last run against its scenes, as the next run would. */
 function countCrashes(dir: string, db: Database): void {
   const markers = new CrashMarkerFile(join(dir, '.in-hand'));
   const { intendedIn, countCrash } = prepareStatements(db);
@@ -125,7 +128,7 @@ async function completeThere(place: BatchDatabase, dir: string): Promise<Counts>
 async function moveBack(place: BatchDatabase, dir: string, edges: BucketEdges): Promise<Counts> {
   const lock = await lockBatch(dir, Date.now(), stopFirst);
   try {
-    // Of a file that came back before, and is gone since.
+    // Detects the loss of a file that was moved back earlier.
     findLoss(dir);
     await closeThere(place, dir, stopFirst);
     return await takeBack(place, dir, (db) => markMoved(dir, db, edges));
@@ -135,8 +138,9 @@ async function moveBack(place: BatchDatabase, dir: string, edges: BucketEdges): 
 }
 
 /**
- * `target` is as `output.pictures` has it, `endings` those of copies; `check` goes through all pictures by what it is
- * given, which copies each. Where one is not good, the batch stays where it is; a second call goes on.
+ * Moves the pictures to `target`, a value of `output.pictures`. `endings` are those of copies. `check` goes
+ * through all pictures with the given function, which copies each. If a picture is bad, the batch stays in
+ * place, and a second call continues.
  */
 export async function movePictures(
   book: Book,
@@ -164,7 +168,7 @@ export async function movePictures(
   }
 }
 
-/** Throws `ConfigError`. */
+/** Throws `ConfigError` if the last run crashed while it saved pictures. */
 function assertMovable(db: Database): void {
   if (!hasUnfinishedPictures(db)) return;
   const text =

@@ -1,4 +1,4 @@
-/** Where the pictures of a batch are, as its checkpoint has it: in the output folder, or in a bucket. Nobody else asks which. */
+/** The place of a batch's pictures according to its checkpoint: the output folder or a bucket. Only this file asks which. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AddressProblem, bucketAddress } from '../lib/s3/address.ts';
@@ -25,49 +25,54 @@ import { shownPath } from './shown-path.ts';
 
 export const picturesFolder = 'images/';
 
-/** `s3://bucket/folder/`; undefined for the output folder. */
+/** Returns `s3://bucket/folder/`, or undefined for the output folder. */
 export function bucketOf(db: Database): string | undefined {
   return readBatch(db)?.pictures?.url;
 }
 
-/** What opening the bucket of a batch takes besides its address. */
+/** Requirements for opening a bucket besides its URL. */
 export interface BucketEdges {
-  /** Has the key of the bucket. */
+  /** Contains the key of the bucket. */
   env: NodeJS.ProcessEnv;
-  /** Gets a sentence whenever the bucket does not answer and is asked again. */
+  /** Called with a sentence when the bucket does not answer and is asked again. */
   onTrouble: (text: string) => void;
 }
 
-/** Returns the folder of pictures as people read it, without a `/` at its end. */
+/** Returns the location as shown to people, without a `/` at its end. */
 export function shownImages(dir: string, url: string | undefined): string {
   return url === undefined ? `${shownPath(dir)}/images` : (url + picturesFolder).slice(0, -1);
 }
 
-/** The places of a batch. */
+/** Places of a batch's files. */
 export interface BatchPlaces {
-  /** Finished pictures, and the files beside them. */
+  /** Finished pictures, and the files next to them. */
   images: Place;
-  /** Copy of the report, for those who see the pictures elsewhere. Undefined if they are beside the report itself. */
+  /**
+   * Copy of the report, for people who see the pictures in a bucket. Undefined if the report itself is next
+   * to the pictures.
+   */
   reportCopy: Place | undefined;
-  /** Returns `images` claimed by an owner. Pictures in the output folder are their batch's anyway. */
+  /** Returns `images` as claimed by an owner. Pictures in the output folder need no claim. */
   claimedBy(owner: PictureOwner): ClaimedPlace;
-  /** Throws `ConfigError` if no picture of any batch was ever put there, as in a disk that is not mounted or the wrong store. */
+  /**
+   * Throws `ConfigError` if the place never had pictures of any batch: its disk may not be mounted, or the
+   * store may be wrong.
+   */
   assertBegun(): Promise<void>;
   close(): Promise<void>;
 }
 
 interface PlaceToOpen {
-  /** The output folder. */
   dir: string;
-  /** Of the bucket; undefined for the output folder. */
+  /** URL of the bucket. Undefined for the output folder. */
   url: string | undefined;
   env: NodeJS.ProcessEnv;
   bucket: BucketTrouble;
-  /** True if other runs write to it at the same time. */
+  /** True if other runs write to the place at the same time. */
   isShared?: boolean;
 }
 
-/** Opens the place of the pictures; every command does it here. Throws `ConfigError` if variables for a bucket are missing. */
+/** Opens the place of the pictures, for all commands. Throws `ConfigError` if variables for a bucket are missing. */
 export async function openPlaces({ dir, url, env, bucket, isShared }: PlaceToOpen): Promise<BatchPlaces> {
   if (url === undefined) return folderPlaces(dir, isShared);
   return bucketPlaces(await openBucket(url, env, bucket));
@@ -109,7 +114,7 @@ function bucketPlaces(bucket: Bucket): BatchPlaces {
   };
 }
 
-/** Passes the places of a batch that is on record. */
+/** Passes the places of a recorded batch. */
 export async function withPlaces<T>(
   { dir, db, edges: { env, onTrouble } }: { dir: string; db: Database; edges: BucketEdges },
   work: (places: BatchPlaces) => Promise<T>,
@@ -122,13 +127,13 @@ export async function withPlaces<T>(
   }
 }
 
-/** Somebody waits; a run has a night. */
+/** Shorter than in a run, because the user is waiting. */
 const patienceMs = 15_000;
 
-/** Whoever opens a bucket says who hears that it does not answer. */
+/** Options for opening a bucket. The caller decides who is told that it does not answer. */
 export type BucketTrouble = BucketOptions & { onTrouble: (text: string) => void };
 
-/** `env` has its key. Throws `ConfigError` if variables or the package are missing. */
+/** Opens the bucket with the key in `env`. Throws `ConfigError` if variables or the package are missing. */
 export async function openBucket(
   url: string,
   env: NodeJS.ProcessEnv,
@@ -145,12 +150,12 @@ export async function openBucket(
 /** Throws `ConfigError` if variables for a bucket are missing, before a long list is read. */
 export async function assertBucketConfigured(url: string | undefined, env: NodeJS.ProcessEnv): Promise<void> {
   if (url === undefined) return;
-  // Nothing is asked of the bucket.
+  // No request is sent to the bucket.
   const bucket = await openBucket(url, env, { onTrouble: () => undefined });
   await bucket.close();
 }
 
-/** Throws `ConfigError` or `FatalFailure` if a run could not put its pictures there. */
+/** Throws `ConfigError` or `FatalFailure` if a run could not save its pictures in this place. */
 export async function assertPlaceUsable(
   dir: string,
   { run, pictures }: Pick<OpenCheckpoint, 'run' | 'pictures'>,
@@ -166,26 +171,29 @@ export async function assertPlaceUsable(
   }
 }
 
-/** Returns the pictures, claimed by the batch as such. Throws `ConfigError` if those that are there are another batch's. */
+/** Returns the pictures as claimed by the batch. Throws `ConfigError` if they belong to another batch. */
 export async function ownImages(places: BatchPlaces, db: Database): Promise<ClaimedPlace> {
   const images = places.claimedBy(ownerWithoutRun(readBatch(db)?.pictures?.batch ?? ''));
   await images.assertOurs();
   return images;
 }
 
-/** Claims the place for a batch that comes from elsewhere, so that it names no run that the checkpoint does not know. */
+/** Claims the place for a moved batch without naming a run, because the new checkpoint may not know that run. */
 export async function markMoved(dir: string, db: Database, edges: BucketEdges): Promise<void> {
   await withPlaces({ dir, db, edges }, async (places) => (await ownImages(places, db)).claim());
 }
 
-/** Returns links of the gallery: to pictures that may be read, or, for so long, to ones that may not. Undefined if it shows files beside it. */
+/**
+ * Returns links for the gallery. With `signedMs`, links are signed for that time, for a bucket that is not
+ * public. Undefined if the pictures are next to the gallery.
+ */
 export function linksTo({ links }: Place, signedMs?: number): PicturesLinks | undefined {
   if (links === undefined) return undefined;
   const picturesAt = links.at;
   return signedMs === undefined ? { picturesAt } : { picturesAt, sign: (file) => links.sign(file, signedMs) };
 }
 
-/** Renames as the next run would begin: after that, every picture has the name that is on record. */
+/** Finishes pending renames, as the next run would. Afterwards every picture has its recorded name. */
 export async function finishMoves(images: PreparedImageStore, repair: PictureRepair): Promise<void> {
   for (const move of repair.pendingMoves()) {
     await images.move(move.from, move.to);

@@ -1,4 +1,4 @@
-/** The report of a batch folder, from its checkpoint, and how a run ended, which the report shows. */
+/** Writes the report of a batch from its checkpoint, and records how a run ended, which the report shows. */
 import { existsSync, readFileSync } from 'node:fs';
 import { assertPlainFile } from '../lib/files/plain-file.ts';
 import type { Config } from '../runner/config/config.ts';
@@ -22,15 +22,15 @@ import type { ReportHeader } from '../runner/report/result-json.ts';
 import { writeReport, type ReportFiles } from '../runner/report/write-report.ts';
 import { program } from '../lib/files/program.ts';
 
-/** Whose time the report counts. */
+/** Maximum number of runs whose time the report adds up. */
 export const maxRuns = 10_000;
 
-/** What its checkpoint does not say. */
+/** Data for the report that the checkpoint does not contain. */
 export type HeaderChoices = Pick<ReportHeader, 'bucket' | 'report'>;
 
 /**
- * Undefined where the folder has no checkpoint that a run has begun. `checkpointDir`: where
- * that is. Throws the reason of `signal` where that cuts it.
+ * Writes the report. Undefined if the folder has no checkpoint that a run has begun. `checkpointDir` is the
+ * folder of the checkpoint. Throws the reason of `signal` if it aborts.
  */
 export async function writeBatchReport(
   dir: string,
@@ -42,7 +42,7 @@ export async function writeBatchReport(
   const db = openCheckpointForReading(checkpointDir);
   if (db === undefined) return undefined;
   try {
-    // One view of the batch for all three files, though a run may be writing.
+    // One view of the batch for all files, even if a run is writing.
     db.exec('BEGIN');
     const batch = readBatch(db);
     if (batch === undefined) return undefined;
@@ -61,7 +61,7 @@ export async function writeBatchReport(
   }
 }
 
-/** `dir`: the output folder. */
+/** `dir` is the output folder. */
 export function reportHeader(
   dir: string,
   { axes = [], values = [], manifest, endpoint, pipeline, output, rules, stage, until }: BatchIdentity,
@@ -83,7 +83,7 @@ export function reportHeader(
   return { ...about, program, writtenAt, ...chosen };
 }
 
-/** How the work ended goes on record first, since the report shows it. */
+/** Returns the report port of a run. It records the end of the run first, because the report shows it. */
 export function reportOf(
   { output: { dir }, report }: Config,
   opened: OpenCheckpoint,
@@ -106,7 +106,7 @@ export function reportOf(
   };
 }
 
-/** A copy that is cut off leaves the one before there. */
+/** Uploads the report. If the upload is interrupted, the previous report stays there. */
 async function uploadUnlessStopped(to: Place, folder: string, signal: AbortSignal): Promise<void> {
   try {
     await uploadReport(to, folder, signal);
@@ -115,14 +115,14 @@ async function uploadUnlessStopped(to: Place, folder: string, signal: AbortSigna
   }
 }
 
-/** As `Report.keep`. */
+/** Like `Report.keep`. */
 export function keptReport(dir: string, opened: OpenCheckpoint, ending?: Ending): string | undefined {
   const folder = join(dir, 'report');
   const reportedAt = existsSync(join(folder, 'index.html')) ? writtenAtOf(folder) : NaN;
   return opened.forgetRun(reportedAt, ending && endOf(ending)) ? folder : undefined;
 }
 
-/** Of result files, epoch ms; NaN where it is unknown. */
+/** Returns the time of existing result files in epoch ms. NaN if it is unknown. */
 function writtenAtOf(folder: string): number {
   try {
     const summary = join(folder, 'summary.json');
@@ -136,7 +136,7 @@ function writtenAtOf(folder: string): number {
   }
 }
 
-/** Whether the report was written: not where `signal` aborts before. `now`: epoch ms. */
+/** Writes the report. Returns false if `signal` aborts first. `now` is in epoch ms. */
 export async function isWritten(
   dir: string,
   signal: AbortSignal,
@@ -158,7 +158,7 @@ export async function isWritten(
   }
 }
 
-/** Where the disk does not take even this, the ending itself reports that. */
+/** Records the end. If even this fails because of the disk, the ending itself reports the disk. */
 export async function recordEnd(opened: OpenCheckpoint, ending: Ending, stats?: RunStats): Promise<void> {
   try {
     await opened.recordEnd({ at: Date.now(), ...endOf(ending), stats });
@@ -171,7 +171,7 @@ function endOf({ kind, text }: Ending): { exitCode: number; ending: string } {
   return { exitCode: endings[kind].exitCode, ending: text };
 }
 
-/** Puts on record that a run ended by what was thrown. */
+/** Records that a run ended by an error. */
 export async function recordThrown(opened: OpenCheckpoint, thrown: unknown, dir: string): Promise<void> {
   await recordEnd(opened, { kind: refusalOf(thrown, dir)?.ending ?? 'bug', text: (thrown as Error).message });
 }

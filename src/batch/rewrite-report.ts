@@ -1,4 +1,4 @@
-/** Writes the result files of a batch anew from its checkpoint, and what is missing beside its pictures. */
+/** Writes the result files of a batch again from its checkpoint, and creates missing thumbnails and copies. */
 import { join } from 'node:path';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { isRecorded, readSavedJobs } from '../runner/checkpoint/recorded-pictures.ts';
@@ -14,15 +14,15 @@ import { noBatch } from './record.ts';
 import { writeBatchReport } from './result-files.ts';
 
 export interface MadeFiles {
-  /** Undefined if none are wanted. */
+  /** Undefined if no thumbnails are configured. */
   thumbnails?: Made;
   copies?: Made;
 }
 
 export interface ReportListener {
-  /** Gets the number of pictures for which files were made so far. */
+  /** Called with the number of pictures for which files were created so far. */
   onMade: (what: keyof MadeFiles, made: number) => void;
-  /** Gets a sentence once for each kind of copy that cannot be made of some picture. */
+  /** Called with a sentence, once for each kind of copy that cannot be made of some picture. */
   onWarning: (text: string) => void;
 }
 
@@ -32,8 +32,8 @@ export interface WrittenReport extends MadeFiles {
 }
 
 /**
- * `signedMs`: how long links show pictures in a bucket; undefined if the bucket can be read. Throws `StoppedEarly` if
- * `stop` is requested: no result file is half written then.
+ * Writes the files. `signedMs` is the time for which links to pictures in a bucket are valid; undefined if
+ * the bucket is public. Throws `StoppedEarly` if `stop` is requested; no result file is then half-written.
  */
 export async function rewriteReport(
   book: Book,
@@ -60,20 +60,23 @@ export async function rewriteReport(
   }
 }
 
-/** Puts a copy of the report beside pictures that are elsewhere. Links that are credentials stay on this machine. */
+/** Uploads a copy of the report next to pictures in a bucket. A report with signed links is not uploaded. */
 async function uploadCopy(book: Book, signedMs: number | undefined, signal: AbortSignal): Promise<void> {
   await book.withPlaces(async (places) => {
     const { images, reportCopy } = places;
     if (images.links === undefined && signedMs !== undefined)
       throw new ConfigError([{ where: '--signed', text: 'the pictures of this batch are in a folder' }]);
     if (reportCopy === undefined || signedMs !== undefined || book.isNamedByFolder) return;
-    // Another batch's report stays.
+    // Throws before the report of another batch would be replaced.
     await ownImages(places, book.db);
     await uploadReport(reportCopy, join(book.dir, 'report'), signal);
   });
 }
 
-/** Works during a run. Throws the reason of `signal` if that aborts; what was made stays. */
+/**
+ * Creates missing files, even during a run. Throws the reason of `signal` if it aborts; files created so far
+ * stay.
+ */
 async function makeMissingFiles(
   book: Book,
   { report, output }: ReportKeys,

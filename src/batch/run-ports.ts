@@ -1,4 +1,4 @@
-/** The edges of a batch, put together for a piece of work on it and taken down after it. */
+/** Creates the ports of a batch for a piece of work, and closes them after it. */
 import { join } from 'node:path';
 import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
 import { formatOfFile } from '../runner/core/picture-format.ts';
@@ -27,17 +27,17 @@ import { systemClock } from './system-clock.ts';
 interface PortsFor {
   config: Config;
   opened: OpenCheckpoint;
-  /** All that are talked to: where jobs are sent, and where some are in flight. */
+  /** All endpoints in use: for new jobs, and for jobs in flight. */
   endpoints: Endpoint[];
   emit: Listener;
-  /** Its requests are emitted. */
+  /** Stop requests are emitted as events. */
   stop: Stop;
   localService: LocalService;
-  /** Pictures that were kept as `.former` before; none where it is left out. */
+  /** Number of pictures that were kept as `.former` before. Defaults to 0. */
   kept?: number;
-  /** Whether a person said what is to become of pictures that the checkpoint does not know; false where left out. */
+  /** True if the user has decided about pictures that the checkpoint does not know. Defaults to false. */
   isAnyAccepted?: boolean;
-  /** How long a bucket that does not answer is waited for; ten minutes where left out. */
+  /** Time in ms to wait for a bucket that does not answer. Defaults to ten minutes. */
   patienceMs?: number;
 }
 
@@ -84,7 +84,7 @@ export async function withPorts<Result>(
     const { checkpoint, file, others, lease } = opened;
     followLease(lease, emit, stop, config.shutdown.grace);
     const ports = {
-      // Of memory of its own: a job that is being sent must not wait for pictures, nor they for it.
+      // Uses separate memory, so that submissions and pictures do not wait for each other.
       service: whileLeased(
         sendingFiles(
           service,
@@ -105,7 +105,7 @@ export async function withPorts<Result>(
       clock: systemClock,
       random: Math.random,
       emit: (event: Event): void => {
-        // It is emitted once the checkpoint has it on the disk.
+        // The event is emitted once the checkpoint has the picture on disk.
         if (event.type === 'scene-saved') connections.collected(event.jobId);
         emit(event);
       },
@@ -144,7 +144,7 @@ function imagesOf(
   });
 }
 
-/** Buckets with the pictures of other batches, opened when there is something to read. */
+/** Buckets with pictures of other batches, opened on demand. */
 class OtherBuckets {
   readonly #open: (url: string) => Promise<Bucket>;
   readonly #opened = new Map<string, Promise<Bucket>>();
@@ -153,7 +153,7 @@ class OtherBuckets {
     this.#open = open;
   }
 
-  /** `address`: `s3://bucket/key`. Returns undefined if there is no such object. Throws `FatalFailure`. */
+  /** Reads an object by its URL, `s3://bucket/key`. Undefined if it does not exist. Throws `FatalFailure`. */
   async read(address: string): Promise<Buffer | undefined> {
     const [, url = '', key = ''] = /^(s3:\/\/[^/]+\/)(.*)$/.exec(address) ?? [];
     const opened = this.#opened.get(url) ?? this.#open(url);
@@ -163,14 +163,17 @@ class OtherBuckets {
 
   async close(): Promise<void> {
     for (const opened of this.#opened.values()) {
-      // What could not be opened was told where it was to be read.
+      // A failure to open was reported by `read`.
       const bucket = await opened.catch(() => undefined);
       await bucket?.close();
     }
   }
 }
 
-/** A picture of another batch is the one on record again once that batch is repaired, and the list says nothing new. */
+/**
+ * Returns advice for a changed picture of another batch. Repairing that batch restores the recorded picture,
+ * and the list does not change.
+ */
 function pictureAdvice({ stage, file }: Config): string | undefined {
   if (stage === undefined) return undefined;
   return `A picture of another batch is checked by \`nightrender verify ${shownFile(stage.from)}\`; then \`nightrender retry ${shownFile(file)}\` has it sent`;
@@ -178,7 +181,7 @@ function pictureAdvice({ stage, file }: Config): string | undefined {
 
 const runPatienceMs = 10 * 60_000;
 
-/** A bucket that does not answer is waited for, unless the run is to end. */
+/** Returns options that make the run wait for a bucket that does not answer, unless the run is ending. */
 function bucketOptions(
   warn: (text: string) => void,
   stop: Stop,
@@ -193,7 +196,7 @@ function bucketOptions(
   return { signal: stop.leaving, abandoned: abandoned.signal, onTrouble, patienceMs };
 }
 
-/** What nobody else may have taken over is sent, and nothing else. */
+/** Blocks submissions while the lease is not fresh, because another runner may have taken over the scenes. */
 function whileLeased(service: RenderService, lease: BatchLease | undefined): RenderService {
   if (lease === undefined) return service;
   const failure = { kind: 'checkpoint-gone' as const, text: gone };

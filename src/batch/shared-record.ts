@@ -1,4 +1,4 @@
-/** The record of a batch in a database: any number of runs join in, and nobody is kept out. */
+/** The record of a batch in a database, which any number of runs can join. */
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { program } from '../lib/files/program.ts';
@@ -29,7 +29,7 @@ import {
 } from './record.ts';
 import { systemClock } from './system-clock.ts';
 
-/** `dir`: the output folder. */
+/** Returns the record. `dir` is the output folder. */
 export function sharedRecord(dir: string, { address, where }: NonNullable<SharedAddress>): BatchRecord {
   return {
     open: () => openShared(dir, address),
@@ -58,7 +58,7 @@ async function openShared(dir: string, address: string): Promise<OpenRecord> {
   };
 }
 
-/** A batch that has not begun has nothing to read. */
+/** Returns the record of a batch that has not begun, which contains nothing. */
 function emptyRecord(dir: string): OpenRecord {
   return {
     dir: join(copiesFolder(dir), hostname()),
@@ -107,7 +107,7 @@ async function beginShared(
   return { opened, inFlight, kept: await keepIfAnew(config, choices, dir) };
 }
 
-/** Cancels what every run has in flight, and is therefore alone. */
+/** Opens the record to cancel the jobs of all runs. Throws if any run is at work. */
 async function openForCancel(dir: string, address: string, sharedAt: string): Promise<CancelRecord> {
   assertPlace(dir, sharedAt);
   const shared = await findSharedBatch(address, dir, false);

@@ -1,4 +1,4 @@
-/** The list of a stage: the saved pictures of another batch, as the rows of a manifest. */
+/** The list of a stage: the saved pictures of another batch as rows of a manifest. */
 import { openRecord } from './find-record.ts';
 import { dirname, join, relative, resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -21,7 +21,7 @@ import { assertBucketConfigured, picturesFolder } from './pictures-place.ts';
 import { addedColumns } from '../runner/list/scene-columns.ts';
 import { type StagePicture, StagePictures } from '../runner/list/stage-pictures.ts';
 
-/** Nothing of the other batch is written or locked, also while it runs. Throws `ConfigError`. */
+/** Reads the other batch, even while it runs. Writes and locks nothing there. Throws `ConfigError`. */
 export async function openStage(stage: StageSource, config: Config): Promise<StageManifest> {
   const { from } = stage;
   const place = config.placeOf(['scenes', 'from']);
@@ -38,11 +38,11 @@ export async function openStage(stage: StageSource, config: Config): Promise<Sta
   };
   try {
     db = openCheckpointForReading(record.dir);
-    // One view of it, though a run may be writing.
+    // One view of the batch, even if a run is writing.
     db?.exec('BEGIN');
     const batch = db && readBatch(db);
     if (db === undefined || batch === undefined) throw notBegun(dir, from, config.file, place);
-    // Keys that are not set are missed before anything is sent.
+    // Missing keys are reported before anything is sent.
     if (batch.pictures && config.input?.sendsFiles)
       await assertBucketConfigured(batch.pictures.url, config.env);
     const pictures = new StagePictures(db, batch, pathsOf(stage, config, batch, dir), stage, config.placeOf);
@@ -69,7 +69,7 @@ async function* whileReadable<Rows>(
   }
 }
 
-/** What is said of damage is of the batch that is read, not of the one that reads. */
+/** Converts damage of the other batch into a problem that names that batch. */
 function asProblem(error: unknown, from: string, place: string): unknown {
   const damage = asDamage(error);
   if (damage === undefined) return error;
@@ -77,7 +77,7 @@ function asProblem(error: unknown, from: string, place: string): unknown {
   return problem(place, `the batch of ${shownFile(from)} cannot be read: ${text}`);
 }
 
-/** Where it has lost its checkpoint, it says so. */
+/** Returns the error for a batch that has not begun, or that has lost its checkpoint. */
 function notBegun(dir: string, from: string, file: string, place: string): Error {
   const none = noBatch(dir);
   if (!(none instanceof ConfigError)) return none;
@@ -90,7 +90,7 @@ function problem(where: string, text: string): ConfigError {
   return new ConfigError([{ where, text }]);
 }
 
-/** Of files that take their lists from each other none could begin. */
+/** Throws if files take their lists from each other, because none of them could begin. */
 function assertNoCircle({ file, env }: Config, from: string, where: string): void {
   const seen = [file];
   for (let next: string | undefined = from; next !== undefined; next = sourceOf(next, env)) {
@@ -110,7 +110,10 @@ function sourceOf(file: string, env: NodeJS.ProcessEnv): string | undefined {
   return typeof from === 'string' && from !== '' ? pipelineIn(resolve(dirname(file), from)) : undefined;
 }
 
-/** As the input of a scene has them: from the folder of the stage's own pipeline.yaml. */
+/**
+ * Returns functions for paths relative to the folder of the stage's own pipeline.yaml, as in the input of a
+ * scene.
+ */
 function pathsOf({ from }: StageSource, { folder }: Config, { pictures }: BatchIdentity, dir: string) {
   const images = pictures === undefined ? join(dir, 'images') : pictures.url + picturesFolder;
   return {
@@ -127,13 +130,13 @@ function manifestOf(
   config: Config,
   path: string,
 ): StageManifest {
-  // What this batch says of its scenes itself.
+  // Columns that this batch defines itself.
   const asked = config.output.values.map(({ name }) => name);
   const own = new Set(['id', 'picture', ...addedColumns(config), ...asked]);
   const columns = resultColumns(batch);
   const names = columns
     .map((name) => [name, own.has(name) ? `manifest.${name}` : name] as const)
-    // A stage of a stage has those of the first batch already.
+    // A stage of a stage already has these columns from the first batch.
     .filter(([name, as]) => name === as || !columns.includes(as));
   const told = ['prompt', 'seed'].filter((name) => !own.has(name) && names.every(([, as]) => as !== name));
   const notes: string[] = [];

@@ -1,4 +1,4 @@
-/** Checks the saved pictures of a batch, puts back what is missing or damaged, and moves pictures and checkpoint. */
+/** Checks the saved pictures of a batch, puts back missing or damaged ones, and moves pictures and checkpoint. */
 import { availableParallelism } from 'node:os';
 import type { Database } from '../lib/sqlite/database.ts';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
@@ -23,14 +23,14 @@ import { bucketOf, finishMoves, shownImages } from './pictures-place.ts';
 import { runArguments } from './shown-path.ts';
 
 export interface VerifyListener {
-  /** Gets each picture that is missing or damaged, as soon as it is found. */
+  /** Called for each missing or damaged picture as soon as it is found. */
   onBad: (bad: BadPicture) => void;
   onProgress: (checked: number, total: number) => void;
-  /** Ends the check early: the numbers are those of what was checked. */
+  /** Ends the check early. The numbers then cover the pictures checked so far. */
   signal?: AbortSignal | undefined;
 }
 
-/** `isDeep`: true if pictures in a bucket are read and decoded. The batch is only read. */
+/** Checks the pictures without changing the batch. `isDeep`: true if pictures in a bucket are read and decoded. */
 export async function verifyPictures(
   batch: Batch,
   isDeep: boolean,
@@ -50,7 +50,7 @@ export interface RepairedBatch {
   runArguments: string;
 }
 
-/** Repairs the checkpoint first: without it the pictures are unknown. */
+/** Repairs the checkpoint first, because without it the pictures are unknown. */
 export async function repairPictures(
   batch: Batch,
   isDeep: boolean,
@@ -79,17 +79,17 @@ export async function repairPictures(
 }
 
 export interface MoveListener extends Omit<VerifyListener, 'signal'> {
-  /** What the checkpoint was before is kept. */
+  /** Called when the checkpoint was moved. The previous one is kept. */
   onCheckpointMoved: (moved: MovedCheckpoint) => void;
-  /** Called if the pictures and the checkpoint are already where the file says. */
+  /** Called if pictures and checkpoint are already where the file puts them. */
   onInPlace: () => void;
-  /** The pictures are used in `to` from now on, and are still in `from`. */
+  /** Called when pictures in `to` are used from now on. They also stay in `from`. */
   onMoved: (from: string, to: string) => void;
 }
 
 /**
- * Moves checkpoint and pictures to where the file puts them now. The pictures are checked; if one is not good, the batch
- * stays where it is. Undefined if only the checkpoint had to be moved.
+ * Moves checkpoint and pictures to the places in the file. The pictures are checked; if one is bad, the batch
+ * stays in place. Undefined if only the checkpoint had to be moved.
  */
 export async function movePlaces(
   batch: Batch,
@@ -107,7 +107,7 @@ export async function movePlaces(
   return checkOnly(batch, isDeep, listener);
 }
 
-/** The file of a run at work is checked by that run. */
+/** Throws if the checkpoint is damaged. During a run, that run checks it. */
 function assertReadable(batch: Batch): Promise<void> {
   const { dir } = batch;
   return batch.onRecord(async (record) => {
@@ -157,11 +157,11 @@ function checkAll(
     onBad,
     onProgress: (checked) => onProgress(checked, total),
   };
-  // A remote place is waited for more than worked with.
+  // A bucket mostly waits for answers, so more checks run concurrently.
   return verifyBatch(ports, isRemote ? 32 : availableParallelism());
 }
 
-/** What is in hand is finished, so that a repair leaves no job half put back. */
+/** Stops between jobs, so that a repair leaves no job half put back. */
 function* untilAborted<T>(items: Iterable<T>, signal: AbortSignal | undefined): Generator<T> {
   for (const item of items) {
     if (signal?.aborted === true) return;

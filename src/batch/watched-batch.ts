@@ -1,4 +1,4 @@
-/** A batch as its page in the browser sees it: from the checkpoint alone, so that it needs no report. */
+/** A batch for its page in the browser: read from the checkpoint alone, so that no report is needed. */
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { readBatch, resultColumns } from '../runner/checkpoint/batch-identity.ts';
@@ -21,17 +21,16 @@ import { maxRuns, reportHeader } from './result-files.ts';
 import { runArguments } from './shown-path.ts';
 
 interface Watched {
-  /** The output folder. */
   dir: string;
   record: OpenRecord;
-  /** Arguments that commands in messages have after their names. */
+  /** Arguments for commands in messages. */
   others: string;
   env: NodeJS.ProcessEnv;
-  /** Gets a sentence whenever a bucket does not answer. */
+  /** Called with a sentence when a bucket does not answer. */
   onTrouble: (text: string) => void;
 }
 
-/** `signal` cuts off what is under way. */
+/** `signal` cancels work in progress. */
 export function watchedBatch(
   { dir, record, others, env, onTrouble }: Watched,
   signal: AbortSignal,
@@ -71,7 +70,7 @@ export function watchedBatch(
 
 const nothing = { list: null, gallery: null };
 
-/** The same object as before where the list is. */
+/** Returns the same object as before if the list is the same. */
 function readLists(): (reading: LiveReading) => ReadList {
   let latest: { of: LiveList; list: ReadList } | undefined;
   return ({ list, columns }) => {
@@ -87,13 +86,16 @@ function readLists(): (reading: LiveReading) => ReadList {
   };
 }
 
-/** Counting may take this share of one processor: at 100,000 scenes it takes seconds. */
+/** Maximum share of one processor for counting. At 100,000 scenes, counting takes seconds. */
 const shareOfTime = 0.05;
 
-/** Rows between two turns of the event loop. */
+/** Number of rows between two turns of the event loop. */
 const sliceRows = 100;
 
-/** What is counted over all rows, as for a report: anew where the list is another one, and now and then while it fills. */
+/**
+ * Totals over all rows, as in a report. They are counted again when the list changes, and at intervals while
+ * it fills.
+ */
 class CountedGallery {
   readonly #dir: string;
   readonly #checkpointDir: string;
@@ -110,7 +112,7 @@ class CountedGallery {
     this.#signal = signal;
   }
 
-  /** The latest there is; throws what keeps it from being counted. */
+  /** Returns the latest totals. Throws the error that prevents counting. */
   of(list: LiveList): GalleryData | null {
     const isOther = list.layout !== this.#of?.layout && this.#problem === undefined;
     const isDue = list !== this.#of && performance.now() >= this.#restsUntil;
@@ -164,15 +166,17 @@ class CountedGallery {
 }
 
 interface Elsewhere {
-  /** The output folder. */
   dir: string;
-  /** Folder in which the checkpoint can be read. */
+  /** Folder in which the checkpoint is readable. */
   checkpointDir: string;
   env: NodeJS.ProcessEnv;
   onTrouble: (text: string) => void;
 }
 
-/** Reads from the place of the batch, which may begin while it is watched, unless its files are on this machine. */
+/**
+ * Returns a function that reads from the place of the batch, which may begin while it is watched. The
+ * function resolves to undefined if the files are on this machine.
+ */
 function readerElsewhere({
   dir,
   checkpointDir,
@@ -205,7 +209,7 @@ function conditionAt(record: OpenRecord, reading: LiveReading | undefined, now: 
   return conditionOf({ isHeld, lastRun, inFlight: tally.inFlight, ended }, now);
 }
 
-/** What a person can do something about is shown in words; a bug is thrown. */
+/** Describes an expected error in words. Throws a bug. */
 function unreadable(error: unknown, dir: string): RunCondition {
   const refusal = refusalOf(error, dir);
   const isBusy = String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY');
@@ -217,7 +221,7 @@ type NumbersOf = (reading: LiveReading, run: RunCondition, now: number) => LiveN
 
 const minuteMs = 60_000;
 
-/** The same numbers as before while nothing happens within a minute, so that they are not sent again. */
+/** Returns the same numbers as before if nothing happens within a minute, so that they are not sent again. */
 function freshByMinute(): NumbersOf {
   let latest: { reading: LiveReading; kind: string; minute: number; numbers: LiveNumbers } | undefined;
   return (reading, run, now) => {

@@ -197,7 +197,7 @@ export const promises: Record<string, Record<string, string>> = {
     'The key is in nothing that a run leaves or says.': 'e2e/canary.test.ts',
     'Nor does it get there through a service that repeats it.': 'e2e/canary.test.ts',
     'A redirect is followed with it only by a GET and only to the same scheme, host and port; a redirected submission is never repeated.':
-      'runner/client/submit-answers.test.ts',
+      'contracts/service-situations.test.ts',
     'It does not go to an address where another run has left jobs, until you say so.': 'e2e/retry.test.ts',
     'Plain http to another machine warns.': 'runner/config/settings.test.ts',
     'Pictures are downloaded over https from listed hosts only, or from exactly the `http://` servers that are listed …':

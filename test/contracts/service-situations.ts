@@ -491,10 +491,15 @@ export const endpoints: Situations = {
     failure('key-refused', String(status)),
     { fal: elsewhere },
   ]),
-  ...byCode([302, 408, ...serverErrors], (status) => [
+  ...byCode([302, 400, 408, ...serverErrors], (status) => [
     { health: answer(status) },
     failure('poll-failed', String(status)),
     { fal: elsewhere },
+  ]),
+  ...byCode([405, 501], (status) => [
+    { health: answer(status) },
+    failure('poll-failed', String(status)),
+    { jobs: { reply: { kind: 'unknown', text: anyText } }, fal: elsewhere },
   ]),
   'does not answer': [{ health: broken }, failure('poll-failed', /\(http:/), { fal: elsewhere }],
 };

@@ -171,3 +171,21 @@ function answerPart(socket: Parameters<Script>[0]): void {
 function resetAfter(text: string): Script {
   return (socket) => socket.write(text, () => socket.resetAndDestroy());
 }
+
+it('reads a refusal that comes before the body was taken, and the end of the connection behind it', async () => {
+  const server = await scriptedServer(() => undefined, {
+    onConnection: (socket) => {
+      socket.once('data', () => answer(400, 'exceeded max body size')(socket, { ...noRequest }));
+    },
+  });
+  const { service } = clientOf(server.url);
+  const endpoint = { baseUrl: server.url, id: 'e', version: 'v2' } as const;
+  const reply = await service.submit(
+    endpoint,
+    { scene: 'x'.repeat(12_000_000) },
+    new AbortController().signal,
+  );
+  expect(reply).toEqual(failure('input-refused', 'exceeded max body size'));
+});
+
+const noRequest = { method: '', path: '', headers: {}, body: '', connection: 1 };

@@ -56,3 +56,32 @@ it('makes other scenes of a workflow that says something else, and of no other',
   expect(textOf(flow({ 6: node }, 2))).toBe(first);
   expect(textOf(flow({ 6: { ...node, inputs: { text: 'a', clip: ['4', 1] } } }))).not.toBe(first);
 });
+
+describe('a description with', () => {
+  const description = `submit: { post: '{{ baseUrl }}/jobs', job: id }
+status: { get: '{{ baseUrl }}/jobs/{{ job.id }}', at: state, map: { done: done } }
+`;
+  const own = "{ speaks: own.yaml, baseUrl: 'https://jobs.example', apiKey: '${TOKEN}' }";
+
+  it.each([
+    ['a body without the input', 'body: { a: 1 }, job: id', 'submit.body needs {{ input }}'],
+    ['the input within a text', "body: 'x {{ input }}', job: id", 'submit.body needs {{ input }}'],
+    ['the input in a header', "headers: { X-A: '{{ input }}' }, job: id", 'has the placeholder {{ input }}'],
+    [
+      'a header about the connection',
+      'headers: { Transfer-Encoding: chunked }, job: id',
+      'Transfer-Encoding',
+    ],
+    ['a header of two lines', 'headers: { X-A: "a\\nb" }, job: id', 'a text on one line'],
+    [
+      'a variable that plan would show',
+      "headers: { X-A: '${SECRET}' }, job: id",
+      'takes no environment variable',
+    ],
+    ['a path that leads nowhere', "job: 'a[*'", 'a path such as'],
+    ['a time for a key that is not sent', 'remembers: 1h, job: id', 'needs {{ idempotencyKey }}'],
+  ])('%s is refused', (_, keys, words) => {
+    const files = { 'own.yaml': description.replace('job: id', keys) };
+    expect(problemsOf(at(own), { env: { ...env, SECRET: 'x' }, files }).join('\n')).toContain(words);
+  });
+});

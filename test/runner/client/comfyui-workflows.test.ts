@@ -1,4 +1,4 @@
-/** ComfyUI as the road sees it: what is submitted, found again, collected, cancelled, and said of what goes wrong. */
+/** What only ComfyUI does: workflows that scenes fill, jobs that are found and cancelled by an id of ours, and what it lacks. */
 import sharp from 'sharp';
 import { expect, it, onTestFinished } from 'vitest';
 import { ByteSemaphore } from '../../../src/lib/limits/byte-semaphore.ts';
@@ -9,9 +9,8 @@ import { ComfyuiDialect } from '../../../src/runner/client/comfyui-dialect.ts';
 import { HttpService } from '../../../src/runner/client/http-service.ts';
 import type { StatusReply, SubmitReply } from '../../../src/runner/pipeline/ports.ts';
 import { startComfyStandIn, type ComfyStandIn } from '../../fakes/comfyui.ts';
-import { emptyImage, failing, saving, sleeping } from '../../fakes/comfyui-workflows.ts';
-import { reset, send, sendHtml, sendJson } from '../../faults/answers.ts';
-import { unusedPort } from '../../e2e/listen-on-loopback.ts';
+import { emptyImage, saving, sleeping } from '../../fakes/comfyui-workflows.ts';
+import { send, sendJson } from '../../faults/answers.ts';
 import { canary, ended, failure, withheld } from './client.ts';
 
 const signal = new AbortController().signal;
@@ -136,30 +135,6 @@ it('has two scenes of equal values each run, and each their own file', async () 
   ).toBe(2);
 });
 
-it('tells what waits from what runs', async () => {
-  const { comfy, service, job, end } = await clientOf();
-  comfy.isHeld = true;
-  const [first, second] = [await job('one'), await job('two')];
-  expect(await service.status(first, signal)).toEqual({
-    kind: 'running',
-    status: 'running',
-    isExecuting: true,
-  });
-  expect(await service.status(second, signal)).toEqual({
-    kind: 'running',
-    status: 'pending',
-    isExecuting: false,
-  });
-  expect(await service.health(first.endpoint, signal)).toEqual({
-    kind: 'answers',
-    health: { workers: {}, jobs: { inProgress: 1, inQueue: 1 } },
-    idempotencyMs: 86_400_000,
-  });
-  comfy.isHeld = false;
-  await comfy.release();
-  expect(await end(second)).toMatchObject({ kind: 'completed' });
-});
-
 it('finds what was sent and whose answer was lost, wherever it has got to, and nothing where it never came', async () => {
   const { comfy, submit, find, job, end } = await clientOf();
   comfy.isHeld = true;
@@ -182,25 +157,6 @@ it('finds what was sent and whose answer was lost, wherever it has got to, and n
   await expect.poll(() => find('runs')).toMatchObject({ kind: 'not-found' });
 });
 
-it('finds a lost job with its seed', async () => {
-  const { find, job } = await clientOf({
-    ...saving(emptyImage(1)),
-    3: { class_type: 'LatentCut', inputs: { noise_seed: 1 } },
-  });
-  const { kept } = await job('one', { '3.noise_seed': 7 });
-  expect(await find('one', { '3.noise_seed': 7 })).toMatchObject({ kind: 'accepted', kept: { seed: '7' } });
-  expect(kept).toEqual({ seed: '7' });
-});
-
-it('misses a job that ComfyUI has forgotten', async () => {
-  const { comfy, service, job, end } = await clientOf();
-  const submitted = await job('one');
-  await end(submitted);
-  comfy.restart();
-  await expect.poll(() => service.status(submitted, signal)).toMatchObject({ kind: 'missing' });
-  expect(await service.cancel(submitted, signal)).toMatchObject({ kind: 'unsupported' });
-});
-
 it('refuses a scene that was listed with another workflow, and sends nothing', async () => {
   const { comfy, service } = await clientOf();
   const endpoint = { baseUrl: comfy.url, id: '', version: 'comfyui' };
@@ -208,13 +164,6 @@ it('refuses a scene that was listed with another workflow, and sends nothing', a
     failure('file-changed'),
   );
   expect(comfy.requests).toEqual([]);
-});
-
-it('names the node of which ComfyUI refuses a value', async () => {
-  const { submit } = await clientOf();
-  expect(await submit('one', { '1.width': 99_999 })).toEqual(
-    failure('input-refused', 'node 1 (EmptyImage): Value 99999 bigger than max of 16384 (width)'),
-  );
 });
 
 it('tells a node or a choice that is missing for every scene from one that this scene has set', async () => {
@@ -275,13 +224,6 @@ it('says that a part which ComfyUI took runs on, if it could not be cancelled', 
   );
 });
 
-it('says with which words which node failed', async () => {
-  const { job, end } = await clientOf(failing(1, 'x'));
-  expect(await end(await job('one'))).toMatchObject(
-    ended('job-failed', 'node 5 (TestSyncError): RuntimeError: Intentional sync execution error for testing'),
-  );
-});
-
 it('stops what runs by its id, takes out what waits, and touches nothing else', async () => {
   const { comfy, service, job, end } = await clientOf(sleeping(1, 'x', 60));
   const [first, second, third] = [await job('one'), await job('two'), await job('three')];
@@ -339,17 +281,6 @@ it('collects what all nodes have saved, or the one that is named, and previews w
   expect(await counts(two, '7')).toEqual(expect.objectContaining(ended('picture-not-found', 'node 7')));
 });
 
-it('says that a picture is gone that ComfyUI reports and no longer has', async () => {
-  const { comfy, job, end, memory } = await clientOf();
-  const submitted = await job('one');
-  await end(submitted);
-  comfy.removeFiles();
-  expect(await end(submitted)).toMatchObject(
-    withheld('no-output', /_00001_\.png of node 9 is not there any more/),
-  );
-  expect(memory.tryTake(128_000_000)).toBe(true);
-});
-
 it('holds memory for all pictures of a job until they are saved', async () => {
   const inputs = { width: 8, height: 8, batch_size: 2, color: 1 };
   const { comfy, job, end, memory } = await clientOf(saving({ 1: { class_type: 'EmptyImage', inputs } }));
@@ -367,50 +298,6 @@ it('holds memory for all pictures of a job until they are saved', async () => {
     withheld('poll-failed', /_00002_\.png of node 9 was answered 502$/),
   );
   expect(memory.tryTake(128_000_000)).toBe(true);
-});
-
-it('does not take an answer for one that says nothing of the job', async () => {
-  const { comfy, service, job } = await clientOf();
-  const submitted = await job('one');
-  const answers: [NonNullable<ComfyStandIn['meet']>, string][] = [
-    [(_, response) => (sendJson(response, {}), true), `the queue of ComfyUI cannot be read (${comfy.url})`],
-    [(_, response) => (sendHtml(response, 200), true), '/queue was answered 200: an HTML page'],
-    [(_, response) => (send(response, 500), true), '/queue was answered 500'],
-    [(_, response) => (reset(response), true), `(${comfy.url}/queue)`],
-    [
-      (path, response) => path.startsWith('/history') && (sendJson(response, { error: 'busy' }), true),
-      `the history of ComfyUI cannot be read (${comfy.url})`,
-    ],
-    [(path, response) => path.startsWith('/history') && (send(response, 200), true), '200: an empty body'],
-    [(path, response) => path.startsWith('/view') && (reset(response), true), `(${comfy.url}/view?`],
-  ];
-  for (const [meet, words] of answers) {
-    comfy.meet = meet;
-    await expect.poll(() => service.status(submitted, signal)).toMatchObject(failure('poll-failed', words));
-  }
-});
-
-it('knows what surely was not accepted from what may run', async () => {
-  const { comfy, service, submit } = await clientOf();
-  const meetings: [NonNullable<ComfyStandIn['meet']>, string, string?][] = [
-    [(_, response) => (reset(response), true), 'unanswered', comfy.url],
-    [(_, response) => (send(response, 500), true), 'unanswered'],
-    [(_, response) => (sendHtml(response, 200), true), 'unanswered', 'without a prompt_id: an HTML page'],
-    [(_, response) => (send(response, 200), true), 'unanswered', 'without a prompt_id: an empty body'],
-    [(_, response) => (send(response, 404), true), 'endpoint-unknown', `workflows at ${comfy.url} (404)`],
-    [(_, response) => (send(response, 405), true), 'endpoint-unknown', `workflows at ${comfy.url} (405)`],
-    [(_, response) => (send(response, 401), true), 'key-refused'],
-    [(_, response) => (send(response, 429), true), 'overloaded'],
-  ];
-  for (const [meet, kind, words] of meetings) {
-    comfy.meet = meet;
-    expect(await submit('one')).toEqual(failure(kind, words));
-  }
-  const nobody = { baseUrl: `http://127.0.0.1:${await unusedPort()}`, id: '', version: 'comfyui' };
-  expect(await service.submit(nobody, { workflow: sha256, set: {} }, signal, 'one')).toEqual(
-    failure('not-reached'),
-  );
-  expect(comfy.accepted).toEqual([]);
 });
 
 it('sends the key of a proxy with every request, and repeats it in no reply', async () => {

@@ -160,7 +160,7 @@ export function attemptOf(row: AttemptRow, history: HistoryRow[]): Attempt {
     isReplaced: row.isReplaced === 1,
     endpoint: { baseUrl, id, version },
     before: historyOf(history),
-    deaths,
+    crashes: deaths,
     ...(row.isWithdrawn === 1 && { isWithdrawn: true }),
     ...(idempotencyKey !== null && { idempotency: idempotencyOf(row, idempotencyKey) }),
   };
@@ -231,14 +231,14 @@ function isCounted({ failureKind }: HistoryRow): boolean {
 }
 
 /** An attempt joined with its scene and its run, as one flat row. JSON is text, and absent values are null. */
-export type AttemptRow = Pick<Attempt, 'key' | 'sceneId' | 'fingerprint' | 'number' | 'deaths'> &
+export type AttemptRow = Pick<Attempt, 'key' | 'sceneId' | 'fingerprint' | 'number'> &
   Pick<Idempotency, 'intendedAt'> &
   Endpoint &
   Record<'input' | 'columns', string> &
   Record<'seed' | 'writing' | 'jobId' | 'kept' | 'checksum' | 'idempotencyKey', string | null> &
   Record<'failureKind' | 'failureText' | 'failureDigest', string | null> &
   Record<'submittedAt' | 'completedAt' | 'idempotencyMs', number | null> &
-  Record<'isReplaced' | 'isWithdrawn', 0 | 1> & { sceneKey: number; state: AttemptState };
+  Record<'isReplaced' | 'isWithdrawn', 0 | 1> & { sceneKey: number; deaths: number; state: AttemptState };
 
 export type HistoryRow = Pick<AttemptRow, 'state' | 'failureKind' | 'failureDigest'>;
 

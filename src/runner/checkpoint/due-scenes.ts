@@ -1,6 +1,6 @@
 /** Finds the scenes to submit next, of the whole batch or of a part of it. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { suspectDeaths } from '../core/retry.ts';
+import { suspectCrashes } from '../core/retry.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { sizeOfPart, turnOf, type Part, type PartRecord } from '../core/part.ts';
 import type { SceneCounts, SceneState } from '../core/scene.ts';
@@ -32,7 +32,7 @@ export function dueScenes(db: Database): DueScenes {
     "SELECT scene AS sceneKey FROM scenes WHERE state = 'waiting' AND due_at = 0 ORDER BY position LIMIT @max",
   );
   const next = db.prepare<[], { due_at: number }>(
-    `SELECT due_at FROM scenes WHERE state = 'waiting' AND deaths < ${suspectDeaths} ORDER BY due_at LIMIT 1`,
+    `SELECT due_at FROM scenes WHERE state = 'waiting' AND deaths < ${suspectCrashes} ORDER BY due_at LIMIT 1`,
   );
   return {
     take: (max, dueBy) => {
@@ -56,7 +56,7 @@ export function dueOfPart(db: Database): DueScenes {
   );
   const drop = db.prepare<[number]>('DELETE FROM temp.part_fresh WHERE n <= ?');
   const nextRetry = db.prepare<[], { due_at: number }>(
-    `SELECT due_at FROM scenes WHERE state = 'waiting' AND due_at > 0 AND deaths < ${suspectDeaths} ${inPart}
+    `SELECT due_at FROM scenes WHERE state = 'waiting' AND due_at > 0 AND deaths < ${suspectCrashes} ${inPart}
      ORDER BY due_at LIMIT 1`,
   );
   return {
@@ -83,11 +83,11 @@ function prepareShared(db: Database, which: string) {
   return {
     retries: db.prepare<[object], Found>(
       `SELECT scene AS sceneKey FROM scenes
-       WHERE state = 'waiting' AND due_at > 0 AND due_at <= @at AND deaths < ${suspectDeaths} ${which}
+       WHERE state = 'waiting' AND due_at > 0 AND due_at <= @at AND deaths < ${suspectCrashes} ${which}
        ORDER BY due_at LIMIT @max`,
     ),
     suspect: db.prepare<[], Found>(
-      `SELECT scene AS sceneKey FROM scenes WHERE deaths >= ${suspectDeaths} AND state = 'waiting' ${which} LIMIT 1`,
+      `SELECT scene AS sceneKey FROM scenes WHERE deaths >= ${suspectCrashes} AND state = 'waiting' ${which} LIMIT 1`,
     ),
   };
 }

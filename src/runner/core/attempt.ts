@@ -88,7 +88,7 @@ export interface Attempt {
   endpoint: Endpoint;
   before: AttemptHistory;
   /** Number of times that the program crashed while it handled this scene. */
-  deaths: number;
+  crashes: number;
   /** True if the scene is no longer in the manifest. */
   isWithdrawn?: boolean;
   /** Absent if an earlier version, which sent no keys, recorded the attempt. */

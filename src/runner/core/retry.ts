@@ -71,12 +71,12 @@ export function sceneAfter(
 }
 
 /** Number of crashes after which a scene is handled last and alone. */
-export const suspectDeaths = 2;
-const maxDeaths = 3;
+export const suspectCrashes = 2;
+const maxCrashes = 3;
 
 /** Returns why a scene is quarantined, or undefined if it is not. */
-export function quarantine(deaths: number): Failure | undefined {
-  if (deaths < maxDeaths) return undefined;
-  const text = `the program died ${deaths} times while it sent this scene or handled its result; \`nightrender retry\` puts it back`;
+export function quarantine(crashes: number): Failure | undefined {
+  if (crashes < maxCrashes) return undefined;
+  const text = `the program died ${crashes} times while it sent this scene or handled its result; \`nightrender retry\` puts it back`;
   return { kind: 'quarantined', text };
 }

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../lib/text/json.ts';
 import type { SavedPicture } from './picture.ts';
 import { isFailureKind } from './failure.ts';
 import { settingFor } from './holding.ts';
-import { suspectDeaths } from './retry.ts';
+import { suspectCrashes } from './retry.ts';
 import { replacedSuffix, type SceneState } from './scene.ts';
 import { formatDuration } from '../../lib/text/format.ts';
 
@@ -111,7 +111,7 @@ function whileWaiting(
   { isRunning, now }: StoryPlace,
 ): string {
   const who = isRunning ? 'the run' : 'the next run';
-  if (deaths >= suspectDeaths)
+  if (deaths >= suspectCrashes)
     return `the program died ${deaths} times while it handled this scene: ${who} sends it last and alone, and a third death sets it aside`;
   if (dueAt > now)
     return `${who} sends it again in ${formatDuration(dueAt - now)} at the earliest${tally(attempts)}`;

@@ -3,7 +3,7 @@ import type { Submitted } from '../core/attempt.ts';
 import type { Ending } from '../core/ending.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
 import { isRefusal } from '../core/request-rate.ts';
-import { quarantine, suspectDeaths } from '../core/retry.ts';
+import { quarantine, suspectCrashes } from '../core/retry.ts';
 import {
   requestStatus,
   collect,
@@ -97,7 +97,7 @@ async function findIntended(run: Run): Promise<number> {
 
 /** Cancels jobs concurrently, and then one by one those that were in progress during crashes. */
 async function cancelAll(run: Run, attempts: Submitted[], reasons: Map<number, string>): Promise<void> {
-  const isSuspect = ({ deaths }: Submitted): boolean => deaths >= suspectDeaths;
+  const isSuspect = ({ crashes }: Submitted): boolean => crashes >= suspectCrashes;
   const one = async (attempt: Submitted): Promise<void> => {
     try {
       const why = await cancelOne(run, resumedJob(run.ports.clock, attempt));
@@ -114,7 +114,7 @@ async function cancelAll(run: Run, attempts: Submitted[], reasons: Map<number, s
 async function cancelOne(run: Run, job: Job): Promise<string | undefined> {
   const cancelled = await repeatUntilUseful(run, job, () => askToCancel(run, job));
   if (cancelled === undefined) return notAsked;
-  const deadly = quarantine(job.attempt.deaths);
+  const deadly = quarantine(job.attempt.crashes);
   if (deadly !== undefined) return settle(run, job, deadly);
   let reply = await repeatUntilUseful(run, job, () => poll(run, job));
   while (isWithoutOutput(reply)) {

@@ -3,7 +3,7 @@ import pLimit from 'p-limit';
 import type { Attempt, Submitted } from '../core/attempt.ts';
 import type { IdleReason } from '../core/slot-usage.ts';
 import type { Lost } from '../core/lost-submission.ts';
-import { suspectDeaths } from '../core/retry.ts';
+import { suspectCrashes } from '../core/retry.ts';
 import { follow, poll, type PollResult } from './follow.ts';
 import { freshJob, resumedJob, type Job } from './job.ts';
 import type { Checkpoint } from './ports.ts';
@@ -44,7 +44,7 @@ export class JobSlots {
    * during crashes wait for the others and for each other.
    */
   async resume(attempts: Submitted[]): Promise<void> {
-    const isSuspect = ({ deaths }: Submitted): boolean => deaths >= suspectDeaths;
+    const isSuspect = ({ crashes }: Submitted): boolean => crashes >= suspectCrashes;
     const calm = attempts.filter((attempt) => !isSuspect(attempt));
     // Kept answers are read before the service is asked. They show first whether a setting is still wrong.
     const few = pLimit(maxHeldAtOnce);
@@ -56,7 +56,7 @@ export class JobSlots {
 
   /** Sends what earlier runs may have sent. Attempts in progress during crashes are sent last, one by one. */
   async sendAgain(intended: { attempt: Attempt; lost: Lost }[]): Promise<void> {
-    const isSuspect = ({ attempt }: { attempt: Attempt }): boolean => attempt.deaths >= suspectDeaths;
+    const isSuspect = ({ attempt }: { attempt: Attempt }): boolean => attempt.crashes >= suspectCrashes;
     const send = ({ attempt, lost }: { attempt: Attempt; lost: Lost }): Promise<unknown> => {
       const submission = this.#submit(attempt, lost);
       this.#track(attempt, this.#render(attempt, submission));

@@ -79,8 +79,8 @@ export async function settleIntended(run: Run): Promise<number> {
 }
 
 async function mayRepeat({ repeats, config, stop }: Run, attempt: Attempt): Promise<boolean> {
-  const { idempotency, deaths, endpoint } = attempt;
-  if (idempotency === undefined || quarantine(deaths) !== undefined) return false;
+  const { idempotency, crashes, endpoint } = attempt;
+  if (idempotency === undefined || quarantine(crashes) !== undefined) return false;
   // The idempotency key is valid only at the endpoint of this run.
   if (endpointAddress(endpoint) !== endpointAddress(config.endpoint)) return false;
   return (await repeats.allow(attempt, lostBefore(idempotency, unanswered))) || stop.leaving.aborted;
@@ -106,7 +106,7 @@ function toSendAgain(attempt: Attempt): { attempt: Attempt; lost: Lost }[] {
 }
 
 export async function recordCrash(run: Run, attempt: Attempt): Promise<void> {
-  const failure = quarantine(attempt.deaths) ?? unanswered;
+  const failure = quarantine(attempt.crashes) ?? unanswered;
   await recordWithoutPicture(run, attempt, 'unanswered', failure);
 }
 
@@ -161,11 +161,11 @@ async function takeUp(
   const unknown = intended.filter((attempt) => !again.some((one) => one.attempt === attempt));
   await Promise.all(unknown.map((attempt) => recordCrash(run, attempt)));
   const open = await submitted();
-  const inFlight = open.filter(({ deaths }) => quarantine(deaths) === undefined);
+  const inFlight = open.filter(({ crashes }) => quarantine(crashes) === undefined);
   const resumed = inFlight.length + again.length;
   emit({ type: 'recovered', unanswered: unknown.length, inFlight: resumed });
   for (const attempt of open) {
-    const failure = quarantine(attempt.deaths);
+    const failure = quarantine(attempt.crashes);
     if (failure !== undefined) await settleWithoutPicture(run, attempt, 'failed', failure);
   }
   slots.takeUp(inFlight);

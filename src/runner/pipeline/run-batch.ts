@@ -125,11 +125,11 @@ async function recover(run: Run, unanswered: number, progress: Progress): Promis
   const { checkpoint, emit } = run.ports;
   const intended = await takeUpIntended(run);
   const open = await checkpoint.openAttempts();
-  const inFlight = open.filter(({ deaths }) => quarantine(deaths) === undefined);
+  const inFlight = open.filter(({ crashes }) => quarantine(crashes) === undefined);
   const resumed = inFlight.length + intended.length;
   if (unanswered + resumed > 0) emit({ type: 'recovered', unanswered, inFlight: resumed });
   for (const attempt of open) {
-    const failure = quarantine(attempt.deaths);
+    const failure = quarantine(attempt.crashes);
     if (failure !== undefined) await settleWithoutPicture(run, attempt, 'failed', failure);
   }
   progress.resumed = resumed;

@@ -161,7 +161,7 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     await checkpoint.recordSubmitted(a, { jobId: 'job-a', status: 'IN_QUEUE', at: 20 });
     const later = await reopen();
     const [intended, ...others] = await later.recover();
-    expect(intended).toMatchObject({ sceneId: 'b', deaths: 1 });
+    expect(intended).toMatchObject({ sceneId: 'b', crashes: 1 });
     expect(others).toEqual([]);
     if (intended === undefined) throw new Error('one was intended');
     const failure = { kind: 'unanswered', text: 'died' } as const;
@@ -206,17 +206,17 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
   it('holds one death against a scene for each run that dies with it, also where it is not settled in between', async () => {
     const { checkpoint, reopen } = await begin();
     await checkpoint.claim(1, endpoint, 10);
-    expect((await checkpoint.recover())[0]?.deaths, 'it lives').toBe(0);
+    expect((await checkpoint.recover())[0]?.crashes, 'it lives').toBe(0);
     const second = await reopen();
     const [a] = await second.recover();
     if (a === undefined) throw new Error('one was intended');
-    expect(a.deaths).toBe(1);
+    expect(a.crashes).toBe(1);
     const third = await reopen();
-    expect((await third.recover())[0]?.deaths, 'the second had not taken it up').toBe(1);
+    expect((await third.recover())[0]?.crashes, 'the second had not taken it up').toBe(1);
     await third.setInProgress(a, true);
-    expect((await third.recover())[0]?.deaths, 'it lives').toBe(1);
+    expect((await third.recover())[0]?.crashes, 'it lives').toBe(1);
     const fourth = await reopen();
-    expect((await fourth.recover())[0]?.deaths).toBe(2);
+    expect((await fourth.recover())[0]?.crashes).toBe(2);
   });
 
   it('offers retries when they are due, before scenes that were never tried', async () => {

@@ -37,7 +37,7 @@ it('gives one name to one picture only, though nothing of it is on disk yet', as
     isReplaced: false,
     endpoint,
     before: { failed: 0, unanswered: 0, expired: 0, failedKinds: [], digests: [] },
-    deaths: 0,
+    crashes: 0,
   });
   const reserved = await Promise.all([
     names.reserve(attempt(1, 'fox'), [{ seed: '1' }, { seed: '2' }]),

@@ -105,7 +105,7 @@ it('takes up each job where a dead runner left it, and pays for none twice', asy
         ...(attempt.key !== keyless?.key && idempotency && { idempotency }),
         isWithdrawn: attempt.key === gone?.key,
       })),
-      submitted: async () => inFlight.map((one) => ({ ...one, deaths: one.key === deadly?.key ? 3 : 0 })),
+      submitted: async () => inFlight.map((one) => ({ ...one, crashes: one.key === deadly?.key ? 3 : 0 })),
     };
   });
   const result = await world.run({ manifest: list });

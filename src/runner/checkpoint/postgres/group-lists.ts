@@ -1,6 +1,6 @@
 /** Converts the writes of a group to the lists that the database function takes, one for each kind. */
 import { nameKey } from '../../core/naming.ts';
-import { suspectDeaths } from '../../core/retry.ts';
+import { suspectCrashes } from '../../core/retry.ts';
 import { replacedSuffix } from '../../core/scene.ts';
 import { checksumOf } from '../damage.ts';
 import type { GroupContext, Of, Write } from './group-context.ts';
@@ -30,7 +30,7 @@ export function listsOf({ hasPart }: GroupContext, group: Write[]): Lists {
       ...claim,
       ...endpoint,
       isPart: hasPart(),
-      suspectDeaths,
+      suspectDeaths: suspectCrashes,
     })),
   };
   // The function expects a list of pictures even if it is empty.

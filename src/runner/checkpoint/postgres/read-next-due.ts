@@ -1,5 +1,5 @@
 /** Reads when a runner of a shared batch finds work next. */
-import { suspectDeaths } from '../../core/retry.ts';
+import { suspectCrashes } from '../../core/retry.ts';
 import type { PostgresSession } from '../../../lib/postgres/postgres.ts';
 
 export interface NextDue {
@@ -17,8 +17,8 @@ export async function readNextDue(
 ): Promise<NextDue> {
   const inPart = inPartOf(s, part);
   const [row] = await session.query<{ at: number | null; suspect: boolean; others: boolean }>(
-    `SELECT (SELECT due_at FROM ${s}.scenes WHERE state = 'waiting' AND deaths < ${suspectDeaths} ${inPart} ORDER BY due_at LIMIT 1) AS at,
-       EXISTS (SELECT 1 FROM ${s}.scenes WHERE deaths >= ${suspectDeaths} AND state = 'waiting' ${inPart}) AS suspect,
+    `SELECT (SELECT due_at FROM ${s}.scenes WHERE state = 'waiting' AND deaths < ${suspectCrashes} ${inPart} ORDER BY due_at LIMIT 1) AS at,
+       EXISTS (SELECT 1 FROM ${s}.scenes WHERE deaths >= ${suspectCrashes} AND state = 'waiting' ${inPart}) AS suspect,
        EXISTS (SELECT 1 FROM ${s}.attempts WHERE state IN ('intended', 'submitted') AND owner <> $1) AS others`,
     [run],
   );

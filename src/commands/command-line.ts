@@ -208,8 +208,8 @@ async function choose(args: string[], loaded: Loaded): Promise<Chosen | undefine
 }
 
 /**
- * The command to run, with its arguments. The parser throws it instead of returning: after a normal return,
- * yargs builds its complete help text, which takes longer than `status` takes for 100,000 scenes.
+ * The command to run, with its arguments. The parser throws it instead of returning. After a normal return,
+ * yargs builds its complete help text, which takes longer than `status` for 100,000 scenes.
  */
 class Chosen {
   readonly command: LoadedCommand;

@@ -98,8 +98,8 @@ const withoutScript =
   'This page needs JavaScript. Without it, use service.yaml and <code>nightrender keys</code>.';
 
 /**
- * Reserve for ending jobs on a full disk: the maximum of the store's write-ahead log, plus the growth of the
- * store at a write-ahead log checkpoint, plus a margin.
+ * Reserve for ending jobs on a full disk. It holds the largest write-ahead log of the store, the growth of the
+ * store when the log is merged into it, and a margin.
  */
 const roomToEndJobs = 24 * 1024 * 1024;
 
@@ -411,8 +411,8 @@ function addressLines({ url, name: certified, endpoints, shownDataDir }: Serving
 }
 
 /**
- * Address to use on this machine: a wildcard address can be listened on but not called, and a certificate is
- * only valid for its name.
+ * Address to use on this machine. A wildcard address cannot be called, and a certificate is only valid for its
+ * name.
  */
 function onThisMachine(url: string, name: string | undefined): string {
   if (name !== undefined) return `https://${name}:${new URL(url).port}`;

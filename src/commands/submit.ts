@@ -110,10 +110,7 @@ function engineHere(): Engine {
   return folders.some((folder) => existsSync(join(folder, 'squeue'))) ? 'slurm' : 'kubernetes';
 }
 
-/**
- * Name of the cluster job: the readable end of the output folder, and a hash of its whole path to make it
- * unique.
- */
+/** Name of the cluster job: the readable end of the output folder. A hash of the whole path makes it unique. */
 function jobName(dir: string): string {
   const words = batchName(dir)
     .toLowerCase()

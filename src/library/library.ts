@@ -75,8 +75,8 @@ export interface BatchRun {
 export type BatchEvent = (Event | { type: 'events-dropped'; events: number }) & { at: string };
 
 /**
- * Result of a run. The inherited fields are missing if the run was refused before it started, or if a failing
- * disk or database kept it from ending normally.
+ * Result of a run. The inherited fields are missing if the run was refused before it started. They are also
+ * missing if a failing disk or database kept it from ending normally.
  */
 export interface RunResult extends Partial<Omit<RunEnded, 'type' | 'ending' | 'exitCode' | 'text'>> {
   kind: EndingKind;
@@ -135,8 +135,8 @@ export type Confirmation = 'paid again';
 /** A refused call. Nothing was done, unless `text` says otherwise. */
 export interface Refused {
   /**
-   * Kinds of `Unreadable`; `already-running`: a run or another call holds the batch or folder; `interrupted`:
-   * `signal` was aborted.
+   * Kinds of `Unreadable`, and two more. `already-running`: a run or another call holds the batch or folder.
+   * `interrupted`: `signal` was aborted.
    */
   kind: Unreadable['kind'] | 'already-running' | 'interrupted';
   text: string;
@@ -178,8 +178,7 @@ export interface RetryRequest extends ReadOptions {
   /** Gives up jobs in flight at another address than `endpoint.baseUrl`. */
   elsewhere?: boolean;
   /**
-   * Required if a job of a chosen scene was or may have been paid for: it is saved, in flight, expired or
-   * unanswered.
+   * Required if a job of a chosen scene may have been paid for: it is saved, in flight, expired or unanswered.
    */
   confirm?: Confirmation;
 }
@@ -187,7 +186,7 @@ export interface RetryRequest extends ReadOptions {
 export interface RetriedScenes {
   kind: 'retried';
   /**
-   * Scenes that were put back, in the order of the list, with their former state or kind of failure, such as
+   * Scenes that were put back, in the order of the list. `was`: former state or kind of failure, such as
    * `saved` or `job-failed`.
    */
   scenes: { id: string; was: string }[];

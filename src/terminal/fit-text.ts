@@ -2,8 +2,8 @@
 import stringWidth from 'string-width';
 
 /**
- * Makes visible what a terminal would interpret or hide: control characters, escape sequences, marks that
- * change the writing direction, and separate characters of zero width.
+ * Makes characters visible that a terminal would interpret or hide: control characters, escape sequences and
+ * marks of the writing direction. Includes separate characters of zero width.
  */
 export function escapeControls(text: string): string {
   if (isPlain(text)) return text;

@@ -142,8 +142,8 @@ function open(path: string): number {
 const start = '{"level":';
 
 /**
- * Throws for a pipe, because opening one blocks the process until it has a reader, and for a file that isn't a
- * log.
+ * Throws for a pipe, because opening one blocks the process until it has a reader. Throws for a file that isn't
+ * a log.
  */
 function assertLog(path: string): void {
   const there = statSync(path, { throwIfNoEntry: false });

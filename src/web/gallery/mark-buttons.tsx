@@ -149,7 +149,7 @@ function download(name: string, ids: string[]): void {
 }
 
 /**
- * Marks of a batch in local storage, by its title and first submission, so that batches of the same title have
+ * Marks of a batch in local storage. The key includes its first submission, so batches of the same title have
  * separate marks.
  */
 class Marks {
@@ -256,8 +256,8 @@ function followAim(signal: AbortSignal): void {
 }
 
 /**
- * Returns the element that a key applies to: the only one in an open dialog, else the hovered or focused one,
- * whichever was used last.
+ * Returns the element that a key applies to. That is the only one in an open dialog, or else the hovered or
+ * focused one, whichever was used last.
  */
 export function elementOfKey(event: KeyboardEvent, selector: string): HTMLElement | undefined {
   if (!isPlainKey(event)) return undefined;

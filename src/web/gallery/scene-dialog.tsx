@@ -336,8 +336,8 @@ function differing(row: GalleryRow, other: GalleryRow, { columns, axes }: Galler
 }
 
 /**
- * True if `some` is a proper subset of `all`. Only the smallest differences are offered: a `matrix` is compared
- * one list at a time, while lists of a `zip` always differ together.
+ * True if `some` is a proper subset of `all`. Only the smallest differences are offered, so a `matrix` is
+ * compared one list at a time. Lists of a `zip` always differ together.
  */
 function isLess(some: string[], all: string[]): boolean {
   return some.length > 0 && some.length < all.length && some.every((name) => all.includes(name));

@@ -39,7 +39,7 @@ export function depthOf({ from, forward }: Eye, x: number, y: number, z: number)
 /** Points as the camera sees them. */
 export interface Seen {
   /**
-   * Three numbers for each point: x, y, and 1 / depth, which is 0 for points that are not in front of the
+   * Three numbers for each point: x, y and 1 / depth. The last is 0 for points that are not in front of the
    * camera.
    */
   places: Float32Array;

@@ -23,7 +23,7 @@ export function layOut(subjects: readonly Subject[], seed: string): Standing[] {
 
 /**
  * Swaps subject and host if that is what the words mean: "a house amid trees" places the trees around the
- * house, and there must be enough of them.
+ * house. Without a number, they become at least 7.
  */
 function turnedRound(subjects: readonly Subject[]): Subject[] {
   const placed = subjects.map((subject) => ({ ...subject }));

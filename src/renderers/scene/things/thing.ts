@@ -38,8 +38,8 @@ export function top(place: Place, rest: number, restRoom = place.restRoom): Plac
 }
 
 /**
- * Defines a thing. `usual`: default paints of its body, with `|` between colours to choose from at random, then
- * after commas its second colour and its accent. Parts that `build` paints itself keep their colours.
+ * Defines a thing. `usual`: default paints of its body, its second colour and its accent, separated by commas.
+ * `|` separates colours to choose from at random. Parts that `build` paints itself keep their colours.
  */
 export function thing(
   height: number,

@@ -164,12 +164,23 @@ describe('health', () => {
   });
 });
 
-it('takes over a book from before there were cancellations', async () => {
+it.each([
+  ['there were cancellations', 1, '', 1],
+  // Two of its completed jobs have been deleted.
+  [
+    'workers elsewhere took jobs',
+    2,
+    `CREATE TABLE tally (endpointId TEXT NOT NULL, what TEXT NOT NULL, jobs INTEGER NOT NULL, PRIMARY KEY (endpointId, what)) STRICT, WITHOUT ROWID;
+     INSERT INTO tally VALUES ('${endpointId}', 'COMPLETED', 3), ('${endpointId}', 'IN_PROGRESS', 1), ('${endpointId}', 'IN_QUEUE', 1);`,
+    3,
+  ],
+])('takes over a book from before %s', async (_, version, tally, completed) => {
   const dataDir = await makeDataDir();
   const db = new Sqlite(join(dataDir, 'service.sqlite'));
   db.exec(jobSchema.migrations[0] ?? '');
   db.pragma(`application_id = ${jobSchema.applicationId}`);
-  db.pragma('user_version = 1');
+  db.pragma(`user_version = ${version}`);
+  db.exec(tally);
   const insert = db.prepare(
     `INSERT INTO job (id, endpointId, state, acceptedAt, queuedAt, startedAt, endedAt, input, output)
      VALUES (?, '${endpointId}', ?, 1, 1, ?, ?, '{"scene":"x"}', ?)`,
@@ -184,6 +195,6 @@ it('takes over a book from before there were cancellations', async () => {
   expect((await held.next()).job.id).toBe('running');
   expect((await cancel(url, 'waiting')).json).toEqual({ id: 'waiting', status: 'CANCELLED' });
   expect(await healthOf(url)).toMatchObject({
-    jobs: { completed: 1, failed: 0, inProgress: 1, inQueue: 0, retried: 1 },
+    jobs: { completed, failed: 0, inProgress: 1, inQueue: 0, retried: 1 },
   });
 });

@@ -1,28 +1,13 @@
 /** The file of the job store: what stands in `service.sqlite`. */
 import type { Schema } from '../../lib/sqlite/database.ts';
 
-/** What a job is; the states may differ from one version to the next. */
-const jobColumns = (states: string): string => `
-       number     INTEGER PRIMARY KEY,
-       id         TEXT NOT NULL UNIQUE,
-       endpointId TEXT NOT NULL,
-       state      TEXT NOT NULL CHECK (state IN (${states})),
-       acceptedAt INTEGER NOT NULL,
-       queuedAt   INTEGER NOT NULL,
-       startedAt  INTEGER,
-       endedAt    INTEGER,
-       error      TEXT,
-       input      TEXT NOT NULL,
-       output     TEXT`;
-
-const jobIndexes = `
-     CREATE INDEX jobOpen ON job (endpointId, state, number) WHERE endedAt IS NULL;
-     CREATE INDEX jobEnded ON job (endedAt) WHERE endedAt IS NOT NULL;`;
-
 /** Adds to the tally of an endpoint, for a trigger. */
 const counting = (endpointId: string, what: string, by: number): string => `
        INSERT INTO tally (endpointId, what, jobs) VALUES (${endpointId}, ${what}, ${by})
          ON CONFLICT DO UPDATE SET jobs = jobs + ${by};`;
+
+/** Step to a version that no release has written. The step after it also upgrades stores of that version. */
+const partOfNext = '';
 
 /** A job as it is kept since the third version. */
 const servedJobColumns = `
@@ -144,28 +129,31 @@ const servedJobTriggers = `
 export const jobSchema: Schema = {
   applicationId: 0x6e725356,
   migrations: [
-    `CREATE TABLE job (${jobColumns("'IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED'")}) STRICT;${jobIndexes}`,
-    // The states that a table allows cannot be changed in place.
-    `ALTER TABLE job RENAME TO formerJob;
-     CREATE TABLE job (${jobColumns("'IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'")}) STRICT;
-     INSERT INTO job SELECT * FROM formerJob;
-     DROP TABLE formerJob;${jobIndexes}
-     CREATE TABLE tally (
+    `CREATE TABLE job (
+       number     INTEGER PRIMARY KEY,
+       id         TEXT NOT NULL UNIQUE,
+       endpointId TEXT NOT NULL,
+       state      TEXT NOT NULL CHECK (state IN ('IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED')),
+       acceptedAt INTEGER NOT NULL,
+       queuedAt   INTEGER NOT NULL,
+       startedAt  INTEGER,
+       endedAt    INTEGER,
+       error      TEXT,
+       input      TEXT NOT NULL,
+       output     TEXT
+     ) STRICT;
+     CREATE INDEX jobOpen ON job (endpointId, state, number) WHERE endedAt IS NULL;
+     CREATE INDEX jobEnded ON job (endedAt) WHERE endedAt IS NOT NULL;`,
+    partOfNext,
+    // A store of the second version has a tally, which also counts jobs that were deleted since.
+    `CREATE TABLE IF NOT EXISTS tally (
        endpointId TEXT NOT NULL,
        what       TEXT NOT NULL,
        jobs       INTEGER NOT NULL,
        PRIMARY KEY (endpointId, what)
      ) STRICT, WITHOUT ROWID;
-     INSERT INTO tally SELECT endpointId, state, count(*) FROM job GROUP BY endpointId, state;
-     CREATE TRIGGER jobAccepted AFTER INSERT ON job BEGIN${counting('NEW.endpointId', 'NEW.state', 1)}
-     END;
-     CREATE TRIGGER jobMoved AFTER UPDATE OF state ON job BEGIN
-       UPDATE tally SET jobs = jobs - 1 WHERE endpointId = OLD.endpointId AND what = OLD.state;${counting('NEW.endpointId', 'NEW.state', 1)}
-     END;
-     CREATE TRIGGER jobPutBack AFTER UPDATE OF state ON job WHEN OLD.state = 'IN_PROGRESS' AND NEW.state = 'IN_QUEUE'
-     BEGIN${counting('NEW.endpointId', "'retried'", 1)}
-     END;`,
-    `ALTER TABLE job RENAME TO formerJob;
+     INSERT OR IGNORE INTO tally SELECT endpointId, state, count(*) FROM job GROUP BY endpointId, state;
+     ALTER TABLE job RENAME TO formerJob;
      DROP INDEX jobOpen;
      DROP INDEX jobEnded;
      CREATE TABLE job (${servedJobColumns}) STRICT;${servedJobTables}
@@ -176,10 +164,11 @@ export const jobSchema: Schema = {
          acceptedAt + 86400000, 86400000,
          600000, 0, 2, 0, 'none', 0, error, '', input, output FROM formerJob;
      DROP TABLE formerJob;${servedJobTriggers}`,
-    // Those that have not ended are found by `jobOpen`, so that accepting a job costs nothing more.
-    `CREATE INDEX jobSettled ON job (endpointId, state, number) WHERE endedAt IS NOT NULL;`,
-    // What is left of the texts in their former places must not outlive them.
-    `PRAGMA secure_delete = ON;${longTextTables}
+    partOfNext,
+    // `jobOpen` finds jobs that have not ended, so `jobSettled` costs nothing when a job is accepted. Nothing may
+    // remain of texts in their former places.
+    `CREATE INDEX IF NOT EXISTS jobSettled ON job (endpointId, state, number) WHERE endedAt IS NOT NULL;
+     PRAGMA secure_delete = ON;${longTextTables}
      INSERT INTO input (job, text) SELECT number, input FROM job;
      ALTER TABLE job DROP COLUMN input;
      INSERT INTO part (number, job, text) SELECT number, job, output FROM formerPart;

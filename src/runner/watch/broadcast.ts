@@ -1,52 +1,52 @@
-/** Reads the watched batch once a second for all its viewers, and not at all without any. */
+/** Reads the watched batch once a second for all viewers, and not at all while there are none. */
 import type { ArrivedScene, LiveNews, LiveState } from '../core/live-batch.ts';
 import type { GalleryData, GalleryRow } from '../core/gallery-data.ts';
 
-/** Nothing here changes the batch. */
+/** A batch as the page of `watch` reads it. Nothing here changes the batch. */
 export interface WatchedBatch {
-  /** The folder of its pictures; absolute. */
+  /** Absolute path of the folder of pictures. */
   imagesDir: string;
   /** Reads a picture or a thumbnail that is not on this machine. Returns undefined if there is none, or the files are here. */
   readElsewhere?: (kind: 'picture' | 'thumbnail', file: string) => Promise<Buffer | undefined>;
-  /** The folder of their thumbnails; absolute. */
+  /** Absolute path of the folder of thumbnails. */
   thumbnailsDir: string;
-  /** How it stands, problems included; cheap where nothing has changed. One call at a time. */
+  /** Returns the state of the batch, with its problems. Cheap if nothing has changed. The previous call must have ended. */
   read(): Promise<BatchReading>;
-  /** Of a piece of the list, from 0 on; undefined where there is no such piece. Throws where they cannot be read. */
+  /** Returns the rows of a piece of the list, counted from 0. Undefined if there is no such piece. Throws if they cannot be read. */
   rows(piece: number): GalleryRow[] | undefined;
 }
 
-/** The very same parts as in the reading before where they are as they were. */
+/** Parts that have not changed are the same objects as in the previous reading. */
 export interface BatchReading {
   state: LiveState;
-  /** Null where there is none. */
+  /** Null if there is no list. */
   list: ReadList | null;
-  /** Counted some time ago; null where that is yet to be done. */
+  /** Result of the latest count, which may be some time ago. Null before the first count. */
   gallery: GalleryData | null;
 }
 
 export interface ReadList {
-  /** How many rows each piece has; another object where rows may have moved, or any may be others. */
+  /** Number of rows of each piece. A new object if rows may have moved or been replaced. */
   rows: number[];
-  /** The pieces that are others than before. */
+  /** Pieces that have changed. */
   changed: number[];
-  /** The latest pictures, the newest first. */
+  /** Latest pictures, newest first. */
   arrived: ArrivedScene[];
 }
 
 export interface Broadcast {
   /**
-   * What is newer than this revision, about a second old at most; 0 for all. Where nothing is, what comes next, or after some
-   * time that nothing has. `leave` is given what is to be called where nobody waits for it any more.
+   * Returns the changes after this revision, at most about a second old; 0 asks for the whole state. If there are none, waits
+   * for the next change, but at most `longestWaitMs`. `leave` gets a function that ends the wait, for clients that go away.
    */
   newsSince(revision: number, leave: (gone: () => void) => void): Promise<LiveNews>;
   close(): void;
 }
 
-/** Longer than this no answer is awaited: a connection on which nothing moves is closed on many a way. */
+/** Maximum wait for news. Proxies and tunnels close connections without traffic. */
 const longestWaitMs = 15_000;
 
-/** A reading may take this share of one processor: the longer one takes, the later comes the next. */
+/** Share of one processor that readings may take. The longer one takes, the later the next begins. */
 const shareOfTime = 0.05;
 
 /** Reads the batch at most once every `readEveryMs`. */
@@ -61,7 +61,7 @@ export function startBroadcast(batch: Pick<WatchedBatch, 'read'>, readEveryMs = 
   const readOnce = async (): Promise<void> => {
     const before = process.cpuUsage();
     const hasNews = latest.take(await batch.read());
-    // What a busy machine makes it wait for is no work of its own.
+    // Waiting on a busy machine does not count, only CPU time does.
     const { user, system } = process.cpuUsage(before);
     freshUntil = performance.now() + Math.max(readEveryMs, (user + system) / 1000 / shareOfTime);
     if (hasNews) for (const wake of waiting) wake();
@@ -74,7 +74,7 @@ export function startBroadcast(batch: Pick<WatchedBatch, 'read'>, readEveryMs = 
     if (timer !== undefined || isClosed || waiting.size === 0) return;
     timer = setTimeout(() => {
       timer = undefined;
-      // Problems are part of what is read; an error is a bug, and answered to the next request.
+      // Problems are part of the reading. An error is a bug, and the next request reports it.
       void read().then(keepReading, keepReading);
     }, freshUntil - performance.now());
   };
@@ -105,7 +105,7 @@ export function startBroadcast(batch: Pick<WatchedBatch, 'read'>, readEveryMs = 
   };
 }
 
-/** What was read last, and when each part of it changed: by revisions, which rise, also over a new start of the server. */
+/** The latest reading, and the revision at which each part changed. Revisions rise, also over restarts of the server. */
 class LatestNews {
   revision = 0;
   #reading: BatchReading | undefined;
@@ -115,7 +115,7 @@ class LatestNews {
   readonly #changedAt = new Map<number, number>();
   #arrived: { scene: ArrivedScene; at: number }[] = [];
 
-  /** Whether there is anything new in it. */
+  /** Takes a reading. Returns true if it has changes. */
   take(reading: BatchReading): boolean {
     const { state, list, gallery } = reading;
     const before = this.#reading;
@@ -137,7 +137,7 @@ class LatestNews {
       this.#changedAt.clear();
     }
     for (const piece of list?.changed ?? []) this.#changedAt.set(piece, at);
-    // Their numbers of rows are those of the list.
+    // They name rows by their numbers in the list.
     const knownAt = new Map(this.#arrived.map((one) => [one.scene.picture, one.at]));
     this.#arrived = (list?.arrived ?? []).map((scene) => ({
       scene,
@@ -145,7 +145,7 @@ class LatestNews {
     }));
   }
 
-  /** All of it where the page has it from another server whose clock was ahead. */
+  /** Returns the whole state if the revision comes from another server whose clock was ahead. */
   since(asked: number): LiveNews {
     if (this.#reading === undefined) throw new Error('nothing was read yet');
     const revision = asked > this.revision ? 0 : asked;

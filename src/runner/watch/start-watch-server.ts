@@ -14,7 +14,7 @@ import { earlierThumbnail } from '../core/picture.ts';
 import { startBroadcast, type Broadcast, type WatchedBatch } from './broadcast.ts';
 
 export interface WatchServer {
-  /** With a slash at the end. */
+  /** URL of the page, with a slash at the end. */
   url: string;
   close(): Promise<void>;
 }
@@ -28,18 +28,18 @@ const limits = {
   maxBodiesBytes: 64 * 1024,
   requestTimeoutMs: 20_000,
   bodyTimeMs: 20_000,
-  // Whoever stops the page does not wait for readers.
+  // Stopping the page does not wait for slow readers.
   clientLimits: { ...defaultClientLimits, closingMs: 0 },
 };
 
-/** Rejects with the system's error where the port is not to be had. */
+/** Starts the server on loopback. Rejects with the system's error if the port is taken. */
 export async function startWatchServer(options: {
   batch: WatchedBatch;
   page: Page;
-  /** 0 for a free one. */
+  /** 0 for any free port. */
   port: number;
   onProblem: (text: string) => void;
-  /** Least time between two readings of the batch; 1 s if left out. */
+  /** Minimum time between two readings of the batch; 1 s by default. */
   readEveryMs?: number;
 }): Promise<WatchServer> {
   const { batch, page, port, onProblem, readEveryMs } = options;
@@ -77,7 +77,7 @@ interface Served {
   page: Page;
 }
 
-/** Returns undefined if the client has gone. Rejects only if something is wrong with the machine or with us. */
+/** Returns undefined if the client has gone. Rejects only for errors of the machine, and bugs. */
 async function answer(
   request: IncomingMessage,
   { batch, broadcast, page }: Served,
@@ -95,7 +95,7 @@ async function answer(
   return (await pictureAnswer(request, batch, path, asked)) ?? textResponse(404, 'Not found.');
 }
 
-/** Answers with all that is known of the batch; with `since`, with what is newer than that, as soon as there is anything. */
+/** Returns the state of the batch. With `since`, waits for a newer revision and returns only the changes. */
 async function newsAnswer(
   asked: URLSearchParams,
   broadcast: Broadcast,
@@ -129,7 +129,7 @@ async function pictureAnswer(
   return (await fromElsewhere('thumbnail', path)) ?? (await fromImages(query.get('of') ?? '', false));
 }
 
-/** Empty where it cannot be. */
+/** Returns an empty text if the path is not valid. */
 function decoded(path: string): string {
   try {
     return decodeURIComponent(path);
@@ -144,7 +144,7 @@ function textResponse(status: number, text: string, headers: Record<string, stri
 
 const unavailable = textResponse(503, 'Temporarily unavailable.', { 'Retry-After': '5' });
 
-/** Any port is accepted: a tunnel has its own. */
+/** Any port is accepted, because a tunnel has its own. */
 const names = new KnownNames([], { isKnownAddress: isLoopback });
 
 const misdirected = textResponse(
@@ -169,9 +169,9 @@ function objectAnswer(bytes: Buffer | undefined): HttpResponse | undefined {
 }
 
 /**
- * Returns a file of `dir` if it is a picture, or only that it is still the same. `path` leads from `dir`, with `/` between its
- * parts. `isPinned`: the address names the content as well, so that a browser need not ask again. Rejects if the system cannot
- * read it.
+ * Returns a picture of `dir`, or 304 if the browser has it already. Returns undefined if the file is missing or not a picture.
+ * `path` is relative to `dir`, with `/` as separator. `isPinned` is true if the URL names the content as well, so that browsers
+ * need not ask again. Rejects if the system cannot read the file.
  */
 async function fileAnswer(
   request: IncomingMessage,
@@ -195,14 +195,14 @@ async function fileAnswer(
   }
 }
 
-/** Links are followed only as far as they stay in the folder, which may be one itself. */
+/** Opens a file of the folder. Follows links only within the folder, which may be a link itself. */
 async function openWithin(dir: string, parts: string[]): Promise<FileHandle | undefined> {
   if (parts.some((part) => /^\.{0,2}$|[/\\\0]/.test(part))) return undefined;
   try {
     const root = await realpath(dir);
     const real = await realpath(join(root, ...parts));
     if (!real.startsWith(root.endsWith(sep) ? root : root + sep)) return undefined;
-    // A named pipe would be waited for.
+    // Opening a named pipe would wait for its other end.
     return await open(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
   } catch (error) {
     if (isGone(error)) return undefined;
@@ -220,7 +220,7 @@ async function typeOf(file: FileHandle): Promise<string | undefined> {
   return pictureType(buffer.subarray(0, bytesRead));
 }
 
-/** Detected from the bytes: no file name turns a picture into a script. */
+/** Detects the type from the first bytes, so that no file name can turn a picture into a script. */
 function pictureType(start: Buffer): string | undefined {
   const head = start.toString('latin1');
   if (head.startsWith('\x89PNG\r\n\x1A\n')) return 'image/png';

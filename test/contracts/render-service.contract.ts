@@ -10,6 +10,7 @@ import type {
   SubmitReply,
 } from '../../src/runner/pipeline/ports.ts';
 import { jobIdPattern } from '../../src/protocol/paths.ts';
+import { services, type SpokenService } from './spoken-services.ts';
 
 /** A service with one worker, whose jobs go on when the test says. */
 export interface World {
@@ -35,7 +36,7 @@ export interface Dialect {
   input: JsonObject;
   /** By which `scenesTaken` knows the job. */
   scene: unknown;
-  words: { waiting: string; running: string; completed: string; failed: string; cancelled: string };
+  words: SpokenService['words'];
   /** What the worker says of the job that fails, where it has its own words. */
   complaint?: string;
   /** What is said of how long the job waited. */
@@ -64,13 +65,7 @@ const input: JsonObject = { scene: 'a hill under two moons', steps: 4 };
 const jobs: Dialect = {
   input,
   scene: input['scene'],
-  words: {
-    waiting: 'IN_QUEUE',
-    running: 'IN_PROGRESS',
-    completed: 'COMPLETED',
-    failed: 'FAILED',
-    cancelled: 'CANCELLED',
-  },
+  words: services.jobs.words,
   delay: { delayTimeMs: expect.any(Number) as number },
   knownMs: 30 * 60_000,
 };
@@ -87,7 +82,7 @@ function jobContract(open: OpenWorld): void {
     await world.complete();
     const completed = {
       kind: 'completed',
-      status: words.completed,
+      status: words.done,
       pictures: [world.picture],
       ...delay,
       executionTimeMs: expect.any(Number) as number,

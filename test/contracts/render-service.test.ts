@@ -1,12 +1,8 @@
 /** The service contract on each implementation; on a real endpoint where one is named in the environment. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { expect, it, onTestFinished } from 'vitest';
-import { DescribedDialect } from '../../src/runner/client/described-dialect.ts';
-import { HttpService } from '../../src/runner/client/http-service.ts';
-import { jobsDescription } from '../../src/runner/config/read-description.ts';
-import { ByteSemaphore } from '../../src/lib/limits/byte-semaphore.ts';
+import { expect, it } from 'vitest';
 import type { Endpoint } from '../../src/runner/core/attempt.ts';
-import type { StatusReply } from '../../src/runner/pipeline/ports.ts';
+import type { RenderService, StatusReply } from '../../src/runner/pipeline/ports.ts';
 import { startComfyStandIn } from '../fakes/comfyui.ts';
 import { imagesOf } from '../fakes/comfyui-nodes.ts';
 import { emptyImage, failing, saving } from '../fakes/comfyui-workflows.ts';
@@ -14,8 +10,8 @@ import { FakeService } from '../fakes/fake-service.ts';
 import { startStandIn } from '../e2e/stand-ins.ts';
 import { retentionMs } from '../fakes/service-jobs.ts';
 import { endpointId, key, openService, type TestService } from '../service/service-harness.ts';
-import { comfyuiDialect, comfyuiService } from './comfyui-world.ts';
 import { complaint, renderServiceContract, type World } from './render-service.contract.ts';
+import { openAt, openComfyui } from './spoken-services.ts';
 
 const picture = {
   base64: Buffer.from('a picture, as far as the service knows').toString('base64'),
@@ -74,11 +70,8 @@ renderServiceContract('ComfyUI and its stand-in', async (ending): Promise<World>
   await fetch(`${comfy.url}/prompt`, { method: 'POST', body: JSON.stringify({ prompt }) });
   const goOn = (): Promise<void> => comfy.release();
   return {
-    service: comfyuiService(comfy.url, workflow),
-    endpoint: { baseUrl: comfy.url, id: '', version: 'comfyui' },
+    ...openComfyui(comfy.url, workflow, 3),
     picture: { bytes: (await imagesOf(saving(emptyImage(3)), '9'))[0] ?? Buffer.of() },
-    knowsKeys: true,
-    dialect: comfyuiDialect(3),
     begin: goOn,
     complete: goOn,
     fail: goOn,
@@ -184,14 +177,6 @@ it.skipIf(missing)(
   30 * 60_000,
 );
 
-function clientOf(url: string, apiKey: string): HttpService {
-  const service = new HttpService({
-    dialect: new DescribedDialect(jobsDescription('v2'), { image: undefined, statuses: {} }),
-    connectionOf: () => ({ url, apiKey }),
-    requestTimeoutMs: 30_000,
-    maxBodyBytes: 64_000_000,
-    memory: new ByteSemaphore(128_000_000),
-  });
-  onTestFinished(() => service.close());
-  return service;
+function clientOf(url: string, apiKey: string): RenderService {
+  return openAt('jobs', url, { apiKey }).client;
 }

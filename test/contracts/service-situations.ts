@@ -307,6 +307,21 @@ export const states: Situations = {
       comfyui: { reply: failure('poll-failed', /answered 502: an HTML page/) },
     },
   ],
+  'that is done, with a picture elsewhere': [
+    ({ says, outputOf }) => says('done', { output: outputOf('https://cdn.example/a.png') }),
+    ({ words, told }) => completed(words.done, [{ url: 'https://cdn.example/a.png', ...told }]),
+    { comfyui: 'its history names files, and no addresses' },
+  ],
+  'whose result is redirected to another host': [
+    ({ says, other }) => ({ ...says('done'), result: answer(307, '', { Location: `${other}/else` }) }),
+    ({ other }) => withheld('poll-failed', `a redirect to ${other}/else`),
+    {
+      jobs: inStatus,
+      replicate: inStatus,
+      own: inStatus,
+      comfyui: { reply: ({ other }) => failure('poll-failed', `a redirect to ${other}/else`) },
+    },
+  ],
   'whose answer is that of another job': [
     { status: answerJson({ id: 'j2', request_id: 'j2', status: 'COMPLETED', output: [onePixel] }) },
     { ...failure('poll-failed', 'the status of job j2'), isForeign: true },

@@ -3,6 +3,7 @@ import { expect, onTestFinished } from 'vitest';
 import { openService, type ServiceClient } from '../../src/batch/service-client.ts';
 import { ByteSemaphore } from '../../src/lib/limits/byte-semaphore.ts';
 import type { JsonObject } from '../../src/lib/text/json.ts';
+import type { Workflow } from '../../src/protocol/comfyui-workflow.ts';
 import type { Config } from '../../src/runner/config/config.ts';
 import type { JobAtService } from '../../src/runner/core/attempt.ts';
 import type { SubmitReply } from '../../src/runner/pipeline/ports.ts';
@@ -16,6 +17,7 @@ import {
   type Script,
 } from '../fakes/scripted-server.ts';
 import { configOf } from '../runner/config/pipeline-file.ts';
+import type { Dialect, World } from './render-service.contract.ts';
 
 export const serviceNames = ['jobs', 'fal', 'replicate', 'own', 'comfyui'] as const;
 export type ServiceName = (typeof serviceNames)[number];
@@ -62,7 +64,7 @@ export const ownBytes = Buffer.from('a picture, as far as the client knows');
 export const ownPath = '/files/a.png';
 /** Largest answer that is read. */
 export const bodyLimit = 20_000;
-const memoryBytes = 1_000_000;
+const memoryBytes = 128_000_000;
 
 /** The answers of a ComfyUI that does not have the job. */
 export const absent: Answers = {
@@ -247,7 +249,7 @@ export interface SpokenTo {
 
 /** `answersAt` says how operations are answered; all others are answered as by a service with a job that waits. */
 export async function speakTo(name: ServiceName, answersAt: (at: Addresses) => Answers): Promise<SpokenTo> {
-  const { endpoint, auth, operationOf, accepted, says } = services[name];
+  const { auth, operationOf, accepted, says } = services[name];
   const other = await scriptedServer(answer(200, '{}'));
   let answers: Answers = {};
   const meantBy = ({ method, path }: ReceivedRequest) =>
@@ -267,16 +269,8 @@ export async function speakTo(name: ServiceName, answersAt: (at: Addresses) => A
     health: answer(200, '{}'),
     ...answersAt(at),
   };
-  const config = configAt(server.url, endpoint);
-  const memory = new ByteSemaphore(memoryBytes);
-  const warnings: string[] = [];
-  const client = openService(
-    config,
-    ({ baseUrl }) => ({ url: baseUrl, apiKey: config.apiKey ?? '' }),
-    memory,
-    (text) => warnings.push(text),
-  );
-  onTestFinished(() => client.close());
+  const opened = openAt(name, server.url, { limits: `{ body: ${bodyLimit / 1_000}kB }` });
+  const { client, config, memory, warnings } = opened;
   const { service } = config;
   return {
     at,
@@ -301,13 +295,59 @@ export async function nobodyAt({ job: { endpoint } }: SpokenTo): Promise<JobAtSe
   return { ...endpoint, baseUrl: `http://127.0.0.1:${await unusedPort()}` };
 }
 
-function configAt(url: string, endpoint: string): Config {
-  const workflow = { ...saving(emptyImage(1)), 3: { class_type: 'LatentCut', inputs: { seed: 1 } } };
+export interface OpenOptions {
+  apiKey?: string;
+  /** Keys of `endpoint` in the place of those of the service. */
+  endpoint?: string;
+  /** For `comfyui`. */
+  workflow?: Workflow;
+  /** YAML of `limits`. */
+  limits?: string;
+}
+
+/** Opens the client of a service as a run does. It ends with the test. */
+export function openAt(
+  name: ServiceName,
+  url: string,
+  { apiKey = key, endpoint = services[name].endpoint, workflow = seeded, limits = '{}' }: OpenOptions = {},
+): { client: ServiceClient; config: Config; memory: ByteSemaphore; warnings: string[] } {
   const text = `manifest: scenes.csv
 endpoint: { baseUrl: '${url}', apiKey: '\${KEY}', ${endpoint} }
 output: { dir: renders }
-limits: { body: ${bodyLimit / 1_000}kB }
+limits: ${limits}
 `;
   const files = { 'mine.yaml': ownDescription, 'flow.json': JSON.stringify(workflow) };
-  return configOf(text, { env: { KEY: key }, files });
+  const config = configOf(text, { env: { KEY: apiKey }, files });
+  const memory = new ByteSemaphore(memoryBytes);
+  const warnings: string[] = [];
+  const client = openService(
+    config,
+    ({ baseUrl }) => ({ url: baseUrl, apiKey }),
+    memory,
+    (warning) => warnings.push(warning),
+  );
+  onTestFinished(() => client.close());
+  return { client, config, memory, warnings };
+}
+
+const seeded = { ...saving(emptyImage(1)), 3: { class_type: 'LatentCut', inputs: { seed: 1 } } };
+
+/** A ComfyUI as the service contract needs it: each scene is a colour, 0 to 0xffffff. */
+export function openComfyui(
+  url: string,
+  workflow: Workflow,
+  colour: number,
+): Pick<World, 'service' | 'endpoint' | 'knowsKeys'> & { dialect: Dialect } {
+  const endpoint = "speaks: comfyui, workflow: flow.json, set: { '1.color': '{{ seed }}' }";
+  const { client, config } = openAt('comfyui', url, { endpoint, workflow });
+  const sha256 = config.service.kind === 'comfyui' ? config.service.sha256 : '';
+  const dialect = {
+    input: { workflow: sha256, set: { '1.color': colour } },
+    scene: colour,
+    words: services.comfyui.words,
+    delay: {},
+    knownMs: 24 * 3_600_000,
+    isLookedFor: true,
+  } as const;
+  return { service: client, endpoint: config.endpoint, dialect, knowsKeys: true };
 }

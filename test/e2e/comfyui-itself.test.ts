@@ -5,8 +5,8 @@ import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Workflow } from '../../src/protocol/comfyui-workflow.ts';
 import { comfyuiContract } from '../contracts/comfyui.contract.ts';
-import { comfyuiDialect, comfyuiService } from '../contracts/comfyui-world.ts';
 import { renderServiceContract, type OpenWorld } from '../contracts/render-service.contract.ts';
+import { openComfyui } from '../contracts/spoken-services.ts';
 import { failing, sleeping } from '../fakes/comfyui-workflows.ts';
 import { comfyuiNight } from './comfyui-night.ts';
 
@@ -26,7 +26,8 @@ async function open(ending: Parameters<OpenWorld>[0]): ReturnType<OpenWorld> {
   const colour = randomInt(0x1000000);
   const before = randomUUID();
   await post('/prompt', { prompt: sleeping(0, before, 60), prompt_id: before });
-  const service = comfyuiService(url, ending === 'failure' ? failing(1, 'x') : sleeping(1, 'x', 0.5));
+  const workflow = ending === 'failure' ? failing(1, 'x') : sleeping(1, 'x', 0.5);
+  const { dialect, ...world } = openComfyui(url, workflow, colour);
   onTestFinished(async () => {
     for (const id of [before, ...(await jobsOf(colour)).map((job) => job.id)]) await stop(id);
   });
@@ -35,11 +36,9 @@ async function open(ending: Parameters<OpenWorld>[0]): ReturnType<OpenWorld> {
       .poll(async () => (await jobsOf(colour)).map(({ state }) => state))
       .toContainEqual(expect.toBeOneOf(states));
   return {
-    service,
-    endpoint: { baseUrl: url, id: '', version: 'comfyui' },
+    ...world,
     picture: { bytes: expect.any(Uint8Array) as Uint8Array },
-    knowsKeys: true,
-    dialect: { ...comfyuiDialect(colour), complaint: 'Intentional sync execution error for testing' },
+    dialect: { ...dialect, complaint: 'Intentional sync execution error for testing' },
     begin: async () => {
       await stop(before);
       await until(['running', 'ended']);

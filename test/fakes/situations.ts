@@ -112,11 +112,6 @@ export function refusing(
   });
 }
 
-/** These are sent on to an address, which keeps their path. */
-export function redirecting(operation: Understood['operation'], to: string): Meet {
-  return among(operation, Infinity, ({ response, path }) => send(response, 307, '', { location: to + path }));
-}
-
 function among(operation: Understood['operation'], count: number, meet: Meet): Meet {
   let left = count;
   return (asked) => (asked.operation === operation && left-- > 0 ? meet(asked) : answerHonestly(asked));

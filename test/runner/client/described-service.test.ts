@@ -4,10 +4,10 @@ import { readDescription } from '../../../src/runner/config/read-description.ts'
 import { folderWith } from '../../e2e/cli.ts';
 import { sendJson } from '../../faults/answers.ts';
 import { falKey, onePixel, startFal } from '../../fakes/fal-service.ts';
-import { answerHonestly, type Asked } from '../../fakes/job-server.ts';
-import { replicateKey, startReplicate } from '../../fakes/replicate-service.ts';
-import { answer, answerJson, scriptedServer } from '../../fakes/scripted-server.ts';
-import { falSituations, redirecting, refusing } from '../../fakes/situations.ts';
+import { answerHonestly } from '../../fakes/job-server.ts';
+import { startReplicate } from '../../fakes/replicate-service.ts';
+import { answerJson, scriptedServer } from '../../fakes/scripted-server.ts';
+import { falSituations } from '../../fakes/situations.ts';
 import { ended, failure } from './client.ts';
 import {
   describedClient,
@@ -44,36 +44,12 @@ describe('fal', () => {
     expect(await client.status(job)).toMatchObject({ kind: 'completed' });
   });
 
-  it('is asked again where a proxy answers in the place of the result', async () => {
-    const fal = await startFal({ meet: refusing('result', 502, '<html>Bad Gateway</html>', undefined, 1) });
-    const client = falClient(fal.url);
-    const job = await client.job();
-    expect(await client.status(job)).toMatchObject(failure('poll-failed', '502'));
-    expect(await client.status(job)).toMatchObject({ kind: 'completed' });
-  });
-
-  it('has deleted a result that is not there any more', async () => {
-    const client = falClient((await startFal({ meet: refusing('result', 410, { detail: 'Gone' }) })).url);
-    expect(await client.status(await client.job())).toMatchObject({ kind: 'missing' });
-  });
-
   it('keeps the place of an account that is locked: what was paid for is fetched', async () => {
     const fal = await startFal();
     const client = falClient(fal.url);
     const job = await client.job();
     fal.meet = falSituations['comes from an account without money'].meet;
     expect(await client.status(job)).toMatchObject({ kind: 'completed' });
-  });
-
-  it('has no list: a lost submission is not found, and nothing is sent again', async () => {
-    const fal = await startFal();
-    expect(await falClient(fal.url).submit(input, lostAt(0))).toMatchObject({ kind: 'not-found' });
-    expect(fal.inputs).toEqual([]);
-  });
-
-  it('is not believed where it would have the key recorded', async () => {
-    const fal = await startFal({ idOf: () => falKey.replace(':', '%3A') });
-    expect(await falClient(fal.url).submit()).toMatchObject(failure('unanswered'));
   });
 
   it('sends jobs whose addresses are missing in vain', async () => {
@@ -84,23 +60,6 @@ describe('fal', () => {
       },
     });
     expect(await falClient(fal.url).submit()).toMatchObject({ ...failure('unanswered'), isEachLost: true });
-  });
-});
-
-it.each([
-  ['fal', startFal, falClient, 'request_id'],
-  ['Replicate', startReplicate, replicateClient, 'id'],
-] as const)('%s: a status that names another job is never taken for ours', async (_, start, client, key) => {
-  const { url } = await start({
-    meet: ({ operation, take, response }: Asked) => {
-      const { status, fields } = take();
-      sendJson(response, operation === 'status' ? { ...fields, [key]: 'another' } : fields, status);
-    },
-  });
-  const asked = client(url);
-  expect(await asked.status(await asked.job())).toMatchObject({
-    ...failure('poll-failed', 'the status of job another'),
-    isForeign: true,
   });
 });
 
@@ -123,22 +82,6 @@ describe('the key', () => {
     for (const { headers } of other.requests) expect(headers['authorization']).toBeUndefined();
   });
 
-  it.each(['run', 'status', 'result', 'cancel'] as const)(
-    'of fal does not follow a redirect of a %s',
-    async (operation) => {
-      const other = await scriptedServer(answer(200, '{}'));
-      const fal = await startFal();
-      const client = falClient(fal.url);
-      const job = await client.job();
-      fal.meet = redirecting(operation, other.url);
-      if (operation === 'run')
-        expect(await client.submit()).toMatchObject(failure('endpoint-unknown', other.url));
-      else if (operation === 'cancel') await client.cancel(job);
-      else expect(await client.status(job)).toMatchObject(failure('poll-failed'));
-      for (const { headers } of other.requests) expect(headers['authorization']).toBeUndefined();
-    },
-  );
-
   it('of Replicate does not go where its list leads on', async () => {
     const other = await scriptedServer(answerJson({ results: [], next: null }));
     const replicate = await startReplicate({
@@ -157,13 +100,6 @@ describe('the key', () => {
     await client.submit(input, lostAt(0));
     expect(other.requests).toEqual([]);
   });
-
-  it('does not go to where pictures are', async () => {
-    const elsewhere = 'https://v3.fal.media/files/rabbit/a.png';
-    const fal = await startFal({ plan: () => ({ pictures: [elsewhere] }) });
-    const client = falClient(fal.url);
-    expect(await client.status(await client.job())).toMatchObject({ pictures: [{ url: elsewhere }] });
-  });
 });
 
 it('is not checked at fal itself where the pipeline has it elsewhere', async () => {
@@ -180,14 +116,6 @@ describe('Replicate', () => {
     expect(replicate.jobs.all).toMatchObject([{ endpoint: { id: replicateModel }, input }]);
   });
 
-  it('cancels a job', async () => {
-    const replicate = await startReplicate({ plan: () => ({ executionMs: Infinity }) });
-    const client = replicateClient(replicate.url);
-    const job = await client.job();
-    expect(await client.cancel(job)).toEqual({ kind: 'cancelled' });
-    expect(await client.status(job)).toMatchObject(ended('job-cancelled'));
-  });
-
   it('may answer a submission with what has ended', async () => {
     const replicate = await startReplicate({
       meet: (asked) => {
@@ -198,21 +126,6 @@ describe('Replicate', () => {
     });
     const client = replicateClient(replicate.url);
     expect(await client.status(await client.job())).toMatchObject({ kind: 'completed' });
-  });
-
-  it('names pictures of its own, which come with the key', async () => {
-    const replicate = await startReplicate({
-      plan: () => ({ output: [`${replicate.url}/v1/files/abc`] }),
-      meet: (asked) =>
-        asked.path === '/v1/files/abc' && asked.key === `Bearer ${replicateKey}`
-          ? void asked.response.end('bytes')
-          : answerHonestly(asked),
-    });
-    const client = replicateClient(replicate.url);
-    expect(await client.status(await client.job())).toMatchObject({
-      kind: 'completed',
-      pictures: [{ bytes: Buffer.from('bytes') }],
-    });
   });
 });
 

@@ -1,4 +1,4 @@
-/** Operations on many jobs, in small batches so that requests do not wait. */
+/** Changes many jobs in small batches, so that requests do not wait. */
 import type { DueJob } from './job-statements.ts';
 import type { StorePieces } from './store-pieces.ts';
 
@@ -9,12 +9,12 @@ export class BulkJobs {
     this.#store = store;
   }
 
-  /** Cancels all that wait at the endpoint, or those of one key, and returns how many. */
+  /** Cancels all queued jobs of the endpoint, or those of one key. Returns the number of cancelled jobs. */
   async purgeQueue(endpointId: string, keyId?: string): Promise<number> {
     const { commit, reserve, transitions, signals } = this.#store;
     let removed = 0;
     for (let some: string[] | undefined; some === undefined || some.length > 0; removed += some.length) {
-      // Synced once, at the end.
+      // The batches are synced once, by the write at the end.
       some = await reserve.spend(() => commit.writeUnsynced(() => transitions.cancelSome(endpointId, keyId)));
       for (const id of some) signals.changed(id);
     }
@@ -22,7 +22,7 @@ export class BulkJobs {
     return removed;
   }
 
-  /** Cancels all of an endpoint's jobs that are not over. */
+  /** Cancels all jobs of the endpoint that have not ended. */
   async cancelAll(endpointId: string): Promise<void> {
     const { transitions, signals } = this.#store;
     await this.purgeQueue(endpointId);
@@ -39,7 +39,7 @@ export class BulkJobs {
     for (const { id } of ended) signals.changed(id);
   }
 
-  /** Requeues what the service's own workers at an endpoint run, without counting a retry. */
+  /** Requeues jobs that the service's own workers run at the endpoint, without counting a retry. */
   async requeueOwn(endpointId: string): Promise<void> {
     const { transitions, signals } = this.#store;
     const its = transitions.sql.running.all({ isPulled: 0 }).filter((job) => job.endpointId === endpointId);
@@ -60,7 +60,10 @@ export class BulkJobs {
     for (const { endpointId } of transitions.sql.waiting.all()) signals.queued(endpointId);
   }
 
-  /** Ends what has been worked on, or has waited, for too long; returns some of it: call until there is none. */
+  /**
+   * Ends some jobs whose execution timeout or time to live is over, and returns them. Call it until it returns
+   * none.
+   */
   async timeOutSome(): Promise<DueJob[]> {
     const { transitions, signals } = this.#store;
     if (!transitions.isAnyDue()) return [];
@@ -69,7 +72,7 @@ export class BulkJobs {
     return due;
   }
 
-  /** Writes also on a full disk. */
+  /** Commits a write that must succeed even on a full disk. */
   #stop<T>(work: () => T): Promise<T> {
     const { commit, reserve } = this.#store;
     return reserve.spend(() => commit.write(work));

@@ -1,4 +1,4 @@
-/** The data folder: one service may use it at a time, and has to notice when it is deleted or replaced. */
+/** The data folder: only one service may use it, and notices if it is deleted or replaced. */
 import { InUse } from '../../lib/files/in-use.ts';
 import { chmodSync, statSync } from 'node:fs';
 import { lockExclusively, type ExclusiveLock } from '../../lib/sqlite/exclusive-lock.ts';
@@ -6,29 +6,29 @@ import { lockExclusively, type ExclusiveLock } from '../../lib/sqlite/exclusive-
 export class FolderWatch {
   readonly #dir: string;
   readonly #onProblem: (text: string) => void;
-  /** What the files were when they were opened, by their paths. */
+  /** Device and inode of each file when it was opened, by path. */
   readonly #opened: ReadonlyMap<string, string | undefined>;
   #isLost = false;
   #isStopped = false;
 
-  /** `paths`: files in the folder that are the same for as long as the service runs. */
+  /** `paths`: files in the folder that stay the same while the service runs. */
   constructor(dir: string, paths: readonly string[], onProblem: (text: string) => void) {
     this.#dir = dir;
     this.#onProblem = onProblem;
     this.#opened = new Map(paths.map((path) => [path, identityOf(path)]));
   }
 
-  /** As of the last check. */
+  /** True if the last check found that files were deleted or replaced. */
   get isLost(): boolean {
     return this.#isLost;
   }
 
-  /** To be called before the files are closed, some of which go with that. */
+  /** Stops the checks. Call this before closing the files, because closing deletes some of them. */
   stop(): void {
     this.#isStopped = true;
   }
 
-  /** Whether the files are not, or no longer, those in the folder; takes a few microseconds. */
+  /** True if a file is missing or was replaced. Takes a few microseconds. */
   check(): boolean {
     if (this.#isStopped) return this.#isLost;
     const isLost = [...this.#opened].some(([path, opened]) => identityOf(path) !== opened);
@@ -38,7 +38,7 @@ export class FolderWatch {
   }
 }
 
-/** Undefined where there is none, or none that could be opened again. */
+/** Returns device and inode. Undefined if the file is missing or cannot be reached. */
 function identityOf(path: string): string | undefined {
   try {
     const stats = statSync(path, { throwIfNoEntry: false });
@@ -60,14 +60,14 @@ function foundText(dir: string): string {
   return `the data folder ${dir} is back; jobs are accepted again`;
 }
 
-/** Takes from other users the right to write in the folder, if it is this user's; otherwise says that they have it. */
+/** Makes the folder private if other users can write to it and this user owns it. Reports the result. */
 export function keepToOneself(dir: string, onProblem: (text: string) => void): void {
   const mayOthersWrite = (): boolean => process.platform !== 'win32' && (statSync(dir).mode & 0o022) !== 0;
   if (!mayOthersWrite()) return;
   try {
     if (statSync(dir).uid === process.getuid?.()) chmodSync(dir, 0o700);
   } catch {
-    // Some file systems have no modes.
+    // Ignored: some file systems have no modes.
   }
   onProblem(
     mayOthersWrite() ? openText(dir) : `other users could write in the data folder ${dir}; it is private now`,
@@ -78,10 +78,10 @@ function openText(dir: string): string {
   return `other users may write in the data folder ${dir}, and could replace its jobs and keys; run chmod go-w on it, as its owner`;
 }
 
-/** Another living service works in the folder. */
+/** Another running service uses the folder. */
 export class DataFolderInUse extends InUse {}
 
-/** Holds `path`, a file that exists for this alone; throws `DataFolderInUse`. */
+/** Locks `path`, a file that exists only for this. Throws `DataFolderInUse`. */
 export function lockDataFolder(path: string): ExclusiveLock {
   const lock = lockExclusively(path);
   if (lock === undefined)

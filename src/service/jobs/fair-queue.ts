@@ -1,25 +1,25 @@
-/** Which job of an endpoint's queue is next: by priority, then each key in turn, then the longest in the queue. */
+/** Selects the next queued job of an endpoint: by priority, then by key in turn, then by age. */
 import type { Database } from '../../lib/sqlite/database.ts';
 import type { WaitingJob } from './job-statements.ts';
 
-/** The jobs of one key with one priority. */
+/** Queue of one key at one priority. */
 interface Share {
   endpointId: string;
   isLowPriority: 0 | 1;
   keyId: string;
-  /** How many of the key are in progress at the endpoint. */
+  /** Number of running jobs of the key at the endpoint. */
   running: number;
-  /** The number of the last that was given out. */
+  /** Number of the last job that was handed out. */
   after: number;
 }
 
 export class FairQueue {
   readonly #sql: ReturnType<typeof prepare>;
-  /** By endpoint and key, when it last had a turn. */
+  /** Sequence number of the latest turn, by endpoint and key. */
   readonly #turns = new Map<string, number>();
   #turn = 0;
   readonly #paused: Set<string>;
-  /** True if no job is next any more, at any endpoint. */
+  /** True if no endpoint hands out jobs any more. */
   isStopped = false;
 
   constructor(db: Database) {
@@ -31,7 +31,7 @@ export class FairQueue {
     return this.#paused.has(endpointId);
   }
 
-  /** Within the caller's transaction: while an endpoint is paused none of its jobs is next. */
+  /** Pauses or resumes an endpoint, within the caller's transaction. A paused endpoint hands out no jobs. */
   pause(endpointId: string, isPaused: boolean): void {
     if (isPaused) {
       this.#sql.pause.run(endpointId);
@@ -42,7 +42,10 @@ export class FairQueue {
     }
   }
 
-  /** In the order in which they are to be taken. A key has a turn where fewest jobs of it are in progress. */
+  /**
+   * Yields queued jobs in order. The key with the fewest running jobs is next; among equals, the one that has
+   * waited longest for a turn.
+   */
   *next(endpointId: string): Generator<WaitingJob> {
     if (this.isStopped || this.isPaused(endpointId)) return;
     for (const isLowPriority of [0, 1] as const) {
@@ -61,7 +64,7 @@ export class FairQueue {
     }
   }
 
-  /** When the job that is next of one of the keys was put into the queue, whichever is the longest there (epoch ms). */
+  /** Returns the earliest time (epoch ms) at which the next job of any key was queued; undefined if none is queued. */
   oldestAt(endpointId: string): number | undefined {
     const all = ([0, 1] as const).flatMap((isLow) => [...this.#shares(endpointId, isLow)]);
     const times = all.flatMap((share) => this.#sql.queuedAt.get(share)?.queuedAt ?? []);
@@ -70,7 +73,7 @@ export class FairQueue {
 
   #shares(endpointId: string, isLowPriority: 0 | 1): Set<Share> {
     const shares = new Set<Share>();
-    // From key to key in the index: thousands of jobs of one are not read past.
+    // Jumps from key to key in the index, so that thousands of jobs of one key are not read.
     for (let keyId: string | undefined = ''; ;) {
       keyId = this.#sql.nextKey.get({ endpointId, isLowPriority, keyId })?.keyId;
       if (keyId === undefined) break;
@@ -103,7 +106,7 @@ function nameOf({ endpointId, keyId }: Share): string {
   return `${endpointId} ${keyId}`;
 }
 
-/** Those that wait at an endpoint with a priority. */
+/** Condition for queued jobs of an endpoint at one priority. */
 const waiting = `endedAt IS NULL AND endpointId = @endpointId AND state = 'IN_QUEUE' AND isLowPriority = @isLowPriority`;
 
 function prepare(db: Database) {

@@ -1,15 +1,15 @@
-/** The clock that the ages of jobs are counted by: it runs on evenly while the system clock is set, or the machine sleeps. */
+/** Clock that measures the ages of jobs. It stays even if the system clock is set or the machine sleeps. */
 import type { Database } from '../../lib/sqlite/database.ts';
 import { formatDuration } from '../../lib/text/format.ts';
 
 interface SystemClocks {
-  /** The system clock, epoch ms. */
+  /** System clock, epoch ms. */
   wall: () => number;
-  /** The monotonic clock, ms. */
+  /** Monotonic clock, ms. */
   elapsed: () => number;
 }
 
-/** Smaller differences between the two clocks are rounding. */
+/** Smaller differences between the two clocks are rounding errors. */
 const leastStepMs = 1_000;
 
 export class JobClock {
@@ -17,12 +17,12 @@ export class JobClock {
   readonly #isShared: boolean;
   readonly #sql: ReturnType<typeof prepareStatements>;
   #anchor: number;
-  /** How far the system clock is ahead of this one, as the store has it. */
+  /** Difference between the system clock and this one in ms, as stored. */
   #keptAheadMs: number;
 
   /**
-   * Continues where the last run was: the store says how far the system clock was ahead by then. `isShared`: the next
-   * start may be on another machine, with a system clock of its own.
+   * Continues where the last run ended, from the stored difference to the system clock. `isShared`: the next start
+   * may be on another machine with a different clock, so no difference is stored.
    */
   constructor(db: Database, clocks: SystemClocks, isShared: boolean) {
     this.#clocks = clocks;
@@ -32,23 +32,23 @@ export class JobClock {
     this.#anchor = clocks.wall() - this.#keptAheadMs - clocks.elapsed();
   }
 
-  /** Epoch ms, a whole number. It never jumps. */
+  /** Returns the time in whole epoch ms. It never jumps. */
   readonly now = (): number => Math.floor(this.#anchor + this.#clocks.elapsed());
 
-  /** How far the system clock has moved since that was kept; 0 if it runs evenly. */
+  /** Movement of the system clock in ms since it was last stored; 0 if it runs evenly. */
   get stepMs(): number {
     const ms = this.#isShared ? 0 : this.#aheadMs - this.#keptAheadMs;
     return Math.abs(ms) < leastStepMs ? 0 : ms;
   }
 
-  /** Keeps how far the system clock is ahead, for the next start. Belongs into a transaction. */
+  /** Stores the difference to the system clock for the next start. Call this inside a transaction. */
   keepStep(): void {
     const aheadMs = this.#aheadMs;
     this.#sql.keep.run(aheadMs);
     this.#keptAheadMs = aheadMs;
   }
 
-  /** Follows the system clock anew if there is no job that has an age. Belongs into a transaction. */
+  /** Follows the system clock again if the store has no jobs. Call this inside a transaction. */
   restartIfUnused(): void {
     if (this.#keptAheadMs === 0 || this.#sql.hasJobs.get() !== undefined) return;
     this.#anchor = this.#clocks.wall() - this.#clocks.elapsed();
@@ -60,7 +60,6 @@ export class JobClock {
   }
 }
 
-/** For people. */
 export function stepText(ms: number): string {
   const way = ms > 0 ? 'forward' : 'back';
   return `the system clock moved ${way} by ${formatDuration(Math.abs(ms))}; the ages of jobs go on as before`;

@@ -1,11 +1,11 @@
-/** How long jobs waited and executed, counted since the start of the service as histograms. */
+/** Histograms of the times that jobs waited and executed since the start of the service. */
 import type { EndedJob } from './job-history.ts';
 
-/** Upper bounds of the buckets, in seconds; what is longer is in the count alone. */
+/** Upper bounds of the buckets in seconds. Longer times are only in the count. */
 export const bucketSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800] as const;
 
 export interface Histogram {
-  /** As many as there are bounds: how many were no longer than each. */
+  /** Number of values up to each bound. */
   buckets: number[];
   count: number;
   sumSeconds: number;
@@ -19,7 +19,7 @@ export interface Durations {
 export class JobDurations {
   readonly #byEndpoint = new Map<string, Durations>();
 
-  /** A job that no worker had counts for nothing. */
+  /** Counts a job that ended, unless no worker ever had it. */
   noteEnd({ endpointId, queuedAt, startedAt, endedAt }: EndedJob): void {
     if (startedAt === null) return;
     const { delay, execution } = this.of(endpointId);
@@ -41,7 +41,7 @@ export function emptyHistogram(bounds: readonly number[]): Histogram {
   return { buckets: bounds.map(() => 0), count: 0, sumSeconds: 0 };
 }
 
-/** Negative ones, where the clock was set back, count as none. */
+/** Adds a time in seconds. Negative times, after the clock was set back, count as 0. */
 export function addTo(histogram: Histogram, bounds: readonly number[], given: number): void {
   const seconds = Math.max(0, given);
   histogram.count += 1;

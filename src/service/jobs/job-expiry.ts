@@ -1,23 +1,23 @@
-/** When the time of a job in the store is over, and what deletes it then, from the disk as well. */
+/** Finds jobs whose retention is over, and deletes them and their traces on disk. */
 import type { JobMetadata, prepareJobStatements } from './job-statements.ts';
 import type { StorePieces } from './store-pieces.ts';
 
-/** Few enough that deleting large results never holds the service up for long. */
+/** Few enough that deleting large results does not block the service for long. */
 const deletionsAtOnce = 25;
 
-/** While nobody waits for the service. */
+/** Batch size while the service is not serving. */
 const deletionsBetweenServices = 1_000;
 
-/** Of their streams, on the same grounds. */
+/** Maximum number of stream parts deleted at once. Keeps the service responsive. */
 const partsAtOnce = 500;
 
-/** A store of which so much is in use is small enough to be rewritten in an instant. */
+/** Maximum size of the used pages of a store that is rewritten. Larger rewrites would take too long. */
 const maxRebuildBytes = 64 * 1024 * 1024;
 
-/** All that a rewrite moves is sent to where the store is shared. */
+/** Minimum time between rewrites of a shared store: all moved pages are sent to the database that it is shared in. */
 const sharedRebuildMs = 60 * 60_000;
 
-/** Jobs, or parts of their streams; what of it stands in files is deleted afterwards. */
+/** Number of deleted jobs or stream parts. The files in `texts` are deleted afterwards. */
 interface Deleted {
   count: number;
   texts: { file: string | null }[];
@@ -30,10 +30,10 @@ export class JobExpiry {
   readonly #now: () => number;
   #mayHoldDeletedData = true;
   #rebuiltAt = performance.now();
-  /** True if a reader, such as a backup, kept the log from being emptied. */
+  /** True if a reader, such as a backup, kept the log from being truncated. */
   #isLogLeft = false;
 
-  /** `retentionMs`: how long a settled job is kept. `now`: that of `JobClock`, epoch ms. */
+  /** `retentionMs`: how long an ended job is kept. `now`: clock of `JobClock`, epoch ms. */
   constructor(store: StorePieces, retentionMs: number, now: () => number) {
     this.#store = store;
     this.#sql = store.transitions.sql;
@@ -41,13 +41,16 @@ export class JobExpiry {
     this.#now = now;
   }
 
-  /** How long a submission is surely known by its key: its job may end at once. */
+  /**
+   * Time in ms for which a repeated submission is certainly recognised. At most the retention, as a job may end at
+   * once.
+   */
   get idempotencyMs(): number {
     const { since } = this.#sql.idempotentSince.get() ?? { since: 0 };
     return Math.max(0, Math.min(this.#retentionMs, this.#now() - since));
   }
 
-  /** Knows submissions from now on if the store is a backup that was put back. Belongs into a transaction. */
+  /** Counts recognised submissions from now on if the store is a restored backup. Call this inside a transaction. */
   restartIdempotency(): void {
     this.#sql.restartIdempotency.run({ now: this.#now() });
   }
@@ -57,15 +60,15 @@ export class JobExpiry {
   }
 
   /**
-   * Deletes a little of the jobs whose time is over and returns how much; call until 0, then `scrub`. What a power cut
-   * brings back is still over.
+   * Deletes a few expired jobs, and returns how many jobs and stream parts. Call it until it returns 0, then
+   * `scrub`. If a power cut undoes the deletion, the jobs are still expired.
    */
   async deleteSome(): Promise<number> {
     if (this.#sql.expired.get({ until: this.#newestEnd() }) === undefined) return 0;
     return this.#write(() => this.#delete(deletionsAtOnce));
   }
 
-  /** Deletes a job that has ended, whose time is not over; does nothing where there is none. */
+  /** Deletes an ended job before its retention is over. Does nothing if there is no such ended job. */
   async deleteEnded(id: string): Promise<void> {
     const sql = this.#sql;
     await this.#write(() => {
@@ -79,19 +82,19 @@ export class JobExpiry {
 
   async #write(work: () => Deleted): Promise<number> {
     const { commit, reserve, texts, replica } = this.#store;
-    // The texts may be somebody else's by now.
+    // In a shared store, another process may lead and need the files: only a durable commit rules this out.
     const write = () => (replica === undefined ? commit.writeUnsynced(work) : commit.write(work));
     const deleted = await reserve.spend(write);
     await texts.delete(deleted.texts);
     return deleted.count;
   }
 
-  /** Deletes the files of jobs whose time is over, and writes nothing: the jobs themselves take room to be deleted. */
+  /** Deletes the files of expired jobs. Writes nothing to the database, as deleting rows needs disk space. */
   deleteFiles(): void {
     this.#store.texts.deleteNow(this.#sql.expiredFiles.all({ until: this.#newestEnd() }));
   }
 
-  /** All of them and what they left behind, while there is no service. */
+  /** Deletes all expired jobs and their traces, while the service is not serving. */
   deleteAll(): void {
     for (let count = 1; count > 0;) {
       const deleted = this.#delete(deletionsBetweenServices);
@@ -102,16 +105,16 @@ export class JobExpiry {
   }
 
   /**
-   * Removes what deleted jobs left behind: their copies in the write-ahead log, and the copies of texts that SQLite
-   * leaves in a page when it moves rows to another, which `secure_delete` does not reach. The latter takes a rewrite
-   * of the store, so it is done to small stores while they are idle, at start and at the end.
+   * Removes traces of deleted jobs: their copies in the write-ahead log, and copies that SQLite leaves in a page
+   * when it moves rows elsewhere, which `secure_delete` misses. The latter needs a rewrite of the store, so it is
+   * done only for small stores while they are idle, at the start and at the end.
    */
   scrub(isIdle = this.#sql.open.get() === undefined): void {
     const { db, replica, reserve } = this.#store;
     const pages = this.#pragma('page_count') - this.#pragma('freelist_count');
     const bytes = pages * this.#pragma('page_size');
     const isTime = replica === undefined || performance.now() - this.#rebuiltAt > sharedRebuildMs;
-    // A rewrite takes as much room again.
+    // A rewrite needs as much disk space again.
     const hasRoom = bytes <= maxRebuildBytes && !reserve.isFull;
     if (this.#mayHoldDeletedData && isIdle && isTime && hasRoom) {
       db.exec('VACUUM');
@@ -122,12 +125,12 @@ export class JobExpiry {
     else this.#emptyLog();
   }
 
-  /** True if something deleted is left in the write-ahead log, and `scrub` has to be called again. */
+  /** True if deleted data remains in the write-ahead log, so `scrub` must be called again. */
   get isScrubDue(): boolean {
     return this.#isLogLeft;
   }
 
-  /** Waits for no reader: a backup reads for seconds, and everybody would wait with it. */
+  /** Does not wait for readers: a backup reads for seconds, and all requests would wait with it. */
   #emptyLog(): void {
     const { db } = this.#store;
     const busyMs = this.#pragma('busy_timeout');
@@ -147,7 +150,7 @@ export class JobExpiry {
     return { count, texts: [...parts, ...inputs, ...jobs] };
   }
 
-  /** Jobs that ended at this instant or before are over. */
+  /** Returns the latest end time (epoch ms) of an expired job. */
   #newestEnd(): number {
     return Math.floor(this.#now()) - this.#retentionMs;
   }

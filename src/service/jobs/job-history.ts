@@ -1,8 +1,8 @@
-/** What became of jobs, by the minute and for a day: counted in memory as they end, so that it costs no query. */
+/** Statistics of ended jobs by the minute for one day, counted in memory so that they need no query. */
 import type { JobHistoryView, Quantiles } from '../../protocol/console-data.ts';
 import type { JobState } from '../model/job.ts';
 
-/** Epoch ms; `startedAt` is null where no worker had it. */
+/** An ended job. Times are epoch ms; `startedAt` is null if no worker had the job. */
 export interface EndedJob {
   endpointId: string;
   state: JobState;
@@ -12,7 +12,7 @@ export interface EndedJob {
 }
 
 interface Minute {
-  /** Since the epoch. */
+  /** Minutes since the epoch. */
   number: number;
   completed: number;
   failed: number;
@@ -22,22 +22,22 @@ interface Minute {
   executions: Times;
 }
 
-/** How many took how long, by `powerOf`. */
+/** Number of jobs by duration, which is rounded by `powerOf`. */
 type Times = Map<number, number>;
 
 const minuteMs = 60_000;
 const maxMinutes = 24 * 60;
 
-/** Minutes in a range, and in a step of it. */
+/** Number of minutes in a range, and in one step of it. */
 const ranges = { hour: [60, 1], day: [maxMinutes, 15] } as const;
 
 export class JobHistory {
   readonly #now: () => number;
   readonly #startedAt: number;
-  /** By endpoint, and those of all under `''`; oldest first, without those in which nothing was. */
+  /** Minutes by endpoint id, oldest first; all endpoints together under `''`. Minutes without events are left out. */
   readonly #minutes = new Map<string, Minute[]>();
 
-  /** `now` is that of `JobClock`, epoch ms. */
+  /** `now`: clock of `JobClock`, epoch ms. */
   constructor(now: () => number) {
     this.#now = now;
     this.#startedAt = now();
@@ -54,7 +54,7 @@ export class JobHistory {
     }
   }
 
-  /** How many wait at each endpoint. */
+  /** Records the current queue length of each endpoint. */
   noteQueues(queues: { endpointId: string; jobs: number }[]): void {
     const all = { endpointId: '', jobs: queues.reduce((sum, { jobs }) => sum + jobs, 0) };
     for (const { endpointId, jobs } of [...queues, all]) {
@@ -63,7 +63,7 @@ export class JobHistory {
     }
   }
 
-  /** Of an endpoint; of all for null. */
+  /** Returns the history of an endpoint; of all endpoints for null. */
   view(endpoint: string | null, range: keyof typeof ranges): JobHistoryView {
     const [minutes, perStep] = ranges[range];
     const start = (Math.floor(this.#now() / minuteMs / perStep) + 1) * perStep - minutes;
@@ -90,7 +90,7 @@ export class JobHistory {
     let minutes = this.#minutes.get(endpointId);
     if (minutes === undefined) this.#minutes.set(endpointId, (minutes = []));
     const last = minutes.at(-1);
-    // A clock that was set back goes on in the same minute.
+    // If the clock was set back, the latest minute continues.
     if (last !== undefined && last.number >= number) return last;
     const minute = {
       number,
@@ -107,7 +107,7 @@ export class JobHistory {
   }
 }
 
-/** Times are counted as powers of this, so that few tell of many. */
+/** Durations are rounded to powers of this base, so that few entries describe many jobs. */
 const precision = 1.08;
 
 function add(times: Times, time: number, count = 1): void {

@@ -1,4 +1,4 @@
-/** Reads of the job store; only long texts are read asynchronously. */
+/** Reads jobs from the store. Only long texts are read asynchronously. */
 import type { OpenText } from '../../lib/files/filed-text.ts';
 import type { FairQueue } from './fair-queue.ts';
 import type { JobExpiry } from './job-expiry.ts';
@@ -23,12 +23,12 @@ export class JobReads {
     this.#expiry = expiry;
   }
 
-  /** How many jobs are queued at the endpoint. */
+  /** Returns the number of queued jobs at the endpoint. */
   queueLength(endpointId: string): number {
     return this.#sql.queued.get(endpointId)?.jobs ?? 0;
   }
 
-  /** How many jobs workers may take there: none while it is paused, or the service is about to end. */
+  /** Returns the number of jobs that workers may take: 0 while the endpoint is paused or the service is ending. */
   takeable(endpointId: string): number {
     return this.#queue.isStopped || this.isPaused(endpointId) ? 0 : this.queueLength(endpointId);
   }
@@ -37,59 +37,59 @@ export class JobReads {
     return this.#queue.isPaused(endpointId);
   }
 
-  /** Of the endpoints at which jobs are queued, how many. */
+  /** Returns the number of queued jobs at each endpoint that has any. */
   queueLengths(): { endpointId: string; jobs: number }[] {
     return this.#sql.waiting.all();
   }
 
-  /** Since when the job that has waited longest, among those that are next of their key, has waited, epoch ms; undefined where none waits. */
+  /** Returns the earliest time (epoch ms) at which the next job of any key was queued; undefined if none is queued. */
   nextQueuedAt(endpointId: string): number | undefined {
     return this.#queue.oldestAt(endpointId);
   }
 
-  /** Ids of a few. */
+  /** Returns the ids of the latest completed jobs, five at most. */
   latestCompleted(endpointId: string): string[] {
     return this.#sql.latestCompleted.all(endpointId).map(({ id }) => id);
   }
 
-  /** How many jobs of the endpoint are in each state or ended in it, and how often one was put back into the queue. */
+  /** Returns the number of jobs in each state, including deleted ones that ended in it, and the number of requeues. */
   tally(endpointId: string): Partial<Record<JobState | 'retried', number>> {
     return Object.fromEntries(this.#sql.tally.all(endpointId).map(({ what, jobs }) => [what, jobs]));
   }
 
-  /** The job, unless there is none of this id at the endpoint or its time is over. */
+  /** Returns a job. Undefined if there is none with this id at the endpoint, or its retention is over. */
   find(endpointId: string, id: string): JobRecord | undefined {
     const job = this.#sql.find.get(id);
     return job !== undefined && this.isVisible(job, endpointId) ? job : undefined;
   }
 
-  /** Whether there is a job that was submitted under the key. */
+  /** True if a kept job was submitted with this idempotency key. */
   wasSubmitted(key: Buffer): boolean {
     const job = this.#sql.submitted.get(key);
     return job !== undefined && this.isVisible(job, job.endpointId);
   }
 
-  /** What a job was asked for, as JSON text; undefined where it is gone. A file is closed by the caller. */
+  /** Returns the input of a job as JSON text; undefined if it was deleted. The caller closes a file. */
   async inputOf(id: string): Promise<string | OpenText | undefined> {
     const stored = this.#sql.input.get(id);
     if (stored === undefined) return undefined;
     return stored.file === null ? stored.text : await this.#texts.open(stored.file);
   }
 
-  /** A job with its payload, wherever that stands, as for `inputOf`; undefined where it was deleted meanwhile. */
+  /** Returns a job with its payload opened; undefined if it was deleted meanwhile. The caller closes a file. */
   async open(job: JobRecord): Promise<OpenedJob | undefined> {
     if (job.payloadFile === null) return job;
     const payload = await this.#texts.open(job.payloadFile);
     return payload && { ...job, payload };
   }
 
-  /** Whether there is a job of this id at the endpoint, as for `find`. */
+  /** True if there is such a job at the endpoint and its retention is not over. */
   has(endpointId: string, id: string): boolean {
     const job = this.#sql.metadata.get(id);
     return job !== undefined && this.isVisible(job, endpointId);
   }
 
-  /** Who submitted it; undefined where there is no such job. */
+  /** Returns the id of the key that submitted a job; undefined if there is no such job. */
   keyOf(id: string): string | undefined {
     return this.#sql.keyOf.get(id)?.keyId;
   }
@@ -102,7 +102,10 @@ export class JobReads {
     return this.standing(job) === 'in progress';
   }
 
-  /** What a job is to a worker: `settled` by its result, or somebody else's, which nobody wants of it. */
+  /**
+   * Returns how the job stands for this worker: `settled` if it completed or failed, `unwanted` if it was
+   * cancelled, timed out, requeued or taken by another worker.
+   */
   standing({ id, workerId }: JobOfWorker): 'in progress' | 'settled' | 'unwanted' {
     const job = this.#sql.metadata.get(id);
     if (job?.workerId !== workerId) return 'unwanted';
@@ -110,12 +113,12 @@ export class JobReads {
     return job.state === 'COMPLETED' || job.state === 'FAILED' ? 'settled' : 'unwanted';
   }
 
-  /** The jobs that remote workers run, as stored. */
+  /** Returns the running jobs of remote workers. */
   pulledJobs(): { id: string; endpointId: string; workerId: string | null }[] {
     return this.#sql.running.all({ isPulled: 1 });
   }
 
-  /** Whether it is at the endpoint, and not over. */
+  /** True if the job is at this endpoint and its retention is not over. */
   isVisible(job: Pick<JobMetadata, 'endpointId' | 'endedAt'>, endpointId: string): boolean {
     return job.endpointId === endpointId && !this.#expiry.isExpired(job);
   }

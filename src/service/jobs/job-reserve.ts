@@ -1,8 +1,8 @@
-/** Space for ending jobs and deleting results on a full disk, and whether the disk is full. */
+/** Disk space reserved for ending jobs and deleting results on a full disk. */
 import { join } from 'node:path';
 import { DiskReserve, isDiskFull } from '../../lib/files/disk-reserve.ts';
 
-/** Returns the file of the reserve in a data folder. */
+/** Returns the path of the reserve file in a data folder. */
 export function reserveIn(dataDir: string): string {
   return join(dataDir, 'reserve');
 }
@@ -11,16 +11,16 @@ export class JobReserve {
   readonly #disk: DiskReserve;
   readonly #bytes: number;
   readonly #onProblem: (text: string) => void;
-  /** True from when the disk was full until it has space again: nothing new is begun meanwhile. */
+  /** True from when the disk was full until it has space again. No jobs are accepted or started meanwhile. */
   isFull = false;
 
-  /** Reserves the space. If the disk has too little of it, reports that and continues without a reserve. */
+  /** Reserves the space. If the disk has too little space, reports that and continues without a reserve. */
   constructor(options: {
     path: string;
-    /** 0 for no reserve. */
+    /** Size of the reserve; 0 for none. */
     bytes: number;
     onProblem: (text: string) => void;
-    /** True if the disk is full already, and the reserve was given away for the start. */
+    /** True if the disk is already full, and the reserve was released for the start. */
     isFull?: boolean | undefined;
   }) {
     const { path, bytes, onProblem } = options;
@@ -34,7 +34,7 @@ export class JobReserve {
       );
   }
 
-  /** Does a write that must be possible on a full disk: if the disk is full, releases the reserve and tries again. */
+  /** Runs a write that must succeed on a full disk. If the disk is full, releases the reserve and tries again. */
   async spend<T>(write: () => Promise<T>): Promise<T> {
     try {
       return await write();
@@ -42,12 +42,12 @@ export class JobReserve {
       if (!isDiskFull(error)) throw error;
     }
     this.markFull();
-    // Of writes that failed together, the first gives the space to all.
+    // If several writes failed together, the first one releases the space for all.
     this.#disk.release();
     return await write();
   }
 
-  /** Notes that a write failed which may not use the reserve. */
+  /** Records that the disk is full, after a failed write that may not use the reserve. */
   markFull(): void {
     if (this.#bytes === 0 || this.isFull) return;
     this.isFull = true;
@@ -56,7 +56,7 @@ export class JobReserve {
     );
   }
 
-  /** Takes the space again once twice as much is free. Returns true if it did. */
+  /** Reserves the space again once twice as much is free. Returns true if it did. */
   refill(): boolean {
     if (!this.isFull || this.#disk.freeBytes < 2 * this.#bytes || !this.#take()) return false;
     this.isFull = false;

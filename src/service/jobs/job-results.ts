@@ -1,19 +1,19 @@
-/** What workers bring, into the job store: outputs as JSON text, all else failures in words. */
+/** Stores the results of workers: outputs as JSON text, everything else as failures. */
 import type { Text } from '../../lib/files/filed-text.ts';
 import type { JobStore } from './job-store.ts';
 import type { JobOfWorker } from './job-transitions.ts';
 
-/** Larger results are failures in words rather than results that get lost on their way. */
+/** Maximum size of a result, in bytes. Larger ones fail with an explanation instead of being lost on their way. */
 const defaultMaxResultBytes = 100 * 1024 * 1024;
 
 const maxErrorLength = 10_000;
 
-/** How a job failed, in the words of its worker. */
+/** Error that a worker reported. */
 export interface WorkerError {
   text: string;
-  /** JSON text of an error that is no text. */
+  /** JSON text of an error that is not a string. */
   value?: string | undefined;
-  /** JSON text. */
+  /** JSON text of an output that came with the error. */
   output?: Text | undefined;
 }
 
@@ -26,7 +26,10 @@ export class JobResults {
     this.#maxResultBytes = maxResultBytes;
   }
 
-  /** Resolves once it is on the disk; false where the job has ended already. `output` is JSON text, `null` for none. */
+  /**
+   * Stores the output of a job, which is JSON text, `null` for none. Resolves when it is on disk; false if the job
+   * has already ended.
+   */
   async complete(job: JobOfWorker, output: Text, log?: string): Promise<boolean> {
     if (this.#isTooLarge(output)) return this.failTooLarge(job, log);
     return this.#store.work.settle(job, { state: 'COMPLETED', output }, log);
@@ -36,11 +39,11 @@ export class JobResults {
     return this.fail(job, { text: `the worker's output exceeds ${this.#maxResultBytes} bytes` }, log);
   }
 
-  /** An output beside the error is kept, unless it is too large. */
+  /** Fails a job. Keeps an output beside the error unless it is too large. */
   fail(job: JobOfWorker, { text, value, output }: WorkerError, log?: string): Promise<boolean> {
     const kept = output === undefined || isNull(output) || this.#isTooLarge(output) ? undefined : output;
     const error = text.slice(0, maxErrorLength);
-    // One that was cut is no JSON any more.
+    // A long value is dropped: cut JSON would be invalid.
     const errorValue = value !== undefined && value.length <= maxErrorLength ? value : undefined;
     const outcome = { state: 'FAILED', error, errorValue, output: kept } as const;
     return this.#store.work.settle(job, outcome, log);

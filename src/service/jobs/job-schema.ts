@@ -1,7 +1,7 @@
-/** The file of the job store: what stands in `service.sqlite`. */
+/** Schema and migrations of the job store, `service.sqlite`. */
 import type { Schema } from '../../lib/sqlite/database.ts';
 
-/** Adds to the tally of an endpoint, for a trigger. */
+/** Returns trigger SQL that adds `by` to a counter of an endpoint. */
 const counting = (endpointId: string, what: string, by: number): string => `
        INSERT INTO tally (endpointId, what, jobs) VALUES (${endpointId}, ${what}, ${by})
          ON CONFLICT DO UPDATE SET jobs = jobs + ${by};`;
@@ -9,7 +9,7 @@ const counting = (endpointId: string, what: string, by: number): string => `
 /** Step to a version that no release has written. The step after it also upgrades stores of that version. */
 const partOfNext = '';
 
-/** A job as it is kept since the third version. */
+/** Columns of a job since version 3. */
 const servedJobColumns = `
        number      INTEGER PRIMARY KEY,
        id          TEXT NOT NULL UNIQUE,
@@ -69,7 +69,7 @@ const servedJobTables = `
        madeAt    INTEGER NOT NULL
      ) STRICT, WITHOUT ROWID;`;
 
-/** Since the fourth version. */
+/** Tables of long texts, since version 5. */
 const longTextTables = `
      CREATE TABLE input (
        job   INTEGER PRIMARY KEY,
@@ -102,29 +102,30 @@ const servedJobTriggers = `
      END;`;
 
 /**
- * One row a job, deleted once its result has been kept long enough. `number` grows with every accepted
- * job and is the queue's order, within jobs of the same priority. Instants are epoch ms: `queuedAt` is when it was
- * accepted or last put back, `startedAt` when a worker took it since then, `endedAt` when it settled, `expiresAt` when it is too
- * old to be worked on (`ttlMs` after it was accepted or retried). `retries` is how often it was put back because its
- * worker died. `isPulled`: its worker is one that asked for it over the network, and may outlive the service.
- * `errorValue` is JSON of an error that is no text. `output` and `progress` are JSON as text; they come last, so that a long one is not read past when only
- * the state is wanted. A long output stands in the file `outputFile` instead. `log` is what its worker wrote, and
- * `summary` the beginning of what it was asked for.
+ * Tables of the job store. Times are epoch ms.
  *
- * `input` holds what a job was asked for: every move writes the row of the job anew with all that is in it, and this
- * never changes. It goes with its job, to which it does not refer, as that would be looked up each time; `bytes` is how
- * long one in a file is. `part` holds what of a job's stream nobody has read yet. `webhook` is what is to be told to
- * whom: `dueAt` is null until the job has ended, and once it was delivered or given up; `why` is why the latest try failed. `endpoint` holds the endpoints that were made in the console,
- * `credentials` what a worker needs to put results into a bucket, until its job has ended, and null from then on,
- * `paused` those whose jobs wait until a person lets them go on, `idempotent` since when submissions are known by their
- * keys, which is 0 in a new store. `idempotencyKey` and `body` are digests, by which a job is found whose submission comes
- * again.
+ * `job` has one row for each job, deleted when its retention is over. `number` grows with every accepted job and
+ * orders jobs of the same key and priority. `queuedAt` is when the job was accepted or last requeued, `startedAt`
+ * when a worker then took it, `endedAt` when it ended. `expiresAt` is when it times out, `ttlMs` after it was
+ * accepted or retried. `retries` counts requeues because its worker died. `isPulled` is 1 if its worker pulls jobs
+ * over the network, so it may outlive the service. `errorValue` is JSON of an error that is not a string. `output`
+ * and `progress` are JSON text. `output` is a late column, so that reading the state does not read a long text. A
+ * long output is stored in the file `outputFile` instead. `log` is the log of its worker, `summary` the beginning
+ * of its prompt.
  *
- * `tally` counts an endpoint's jobs by state, and how often one was put back into the queue (`retried`), so that its
- * health is told without counting rows; what has ended stays in it when the job is deleted. `usage` adds up what is
- * done for a key: submissions, and how many ms its jobs took in the workers that ended them. `dayMs` is as much of it as
- * ended on `day`, in days since 1970 (UTC). `queued` counts jobs in the queue, `queuedBytes` their inputs
- * (`inputBytes`), and `openMs` is the sum of the execution timeouts of all that have not ended.
+ * `input` holds the input of a job apart, because every move rewrites the whole row of the job, and the input never
+ * changes. It has no foreign key, which would cost a lookup for each change; it is deleted with its job. `bytes` is
+ * the size of a long input in a file. `idempotencyKey` and `body` are digests that find the job of a repeated
+ * submission. `part` holds unread parts of a job's stream. `webhook.dueAt` is null until the job has ended, and
+ * once the webhook was delivered or given up; `why` is the error of the latest try. `endpoint` holds endpoints
+ * created in the console. `credentials` holds the bucket of a job's results, null once the job has ended. `paused`
+ * holds paused endpoints. `idempotent.since` is when idempotency keys began to be stored; 0 in a new store.
+ *
+ * `tally` counts the jobs of an endpoint by state, and requeues (`retried`), so that health needs no counting.
+ * Deleted jobs stay counted if they had ended. `usage` sums up submissions of a key, and the time that its jobs
+ * took in the workers that ended them (`gpuMs`). `dayMs` is the part of it that ended on `day`, in days since 1970
+ * (UTC). `queued` counts queued jobs, `queuedBytes` is the size of their inputs (`inputBytes`), and `openMs` is the
+ * sum of the execution timeouts of all jobs that have not ended.
  */
 export const jobSchema: Schema = {
   applicationId: 0x6e725356,
@@ -176,7 +177,7 @@ export const jobSchema: Schema = {
      CREATE INDEX partOfJob ON part (job);
      UPDATE job SET outputFile = 'results/' || outputFile WHERE outputFile IS NOT NULL;`,
     'ALTER TABLE job ADD COLUMN errorValue TEXT;',
-    // From key to key, so that each has its turn.
+    // The index lists each key apart, so that keys can take turns.
     `DROP INDEX jobOpen;
      CREATE INDEX jobOpen ON job (endpointId, state, isLowPriority, keyId, number) WHERE endedAt IS NULL;`,
     'CREATE TABLE paused (endpointId TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;',
@@ -184,7 +185,7 @@ export const jobSchema: Schema = {
        job      INTEGER PRIMARY KEY REFERENCES job (number) ON DELETE CASCADE,
        s3Config TEXT
      ) STRICT;`,
-    // What a worker lost is not its key's to pay, nor the time that the service was down meanwhile.
+    // Keys no longer pay for runs that a worker lost, nor for time while the service was down.
     `DROP TRIGGER jobAccepted;
      DROP TRIGGER jobLeftWorker;
      ALTER TABLE usage ADD COLUMN day INTEGER NOT NULL DEFAULT 0;
@@ -200,25 +201,25 @@ export const jobSchema: Schema = {
          ON CONFLICT DO UPDATE SET gpuMs = gpuMs + excluded.gpuMs, day = excluded.day,
            dayMs = excluded.dayMs + CASE WHEN day = excluded.day THEN dayMs ELSE 0 END;
      END;`,
-    // What was accepted before is known by no key.
+    // Earlier jobs have no idempotency key.
     `ALTER TABLE input ADD COLUMN idempotencyKey BLOB;
      ALTER TABLE input ADD COLUMN body BLOB;
      CREATE UNIQUE INDEX inputByKey ON input (idempotencyKey) WHERE idempotencyKey IS NOT NULL;
      CREATE TABLE idempotent (since INTEGER NOT NULL) STRICT;
      INSERT INTO idempotent SELECT CASE WHEN EXISTS (SELECT 1 FROM job) THEN (unixepoch() + 1) * 1000 ELSE 0 END;`,
-    // What a cluster was asked for and has not answered.
+    // Jobs that were requested from a cluster, and not confirmed yet.
     'CREATE TABLE clusterIntent (endpointId TEXT PRIMARY KEY, mark TEXT NOT NULL) STRICT, WITHOUT ROWID;',
-    // How far the system clock was ahead of the clock of jobs.
+    // Difference between the system clock and the clock of jobs.
     `CREATE TABLE clock (aheadMs INTEGER NOT NULL) STRICT;
      INSERT INTO clock VALUES (0);`,
-    // The receivers of earlier webhooks are not known here: each of their addresses has a queue.
+    // SQL cannot parse the receivers of earlier webhooks: each of their URLs gets its own queue.
     `ALTER TABLE webhook ADD COLUMN queue TEXT NOT NULL DEFAULT '';
      ALTER TABLE webhook ADD COLUMN why TEXT;
      UPDATE webhook SET queue = url;
      DROP INDEX webhookDue;
      CREATE INDEX webhookDue ON webhook (queue, dueAt) WHERE dueAt IS NOT NULL;
      CREATE INDEX webhookFailed ON webhook (dueAt, job) WHERE why IS NOT NULL;`,
-    // What waits and runs counts for the limits of its key.
+    // Queued and running jobs count towards the limits of their key.
     `ALTER TABLE job ADD COLUMN inputBytes INTEGER NOT NULL DEFAULT 0;
      UPDATE job SET inputBytes = coalesce(
          (SELECT coalesce(bytes, length(CAST(text AS BLOB))) FROM input WHERE input.job = job.number), 0)

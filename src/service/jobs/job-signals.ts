@@ -1,4 +1,4 @@
-/** In-process notifications that a job's change is on the disk. */
+/** Notifications within this process that a change of a job is on disk. */
 import { EventEmitter } from 'node:events';
 
 type Happening = `queued ${string}` | `changed ${string}` | `streamed ${string}` | `stopping ${string}`;
@@ -7,17 +7,17 @@ export class JobSignals {
   readonly #emitter = new EventEmitter().setMaxListeners(0);
   #isReleased = false;
 
-  /** True if nobody is to wait any more: nothing happens from now on. */
+  /** True once no request may wait any longer. */
   get isReleased(): boolean {
     return this.#isReleased;
   }
 
-  /** A job may be waiting at the endpoint. */
+  /** Signals that a job may be waiting at the endpoint. */
   queued(endpointId: string): void {
     this.#emit(`queued ${endpointId}`);
   }
 
-  /** A job is in another state. */
+  /** Signals that the state of a job has changed. */
   changed(jobId: string): void {
     this.#emit(`changed ${jobId}`);
   }
@@ -26,24 +26,24 @@ export class JobSignals {
     this.#emit(`streamed ${jobId}`);
   }
 
-  /** A worker runs a job that is no longer wanted. */
+  /** Signals that a worker runs a job that is no longer wanted. */
   stopping(workerId: string): void {
     this.#emit(`stopping ${workerId}`);
   }
 
-  /** Calls `listener` each time; returns what ends it. */
+  /** Calls `listener` for each signal. Returns a function that unsubscribes it. */
   on(happening: Happening, listener: () => void): () => void {
     this.#emitter.on(happening, listener);
     return () => this.#emitter.off(happening, listener);
   }
 
-  /** Has all who wait look again, for the last time. */
+  /** Wakes all waiting requests for the last time. */
   release(): void {
     this.#isReleased = true;
     this.all();
   }
 
-  /** Has all who wait look again. */
+  /** Wakes all waiting requests. */
   all(): void {
     for (const happening of this.#emitter.eventNames()) this.#emitter.emit(happening);
   }
@@ -55,13 +55,12 @@ export class JobSignals {
 
 export interface Waiting {
   waitMs: number;
-  /** Aborts the wait. */
   signal: AbortSignal;
 }
 
 /**
- * Asks `check` at once, and again after each of the happenings, until it finds something; undefined where the time is
- * over or nobody waits any more.
+ * Calls `check` at once, and after each of these signals, until it returns a value. Undefined if the time is over
+ * or the wait was aborted.
  */
 export async function untilFound<T>(
   signals: JobSignals,

@@ -1,25 +1,25 @@
-/** The job store's statements, prepared once. */
+/** Prepared SQL statements of the job store. */
 import type { Text } from '../../lib/files/filed-text.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import type { JobState } from '../model/job.ts';
 import type { StoredText } from './long-texts.ts';
 
-/** A job that a worker has been given. */
+/** A job that was given to a worker. */
 export interface TakenJob {
   id: string;
   workerId: string;
   /** JSON text of an object. */
   input: Text;
   webhook: string | null;
-  /** JSON text of an object; null where it has none. */
+  /** JSON text of an object; null if the job has no bucket of its own. */
   s3Config: string | null;
 }
 
-/** A job that waits; `bytes` are those of its file. */
+/** A queued job. `bytes` is the size of its input file; null if its input is in the database. */
 export type WaitingJob = StoredText &
   Pick<TakenJob, 'webhook' | 's3Config'> & { id: string; bytes: number | null };
 
-/** A job as its status shows it. Instants in epoch ms. */
+/** A job with the fields that its status needs. Times are epoch ms. */
 export interface JobRecord {
   id: string;
   endpointId: string;
@@ -29,13 +29,16 @@ export interface JobRecord {
   endedAt: number | null;
   retries: number;
   error: string | null;
-  /** JSON text of an error that is no text. */
+  /** JSON text of an error that is not a string. */
   errorValue: string | null;
-  /** As `pullingWorker` makes it; that of the latest worker. */
+  /** Latest worker, in the form of `pullingWorker`. */
   workerId: string | null;
-  /** JSON text; the worker's latest message while `IN_PROGRESS`. */
+  /** JSON text: the latest progress message of the worker while `IN_PROGRESS`. */
   progress: string | null;
-  /** JSON text as bytes: the input while `IN_PROGRESS`, the output once `COMPLETED` or `FAILED`, unless it is in `payloadFile`. */
+  /**
+   * JSON text as bytes: the input while `IN_PROGRESS`, the output once `COMPLETED` or `FAILED`. Null if it is in
+   * `payloadFile`.
+   */
   payload: Buffer | null;
   payloadFile: string | null;
 }
@@ -55,10 +58,10 @@ export interface JobMetadata {
   inputBytes: number;
 }
 
-/** A job with the digest of the body that it was submitted with. */
+/** An accepted job with the digest of the submitted body. */
 export type SubmittedJob = Pick<JobRecord, 'id' | 'endpointId' | 'state' | 'endedAt'> & { body: Buffer };
 
-/** What a move writes; of what is not given the ending becomes empty, and the rest stays. */
+/** Columns that a move writes. Of omitted columns, those of the ending become null, and the others stay. */
 export interface JobChange {
   queuedAt?: number;
   startedAt?: number;
@@ -76,7 +79,7 @@ export interface JobChange {
 
 type StoredChange = { [Key in keyof JobChange]-?: JobChange[Key] | null } & { id: string; state: JobState };
 
-/** A job as it is accepted. */
+/** Values of a newly accepted job. */
 export interface NewJob {
   id: string;
   endpointId: string;
@@ -90,7 +93,7 @@ export interface NewJob {
   inputBytes: number;
 }
 
-/** A job that has been worked on, or waited, for too long. */
+/** A job that exceeds its execution timeout or its time to live. */
 export interface DueJob {
   id: string;
   endpointId: string;
@@ -106,10 +109,10 @@ interface Expired {
   max: number;
 }
 
-/** The same jobs each time within a transaction. */
+/** Selects the same jobs each time within one transaction. */
 const expired = 'SELECT number FROM job WHERE endedAt <= @until ORDER BY endedAt, number LIMIT @max';
 
-/** Selects the `file` of each text that stands in one. */
+/** Selects the `file` of each text that is stored in a file. */
 export const namedFiles = `SELECT outputFile AS file FROM job WHERE outputFile IS NOT NULL
   UNION ALL SELECT file FROM input WHERE file IS NOT NULL
   UNION ALL SELECT file FROM part WHERE file IS NOT NULL`;
@@ -160,7 +163,7 @@ export function prepareJobStatements(db: Database) {
     waiting: db.prepare<[], { endpointId: string; jobs: number }>(
       `SELECT endpointId, jobs FROM tally WHERE what = 'IN_QUEUE' AND jobs > 0`,
     ),
-    // The payload goes out as it is: bytes are handed on without being decoded, let alone parsed.
+    // The payload is sent as it is stored: as bytes, which are never decoded or parsed.
     find: db.prepare<[string], JobRecord>(
       `SELECT id, endpointId, state, queuedAt, startedAt, endedAt, retries, error, errorValue, workerId, progress,
          CASE state WHEN 'IN_PROGRESS' THEN (SELECT file FROM input WHERE job = number) ELSE outputFile END
@@ -199,7 +202,7 @@ export function prepareJobStatements(db: Database) {
        WHERE id = @id AND workerId = @workerId AND state IN ('CANCELLED', 'TIMED_OUT') AND log IS NULL`,
     ),
     running: db.prepare<[{ isPulled: 0 | 1 }], { id: string; endpointId: string; workerId: string | null }>(
-      // Few are at work at a time: sorting those is nothing beside looking through all in their order.
+      // Few jobs run at a time: sorting them is much faster than scanning all jobs in order.
       `SELECT id, endpointId, workerId FROM job INDEXED BY jobOverdue
        WHERE state = 'IN_PROGRESS' AND isPulled = @isPulled ORDER BY number`,
     ),

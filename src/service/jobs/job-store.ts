@@ -1,4 +1,4 @@
-/** The job store: every job the service has accepted, on disk before it is acknowledged. */
+/** The job store: keeps every accepted job in SQLite, on disk before it is acknowledged. */
 import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
 import { type Database, openForWriting } from '../../lib/sqlite/database.ts';
@@ -24,48 +24,48 @@ import type { Text } from '../../lib/files/filed-text.ts';
 import { LongTexts, longText } from './long-texts.ts';
 
 export interface JobStoreOptions {
-  /** How long a settled job is kept. */
+  /** Time for which an ended job is kept, in ms. */
   retentionMs: number;
   /** System clock, epoch ms. */
   now: () => number;
   /** Monotonic clock, ms; `now` by default. */
   elapsed?: () => number;
-  /** How much of a job's stream is kept for those who have not read it. */
+  /** Maximum size of the unread stream of a job, in bytes. */
   maxUnreadBytes?: number;
-  /** Room that is kept on the disk for ending jobs, and deleting what is over, when it is full; 0 by default. */
+  /** Disk space reserved for ending jobs and deleting expired ones when the disk is full, in bytes; 0 by default. */
   reserveBytes?: number;
-  /** True if the disk is full: no job is begun until there is room. */
+  /** True if the disk is already full at the start. No job starts until there is space. */
   isDiskFull?: boolean;
-  /** Receives a message for each problem with the disk. */
   onProblem?: (text: string) => void;
-  /** What makes commits last, where the disk does not. */
+  /** Makes the replica that makes commits durable if several processes share the service. */
   logOf?: (db: Database) => Replica;
-  /** Where other processes find long texts. */
+  /** Shared store of long texts, if several processes share the service. */
   texts?: SharedFiles;
 }
 
 /**
- * The event loop waits for the disk while the log is brought into the store. Jobs lie all over the store, so that the
- * log of many changes holds most pages several times and only the last counts: this is 16 MB of it.
+ * Number of log pages after which SQLite copies its log into the database, which blocks the event loop. Jobs are
+ * spread over the whole file, so a log of many changes holds most pages several times and only the last copy
+ * counts. 4,000 pages are 16 MB.
  */
 const pagesBetweenCheckpoints = 4_000;
 
-/** A job that is in the store, since now or since its submission came before. */
+/** An accepted job: a new one, or the job of an earlier identical submission. */
 export interface Accepted {
   id: string;
   state: JobState;
   isNew: boolean;
 }
 
-/** When a job is not accepted; none by default. */
+/** Conditions under which a job is not accepted; none by default. */
 export interface QueueLimits<Refusal> {
-  /** Jobs that wait at the endpoint. */
+  /** Maximum number of queued jobs at the endpoint. */
   maxQueued?: number;
-  /** Returns why its key may have no such job besides; asked again as it is written. */
+  /** Returns why the key may not add this job. It is called again inside the transaction that adds the job. */
   refuse?: () => Refusal | undefined;
 }
 
-/** Promises resolve when what they changed is on the disk. */
+/** Opens the job store and gives access to its parts. Promises resolve when the change is on disk. */
 export class JobStore {
   readonly reads: JobReads;
   readonly work: JobWork;
@@ -77,21 +77,21 @@ export class JobStore {
   readonly usage: KeyUsage;
   readonly durations = new JobDurations();
   readonly clock: JobClock;
-  /** For whatever else ends jobs. */
+  /** Disk reserve, for other writers that end jobs. */
   readonly reserve: JobReserve;
   readonly #db: Database;
   readonly #commit: GroupCommit;
-  /** Where what is written here goes as well. */
+  /** Receives a copy of all writes, if several processes share the service. */
   readonly replica: Replica | undefined;
   readonly #tidied: Promise<void>;
   readonly #transitions: JobTransitions;
   readonly #texts: LongTexts;
-  /** False until what a dead service left in progress is back in the queue, which a full disk delays. */
+  /** False until the jobs of a crashed service are back in the queue. A full disk delays this. */
   #isTidy = false;
 
   /**
-   * Opens or makes the store, with its long texts in sidecar folders: what a dead service was working on is back in the
-   * queue, what is over is gone.
+   * Opens or creates the store and the folders of its long texts. Requeues jobs that a crashed service ran, and
+   * deletes expired jobs.
    */
   constructor(path: string, options: JobStoreOptions) {
     const db = openJobStore(path);
@@ -133,14 +133,15 @@ export class JobStore {
     }
   }
 
-  /** For tables beside the jobs, in the same file and the same commits. */
+  /** The database and its commits, for tables beside the jobs. */
   get file(): { db: Database; commit: GroupCommit } {
     return { db: this.#db, commit: this.#commit };
   }
 
   /**
-   * Queues a job behind all others of its endpoint; undefined where as many as `maxQueued` wait, or the refusal. Where it was submitted
-   * before, that job is returned, or that its body was another. `input` is JSON text of an object.
+   * Queues a job behind all others of its endpoint. Returns undefined if `maxQueued` jobs wait, or the refusal. If
+   * its idempotency key was used before, returns the earlier job, or `another body` if the body differs. `input` is
+   * JSON text of an object.
    */
   async accept<Refusal = never>(
     endpointId: string,
@@ -150,7 +151,7 @@ export class JobStore {
   ): Promise<Accepted | 'another body' | Refusal | undefined> {
     const terms = { ...defaultTerms, ...given };
     const isFull = (): boolean => this.reads.queueLength(endpointId) >= maxQueued;
-    // What is long is written before it is its turn.
+    // A long input is written to a file before the transaction: refuse it before that.
     if (input.length >= longText && terms.idempotency === null) {
       const refused = refuse();
       if (refused !== undefined || isFull()) return refused;
@@ -159,7 +160,7 @@ export class JobStore {
     const id = (terms.isSync ? 'sync-' : '') + randomUUID();
     const isAccepted = await this.#texts.withStored('inputs', input, (stored) =>
       this.#commit.write(() => {
-        // Of two at once the second finds the first, and is on the disk no sooner than that.
+        // Of two concurrent submissions with one key, the second finds the first, and resolves no sooner.
         before = terms.idempotency === null ? undefined : this.#acceptedBefore(terms.idempotency);
         before ??= refuse();
         if (before !== undefined || isFull()) return false;
@@ -178,28 +179,28 @@ export class JobStore {
     if (job === undefined) return undefined;
     if (this.reads.isVisible(job, job.endpointId))
       return job.body.equals(body) ? { id: job.id, state: job.state, isNew: false } : 'another body';
-    // It is over and not deleted yet: its key is that of the next one.
+    // The earlier job has expired and is not deleted yet: its key is free for the next job.
     sql.forgetKey.run(key);
     return undefined;
   }
 
-  /** Has workers take no more jobs of an endpoint, also after a new start, until it goes on. */
+  /** Pauses or resumes an endpoint. While it is paused, also after a restart, workers get none of its jobs. */
   async pause(endpointId: string, isPaused: boolean): Promise<void> {
     await this.#commit.write(() => this.#transitions.queue.pause(endpointId, isPaused));
     if (!isPaused) this.signals.queued(endpointId);
   }
 
-  /** How many jobs run in this process, which ends them by its end. */
+  /** Number of running jobs whose workers end together with this process. */
   get runningHere(): number {
     return this.#isTidy ? this.#transitions.sql.running.all({ isPulled: 0 }).length : 0;
   }
 
-  /** From now on no worker is given a job: the service is about to end. */
+  /** Gives no more jobs to workers, because the service is about to end. */
   stopGiving(): void {
     this.#transitions.queue.isStopped = true;
   }
 
-  /** Ends a job that is not over yet, and returns its state; undefined where there is none, as for `find`. */
+  /** Cancels a job unless it has ended, and returns its state. Undefined if there is no such job. */
   async cancel(endpointId: string, id: string): Promise<JobState | undefined> {
     const state = await this.#stop(() => {
       const job = this.#transitions.sql.metadata.get(id);
@@ -213,8 +214,8 @@ export class JobStore {
   }
 
   /**
-   * Puts a job that failed or timed out into the queue anew, and returns what it was; undefined as for `find`. `refuse` may refuse a job
-   * whose input has so many bytes; what it returns is returned then.
+   * Queues a failed or timed-out job again, and returns its earlier state. Undefined if there is no such job.
+   * `refuse` gets the size of the input in bytes and may refuse the retry: its result is returned then.
    */
   async retry<Refusal = never>(
     endpointId: string,
@@ -226,7 +227,7 @@ export class JobStore {
       const job = this.#transitions.sql.metadata.get(id);
       if (job === undefined || !this.reads.isVisible(job, endpointId)) return undefined;
       if (job.state === 'FAILED' || job.state === 'TIMED_OUT') {
-        // Its results would go elsewhere than they were to.
+        // The credentials were deleted when the job ended, so results would go to another place than before.
         if (this.#transitions.sql.hadS3Config.get(job.number) !== undefined) return 'without credentials';
         const refused = refuse(job.inputBytes);
         if (refused !== undefined) return refused;
@@ -244,52 +245,55 @@ export class JobStore {
     return was;
   }
 
-  /** Returns how far the system clock has moved since this was asked last, and keeps it for the next start. */
+  /** Stores how far the system clock has moved since the last call, for the next start. Returns it in ms. */
   async keepClockStep(): Promise<number> {
     const { stepMs } = this.clock;
     if (stepMs !== 0) await this.#stop(() => this.clock.keepStep());
     return stepMs;
   }
 
-  /** Resolves when all that was committed so far lasts, and what a dead service wrote in vain is gone. */
+  /** Resolves when all commits so far are durable, and files that a crashed service left behind are deleted. */
   async settled(): Promise<void> {
     await this.#tidied;
     await this.replica?.settled();
   }
 
-  /** Puts what is in progress back into the queue and commits what was asked for; resolves when those who wait for it have been told. */
+  /**
+   * Requeues the jobs of this process's own workers, and commits all pending writes. Resolves when their promises
+   * have resolved.
+   */
   async settle(): Promise<void> {
     const requeued = this.#commit.write(() => this.#requeueRunning(undefined));
     await this.#commit.flush();
     await requeued;
   }
 
-  /** Commits, puts what is in progress back into the queue and deletes what is over; the file is closed in any case. */
+  /** Commits, requeues running jobs and deletes expired ones. Closes the file even if that fails. */
   close(): void {
     try {
       this.#commit.close();
-      // Where others lead by now, what is here is nobody's.
+      // With a replica, another process may lead by now: this copy must not change any more.
       if (this.replica === undefined) this.#tidyUp(undefined);
     } finally {
       this.#db.close();
-      // Whoever waits still learns that nothing comes.
+      // Waiting requests must learn that nothing more comes.
       this.signals.all();
     }
   }
 
-  /** Writes also on a full disk. */
+  /** Commits a write that must succeed even on a full disk. */
   #stop<T>(work: () => T): Promise<T> {
     return this.reserve.spend(() => this.#commit.write(work));
   }
 
-  /** Takes jobs on again if the disk was full and has room by now; returns whether it does. */
+  /** Accepts jobs again if the disk was full and has space by now. Returns true if it does. */
   refill(): boolean {
     if (!this.reserve.refill()) return false;
     if (!this.#isTidy) this.#begin();
     return true;
   }
 
-  /** On a full disk, what is over goes first; what cannot be written is done once there is room. */
+  /** Deletes files of expired jobs first if the disk is full. Writes that do not fit are done once there is space. */
   #begin(): void {
     if (this.reserve.isFull) this.expiry.deleteFiles();
     try {
@@ -300,7 +304,10 @@ export class JobStore {
     }
   }
 
-  /** Between two services: nobody works on anything but workers elsewhere. `death` is what ended the one before. */
+  /**
+   * Requeues running jobs and deletes expired ones, before or after the service runs. Jobs of remote workers stay
+   * with them. `crash` says why the earlier run ended; if it is given, each requeue counts as a retry.
+   */
   #tidyUp(death: string | undefined): void {
     this.#db.transaction(() => this.#requeueRunning(death))();
     this.expiry.deleteAll();
@@ -320,7 +327,7 @@ export class JobStore {
 
 function openJobStore(path: string): Database {
   const db = openForWriting(path, jobSchema);
-  // Deleted texts are overwritten with zeros, and nothing is spilled to files elsewhere.
+  // Overwrites deleted texts with zeros, and writes no temporary files.
   db.pragma('secure_delete = ON');
   db.pragma('temp_store = MEMORY');
   db.pragma(`wal_autocheckpoint = ${pagesBetweenCheckpoints}`);

@@ -1,29 +1,29 @@
-/** The streams of jobs, in the job store: parts of an output, kept until they are read. */
+/** Streams of jobs: parts of an output, stored until they are read. */
 import type { Text } from '../../lib/files/filed-text.ts';
 import type { JobTransitions, JobOfWorker } from './job-transitions.ts';
 import type { StorePieces } from './store-pieces.ts';
 
-/** All that is unread is handed out as one text. */
+/** Limits the unread parts of a job, which are handed out as one text. */
 const defaultMaxUnreadBytes = 100 * 1024 * 1024;
 
-/** What a part takes beside its text. */
+/** Size of a stored part beside its text. */
 const partBytes = 100;
 
 export class JobStreams {
   readonly #store: StorePieces;
   readonly #maxUnreadBytes: number;
-  /** Since this start, by the number of the job; of jobs that have not ended. */
+  /** Unread bytes since this start, by job number, for jobs that have not ended. */
   readonly #unreadBytes = new Map<number, number>();
 
-  /** `maxUnreadBytes`: how much of a job's stream is kept for those who have not read it. */
+  /** `maxUnreadBytes`: maximum size of the unread stream of a job. */
   constructor(store: StorePieces, maxUnreadBytes = defaultMaxUnreadBytes) {
     this.#store = store;
     this.#maxUnreadBytes = maxUnreadBytes;
   }
 
   /**
-   * Adds to the stream of a job; `output` is JSON text. False, and nothing done, where it is not the worker's job or
-   * more of the stream is unread already than is kept.
+   * Adds a part to the stream of a job. `output` is JSON text. Returns false and stores nothing if the worker no
+   * longer runs the job, or if too much of the stream is unread.
    */
   async add(job: JobOfWorker, output: Text): Promise<boolean> {
     const { commit, texts, signals, transitions } = this.#store;
@@ -43,13 +43,13 @@ export class JobStreams {
     return isAccepted;
   }
 
-  /** Whether there is something new in the stream of a job. */
+  /** True if the stream of a job has unread parts. */
   hasNews(id: string): boolean {
     const job = this.#sql.metadata.get(id);
     return job !== undefined && this.#sql.hasParts.get(job.number) !== undefined;
   }
 
-  /** What is new in the stream of a job, as JSON texts; each is handed out once. */
+  /** Returns and deletes the unread parts of a job's stream, as JSON texts. */
   async drain(id: string): Promise<Text[]> {
     const job = this.#sql.metadata.get(id);
     if (job === undefined || !this.hasNews(id)) return [];
@@ -65,7 +65,7 @@ export class JobStreams {
     return outputs.filter((output) => output !== undefined);
   }
 
-  /** Nothing is counted of a job that gets no more parts. */
+  /** Drops the byte count of a job that gets no more parts. */
   forget(job: number): void {
     this.#unreadBytes.delete(job);
   }

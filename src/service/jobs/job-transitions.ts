@@ -1,4 +1,4 @@
-/** How a job comes into the store and moves in it; all of this happens within the caller's transaction. */
+/** Adds jobs to the store and moves them between states, within the caller's transaction. */
 import type { Database } from '../../lib/sqlite/database.ts';
 import { prepareWebhookStatements, queueOf } from './webhook-statements.ts';
 import type { EndedJob } from './job-history.ts';
@@ -14,23 +14,23 @@ import {
 import type { Text } from '../../lib/files/filed-text.ts';
 import type { StoredText } from './long-texts.ts';
 
-/** A job, and the worker that is at it. */
+/** A job and the worker that runs it. */
 export interface JobOfWorker {
   id: string;
   workerId: string;
 }
 
-/** Who works on a job. */
+/** Worker that takes a job. */
 export interface JobTaker {
   workerId: string;
-  /** Whether it asks over the network, so that it may outlive the service. */
+  /** True if the worker pulls jobs over the network, so it may outlive the service. */
   isPulled: boolean;
 }
 
-/** Few enough that other requests are not kept waiting. */
+/** Maximum number of jobs changed in one transaction, so that other requests do not wait. */
 const changesAtOnce = 100;
 
-/** A result of the worker before is not wanted any more. */
+/** Stored as the worker of a retried job, so that results of its earlier worker are refused. */
 const noWorker = '';
 
 export class JobTransitions {
@@ -40,7 +40,7 @@ export class JobTransitions {
   readonly #wallClock: () => number;
   readonly #onEnd: (job: number, ended: EndedJob) => void;
 
-  /** `onEnd` gets each job that ends, with its number. */
+  /** `onEnd` receives each job that ends, with its number. */
   constructor(db: Database, now: () => number, onEnd: (job: number, ended: EndedJob) => void) {
     this.sql = prepareJobStatements(db);
     this.queue = new FairQueue(db);
@@ -49,7 +49,7 @@ export class JobTransitions {
     this.#onEnd = onEnd;
   }
 
-  /** Adds a job of which `input` is stored already. */
+  /** Adds a job whose input is already stored. */
   add(id: string, endpointId: string, input: Text, stored: StoredText, terms: JobTerms): void {
     const { keyId, ttlMs, executionTimeoutMs, maxRetries } = terms;
     const inputBytes = Buffer.byteLength(input);
@@ -73,11 +73,14 @@ export class JobTransitions {
       this.#webhooks.add.run(lastInsertRowid, terms.webhook, queueOf(terms.webhook, keyId));
   }
 
-  /** What `take` of the store takes. */
+  /**
+   * Returns up to `max` queued jobs, in queue order, whose inputs have at most `maxInputs` characters together. The
+   * first job is returned whatever its size.
+   */
   nextInQueue(endpointId: string, max: number, maxInputs: number): WaitingJob[] {
     const jobs: WaitingJob[] = [];
     let length = 0;
-    // One at a time: all that may wait do not fit into memory.
+    // Reads one job at a time: all queued jobs do not fit into memory.
     for (const job of this.queue.next(endpointId)) {
       length += job.bytes ?? job.text?.length ?? 0;
       if (jobs.length > 0 && length > maxInputs) break;
@@ -95,7 +98,10 @@ export class JobTransitions {
     this.#move(id, state, { ...how, endedAt: this.#now() });
   }
 
-  /** Returns what the job is now. `death`, where it counts, is what its worker died of. */
+  /**
+   * Puts a running job back into the queue, and returns its new state. If `crash` says why its worker died, this
+   * counts as a retry, and the job fails if none is left.
+   */
   requeue(
     id: string,
     { retries, maxRetries }: JobMetadata,
@@ -113,14 +119,14 @@ export class JobTransitions {
     return 'IN_QUEUE';
   }
 
-  /** Queues a job that has ended anew. */
+  /** Queues an ended job again, with a new time to live and all its retries. */
   queueAgain(id: string, { number, ttlMs }: JobMetadata): void {
     const queuedAt = this.#now();
     this.#webhooks.begin.run(null, number);
     this.#move(id, 'IN_QUEUE', { queuedAt, expiresAt: queuedAt + ttlMs, retries: 0, workerId: noWorker });
   }
 
-  /** Some of those that wait at the endpoint, of one key or of all; returns their ids. */
+  /** Cancels some queued jobs of the endpoint, of one key or of all, and returns their ids. */
   cancelSome(endpointId: string, keyId: string | undefined): string[] {
     const some = { endpointId, max: changesAtOnce };
     const jobs =
@@ -141,7 +147,7 @@ export class JobTransitions {
     return jobs;
   }
 
-  /** The job, if that is what the worker is at. */
+  /** Returns the job if this worker runs it. */
   runningOn({ id, workerId }: JobOfWorker): JobMetadata | undefined {
     const job = this.sql.metadata.get(id);
     return job?.state === 'IN_PROGRESS' && job.workerId === workerId ? job : undefined;
@@ -185,12 +191,15 @@ function timeOutText({ isExpired, state, ttlMs, executionTimeoutMs }: DueJob): s
   return `job timed out: ${where} after its time to live of ${ttlMs} ms`;
 }
 
-/** What a list of jobs shows of an input. */
+/** Maximum length of a summary in characters. */
 const maxLength = 120;
 
-/** The beginning of the scene or prompt; `input` is JSON text of an object. Empty where it names neither. */
+/**
+ * Returns the beginning of the scene or prompt, for lists of jobs; empty if `input`, JSON text of an object, has
+ * neither.
+ */
 function summaryOf(input: Text): string {
-  // Cut texts of pictures and the like would cost more to read than the rest of the submission.
+  // Reads only the beginning: inputs can hold images, which take longer to decode than the rest of the submission.
   const beginning = typeof input === 'string' ? input.slice(0, 4_000) : input.toString('utf8', 0, 4_000);
   const found = /"(?:scene|prompt)"\s*:\s*("(?:[^"\\]|\\.){0,400})/.exec(beginning)?.[1];
   if (found === undefined) return '';

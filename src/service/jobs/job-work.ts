@@ -1,4 +1,4 @@
-/** What workers do with jobs: take them, report progress, and end or requeue them. */
+/** Work of the workers: takes jobs, reports progress, and ends or requeues jobs. */
 import { isDiskFull } from '../../lib/files/disk-reserve.ts';
 import type { JobOfWorker, JobTaker } from './job-transitions.ts';
 import type { Text } from '../../lib/files/filed-text.ts';
@@ -8,14 +8,14 @@ import type { JobChange, TakenJob, WaitingJob } from './job-statements.ts';
 import { longText } from './long-texts.ts';
 import type { StorePieces } from './store-pieces.ts';
 
-/** How a job ended; `output` and `errorValue`, an error that is no text, are JSON text. */
+/** Result of a job. `output` and `errorValue` (an error that is not a string) are JSON text. */
 export type JobOutcome =
   | { state: 'COMPLETED'; output: Text }
   | { state: 'FAILED'; error: string; errorValue?: string | undefined; output?: Text | undefined };
 
 type BegunJob = WaitingJob & { workerId: string };
 
-/** Promises resolve when what they changed is on the disk. */
+/** Operations of workers on jobs. Promises resolve when the change is on disk. */
 export class JobWork {
   readonly #store: StorePieces;
   readonly #reads: JobReads;
@@ -26,9 +26,9 @@ export class JobWork {
   }
 
   /**
-   * Marks jobs as in progress, longest in the queue first, one for each of the takers while there are any and, after
-   * the first, while their inputs are no longer than `maxInputs` characters together. None on a full disk, which could
-   * not take what comes of them: that would be paid for again.
+   * Starts queued jobs, one for each taker. Stops before the inputs exceed `maxInputs` characters together, but
+   * returns the first job whatever its size. Returns none on a full disk, because the results could not be stored
+   * and the jobs would be paid for twice.
    */
   async take(endpointId: string, takers: readonly JobTaker[], maxInputs = Infinity): Promise<TakenJob[]> {
     if (this.#store.reserve.isFull || this.#reads.takeable(endpointId) === 0) return [];
@@ -44,13 +44,14 @@ export class JobWork {
     for (const { id } of taken) this.#store.signals.changed(id);
     const jobs = await Promise.all(taken.map((job) => this.#withInput(job)));
     const whole = jobs.filter((job) => job !== undefined);
-    // A worker gets no job only if there is none.
+    // If all taken jobs were unreadable, tries again: a worker gets no job only if none is queued.
     return whole.length > 0 || taken.length === 0 ? whole : this.take(endpointId, takers, maxInputs);
   }
 
   /**
-   * Ends a job by what its worker says. False, and nothing done, where it has ended in the meantime or is another
-   * worker's by now. A job that was put back because its worker was silent, and waits, takes its result after all.
+   * Ends a job with the result of its worker. Returns false and changes nothing if the job has ended or now belongs
+   * to another worker. A job that was requeued because its worker was silent still accepts its result while it is
+   * queued.
    */
   async settle(job: JobOfWorker, outcome: JobOutcome, log?: string): Promise<boolean> {
     const kept = log === undefined ? {} : { log };
@@ -64,8 +65,8 @@ export class JobWork {
   }
 
   /**
-   * Puts the job of a worker that died back into the queue, or fails it where that has happened too often. With
-   * `isCounted` false it never reached the worker. Undefined where it is not the worker's job.
+   * Requeues the job of a worker that died, or fails it if its retries are used up. Does not count a retry if
+   * `isCounted` is false because the job never reached the worker. Undefined if the worker does not run the job.
    */
   async requeue(
     given: JobOfWorker,
@@ -86,11 +87,11 @@ export class JobWork {
   }
 
   /**
-   * Stores a worker's progress message; `message` is JSON text. False, and nothing done, where it is not
-   * the worker's job or the message is as long as a result.
+   * Stores a progress message, which is JSON text. Returns false and stores nothing if the worker does not run the
+   * job or the message is too long.
    */
   async setProgress(job: JobOfWorker, message: Text): Promise<boolean> {
-    // Every move of the job writes it anew.
+    // A long message is refused because every move of the job would rewrite it.
     if (message.length >= longText) return false;
     return await this.#store.commit.write(() => {
       const isAccepted = this.#reads.isInProgress(job);
@@ -100,7 +101,7 @@ export class JobWork {
     });
   }
 
-  /** What a worker wrote for a job that was cancelled, or timed out, under it. */
+  /** Stores the log of a worker whose job was cancelled or timed out while it ran. */
   async keepLog({ id, workerId }: JobOfWorker, log: string): Promise<void> {
     await this.#store.commit.write(() => this.#store.transitions.sql.keepLog.run({ id, workerId, log }));
   }
@@ -111,7 +112,8 @@ export class JobWork {
         this.#end(job, state, { ...how, output, outputFile }),
       );
     } catch (error) {
-      // A long one would leave no room for ending others; nor is there any for what would come of more jobs.
+      // Reports a full disk. The reserve is not used for a long output: it would leave no space for ending other
+      // jobs.
       if (isDiskFull(error)) this.#store.reserve.markFull();
       throw error;
     }
@@ -128,7 +130,7 @@ export class JobWork {
     });
   }
 
-  /** A job whose input cannot be read any more fails, and its worker is given another. */
+  /** Reads the input of a job. If it cannot be read, fails the job and returns undefined. */
   async #withInput(job: BegunJob): Promise<TakenJob | undefined> {
     const { id, workerId, webhook, s3Config, ...stored } = job;
     const taken = { id, workerId, webhook, s3Config };
@@ -141,12 +143,12 @@ export class JobWork {
       why = String(error);
     }
     const error = `the service cannot read the input of this job: ${why}`;
-    // Where that cannot be written, its time runs out; those that were taken with it are not to be lost with it.
+    // If this write fails, the job times out later. The jobs taken with it must not be lost.
     await this.settle({ id, workerId }, { state: 'FAILED', error }).catch(() => undefined);
     return undefined;
   }
 
-  /** Writes also on a full disk. */
+  /** Commits a write that must succeed even on a full disk. */
   #stop<T>(work: () => T): Promise<T> {
     const { commit, reserve } = this.#store;
     return reserve.spend(() => commit.write(work));

@@ -1,23 +1,22 @@
-/** Usage of each key: time that its jobs have taken, and what its open jobs may still take. Triggers of the job store add it up. */
+/** Usage of each key: execution time of its jobs, and its open jobs. Triggers of the job store add it up. */
 import { existsSync } from 'node:fs';
 import { type Database, openForReading } from '../../lib/sqlite/database.ts';
 import { jobSchema } from './job-schema.ts';
 
-/** Usage of a key at one endpoint. */
 export interface EndpointUsage {
   endpointId: string;
   /** Number of submissions. */
   jobs: number;
-  /** Time in workers. */
+  /** Execution time of ended jobs, in ms. */
   gpuMs: number;
 }
 
-/** Jobs of a key that wait or run. */
+/** Queued and running jobs of a key. */
 interface OpenUsage {
   queued: number;
-  /** Size of the inputs in the queue. */
+  /** Size of the inputs of queued jobs. */
   queuedBytes: number;
-  /** Sum of their execution timeouts. */
+  /** Sum of the execution timeouts of queued and running jobs, in ms. */
   openMs: number;
 }
 
@@ -36,12 +35,12 @@ export class KeyUsage {
     return this.#sql.open.get(keyId) ?? { queued: 0, queuedBytes: 0, openMs: 0 };
   }
 
-  /** Returns the execution time of the jobs that ended on this day, in days of UTC since 1970. */
+  /** Returns the execution time in ms of jobs that ended on this day. `day` is in days of UTC since 1970. */
   msOn(keyId: string, day: number): number {
     return this.#sql.day.get(keyId, day)?.ms ?? 0;
   }
 
-  /** Returns the ids of all keys that have submitted jobs, also of keys that are gone. */
+  /** Returns the ids of all keys that have submitted jobs, including deleted keys. */
   keyIds(): string[] {
     return this.#sql.keyIds.all().map(({ keyId }) => keyId);
   }
@@ -59,19 +58,19 @@ function prepareStatements(db: Database) {
     day: db.prepare<[string, number], { ms: number }>(
       'SELECT coalesce(sum(dayMs), 0) AS ms FROM usage WHERE keyId = ? AND day = ?',
     ),
-    // Jobs of `none` are older than keys are.
+    // `none` marks jobs that are older than the keys.
     keyIds: db.prepare<[], { keyId: string }>(
       "SELECT DISTINCT keyId FROM usage WHERE keyId <> 'none' ORDER BY keyId",
     ),
   };
 }
 
-/** Returns the usage by the id of the key, also while a service is running. `path` is that of the job store. Throws `UnusableDatabase`. */
+/** Returns the usage by key id, also while a service is running. `path` is the job store. Throws `UnusableDatabase`. */
 export function readKeyUsage(path: string): Map<string, EndpointUsage[]> {
   const db = existsSync(path) ? openForReading(path, jobSchema) : undefined;
   if (db === undefined) return new Map();
   try {
-    // A store that is older than keys has no such table.
+    // Stores from before the introduction of keys have no such table.
     const isKept = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'usage'").get() !== undefined;
     return isKept ? byKey(db) : new Map();
   } finally {

@@ -1,4 +1,4 @@
-/** Texts too long for the job store: a file each beside it, on the disk before the store names it. */
+/** Texts too long for the job store: each is a file, which is on disk before the store names it. */
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
@@ -7,27 +7,33 @@ import { isDiskFull } from '../../lib/files/disk-reserve.ts';
 import { OpenFile, type OpenText, type Text, wholeOf } from '../../lib/files/filed-text.ts';
 import type { SharedFiles } from '../replication/shared-files.ts';
 
-/** Of this many characters, or bytes of what is no string, and more; pages of a database are slow to move about. */
+/**
+ * Length from which a text is stored as a file: characters of a string, or bytes of a buffer. Long rows slow SQLite
+ * down.
+ */
 export const longText = 256 * 1024;
 
-/** Folders in the data folder that hold such files. */
+/** Folders of the data folder that hold long texts. */
 export const textFolders = ['inputs', 'results', 'streams'] as const;
 
-/** A text, or the name of the file that it stands in. */
+/** A text, or the name of the file that contains it. */
 export type StoredText = { text: string; file: null } | { text: null; file: string };
 
 export class LongTexts {
   readonly #dir: string;
   readonly #shared: SharedFiles | undefined;
 
-  /** Makes the folders where they are missing, for their owner only. Those of a `shared` service are copies. */
+  /** Creates missing folders, accessible only to their owner. With `shared`, the local files are copies. */
   constructor(dir: string, shared?: SharedFiles) {
     this.#dir = dir;
     this.#shared = shared;
     for (const folder of textFolders) mkdirSync(join(dir, folder), { recursive: true, mode: 0o700 });
   }
 
-  /** Has `write` name the text, which is on the disk by then if it is long; false where it did not. */
+  /**
+   * Stores the text as a file if it is long, then calls `write` with the text or file name. Returns the result of
+   * `write`; if it is false, the file is deleted.
+   */
   async withStored(
     folder: (typeof textFolders)[number],
     text: Text,
@@ -43,41 +49,41 @@ export class LongTexts {
       if (!isNamed) await this.delete([{ file }]);
       return isNamed;
     } catch (error) {
-      // After any other error it may or may not be named; if not, the next start deletes it.
+      // After any other error the row may exist. If it does not, the next start deletes the file.
       if (isDiskFull(error)) await this.delete([{ file }]);
       throw error;
     }
   }
 
-  /** To be closed by the caller; undefined where it was deleted meanwhile. */
+  /** Opens a file; the caller closes it. Undefined if the file was deleted. */
   async open(file: string): Promise<OpenText | undefined> {
     const opened = await OpenFile.open(join(this.#dir, file));
     const bytes = opened === undefined ? await this.#shared?.get(file) : undefined;
     return bytes === undefined ? opened : openBytes(bytes);
   }
 
-  /** The text, wherever it stands, in memory. */
+  /** Reads a text into memory. Undefined if its file was deleted. */
   async textOf({ text, file }: StoredText): Promise<Text | undefined> {
     if (file === null) return text;
     const opened = await this.open(file);
     return opened && (await wholeOf([opened]));
   }
 
-  /** Missing files are ignored. */
+  /** Deletes files. Ignores missing ones. */
   async delete(texts: readonly { file: string | null }[]): Promise<void> {
     const files = texts.flatMap(({ file }) => file ?? []);
     for (const file of files) await rm(join(this.#dir, file), { force: true });
     if (files.length > 0) await this.#shared?.remove(files);
   }
 
-  /** As above, while there is no service. */
+  /** Like `delete`, but synchronous, for the start and the end of the service. */
   deleteNow(texts: readonly { file: string | null }[]): void {
     const files = texts.flatMap(({ file }) => file ?? []);
     for (const file of files) rmSync(join(this.#dir, file), { force: true });
     if (files.length > 0) void this.#shared?.remove(files);
   }
 
-  /** Deletes what a dead service wrote and never named; nothing may be stored meanwhile. */
+  /** Deletes files that a crashed service wrote and the store does not name. Nothing may be stored meanwhile. */
   async deleteAllBut(named: ReadonlySet<string>): Promise<void> {
     const files = textFolders.flatMap((folder) =>
       readdirSync(join(this.#dir, folder)).map((name) => `${folder}/${name}`),

@@ -1,18 +1,18 @@
-/** A job as JSON text, as clients and receivers of webhooks read it: it is made of the stored texts, and copies no long one. */
+/** Status of a job as JSON text, for clients and webhooks. Stored texts are inserted without copying long ones. */
 import { shownWorker } from '../model/worker-view.ts';
 import { byteCountOf, type FiledText, isFile, type OpenText, type Text } from '../../lib/files/filed-text.ts';
 import type { OpenedJob } from './job-reads.ts';
 import { longText } from './long-texts.ts';
 
-/** A job with the text that its state shows: its input while `IN_PROGRESS`, its output once it has ended. */
+/** A job with the text that its status contains: its input while `IN_PROGRESS`, its output once it has ended. */
 type ShownJob = Omit<OpenedJob, 'payloadFile' | 'endpointId'>;
 
 type Value = Text | OpenText;
 
 /**
- * Returns the status of a job with exactly the fields of its state, and `retries` once it has been put back into the
- * queue. Input and output are put in as they are stored; ids and states need no escaping. A webhook has `input`, JSON
- * text, and its own URL as well: its receiver may not have submitted the job.
+ * Returns the status of a job with exactly the fields of its state, and `retries` once it was requeued. Input and
+ * output are inserted as stored; ids and states need no escaping. For a webhook, also adds `input`, JSON text, and
+ * the URL: its receiver may not have submitted the job.
  */
 export function statusText(job: ShownJob, input?: Value, webhook?: string): Text | FiledText {
   const { id, state } = job;
@@ -48,7 +48,10 @@ function joined(fields: (readonly [name: string, value: Value])[]): Text | Filed
   return inOne([...parts, '}']);
 }
 
-/** One text of its parts, if they are in memory and not long: a copy would take as much again. */
+/**
+ * Joins parts into one text if they are short and in memory. Otherwise returns the parts, because a copy would take
+ * as much memory again.
+ */
 export function inOne(parts: readonly Value[]): Text | FiledText {
   if (parts.every((part) => typeof part === 'string')) return parts.join('');
   const inMemory = parts.filter((part): part is Text => !isFile(part));
@@ -60,7 +63,7 @@ function delayMs(job: ShownJob): number {
   return wholeMs(job.queuedAt, job.startedAt);
 }
 
-/** Never negative, also where the wall clock was set back in between. */
+/** Never negative, even if the wall clock was set back in between. */
 function wholeMs(from: number | null, to: number | null): number {
   return Math.max(0, (to ?? 0) - (from ?? 0));
 }

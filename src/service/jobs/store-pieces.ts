@@ -1,4 +1,4 @@
-/** What the parts of an open job store share: its file, its transitions, its long texts and the room for them. */
+/** Parts that the modules of an open job store share. */
 import type { Database } from '../../lib/sqlite/database.ts';
 import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
 import type { Replica } from '../replication/replica.ts';
@@ -14,6 +14,6 @@ export interface StorePieces {
   transitions: JobTransitions;
   texts: LongTexts;
   signals: JobSignals;
-  /** Where commits last elsewhere. */
+  /** Makes commits durable elsewhere; undefined unless several processes share the service. */
   replica: Replica | undefined;
 }

@@ -1,10 +1,9 @@
-/** Times out jobs, deletes expired results, notes queue lengths, and checks the data folder. */
+/** Periodic work: times out jobs, deletes expired ones, records queue lengths, checks the data folder. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FolderWatch } from './data-folder.ts';
 import { stepText } from './job-clock.ts';
 import type { JobStore } from './job-store.ts';
 
-/** How often timeouts are checked. */
 const timeOutsEveryMs = 500;
 
 const folderEveryMs = 1_000;
@@ -17,7 +16,10 @@ export class Sweeper {
   readonly #busy = new Set<string>();
   #isStopped = false;
 
-  /** Sweeps often enough for the retention; status checks the clock itself and does not depend on it. */
+  /**
+   * Deletes expired jobs often enough for the retention. Reads do not depend on it: they check the clock
+   * themselves.
+   */
   constructor(store: JobStore, folder: FolderWatch, retentionMs: number, onProblem: (text: string) => void) {
     this.#store = store;
     this.#onProblem = onProblem;
@@ -66,7 +68,7 @@ export class Sweeper {
   async #endOverdue(): Promise<void> {
     const stepMs = await this.#store.keepClockStep();
     if (stepMs !== 0) this.#onProblem(stepText(stepMs));
-    // What a dead service ran waits in the queue by then, and is not taken for running too long.
+    // `refill` first requeues the jobs of a crashed service, so that they are not timed out as running too long.
     if (this.#store.refill()) this.#store.bulk.announceWaiting();
     while (!this.#isStopped && (await this.#store.bulk.timeOutSome()).length > 0);
   }

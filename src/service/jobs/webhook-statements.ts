@@ -1,38 +1,38 @@
-/** The statements of webhooks, in the job store. */
+/** Prepared SQL statements of webhooks, in the job store. */
 import type { Database } from '../../lib/sqlite/database.ts';
 
 export interface DueWebhook {
   job: number;
   id: string;
   endpointId: string;
-  /** The key that submitted the job. */
+  /** Id of the key that submitted the job. */
   keyId: string;
   queue: string;
   url: string;
   /** Number of tries so far, including one in progress. */
   tries: number;
   dueAt: number;
-  /** When its job ended. */
+  /** End of the job, epoch ms. */
   endedAt: number;
-  /** Approximate number of bytes of its body that are in memory while it is sent. */
+  /** Approximate memory that its body needs while it is sent, in bytes. */
   bytes: number;
 }
 
 interface FailedWebhook extends Pick<DueWebhook, 'id' | 'endpointId' | 'url' | 'tries'> {
-  /** Why the latest try failed. */
+  /** Error of the latest try. */
   why: string;
-  /** When the next try is due; null if the webhook was given up. */
+  /** Time of the next try; null if the webhook was given up. */
   dueAt: number | null;
 }
 
-/** One try of a webhook. Its job may have been retried and have ended again since: that is another webhook. */
+/** One try of a webhook. If the job was retried and has ended again, that is another webhook. */
 interface Tried {
   job: number;
   tries: number;
   endedAt: number;
 }
 
-/** Names the queue of a webhook: a receiver that is dead holds up no other, and a key none of another key. */
+/** Returns the queue of a webhook. Dead receivers do not delay others, and keys do not delay each other. */
 export function queueOf(url: string, keyId: string): string {
   return `${new URL(url).origin} ${keyId}`;
 }
@@ -40,7 +40,7 @@ export function queueOf(url: string, keyId: string): string {
 const ofTry =
   'job = @job AND tries = @tries AND @endedAt IS (SELECT endedAt FROM job WHERE number = webhook.job)';
 
-/** What stands in a file is sent piece by piece. */
+/** Memory for a text in a file, which is sent piece by piece. */
 const bytesOfFile = 1024 * 1024;
 
 export function prepareWebhookStatements(db: Database) {
@@ -52,7 +52,7 @@ export function prepareWebhookStatements(db: Database) {
     begin: db.prepare<[at: number | null, job: number]>(
       'UPDATE webhook SET dueAt = ?, tries = 0, why = NULL WHERE job = ?',
     ),
-    /** One index lookup for each queue, however many webhooks it has. */
+    /** Makes one index lookup for each queue, however many webhooks it has. */
     queues: db.prepare<[{ after: string; max: number }], { queue: string; dueAt: number }>(
       `WITH RECURSIVE waiting (queue) AS (
          SELECT min(queue) FROM webhook WHERE dueAt IS NOT NULL AND queue > @after
@@ -76,7 +76,7 @@ export function prepareWebhookStatements(db: Database) {
     failed: db.prepare<[Tried & { why: string; dueAt: number | null }]>(
       `UPDATE webhook SET dueAt = @dueAt, why = @why WHERE ${ofTry}`,
     ),
-    /** Webhooks that were given up come first. */
+    /** Lists webhooks that were given up first. */
     allFailed: db.prepare<[max: number], FailedWebhook>(
       `SELECT id, endpointId, url, tries, why, dueAt FROM webhook JOIN job ON number = job
        WHERE why IS NOT NULL ORDER BY dueAt, webhook.job LIMIT ?`,

@@ -1,4 +1,4 @@
-/** An endpoint: the keys that each may have in service.yaml and in the console's form, with their schema, and its settings, which that produces. A message says what was expected. */
+/** Settings of an endpoint, and the schema of their keys in service.yaml and in the console's form. */
 import { z } from 'zod';
 import { isJsonObject } from '../../lib/text/json.ts';
 import {
@@ -12,13 +12,13 @@ import {
 } from '../../lib/yaml/scalar-schemas.ts';
 import { defaultTerms } from './job.ts';
 
-/** Worker that was started for a job is kept so long without one. */
+/** Default time in ms for which a worker that was started for a job is kept without one. */
 export const defaultIdleMs = 60_000;
 
 const nameExpected = 'a name of at most 64 characters, on one line';
 const idExpected = 'an id of 1 to 128 letters, digits, - and _';
 
-/** Keys by which people and programs know an endpoint. */
+/** Keys that name an endpoint for people and programs. */
 export const identityFields = {
   name: z
     .string(nameExpected)
@@ -58,17 +58,19 @@ const workers = z.codec(
   },
 );
 
-/** Numbers of workers that are kept and started at most, and ms that the others are kept without a job. */
+/**
+ * Numbers of workers that are always kept and started at most. `idle` is the time in ms for which the others are
+ * kept without a job.
+ */
 type WorkerRange = { min: number; max: number; idle: number };
 
-/** Returns the range of workers that a plain number in service.yaml means. */
 export function workersUpTo(max: number): WorkerRange {
   return { min: 0, max, idle: defaultIdleMs };
 }
 
 const sbatchExpected = 'an option of sbatch with its value after =, such as --gres=gpu:1';
 
-/** Options that the service sets itself: it finds its workers by them. */
+/** Options that the service sets itself, because it finds its workers by them. */
 const ownOptions = /^--(array|comment|export(-file)?|job-name|parsable|test-only|wait|wrap)(=|$)/;
 
 const cluster = z.strictObject({
@@ -154,13 +156,16 @@ const recycle = z.strictObject({
     .meta({ title: 'Age of a worker', description: 'how long one worker is used' }),
 });
 
-/** Names of variables that are the service's own: who a worker is, its key, and where it asks. A regular expression. */
+/**
+ * Regular expression for variables that the service sets itself: the worker's id, its key, and the URLs that it
+ * pulls from.
+ */
 const ownVariables = 'RUNPOD_(WEBHOOK_.*|PING_INTERVAL|ENDPOINT_ID|POD_ID|AI_API_KEY)';
 const isOwn = new RegExp(`^${ownVariables}$`);
 const environmentExpected = 'names with texts, such as {MODEL: x}';
 const variableName = /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** A record of zod would lose __proto__ without a word. */
+/** A custom schema, because a zod record drops `__proto__` silently. */
 const environment = z
   .custom<Record<string, string>>(isJsonObject, environmentExpected)
   .superRefine((given, context) => {
@@ -193,7 +198,6 @@ function nameProblem(name: string): string | undefined {
 const cpusExpected = 'processors, a number from 0.01 to 1024';
 const limit = durationWithin('1s', longestWait).optional();
 
-/** Keys of an endpoint that do not depend on its workload. */
 export const commonFields = {
   workers: workers.optional().meta({
     description:
@@ -252,7 +256,7 @@ export const commonFields = {
   }),
 };
 
-/** What is expected of an endpoint whose workload does not take one of these keys. */
+/** Messages for keys that not every workload accepts. */
 export const limitedKeys = {
   memory: 'no memory limit: only an image, a command or a module can have one',
   cpus: 'no processor limit: only an image can have one',
@@ -267,14 +271,14 @@ type Defaulted = 'id' | 'workers' | 'executionTimeout' | 'ttl' | 'retries' | 'ma
 type CommonSettings = Omit<Fields, Defaulted> & { [Key in Defaulted]: NonNullable<Fields[Key]> };
 
 /**
- * An endpoint as its schema produces it, with what is left out as by default: durations in ms, sizes in bytes, paths
- * absolute. The keys of its workload are known to that alone.
+ * An endpoint as read from its configuration, with all defaults filled in. Durations are ms, sizes bytes, paths
+ * absolute. The keys of its workload have types only in the workload.
  */
 export type EndpointSettings = CommonSettings & Readonly<Record<string, unknown>>;
 
 /**
- * Returns an endpoint of which only this is known to be wanted; `workers` as in service.yaml. Its workers draw, unless
- * `workload` has the keys of another.
+ * Returns the settings of an endpoint with defaults for everything not given. `workers` has the form of
+ * service.yaml. The default workload renders scenes.
  */
 export function endpointSettings(
   {
@@ -300,7 +304,7 @@ export function endpointSettings(
   };
 }
 
-/** A problem with one field of a form; `field` is the path of its key, with dots within it. */
+/** A problem with one field of a form. `field` is the path of its key, joined with dots. */
 export interface FieldProblem {
   field: string;
   text: string;

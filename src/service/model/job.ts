@@ -1,9 +1,9 @@
-/** A job at the service: its states, the transitions between them, and its terms. */
+/** A job of the service: its states, the transitions between them, and its terms. */
 import type { JobStatus } from '../../protocol/messages.ts';
 
 /**
- * A job goes back to the queue when its worker or the service dies, and when it is retried. `COMPLETED` and `CANCELLED`
- * are final; all but the first two have ended.
+ * States that can follow each state. A job goes back to the queue if its worker or the service crashes, and if it
+ * is retried. `COMPLETED` and `CANCELLED` are final.
  */
 export const allowedTransitions = {
   IN_QUEUE: ['IN_PROGRESS', 'CANCELLED', 'TIMED_OUT'],
@@ -16,42 +16,42 @@ export const allowedTransitions = {
 
 export type JobState = keyof typeof allowedTransitions;
 
-/** Throws where `to` cannot follow `from`, which is a bug of the service. */
+/** Throws if `to` cannot follow `from`, which is a bug of the service. */
 export function assertTransition(from: JobState, to: JobState): void {
   const targets: readonly JobState[] = allowedTransitions[from];
   if (!targets.includes(to)) throw new Error(`a job cannot go from ${from} to ${to}`);
 }
 
-/** By which a submission is known when it comes again; both are digests. */
+/** Digests that recognise a repeated submission. */
 export interface Idempotency {
-  /** Of the endpoint, the client and its `Idempotency-Key`. */
+  /** Digest of the endpoint, the client and its `Idempotency-Key`. */
   key: Buffer;
   body: Buffer;
 }
 
-/** On which terms a job runs: its client's, within its endpoint's. */
+/** Terms of a job: those that the client asked for, within the limits of the endpoint. */
 export interface JobTerms {
-  /** The key that submitted it, or `console`. */
+  /** Id of the key that submitted the job, or `console`. */
   keyId: string;
-  /** How long one worker may take. */
+  /** Maximum time in one worker. */
   executionTimeoutMs: number;
-  /** From submission to end. */
+  /** Maximum time from submission to end. */
   ttlMs: number;
-  /** Behind all others. */
+  /** True if the job waits behind all jobs without low priority. */
   isLowPriority: boolean;
-  /** How often it is requeued because its worker died, before it fails. */
+  /** Number of times that the job is requeued because its worker died, before it fails. */
   maxRetries: number;
-  /** The URL that is notified of its end. */
+  /** URL that is notified when the job ends. */
   webhook: string | null;
-  /** JSON text: where the worker is to put its results, with credentials. */
+  /** JSON text: the bucket for the worker's results, with credentials. */
   s3Config: string | null;
-  /** Whether its id marks it as submitted by a waiting client. */
+  /** True if the client waits for the result (`runsync`). The id then begins with `sync-`. */
   isSync: boolean;
-  /** Null where it is another job each time. */
+  /** Null if a repeated submission is a new job. */
   idempotency: Idempotency | null;
 }
 
-/** What real services do where a job says nothing. */
+/** Terms of a job that asks for none. They are those of other services with this interface. */
 export const defaultTerms: Readonly<JobTerms> = {
   keyId: 'none',
   executionTimeoutMs: 10 * 60_000,

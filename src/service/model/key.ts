@@ -1,33 +1,33 @@
-/** The keys of the service: whom each identifies, what it permits, and its text. */
+/** Keys of the service: their holders, their rights, and their texts. */
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 export const keyKinds = ['client', 'worker', 'admin'] as const;
 
-/** `client` for the job interface, `worker` for the pull operations, `admin` for the console. */
+/** `client` keys submit jobs, `worker` keys pull them, and `admin` keys also use the console. */
 export type KeyKind = (typeof keyKinds)[number];
 
-/** Null without limit. */
+/** Limits of a key; null for none. */
 export interface KeyLimits {
   requestsPerSecond: number | null;
-  /** Jobs in the queue, and bytes of their inputs, at all endpoints. */
+  /** Maximum number of queued jobs at all endpoints, and size of their inputs. */
   maxQueued: number | null;
   maxQueuedBytes: number | null;
-  /** Requests in progress at once. */
+  /** Maximum number of concurrent requests. */
   maxHeld: number | null;
 }
 
-/** The sender of a request. */
+/** The key that sent a request, as far as rights and limits depend on it. */
 export interface KeyHolder {
   id: string;
   name: string;
   kind: KeyKind;
-  /** Ids of the endpoints it is valid for; null for all. */
+  /** Ids of the endpoints that the key is valid for; null for all. */
   endpoints: string[] | null;
-  /** Execution time a day (UTC); null without limit. */
+  /** Maximum execution time of its jobs per day (UTC), in ms; null without limit. */
   quotaMs: number | null;
-  /** Whether the jobs of other keys do not exist for it. */
+  /** True if the key cannot see jobs of other keys. */
   hasOwnJobsOnly: boolean;
-  /** True if it sees what keys of its kind see, and changes nothing. */
+  /** True if the key sees everything that its kind sees, and changes nothing. */
   isReadOnly: boolean;
   limits: KeyLimits;
 }
@@ -39,7 +39,7 @@ export const noLimits = {
   maxHeld: null,
 } as const satisfies KeyLimits;
 
-/** Of a key that was not made with limits. */
+/** Terms of a key that was created without limits. */
 export const unlimited = {
   endpoints: null,
   quotaMs: null,
@@ -48,26 +48,25 @@ export const unlimited = {
   limits: noLimits,
 } as const;
 
-/** Instants are epoch ms. */
+/** A stored key. Times are epoch ms. */
 export interface KeyRecord extends KeyHolder {
   createdAt: number;
   /** Exact to the minute. */
   lastUsedAt: number | null;
-  /** Address of the client at that time. */
+  /** Client address of the latest use. */
   lastUsedFrom: string | null;
   revokedAt: number | null;
-  /** From then on the key is not accepted, by the system clock. */
+  /** Time by the system clock from which the key is no longer accepted. */
   expiresAt: number | null;
-  /** Of a second of execution, in USD. */
+  /** Price of one second of execution, in USD. */
   price: number | null;
 }
 
-/** True if the key is accepted at this instant. */
 export function isValid({ revokedAt, expiresAt }: KeyRecord, now: number): boolean {
   return revokedAt === null && (expiresAt === null || now < expiresAt);
 }
 
-/** The job interface, the workers' pull operations, or the console. */
+/** Right to use the job interface, the pull operations of workers, or the console. */
 export type KeyRight = 'jobs' | 'work' | 'console';
 
 const rights = {
@@ -76,7 +75,10 @@ const rights = {
   admin: ['jobs', 'console'],
 } as const satisfies Record<KeyKind, readonly KeyRight[]>;
 
-/** `endpointId`: the endpoint it is about; undefined where it is about none, such as a page of the console. */
+/**
+ * True if the key has this right at the endpoint. `endpointId` is undefined for requests about no endpoint, such as
+ * pages of the console.
+ */
 export function permits(key: KeyHolder, right: KeyRight, endpointId?: string): boolean {
   const isKind = (rights[key.kind] as readonly KeyRight[]).includes(right);
   const isInScope =
@@ -84,31 +86,34 @@ export function permits(key: KeyHolder, right: KeyRight, endpointId?: string): b
   return isKind && isInScope;
 }
 
-/** Recognised by those who look for keys that got into public texts. */
+/** Lets secret scanners recognise leaked keys. */
 const prefix = 'nr_';
 
-/** As many as the digest has; in base64url they are 43 characters. */
+/** As long as the digest. In base64url, 32 bytes are 43 characters. */
 const keyBytes = 32;
 
-/** A new key: 256 random bits. */
+/** Returns a new key of 256 random bits. */
 export function makeKeyText(): string {
   return prefix + randomBytes(keyBytes).toString('base64url');
 }
 
 /**
- * What is kept in place of a key. One pass of SHA-256 is enough: keys of the store are made here out of 256 random bits
- * and never chosen by people, so that there is nothing to guess that a slow hash would have to make dear.
+ * Returns the SHA-256 digest that is stored instead of a key. One pass is enough: generated keys are 256 random
+ * bits, so guessing is hopeless even with a fast hash.
  */
 export function digestOf(key: string): Buffer {
   return hash('sha256', key, 'buffer');
 }
 
-/** Whether a request can bring it: a key that is chosen elsewhere may be anything. */
+/** True if an HTTP header can carry the key. Keys from elsewhere can contain anything. */
 export function fitsHeader(key: string): boolean {
   return /^[\x21-\x7e]+$/.test(key);
 }
 
-/** The key in the value of an `Authorization` header, with or without the scheme `Bearer`; undefined where there is none. */
+/**
+ * Returns the key in the value of an `Authorization` header, with or without the scheme `Bearer`; undefined if
+ * there is none.
+ */
 export function presentedKey(authorization: string | undefined): string | undefined {
   const key = authorization?.replace(/^bearer +/i, '').trim();
   return key === '' ? undefined : key;
@@ -116,13 +121,16 @@ export function presentedKey(authorization: string | undefined): string | undefi
 
 const pattern = /^own\.(?<endpointId>[A-Za-z0-9_-]{1,128})\.(?<proof>[0-9a-f]{64})$/;
 
-/** What runs in such a worker is its endpoint's business only: its key takes no job of another endpoint. */
+/**
+ * Keys of the service's own workers. Each key is valid for one endpoint, so a worker cannot take jobs of another
+ * one.
+ */
 export class OwnWorkerKeys {
   static readonly holderName = 'own-workers';
 
   readonly #secret: Buffer;
 
-  /** Held in memory alone by default, so that the keys of a service end with it. */
+  /** `secret`: random by default and only in memory, so the keys expire with the service. */
   constructor(secret: Buffer = randomBytes(32)) {
     this.#secret = secret;
   }
@@ -131,7 +139,7 @@ export class OwnWorkerKeys {
     return `own.${endpointId}.${this.#proofOf(endpointId).toString('hex')}`;
   }
 
-  /** Undefined for all other keys. */
+  /** Returns the holder of such a key; undefined for all other keys. */
   find(key: string): KeyHolder | undefined {
     const { endpointId, proof } = pattern.exec(key)?.groups ?? {};
     if (endpointId === undefined || proof === undefined) return undefined;

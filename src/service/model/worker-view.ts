@@ -1,7 +1,7 @@
-/** Ids of workers, and what the views of the service's own workers have in common. */
+/** Ids of workers, and fields that the views of the service's own workers have in common. */
 import type { WorkerView } from '../../protocol/console-data.ts';
 
-/** Fields that workers which the service starts have in common, until they work on a job. */
+/** Fields of the view of an own worker that has not worked on a job yet. */
 export const ownView = {
   kind: 'own',
   jobIds: [],
@@ -14,18 +14,19 @@ export const ownView = {
 } as const satisfies Partial<WorkerView>;
 
 /**
- * Whoever has a key and says somebody else's id is somebody else, who is at none of his jobs. `id` and `keyId` hold no `@`.
+ * Returns the id under which a pulling worker is stored. It contains the id of the key, so a worker that claims
+ * another worker's id gets none of its jobs. Neither `id` nor `keyId` contains `@`.
  */
 export function pullingWorker(id: string, keyId: string): string {
   return `${id}@${keyId}`;
 }
 
-/** The id of the key that a worker pulls with; empty for one that does not pull. */
+/** Returns the id of the key that a worker pulls with; empty for a worker that does not pull. */
 export function keyOfWorker(worker: string): string {
   return worker.split('@', 2)[1] ?? '';
 }
 
-/** As it calls itself, for people; one that does not pull is called by its id alone. */
+/** Returns the name of a worker for people: the id without the key. */
 export function shownWorker(worker: string): string {
   return worker.split('@', 1)[0] ?? '';
 }

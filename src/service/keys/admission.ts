@@ -3,16 +3,19 @@ import { addressGroup } from '../../lib/net/addresses.ts';
 import type { KeyStore } from './key-store.ts';
 import { digestOf, presentedKey, type KeyHolder } from '../model/key.ts';
 
-/** `wrong` for no key as well; with `waitMs` it is one of too many, and may even be a good one. */
+/**
+ * Result of a check: the holder, `wrong` for a wrong or missing key, or the time to wait after too many wrong keys
+ * from the address. The key may then be valid.
+ */
 export type Admitted = { holder: KeyHolder } | 'wrong' | { waitMs: number };
 
-/** Of addresses from which a key that people chose has come; the first is forgotten first. */
+/** Maximum number of known addresses. The oldest is forgotten first. */
 const maxKnown = 10_000;
 
 /**
- * Keys of the store hold 256 random bits, which nobody guesses: they are let in wherever they come from, also beside
- * somebody who tries keys behind the same address. A key that was given from outside may be a word: from an address
- * that tries keys it is let in only where it had come from there before.
+ * Admits requests by their key. Keys of the store are 256 random bits: they are always admitted, even from an
+ * address that is guessing keys. A key from outside, such as the environment, may be a guessable word. From an
+ * address that is guessing, it is admitted only if it was used there before.
  */
 export class Admission {
   readonly #keys: KeyStore;
@@ -21,7 +24,10 @@ export class Admission {
   readonly #guesses = new Guesses();
   readonly #known = new Set<string>();
 
-  /** `onWrong` is called once a minute for each wrong key of an address, with the name of one that is no longer valid. */
+  /**
+   * `onWrong` is called once a minute for each wrong key of an address. It gets the name of a key that is no longer
+   * valid, null for an unknown key.
+   */
   constructor(
     keys: KeyStore,
     now: () => number,
@@ -32,7 +38,10 @@ export class Admission {
     this.#onWrong = onWrong;
   }
 
-  /** `authorization`: the value of the header; `remoteAddress`: of the connection, undefined where it has ended. */
+  /**
+   * Checks the key of a request. `authorization` is the value of the header, `remoteAddress` the peer of the
+   * connection, undefined if it has ended.
+   */
   admit(authorization: string | undefined, remoteAddress: string | undefined): Admitted {
     const presented = presentedKey(authorization);
     if (presented === undefined) return 'wrong';
@@ -53,7 +62,7 @@ export class Admission {
     return { holder };
   }
 
-  /** Whether a key that was admitted is good still. */
+  /** True if a key that was admitted is still valid. */
   isGood(authorization: string | undefined): boolean {
     return this.#keys.find(authorization) !== undefined;
   }
@@ -66,17 +75,17 @@ export class Admission {
 }
 
 /**
- * Within a minute. What is wrong again and again is no guess: a program with a key that was revoked says the same one
- * with each of its requests.
+ * Maximum number of different wrong keys per address and minute. A repeated key is no guess: a program with a
+ * revoked key sends it with each request.
  */
 const maxGuesses = 20;
 const withinMs = 60_000;
 
-/** The oldest are forgotten first. */
+/** Maximum number of addresses whose guesses are counted. The oldest is forgotten first. */
 const maxAddresses = 10_000;
 
 interface Guesser {
-  /** Of its first guess; a minute later it begins anew. */
+  /** Time of the first guess. Counting starts again one minute later. */
   at: number;
   guesses: Set<string>;
 }
@@ -84,7 +93,7 @@ interface Guesser {
 export class Guesses {
   readonly #guessers = new Map<string, Guesser>();
 
-  /** Notes a key that is not good here; how many ms to wait where it is one too many, otherwise 0. */
+  /** Counts a wrong key. Returns the time to wait in ms if the address has too many, otherwise 0. */
   add(address: string, digest: string, now: number, onNew?: () => void): number {
     const guesser = this.#current(address, now) ?? this.#begin(address, now);
     if (guesser.guesses.has(digest)) return 0;
@@ -94,7 +103,7 @@ export class Guesses {
     return 0;
   }
 
-  /** How many ms the address has to wait before it may guess on; 0 where it may. */
+  /** Returns the time in ms until the address may guess again; 0 if it may now. */
   waitMs(address: string, now: number): number {
     const guesser = this.#current(address, now);
     return guesser === undefined || guesser.guesses.size < maxGuesses ? 0 : guesser.at + withinMs - now;
@@ -102,13 +111,13 @@ export class Guesses {
 
   #current(address: string, now: number): Guesser | undefined {
     const guesser = this.#guessers.get(address);
-    // A clock that was set back must not keep anybody out.
+    // If the clock was set back, counting starts again, so that nobody stays locked out.
     return guesser !== undefined && now >= guesser.at && now - guesser.at < withinMs ? guesser : undefined;
   }
 
   #begin(address: string, now: number): Guesser {
     const guesser = { at: now, guesses: new Set<string>() };
-    // Behind all others, so that the first is the oldest.
+    // Reinserts the address as the newest.
     this.#guessers.delete(address);
     this.#guessers.set(address, guesser);
     const [oldest] = this.#guessers.keys();

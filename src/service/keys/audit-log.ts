@@ -1,27 +1,26 @@
-/** The audit log: sign-ins, wrong keys and the changes of admins, a line of JSON each, in files of their own. */
+/** The audit log: sign-ins, wrong keys and changes by admins, as lines of JSON. */
 import { appendFileSync, closeSync, fstatSync, openSync, readSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AuditEntry } from '../../protocol/console-data.ts';
 
-/** `more` has texts by name, which are cut; never a secret. */
+/** An event of the audit log. `more` holds further texts by name, which are truncated. No field may be a secret. */
 export interface AuditEvent extends Pick<AuditEntry, 'event' | 'key' | 'what'> {
-  /** Address of the client; undefined if the connection has ended, null for the command line. */
+  /** Client address; undefined if the connection has ended, null for the command line. */
   from: string | null | undefined;
   more?: Record<string, string>;
 }
 
 export interface AuditOptions {
-  /** System clock, epoch ms. */
   now: () => number;
-  /** Receives a message when the log cannot be written; the service goes on. */
+  /** Receives a message if the log cannot be written. The service continues. */
   onProblem: (text: string) => void;
-  /** Size of a file, beyond which it replaces the file before it. */
+  /** Maximum size of a file in bytes. A full file replaces the previous one (`*.1`). */
   maxBytes?: number;
 }
 
 const defaultMaxBytes = 10 * 1024 * 1024;
 
-/** Lines about wrong keys a minute; more are counted in the next line. */
+/** Maximum number of lines about wrong keys a minute. The next line counts the omitted ones. */
 const maxWrong = 600;
 const withinMs = 60_000;
 
@@ -32,12 +31,12 @@ const shownBytes = 64 * 1024;
 export class AuditLog {
   readonly #options: Required<AuditOptions>;
   readonly #changes: string;
-  /** Anybody can cause these: they must not replace the lines about changes. */
+  /** Apart from the changes: anybody can cause wrong keys, and they must not push out changes. */
   readonly #wrongKeys: string;
   #wrong = { since: -Infinity, lines: 0, omitted: 0 };
   #hasFailed = false;
 
-  /** The files are `audit.jsonl` and `wrong-keys.jsonl` in this folder, and `*.1` before each. */
+  /** Writes `audit.jsonl` and `wrong-keys.jsonl` in this folder. A full file is renamed to `*.1`. */
   constructor(dataDir: string, options: AuditOptions) {
     this.#options = { maxBytes: defaultMaxBytes, ...options };
     this.#changes = join(dataDir, 'audit.jsonl');
@@ -47,7 +46,7 @@ export class AuditLog {
   note(event: AuditEvent): void {
     if (event.event !== 'wrong-key') return this.#write(this.#changes, event);
     const now = this.#options.now();
-    // A clock that was set back begins a new minute as well.
+    // A clock that was set back also begins a new minute.
     if (Math.abs(now - this.#wrong.since) >= withinMs) this.#wrong = { ...this.#wrong, since: now, lines: 0 };
     if (this.#wrong.lines >= maxWrong) return void (this.#wrong.omitted += 1);
     const { omitted } = this.#wrong;
@@ -55,9 +54,8 @@ export class AuditLog {
     this.#write(this.#wrongKeys, omitted === 0 ? event : { ...event, more: { omitted: String(omitted) } });
   }
 
-  /** Returns the newest entries, newest first. */
   latest(): AuditEntry[] {
-    // Anybody can cause lines about wrong keys: they must not push changes out of view.
+    // Takes half of each file: anybody can cause wrong keys, and they must not push out changes.
     const [changes, wrong] = [this.#changes, this.#wrongKeys].map((path) => newestIn(path, shownEntries / 2));
     return [changes ?? [], wrong ?? []].flat().toSorted((one, other) => other.at.localeCompare(one.at));
   }
@@ -74,7 +72,7 @@ export class AuditLog {
       appendFileSync(path, line, { mode: 0o600 });
       this.#hasFailed = false;
     } catch (error) {
-      // On a full disk an admin must be able to cancel and purge.
+      // Continues: on a full disk an admin must still be able to cancel and purge.
       if (!this.#hasFailed) this.#options.onProblem(`the audit log cannot be written: ${String(error)}`);
       this.#hasFailed = true;
     }
@@ -85,13 +83,13 @@ function cut(text: string): string {
   return text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength)}…`;
 }
 
-/** Returns the newest entries of a file and of the one before it, newest first. */
+/** Returns the newest entries of a file and its predecessor, newest first. */
 function newestIn(path: string, count: number): AuditEntry[] {
   const entries = [`${path}.1`, path].flatMap((each) => lastLines(each)).flatMap(entryIn);
   return entries.toReversed().slice(0, count);
 }
 
-/** None if there is no such file. */
+/** Returns the last lines of a file; none if it cannot be read. */
 function lastLines(path: string): string[] {
   let file: number | undefined;
   try {
@@ -111,7 +109,7 @@ function lastLines(path: string): string[] {
   }
 }
 
-/** None for a line that a crash or a full disk has cut. */
+/** Returns the entry in a line; none if a crash or a full disk has truncated the line. */
 function entryIn(line: string): AuditEntry[] {
   try {
     return [JSON.parse(line) as AuditEntry];

@@ -1,35 +1,35 @@
-/** Checks what is asked for of a new key. */
+/** Checks the request for a new key, or for a new text of a key. */
 import { durationWithin, sizeWithin } from '../../lib/yaml/scalar-schemas.ts';
 import type { FieldProblem } from '../model/endpoint-settings.ts';
 import { keyKinds, type KeyKind, type KeyLimits } from '../model/key.ts';
 
-/** As it comes from a form or a command line. */
+/** A requested key, as a form or a command line gives it. */
 export interface KeyForm {
   name: string;
   kind: string;
   endpoints: string[] | null;
-  /** Execution time a day, such as `10h`; empty or left out without limit. */
+  /** Maximum execution time per day, such as `10h`; empty or missing for no limit. */
   quota?: string;
-  /** Of a second of execution, in USD, such as `0.0004`; empty or left out for none. */
+  /** Price of one second of execution in USD, such as `0.0004`; empty or missing for none. */
   price?: string;
-  /** Whether it is to see, cancel, retry and purge its own jobs only. */
+  /** True if the key may see, cancel, retry and purge only its own jobs. */
   ownJobs?: boolean;
-  /** Whether it is to see only, and to change nothing. */
+  /** True if the key may see everything and change nothing. */
   readOnly?: boolean;
-  /** How long it is valid, such as `90d`; empty or left out without limit. */
+  /** Time for which the key is valid, such as `90d`; empty or missing for no limit. */
   expires?: string;
-  /** Numbers, and a size such as `100MB`; empty or left out without limit. */
+  /** Limits: numbers, and a size such as `100MB`; empty or missing for no limit. */
   requestsPerSecond?: string;
   maxQueued?: string;
   maxQueuedBytes?: string;
   maxHeld?: string;
 }
 
-/** What is asked for when a key gets a new text. */
+/** A requested rotation: the key gets a new text. */
 export interface Rotation {
-  /** How long the earlier text is accepted beside the new one, such as `1d`; empty or left out: not at all. */
+  /** Time for which the earlier text stays valid beside the new one, such as `1d`; empty or missing for none. */
   overlap?: string;
-  /** As of a new key, from now on; empty or left out: as it was. */
+  /** Time from now for which the key is valid; empty or missing to leave it unchanged. */
   expires?: string;
 }
 
@@ -41,7 +41,7 @@ const overlaps = durationWithin('1m', '90d');
 const sizes = sizeWithin('1kB', '1000GB');
 const wholeNumber = 'a whole number from 1 to 1000000';
 
-/** Its problems; empty where it can be created. */
+/** Returns the problems of a requested key; empty if it can be created. */
 export function checkKey(asked: KeyForm): FieldProblem[] {
   const { name, kind, endpoints, quota = '', price = '', ownJobs = false } = asked;
   const { readOnly = false } = asked;
@@ -68,7 +68,7 @@ export function checkKey(asked: KeyForm): FieldProblem[] {
   ];
 }
 
-/** Its problems; empty where the key can be rotated so. */
+/** Returns the problems of a requested rotation; empty if it is possible. */
 export function checkRotation(asked: Rotation): FieldProblem[] {
   const { overlap = '' } = asked;
   const text = `${JSON.stringify(overlap)} is not accepted; expected a time from 1m to 90d, such as 1d`;
@@ -76,7 +76,7 @@ export function checkRotation(asked: Rotation): FieldProblem[] {
   return [...(isRead ? [] : [{ field: 'overlap', text }]), ...wrongLife(asked)];
 }
 
-/** Null for what is left out or cannot be read. */
+/** Reads durations and the price of a request. Values that are missing or invalid are null. */
 export function termsOf({ quota = '', price = '', expires = '', overlap = '' }: Partial<KeyForm> & Rotation) {
   const isPrice = /^\d{1,6}(\.\d{1,12})?$/.test(price);
   return {
@@ -89,7 +89,7 @@ export function termsOf({ quota = '', price = '', expires = '', overlap = '' }: 
 
 export const keyLimitNames = ['requestsPerSecond', 'maxQueued', 'maxQueuedBytes', 'maxHeld'] as const;
 
-/** Null for what is left out or cannot be read. */
+/** Reads the limits of a requested key. Values that are missing or invalid are null. */
 export function limitsOf(asked: KeyForm): KeyLimits {
   const count = (text = ''): number | null => (/^([1-9]\d{0,5}|1000000)$/.test(text) ? Number(text) : null);
   return {
@@ -104,7 +104,7 @@ export function isKeyKind(kind: string): kind is KeyKind {
   return keyKinds.some((each) => each === kind);
 }
 
-/** Ids stand beside names wherever a key is asked for: none of them can be both. */
+/** Ids are accepted wherever names are, so no name may be a possible id. */
 const idPattern = /^key-[0-9a-f]{16}$/i;
 
 const kinds = `expected one of ${keyKinds.join(', ')}`;

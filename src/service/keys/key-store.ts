@@ -1,4 +1,4 @@
-/** The key store: every key that the service has given out, as far as it keeps them, and whom a request comes from. */
+/** The key store: finds the key of a request, and adds, rotates and revokes keys. */
 import { InUse } from '../../lib/files/in-use.ts';
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
@@ -28,7 +28,7 @@ import {
   OwnWorkerKeys,
 } from '../model/key.ts';
 
-/** A key that comes from outside, such as from the environment: it holds for as long as the store is open. */
+/** A key from outside, such as from the environment. It is valid while the store is open. */
 export interface GivenKey {
   name: string;
   key: string;
@@ -36,17 +36,19 @@ export interface GivenKey {
 }
 
 export interface KeyStoreOptions {
-  /** Not stored, and neither listed nor revoked. Their names are their ids. */
+  /** Keys that are not stored, and cannot be listed or revoked. Their names are their ids. */
   given?: readonly GivenKey[];
-  /** Of the workers that the service has started, neither stored nor listed. */
+  /** Keys of the service's own workers. They are neither stored nor listed. */
   ownWorkers?: readonly OwnWorkerKeys[];
-  /** Wall clock, epoch ms. */
   now: () => number;
-  /** How long a change waits for another program's; it takes milliseconds, so that who holds the file longer is stuck. */
+  /**
+   * Time in ms that a change waits for another program's change, which takes milliseconds unless that program
+   * hangs.
+   */
   busyMs?: number;
 }
 
-/** A key that cannot be made or revoked as asked for; the message says all that is wrong. */
+/** A key cannot be created or changed as requested. The message lists all problems. */
 export class KeyRefused extends Error {
   readonly problems: FieldProblem[];
 
@@ -56,7 +58,7 @@ export class KeyRefused extends Error {
   }
 }
 
-/** Another program has been writing to the file for longer than anybody should wait. */
+/** Another program has locked the file for too long. */
 export class KeyStoreBusy extends InUse {}
 
 const maxKeys = 1_000;
@@ -65,17 +67,17 @@ const defaultBusyMs = 2_000;
 
 const msBetweenUses = 60_000;
 
-/** A stored key as it was read last. */
+/** A stored key in the cache. */
 interface ReadKey {
   holder: KeyHolder;
   lastUsedAt: number | null;
-  /** Epoch ms at which its text is no longer accepted; null for never. */
+  /** Time (epoch ms) from which the text is no longer accepted; null for never. */
   until: number | null;
 }
 
 /**
- * Several programs may have it open and change it. Keys that were found are remembered until anybody changes the file: a
- * key that another program has made or revoked counts from the next request on.
+ * Stores keys in `keys.sqlite`. Several programs may open and change it. Keys are cached until the file changes, so
+ * a change by another program counts from the next request on.
  */
 export class KeyStore {
   readonly #db: Database;
@@ -84,14 +86,14 @@ export class KeyStore {
   readonly #busyMs: number;
   readonly #given: readonly { holder: KeyHolder; digest: Buffer }[];
   readonly #ownWorkers: readonly OwnWorkerKeys[];
-  /** When the use of a key was written last, by its id. */
+  /** Time of the last recorded use, by key id. */
   readonly #notedAt = new Map<string, number>();
-  /** Keys that were found since the file changed, by their digests. */
+  /** Keys found since the file last changed, by digest. */
   readonly #read = new Map<string, ReadKey>();
-  /** SQLite's number for the changes by other connections, as of what was read. */
+  /** SQLite's counter of changes by other connections, when the cache was filled. */
   #version: number | undefined;
 
-  /** Opens or makes the store; throws `UnusableDatabase` for a file that is none, and `KeyStoreBusy`. */
+  /** Opens or creates the store. Throws `UnusableDatabase` for another kind of file, and `KeyStoreBusy`. */
   constructor(path: string, { given = [], ownWorkers = [], now, busyMs = defaultBusyMs }: KeyStoreOptions) {
     assertGiven(given);
     this.#ownWorkers = ownWorkers;
@@ -107,8 +109,8 @@ export class KeyStore {
   }
 
   /**
-   * The holder of the key in an `Authorization` header: `Bearer KEY`, or the bare key of a worker. Undefined for
-   * no key, an unknown one and one that was revoked or has expired. `from`: the address of the client, which is noted.
+   * Returns the holder of the key in an `Authorization` header: `Bearer KEY`, or the bare key of a worker.
+   * Undefined for a missing, unknown, revoked or expired key. `from`: client address, which is recorded.
    */
   find(authorization: string | undefined, from?: string): KeyHolder | undefined {
     const presented = presentedKey(authorization);
@@ -118,17 +120,20 @@ export class KeyStore {
     return own ?? this.ofDigest(digest, from);
   }
 
-  /** As above, of a key of which only the digest is known. */
+  /** Like `find`, for a key of which only the digest is known. Does not find keys of own workers. */
   ofDigest(digest: Buffer, from?: string): KeyHolder | undefined {
     return this.#findGiven(digest) ?? this.#findStored(digest, from);
   }
 
-  /** Returns the name of a key, valid or not; null if none has the digest. */
+  /** Returns the name of a stored key, valid or not; null if no key has this digest. */
   nameOf(digest: Buffer): string | null {
     return this.#sql.name.get({ digest })?.name ?? null;
   }
 
-  /** Returns the digests of a key: of its text, and of its earlier one while that is valid as well. Revoked keys have theirs; empty if no key has this id. */
+  /**
+   * Returns the digests of a key: of its text, and of its earlier text while that is still valid. Includes revoked
+   * keys; empty if no key has this id.
+   */
   digestsOf(id: string): Buffer[] {
     const given = this.#given.find(({ holder }) => holder.id === id);
     if (given !== undefined) return [given.digest];
@@ -136,7 +141,7 @@ export class KeyStore {
     return [digest ?? [], previous ?? []].flat();
   }
 
-  /** Forgets those that began at `until` or before, and all but the newest `max`. */
+  /** Adds a session. Deletes sessions that began at `until` or before, and all but the newest `max`. */
   signIn(session: Session, until: number, max: number): void {
     this.#change(() => {
       this.#sql.signIn.run(session);
@@ -152,12 +157,12 @@ export class KeyStore {
     this.#change(() => this.#sql.signOut.run(id));
   }
 
-  /** Whether the key came from outside, where people may have chosen it. */
+  /** True if the key came from outside, where people may have chosen it. */
   isGiven(key: KeyHolder): boolean {
     return this.#given.some(({ holder }) => holder === key);
   }
 
-  /** Makes a key. Its text is returned here and never again. Throws `KeyRefused` and `KeyStoreBusy`. */
+  /** Creates a key. Its text is returned only here. Throws `KeyRefused` and `KeyStoreBusy`. */
   add(asked: KeyForm): { key: string; record: KeyRecord } {
     const problems = checkKey(asked);
     const { name, kind } = asked;
@@ -187,8 +192,8 @@ export class KeyStore {
   }
 
   /**
-   * Gives a key a new text, which is returned here and never again. The id stays: the successor has the same jobs, usage,
-   * quota and idempotency keys. Undefined if there is no such key. Throws `KeyRefused` and `KeyStoreBusy`.
+   * Gives a key a new text, which is returned only here. The id stays, and with it jobs, usage, quota and
+   * idempotency keys. Undefined if there is no such key. Throws `KeyRefused` and `KeyStoreBusy`.
    */
   rotate(nameOrId: string, asked: Rotation): { key: string; record: KeyRecord } | undefined {
     const problems = checkRotation(asked);
@@ -214,7 +219,7 @@ export class KeyStore {
     });
   }
 
-  /** The key is good for nothing any more; one that was revoked before stays so. Undefined where there is no such key. */
+  /** Revokes a key. A key that was already revoked keeps its date. Undefined if there is no such key. */
   revoke(nameOrId: string): KeyRecord | undefined {
     return this.#change(() => {
       const row = this.#sql.named.get({ nameOrId });
@@ -225,12 +230,12 @@ export class KeyStore {
     });
   }
 
-  /** All that are stored, revoked ones as well, in the order in which they were made. */
+  /** Returns all stored keys, including revoked ones, oldest first. */
   list(): KeyRecord[] {
     return this.#sql.all.all().map(asRead);
   }
 
-  /** Those that come from outside. */
+  /** Keys that come from outside. */
   get given(): KeyHolder[] {
     return this.#given.map(({ holder }) => holder);
   }
@@ -243,17 +248,17 @@ export class KeyStore {
     this.#db.close();
   }
 
-  /** People may have chosen these: the time it takes tells nothing of the digest, from which they could be guessed. */
+  /** Finds a key from outside in constant time: people may have chosen it, so timing must not reveal its digest. */
   #findGiven(presented: Buffer): KeyHolder | undefined {
     let found: KeyHolder | undefined;
-    // All are compared, also after a match.
+    // Compares all of them, even after a match.
     for (const { holder, digest } of this.#given) if (timingSafeEqual(digest, presented)) found ??= holder;
     return found;
   }
 
   /**
-   * How long the look-up takes may tell how much of a digest was right. That helps nobody: to try digests one has to
-   * find keys that have them, and no part of a digest tells anything of the 256 random bits it was made of.
+   * Finds a stored key. The lookup time may reveal parts of a digest, which is harmless: an attacker cannot choose
+   * digests, and they reveal nothing about the 256 random bits of the key.
    */
   #findStored(digest: Buffer, from: string | undefined): KeyHolder | undefined {
     const version = this.#sql.version.get();
@@ -271,18 +276,21 @@ export class KeyStore {
   }
 
   #readKey(digest: Buffer, now: number): ReadKey | undefined {
-    // Few keys are rotated: one look in an index is enough for all others.
+    // Looks for rotated keys second: they are rare, so one index lookup is enough for most requests.
     const row = this.#sql.find.get({ digest, now }) ?? this.#sql.findEarlier.get({ digest, now });
     if (row === undefined) return undefined;
     const { lastUsedAt, until, ...holder } = row;
     return { holder: asRead(holder), lastUsedAt, until };
   }
 
-  /** Once a minute at most, and neither a full disk nor another writer keeps the key from its work. */
+  /**
+   * Records the use of a key, at most once a minute. Skips it if the disk is full or another program is writing,
+   * because requests must not wait.
+   */
   #noteUse(id: string, lastUsedAt: number | null, from: string | undefined): void {
     const now = this.#now();
     const notedAt = this.#notedAt.get(id) ?? lastUsedAt;
-    // A clock that was set back must not keep it from being noted.
+    // Compares in both directions: a clock that was set back must not prevent it.
     if (notedAt !== null && Math.abs(now - notedAt) < msBetweenUses) return;
     this.#notedAt.set(id, now);
     this.#db.exec('PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL');
@@ -312,13 +320,13 @@ export class KeyStore {
   }
 
   #change<T>(work: () => T): T {
-    // SQLite's number does not count changes by this connection.
+    // SQLite's counter does not include changes by this connection.
     this.#read.clear();
     return orBusy(this.#db.name, () => this.#db.transaction(work).immediate());
   }
 }
 
-/** Errors never contain the keys. */
+/** Throws if a header cannot carry one of the keys. The error never contains a key. */
 function assertGiven(given: readonly GivenKey[]): void {
   const wrong = given.find(({ key }) => !fitsHeader(key));
   if (wrong !== undefined)

@@ -1,11 +1,14 @@
-/** `keys.sqlite`: its schema and its statements. */
+/** Schema and prepared statements of `keys.sqlite`. */
 import type { Schema, Database } from '../../lib/sqlite/database.ts';
 import type { KeyKind } from '../model/key.ts';
 
 /**
- * One row a key, which stays when the key is revoked: its usage is listed by its name, which is never given to another
- * key. `endpoints` is a JSON array of ids, NULL for all; `ownJobs` is 1 where it sees the jobs that it submitted and no others. `digest` is the SHA-256 of the key, which is
- * not stored; `previousDigest` that of the text that it had before it was rotated, which is accepted until `previousUntil`. Instants are epoch ms.
+ * Tables of the key store. Times are epoch ms.
+ *
+ * `apiKey` has one row for each key. Revoked keys stay, because usage is listed by name, and a name is never used
+ * again. `endpoints` is a JSON array of ids, NULL for all. `ownJobs` is 1 if the key sees only its own jobs.
+ * `digest` is the SHA-256 of the key, which is not stored. `previousDigest` is that of its text before the
+ * rotation, which is accepted until `previousUntil`.
  */
 export const keySchema: Schema = {
   applicationId: 0x6e724b59,
@@ -22,7 +25,7 @@ export const keySchema: Schema = {
        revokedAt  INTEGER
      ) STRICT;`,
     'ALTER TABLE apiKey ADD COLUMN quotaMs INTEGER; ALTER TABLE apiKey ADD COLUMN price REAL;',
-    // Who is signed in to the console: digests of the cookie and of the key.
+    // Sessions of the console, with digests of their cookie and key.
     'CREATE TABLE session (id BLOB PRIMARY KEY, keyDigest BLOB NOT NULL, signedInAt INTEGER NOT NULL) STRICT, WITHOUT ROWID;',
     'ALTER TABLE apiKey ADD COLUMN ownJobs INTEGER NOT NULL DEFAULT 0;',
     `ALTER TABLE apiKey ADD COLUMN readOnly INTEGER NOT NULL DEFAULT 0;
@@ -31,17 +34,17 @@ export const keySchema: Schema = {
      ALTER TABLE apiKey ADD COLUMN previousDigest BLOB;
      ALTER TABLE apiKey ADD COLUMN previousUntil INTEGER;
      CREATE INDEX previousDigest ON apiKey (previousDigest) WHERE previousDigest IS NOT NULL;`,
-    // JSON of those that it has; NULL for none.
+    // JSON of the limits that are set; NULL for none.
     'ALTER TABLE apiKey ADD COLUMN limits TEXT;',
   ],
 };
 
-/** A key as it is stored. */
+/** A stored key. */
 export interface KeyRow {
   id: string;
   name: string;
   kind: KeyKind;
-  /** JSON text; null for all. */
+  /** JSON array of endpoint ids; null for all. */
   endpoints: string | null;
   createdAt: number;
   lastUsedAt: number | null;
@@ -56,16 +59,16 @@ export interface KeyRow {
   limits: string | null;
 }
 
-/** What each request needs. */
+/** Columns that each request needs. */
 export interface FoundKey extends Omit<
   KeyRow,
   'createdAt' | 'revokedAt' | 'price' | 'lastUsedFrom' | 'expiresAt'
 > {
-  /** Instant from which the digest no longer finds the key; null for never. */
+  /** Time from which the digest no longer finds the key; null for never. */
   until: number | null;
 }
 
-/** `signedInAt`: epoch ms. */
+/** A session of the console. `signedInAt` is epoch ms. */
 export interface Session {
   id: Buffer;
   keyDigest: Buffer;
@@ -84,9 +87,9 @@ export function prepareKeyStatements(db: Database) {
     find: db.prepare<[{ digest: Buffer; now: number }], FoundKey>(
       `SELECT ${found}, expiresAt AS until FROM apiKey WHERE digest = @digest AND ${isValid}`,
     ),
-    /** Another number once another connection has changed the file. */
+    /** Changes when another connection has changed the file. */
     version: db.prepare<[], number>('PRAGMA data_version').pluck(),
-    /** By the text that a key had before it was rotated. */
+    /** Finds a key by its text before the rotation. */
     findEarlier: db.prepare<[{ digest: Buffer; now: number }], FoundKey>(
       `SELECT ${found}, min(previousUntil, coalesce(expiresAt, previousUntil)) AS until
        FROM apiKey WHERE previousDigest = @digest AND previousUntil > @now AND ${isValid}`,
@@ -120,7 +123,7 @@ export function prepareKeyStatements(db: Database) {
     signIn: db.prepare<[Session]>('INSERT INTO session VALUES (@id, @keyDigest, @signedInAt)'),
     session: db.prepare<[Buffer], Session>('SELECT id, keyDigest, signedInAt FROM session WHERE id = ?'),
     signOut: db.prepare<[Buffer]>('DELETE FROM session WHERE id = ?'),
-    /** Those that are over, and the oldest of too many. */
+    /** Deletes expired sessions, and the oldest ones beyond the maximum. */
     forgetSessions: db.prepare<[{ until: number; max: number }]>(
       `DELETE FROM session WHERE signedInAt <= @until
          OR id NOT IN (SELECT id FROM session ORDER BY signedInAt DESC LIMIT @max)`,

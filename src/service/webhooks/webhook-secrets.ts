@@ -1,4 +1,4 @@
-/** The secrets by which receivers of webhooks know that the service sent them, as Standard Webhooks has it. */
+/** Secrets that sign webhooks, as specified by Standard Webhooks (standardwebhooks.com). */
 import { createHmac } from 'node:crypto';
 import { type FiledText, type Text, isFiled, piecesOf } from '../../lib/files/filed-text.ts';
 import type { KeyStore } from '../keys/key-store.ts';
@@ -7,15 +7,15 @@ export class WebhookSecrets {
   readonly #service: Buffer;
   readonly #keys: Pick<KeyStore, 'digestsOf'>;
 
-  /** `service` is the secret that the service keeps over restarts. */
+  /** `service`: the service's secret, which survives restarts. */
   constructor(service: Buffer, keys: Pick<KeyStore, 'digestsOf'>) {
     this.#service = service;
     this.#keys = keys;
   }
 
   /**
-   * Returns the secrets of a key, 32 bytes each: that of its text, and that of its earlier one while `keys rotate` keeps it valid. No
-   * two keys have the same secret, and it tells nothing of its key.
+   * Returns the 32-byte secrets of a key: of its text, and of its earlier text while `keys rotate` keeps that
+   * valid. Different keys have different secrets, which reveal nothing about the key.
    */
   of(keyId: string): [Buffer, ...Buffer[]] {
     const [digest = keyId, ...earlier] = this.#keys.digestsOf(keyId);
@@ -23,19 +23,19 @@ export class WebhookSecrets {
   }
 
   #secretOf(digest: Buffer | string): Buffer {
-    // Keys of workers are made of the same secret and the id of an endpoint, which holds no line break.
+    // The line break separates this from worker keys, which derive from the same secret and an endpoint id.
     return createHmac('sha256', this.#service).update('webhooks\n').update(digest).digest();
   }
 }
 
-/** Returns a secret as receivers enter it: `whsec_` and base64. */
+/** Returns a secret in the form that receivers enter: `whsec_` and base64. */
 export function secretText(secret: Buffer): string {
   return `whsec_${secret.toString('base64')}`;
 }
 
 /**
- * Returns the headers that identify and sign a message, with one signature for each secret. `id` is the same in every try; `nowMs` is the time of this
- * try, epoch ms by the system clock, which receivers compare with their own.
+ * Returns the headers that identify and sign a message, with one signature for each secret. `id` is the same in
+ * every try. `nowMs` is the time of this try (system clock, epoch ms), which receivers check.
  */
 export async function signedHeaders(
   secrets: Buffer[],

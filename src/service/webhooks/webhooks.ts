@@ -1,4 +1,4 @@
-/** Sends the webhooks of ended jobs: each is tried again with growing waits while its job is kept, also over restarts. */
+/** Sends webhooks of ended jobs, and retries them with growing pauses while their jobs are kept. */
 import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
 import { Agent, request } from 'undici';
@@ -18,14 +18,14 @@ import { statusText } from '../jobs/status-text.ts';
 import { signedHeaders, type WebhookSecrets } from './webhook-secrets.ts';
 import { type DueWebhook, prepareWebhookStatements } from '../jobs/webhook-statements.ts';
 
-/** A webhook waits for its next try as long as its job has ended by then, within these bounds. */
+/** Bounds of the pause before the next try. The pause equals the time since the job ended. */
 const waitsMs = { shortest: 10_000, longest: 60 * 60_000 };
 
 const pollEveryMs = 500;
 const queuesAtOnce = 2_000;
-/** More than are on their way out of a queue at a time. */
+/** Due webhooks read from a queue at once. More than a queue sends concurrently, so some are not yet being sent. */
 const ofQueueAtOnce = 8;
-/** Webhooks that wait once their host cannot be reached. */
+/** Number of due webhooks that are postponed together if their host is unreachable. */
 const postponedAtOnce = 500;
 const tellEveryMs = 5_000;
 
@@ -34,23 +34,23 @@ export class Webhooks {
   readonly #sql: ReturnType<typeof prepareWebhookStatements>;
   readonly #stop = new AbortController();
   readonly #timers: NodeJS.Timeout[];
-  /** The last queue polled; later ones come next. */
+  /** Last queue of the latest poll. The next poll continues after it. */
   #polledUpTo = '';
   readonly #slots = new WebhookSlots();
   readonly #sender: WebhookSender;
-  /** By job. */
+  /** Webhooks being sent, by job number. */
   readonly #sending = new Map<number, Promise<void>>();
-  /** Problems since the latest line about them. */
+  /** Problems since the latest report of problems. */
   #problems: string[] = [];
 
   constructor(
     parts: WebhookTargets & {
       store: JobStore;
       secrets: Pick<WebhookSecrets, 'of'>;
-      /** How long an ended job is kept. */
+      /** Time for which an ended job is kept, in ms. */
       retentionMs: number;
       onProblem: (text: string) => void;
-      /** That of `JobClock`, epoch ms. */
+      /** Clock of `JobClock`, epoch ms. */
       now: () => number;
     },
   ) {
@@ -72,7 +72,7 @@ export class Webhooks {
     this.#tellProblems();
   }
 
-  /** The queue that has waited longest is first to find room. */
+  /** Starts due webhooks. The queue that has waited longest gets a slot first. */
   #poll(): void {
     this.#look(() => {
       const queues = this.#sql.queues.all({ after: this.#polledUpTo, max: queuesAtOnce });
@@ -115,8 +115,8 @@ export class Webhooks {
   }
 
   /**
-   * Resolves to true if its host answered, to undefined if it was not asked. A try counts before it is made: the
-   * service may not live to see its end.
+   * Sends a webhook. Resolves to true if the host answered, false if it did not, undefined if nothing was sent. The
+   * try is stored before it is made, because the service may crash meanwhile.
    */
   async #send(webhook: DueWebhook): Promise<boolean | undefined> {
     const { secrets, now, store } = this.#parts;
@@ -127,7 +127,7 @@ export class Webhooks {
       const begun = await store.file.commit.write(() =>
         this.#sql.try.run({ job, tries, endedAt, wasDueAt, dueAt }),
       );
-      // It has no body if its job's time is over.
+      // There is no body if the retention of the job is over.
       if (begun.changes === 0 || body === undefined || this.#stop.signal.aborted) return undefined;
       const message = { id: `${id}-${endedAt}`, nowMs: Date.now(), body };
       const headers = await signedHeaders(secrets.of(keyId), message);
@@ -142,7 +142,10 @@ export class Webhooks {
     }
   }
 
-  /** Others for a host that cannot be reached would fail as well: they count as tried, each with its own wait. */
+  /**
+   * Postpones further due webhooks of a queue whose host is unreachable, as they would fail too. Each counts as
+   * tried, with its own pause.
+   */
   async #postpone(queue: string, why: string): Promise<void> {
     const { store, now } = this.#parts;
     await store.file.commit.write(() => {
@@ -157,7 +160,7 @@ export class Webhooks {
     });
   }
 
-  /** Belongs into a transaction. `dueAt` is when the next try would be. */
+  /** Stores a failed try. Call this inside a transaction. `dueAt` is the time of the next try. */
   #fail({ job, id, tries, url, endedAt, dueAt }: DueWebhook, why: string): void {
     const isOver = dueAt >= endedAt + this.#parts.retentionMs;
     const { changes } = this.#sql.failed.run({ job, tries, endedAt, why, dueAt: isOver ? null : dueAt });
@@ -168,7 +171,7 @@ export class Webhooks {
     );
   }
 
-  /** Many fail at once: one line stands for all of them. */
+  /** Reports all problems in one message, because many webhooks fail at once. */
   #tellProblems(): void {
     const [first, ...others] = this.#problems;
     this.#problems = [];
@@ -176,7 +179,7 @@ export class Webhooks {
     this.#parts.onProblem(others.length === 0 ? first : `${first} (and ${others.length} webhooks more)`);
   }
 
-  /** The whole job with its input; undefined if its time is over. */
+  /** Returns the whole job with its input; undefined if its retention is over. */
   async #bodyOf({ endpointId, id, url }: DueWebhook): Promise<Text | FiledText | undefined> {
     const { store } = this.#parts;
     const job = store.reads.find(endpointId, id);
@@ -193,23 +196,22 @@ function nextTryAt(now: number, endedAt: number): number {
   return Math.floor(now) + Math.min(longest, Math.max(shortest, Math.floor(now) - endedAt));
 }
 
-/** Whom webhooks may lead to. */
+/** Limits on the targets of webhooks. */
 interface WebhookTargets {
-  /** True if they may lead to this machine and its network. */
+  /** True if webhooks may go to this machine and its network. */
   hasPrivate: boolean;
-  /** Where names are looked up that may lead to the internet only. */
+  /** Looks up host names, if webhooks may only go to the internet. */
   internet?: Internet;
 }
 
-/** The result of a try. */
 interface Try {
-  /** Why it failed; undefined if it succeeded. */
+  /** Error of the try; undefined if it succeeded. */
   why?: string;
-  /** Undefined if the host was not asked. */
+  /** Undefined if nothing was sent. */
   hasAnswered?: boolean;
-  /** True if there was no connection to the host. */
+  /** True if no connection to the host was possible. */
   isUnreachable?: boolean;
-  /** True if another try would be in vain. */
+  /** True if no further try should be made. */
   isFinal?: boolean;
 }
 
@@ -254,7 +256,7 @@ class WebhookSender {
     try {
       const statusCode = await withTimeLimit(timeoutMs, stop, post);
       if (statusCode >= 200 && statusCode < 300) return { hasAnswered: true };
-      // 410 Gone: the receiver wants no more of them.
+      // 410 Gone: the receiver wants no more webhooks.
       return { hasAnswered: true, why: `it answered ${statusCode}`, isFinal: statusCode === 410 };
     } catch (error) {
       const isUnreachable = error instanceof Error && this.#connectionErrors.has(error);
@@ -262,45 +264,51 @@ class WebhookSender {
     }
   }
 
-  /** Those that are on their way end. */
+  /** Ends running requests. */
   async close(): Promise<void> {
     await this.#agent.destroy();
   }
 }
 
-/** As far as the URL itself tells: what a name stands for shows when it is connected to. */
+/**
+ * True if the host of the URL is a private address or localhost. A host name is resolved only when it is connected
+ * to.
+ */
 export function isPrivateTarget(url: string): boolean {
   const host = new URL(url).hostname.replace(/^\[(.*)\]$|\.$/, '$1');
   if (isIP(host) !== 0) return !isPublicAddress(host);
   return /(^|\.)localhost$/.test(host);
 }
 
-/** A webhook on its way, or about to be. */
+/** A webhook that needs a slot. */
 interface WebhookLoad {
-  /** Its receiver and its key, as `queueOf` names them. */
+  /** Receiver and key, in the form of `queueOf`. */
   queue: string;
-  /** In memory at a time. */
+  /** Memory that it needs while it is sent. */
   bytes: number;
 }
 
-/** What is known of a queue: `untried` since the service started or for long, or how it met the latest try. */
+/** State of a queue's receiver: how the latest try went, or `untried` since the service started or for long. */
 type QueueState = 'answering' | 'untried' | 'silent';
 
 const limits = { webhooks: 1_024, bytes: 64 * 1024 * 1024 };
 
-/** How much of `limits` is open to queues that are no better than this, all of them together. */
+/** Fraction of `limits` that queues of this state and worse ones may use together. */
 const shares: Record<QueueState, number> = { answering: 1, untried: 3 / 4, silent: 1 / 4 };
 
-/** In rising order: what counts for one counts for those behind it. */
+/** States from worst to best. */
 const states: readonly QueueState[] = ['silent', 'untried', 'answering'];
 
-/** Many hosts that hang would take all places if each queue had more than one. */
+/**
+ * Maximum concurrent webhooks of a queue. Unless it answers, only 1: otherwise many hanging hosts would take all
+ * slots.
+ */
 const maxPerQueue: Record<QueueState, number> = { answering: 4, untried: 1, silent: 1 };
 
-/** The oldest are forgotten first. */
+/** Maximum number of queues whose state is remembered. The oldest state is forgotten first. */
 const maxQueues = 10_000;
 
-/** Limits concurrent webhooks: in one queue, to silent hosts, and in all. */
+/** Limits concurrent webhooks: of one queue, to silent hosts, and in total. */
 export class WebhookSlots {
   readonly #states = new Map<string, QueueState>();
   readonly #passing = new Map<string, number>();
@@ -310,13 +318,13 @@ export class WebhookSlots {
     silent: { webhooks: 0, bytes: 0 },
   };
 
-  /** True if there is a place for a small webhook of this queue. */
+  /** True if a small webhook of this queue could start now. */
   hasRoom(queue: string): boolean {
     const state = this.#states.get(queue) ?? 'untried';
     return (this.#passing.get(queue) ?? 0) < maxPerQueue[state] && this.#fits(state, 0);
   }
 
-  /** Takes a place; returns what gives it back, or undefined where there is none. */
+  /** Takes a slot. Returns a function that releases it, or undefined if there is no slot. */
   acquire({ queue, bytes }: WebhookLoad): ((hasAnswered: boolean | undefined) => void) | undefined {
     const state = this.#states.get(queue) ?? 'untried';
     if (!this.hasRoom(queue) || !this.#fits(state, bytes)) return undefined;
@@ -332,7 +340,7 @@ export class WebhookSlots {
     };
   }
 
-  /** One that is larger than all that may be is let through alone. */
+  /** True if another webhook fits. A webhook larger than the limit is sent alone. */
   #fits(state: QueueState, bytes: number): boolean {
     return states.slice(states.indexOf(state)).every((each) => {
       const taken = this.#takenUpTo(each);
@@ -341,7 +349,7 @@ export class WebhookSlots {
     });
   }
 
-  /** By queues that are no better. */
+  /** Returns the use by queues of this state and worse ones. */
   #takenUpTo(state: QueueState): { webhooks: number; bytes: number } {
     const those = states.slice(0, states.indexOf(state) + 1).map((each) => this.#taken[each]);
     return {

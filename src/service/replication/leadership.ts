@@ -1,39 +1,43 @@
-/** One of the processes that share a store leads, and the next one leads when it is gone. */
+/** Elects a leader among the processes that share a store. If it is gone, another process leads. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Changes } from './page-changes.ts';
 import type { Copied, LeadingSession } from './leading-session.ts';
 import type { Announced, PageStore } from './page-store.ts';
 
-/** The service of the one that leads. */
+/** The service that the leader runs. */
 export interface LedService {
-  /** Of which the store has copies. */
+  /** Databases that are copied to the store. */
   databases: readonly Copied[];
-  /** Resolves when all that was committed so far is in the store. */
+  /** Resolves when everything committed so far is stored. */
   settled(): Promise<void>;
-  /** Has what is in progress end before it is closed. */
+  /** Lets running work end before the service is closed. */
   drain?(): Promise<void>;
   close(): Promise<void>;
 }
 
 export type Write = (database: string, changes: Changes) => Promise<void>;
 
-/** Another leads: what was not in the store by then never will be. */
+/** Another process leads. Changes that were not stored by then are lost. */
 export class Deposed extends Error {}
 
 const beatMs = 2_000;
-/** What is here is the truth for so long after the store has named this process. */
+/** Time in ms for which the store's confirmation that this process leads is trusted. */
 export const sureMs = 200;
-/** Who begins to lead answers nothing before: the one before it is sure for so long at most, by clocks that differ a little. */
+/**
+ * Time in ms before a new leader answers. The previous leader trusts its last confirmation that long, with clocks
+ * that may differ slightly.
+ */
 const othersSureMs = 250;
 const lookMs = 500;
 const retryMs = 50;
 const stuckMs = 20_000;
 const closingMs = 8_000;
 
+/** One term of this process as leader. */
 interface Tenure {
   term: string;
-  /** What it still writes is lost. */
+  /** True once its writes can no longer be stored. */
   isOver: boolean;
 }
 
@@ -42,7 +46,7 @@ interface Led<Service> {
   tenure: Tenure;
 }
 
-/** By both clocks, as one may stand still and one jump. */
+/** A time by both clocks, as the monotonic clock may stand still and the wall clock may jump. */
 interface Moment {
   wall: number;
   elapsed: number;
@@ -50,46 +54,50 @@ interface Moment {
 
 const never: Moment = { wall: -Infinity, elapsed: -Infinity };
 
+/**
+ * Follows or leads, whichever the store allows. Requests are answered only while the store confirms that this
+ * process leads.
+ */
 export class Leadership<Service extends LedService> {
   readonly #parts;
   readonly #stopping = new AbortController();
-  /** Of this process while it leads, also while it has lost its way to the store. */
+  /** Set while this process leads, even if it has lost the connection to the store. */
   #led: Led<Service> | undefined;
   #session: LeadingSession | undefined;
-  /** The newest write that the store has for sure. */
+  /** Number of the newest write that is known to be stored. */
   #written = 0;
   #isClosing = false;
-  /** Changes that the store has not taken for long: every answer waits for them. */
+  /** Number of writes that have waited too long for the store. While it is not 0, no request is answered. */
   #stuck = 0;
-  /** When the store was asked last and named this process. */
+  /** Time of the latest request that the store answered with this process as leader. */
   #sureAt = never;
   #asking: Promise<void> | undefined;
   #leaderUrl: string | undefined;
   #term: string | undefined;
   #told: string | undefined;
-  /** Told since the store was there last: several things that ask it may each fail in their own words. */
+  /** Problems reported since the store was last reachable, by text. Operations may fail with different texts. */
   readonly #problems = new Map<string, unknown>();
   #running: Promise<void> | undefined;
   #copying: Promise<void> | undefined;
 
   constructor(parts: {
     store: PageStore;
-    /** How the others reach this process. */
+    /** URL under which the other processes reach this one. */
     url: string;
-    /** Opens the service as the store has it; `write` rejects with `Deposed` once another leads. */
+    /** Opens the service with the state of the store. `write` rejects with `Deposed` once another process leads. */
     open: (session: LeadingSession, write: Write) => Promise<Service>;
     onProblem: (text: string) => void;
-    /** Says who leads. */
+    /** Receives a message when the leader changes. */
     onChange: (text: string) => void;
-    /** Nothing that another was asked before will be in the store any more. */
+    /** Called when a new term begins: nothing that the previous leader had not stored will be stored. */
     onTerm: () => void;
-    /** The store has not taken a change for long, and may take it yet. */
+    /** Called when the store has not accepted a change for long. It may still accept it. */
     onStuck: () => void;
   }) {
     this.#parts = parts;
   }
 
-  /** Resolves when it is known who leads; rejects where the store is of no use. */
+  /** Resolves when it is known which process leads. Rejects if the store is not usable. */
   async start(): Promise<void> {
     this.#running = this.#run();
     while (this.#told === undefined) {
@@ -101,7 +109,10 @@ export class Leadership<Service extends LedService> {
     }
   }
 
-  /** The service, where the store has named this process just now, or when asked after `since` (as `performance.now()`). */
+  /**
+   * Returns the service if the store has just confirmed that this process leads, or did so when asked after `since`
+   * (as `performance.now()`).
+   */
   serviceFor(since: number): Service | undefined {
     if (this.#stopping.signal.aborted || this.#stuck > 0) return undefined;
     const { wall, elapsed } = this.#sureAt;
@@ -110,39 +121,40 @@ export class Leadership<Service extends LedService> {
     return isFresh || elapsed >= since ? this.#led?.service : undefined;
   }
 
-  /** Whether this process leads, as far as it knows. */
+  /** True if this process leads, as far as it knows. */
   get leads(): boolean {
     return this.#led !== undefined;
   }
 
-  /** How to reach the one that leads; undefined where that is not known. */
+  /** URL of the leader; undefined if it is not known. */
   get leaderUrl(): string | undefined {
     return this.leads ? this.#parts.url : this.#leaderUrl;
   }
 
-  /** Asks the store where this process may lead; resolves soon in any case. */
+  /** Asks the store whether this process still leads, if it leads. Resolves after a short time in any case. */
   async news(): Promise<void> {
     const soon = delay(retryMs);
     if (this.leads) this.#asking ??= this.#ask().finally(() => (this.#asking = undefined));
     await Promise.race([soon, this.leads ? this.#asking : soon]);
   }
 
-  /** Of the service, while this process leads it. */
+  /** Lets running work of the service end, if this process leads. */
   async drain(): Promise<void> {
     await this.#led?.service.drain?.();
   }
 
-  /** The next one leads at once. */
+  /** Ends the service and gives up the lead, so that another process can lead at once. */
   async stop(): Promise<void> {
     this.#isClosing = true;
-    // Its session goes on meanwhile, or another leads and all this is in vain.
+    // Keeps the session until the service is closed: otherwise another process would lead and the last writes would
+    // be lost.
     await this.#close();
     this.#stopping.abort();
     await this.#running;
     await this.#close();
   }
 
-  /** As often as one likes. */
+  /** Closes the service. May be called repeatedly. */
   async #close(led = this.#led): Promise<void> {
     await led?.service.close().catch((error: unknown) => this.#tell(error));
   }
@@ -161,7 +173,7 @@ export class Leadership<Service extends LedService> {
     }
   }
 
-  /** Until the session breaks. */
+  /** Leads until the session breaks or `stop` is called. */
   async #lead(session: LeadingSession): Promise<void> {
     const before = await this.#parts.store.leader();
     if (this.#led !== undefined && !isOf(this.#led.tenure, before, this.#written)) await this.#stepDown();
@@ -175,14 +187,14 @@ export class Leadership<Service extends LedService> {
       if (session.isCopyDue) this.#copy(session);
       this.#say('leads');
       await delay(beatMs, undefined, { signal: over }).catch(() => undefined);
-      // One that was told is over: the same may come again.
+      // The store answers again: problems that recur are reported again.
       if (!over.aborted) this.#problems.clear();
     }
-    // It was told to stop while it began.
+    // `stop` was called while the service was opening.
     if (signal.aborted) await this.#close();
   }
 
-  /** `wasLed`: by another, which may not know yet. */
+  /** Begins a term. `wasLed`: another process led before, and may not know yet that it no longer does. */
   async #begin(session: LeadingSession, wasLed: boolean): Promise<void> {
     const { open, url } = this.#parts;
     const tenure = { term: randomUUID(), isOver: false };
@@ -198,7 +210,7 @@ export class Leadership<Service extends LedService> {
 
   async #follow(): Promise<void> {
     const leader = await this.#parts.store.leader();
-    // Its own session may hold the lock for a while after it has broken.
+    // The term may be this process's own: a broken session can hold the lock for a while.
     if (this.#led?.tenure.term !== leader?.term) await this.#stepDown();
     if (this.#led !== undefined || leader === undefined) return;
     this.#note(leader.url, leader.term);
@@ -220,7 +232,7 @@ export class Leadership<Service extends LedService> {
       const leader = await this.#parts.store.leader();
       if (led === undefined || this.#led !== led) return;
       if (isOf(led.tenure, leader, written)) this.#noteSure(asked);
-      // Whoever waits for the next beat would learn it late.
+      // Ends the session now, because waiting requests would learn it late from the next beat.
       else this.#loseSession();
     } catch (error) {
       this.#tell(error);
@@ -244,7 +256,10 @@ export class Leadership<Service extends LedService> {
     await this.#close(led);
   }
 
-  /** As often as it takes: the same pages may be written twice. */
+  /**
+   * Stores changes. Retries until it succeeds or the term is over; storing the same pages twice is harmless. Throws
+   * `Deposed`.
+   */
   async #write(tenure: Tenure, database: string, changes: Changes): Promise<void> {
     const until = performance.now() + closingMs;
     let stuck = 0;
@@ -269,7 +284,7 @@ export class Leadership<Service extends LedService> {
           this.#tell(error);
           session?.end();
           if (this.#session === session) this.#session = undefined;
-          // Who is about to begin waits for this, and asks for no other session meanwhile.
+          // A new term waits for this write before it opens another session, so retrying would be useless.
           if (this.#led?.tenure !== tenure) throw error;
         }
         await delay(retryMs);
@@ -281,7 +296,7 @@ export class Leadership<Service extends LedService> {
     throw new Deposed('another process of the service leads, or the database is gone');
   }
 
-  /** Beside all else. */
+  /** Copies the databases in the background, unless a copy is running. */
   #copy(session: LeadingSession): void {
     if (this.#led === undefined || this.#copying !== undefined || this.#isClosing) return;
     const { service, tenure } = this.#led;
@@ -293,7 +308,7 @@ export class Leadership<Service extends LedService> {
         if (!tenure.isOver && !this.#isClosing && !session.ended.aborted) this.#tell(error);
       })
       .then(() => store.forgetOld())
-      // Where the store is gone, it is done with the next copy.
+      // If the store is unreachable, the next copy deletes the old tables.
       .catch(() => undefined)
       .finally(() => (this.#copying = undefined));
   }
@@ -314,7 +329,10 @@ function now(): Moment {
   return { wall: Date.now(), elapsed: performance.now() };
 }
 
-/** The store may be a copy by now, which lacks what was written last. */
+/**
+ * True if the store names this term and has all its writes. A store that failed over to an older copy may lack the
+ * latest ones.
+ */
 function isOf({ term }: Tenure, leader: Announced | undefined, written: number): boolean {
   return leader?.term === term && leader.writes >= written;
 }

@@ -1,49 +1,52 @@
-/** What only the process that leads does with the shared store: it writes to the log, copies the databases, and restores them. */
+/** Operations on the shared store that only the leader may do: writing the log, copying databases, restoring them. */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRawSync } from 'node:zlib';
 import { type KeptSession, type PostgresSession, quoted } from '../../lib/postgres/postgres.ts';
 import { applyChanges, type Changes, pageBytes } from './page-changes.ts';
 
-/** Who leads. */
+/** The process that leads. */
 export interface Leader {
-  /** How the others reach it. */
+  /** URL under which the other processes reach it. */
   url: string;
-  /** Of each time that one begins to lead anew. */
+  /** Random id of one term of a leader. */
   term: string;
 }
 
-/** A database that is copied while it is written to. */
+/** A database that can be copied while it is written to. */
 export interface Copied {
   name: string;
-  /** All that was committed before is in what is read from now on; false where that cannot be now. */
+  /** Makes everything committed so far part of the pages that `read` returns. False if that is not possible now. */
   truncate(): boolean;
-  /** Pages from `first` on, fewer at the end. */
+  /** Reads pages from `first` on, fewer at the end. */
   read(first: number, pages: number): Promise<Buffer>;
 }
 
-/** PostgreSQL ends a session that says nothing for so long, and its lock is free. */
+/** Idle time in ms after which PostgreSQL ends a session, which releases its lock. */
 export const silentMs = 10_000;
-/** Of a copy, packed as one. */
+/** Number of pages in one row of a copy. */
 const pagesAtOnce = 64;
 const rowsAtOnce = 64;
-/** The log is begun anew with a copy where it is half as long as that, within these bounds: the next one to lead makes its changes in a few seconds at most. */
+/**
+ * Bounds of the log size at which a new copy starts a new log. Between them it is half the size of the copy, so
+ * that a new leader applies the log within seconds.
+ */
 const minLogBytes = 8 * 1024 * 1024;
 const maxLogBytes = 24 * 1024 * 1024;
-/** And so often in any case: what was deleted is in it still. */
+/** Maximum age of a log, because it still contains deleted data. */
 const maxLogAgeMs = 60 * 60_000;
 const pack = promisify(deflateRaw);
-/** It is small, and others wait for it. */
+/** Fast compression: changes are small, and requests wait for them. */
 const fast = { level: 1 };
 
-/** What it does is done while it leads, or not at all. */
+/** Session of the leader. Its changes take effect only while it leads. */
 export class LeadingSession {
   readonly #session: KeptSession;
   readonly #schema: string;
   readonly #s: string;
-  /** Of the log that is written to. */
+  /** Generation of the current log. */
   #generation = 0;
-  /** Since the newest copy was begun, and how large that is. */
+  /** Size of the log in bytes since the latest copy began, and size of that copy. */
   #logBytes = 0;
   #copyBytes = 0;
   #copiedAt = performance.now();
@@ -54,7 +57,7 @@ export class LeadingSession {
     this.#s = quoted(schema);
   }
 
-  /** Of a session that has the lock. */
+  /** Begins to lead with a session that holds the lock. */
   static async begin(session: KeptSession, schema: string): Promise<LeadingSession> {
     const leading = new LeadingSession(session, schema);
     await leading.#upgrade();
@@ -62,22 +65,25 @@ export class LeadingSession {
     return leading;
   }
 
-  /** Before it opens anything: from now on nobody else's changes are taken, also where they still come. */
+  /**
+   * Names the leader, before it opens any database. From then on, writes of earlier terms are refused, even if they
+   * arrive late.
+   */
   async announce({ url, term }: Leader): Promise<void> {
     await this.#session.query(`UPDATE ${this.#s}.leader SET url = $1, term = $2`, [url, term]);
   }
 
-  /** From now on it has to beat, or another leads. */
+  /** Starts the idle timeout: from now on the session must `beat`, or another process leads. */
   async keep(): Promise<void> {
     await this.#session.query(`SET idle_session_timeout = ${silentMs}`);
   }
 
-  /** Rejects where it does not lead any more. */
+  /** Keeps the session alive. Rejects if it has ended. */
   async beat(): Promise<void> {
     await this.#session.query('SELECT 1');
   }
 
-  /** The database's clock, epoch ms. */
+  /** Returns the clock of PostgreSQL, epoch ms. */
   async now(): Promise<number> {
     const [row] = await this.#session.query<{ now: number }>(
       'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now',
@@ -86,16 +92,20 @@ export class LeadingSession {
     return row?.now ?? Date.now();
   }
 
-  /** Aborted as soon as it is known that it leads no more. */
+  /** Aborted once the session is known to have ended. */
   get ended(): AbortSignal {
     return this.#session.ended;
   }
 
-  /** All changes or none; returns which write it was, undefined where the term is over. The same may be written twice, one after the other. */
+  /**
+   * Stores all changes or none. Returns the number of the write; undefined if the term is over. The same changes
+   * may be stored twice in a row.
+   */
   async write(term: string, database: string, { packed, count }: Changes): Promise<number | undefined> {
     const bytes = await pack(packed, fast);
     const log = this.#generation;
-    // Named: one that breaks off before all of it has arrived is idle still, and ends.
+    // A named statement. If the connection breaks before it has arrived completely, the session still counts as
+    // idle, and ends.
     const [row] = await this.#session.query<{ writes: number }>(
       `WITH led AS (UPDATE ${this.#s}.leader SET writes = writes + 1 WHERE term = $1 RETURNING writes)
        INSERT INTO ${this.#s}.page_log_${log} SELECT writes, $2, $3, $4 FROM led RETURNING write AS writes`,
@@ -113,11 +123,12 @@ export class LeadingSession {
   }
 
   /**
-   * Copies the databases while they are written to: what changes meanwhile is in a new log. `settle` resolves when all that a copy
-   * may have of that is there. Whoever leads before it is done reads what was before, with both logs.
+   * Copies the databases while they are written to. Changes made meanwhile go to a new log. `settle` resolves when
+   * the log has all changes that the copied pages may contain. A process that leads before the copy is complete
+   * restores the previous copy with both logs.
    */
   async copy(term: string, databases: readonly Copied[], settle: () => Promise<void>): Promise<void> {
-    // Where it fails, it is tried again when the log is as long once more.
+    // If this copy fails, the next one starts when the log has grown as much again.
     this.#logBytes = 0;
     this.#copiedAt = performance.now();
     const next = this.#generation + 1;
@@ -144,7 +155,7 @@ export class LeadingSession {
     this.#copyBytes = copied;
   }
 
-  /** Writes the database to `path`, where nothing is; false where there is none. */
+  /** Writes the database to a new file at `path`. Returns false if the store does not contain the database. */
   async restore(database: string, path: string): Promise<boolean> {
     const from = await newestCopy(this.#session, this.#schema);
     const file = openSync(path, 'wx', 0o600);
@@ -159,24 +170,24 @@ export class LeadingSession {
     }
   }
 
-  /** The lock is free. */
+  /** Ends the session, which releases the lock. */
   end(): void {
     this.#session.end();
   }
 
-  /** Returns how many bytes it is of. */
+  /** Writes the pages of a copy to the file. Returns the number of bytes. */
   async #restoreCopy(database: string, generation: number, file: number): Promise<number> {
     let copied = 0;
     const rows = this.#rows(`SELECT page AS key, bytes FROM ${this.#s}.page_copy_${generation}`, database);
     for await (const { key, bytes } of rows) {
-      // The first is page by page, as earlier versions have left it.
+      // Generation 0 may come from an earlier version, with one page per row, not compressed.
       const pages = generation === 0 ? bytes : inflateRawSync(bytes);
       copied += writeSync(file, pages, 0, pages.length, (key - 1) * pageBytes);
     }
     return copied;
   }
 
-  /** As above. */
+  /** Applies one log to the file. Returns the number of compressed bytes. */
   async #applyLog(database: string, generation: number, file: number): Promise<number> {
     let logged = 0;
     const rows = this.#rows(
@@ -190,7 +201,7 @@ export class LeadingSession {
     return logged;
   }
 
-  /** In the order of `key`, some at a time. */
+  /** Yields rows in the order of `key`, read in batches. */
   async *#rows(
     select: string,
     database: string,
@@ -203,7 +214,7 @@ export class LeadingSession {
     for (let asked = ask(0); ;) {
       const rows = await asked;
       const last = rows.at(rowsAtOnce - 1);
-      // While these are written.
+      // Reads the next batch while the caller handles this one.
       if (last !== undefined) asked = ask(last.key);
       asked.catch(() => undefined);
       yield* rows;
@@ -224,11 +235,14 @@ export class LeadingSession {
     this.#logBytes = await sizeOf(
       all.filter((each) => each >= from).map((each) => `${this.#s}.page_log_${each}`),
     );
-    // The first is of earlier versions, page by page.
+    // Generation 0 may come from an earlier version: its size says nothing about compressed copies.
     this.#copyBytes = from === 0 ? 0 : await sizeOf([`${this.#s}.page_copy_${from}`]);
   }
 
-  /** What earlier versions have left is the first copy: who still runs one finds no pages, and leads no more. */
+  /**
+   * Turns the pages of an earlier version into copy 0. Processes of that version then find no pages and cannot
+   * lead.
+   */
   async #upgrade(): Promise<void> {
     const [there] = await this.#session.query<{ is: boolean }>('SELECT to_regclass($1) IS NOT NULL AS is', [
       `${this.#s}.pages`,
@@ -241,7 +255,7 @@ export class LeadingSession {
   }
 }
 
-/** The generation of the newest complete one. */
+/** Returns the generation of the newest complete copy. */
 export async function newestCopy(session: PostgresSession, schema: string): Promise<number> {
   const [row] = await session.query<{ generation: number }>(
     `SELECT generation FROM ${quoted(schema)}.leader`,
@@ -249,7 +263,7 @@ export async function newestCopy(session: PostgresSession, schema: string): Prom
   return row?.generation ?? 0;
 }
 
-/** Of which there is a log, in order. */
+/** Returns the generations that have a log, in ascending order. */
 export async function generations(session: PostgresSession, schema: string): Promise<number[]> {
   const rows = await session.query<{ generation: number }>(
     `SELECT substring(tablename FROM 10)::int AS generation FROM pg_tables WHERE schemaname = $1 AND tablename ~ '^page_log_[0-9]{1,9}$'`,
@@ -259,10 +273,13 @@ export async function generations(session: PostgresSession, schema: string): Pro
 }
 
 /**
- * - `leader.generation`: of the newest complete copy, which stands with its own log and all newer ones
- * - `page_copy_…`: pages from `page` on, deflated; `page_log_…`: each write, deflated `Changes`
+ * Returns SQL that creates the tables of one generation.
  *
- * Tables that are dropped as a whole leave no old rows, also where a long transaction would need them.
+ * - `leader.generation`: generation of the newest complete copy, which needs its own log and all newer ones
+ * - `page_copy_…`: deflated pages from `page` on
+ * - `page_log_…`: deflated `Changes` of each write
+ *
+ * Old generations are dropped as whole tables, because deleted rows would stay while a long transaction runs.
  */
 export function newTables(s: string, generation: number): string {
   const [copy, log] = [`${s}.page_copy_${generation}`, `${s}.page_log_${generation}`];

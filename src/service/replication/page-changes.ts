@@ -1,23 +1,24 @@
-/** How pages of a database have changed, packed: the bytes that are others now. */
+/** Packs the bytes of database pages that have changed, and applies them to a file. */
 import { ftruncateSync, writeSync } from 'node:fs';
 
-/** SQLite's own. */
+/** Default page size of SQLite. */
 export const pageBytes = 4096;
 
-/** Changes of one database, in the order in which they are to be made. */
+/** Changes of one database, in the order in which they are applied. */
 export interface Changes {
-  /** As `packPage` has made them, one after the other. */
+  /** Results of `packPage`, one after the other. */
   packed: Buffer;
-  /** How many pages the database has now. */
+  /** Number of pages of the database after the changes. */
   count: number;
 }
 
-/** A place, two bytes, and a length, two bytes. */
+/** Size of the header of a run: its position and its length, two bytes each. */
 const runHeader = 4;
 
 /**
- * What makes `after` of `before`, a page each; without `before` all of it. The number of the page, four bytes, how many stretches have
- * changed, two bytes, and of each its place, its length and its bytes. To change a page twice to the same is to change it once.
+ * Packs the changes from `before` to `after`, one page each; the whole page if `before` is missing. Format: page
+ * number (4 bytes), number of runs (2 bytes), then position, length and bytes of each run. Applying changes twice
+ * has the same result as applying them once.
  */
 export function packPage(page: number, before: Buffer | undefined, after: Buffer): Buffer {
   const runs = before === undefined ? [{ from: 0, to: pageBytes }] : changedRuns(before, after);
@@ -34,7 +35,7 @@ export function packPage(page: number, before: Buffer | undefined, after: Buffer
   return Buffer.concat(parts);
 }
 
-/** Stretches between which more is equal than what it takes to name another one. */
+/** Returns the changed runs. Runs that are closer than the size of a header are joined. */
 function changedRuns(before: Buffer, after: Buffer): { from: number; to: number }[] {
   const runs: { from: number; to: number }[] = [];
   let last: { from: number; to: number } | undefined;
@@ -46,7 +47,7 @@ function changedRuns(before: Buffer, after: Buffer): { from: number; to: number 
   return runs;
 }
 
-/** Makes them in an open file. */
+/** Applies changes to an open file. */
 export function applyChanges(file: number, { packed, count }: Changes): void {
   for (let at = 0; at < packed.length;) {
     const start = (packed.readUInt32LE(at) - 1) * pageBytes;

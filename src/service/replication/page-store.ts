@@ -1,4 +1,4 @@
-/** The databases of a shared service in PostgreSQL: copies of their files, and a log of what has changed since; whoever holds its lock leads, and alone may write. */
+/** Databases of a shared service in PostgreSQL: copies and logs of changes. The holder of its lock leads. */
 import { randomBytes } from 'node:crypto';
 import type { PostgresAddress } from '../../lib/postgres/address.ts';
 import { Postgres, PostgresFailure, quoted } from '../../lib/postgres/postgres.ts';
@@ -11,27 +11,28 @@ import {
   silentMs,
 } from './leading-session.ts';
 
+/** The current leader. */
 export interface Announced extends Leader {
-  /** How many writes there were. */
+  /** Number of writes so far, of all terms. */
   writes: number;
 }
 
-/** As above, while one that leads anew reads its databases. */
+/** Idle timeout in ms (instead of `silentMs`) while a new leader restores its databases. */
 const openingMs = 120_000;
 const connectMs = 5_000;
-/** Longer than any write takes: the database has moved elsewhere, and nobody says so. */
+/** Timeout of an answer in ms, longer than any write. It detects a database that has moved elsewhere without notice. */
 const answerMs = 60_000;
-/** For who leads: requests wait for it. */
+/** Timeout in ms for reading the leader, because requests wait for it. */
 const leaderMs = 2_000;
-/** The first that ends silent sessions. */
+/** First major version of PostgreSQL that ends idle sessions. */
 const minVersion = 14;
 const defaultSchema = 'nightrender_service';
-/** The parameter of the address that names the schema. */
+/** Parameter of the address that names the schema. */
 export const schemaParameter = 'schema';
 
 export class PageStore {
   readonly #postgres: Postgres;
-  /** For short questions, which wait for no long text. */
+  /** Connections for short queries, which must not wait for long texts. */
   readonly #asking: Postgres;
   readonly #schema: string;
 
@@ -41,19 +42,19 @@ export class PageStore {
     this.#schema = schema;
   }
 
-  /** Nothing is connected yet. Throws `PostgresFailure` where the driver is not installed. */
+  /** Opens the store without connecting yet. Throws `PostgresFailure` if the driver is not installed. */
   static async open(address: PostgresAddress): Promise<PageStore> {
     const postgres = await Postgres.open(address, { connectMs, silentMs, answerMs });
     const asking = await Postgres.open(address, { connectMs, silentMs, answerMs: leaderMs });
     return new PageStore(postgres, asking, address.own.get(schemaParameter) ?? defaultSchema);
   }
 
-  /** `host/database`, for people. */
+  /** Human-readable address: `host/database`. */
   get shown(): string {
     return this.#postgres.shown;
   }
 
-  /** Makes the tables where they are missing, and returns the secret that all of its processes know. */
+  /** Creates missing tables. Returns the secret that all processes of the service share. */
   async prepare(): Promise<Buffer> {
     const s = quoted(this.#schema);
     const [server] = await this.#postgres.query<{ version: number }>(
@@ -81,7 +82,7 @@ export class PageStore {
     });
   }
 
-  /** Undefined before the first. */
+  /** Returns the leader; undefined if no process has ever led. */
   async leader(): Promise<Announced | undefined> {
     const [row] = await this.#asking.query<Announced>(
       `SELECT url, term, writes FROM ${quoted(this.#schema)}.leader WHERE term IS NOT NULL`,
@@ -89,11 +90,11 @@ export class PageStore {
     return row;
   }
 
-  /** A session that holds the lock; undefined where another does. */
+  /** Returns a session that holds the lock; undefined if another process holds it. */
   async lead(): Promise<LeadingSession | undefined> {
     const session = await this.#postgres.keptSession();
     try {
-      // One that breaks off in the middle of a statement is not idle: only the system notices.
+      // TCP keepalive ends a session that breaks in the middle of a statement: it is not idle.
       await session.query(
         `SET idle_session_timeout = ${openingMs}; SET tcp_keepalives_idle = 4; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3`,
       );
@@ -111,8 +112,8 @@ export class PageStore {
   }
 
   /**
-   * What stood before the newest complete copy, and copies that were begun after it and are not complete, while none is made. A dump that
-   * is under way may keep a table: then it goes the next time.
+   * Deletes generations before the newest complete copy, and later copies that are incomplete. No copy may be
+   * running. A table that a dump is reading is deleted the next time.
    */
   async forgetOld(): Promise<void> {
     const s = quoted(this.#schema);

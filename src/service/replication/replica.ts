@@ -1,19 +1,19 @@
-/** Brings what SQLite has committed into the shared store, before anybody is told that it is done. */
+/** Sends committed changes of an SQLite database to the shared store, before any commit is acknowledged. */
 import { closeSync, fstatSync, openSync, read, readSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { type Changes, packPage, pageBytes } from './page-changes.ts';
 
-/** Resolves once the changes are in the store; rejects where that will never be. */
+/** Stores changes of a database. Resolves once they are stored; rejects if they never will be. */
 type Write = (database: string, changes: Changes) => Promise<void>;
 
-/** https://www.sqlite.org/fileformat2.html#the_write_ahead_log */
+/** Write-ahead log format, see https://www.sqlite.org/fileformat2.html#the_write_ahead_log */
 const headerBytes = 32;
 const frameHeaderBytes = 24;
 const frameBytes = frameHeaderBytes + pageBytes;
 const framesAtOnce = 256;
 
-/** The log is brought into the file, and begun anew, when it has grown to this: the event loop waits for it. */
+/** Log size in bytes at which the log is copied into the database and restarted, which blocks the event loop. */
 const maxLogBytes = 16 * 1024 * 1024;
 
 const readAsync = promisify(read);
@@ -21,13 +21,13 @@ const readAsync = promisify(read);
 interface Frame {
   page: number;
   bytes: Buffer;
-  /** Where its bytes are in the log. */
+  /** Position of the page's bytes in the log. */
   at: number;
-  /** The database did not have it before. */
+  /** True if the database did not contain the page before. */
   isNew?: true;
 }
 
-/** Of one database in WAL mode, which this process alone writes to. */
+/** Follows the write-ahead log of one database, which only this process writes to. */
 export class Replica {
   readonly #db: Database;
   readonly name: string;
@@ -35,13 +35,13 @@ export class Replica {
   readonly #file: number;
   readonly #log: number;
   #isClosed = false;
-  /** Up to where the log was read. */
+  /** End of the part of the log that was read. */
   #offset = 0;
-  /** Of the log that it belongs to. */
+  /** Salt in the header of that log, which changes when the log restarts. */
   #salt = '';
-  /** Where the log has the newest of each page; the others are in the file as they were read last. */
+  /** Positions in the log of the newest version of each page. All other pages are unchanged in the database file. */
   readonly #placeOf = new Map<number, number>();
-  /** Read and not written yet. */
+  /** Packed changes that were read and not yet sent. */
   #changed: Buffer[] = [];
   #pageCount = 0;
   #writing: Promise<void> = Promise.resolve();
@@ -57,22 +57,25 @@ export class Replica {
     this.#log = openSync(`${db.name}-wal`, 'r');
   }
 
-  /** Has all that was committed before this call in the store. */
+  /** Calls `done` once everything committed before this call is stored. */
   sync(done: (error: Error | null) => void): void {
     void this.#syncThen(done);
   }
 
-  /** As `sync`. */
+  /** Resolves once everything committed before this call is stored. Rejects if it never will be. */
   settled(): Promise<void> {
     this.#collect();
     if (this.#changed.length === 0) return this.#writing;
-    // What is on its way is waited for; what comes meanwhile goes with the next.
+    // Waits for the write in progress. Changes that arrive meanwhile are sent with the next write.
     const next = this.#writing.then(() => this.#writeChanged());
     this.#writing = next;
     return next;
   }
 
-  /** Begins the log anew: the file has all of the database. False where another program that reads it is in the way. */
+  /**
+   * Copies the log into the database file and restarts it. False if another program that reads the database
+   * prevents it.
+   */
   truncate(): boolean {
     this.#collect();
     return this.#db.pragma('wal_checkpoint(TRUNCATE)', { simple: true }) === 0;
@@ -102,16 +105,19 @@ export class Replica {
     await this.#write(this.name, { packed: Buffer.concat(packed), count: this.#pageCount });
   }
 
-  /** Pages of the file from `first` on, fewer at its end: each as of some time since `truncate` was called last, or newer in places. */
+  /**
+   * Reads pages of the database file from page `first` on, fewer at its end. Pages may have changed since the last
+   * `truncate`, and be torn, as they can be written meanwhile.
+   */
   async read(first: number, pages: number): Promise<Buffer> {
     const bytes = Buffer.allocUnsafe(pages * pageBytes);
     const { bytesRead } = await readAsync(this.#file, bytes, 0, bytes.length, (first - 1) * pageBytes);
-    // It may have been of another file by then.
+    // The descriptor may already belong to another file.
     if (this.#isClosed) throw new Error(`${this.name} is closed`);
     return bytes.subarray(0, bytesRead);
   }
 
-  /** Reads the commits that the log has since the last time. */
+  /** Reads the commits that were added to the log since the last call. */
   #collect(): void {
     if (this.#isClosed) return;
     const { size } = fstatSync(this.#log);
@@ -128,7 +134,7 @@ export class Replica {
     this.#db.pragma('wal_checkpoint(TRUNCATE)');
   }
 
-  /** The newest of each page, of commits alone. */
+  /** Returns the newest version of each changed page, from complete commits only. */
   #readFrames(size: number): Map<number, Frame> {
     const committed = new Map<number, Frame>();
     const open: Frame[] = [];
@@ -138,7 +144,8 @@ export class Replica {
       readSync(this.#log, frames, 0, frames.length, at);
       for (let i = 0; i < count; i++) {
         const frame = frames.subarray(i * frameBytes, (i + 1) * frameBytes);
-        // What is behind the newest commit is of a transaction that is not over, or was undone, or of an older log.
+        // Other frames belong to an older log. Frames after the newest commit belong to an open or undone
+        // transaction.
         if (frame.toString('hex', 8, 16) !== this.#salt) return committed;
         open.push({
           page: frame.readUInt32BE(0),
@@ -173,7 +180,7 @@ export class Replica {
     }
   }
 
-  /** As it was read before; undefined where the file does not have it. */
+  /** Returns the page as it was last read; undefined if the file does not contain it. */
   #latest(page: number): Buffer | undefined {
     const place = this.#placeOf.get(page);
     const [from, at] = place === undefined ? [this.#file, (page - 1) * pageBytes] : [this.#log, place];

@@ -1,23 +1,23 @@
-/** Long texts where every process of a service finds them: in its database, or in a bucket. */
+/** Long texts of a service of several processes, stored in its database or in an S3 bucket. */
 import { createHmac } from 'node:crypto';
 import type { Bucket } from '../../lib/s3/bucket.ts';
 
-/** Where they are. Names are such as `inputs/….json`. */
+/** Stores files by name, such as `inputs/….json`. */
 export interface FileStore {
   putFile(name: string, bytes: Buffer): Promise<void>;
   getFile(name: string): Promise<Buffer | undefined>;
-  /** Missing ones are ignored. */
+  /** Deletes files. Ignores missing ones. */
   removeFiles(names: readonly string[]): Promise<void>;
   fileNames(): Promise<string[]>;
 }
 
-/** In a bucket. */
+/** Stores files in an S3 bucket. */
 export class BucketFiles implements FileStore {
   readonly #bucket: Bucket;
-  /** Another service may be in the same bucket, and what is nobody's is removed. */
+  /** Folder of this service. Another service may use the same bucket, and files that no job names are deleted. */
   readonly #folder: string;
 
-  /** `secret`: of the service. */
+  /** `secret`: the secret of the service. */
   constructor(bucket: Bucket, secret: Buffer) {
     this.#bucket = bucket;
     this.#folder = `${createHmac('sha256', secret).update('files').digest('hex').slice(0, 16)}/`;
@@ -51,22 +51,22 @@ export class SharedFiles {
     this.#onProblem = onProblem;
   }
 
-  /** Resolves once it lasts. */
+  /** Stores a file. Resolves once it is durable. */
   put(name: string, text: string | Buffer): Promise<void> {
     return this.#store.putFile(name, typeof text === 'string' ? Buffer.from(text) : text);
   }
 
-  /** Undefined where there is none. */
+  /** Returns a file; undefined if it does not exist. */
   get(name: string): Promise<Buffer | undefined> {
     return this.#store.getFile(name);
   }
 
-  /** What cannot be removed is told, and removed when another process begins to lead. */
+  /** Deletes files. A failure is reported; the files are deleted when another process begins to lead. */
   async remove(names: readonly string[]): Promise<void> {
     await this.#orTold(() => this.#store.removeFiles(names));
   }
 
-  /** Removes what was written and never named. */
+  /** Deletes all files that no job names. */
   async removeAllBut(named: ReadonlySet<string>): Promise<void> {
     await this.#orTold(async () => {
       const names = await this.#store.fileNames();

@@ -1,4 +1,4 @@
-/** A worker on another machine: kept up as the service's own are, until it is to end. It asks there for its jobs, or is a container that does. */
+/** A worker on another machine, which is restarted if it dies. It pulls its jobs, or its container does. */
 import { once } from 'node:events';
 import type { MachineView } from '../../protocol/console-data.ts';
 import { byteCountOf, type Text } from '../../lib/files/filed-text.ts';
@@ -25,23 +25,23 @@ export interface AgentOptions {
   workerId: string;
   workload: Workload | PullWorkload;
   machine: (signal: AbortSignal) => Promise<MachineView>;
-  /** Ends after so long without a job; never where undefined. */
+  /** Time in ms without a job after which the worker ends; undefined for never. */
   idleMs: number | undefined;
-  /** The workload is started anew after so many jobs; never where undefined, nor where it is a container. */
+  /** Number of jobs after which the workload is restarted; undefined for never. Ignored for a container. */
   recycleJobs: number | undefined;
-  /** Finishes the job that it is at, and takes no more. */
+  /** Aborted to finish the current job and take no more. */
   drain: AbortSignal;
-  /** Gives the job back and ends. */
+  /** Aborted to give the current job back and end. */
   leave: AbortSignal;
   onEvent: (text: string) => void;
 }
 
 const pingMs = 10_000;
 const reportMs = 10_000;
-/** What a container is at the service alone knows. */
+/** Shorter than `reportMs`, because only reports tell which job a container runs. */
 const containerReportMs = 2_000;
 
-/** Resolves, with why in words, when it has ended. Throws `RefusedForGood`. */
+/** Runs a worker until it ends. Returns the reason as text. Throws `RefusedForGood`. */
 export async function runAgent(options: AgentOptions): Promise<string> {
   const agent = new Agent(options);
   try {
@@ -56,21 +56,21 @@ class Agent implements JobSource {
   readonly #isContainer: boolean;
   readonly #reporter: Reporter;
   readonly #supervised: Supervised;
-  /** Aborted with why in words. */
+  /** Aborted, with a reason for people, when the worker takes no more jobs. */
   readonly #enough = new AbortController();
-  /** No more jobs are to be taken. */
+  /** Aborted when no more jobs are taken, for any reason. */
   readonly #ending: AbortSignal;
-  /** Nothing more is done, nor brought. */
+  /** Aborted when everything ends, including deliveries. */
   readonly #over = new AbortController();
-  /** Why the service will have nothing of it any more. */
+  /** Set when the service refuses this worker for good. */
   #refusal: Error | undefined;
-  /** Once the service has heard what the worker before died of. */
+  /** Resolves once the service has received the error of the previous worker. */
   #heard: Promise<void> = Promise.resolve();
-  /** What was asked for, until a worker has begun with what came: the one that asked may have ended. */
+  /** Request for a job, kept until a worker takes the job: the worker that asked may have ended. */
   #taking: Promise<OfferedJob | undefined> | undefined;
-  /** Of the job that it was given. */
+  /** Pings for the current job. */
   #pingTimer: NodeJS.Timeout | undefined;
-  /** Since the worker was started. */
+  /** Number of jobs since the worker was started. */
   #jobsDone = 0;
   #idleTimer: NodeJS.Timeout | undefined;
   #reportTimer: NodeJS.Timeout | undefined;
@@ -108,7 +108,7 @@ class Agent implements JobSource {
     await this.#reporter.start();
     this.#ending.addEventListener('abort', () => void this.#report(), { once: true });
     this.#ending.addEventListener('abort', () => this.#startOrEnd(), { once: true });
-    // While the service is away one is enough.
+    // While a report is being retried, no second one is started.
     const reportOrLook = (): void => void (this.#reporter.isSending ? this.#look() : this.#report());
     this.#reportTimer = setInterval(reportOrLook, this.#isContainer ? containerReportMs : reportMs);
     this.#startOrEnd();
@@ -118,7 +118,7 @@ class Agent implements JobSource {
     return drain.aborted ? 'it was told to end' : String(this.#enough.signal.reason);
   }
 
-  /** Stops the workload, and has the service know that it is gone. */
+  /** Stops the workload, and reports that the worker is gone. */
   async end(): Promise<void> {
     this.#over.abort();
     clearInterval(this.#reportTimer);
@@ -133,7 +133,7 @@ class Agent implements JobSource {
     return new Promise((resolve) => {
       const giveUp = (): void => resolve(undefined);
       const hand = (job: OfferedJob | undefined): void => {
-        // Another worker gets it, or the service has it back.
+        // The next worker gets the job, or the service gets it back.
         if (signal.aborted || this.#over.signal.aborted) return;
         signal.removeEventListener('abort', giveUp);
         this.#taking = undefined;
@@ -184,12 +184,15 @@ class Agent implements JobSource {
     else if (this.#supervised.state !== 'up') this.#over.abort();
   }
 
-  /** That has the service put back all that it was given. */
+  /** Reports that the worker died, so that the service requeues its jobs. */
   #tellDeath(why: string): void {
     this.#heard = this.#reporter.flush(why);
   }
 
-  /** A worker brings what it is at; what a container is at cannot be known any more. */
+  /**
+   * Handles a final refusal. A worker may still deliver its current job; the jobs of a container are no longer
+   * known.
+   */
   #noteRefusal(error: unknown): void {
     this.#refusal ??= error as Error;
     if (this.#isContainer) this.#over.abort();
@@ -214,7 +217,7 @@ class Agent implements JobSource {
     this.#look();
   }
 
-  /** Sees whether a container is at a job; of a service that is away what it said last counts. */
+  /** Checks whether a container runs a job. If the service is away, the latest report counts. */
   #look(): void {
     if (!this.#isContainer || this.#supervised.state !== 'up') return;
     if (this.#reporter.jobs.length > 0) {
@@ -224,7 +227,7 @@ class Agent implements JobSource {
       this.#noteFree();
   }
 
-  /** It is at no job, and gets none once it is ending. */
+  /** Notes that no job is running. Ends a worker that takes no more jobs; otherwise starts the idle timeout. */
   #noteFree(): void {
     const { idleMs } = this.#options;
     if (this.#ending.aborted) this.#over.abort();
@@ -233,7 +236,7 @@ class Agent implements JobSource {
 
   #noteIdle(): void {
     this.#noteBusy();
-    // One that is not up cannot tell whether there is something to do.
+    // A worker that is not up cannot know whether there is work.
     if (this.#supervised.state === 'up') this.#enough.abort('there was nothing to do');
   }
 
@@ -255,7 +258,7 @@ class Agent implements JobSource {
     }
     if (!('output' in outcome)) onEvent(`job ${id}: ${'died' in outcome ? outcome.died : outcome.error}`);
     if ('died' in outcome) return this.#tellDeath(outcome.died);
-    // Its log has to be there when the job ends.
+    // The log must arrive before the job ends.
     await this.#reporter.flush();
     const body = 'output' in outcome ? ['{"output":', outcome.output, '}'] : [JSON.stringify(outcome)];
     const seconds = tookMs / 1_000;
@@ -266,7 +269,10 @@ class Agent implements JobSource {
     if (this.#jobsDone === recycleJobs) void this.#supervised.retire();
   }
 
-  /** However long the service is away: whether a result is still wanted it decides when it comes. In words, what became of it. */
+  /**
+   * Delivers a result, however long the service is away, which decides whether it still wants it. Returns the
+   * outcome as text.
+   */
   async #deliver(jobId: string, body: readonly Text[], unwanted: AbortSignal): Promise<string> {
     const { client, onEvent } = this.#options;
     const onProblem = (text: string): void => {
@@ -282,7 +288,7 @@ class Agent implements JobSource {
   }
 
   async #stopUnwanted(jobId: string, ended: AbortSignal, unwanted: AbortController): Promise<void> {
-    // It fails where the job has ended, and where the service refuses this worker, which its report finds out as well.
+    // Fails once the job has ended. It also fails if the service refuses this worker, which reports reveal too.
     let ids: string[] | undefined = [];
     while (ids !== undefined && !ids.includes(jobId))
       ids = await this.#options.client.toStop(ended).catch(() => undefined);

@@ -1,11 +1,14 @@
-/** What this machine has: processors, memory, and its GPUs as NVIDIA's driver tells of them. */
+/** Description of this machine: processors, memory, and GPUs as reported by the NVIDIA driver. */
 import { withTimeLimit } from '../../lib/limits/time-limit.ts';
 import { execFile } from 'node:child_process';
 import { availableParallelism, hostname, totalmem } from 'node:os';
 import { helperEnvironment } from '../workloads/worker-environment.ts';
 import type { GpuView, MachineView } from '../../protocol/console-data.ts';
 
-/** `device`: the one GPU that is used, by its number; all of them where undefined. Without GPUs once `signal` aborts. */
+/**
+ * Describes this machine. `device`: index of the only GPU in use; undefined for all. Once `signal` aborts, GPUs are
+ * left out.
+ */
 export async function describeMachine(device: string | undefined, signal: AbortSignal): Promise<MachineView> {
   const gpus = await nvidiaGpus(signal);
   return {
@@ -18,10 +21,10 @@ export async function describeMachine(device: string | undefined, signal: AbortS
 
 const columns = 'index,name,memory.total,memory.used,driver_version,temperature.gpu';
 
-/** A driver that hangs may keep it from ending, which is not waited for. */
+/** Time limit of `nvidia-smi` in ms. A driver that hangs may prevent even its end, so nothing waits for it. */
 const queryMs = 5_000;
 
-/** None where there is no such driver, or it does not answer. */
+/** Returns the GPUs; none if there is no driver or it does not answer. */
 function nvidiaGpus(signal: AbortSignal): Promise<GpuView[]> {
   const query = [`--query-gpu=${columns}`, '--format=csv,noheader,nounits'];
   return withTimeLimit(
@@ -43,7 +46,7 @@ function nvidiaGpus(signal: AbortSignal): Promise<GpuView[]> {
   );
 }
 
-/** Lines such as `0, NVIDIA H200, 143771, 512, 570.86.15, 31`; memory in MiB. */
+/** Reads lines such as `0, NVIDIA H200, 143771, 512, 570.86.15, 31`. Memory is in MiB. */
 export function readGpus(output: string): GpuView[] {
   return output
     .split('\n')
@@ -59,7 +62,7 @@ export function readGpus(output: string): GpuView[] {
     }));
 }
 
-/** Some cards tell `[N/A]`. */
+/** Returns a number; 0 for `[N/A]`, which some cards report. */
 function amountIn(text: string | undefined): number {
   const amount = Number(text);
   return Number.isFinite(amount) ? amount : 0;

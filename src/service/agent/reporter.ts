@@ -1,16 +1,16 @@
-/** What a worker of ours says of itself: its machine, its state and its log. */
+/** Reports of a remote worker to the service: its machine, its state and its log. */
 import { once } from 'node:events';
 import type { MachineView } from '../../protocol/console-data.ts';
 import { RefusedForGood, type ServiceClient } from './service-client.ts';
 
-/** The service takes a report of a megabyte. */
+/** Limits of the log in one report. The service accepts reports of up to 1 MB. */
 const maxLines = 1_000;
 const maxLogBytes = 512 * 1024;
 const maxDeathLength = 10_000;
 const maxNameLength = 200;
-/** What needs its log there waits so long: a proxy may let results through and no reports. */
+/** Maximum wait for a report in ms before work goes on. A proxy may let results pass and no reports. */
 const maxWaitMs = 10_000;
-/** The service may be away. */
+/** Time limit of the last report in ms, as the service may be away. */
 const farewellMs = 3_000;
 
 export class Reporter {
@@ -19,28 +19,28 @@ export class Reporter {
   #lines: string[] = [];
   #logBytes = 0;
   #omitted = 0;
-  /** What a worker died of, until the service has heard of it, or is not to any more. */
+  /** Error of the worker that died. Null once the service has received it, or no longer needs it. */
   #died: string | null = null;
-  /** What the service has it at, as of the last report. */
+  /** Ids of the jobs that the service has assigned to the worker, as of the latest report. */
   jobs: string[] = [];
-  /** Whether the service knows that it takes no more. */
+  /** True if the service knows that the worker takes no more jobs. */
   isDrained = false;
   isSending = false;
   #isKnown = false;
   #isRefusalSaid = false;
-  /** One after the other, so that lines arrive in order. */
+  /** Latest report. Reports are sent one after the other, so that lines arrive in order. */
   #sending: Promise<void> = Promise.resolve();
 
   constructor(parts: {
     client: ServiceClient;
     machine: (signal: AbortSignal) => Promise<MachineView>;
     workload: string;
-    /** It takes no more jobs. */
+    /** Aborted when the worker takes no more jobs. */
     ending: AbortSignal;
-    /** What is being sent is broken off. */
+    /** Aborted when the worker must leave at once. Reports in progress are aborted as well. */
     leave: AbortSignal;
     onProblem: (text: string) => void;
-    /** The service wants the worker to end. */
+    /** Called when the service wants the worker to end. */
     onDrain: () => void;
     onRefused: (error: RefusedForGood) => void;
   }) {
@@ -56,20 +56,23 @@ export class Reporter {
     }
   }
 
-  /** Says that it is there; resolves once the service has heard or refused it, or it is to end. */
+  /**
+   * Reports that the worker is there. Resolves once the service has accepted or refused it, or the worker is to
+   * end.
+   */
   start(): Promise<void> {
     return this.send(AbortSignal.any([this.#parts.ending, this.#signal]));
   }
 
-  /** Resolves, also where that does not arrive, once it is not under way any more. */
+  /** Sends a report. Resolves when the attempt is over, even if it failed. */
   send(signal = this.#signal, died: string | null = null): Promise<void> {
     this.#sending = this.#sending.then(() => this.#send(signal, died)).catch(() => undefined);
     return this.#sending;
   }
 
   /**
-   * What it has said until now is there when this resolves, if it gets through in time. `died`: why its worker has, which
-   * has the service put its jobs back; later that would cost it the next one.
+   * Resolves once the log so far has arrived, or a time limit is over. `died`: error of the worker that died. The
+   * service then requeues its jobs; a later report would requeue the next job.
    */
   async flush(died: string | null = null): Promise<void> {
     const limit = AbortSignal.timeout(maxWaitMs);
@@ -77,11 +80,14 @@ export class Reporter {
     this.#died = died?.slice(0, maxDeathLength) ?? null;
     const sent = died === null ? this.send() : this.send(AbortSignal.any([limit, signal]), this.#died);
     await Promise.race([sent, once(limit, 'abort')]);
-    // Where that was broken off, the last word has it.
+    // If the report was aborted, the last report contains the error.
     if (!signal.aborted) this.#died = null;
   }
 
-  /** The last word, where the service knows it; one that is away is told only of a job that is given back. */
+  /**
+   * Sends the last report, if the service knows this worker. If the service is away, tries only if a job has to be
+   * given back.
+   */
   async leave(): Promise<void> {
     this.#end.abort();
     await this.#sending;
@@ -126,7 +132,7 @@ export class Reporter {
     return taken;
   }
 
-  /** Its jobs do not depend on it. */
+  /** Reports the first refusal as a problem. Jobs do not depend on reports. */
   #noteRefusal(why: string): void {
     if (!this.#isRefusalSaid)
       this.#parts.onProblem(

@@ -1,4 +1,4 @@
-/** The service as a worker on another machine asks it: jobs, results, parts, pings and reports. */
+/** HTTP client of a remote worker: takes jobs, and sends results, stream parts, pings and reports. */
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request, type Dispatcher } from 'undici';
@@ -14,41 +14,41 @@ import type { AnswerOf, OperationOf } from '../../protocol/operations.ts';
 import { pathOf } from '../../protocol/paths.ts';
 
 export interface ServiceAddress {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   url: string;
   endpointId: string;
   workerId: string;
   workerKey: string;
 }
 
-/** The service will have nothing of this worker: its key, its endpoint or its id is not good there. */
+/** The service refuses this worker for good: its key, its endpoint or its id is not valid there. */
 export class RefusedForGood extends Error {}
 
-/** What became of a result: `known` is one that the service has from an earlier try, or nobody wants. */
+/** Outcome of a delivery. `known`: the service has the result from an earlier try, or no longer wants it. */
 export type Delivery = { kind: 'accepted' | 'unwanted' | 'known' } | { kind: 'refused'; why: string };
 
 type Operation = Exclude<OperationOf<'worker'>, 'job-take-batch'>;
 
 interface Question {
   operation: Operation;
-  /** Id of the job that the operation is about; left out if it is about the worker. */
+  /** Id of the job; missing if the request is about the worker. */
   jobId?: string;
-  /** Query of the URL, with its question mark. */
+  /** Query of the URL, including the question mark. */
   query?: string;
-  /** JSON, in its parts. */
+  /** Parts of the JSON body. */
   body?: readonly Text[];
 }
 
-/** The service holds a request open for 60 s. */
+/** Timeout of an answer in ms. The service holds requests for up to 60 s. */
 const answerTimeoutMs = 90_000;
-/** What is long may still be in buffers on its way, over a slow line. */
+/** Timeout of an answer to a long body in ms. On a slow line, the body may still be in buffers. */
 const bodyAnswerTimeoutMs = 300_000;
-/** The pause before the first repetition doubles with each further one, up to the longest. */
+/** Pause before the first retry, which doubles with each further one, and its maximum. */
 const defaultPauses = { firstPauseMs: 250, maxPauseMs: 30_000 };
-/** The service holds the question for a job open for longer. */
+/** Answers without a job that come faster than this were not held open by the service. */
 const shortPollMs = 1_000;
 const maxEmptyPauseMs = 5_000;
-/** Strings cannot be longer; the service lets jobs have a gigabyte. */
+/** Maximum size of a job. JavaScript strings cannot be longer; the service allows 1 GB. */
 const maxJobBytes = 500_000_000;
 const maxAnswerBytes = 1024 * 1024;
 const chunkBytes = 64 * 1024;
@@ -59,14 +59,14 @@ export class ServiceClient {
   readonly #pauses: typeof defaultPauses;
   readonly #onProblem: (text: string) => void;
   readonly #connections = new Agent({ connect: { timeout: 10_000 }, bodyTimeout: answerTimeoutMs });
-  /** What is asked again and again at the moment. */
+  /** Operations that are being retried. */
   readonly #failing = new Set<Operation>();
-  /** How often in a row it was said at once that there is no job. */
+  /** Number of consecutive fast answers without a job. */
   #emptyAnswers = 0;
-  /** Whether what came last was no answer. */
+  /** True if the latest try got no valid answer from the service. */
   isAway = false;
 
-  /** `onProblem` is told once when the service does not answer as it should, and once when it does again. */
+  /** `onProblem` is called when the service stops answering properly, and again when it answers. */
   constructor(
     address: ServiceAddress,
     onProblem: (text: string) => void,
@@ -77,11 +77,11 @@ export class ServiceClient {
     this.#onProblem = onProblem;
   }
 
-  /** Waits for a job, for a minute at most. Rejects when `signal` aborts. */
+  /** Waits for a job, up to one minute. Undefined if there is none. Rejects when `signal` aborts. */
   async take(signal: AbortSignal): Promise<OfferedJob | undefined> {
     const askedAt = performance.now();
     const taken = await this.#askUntilAnswered({ operation: 'job-take' }, readJob, signal);
-    // A service that does not hold the question open is not asked again at once.
+    // Waits if the service does not hold requests open, so that it is not flooded.
     const isEarly = taken === 'none' && performance.now() - askedAt < shortPollMs;
     this.#emptyAnswers = isEarly ? this.#emptyAnswers + 1 : 0;
     if (isEarly) await sleep(this.#emptyPauseMs, undefined, { signal });
@@ -93,8 +93,8 @@ export class ServiceClient {
   }
 
   /**
-   * Delivers what came of a job, however long the service is away; `body` is JSON. Once `unwanted` it is tried only once
-   * more, `onProblem` is told once why the service does not take it.
+   * Delivers the result of a job, however long the service is away. `body` is JSON. Once `unwanted` aborts, it is
+   * tried only once more. `onProblem` receives the first reason why the service does not accept the result.
    */
   async finish(
     jobId: string,
@@ -114,7 +114,7 @@ export class ServiceClient {
       if (status === 404 && refusal === 'job not found') return { kind: 'unwanted' };
       const isFinal = status === 413 || (status === 400 && refusal !== undefined);
       if (isFinal) return { kind: 'refused', why: refusal ?? tooLargeForProxy };
-      // It does not get through, and need not.
+      // Gives up: the result does not arrive, and is no longer wanted.
       if (wasLast) return { kind: 'unwanted' };
       wasLast = unwanted.aborted;
       return undefined;
@@ -123,7 +123,7 @@ export class ServiceClient {
     return await this.#askUntilAnswered(question, read, signal, onProblem);
   }
 
-  /** A message of progress, or a part of a stream; one that does not arrive is not repeated. */
+  /** Sends a progress message or a stream part. A failure is not retried. */
   async send(operation: 'job-done' | 'job-stream', jobId: string, body: readonly Text[]): Promise<void> {
     await this.#ask({ operation, jobId, body });
   }
@@ -132,7 +132,7 @@ export class ServiceClient {
     await this.#ask({ operation: 'ping', query: `?job_id=${encodeURIComponent(jobId)}` });
   }
 
-  /** The answer, or why the service refuses what is reported. */
+  /** Sends a report. Returns the answer, or why the service refuses the report. */
   async report(
     report: Partial<WorkerReport>,
     signal: AbortSignal,
@@ -141,7 +141,7 @@ export class ServiceClient {
     return await this.#askUntilAnswered(question, readReportAnswer, signal);
   }
 
-  /** Waits until a job is not wanted any more, for a minute at most; their ids. */
+  /** Waits until jobs are no longer wanted, up to one minute. Returns their ids. */
   async toStop(signal: AbortSignal): Promise<string[]> {
     return await this.#askUntilAnswered({ operation: 'job-stop' }, readStopped, signal);
   }
@@ -151,8 +151,8 @@ export class ServiceClient {
   }
 
   /**
-   * Goes on while the service is down, starts anew, has too much to do, or something else answers in its place: for all
-   * that `read` gives undefined. Throws `RefusedForGood`.
+   * Repeats a request until `read` returns a value. It retries while the service is down, restarting or overloaded,
+   * and while another program answers in its place. Throws `RefusedForGood`.
    */
   async #askUntilAnswered<T>(
     question: Question,
@@ -181,7 +181,7 @@ export class ServiceClient {
         isSaid = true;
         this.isAway = true;
         this.#failing.add(operation);
-        // Many workers come back at once when a service does.
+        // Random pauses: when a service comes back, many workers come back at once.
         await sleep(pauseMs * (0.5 + Math.random()), undefined, { signal });
       }
     } finally {
@@ -189,7 +189,7 @@ export class ServiceClient {
     }
   }
 
-  /** Never rejects: what keeps an answer away is one as well. */
+  /** Sends one request. Never rejects: an error is an answer with status 0. */
   async #ask({ operation, jobId, query = '', body }: Question, signal?: AbortSignal): Promise<Answer> {
     const { url, endpointId, workerId, workerKey } = this.#address;
     const ids = jobId === undefined ? ([workerId] as const) : ([workerId, jobId] as const);
@@ -204,7 +204,7 @@ export class ServiceClient {
           Authorization: `Bearer ${workerKey}`,
           ...(isSent && { 'Content-Type': 'application/json', 'Content-Length': String(byteCount) }),
         },
-        // The time for an answer begins anew with each piece that is on its way.
+        // This timeout restarts with each piece that is sent.
         headersTimeout: byteCount > chunkBytes ? bodyAnswerTimeoutMs : answerTimeoutMs,
         ...(isSent && { body: Readable.from(inPieces(body)) }),
         ...(signal !== undefined && { signal }),
@@ -224,7 +224,7 @@ function* inPieces(texts: readonly Text[]): Generator<Buffer> {
   }
 }
 
-/** Only in the service's own words: a proxy may refuse whatever it likes. */
+/** Throws if the service itself refuses this worker. A refusal by a proxy does not count. */
 function throwIfForGood({ status, refusal }: Answer): void {
   if (refusal === undefined) return;
   if (status === 401 || status === 403 || (status === 404 && refusal.startsWith('endpoint not found')))
@@ -238,7 +238,7 @@ async function readJob({ status, bytes }: Answer): Promise<OfferedJob | 'none' |
   if (read?.kind !== 'object') return undefined;
   const [givenId, input, s3Config] = ['id', 'input', 's3Config'].map((name) => read.members.get(name));
   const id = givenId && valueOrBeginning(givenId);
-  // The dots would lead elsewhere in a path.
+  // Refuses ids that are `.` or `..`, which would change the path of a URL.
   if (typeof id !== 'string' || /^\.{0,2}$/.test(id)) return undefined;
   if (input === undefined || !isObjectText(input)) return undefined;
   const inputText = input.length < longText ? input.toString() : input;
@@ -267,25 +267,25 @@ function isTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }
 
-/** The service's answer, a proxy's page, or nothing. */
+/** Answer of the service or of a proxy, or an error. */
 interface Answer {
-  /** 0 where nothing came. */
+  /** 0 if there was no answer. */
   status: number;
   bytes: Buffer;
-  /** Of a long one the beginning. Why, where nothing came. */
+  /** Body text; only the beginning if it is long. The error if there was no answer. */
   text: string;
-  /** Undefined for what is no object, or long. */
+  /** Undefined if the body is not an object, or is long. */
   json: JsonObject | undefined;
-  /** What the service refuses with, in its words; undefined for all else. */
+  /** Error text of the service; undefined for other answers. */
   refusal: string | undefined;
-  /** Where a redirect leads. */
+  /** Target of a redirect. */
   location: string | undefined;
 }
 
-/** What is longer is not parsed at once. */
+/** Maximum size of a body in bytes that is parsed at once. */
 const maxParsedBytes = 1024 * 1024;
 
-/** A body of more than `maxBytes` is not read to its end. */
+/** Reads an answer. Stops reading a body after `maxBytes`. */
 async function readAnswer(
   { statusCode, headers, body }: Dispatcher.ResponseData,
   maxBytes: number,
@@ -307,7 +307,7 @@ async function readAnswer(
 
 function noAnswer(error: unknown): Answer {
   const { message, code, name } = error as NodeJS.ErrnoException;
-  // What fails at several addresses of a name has no message of its own.
+  // An error from several addresses of a host name has no message.
   return {
     status: 0,
     bytes: Buffer.alloc(0),
@@ -318,7 +318,6 @@ function noAnswer(error: unknown): Answer {
   };
 }
 
-/** What is wrong with it, in words, for people. */
 function complaintOf({ status, text, refusal, location }: Answer): string {
   if (status === 0) return `the service does not answer (${text})`;
   if (refusal !== undefined) return `the service says ${status}: ${refusal.slice(0, 500)}`;

@@ -68,7 +68,6 @@ class Agent implements JobSource {
   #heard: Promise<void> = Promise.resolve();
   /** Request for a job, kept until a worker takes the job: the worker that asked may have ended. */
   #taking: Promise<OfferedJob | undefined> | undefined;
-  /** Pings for the current job. */
   #pingTimer: NodeJS.Timeout | undefined;
   /** Number of jobs since the worker was started. */
   #jobsDone = 0;

@@ -238,7 +238,7 @@ async function readJob({ status, bytes }: Answer): Promise<OfferedJob | 'none' |
   if (read?.kind !== 'object') return undefined;
   const [givenId, input, s3Config] = ['id', 'input', 's3Config'].map((name) => read.members.get(name));
   const id = givenId && valueOrBeginning(givenId);
-  // Refuses ids that are `.` or `..`, which would change the path of a URL.
+  // Refuses empty ids, `.` and `..`: the dots would change the path of a URL.
   if (typeof id !== 'string' || /^\.{0,2}$/.test(id)) return undefined;
   if (input === undefined || !isObjectText(input)) return undefined;
   const inputText = input.length < longText ? input.toString() : input;

@@ -22,7 +22,6 @@ export class BulkJobs {
     return removed;
   }
 
-  /** Cancels all jobs of the endpoint that have not ended. */
   async cancelAll(endpointId: string): Promise<void> {
     const { transitions, signals } = this.#store;
     await this.purgeQueue(endpointId);

@@ -78,7 +78,6 @@ function openText(dir: string): string {
   return `other users may write in the data folder ${dir}, and could replace its jobs and keys; run chmod go-w on it, as its owner`;
 }
 
-/** Another running service uses the folder. */
 export class DataFolderInUse extends InUse {}
 
 /** Locks `path`, a file that exists only for this. Throws `DataFolderInUse`. */

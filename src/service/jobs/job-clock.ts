@@ -1,4 +1,4 @@
-/** Clock that measures the ages of jobs. It stays even if the system clock is set or the machine sleeps. */
+/** Clock that measures the ages of jobs. It runs evenly even if the system clock is set or the machine sleeps. */
 import type { Database } from '../../lib/sqlite/database.ts';
 import { formatDuration } from '../../lib/text/format.ts';
 

@@ -54,7 +54,6 @@ export class JobHistory {
     }
   }
 
-  /** Records the current queue length of each endpoint. */
   noteQueues(queues: { endpointId: string; jobs: number }[]): void {
     const all = { endpointId: '', jobs: queues.reduce((sum, { jobs }) => sum + jobs, 0) };
     for (const { endpointId, jobs } of [...queues, all]) {

@@ -23,7 +23,6 @@ export class JobReads {
     this.#expiry = expiry;
   }
 
-  /** Returns the number of queued jobs at the endpoint. */
   queueLength(endpointId: string): number {
     return this.#sql.queued.get(endpointId)?.jobs ?? 0;
   }
@@ -37,7 +36,6 @@ export class JobReads {
     return this.#queue.isPaused(endpointId);
   }
 
-  /** Returns the number of queued jobs at each endpoint that has any. */
   queueLengths(): { endpointId: string; jobs: number }[] {
     return this.#sql.waiting.all();
   }
@@ -83,7 +81,6 @@ export class JobReads {
     return payload && { ...job, payload };
   }
 
-  /** True if there is such a job at the endpoint and its retention is not over. */
   has(endpointId: string, id: string): boolean {
     const job = this.#sql.metadata.get(id);
     return job !== undefined && this.isVisible(job, endpointId);

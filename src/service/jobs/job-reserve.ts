@@ -2,7 +2,6 @@
 import { join } from 'node:path';
 import { DiskReserve, isDiskFull } from '../../lib/files/disk-reserve.ts';
 
-/** Returns the path of the reserve file in a data folder. */
 export function reserveIn(dataDir: string): string {
   return join(dataDir, 'reserve');
 }

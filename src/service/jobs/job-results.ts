@@ -8,7 +8,6 @@ const defaultMaxResultBytes = 100 * 1024 * 1024;
 
 const maxErrorLength = 10_000;
 
-/** Error that a worker reported. */
 export interface WorkerError {
   text: string;
   /** JSON text of an error that is not a string. */

@@ -139,7 +139,7 @@ export class JobStore {
   }
 
   /**
-   * Queues a job behind all others of its endpoint. Returns undefined if `maxQueued` jobs wait, or the refusal. If
+   * Queues a job at its endpoint. Returns undefined if `maxQueued` jobs wait, or the refusal. If
    * its idempotency key was used before, returns the earlier job, or `another body` if the body differs. `input` is
    * JSON text of an object.
    */
@@ -160,7 +160,7 @@ export class JobStore {
     const id = (terms.isSync ? 'sync-' : '') + randomUUID();
     const isAccepted = await this.#texts.withStored('inputs', input, (stored) =>
       this.#commit.write(() => {
-        // Of two concurrent submissions with one key, the second finds the first, and resolves no sooner.
+        // If two submissions with one key are concurrent, the second finds the first here, and resolves no sooner.
         before = terms.idempotency === null ? undefined : this.#acceptedBefore(terms.idempotency);
         before ??= refuse();
         if (before !== undefined || isFull()) return false;

@@ -15,7 +15,6 @@ export class JobStreams {
   /** Unread bytes since this start, by job number, for jobs that have not ended. */
   readonly #unreadBytes = new Map<number, number>();
 
-  /** `maxUnreadBytes`: maximum size of the unread stream of a job. */
   constructor(store: StorePieces, maxUnreadBytes = defaultMaxUnreadBytes) {
     this.#store = store;
     this.#maxUnreadBytes = maxUnreadBytes;

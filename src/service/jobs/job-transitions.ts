@@ -20,7 +20,6 @@ export interface JobOfWorker {
   workerId: string;
 }
 
-/** Worker that takes a job. */
 export interface JobTaker {
   workerId: string;
   /** True if the worker pulls jobs over the network, so it may outlive the service. */

@@ -5,7 +5,6 @@ export interface DueWebhook {
   job: number;
   id: string;
   endpointId: string;
-  /** Id of the key that submitted the job. */
   keyId: string;
   queue: string;
   url: string;

@@ -235,7 +235,6 @@ export class KeyStore {
     return this.#sql.all.all().map(asRead);
   }
 
-  /** Keys that come from outside. */
   get given(): KeyHolder[] {
     return this.#given.map(({ holder }) => holder);
   }

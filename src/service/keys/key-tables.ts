@@ -39,7 +39,6 @@ export const keySchema: Schema = {
   ],
 };
 
-/** A stored key. */
 export interface KeyRow {
   id: string;
   name: string;

@@ -5,7 +5,6 @@ import { deflateRaw, inflateRawSync } from 'node:zlib';
 import { type KeptSession, type PostgresSession, quoted } from '../../lib/postgres/postgres.ts';
 import { applyChanges, type Changes, pageBytes } from './page-changes.ts';
 
-/** The process that leads. */
 export interface Leader {
   /** URL under which the other processes reach it. */
   url: string;

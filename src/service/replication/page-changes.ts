@@ -47,7 +47,6 @@ function changedRuns(before: Buffer, after: Buffer): { from: number; to: number 
   return runs;
 }
 
-/** Applies changes to an open file. */
 export function applyChanges(file: number, { packed, count }: Changes): void {
   for (let at = 0; at < packed.length;) {
     const start = (packed.readUInt32LE(at) - 1) * pageBytes;

@@ -11,7 +11,6 @@ import {
   silentMs,
 } from './leading-session.ts';
 
-/** The current leader. */
 export interface Announced extends Leader {
   /** Number of writes so far, of all terms. */
   writes: number;

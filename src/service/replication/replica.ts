@@ -39,7 +39,7 @@ export class Replica {
   #offset = 0;
   /** Salt in the header of that log, which changes when the log restarts. */
   #salt = '';
-  /** Positions in the log of the newest version of each page. All other pages are unchanged in the database file. */
+  /** Positions in the log of the newest version of each page. Pages that are not listed are in the database file. */
   readonly #placeOf = new Map<number, number>();
   /** Packed changes that were read and not yet sent. */
   #changed: Buffer[] = [];

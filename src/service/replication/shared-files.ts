@@ -11,7 +11,6 @@ export interface FileStore {
   fileNames(): Promise<string[]>;
 }
 
-/** Stores files in an S3 bucket. */
 export class BucketFiles implements FileStore {
   readonly #bucket: Bucket;
   /** Folder of this service. Another service may use the same bucket, and files that no job names are deleted. */
@@ -56,7 +55,6 @@ export class SharedFiles {
     return this.#store.putFile(name, typeof text === 'string' ? Buffer.from(text) : text);
   }
 
-  /** Returns a file; undefined if it does not exist. */
   get(name: string): Promise<Buffer | undefined> {
     return this.#store.getFile(name);
   }

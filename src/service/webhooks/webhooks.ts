@@ -40,14 +40,12 @@ export class Webhooks {
   readonly #sender: WebhookSender;
   /** Webhooks being sent, by job number. */
   readonly #sending = new Map<number, Promise<void>>();
-  /** Problems since the latest report of problems. */
   #problems: string[] = [];
 
   constructor(
     parts: WebhookTargets & {
       store: JobStore;
       secrets: Pick<WebhookSecrets, 'of'>;
-      /** Time for which an ended job is kept, in ms. */
       retentionMs: number;
       onProblem: (text: string) => void;
       /** Clock of `JobClock`, epoch ms. */
@@ -280,7 +278,6 @@ export function isPrivateTarget(url: string): boolean {
   return /(^|\.)localhost$/.test(host);
 }
 
-/** A webhook that needs a slot. */
 interface WebhookLoad {
   /** Receiver and key, in the form of `queueOf`. */
   queue: string;

@@ -57,7 +57,7 @@ class Agent implements JobSource {
   readonly #reporter: Reporter;
   readonly #supervised: Supervised;
   /** Aborted, with a reason for people, when the worker takes no more jobs. */
-  readonly #enough = new AbortController();
+  readonly #stopTaking = new AbortController();
   /** Aborted when no more jobs are taken, for any reason. */
   readonly #ending: AbortSignal;
   /** Aborted when everything ends, including deliveries. */
@@ -65,7 +65,7 @@ class Agent implements JobSource {
   /** Set when the service refuses this worker for good. */
   #refusal: Error | undefined;
   /** Resolves once the service has received the error of the previous worker. */
-  #heard: Promise<void> = Promise.resolve();
+  #crashReported: Promise<void> = Promise.resolve();
   /** Request for a job, kept until a worker takes the job: the worker that asked may have ended. */
   #taking: Promise<OfferedJob | undefined> | undefined;
   #pingTimer: NodeJS.Timeout | undefined;
@@ -78,14 +78,14 @@ class Agent implements JobSource {
     this.#options = options;
     const { workload, drain, leave, onEvent } = options;
     this.#isContainer = 'startPullWorker' in workload;
-    this.#ending = AbortSignal.any([drain, leave, this.#enough.signal]);
+    this.#ending = AbortSignal.any([drain, leave, this.#stopTaking.signal]);
     leave.addEventListener('abort', () => this.#over.abort(), { once: true });
     this.#reporter = new Reporter({
       ...options,
       workload: workload.name,
       ending: this.#ending,
       onProblem: onEvent,
-      onDrain: () => this.#enough.abort('the service drained it'),
+      onDrain: () => this.#stopTaking.abort('the service drained it'),
       onRefused: (error) => this.#noteRefusal(error),
     });
     this.#supervised = new Supervised({
@@ -93,7 +93,7 @@ class Agent implements JobSource {
       start: (context) => this.#start(context),
       onChange: () => this.#startOrEnd(),
       onEnded: (_, why) => {
-        if (this.#isContainer) this.#tellDeath(why);
+        if (this.#isContainer) this.#reportCrash(why);
       },
       onProblem: (text, pauseMs) => {
         const isLast = pauseMs === 0 || this.#ending.aborted;
@@ -108,13 +108,14 @@ class Agent implements JobSource {
     this.#ending.addEventListener('abort', () => void this.#report(), { once: true });
     this.#ending.addEventListener('abort', () => this.#startOrEnd(), { once: true });
     // While a report is being retried, no second one is started.
-    const reportOrLook = (): void => void (this.#reporter.isSending ? this.#look() : this.#report());
-    this.#reportTimer = setInterval(reportOrLook, this.#isContainer ? containerReportMs : reportMs);
+    const reportOrCheck = (): void =>
+      void (this.#reporter.isSending ? this.#checkContainer() : this.#report());
+    this.#reportTimer = setInterval(reportOrCheck, this.#isContainer ? containerReportMs : reportMs);
     this.#startOrEnd();
     if (!this.#over.signal.aborted) await once(this.#over.signal, 'abort');
     if (this.#refusal !== undefined) throw this.#refusal;
     if (leave.aborted) return 'it was told to leave at once';
-    return drain.aborted ? 'it was told to end' : String(this.#enough.signal.reason);
+    return drain.aborted ? 'it was told to end' : String(this.#stopTaking.signal.reason);
   }
 
   /** Stops the workload, and reports that the worker is gone. */
@@ -156,8 +157,8 @@ class Agent implements JobSource {
         client.send('job-done', id, ['{"status":"IN_PROGRESS","output":', outputText(message), '}']),
       stream: (part) => client.send('job-stream', id, ['{"output":', outputText(part), '}']),
       end: async (outcome) => {
-        const bring = this.#bring(id, outcome, performance.now() - begunAt, unwanted.signal);
-        await bring.catch((error: unknown) => {
+        const finished = this.#finishJob(id, outcome, performance.now() - begunAt, unwanted.signal);
+        await finished.catch((error: unknown) => {
           if (!this.#over.signal.aborted) this.#noteRefusal(error);
         });
         clearInterval(this.#pingTimer);
@@ -179,13 +180,13 @@ class Agent implements JobSource {
   }
 
   #startOrEnd(): void {
-    if (!this.#ending.aborted) void this.#heard.then(() => this.#supervised.start());
+    if (!this.#ending.aborted) void this.#crashReported.then(() => this.#supervised.start());
     else if (this.#supervised.state !== 'up') this.#over.abort();
   }
 
   /** Reports that the worker died, so that the service requeues its jobs. */
-  #tellDeath(why: string): void {
-    this.#heard = this.#reporter.flush(why);
+  #reportCrash(why: string): void {
+    this.#crashReported = this.#reporter.flush(why);
   }
 
   /**
@@ -195,7 +196,7 @@ class Agent implements JobSource {
   #noteRefusal(error: unknown): void {
     this.#refusal ??= error as Error;
     if (this.#isContainer) this.#over.abort();
-    else this.#enough.abort();
+    else this.#stopTaking.abort();
   }
 
   async #take(): Promise<OfferedJob | undefined> {
@@ -213,11 +214,11 @@ class Agent implements JobSource {
 
   async #report(): Promise<void> {
     await this.#reporter.send();
-    this.#look();
+    this.#checkContainer();
   }
 
   /** Checks whether a container runs a job. If the service is away, the latest report counts. */
-  #look(): void {
+  #checkContainer(): void {
     if (!this.#isContainer || this.#supervised.state !== 'up') return;
     if (this.#reporter.jobs.length > 0) {
       this.#supervised.markHealthy();
@@ -236,7 +237,7 @@ class Agent implements JobSource {
   #noteIdle(): void {
     this.#noteBusy();
     // A worker that is not up cannot know whether there is work.
-    if (this.#supervised.state === 'up') this.#enough.abort('there was nothing to do');
+    if (this.#supervised.state === 'up') this.#stopTaking.abort('there was nothing to do');
   }
 
   #noteBusy(): void {
@@ -244,7 +245,7 @@ class Agent implements JobSource {
     this.#idleTimer = undefined;
   }
 
-  async #bring(
+  async #finishJob(
     id: string,
     outcome: Outcome | undefined,
     tookMs: number,
@@ -256,14 +257,14 @@ class Agent implements JobSource {
       return;
     }
     if (!('output' in outcome)) onEvent(`job ${id}: ${'died' in outcome ? outcome.died : outcome.error}`);
-    if ('died' in outcome) return this.#tellDeath(outcome.died);
+    if ('died' in outcome) return this.#reportCrash(outcome.died);
     // The log must arrive before the job ends.
     await this.#reporter.flush();
     const body = 'output' in outcome ? ['{"output":', outcome.output, '}'] : [JSON.stringify(outcome)];
     const seconds = tookMs / 1_000;
-    const became = await this.#deliver(id, body, unwanted);
+    const outcomeText = await this.#deliver(id, body, unwanted);
     this.#supervised.markHealthy();
-    onEvent(`job ${id} ${became} (${seconds.toFixed(seconds < 10 ? 2 : 0)} s)`);
+    onEvent(`job ${id} ${outcomeText} (${seconds.toFixed(seconds < 10 ? 2 : 0)} s)`);
     this.#jobsDone += 1;
     if (this.#jobsDone === recycleJobs) void this.#supervised.retire();
   }
@@ -280,7 +281,7 @@ class Agent implements JobSource {
     };
     const how = { signal: this.#over.signal, unwanted, onProblem };
     const delivery = await client.finish(jobId, body, how);
-    if (delivery.kind !== 'refused') return becameOf[delivery.kind];
+    if (delivery.kind !== 'refused') return outcomeTexts[delivery.kind];
     const why = `the service did not take its result of ${byteCountOf(body)} bytes: ${delivery.why}`;
     await client.finish(jobId, [JSON.stringify({ error: why })], how);
     return `has failed: ${why}`;
@@ -297,7 +298,7 @@ class Agent implements JobSource {
   }
 }
 
-const becameOf = {
+const outcomeTexts = {
   accepted: 'is done',
   unwanted: 'was done, and nobody wants it any more',
   known: 'is done: the service has its result from an earlier try, or wants it no more',

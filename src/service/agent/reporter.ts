@@ -6,7 +6,7 @@ import { RefusedForGood, type ServiceClient } from './service-client.ts';
 /** Limits of the log in one report. The service accepts reports of up to 1 MB. */
 const maxLines = 1_000;
 const maxLogBytes = 512 * 1024;
-const maxDeathLength = 10_000;
+const maxErrorLength = 10_000;
 const maxNameLength = 200;
 /** Maximum wait for a report in ms before work goes on. A proxy may let results pass and no reports. */
 const maxWaitMs = 10_000;
@@ -27,7 +27,7 @@ export class Reporter {
   isDrained = false;
   isSending = false;
   #isKnown = false;
-  #isRefusalSaid = false;
+  #isRefusalReported = false;
   /** Latest report. Reports are sent one after the other, so that lines arrive in order. */
   #sending: Promise<void> = Promise.resolve();
 
@@ -77,7 +77,7 @@ export class Reporter {
   async flush(died: string | null = null): Promise<void> {
     const limit = AbortSignal.timeout(maxWaitMs);
     const signal = this.#signal;
-    this.#died = died?.slice(0, maxDeathLength) ?? null;
+    this.#died = died?.slice(0, maxErrorLength) ?? null;
     const sent = died === null ? this.send() : this.send(AbortSignal.any([limit, signal]), this.#died);
     await Promise.race([sent, once(limit, 'abort')]);
     // If the report was aborted, the last report contains the error.
@@ -134,11 +134,11 @@ export class Reporter {
 
   /** Reports the first refusal as a problem. Jobs do not depend on reports. */
   #noteRefusal(why: string): void {
-    if (!this.#isRefusalSaid)
+    if (!this.#isRefusalReported)
       this.#parts.onProblem(
         `the service refuses a report of this worker (${why}): part of its log is lost there`,
       );
-    this.#isRefusalSaid = true;
+    this.#isRefusalReported = true;
   }
 }
 

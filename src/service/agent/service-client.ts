@@ -161,7 +161,7 @@ export class ServiceClient {
     onProblem?: (text: string) => void,
   ): Promise<T> {
     const { operation } = question;
-    let isSaid = false;
+    let isReported = false;
     try {
       const { firstPauseMs, maxPauseMs } = this.#pauses;
       for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * 2)) {
@@ -176,9 +176,9 @@ export class ServiceClient {
           return value;
         }
         const complaint = `${complaintOf(answer)}; trying again`;
-        if (onProblem === undefined ? this.#failing.size === 0 : !isSaid)
+        if (onProblem === undefined ? this.#failing.size === 0 : !isReported)
           (onProblem ?? this.#onProblem)(complaint);
-        isSaid = true;
+        isReported = true;
         this.isAway = true;
         this.#failing.add(operation);
         // Random pauses: when a service comes back, many workers come back at once.

@@ -14,9 +14,9 @@ import { type HttpResponse, jsonResponse, refusal } from '../../lib/http/http-re
 import type { BodyRoom } from './body-room.ts';
 import type { FolderWatch } from '../jobs/data-folder.ts';
 import type { Accepted, JobStore } from '../jobs/job-store.ts';
-import { untilFound } from '../jobs/job-signals.ts';
+import { waitUntilFound } from '../jobs/job-signals.ts';
 import type { JobRecord } from '../jobs/job-statements.ts';
-import { inOne, statusText } from '../jobs/status-text.ts';
+import { joinTexts, statusText } from '../jobs/status-text.ts';
 import type { JobTerms, JobState, Idempotency } from '../model/job.ts';
 import type { WorkerView } from '../../protocol/console-data.ts';
 import { readRunRequest } from './run-request.ts';
@@ -170,7 +170,12 @@ export class JobOperations {
     if (!store.reads.has(endpoint.id, id)) return undefined;
     const waitMs = Math.min(Number(route.query.get('wait') ?? maxWaitMs), maxWaitMs);
     const waiting = { waitMs, signal: gone };
-    await untilFound(store.signals, [`changed ${id}`], waiting, () => store.reads.hasEnded(id) || undefined);
+    await waitUntilFound(
+      store.signals,
+      [`changed ${id}`],
+      waiting,
+      () => store.reads.hasEnded(id) || undefined,
+    );
     return store.reads.find(endpoint.id, id);
   }
 
@@ -186,7 +191,7 @@ export class JobOperations {
     const { store } = this.#parts;
     if (!store.reads.has(endpoint.id, jobId)) return jobNotFound();
     const waiting = { waitMs: streamWaitMs, signal: gone };
-    await untilFound(store.signals, [`streamed ${jobId}`, `changed ${jobId}`], waiting, () => {
+    await waitUntilFound(store.signals, [`streamed ${jobId}`, `changed ${jobId}`], waiting, () => {
       return store.streams.hasNews(jobId) || store.reads.hasEnded(jobId) || undefined;
     });
     // Parts are delivered once.
@@ -199,7 +204,7 @@ export class JobOperations {
       output,
       '}',
     ]);
-    return { status: 200, body: inOne([`{"status":"${job.state}","stream":[`, ...parts, ']}']) };
+    return { status: 200, body: joinTexts([`{"status":"${job.state}","stream":[`, ...parts, ']}']) };
   }
 
   async #purge({ endpoint, keyId, hasOwnJobsOnly }: RequestContext): Promise<HttpResponse> {

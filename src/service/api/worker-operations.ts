@@ -13,12 +13,12 @@ import {
   bodyOf,
 } from './request-context.ts';
 import type { Text } from '../../lib/files/filed-text.ts';
-import { inOne } from '../jobs/status-text.ts';
+import { joinTexts } from '../jobs/status-text.ts';
 import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../../lib/http/http-response.ts';
 import type { BodyRoom } from './body-room.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobResults, WorkerError } from '../jobs/job-results.ts';
-import { untilFound } from '../jobs/job-signals.ts';
+import { waitUntilFound } from '../jobs/job-signals.ts';
 import type { TakenJob } from '../jobs/job-statements.ts';
 import { RateLimit } from './rate-limit.ts';
 import { pullingWorker } from '../model/worker-view.ts';
@@ -45,7 +45,7 @@ export class WorkerOperations {
     'job-take': this.#noted((context) =>
       this.#whileHeld(context, true, async () => {
         const [job] = await this.#take(context, 1);
-        return job === undefined ? emptyResponse : { status: 200, body: inOne(takenParts(job)) };
+        return job === undefined ? emptyResponse : { status: 200, body: joinTexts(takenParts(job)) };
       }),
     ),
     'job-take-batch': this.#noted((context) =>
@@ -53,7 +53,7 @@ export class WorkerOperations {
         const jobs = await this.#take(context, batchSize(context.route.query.get('batch_size')));
         return jobs.length === 0
           ? emptyResponse
-          : { status: 200, body: inOne(['[', ...jobs.flatMap(listedParts), ']']) };
+          : { status: 200, body: joinTexts(['[', ...jobs.flatMap(listedParts), ']']) };
       }),
     ),
     'job-done': this.#noted(async (context) =>
@@ -147,7 +147,7 @@ export class WorkerOperations {
     const waiting = { waitMs: heldOpenMs, signal: gone };
     // A worker that comes after the stop waits for the connection to end instead of polling.
     const wasStopped = remote.isStopped;
-    const jobs = await untilFound(store.signals, [`queued ${endpoint.id}`], waiting, async () => {
+    const jobs = await waitUntilFound(store.signals, [`queued ${endpoint.id}`], waiting, async () => {
       if (remote.isStopped) return wasStopped ? undefined : [];
       if (!context.isKeyGood()) return [];
       if (remote.isDraining(workerId)) return undefined;
@@ -269,7 +269,7 @@ export class WorkerOperations {
     const { remote } = endpoint;
     const waiting = { waitMs: heldOpenMs, signal: gone };
     const wasStopped = remote.isStopped;
-    const ids = await untilFound(signals, [`stopping ${workerId}`], waiting, () =>
+    const ids = await waitUntilFound(signals, [`stopping ${workerId}`], waiting, () =>
       (remote.isStopped && !wasStopped) || !context.isKeyGood() ? [] : remote.takeUnwanted(workerId),
     );
     return ids === undefined || ids.length === 0 ? emptyResponse : jsonResponse({ jobsToStop: ids });

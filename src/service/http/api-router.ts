@@ -111,7 +111,7 @@ export class ApiRouter {
       return endpointNotFound(
         this.#parts.endpoints.all.map(({ id }) => id).filter((id) => isInScope(key, id)),
       );
-    const isKeyGood = (): boolean => this.#parts.admission.isGood(request.headers.authorization);
+    const isKeyGood = (): boolean => this.#parts.admission.isStillValid(request.headers.authorization);
     const { id: keyId, hasOwnJobsOnly } = key;
     const refuse = (bytes: number, askedMs?: number) => this.#parts.quotas.refusal(key, bytes, askedMs);
     const common = { keyId, hasOwnJobsOnly, isKeyGood, refuse };

@@ -159,7 +159,7 @@ async function drain({ store, endpoints, options, isClosing }: Drained): Promise
   const { graceMs, onProblem } = options;
   if (graceMs === 0) return;
   const until = performance.now() + graceMs;
-  store.stopGiving();
+  store.stopAssigning();
   await Promise.all(endpoints.all.map((endpoint) => endpoint.drain()));
   const running = (): number => {
     const onWorkers = endpoints.all.reduce((jobs, endpoint) => jobs + endpoint.running, 0);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { IncomingMessage } from 'node:http';
 import { jobsFile, keysFile, openService, type OpenService, type Surroundings } from './open-service.ts';
 import type { CheckedOptions, SharedOptions } from './service-options.ts';
-import { Leadership, type Write, Deposed, type LedService, sureMs } from '../replication/leadership.ts';
+import { Leadership, type Write, Deposed, type LedService, trustMs } from '../replication/leadership.ts';
 import type { LeadingSession } from '../replication/leading-session.ts';
 import { PageStore } from '../replication/page-store.ts';
 import { Relay, notLeading, onlyReads, type Relayed } from './relay.ts';
@@ -183,7 +183,7 @@ export class SharedAnswers {
     try {
       const answer = await service.answer(...asked).finally(() => patience.noteWaited(begunAt));
       // What has waited is as new as its end.
-      const latest = Math.max(since, performance.now() - sureMs);
+      const latest = Math.max(since, performance.now() - trustMs);
       await service.settled();
       if (await this.#isSure(service, latest, patience)) return answer;
       await closeFilesOf(answer?.body);

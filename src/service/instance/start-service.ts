@@ -6,7 +6,7 @@ import { Connections } from '../http/connections.ts';
 import { isDiskFull } from '../../lib/files/disk-reserve.ts';
 import { type HttpResponse, refusal } from '../../lib/http/http-response.ts';
 import { type AnswerRequest, type HttpServer, startHttpServer } from '../../lib/http/http-server.ts';
-import { keepToOneself, lockDataFolder } from '../jobs/data-folder.ts';
+import { makePrivate, lockDataFolder } from '../jobs/data-folder.ts';
 import { openForWriting } from '../../lib/sqlite/database.ts';
 import { jobSchema } from '../jobs/job-schema.ts';
 import { openService, type OpenService, type Surroundings } from './open-service.ts';
@@ -39,7 +39,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const connections = new Connections(checked.maxConnections);
   const closeConnections = async () => void (await Promise.all(servers.map((server) => server.close())));
   try {
-    keepToOneself(checked.dataDir, checked.onProblem);
+    makePrivate(checked.dataDir, checked.onProblem);
     // Workers need its URL, so it listens before the endpoints open.
     let answering: Answering | undefined;
     const answerRequest: AnswerRequest = async (...asked) => answering?.answer(...asked);

@@ -27,9 +27,9 @@ export class BulkJobs {
     await this.purgeQueue(endpointId);
     const { running } = transitions.sql;
     const all = running.all({ isPulled: 0 }).concat(running.all({ isPulled: 1 }));
-    const its = all.filter((job) => job.endpointId === endpointId);
+    const jobs = all.filter((job) => job.endpointId === endpointId);
     const ended = await this.#stop(() =>
-      its.filter(({ id }) => {
+      jobs.filter(({ id }) => {
         const isOpen = transitions.sql.metadata.get(id)?.endedAt === null;
         if (isOpen) transitions.end(id, 'CANCELLED');
         return isOpen;
@@ -41,9 +41,9 @@ export class BulkJobs {
   /** Requeues jobs that the service's own workers run at the endpoint, without counting a retry. */
   async requeueOwn(endpointId: string): Promise<void> {
     const { transitions, signals } = this.#store;
-    const its = transitions.sql.running.all({ isPulled: 0 }).filter((job) => job.endpointId === endpointId);
+    const jobs = transitions.sql.running.all({ isPulled: 0 }).filter((job) => job.endpointId === endpointId);
     const back = await this.#stop(() =>
-      its.filter(({ id, workerId }) => {
+      jobs.filter(({ id, workerId }) => {
         const job = transitions.runningOn({ id, workerId: workerId ?? '' });
         if (job !== undefined) transitions.requeue(id, job, undefined);
         return job !== undefined;

@@ -61,7 +61,7 @@ function foundText(dir: string): string {
 }
 
 /** Makes the folder private if other users can write to it and this user owns it. Reports the result. */
-export function keepToOneself(dir: string, onProblem: (text: string) => void): void {
+export function makePrivate(dir: string, onProblem: (text: string) => void): void {
   const mayOthersWrite = (): boolean => process.platform !== 'win32' && (statSync(dir).mode & 0o022) !== 0;
   if (!mayOthersWrite()) return;
   try {

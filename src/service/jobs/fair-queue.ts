@@ -3,7 +3,7 @@ import type { Database } from '../../lib/sqlite/database.ts';
 import type { WaitingJob } from './job-statements.ts';
 
 /** Queue of one key at one priority. */
-interface Share {
+interface KeyQueue {
   endpointId: string;
   isLowPriority: 0 | 1;
   keyId: string;
@@ -49,16 +49,16 @@ export class FairQueue {
   *next(endpointId: string): Generator<WaitingJob> {
     if (this.isStopped || this.isPaused(endpointId)) return;
     for (const isLowPriority of [0, 1] as const) {
-      const shares = this.#shares(endpointId, isLowPriority);
-      for (let share = this.#first(shares); share !== undefined; share = this.#first(shares)) {
-        const job = this.#sql.next.get(share);
+      const queues = this.#keyQueues(endpointId, isLowPriority);
+      for (let queue = this.#nextQueue(queues); queue !== undefined; queue = this.#nextQueue(queues)) {
+        const job = this.#sql.next.get(queue);
         if (job === undefined) {
-          shares.delete(share);
+          queues.delete(queue);
           continue;
         }
-        share.after = job.number;
-        share.running += 1;
-        this.#turns.set(nameOf(share), ++this.#turn);
+        queue.after = job.number;
+        queue.running += 1;
+        this.#turns.set(nameOf(queue), ++this.#turn);
         yield job;
       }
     }
@@ -66,43 +66,43 @@ export class FairQueue {
 
   /** Returns the earliest time (epoch ms) at which the next job of any key was queued; undefined if none is queued. */
   oldestAt(endpointId: string): number | undefined {
-    const all = ([0, 1] as const).flatMap((isLow) => [...this.#shares(endpointId, isLow)]);
-    const times = all.flatMap((share) => this.#sql.queuedAt.get(share)?.queuedAt ?? []);
+    const all = ([0, 1] as const).flatMap((isLow) => [...this.#keyQueues(endpointId, isLow)]);
+    const times = all.flatMap((queue) => this.#sql.queuedAt.get(queue)?.queuedAt ?? []);
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  #shares(endpointId: string, isLowPriority: 0 | 1): Set<Share> {
-    const shares = new Set<Share>();
+  #keyQueues(endpointId: string, isLowPriority: 0 | 1): Set<KeyQueue> {
+    const queues = new Set<KeyQueue>();
     // Jumps from key to key in the index, so that thousands of jobs of one key are not read.
     for (let keyId: string | undefined = ''; ;) {
       keyId = this.#sql.nextKey.get({ endpointId, isLowPriority, keyId })?.keyId;
       if (keyId === undefined) break;
-      shares.add({ endpointId, isLowPriority, keyId, running: 0, after: 0 });
+      queues.add({ endpointId, isLowPriority, keyId, running: 0, after: 0 });
     }
-    if (shares.size < 2) return shares;
+    if (queues.size < 2) return queues;
     const running = new Map(this.#sql.running.all(endpointId).map(({ keyId, jobs }) => [keyId, jobs]));
-    for (const share of shares) share.running = running.get(share.keyId) ?? 0;
-    return shares;
+    for (const queue of queues) queue.running = running.get(queue.keyId) ?? 0;
+    return queues;
   }
 
-  #first(shares: ReadonlySet<Share>): Share | undefined {
-    let first: Share | undefined;
-    for (const share of shares)
+  #nextQueue(queues: ReadonlySet<KeyQueue>): KeyQueue | undefined {
+    let first: KeyQueue | undefined;
+    for (const queue of queues)
       if (
         first === undefined ||
-        share.running < first.running ||
-        (share.running === first.running && this.#turnOf(share) < this.#turnOf(first))
+        queue.running < first.running ||
+        (queue.running === first.running && this.#turnOf(queue) < this.#turnOf(first))
       )
-        first = share;
+        first = queue;
     return first;
   }
 
-  #turnOf(share: Share): number {
-    return this.#turns.get(nameOf(share)) ?? 0;
+  #turnOf(queue: KeyQueue): number {
+    return this.#turns.get(nameOf(queue)) ?? 0;
   }
 }
 
-function nameOf({ endpointId, keyId }: Share): string {
+function nameOf({ endpointId, keyId }: KeyQueue): string {
   return `${endpointId} ${keyId}`;
 }
 
@@ -114,20 +114,20 @@ function prepare(db: Database) {
     paused: db.prepare<[], { endpointId: string }>('SELECT endpointId FROM paused'),
     pause: db.prepare<[string]>('INSERT OR IGNORE INTO paused (endpointId) VALUES (?)'),
     resume: db.prepare<[string]>('DELETE FROM paused WHERE endpointId = ?'),
-    nextKey: db.prepare<[Omit<Share, 'running' | 'after'>], { keyId: string }>(
+    nextKey: db.prepare<[Omit<KeyQueue, 'running' | 'after'>], { keyId: string }>(
       `SELECT keyId FROM job INDEXED BY jobOpen WHERE ${waiting} AND keyId > @keyId ORDER BY keyId LIMIT 1`,
     ),
     running: db.prepare<[string], { keyId: string; jobs: number }>(
       `SELECT keyId, count(*) AS jobs FROM job INDEXED BY jobOpen
        WHERE endedAt IS NULL AND endpointId = ? AND state = 'IN_PROGRESS' GROUP BY keyId`,
     ),
-    next: db.prepare<[Share], WaitingJob & { number: number }>(
+    next: db.prepare<[KeyQueue], WaitingJob & { number: number }>(
       `SELECT id, number, file, bytes, text, url AS webhook, s3Config
        FROM job INDEXED BY jobOpen JOIN input ON input.job = number
          LEFT JOIN webhook ON webhook.job = number LEFT JOIN credentials ON credentials.job = number
        WHERE ${waiting} AND keyId = @keyId AND number > @after ORDER BY number LIMIT 1`,
     ),
-    queuedAt: db.prepare<[Share], { queuedAt: number }>(
+    queuedAt: db.prepare<[KeyQueue], { queuedAt: number }>(
       `SELECT queuedAt FROM job INDEXED BY jobOpen
        WHERE ${waiting} AND keyId = @keyId ORDER BY number LIMIT 1`,
     ),

@@ -10,7 +10,7 @@ interface SystemClocks {
 }
 
 /** Smaller differences between the two clocks are rounding errors. */
-const leastStepMs = 1_000;
+const minStepMs = 1_000;
 
 export class JobClock {
   readonly #clocks: SystemClocks;
@@ -38,7 +38,7 @@ export class JobClock {
   /** Movement of the system clock in ms since it was last stored; 0 if it runs evenly. */
   get stepMs(): number {
     const ms = this.#isShared ? 0 : this.#aheadMs - this.#keptAheadMs;
-    return Math.abs(ms) < leastStepMs ? 0 : ms;
+    return Math.abs(ms) < minStepMs ? 0 : ms;
   }
 
   /** Stores the difference to the system clock for the next start. Call this inside a transaction. */

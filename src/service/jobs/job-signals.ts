@@ -1,7 +1,7 @@
 /** Notifications within this process that a change of a job is on disk. */
 import { EventEmitter } from 'node:events';
 
-type Happening = `queued ${string}` | `changed ${string}` | `streamed ${string}` | `stopping ${string}`;
+type JobEvent = `queued ${string}` | `changed ${string}` | `streamed ${string}` | `stopping ${string}`;
 
 export class JobSignals {
   readonly #emitter = new EventEmitter().setMaxListeners(0);
@@ -32,9 +32,9 @@ export class JobSignals {
   }
 
   /** Calls `listener` for each signal. Returns a function that unsubscribes it. */
-  on(happening: Happening, listener: () => void): () => void {
-    this.#emitter.on(happening, listener);
-    return () => this.#emitter.off(happening, listener);
+  on(event: JobEvent, listener: () => void): () => void {
+    this.#emitter.on(event, listener);
+    return () => this.#emitter.off(event, listener);
   }
 
   /** Wakes all waiting requests for the last time. */
@@ -45,11 +45,11 @@ export class JobSignals {
 
   /** Wakes all waiting requests. */
   all(): void {
-    for (const happening of this.#emitter.eventNames()) this.#emitter.emit(happening);
+    for (const event of this.#emitter.eventNames()) this.#emitter.emit(event);
   }
 
-  #emit(happening: Happening): void {
-    this.#emitter.emit(happening);
+  #emit(event: JobEvent): void {
+    this.#emitter.emit(event);
   }
 }
 
@@ -62,16 +62,16 @@ export interface Waiting {
  * Calls `check` at once, and after each of these signals, until it returns a value. Undefined if the time is over
  * or the wait was aborted.
  */
-export async function untilFound<T>(
+export async function waitUntilFound<T>(
   signals: JobSignals,
-  happenings: Happening[],
+  events: JobEvent[],
   { waitMs, signal }: Waiting,
   check: () => Promise<T | undefined> | T | undefined,
 ): Promise<T | undefined> {
   let wake = (): void => undefined;
   let hasNews = false;
   let isOver = false;
-  const hearNews = (): void => {
+  const noteEvent = (): void => {
     hasNews = true;
     wake();
   };
@@ -79,7 +79,7 @@ export async function untilFound<T>(
     isOver = true;
     wake();
   };
-  const subscriptions = happenings.map((happening) => signals.on(happening, hearNews));
+  const subscriptions = events.map((event) => signals.on(event, noteEvent));
   const timer = setTimeout(giveUp, waitMs).unref();
   signal.addEventListener('abort', giveUp, { once: true });
   try {

@@ -196,7 +196,7 @@ export class JobStore {
   }
 
   /** Gives no more jobs to workers, because the service is about to end. */
-  stopGiving(): void {
+  stopAssigning(): void {
     this.#transitions.queue.isStopped = true;
   }
 
@@ -308,8 +308,8 @@ export class JobStore {
    * Requeues running jobs and deletes expired ones, before or after the service runs. Jobs of remote workers stay
    * with them. `crash` says why the earlier run ended; if it is given, each requeue counts as a retry.
    */
-  #tidyUp(death: string | undefined): void {
-    this.#db.transaction(() => this.#requeueRunning(death))();
+  #tidyUp(crash: string | undefined): void {
+    this.#db.transaction(() => this.#requeueRunning(crash))();
     this.expiry.deleteAll();
     this.#db.transaction(() => {
       this.clock.restartIfUnused();
@@ -317,10 +317,10 @@ export class JobStore {
     })();
   }
 
-  #requeueRunning(death: string | undefined): void {
+  #requeueRunning(crash: string | undefined): void {
     for (const { id } of this.#transitions.sql.running.all({ isPulled: 0 })) {
       const job = this.#transitions.sql.metadata.get(id);
-      if (job !== undefined) this.#transitions.requeue(id, job, death);
+      if (job !== undefined) this.#transitions.requeue(id, job, crash);
     }
   }
 }

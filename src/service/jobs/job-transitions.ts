@@ -104,16 +104,16 @@ export class JobTransitions {
   requeue(
     id: string,
     { retries, maxRetries }: JobMetadata,
-    death: string | undefined,
+    crash: string | undefined,
     log?: string,
   ): JobState {
     const kept = log === undefined ? {} : { log };
-    if (death !== undefined && retries >= maxRetries) {
-      const error = `the worker of this job died ${retries + 1} times, with ${maxRetries} retries allowed: ${death}`;
+    if (crash !== undefined && retries >= maxRetries) {
+      const error = `the worker of this job died ${retries + 1} times, with ${maxRetries} retries allowed: ${crash}`;
       this.end(id, 'FAILED', { ...kept, error });
       return 'FAILED';
     }
-    const counted = death === undefined ? {} : { retries: retries + 1 };
+    const counted = crash === undefined ? {} : { retries: retries + 1 };
     this.#move(id, 'IN_QUEUE', { ...kept, ...counted, queuedAt: this.#now() });
     return 'IN_QUEUE';
   }
@@ -156,7 +156,7 @@ export class JobTransitions {
     const job = this.sql.metadata.get(id);
     if (job === undefined) throw new Error(`the store has no job ${id} that could become ${to}`);
     assertTransition(job.state, to);
-    this.sql.move.run({ ...nothing, ...change, id, state: to });
+    this.sql.move.run({ ...noChanges, ...change, id, state: to });
     if (change.endedAt === undefined) return;
     this.#onEnd(job.number, { ...job, state: to, endedAt: change.endedAt });
     this.#webhooks.begin.run(change.endedAt, job.number);
@@ -168,7 +168,7 @@ export class JobTransitions {
   }
 }
 
-const nothing = {
+const noChanges = {
   queuedAt: null,
   startedAt: null,
   expiresAt: null,

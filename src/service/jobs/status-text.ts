@@ -36,23 +36,23 @@ export function statusText(job: ShownJob, input?: Value, webhook?: string): Text
     ['webhook', webhook && JSON.stringify(webhook)],
     ['workerId', isBegun && job.workerId ? JSON.stringify(shownWorker(job.workerId)) : undefined],
   ];
-  return joined(
+  return joinFields(
     fields.flatMap(([name, value]) =>
       value === null || value === undefined ? [] : [[name, value] as const],
     ),
   );
 }
 
-function joined(fields: (readonly [name: string, value: Value])[]): Text | FiledText {
+function joinFields(fields: (readonly [name: string, value: Value])[]): Text | FiledText {
   const parts = fields.flatMap(([name, value], index) => [`${index === 0 ? '{' : ','}"${name}":`, value]);
-  return inOne([...parts, '}']);
+  return joinTexts([...parts, '}']);
 }
 
 /**
  * Joins parts into one text if they are short and in memory. Otherwise returns the parts, because a copy would take
  * as much memory again.
  */
-export function inOne(parts: readonly Value[]): Text | FiledText {
+export function joinTexts(parts: readonly Value[]): Text | FiledText {
   if (parts.every((part) => typeof part === 'string')) return parts.join('');
   const inMemory = parts.filter((part): part is Text => !isFile(part));
   if (inMemory.length < parts.length || byteCountOf(parts) >= longText) return parts;

@@ -22,7 +22,7 @@ export class Admission {
   readonly #now: () => number;
   readonly #onWrong: (name: string | null, remoteAddress: string | undefined) => void;
   readonly #guesses = new Guesses();
-  readonly #known = new Set<string>();
+  readonly #knownAddresses = new Set<string>();
 
   /**
    * `onWrong` is called once a minute for each wrong key of an address. It gets the name of a key that is no longer
@@ -48,7 +48,7 @@ export class Admission {
     const holder = this.#keys.find(authorization, remoteAddress);
     if (holder !== undefined && !this.#keys.isGiven(holder)) return { holder };
     const address = addressGroup(remoteAddress ?? '');
-    if (holder !== undefined && this.#known.has(address)) return { holder };
+    if (holder !== undefined && this.#knownAddresses.has(address)) return { holder };
     const now = this.#now();
     const digest = digestOf(presented);
     const onNew = (): void => this.#onWrong(this.#keys.nameOf(digest), remoteAddress);
@@ -58,19 +58,19 @@ export class Admission {
         : this.#guesses.waitMs(address, now);
     if (waitMs > 0) return { waitMs };
     if (holder === undefined) return 'wrong';
-    this.#know(address);
+    this.#rememberAddress(address);
     return { holder };
   }
 
   /** True if a key that was admitted is still valid. */
-  isGood(authorization: string | undefined): boolean {
+  isStillValid(authorization: string | undefined): boolean {
     return this.#keys.find(authorization) !== undefined;
   }
 
-  #know(address: string): void {
-    this.#known.add(address);
-    const [first] = this.#known;
-    if (this.#known.size > maxKnown && first !== undefined) this.#known.delete(first);
+  #rememberAddress(address: string): void {
+    this.#knownAddresses.add(address);
+    const [first] = this.#knownAddresses;
+    if (this.#knownAddresses.size > maxKnown && first !== undefined) this.#knownAddresses.delete(first);
   }
 }
 

@@ -188,7 +188,7 @@ export class KeyStore {
       this.#assertRoom(name);
       this.#sql.insert.run({ ...row, digest: digestOf(key) });
     });
-    return { key, record: asRead({ ...row, lastUsedAt: null, lastUsedFrom: null, revokedAt: null }) };
+    return { key, record: recordOf({ ...row, lastUsedAt: null, lastUsedFrom: null, revokedAt: null }) };
   }
 
   /**
@@ -215,7 +215,7 @@ export class KeyStore {
         ]);
       const key = makeKeyText();
       this.#sql.rotate.run({ id: row.id, digest: digestOf(key), until: now + (overlapMs ?? 0), expiresAt });
-      return { key, record: asRead({ ...row, expiresAt }) };
+      return { key, record: recordOf({ ...row, expiresAt }) };
     });
   }
 
@@ -226,13 +226,13 @@ export class KeyStore {
       if (row === undefined) return undefined;
       const now = this.#now();
       if (row.revokedAt === null) this.#sql.revoke.run({ id: row.id, now });
-      return asRead({ ...row, revokedAt: row.revokedAt ?? now });
+      return recordOf({ ...row, revokedAt: row.revokedAt ?? now });
     });
   }
 
   /** Returns all stored keys, including revoked ones, oldest first. */
   list(): KeyRecord[] {
-    return this.#sql.all.all().map(asRead);
+    return this.#sql.all.all().map(recordOf);
   }
 
   get given(): KeyHolder[] {
@@ -266,10 +266,10 @@ export class KeyStore {
     const now = this.#now();
     const name = digest.toString('latin1');
     const known = this.#read.get(name);
-    const isGood = known !== undefined && (known.until === null || now < known.until);
-    const key = isGood ? known : this.#readKey(digest, now);
+    const isCached = known !== undefined && (known.until === null || now < known.until);
+    const key = isCached ? known : this.#readKey(digest, now);
     if (key === undefined) return undefined;
-    if (!isGood) this.#read.set(name, key);
+    if (!isCached) this.#read.set(name, key);
     this.#noteUse(key.holder.id, key.lastUsedAt, from);
     return key.holder;
   }
@@ -279,7 +279,7 @@ export class KeyStore {
     const row = this.#sql.find.get({ digest, now }) ?? this.#sql.findEarlier.get({ digest, now });
     if (row === undefined) return undefined;
     const { lastUsedAt, until, ...holder } = row;
-    return { holder: asRead(holder), lastUsedAt, until };
+    return { holder: recordOf(holder), lastUsedAt, until };
   }
 
   /**
@@ -332,7 +332,7 @@ function assertGiven(given: readonly GivenKey[]): void {
     throw new Error(`the key ${wrong.name} is empty or holds characters that a header cannot carry`);
 }
 
-function asRead<Row extends Pick<KeyRow, 'endpoints' | 'ownJobs' | 'readOnly' | 'limits'>>({
+function recordOf<Row extends Pick<KeyRow, 'endpoints' | 'ownJobs' | 'readOnly' | 'limits'>>({
   endpoints,
   ownJobs,
   readOnly,

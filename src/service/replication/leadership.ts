@@ -23,13 +23,13 @@ export class Deposed extends Error {}
 
 const beatMs = 2_000;
 /** Time in ms for which the store's confirmation that this process leads is trusted. */
-export const sureMs = 200;
+export const trustMs = 200;
 /**
  * Time in ms before a new leader answers. The previous leader trusts its last confirmation that long, with clocks
  * that may differ slightly.
  */
-const othersSureMs = 250;
-const lookMs = 500;
+const previousTrustMs = 250;
+const pollMs = 500;
 const retryMs = 50;
 const stuckMs = 20_000;
 const closingMs = 8_000;
@@ -70,11 +70,11 @@ export class Leadership<Service extends LedService> {
   /** Number of writes that have waited too long for the store. While it is not 0, no request is answered. */
   #stuck = 0;
   /** Time of the latest request that the store answered with this process as leader. */
-  #sureAt = never;
+  #confirmedAt = never;
   #asking: Promise<void> | undefined;
   #leaderUrl: string | undefined;
   #term: string | undefined;
-  #told: string | undefined;
+  #reportedState: string | undefined;
   /** Problems reported since the store was last reachable, by text. Operations may fail with different texts. */
   readonly #problems = new Map<string, unknown>();
   #running: Promise<void> | undefined;
@@ -100,9 +100,9 @@ export class Leadership<Service extends LedService> {
   /** Resolves when it is known which process leads. Rejects if the store is not usable. */
   async start(): Promise<void> {
     this.#running = this.#run();
-    while (this.#told === undefined) {
+    while (this.#reportedState === undefined) {
       await delay(retryMs);
-      if (this.#problems.size === 0 || this.#told !== undefined) continue;
+      if (this.#problems.size === 0 || this.#reportedState !== undefined) continue;
       this.#stopping.abort();
       await this.#running;
       throw [...this.#problems.values()].at(-1);
@@ -115,9 +115,9 @@ export class Leadership<Service extends LedService> {
    */
   serviceFor(since: number): Service | undefined {
     if (this.#stopping.signal.aborted || this.#stuck > 0) return undefined;
-    const { wall, elapsed } = this.#sureAt;
+    const { wall, elapsed } = this.#confirmedAt;
     const wallMs = Date.now() - wall;
-    const isFresh = wallMs >= 0 && wallMs < sureMs && performance.now() - elapsed < sureMs;
+    const isFresh = wallMs >= 0 && wallMs < trustMs && performance.now() - elapsed < trustMs;
     return isFresh || elapsed >= since ? this.#led?.service : undefined;
   }
 
@@ -156,7 +156,7 @@ export class Leadership<Service extends LedService> {
 
   /** Closes the service. May be called repeatedly. */
   async #close(led = this.#led): Promise<void> {
-    await led?.service.close().catch((error: unknown) => this.#tell(error));
+    await led?.service.close().catch((error: unknown) => this.#reportProblem(error));
   }
 
   async #run(): Promise<void> {
@@ -167,16 +167,17 @@ export class Leadership<Service extends LedService> {
         if (session === undefined) await this.#follow();
         else await this.#lead(session).finally(() => session.end());
       } catch (error) {
-        this.#tell(error);
+        this.#reportProblem(error);
       }
-      await delay(lookMs, undefined, { signal }).catch(() => undefined);
+      await delay(pollMs, undefined, { signal }).catch(() => undefined);
     }
   }
 
   /** Leads until the session breaks or `stop` is called. */
   async #lead(session: LeadingSession): Promise<void> {
     const before = await this.#parts.store.leader();
-    if (this.#led !== undefined && !isOf(this.#led.tenure, before, this.#written)) await this.#stepDown();
+    if (this.#led !== undefined && !isCurrent(this.#led.tenure, before, this.#written))
+      await this.#stepDown();
     this.#session = session;
     if (this.#led === undefined) await this.#begin(session, before !== undefined);
     await session.keep();
@@ -185,7 +186,7 @@ export class Leadership<Service extends LedService> {
     while (!over.aborted) {
       await session.beat();
       if (session.isCopyDue) this.#copy(session);
-      this.#say('leads');
+      this.#reportState('leads');
       await delay(beatMs, undefined, { signal: over }).catch(() => undefined);
       // The store answers again: problems that recur are reported again.
       if (!over.aborted) this.#problems.clear();
@@ -200,11 +201,11 @@ export class Leadership<Service extends LedService> {
     const tenure = { term: randomUUID(), isOver: false };
     await session.announce({ url, term: tenure.term });
     this.#note(undefined, tenure.term);
-    const answering = delay(wasLed ? othersSureMs : 0);
+    const answering = delay(wasLed ? previousTrustMs : 0);
     this.#written = 0;
     const service = await open(session, (database, changes) => this.#write(tenure, database, changes));
     await answering;
-    this.#sureAt = never;
+    this.#confirmedAt = never;
     this.#led = { service, tenure };
   }
 
@@ -215,7 +216,7 @@ export class Leadership<Service extends LedService> {
     if (this.#led !== undefined || leader === undefined) return;
     this.#note(leader.url, leader.term);
     this.#problems.clear();
-    this.#say(`hands requests on to ${leader.url}`);
+    this.#reportState(`hands requests on to ${leader.url}`);
   }
 
   #note(leaderUrl: string | undefined, term: string): void {
@@ -231,21 +232,21 @@ export class Leadership<Service extends LedService> {
     try {
       const leader = await this.#parts.store.leader();
       if (led === undefined || this.#led !== led) return;
-      if (isOf(led.tenure, leader, written)) this.#noteSure(asked);
+      if (isCurrent(led.tenure, leader, written)) this.#noteConfirmation(asked);
       // Ends the session now, because waiting requests would learn it late from the next beat.
       else this.#loseSession();
     } catch (error) {
-      this.#tell(error);
+      this.#reportProblem(error);
       await delay(retryMs);
     }
   }
 
-  #noteSure(asked: Moment): void {
-    if (asked.elapsed > this.#sureAt.elapsed) this.#sureAt = asked;
+  #noteConfirmation(asked: Moment): void {
+    if (asked.elapsed > this.#confirmedAt.elapsed) this.#confirmedAt = asked;
   }
 
   #loseSession(): void {
-    this.#sureAt = never;
+    this.#confirmedAt = never;
     this.#session?.end();
   }
 
@@ -275,13 +276,13 @@ export class Leadership<Service extends LedService> {
           const written = await session?.write(tenure.term, database, changes);
           if (written !== undefined) {
             this.#written = Math.max(this.#written, written);
-            if (this.#led?.tenure === tenure) this.#noteSure(asked);
+            if (this.#led?.tenure === tenure) this.#noteConfirmation(asked);
             if (session?.isCopyDue === true) this.#copy(session);
             return;
           }
           if (session !== undefined) break;
         } catch (error) {
-          this.#tell(error);
+          this.#reportProblem(error);
           session?.end();
           if (this.#session === session) this.#session = undefined;
           // A new term waits for this write before it opens another session, so retrying would be useless.
@@ -305,7 +306,7 @@ export class Leadership<Service extends LedService> {
       .forgetOld()
       .then(() => session.copy(tenure.term, service.databases, () => service.settled()))
       .catch((error: unknown) => {
-        if (!tenure.isOver && !this.#isClosing && !session.ended.aborted) this.#tell(error);
+        if (!tenure.isOver && !this.#isClosing && !session.ended.aborted) this.#reportProblem(error);
       })
       .then(() => store.forgetOld())
       // If the store is unreachable, the next copy deletes the old tables.
@@ -313,15 +314,15 @@ export class Leadership<Service extends LedService> {
       .finally(() => (this.#copying = undefined));
   }
 
-  #tell(error: unknown): void {
+  #reportProblem(error: unknown): void {
     const text = textOf(error);
     if (!this.#problems.has(text)) this.#parts.onProblem(text);
     this.#problems.set(text, error);
   }
 
-  #say(text: string): void {
-    if (this.#told !== text) this.#parts.onChange(text);
-    this.#told = text;
+  #reportState(text: string): void {
+    if (this.#reportedState !== text) this.#parts.onChange(text);
+    this.#reportedState = text;
   }
 }
 
@@ -333,7 +334,7 @@ function now(): Moment {
  * True if the store names this term and has all its writes. A store that failed over to an older copy may lack the
  * latest ones.
  */
-function isOf({ term }: Tenure, leader: Announced | undefined, written: number): boolean {
+function isCurrent({ term }: Tenure, leader: Announced | undefined, written: number): boolean {
   return leader?.term === term && leader.writes >= written;
 }
 

@@ -36,7 +36,7 @@ const maxLogBytes = 24 * 1024 * 1024;
 const maxLogAgeMs = 60 * 60_000;
 const pack = promisify(deflateRaw);
 /** Fast compression: changes are small, and requests wait for them. */
-const fast = { level: 1 };
+const fastCompression = { level: 1 };
 
 /** Session of the leader. Its changes take effect only while it leads. */
 export class LeadingSession {
@@ -101,7 +101,7 @@ export class LeadingSession {
    * may be stored twice in a row.
    */
   async write(term: string, database: string, { packed, count }: Changes): Promise<number | undefined> {
-    const bytes = await pack(packed, fast);
+    const bytes = await pack(packed, fastCompression);
     const log = this.#generation;
     // A named statement. If the connection breaks before it has arrived completely, the session still counts as
     // idle, and ends.
@@ -140,7 +140,7 @@ export class LeadingSession {
       for (let first = 1; ; first += pagesAtOnce) {
         const pages = await database.read(first, pagesAtOnce);
         if (pages.length === 0) break;
-        const bytes = await pack(pages, fast);
+        const bytes = await pack(pages, fastCompression);
         copied += bytes.length;
         await this.#session.query(
           `INSERT INTO ${this.#s}.page_copy_${next} VALUES ($1, $2, $3)`,

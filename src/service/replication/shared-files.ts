@@ -61,18 +61,18 @@ export class SharedFiles {
 
   /** Deletes files. A failure is reported; the files are deleted when another process begins to lead. */
   async remove(names: readonly string[]): Promise<void> {
-    await this.#orTold(() => this.#store.removeFiles(names));
+    await this.#reportFailure(() => this.#store.removeFiles(names));
   }
 
   /** Deletes all files that no job names. */
   async removeAllBut(named: ReadonlySet<string>): Promise<void> {
-    await this.#orTold(async () => {
+    await this.#reportFailure(async () => {
       const names = await this.#store.fileNames();
       await this.#store.removeFiles(names.filter((name) => !named.has(name)));
     });
   }
 
-  async #orTold(work: () => Promise<void>): Promise<void> {
+  async #reportFailure(work: () => Promise<void>): Promise<void> {
     await work().catch((error: unknown) => this.#onProblem(`cannot remove long texts: ${String(error)}`));
   }
 }

@@ -19,15 +19,15 @@ import { signedHeaders, type WebhookSecrets } from './webhook-secrets.ts';
 import { type DueWebhook, prepareWebhookStatements } from '../jobs/webhook-statements.ts';
 
 /** Bounds of the pause before the next try. The pause equals the time since the job ended. */
-const waitsMs = { shortest: 10_000, longest: 60 * 60_000 };
+const waitsMs = { min: 10_000, max: 60 * 60_000 };
 
 const pollEveryMs = 500;
 const queuesAtOnce = 2_000;
 /** Due webhooks read from a queue at once. More than a queue sends concurrently, so some are not yet being sent. */
-const ofQueueAtOnce = 8;
+const maxDuePerQueue = 8;
 /** Number of due webhooks that are postponed together if their host is unreachable. */
 const postponedAtOnce = 500;
-const tellEveryMs = 5_000;
+const reportEveryMs = 5_000;
 
 export class Webhooks {
   readonly #parts;
@@ -57,7 +57,7 @@ export class Webhooks {
     this.#sql = prepareWebhookStatements(parts.store.file.db);
     this.#timers = [
       setInterval(() => this.#poll(), pollEveryMs).unref(),
-      setInterval(() => this.#tellProblems(), tellEveryMs).unref(),
+      setInterval(() => this.#reportProblems(), reportEveryMs).unref(),
     ];
     this.#poll();
   }
@@ -67,12 +67,12 @@ export class Webhooks {
     for (const timer of this.#timers) clearInterval(timer);
     await Promise.all(this.#sending.values());
     await this.#sender.close();
-    this.#tellProblems();
+    this.#reportProblems();
   }
 
   /** Starts due webhooks. The queue that has waited longest gets a slot first. */
   #poll(): void {
-    this.#look(() => {
+    this.#attempt(() => {
       const queues = this.#sql.queues.all({ after: this.#polledUpTo, max: queuesAtOnce });
       this.#polledUpTo = queues.length < queuesAtOnce ? '' : (queues.at(-1)?.queue ?? '');
       const now = this.#parts.now();
@@ -83,7 +83,7 @@ export class Webhooks {
 
   #pollQueue(queue: string): void {
     if (!this.#slots.hasRoom(queue)) return;
-    for (const webhook of this.#sql.due.all({ queue, now: this.#parts.now(), max: ofQueueAtOnce })) {
+    for (const webhook of this.#sql.due.all({ queue, now: this.#parts.now(), max: maxDuePerQueue })) {
       if (this.#sending.has(webhook.job)) continue;
       const release = this.#slots.acquire(webhook);
       if (release === undefined) return;
@@ -91,10 +91,10 @@ export class Webhooks {
     }
   }
 
-  #look(look: () => void): void {
+  #attempt(work: () => void): void {
     if (this.#stop.signal.aborted) return;
     try {
-      look();
+      work();
     } catch (error) {
       this.#parts.onProblem(`webhooks cannot be sent: ${String(error)}`);
     }
@@ -104,7 +104,7 @@ export class Webhooks {
     try {
       release(await this.#send(webhook));
       this.#sending.delete(webhook.job);
-      this.#look(() => this.#pollQueue(webhook.queue));
+      this.#attempt(() => this.#pollQueue(webhook.queue));
     } catch (error) {
       release();
       this.#sending.delete(webhook.job);
@@ -170,7 +170,7 @@ export class Webhooks {
   }
 
   /** Reports all problems in one message, because many webhooks fail at once. */
-  #tellProblems(): void {
+  #reportProblems(): void {
     const [first, ...others] = this.#problems;
     this.#problems = [];
     if (first === undefined) return;
@@ -190,8 +190,8 @@ export class Webhooks {
 }
 
 function nextTryAt(now: number, endedAt: number): number {
-  const { shortest, longest } = waitsMs;
-  return Math.floor(now) + Math.min(longest, Math.max(shortest, Math.floor(now) - endedAt));
+  const { min, max } = waitsMs;
+  return Math.floor(now) + Math.min(max, Math.max(min, Math.floor(now) - endedAt));
 }
 
 /** Limits on the targets of webhooks. */
@@ -348,10 +348,10 @@ export class WebhookSlots {
 
   /** Returns the use by queues of this state and worse ones. */
   #takenUpTo(state: QueueState): { webhooks: number; bytes: number } {
-    const those = states.slice(0, states.indexOf(state) + 1).map((each) => this.#taken[each]);
+    const lower = states.slice(0, states.indexOf(state) + 1).map((each) => this.#taken[each]);
     return {
-      webhooks: those.reduce((sum, { webhooks }) => sum + webhooks, 0),
-      bytes: those.reduce((sum, { bytes }) => sum + bytes, 0),
+      webhooks: lower.reduce((sum, { webhooks }) => sum + webhooks, 0),
+      bytes: lower.reduce((sum, { bytes }) => sum + bytes, 0),
     };
   }
 

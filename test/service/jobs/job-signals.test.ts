@@ -1,6 +1,6 @@
 /** Promise: who waits for a job, or for work, is told as soon as it is there, and of nothing else. */
 import { expect, it, onTestFinished } from 'vitest';
-import { JobSignals, untilFound } from '../../../src/service/jobs/job-signals.ts';
+import { JobSignals, waitUntilFound } from '../../../src/service/jobs/job-signals.ts';
 import type { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { accepted, openStore } from '../service-harness.ts';
 
@@ -10,8 +10,8 @@ const failure = { state: 'FAILED', error: 'no' } as const;
 /** What is told of the endpoint `a` and of the job while it happens. */
 async function told(store: JobStore, id: string, happens: () => Promise<unknown>): Promise<string[]> {
   const heard = new Set<string>();
-  const ends = ([`queued a`, `changed ${id}`, `streamed ${id}`] as const).map((happening) =>
-    store.signals.on(happening, () => heard.add(happening.split(' ')[0] ?? '')),
+  const ends = ([`queued a`, `changed ${id}`, `streamed ${id}`] as const).map((event) =>
+    store.signals.on(event, () => heard.add(event.split(' ')[0] ?? '')),
   );
   await happens();
   for (const end of ends) end();
@@ -96,10 +96,15 @@ function whoWaits(waitMs = long) {
   onTestFinished(() => over.abort());
   const values: (string | undefined)[] = [];
   let looks = 0;
-  const found = untilFound(signals, ['changed 1', 'changed 2'], { waitMs, signal: over.signal }, async () => {
-    looks += 1;
-    return values.shift();
-  });
+  const found = waitUntilFound(
+    signals,
+    ['changed 1', 'changed 2'],
+    { waitMs, signal: over.signal },
+    async () => {
+      looks += 1;
+      return values.shift();
+    },
+  );
   return { signals, over, values, found, looks: () => looks };
 }
 

@@ -28,7 +28,7 @@ export class BulkJobs {
     const { running } = transitions.sql;
     const all = running.all({ isPulled: 0 }).concat(running.all({ isPulled: 1 }));
     const jobs = all.filter((job) => job.endpointId === endpointId);
-    const ended = await this.#stop(() =>
+    const ended = await this.#writeFromReserve(() =>
       jobs.filter(({ id }) => {
         const isOpen = transitions.sql.metadata.get(id)?.endedAt === null;
         if (isOpen) transitions.end(id, 'CANCELLED');
@@ -42,7 +42,7 @@ export class BulkJobs {
   async requeueOwn(endpointId: string): Promise<void> {
     const { transitions, signals } = this.#store;
     const jobs = transitions.sql.running.all({ isPulled: 0 }).filter((job) => job.endpointId === endpointId);
-    const back = await this.#stop(() =>
+    const back = await this.#writeFromReserve(() =>
       jobs.filter(({ id, workerId }) => {
         const job = transitions.runningOn({ id, workerId: workerId ?? '' });
         if (job !== undefined) transitions.requeue(id, job, undefined);
@@ -66,13 +66,12 @@ export class BulkJobs {
   async timeOutSome(): Promise<DueJob[]> {
     const { transitions, signals } = this.#store;
     if (!transitions.isAnyDue()) return [];
-    const due = await this.#stop(() => transitions.timeOutSome());
+    const due = await this.#writeFromReserve(() => transitions.timeOutSome());
     for (const { id } of due) signals.changed(id);
     return due;
   }
 
-  /** Commits a write that must succeed even on a full disk. */
-  #stop<T>(work: () => T): Promise<T> {
+  #writeFromReserve<T>(work: () => T): Promise<T> {
     const { commit, reserve } = this.#store;
     return reserve.spend(() => commit.write(work));
   }

@@ -7,7 +7,6 @@ interface KeyQueue {
   endpointId: string;
   isLowPriority: 0 | 1;
   keyId: string;
-  /** Number of running jobs of the key at the endpoint. */
   running: number;
   /** Number of the last job that was handed out. */
   after: number;
@@ -106,7 +105,6 @@ function nameOf({ endpointId, keyId }: KeyQueue): string {
   return `${endpointId} ${keyId}`;
 }
 
-/** Condition for queued jobs of an endpoint at one priority. */
 const waiting = `endedAt IS NULL AND endpointId = @endpointId AND state = 'IN_QUEUE' AND isLowPriority = @isLowPriority`;
 
 function prepare(db: Database) {

@@ -110,7 +110,6 @@ export class JobReads {
     return job.state === 'COMPLETED' || job.state === 'FAILED' ? 'settled' : 'unwanted';
   }
 
-  /** Returns the running jobs of remote workers. */
   pulledJobs(): { id: string; endpointId: string; workerId: string | null }[] {
     return this.#sql.running.all({ isPulled: 1 });
   }

@@ -17,7 +17,6 @@ export class JobSignals {
     this.#emit(`queued ${endpointId}`);
   }
 
-  /** Signals that the state of a job has changed. */
   changed(jobId: string): void {
     this.#emit(`changed ${jobId}`);
   }

@@ -4,7 +4,6 @@ import type { Database } from '../../lib/sqlite/database.ts';
 import type { JobState } from '../model/job.ts';
 import type { StoredText } from './long-texts.ts';
 
-/** A job that was given to a worker. */
 export interface TakenJob {
   id: string;
   workerId: string;
@@ -79,7 +78,6 @@ export interface JobChange {
 
 type StoredChange = { [Key in keyof JobChange]-?: JobChange[Key] | null } & { id: string; state: JobState };
 
-/** Values of a newly accepted job. */
 export interface NewJob {
   id: string;
   endpointId: string;

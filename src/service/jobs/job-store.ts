@@ -202,7 +202,7 @@ export class JobStore {
 
   /** Cancels a job unless it has ended, and returns its state. Undefined if there is no such job. */
   async cancel(endpointId: string, id: string): Promise<JobState | undefined> {
-    const state = await this.#stop(() => {
+    const state = await this.#writeFromReserve(() => {
       const job = this.#transitions.sql.metadata.get(id);
       if (job === undefined || !this.reads.isVisible(job, endpointId)) return undefined;
       if (job.endedAt !== null) return job.state;
@@ -248,7 +248,7 @@ export class JobStore {
   /** Stores how far the system clock has moved since the last call, for the next start. Returns it in ms. */
   async keepClockStep(): Promise<number> {
     const { stepMs } = this.clock;
-    if (stepMs !== 0) await this.#stop(() => this.clock.keepStep());
+    if (stepMs !== 0) await this.#writeFromReserve(() => this.clock.keepStep());
     return stepMs;
   }
 
@@ -281,8 +281,7 @@ export class JobStore {
     }
   }
 
-  /** Commits a write that must succeed even on a full disk. */
-  #stop<T>(work: () => T): Promise<T> {
+  #writeFromReserve<T>(work: () => T): Promise<T> {
     return this.reserve.spend(() => this.#commit.write(work));
   }
 

@@ -14,7 +14,6 @@ import {
 import type { Text } from '../../lib/files/filed-text.ts';
 import type { StoredText } from './long-texts.ts';
 
-/** A job and the worker that runs it. */
 export interface JobOfWorker {
   id: string;
   workerId: string;
@@ -190,8 +189,7 @@ function timeOutText({ isExpired, state, ttlMs, executionTimeoutMs }: DueJob): s
   return `job timed out: ${where} after its time to live of ${ttlMs} ms`;
 }
 
-/** Maximum length of a summary in characters. */
-const maxLength = 120;
+const maxSummaryLength = 120;
 
 /**
  * Returns the beginning of the scene or prompt, for lists of jobs; empty if `input`, JSON text of an object, has
@@ -203,7 +201,7 @@ function summaryOf(input: Text): string {
   const found = /"(?:scene|prompt)"\s*:\s*("(?:[^"\\]|\\.){0,400})/.exec(beginning)?.[1];
   if (found === undefined) return '';
   const text = found.slice(1).replaceAll(/\\(?:u[0-9a-fA-F]{0,4}|.)?/g, unescaped);
-  return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}…`;
+  return text.length <= maxSummaryLength ? text : `${text.slice(0, maxSummaryLength - 1)}…`;
 }
 
 function unescaped(escape: string): string {

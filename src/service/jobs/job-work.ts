@@ -74,7 +74,7 @@ export class JobWork {
     { isCounted, log }: { isCounted: boolean; log?: string | undefined } = { isCounted: true },
   ): Promise<JobState | undefined> {
     const { id } = given;
-    const now = await this.#stop(() => {
+    const now = await this.#writeFromReserve(() => {
       const job = this.#store.transitions.runningOn(given);
       if (job === undefined) return undefined;
       const state = this.#store.transitions.requeue(id, job, isCounted ? why : undefined, log);
@@ -121,7 +121,7 @@ export class JobWork {
 
   #end(given: JobOfWorker, state: JobState, how: JobChange): Promise<boolean> {
     const { id, workerId } = given;
-    return this.#stop(() => {
+    return this.#writeFromReserve(() => {
       const job = this.#store.transitions.sql.metadata.get(id);
       if (job === undefined || job.endedAt !== null || job.workerId !== workerId) return false;
       if (job.state === 'IN_QUEUE') this.#store.transitions.begin(id, { workerId, isPulled: true });
@@ -148,8 +148,7 @@ export class JobWork {
     return undefined;
   }
 
-  /** Commits a write that must succeed even on a full disk. */
-  #stop<T>(work: () => T): Promise<T> {
+  #writeFromReserve<T>(work: () => T): Promise<T> {
     const { commit, reserve } = this.#store;
     return reserve.spend(() => commit.write(work));
   }

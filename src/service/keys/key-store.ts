@@ -67,8 +67,7 @@ const defaultBusyMs = 2_000;
 
 const msBetweenUses = 60_000;
 
-/** A stored key in the cache. */
-interface ReadKey {
+interface CachedKey {
   holder: KeyHolder;
   lastUsedAt: number | null;
   /** Time (epoch ms) from which the text is no longer accepted; null for never. */
@@ -89,7 +88,7 @@ export class KeyStore {
   /** Time of the last recorded use, by key id. */
   readonly #notedAt = new Map<string, number>();
   /** Keys found since the file last changed, by digest. */
-  readonly #read = new Map<string, ReadKey>();
+  readonly #cache = new Map<string, CachedKey>();
   /** SQLite's counter of changes by other connections, when the cache was filled. */
   #version: number | undefined;
 
@@ -261,20 +260,20 @@ export class KeyStore {
    */
   #findStored(digest: Buffer, from: string | undefined): KeyHolder | undefined {
     const version = this.#sql.version.get();
-    if (version !== this.#version) this.#read.clear();
+    if (version !== this.#version) this.#cache.clear();
     this.#version = version;
     const now = this.#now();
     const name = digest.toString('latin1');
-    const known = this.#read.get(name);
+    const known = this.#cache.get(name);
     const isCached = known !== undefined && (known.until === null || now < known.until);
     const key = isCached ? known : this.#readKey(digest, now);
     if (key === undefined) return undefined;
-    if (!isCached) this.#read.set(name, key);
+    if (!isCached) this.#cache.set(name, key);
     this.#noteUse(key.holder.id, key.lastUsedAt, from);
     return key.holder;
   }
 
-  #readKey(digest: Buffer, now: number): ReadKey | undefined {
+  #readKey(digest: Buffer, now: number): CachedKey | undefined {
     // Looks for rotated keys second: they are rare, so one index lookup is enough for most requests.
     const row = this.#sql.find.get({ digest, now }) ?? this.#sql.findEarlier.get({ digest, now });
     if (row === undefined) return undefined;
@@ -320,7 +319,7 @@ export class KeyStore {
 
   #change<T>(work: () => T): T {
     // SQLite's counter does not include changes by this connection.
-    this.#read.clear();
+    this.#cache.clear();
     return orBusy(this.#db.name, () => this.#db.transaction(work).immediate());
   }
 }

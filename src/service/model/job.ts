@@ -41,7 +41,6 @@ export interface JobTerms {
   isLowPriority: boolean;
   /** Number of times that the job is requeued because its worker died, before it fails. */
   maxRetries: number;
-  /** URL that is notified when the job ends. */
   webhook: string | null;
   /** JSON text: the bucket for the worker's results, with credentials. */
   s3Config: string | null;

@@ -92,7 +92,6 @@ const prefix = 'nr_';
 /** As long as the digest. In base64url, 32 bytes are 43 characters. */
 const keyBytes = 32;
 
-/** Returns a new key of 256 random bits. */
 export function makeKeyText(): string {
   return prefix + randomBytes(keyBytes).toString('base64url');
 }

@@ -5,7 +5,6 @@ import type { Changes } from './page-changes.ts';
 import type { Copied, LeadingSession } from './leading-session.ts';
 import type { Announced, PageStore } from './page-store.ts';
 
-/** The service that the leader runs. */
 export interface LedService {
   /** Databases that are copied to the store. */
   databases: readonly Copied[];
@@ -138,7 +137,6 @@ export class Leadership<Service extends LedService> {
     await Promise.race([soon, this.leads ? this.#asking : soon]);
   }
 
-  /** Lets running work of the service end, if this process leads. */
   async drain(): Promise<void> {
     await this.#led?.service.drain?.();
   }

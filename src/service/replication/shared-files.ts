@@ -16,7 +16,6 @@ export class BucketFiles implements FileStore {
   /** Folder of this service. Another service may use the same bucket, and files that no job names are deleted. */
   readonly #folder: string;
 
-  /** `secret`: the secret of the service. */
   constructor(bucket: Bucket, secret: Buffer) {
     this.#bucket = bucket;
     this.#folder = `${createHmac('sha256', secret).update('files').digest('hex').slice(0, 16)}/`;
@@ -64,7 +63,6 @@ export class SharedFiles {
     await this.#reportFailure(() => this.#store.removeFiles(names));
   }
 
-  /** Deletes all files that no job names. */
   async removeAllBut(named: ReadonlySet<string>): Promise<void> {
     await this.#reportFailure(async () => {
       const names = await this.#store.fileNames();

@@ -1,4 +1,4 @@
-/** `quickDeploy: blender` as a workload: where Blender is, what its worker may read, and its container where there is one. */
+/** `quickDeploy: blender` as a workload: finds Blender, and runs it as a process or in a container. */
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { totalmem, tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
@@ -69,7 +69,7 @@ export const blender = defineWorkload({
   without: noCluster,
   gpu: 'machine',
   words: () => 'Quick deploy: blender',
-  // It leaks.
+  // Blender leaks memory.
   defaults: () => ({ recycle: { jobs: 200 } }),
   consoleDefaults: { capabilities: [] },
   inFolder: ({ blender: own = unsaid }, folder) => {
@@ -107,7 +107,7 @@ export function blenderWorkload(settings: BlenderSettings, needs: WorkloadNeeds)
   const { blender: workload = unsaid } = settings;
   const environment = programVariables(settings);
   const start = async (context: WorkerContext): ReturnType<Workload['startWorker']> => {
-    // Its own folder for all that it writes, which goes with it.
+    // Each worker writes only to its own folder, which is removed when the worker ends.
     const folder = realpathSync(mkdtempSync(join(tmpdir(), 'nightrender-blender-')));
     const container = workload.image === null ? undefined : await needs.containerTool();
     const name = `nightrender-${settings.id}-${context.workerId}`;
@@ -140,7 +140,7 @@ export function blenderWorkload(settings: BlenderSettings, needs: WorkloadNeeds)
       return worker;
     } catch (error) {
       await cleanUp();
-      // That the handler is a module is nobody's business.
+      // Users never chose a module, so the message does not mention one.
       const said = error instanceof Error ? error.message : String(error);
       throw new Error(said.replace(/^the module .*? cannot be loaded: /, ''), { cause: error });
     }
@@ -148,7 +148,7 @@ export function blenderWorkload(settings: BlenderSettings, needs: WorkloadNeeds)
   return { name: 'blender', startWorker: start };
 }
 
-/** What Blender needs of the service's own environment, for a display and GPUs. */
+/** Returns the service's environment variables that give Blender a display and GPUs. */
 function graphics(env: NodeJS.ProcessEnv): Record<string, string> {
   const kept = Object.entries(env).filter(([name]) =>
     /^(DISPLAY|XAUTHORITY|XDG_\w+|LD_LIBRARY_PATH|CUDA_\w+|NVIDIA_(VISIBLE_DEVICES|DRIVER_CAPABILITIES))$/.test(
@@ -158,7 +158,7 @@ function graphics(env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(kept) as Record<string, string>;
 }
 
-/** Three quarters of what the machine has, in equal parts: a scene that wants more ends alone. */
+/** Bytes of memory for one worker. By default, the workers share three quarters of the machine's memory equally. */
 function memoryOf({ memory, workers }: EndpointSettings): number {
   const all = Math.min(totalmem(), process.constrainedMemory() || Infinity);
   return memory ?? Math.floor((all * 0.75) / Math.max(1, workers.max));
@@ -183,7 +183,10 @@ interface ContainerNeeds {
   serviceId: string;
 }
 
-/** It reaches no network, sees the folders that the endpoint allows, and writes to its own alone, as root if the tool runs it so. */
+/**
+ * Returns the command that runs Blender in a container: without a network, with the endpoint's folders read-only, and
+ * with one writable folder. DAC_OVERRIDE lets root in the container write to that folder.
+ */
 function containerCommand(tool: ContainerTool, needs: ContainerNeeds): string[] {
   const { settings, name, folder, serviceId } = needs;
   const { blender: workload = unsaid } = settings;

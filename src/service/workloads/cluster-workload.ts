@@ -1,29 +1,29 @@
-/** What the service needs of a cluster that runs workers for it: each is a job there, and takes jobs over the network. */
+/** Port to a cluster that runs workers as jobs of its own. These workers pull the service's jobs over the network. */
 
 export interface ClusterWorkload {
-  /** For people, such as `Slurm`. */
+  /** Name shown to people, such as `Slurm`. */
   name: string;
   tasks(): Promise<ClusterTask[]>;
-  /** All that come of this have the mark. Rejects with `isUncertain` where they may come all the same. */
+  /** Starts workers whose tasks carry `mark`. The error has `isUncertain: true` if the workers may start nevertheless. */
   startWorkers(places: readonly number[], mark: string): Promise<void>;
-  /** Those that have begun meanwhile go on. */
+  /** Cancels tasks that are still waiting. Tasks that have started meanwhile keep running. */
   cancelWaiting(ids: readonly string[]): Promise<void>;
 }
 
 export interface ClusterTask {
   id: string;
-  /** From 0; no two that live have the same. */
+  /** Index of the task among the endpoint's workers, from 0. Unique among tasks that have not ended. */
   place: number;
   mark: string;
   state: 'waiting' | 'running' | 'ending';
 }
 
-/** How a worker that is a task of a cluster calls itself ends with this; undefined for all others. */
+/** Returns the cluster task in the last part of a worker's id; undefined if the worker is no cluster task. */
 export function taskOfWorker(workerId: string): string | undefined {
   return /-slurm(\d+_\d+)(?:\.\d+)?$/.exec(workerId)?.[1];
 }
 
-/** As `taskOfWorker` reads it; empty where this process is in no array of Slurm. */
+/** Returns the end of a worker's id that `taskOfWorker` reads; empty if this process is in no Slurm job array. */
 export function clusterSuffix(env: NodeJS.ProcessEnv): string {
   const { SLURM_ARRAY_JOB_ID: job, SLURM_ARRAY_TASK_ID: task } = env;
   return job === undefined || task === undefined ? '' : `-slurm${job}_${task}`;

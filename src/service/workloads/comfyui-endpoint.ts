@@ -1,4 +1,4 @@
-/** `comfyui` in service.yaml: boxes with ComfyUI, and the workflow that they run. */
+/** Schema and rules of `comfyui` in service.yaml: addresses of ComfyUI servers, and the workflow that they run. */
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { address, filePath } from '../../lib/yaml/scalar-schemas.ts';
@@ -70,7 +70,7 @@ export const comfyui = defineWorkload({
   choice: { title: 'ComfyUI', means: 'Boxes that run a workflow, one worker each.' },
   gpu: null,
   words: (settings) => `ComfyUI at ${settings.comfyui.url.join(', ')}`,
-  // Boxes are asked whether they are there, also where there is no job.
+  // One worker for each box is always up, so boxes that are down are noticed before a job comes.
   defaults: ({ comfyui: { url: urls } }) => ({
     workers: { min: urls.length, max: urls.length, idle: defaultIdleMs },
   }),

@@ -1,4 +1,4 @@
-/** Boxes with ComfyUI as a workload: each is one worker, which has it run the endpoint's workflow, filled for one job after another. */
+/** ComfyUI servers ("boxes") as a workload: each is one worker and runs the endpoint's workflow, one job at a time. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { chosenPictures, viewPath, type PlacedPicture } from '../../protocol/comfyui-answers.ts';
@@ -36,24 +36,24 @@ import {
 } from './workload.ts';
 
 export interface ComfyuiOptions {
-  /** Of the boxes, without a slash at the end. */
+  /** Addresses of the boxes, without a trailing slash. */
   urls: readonly string[];
-  /** A file in API format, absolute. */
+  /** Absolute path of a workflow in ComfyUI's API format. */
   workflow: string;
   set: WorkflowSet;
-  /** How soon a job is looked for first; the waits grow to a second. */
+  /** First pause between two polls of a job, in ms; pauses grow to one second. Default 100. */
   pollMs?: number;
-  /** Of a result; the usual limit by default. */
+  /** Maximum size of a result in bytes; `defaultAnswerLimits` by default. */
   maxBytes?: number | undefined;
 }
 
-/** Without an answer, one after the other: then the box is away. */
+/** Number of consecutive unanswered requests after which a box counts as unreachable. */
 const maxFailures = 3;
 const maxPollMs = 1_000;
 const idleCheckMs = 10_000;
 
 export function comfyuiWorkload(options: ComfyuiOptions): Workload {
-  /** Without a worker; the one that was tried last comes last. */
+  /** Boxes without a worker. The one tried last is at the end, so that the others are tried first. */
   const free = [...options.urls];
   return {
     name: `ComfyUI ${options.workflow}`,
@@ -75,7 +75,7 @@ export function comfyuiWorkload(options: ComfyuiOptions): Workload {
   };
 }
 
-/** As it is now. */
+/** Reads the workflow again, because its file may have changed since the service checked it. */
 function workflowOf({ workflow: path, set }: ComfyuiOptions): Workflow {
   const read = workflowAt(path);
   if ('problem' in read) throw new Error(`${path} ${read.problem}`);
@@ -84,10 +84,10 @@ function workflowOf({ workflow: path, set }: ComfyuiOptions): Workflow {
   return read.workflow;
 }
 
-/** Its values are texts and numbers, of which no workflow has so many. */
+/** Far more values than a workflow can use; bounds the work of parsing an input. */
 const maxInputValues = 10_000;
 
-/** Throws a text for people. */
+/** Parses a job's input. Throws an error with a message for the client. */
 async function inputOf(inputText: Text): Promise<unknown> {
   const text = inputText.toString();
   const { kind } = await scanJson(Buffer.from(inputText), [], { maxDepth: 1_000, maxValues: maxInputValues });
@@ -120,7 +120,7 @@ class ComfyuiWorker implements Worker {
     if (this.#endedBecause !== undefined) throw new WorkerAway(this.#endedBecause);
     const values = valuesFor(this.#options.set, await inputOf(inputText));
     const stop = AbortSignal.any([signal, this.#stop.signal]);
-    // The id is always the same, so a job that a killed service has begun is found again.
+    // The prompt id derives from the job id, so a restarted service finds a prompt that a killed one submitted.
     const pictures = this.#follow(promptIdOf(id), values, stop);
     this.#running = pictures
       .catch((error: unknown) => void (error instanceof WorkerDied && this.#end(error.message)))
@@ -146,7 +146,7 @@ class ComfyuiWorker implements Worker {
         if (job.kind === 'done') return await this.#fetch(job.pictures, stop);
         if (job.kind === 'waiting' || job.kind === 'running') isThere = true;
         else if (!isThere) {
-          // A failure that is there already is of an earlier attempt.
+          // A failure that exists before this submission belongs to an earlier attempt.
           jobId = await this.#submit(promptId, values);
           isThere = true;
         } else if ('text' in job) throw new Error(job.text);
@@ -162,7 +162,7 @@ class ComfyuiWorker implements Worker {
       const grownMs = Math.min(maxPollMs, pauseMs + (performance.now() - begunAt) / 10);
       await sleep(grownMs, undefined, { signal: stop }).catch(() => undefined);
       if (!stop.aborted) continue;
-      // A box that does not answer may have ended as well. Nobody fetches what it still runs.
+      // Nobody fetches the result any more, so the box need not finish the job.
       await driver.cancel(jobId, AbortSignal.timeout(cancelTimeoutMs));
       throw new Error('nobody wants the job any more');
     }
@@ -181,13 +181,13 @@ class ComfyuiWorker implements Worker {
     }
     if (reply.why.kind !== 'answered') throw failureOf(url, reply);
     const { status, body } = reply.why.answer;
-    // The next look tells whether the job is there.
+    // The next poll shows if ComfyUI has the job.
     if (status >= 200 && status <= 299) return promptId;
     const text = `${url}/prompt answered ${status}: ${bodyText(body.toString()) ?? 'an empty body'}`;
     throw status < 500 ? new Error(text) : new WorkerDied(text);
   }
 
-  /** Fetches one picture after the other, and no more once they are too large together. */
+  /** Fetches the pictures one by one. Throws as soon as the result would exceed `maxBytes`. */
   async #fetch(all: PlacedPicture[], stop: AbortSignal): Promise<FetchedPicture[]> {
     const pictures = chosenPictures(all, undefined);
     if (pictures.length === 0) throw new Error('no node of the workflow saved a picture');
@@ -195,7 +195,7 @@ class ComfyuiWorker implements Worker {
     const fetched: FetchedPicture[] = [];
     let left = maxBytes;
     for (const [index, { filename, node, ...place }] of pictures.entries()) {
-      // Base64 has four letters for three bytes.
+      // Base64 encodes three bytes in four characters.
       const maxPictureBytes = Math.floor((left * 3) / 4);
       const path = viewPath({ filename, node, ...place });
       const outcome = await this.#box.send({ path }, stop, maxPictureBytes);
@@ -216,7 +216,7 @@ class ComfyuiWorker implements Worker {
     return fetched;
   }
 
-  /** One that is at a job finds out by itself. */
+  /** Ends the worker if its idle box no longer answers. Polling a job notices this by itself. */
   async #checkIdle(): Promise<void> {
     if (this.#running !== undefined) return;
     const why = await versionOf(this.#box).then(() => undefined, thrownText);
@@ -234,16 +234,16 @@ class ComfyuiWorker implements Worker {
 }
 
 interface FetchedPicture {
-  /** JSON text before its base64. */
+  /** JSON text that precedes the base64 data. */
   before: string;
   bytes: Buffer;
-  /** Bytes of its JSON text. */
+  /** Size of the picture's JSON text in bytes. */
   length: number;
 }
 
 const afterPicture = '"}';
 
-/** Returns the JSON of a job's output. Each picture is encoded once, straight into it. */
+/** Returns the JSON of a job's output. Pictures are encoded straight into one buffer, to save memory. */
 function outputOf(pictures: FetchedPicture[], seed: JsonValue | undefined): Buffer {
   const first = '{"images":[';
   const last = seed === undefined ? ']}' : `],"seed":${JSON.stringify(seed)}}`;
@@ -262,14 +262,14 @@ function outputOf(pictures: FetchedPicture[], seed: JsonValue | undefined): Buff
   return output;
 }
 
-/** The box did not answer, or not as ComfyUI does. It may answer at another time. */
+/** The box did not answer, or not as ComfyUI does. A later request may succeed. */
 class BoxAway extends Error {}
 
 const connectTimeoutMs = 10_000;
 /** ComfyUI answers late while it loads a model. */
 const answerTimeoutMs = 30_000;
 const cancelTimeoutMs = 5_000;
-/** As much as a result may have by default. */
+/** Equals the default maximum size of a result. */
 const maxAnswerBytes = 100 * 1024 * 1024;
 
 interface BoxAnswer extends ComfyuiAnswer {
@@ -301,7 +301,7 @@ class ComfyuiBox {
     });
   }
 
-  /** Never rejects. An answer with more than `maxBytes` is broken off. */
+  /** Sends one request. Never rejects. Aborts the request if its answer exceeds `maxBytes`. */
   async send({ path, body }: ComfyuiRequest, signal: AbortSignal, maxBytes: number): Promise<BoxOutcome> {
     const chunks: Buffer[] = [];
     let byteCount = 0;
@@ -314,7 +314,7 @@ class ComfyuiBox {
       });
       for await (const chunk of answer.body as AsyncIterable<Buffer>) {
         byteCount += chunk.length;
-        // Leaving the loop breaks the request off.
+        // Leaving the loop aborts the request.
         if (byteCount > maxBytes) return { kind: 'too-large' };
         chunks.push(chunk);
       }
@@ -325,13 +325,13 @@ class ComfyuiBox {
     }
   }
 
-  /** Cuts requests in progress. */
+  /** Closes all connections. Requests in progress are aborted. */
   async close(): Promise<void> {
     await this.#connections.destroy();
   }
 }
 
-/** Throws if the box does not answer as ComfyUI does. */
+/** Returns the version of ComfyUI on a box. Throws `BoxAway` if the box does not answer as ComfyUI does. */
 async function versionOf(
   { driver, url }: ComfyuiBox,
   signal = new AbortController().signal,

@@ -1,4 +1,4 @@
-/** A program in any language as a workload, which speaks in JSON lines. */
+/** A program in any language as a workload. The program reads jobs and writes results as JSON lines. */
 import { delimiter, resolve } from 'node:path';
 import { z } from 'zod';
 import { shellWord } from '../../lib/text/format.ts';
@@ -43,7 +43,7 @@ export const lineProgram = defineWorkload({
   choice: { title: 'Command', means: 'A program that reads jobs and writes results as JSON lines.' },
   gpu: 'machine',
   words: (settings) => `Command ${settings.command.join(' ')}`,
-  // The program itself is no secret.
+  // Arguments may hold secrets; the name of the program does not.
   concealed: (settings) => ({ command: settings.command.map((word, i) => (i === 0 ? word : hiddenWord)) }),
   inFolder: ({ command: [program = '', ...rest], cwd }, folder) => ({
     command: [isPath(program) ? resolve(folder, program) : program, ...rest],
@@ -51,7 +51,7 @@ export const lineProgram = defineWorkload({
   }),
   problems: deviceProblems,
   missing: ({ command: words, cwd, environment }, env) => [
-    // Its own variables say where programs are, before those of this process do.
+    // The program is found on the endpoint's PATH, if that is set.
     ...at(
       'command.0',
       programExpected(words[0] ?? '', (environment?.['PATH'] ?? env['PATH'] ?? '').split(delimiter)),
@@ -82,10 +82,10 @@ export const lineProgram = defineWorkload({
 
 const interpreters = /(^|\/)(python|pypy|node|bun|bash|dash|sh|zsh|ruby|perl|php|lua|julia|Rscript)[\d.]*$/;
 const scriptEnding = /^\S+\.(py|[cm]?[jt]s|sh|rb|pl|php|lua|jl|R)$/;
-/** What follows one of these is code, or the name of a module. */
+/** Interpreter options whose next argument is code or a module name, not a file. */
 const codeOption = /^(-\w*[cm]|-p?e|-p|--eval|--print)$/;
 
-/** Looks for the worker of `[python3, -u, worker.py]`. What other programs do with their arguments is unknown. */
+/** Checks that the script exists in commands such as `[python3, -u, worker.py]`. Other commands are not checked. */
 function scriptProblems([program = '', ...rest]: string[], cwd: string): FieldExpectation[] {
   const index = rest.findIndex((argument) => !argument.startsWith('-'));
   const script = rest[index] ?? '';
@@ -96,32 +96,31 @@ function scriptProblems([program = '', ...rest]: string[], cwd: string): FieldEx
 
 export interface CommandOptions {
   endpointId: string;
-  /** The program, found on the PATH where it is no path, and its arguments; no shell. */
+  /** Program (a path, or a name on the PATH) and its arguments. Runs without a shell. */
   command: readonly string[];
-  /** Null for the service's own. */
+  /** Working folder; null for that of the service. */
   cwd: string | null;
   environment: Readonly<Record<string, string>>;
-  /** Of the program and the processes it starts, together; beyond it they are killed. Needs /proc. */
+  /** Memory limit of the program and its child processes together, which are killed beyond it. Needs /proc. */
   memoryBytes?: number | null;
-  /** Of one line that it writes. */
+  /** Limits of one line that the program writes. */
   limits?: AnswerLimits | undefined;
 }
 
 /**
- * The program is started once a worker, reads one job a line from its standard input and writes JSON lines to its
- * standard output:
+ * Returns a workload whose workers each run the program once. The program reads one job a line from its standard input
+ * and writes JSON lines to its standard output:
  *
  *     in   {"id": "a1b2", "input": {"scene": "a red cube"}}
  *     out  {"progress": "half of it"}            any number of times, shown while the job is in progress
  *     out  {"stream": {"part": 1}}               any number of times, for `GET /stream`
  *     out  {"output": [{"rendered_image": "…"}]} or {"error": "what went wrong"} ends the job
  *
- * One job at a time; the next line comes when the last one is answered. An answer may name its job (`"id": "a1b2"`),
- * and is dropped where it names another than the one at hand: a program that could answer too late, or twice, should.
- * Lines that are none of these, and its standard error, are its log; so is `{"log": text}`. What it writes must be
- * flushed after each line (`print(…, flush=True)`). When its standard input ends, so should the program: it has two
- * seconds for that. A job that is cancelled or takes too long ends the program, with all the processes it has started;
- * the same goes for a line longer than a result may be.
+ * The program gets its next job after it has answered the previous one. An answer may name its job (`"id": "a1b2"`),
+ * and is dropped if it names a job that the program is not running. Programs that may answer late or twice should name
+ * it. All other lines, `{"log": text}` and the standard error are the worker's log. The program must flush each line
+ * (`print(…, flush=True)`). It should exit within two seconds after its standard input ends. If its job is cancelled or
+ * times out, or a line is longer than a result may be, the program and all its child processes are killed.
  */
 export function commandWorkload(options: CommandOptions): Workload {
   return {

@@ -1,4 +1,4 @@
-/** The tool that runs containers, `podman` or `docker`: finding it, and having it do something. */
+/** Finds the tool that runs containers (`podman` or `docker`), and runs its commands. */
 import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
 import { helperEnvironment } from './worker-environment.ts';
@@ -7,15 +7,16 @@ import { WorkerProcess } from './worker-process.ts';
 
 export interface ContainerTool {
   kind: 'docker' | 'podman';
-  /** The program and its global arguments, such as `--runtime runc`. */
+  /** Program and its global arguments, such as `--runtime runc`. */
   command: readonly string[];
-  /** For every container, such as `--ulimit nofile=1024:1024`. */
+  /** Arguments for every container, such as `--ulimit nofile=1024:1024`. */
   containerArguments: readonly string[];
 }
 
 /**
- * The one that is wished for, or NIGHTRENDER_CONTAINER_TOOL and NIGHTRENDER_CONTAINER_ARGUMENTS name (words between
- * spaces), or else whichever answers. Rejects, in words, where none does.
+ * Finds the container tool: the one in `options`, or in NIGHTRENDER_CONTAINER_TOOL and NIGHTRENDER_CONTAINER_ARGUMENTS
+ * (words separated by spaces), or else podman or docker, whichever answers first. Rejects with a message for people if
+ * none answers.
  */
 export async function findContainerTool(
   options: {
@@ -39,10 +40,10 @@ export async function findContainerTool(
 }
 
 export interface ToolResult {
-  /** Null where it was killed, as it is when its time is over. */
+  /** Exit code of the tool; null if it was killed, for example after the timeout. */
   exitCode: number | null;
   stdout: string;
-  /** What is wrong, in its own words; empty where it does not say. */
+  /** Last error message of the tool; empty if it wrote none. */
   errorText: string;
 }
 
@@ -53,7 +54,7 @@ export interface ToolRequest {
   signal?: AbortSignal | undefined;
 }
 
-/** Rejects, in words, where the tool cannot be started at all. */
+/** Runs one command of the tool and waits until it ends. Rejects only if the tool cannot be started. */
 export async function runTool(
   tool: ContainerTool,
   toolArguments: readonly string[],
@@ -61,7 +62,7 @@ export async function runTool(
 ): Promise<ToolResult> {
   const run = await WorkerProcess.start({
     title: tool.kind,
-    // What Node gives for a standard input is a socket, which cannot be opened as /dev/stdin; a pipe can.
+    // Node passes a socket as standard input. Only a pipe, as `cat` makes it, can be opened as /dev/stdin.
     command: ['/bin/sh', '-c', 'cat | exec "$@"', tool.kind, ...tool.command, ...toolArguments],
     cwd: null,
     environment: helperEnvironment(),
@@ -90,7 +91,7 @@ async function probe(tool: ContainerTool): Promise<string | undefined> {
   return `${tool.command[0]} does not answer${errorText === '' ? '' : ` (${errorText})`}`;
 }
 
-/** The last line of it that does not only say where there is help. */
+/** Returns the last line that says more than where to find help; empty if there is none. */
 function lastError(text: string): string {
   const lines = text.split('\n').map((line) => line.trim());
   return lines.findLast((line) => line !== '' && !/^(See|Run|Usage:) /.test(line)) ?? '';

@@ -1,4 +1,4 @@
-/** A container image as a workload: its containers pull their jobs, as workers elsewhere do. */
+/** A container image as a workload. Its containers pull jobs over the network, as workers elsewhere do. */
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
@@ -22,7 +22,6 @@ const serviceUrlExpected =
 
 const capabilityExpected = 'a capability such as CHOWN, or default';
 
-/** Schema of the capabilities that containers keep. */
 export const capabilityList = z
   .array(
     z.string(capabilityExpected).regex(/^(default|(CAP_)?[A-Z][A-Z_]*)$/, capabilityExpected),
@@ -129,7 +128,7 @@ export const container = defineWorkload({
   }),
 });
 
-/** With some of them a container becomes the machine's root. */
+/** Returns the capabilities that an endpoint adds. Some of them make a container root on the machine. */
 export function addedCapabilities(all: readonly string[] = []): string[] {
   return all.filter((name) => name !== 'default');
 }
@@ -145,17 +144,17 @@ function environmentOf(
   return workerEnvironment({ baseUrl, endpointId, workerKey, gpuName, workerId });
 }
 
-/** An image of many gigabytes may have to come first. */
+/** Allows for the download of an image of many gigabytes. */
 const createTimeoutMs = 2 * 60 * 60_000;
 const commandTimeoutMs = 60_000;
-/** Between SIGTERM and SIGKILL. */
+/** Time between SIGTERM and SIGKILL. */
 const graceSeconds = 5;
 
 export function containerWorkload(options: ContainerOptions): PullWorkload {
   return { name: options.image, startPullWorker: (context) => startContainer(options, context) };
 }
 
-/** Of a service that was killed, whose containers nobody ended. Tells how many there were; rejects in words. */
+/** Removes containers that a killed service left running, and returns their number. Rejects with a message for people. */
 export async function removeLeftContainers(tool: ContainerTool, serviceId: string): Promise<number> {
   const filter = ['--filter', `label=${serviceLabel(serviceId)}`];
   const list = ['ps', '--all', '--quiet', ...filter];
@@ -227,7 +226,7 @@ class Container implements PullWorker {
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#ask('stop', '-t', String(graceSeconds), this.#name);
-    // What it wrote last is on its way through the tool that is attached to it.
+    // The container's last output still passes through the attached tool.
     await Promise.race([this.#attached.ended, sleep(graceSeconds * 1_000, undefined, { ref: false })]);
     await this.#attached.end('the container was stopped');
     await this.ended;
@@ -246,14 +245,14 @@ class Container implements PullWorker {
     if (this.#isStopped) return 'the container was stopped';
     const [wasOutOfMemory, exitCode] = state.trim().split(' ');
     if (wasOutOfMemory === 'true') return 'the container exceeded its memory and was killed';
-    // What never ran has no exit code of its own: the tool that could not start it has, and its words are in the log.
+    // A container that never ran reports exit code 0. The tool failed instead, and its error is in the log.
     const { exitCode: toolCode } = this.#attached;
     if (exitCode === '0' && toolCode !== 0 && toolCode !== null)
       return `the container could not be started (${this.#tool.kind} exited with code ${toolCode})`;
     return exitCode === undefined || exitCode === '' ? reason : `the container ${exitText(Number(exitCode))}`;
   }
 
-  /** What it says; nothing where it cannot. */
+  /** Returns the tool's output; empty if the command fails. */
   async #ask(...toolArguments: string[]): Promise<string> {
     return runTool(this.#tool, toolArguments, { timeoutMs: commandTimeoutMs }).then(
       ({ exitCode, stdout }) => (exitCode === 0 ? stdout : ''),
@@ -262,12 +261,12 @@ class Container implements PullWorker {
   }
 }
 
-/** Whatever state it is in; one that is not there is fine. */
+/** Removes a container in any state. Never rejects, also if the container does not exist. */
 async function remove(tool: ContainerTool, name: string): Promise<void> {
   await runTool(tool, ['rm', '--force', name], { timeoutMs: commandTimeoutMs }).catch(() => undefined);
 }
 
-/** A shell's way to say by which signal a program was killed. */
+/** Describes an exit code. Codes above 128 stand for the signal that killed the program, as in a shell. */
 function exitText(exitCode: number): string {
   const signal = Object.entries(constants.signals).find(([, number]) => number === exitCode - 128)?.[0];
   if (signal !== undefined) return `was killed by ${signal}`;
@@ -277,34 +276,35 @@ function exitText(exitCode: number): string {
 
 export interface ContainerOptions {
   tool: ContainerTool;
-  /** Whose containers they are, so that one service does not remove another's: `[A-Za-z0-9_.-]+`. */
+  /** Labels the containers, so that one service never removes those of another: `[A-Za-z0-9_.-]+`. */
   serviceId: string;
   endpointId: string;
   image: string;
-  /** Options of `docker create` or `podman create`, which are those of `run`. */
+  /** Options of `docker run` or `podman run`, which `create` accepts as well. */
   arguments: readonly string[];
   environment: Readonly<Record<string, string>>;
-  /** How a worker of this id reaches the service, its key among them: what `workerEnvironment` gives. */
+  /** Returns the variables with which a worker reaches the service, including its key; see `workerEnvironment`. */
   pullEnvironment: (workerId: string) => Readonly<Record<string, string>>;
-  /** Bytes and processors; undefined for no bound. */
+  /** Memory limit in bytes; undefined for none. */
   memory?: number | undefined;
+  /** Maximum number of processors; undefined for no limit. */
   cpus?: number | undefined;
-  /** Network of the tool, or `default` for its usual one; undefined if nobody has said, as in earlier versions: that of the machine. */
+  /** Network name, or `default` for the tool's own; undefined for the machine's network, as in earlier versions. */
   network?: string | undefined;
-  /** Capabilities that containers keep, or `default` for those that the tool gives; undefined if nobody has said, which means the same. */
+  /** Capabilities that containers keep. Undefined, or a list with `default`, keeps those of the tool. */
   capabilities?: readonly string[] | undefined;
   gpu?: EndpointSettings['gpu'];
 }
 
-/** Of a container for finding it again. */
+/** Returns the label by which a service finds its containers again. */
 export function serviceLabel(serviceId: string): string {
   return `nightrender.service=${serviceId}`;
 }
 
 /**
- * The environment comes by standard input: what stands in arguments can be seen by everyone on the machine. Every option
- * is one word with its value: behind one of the endpoint's that lacks its value, no word is left over to be the image.
- * Throws, in words, for an argument that is no option.
+ * Returns the arguments of `docker create`. The environment is passed by standard input, because all users of the
+ * machine can read arguments. Every option and its value are one word: otherwise an endpoint's option without a value
+ * would swallow the next word, and a wrong word would become the image. Throws if an argument is not an option.
  */
 export function createArguments(name: string, options: ContainerOptions): string[] {
   const { tool, serviceId, memory, cpus, gpu, image } = options;
@@ -314,7 +314,7 @@ export function createArguments(name: string, options: ContainerOptions): string
   const network = options.network ?? unsaid;
   return [
     'create',
-    // The endpoint's arguments come later, so that they win.
+    // The last option wins, so the endpoint's own arguments come later.
     ...capabilityArguments(options.capabilities),
     ...further,
     ...(network === 'default' ? [] : [`--network=${network}`]),
@@ -332,17 +332,17 @@ function isNetwork(argument: string): boolean {
   return /^--net(work)?(=|$)/.test(argument);
 }
 
-/** Processes of one container: one that forks without end would take the process ids of all others. */
+/** Maximum processes of a container, so that one that forks endlessly does not use up the machine's process ids. */
 const maxProcesses = 4_096;
 
-/** Returns nothing if the tool's own capabilities are kept. */
+/** Returns options that drop all capabilities but `capabilities`; none if the tool's own are kept. */
 export function capabilityArguments(capabilities: readonly string[] | undefined): string[] {
   if (capabilities === undefined || capabilities.includes('default')) return [];
   const kept = capabilities.map((name) => `--cap-add=${name}`);
   return ['--cap-drop=all', ...kept, '--security-opt=no-new-privileges', `--pids-limit=${maxProcesses}`];
 }
 
-/** The settings of an endpoint are checked before; those of one that was made by an earlier version were not. */
+/** Throws if an argument is not an option. Endpoints created by earlier versions were not checked for this. */
 function assertOptions(given: readonly string[]): void {
   const wrong = given.find((argument) => !/^--?[A-Za-z0-9]/.test(argument));
   if (wrong !== undefined)
@@ -351,7 +351,7 @@ function assertOptions(given: readonly string[]): void {
     );
 }
 
-/** A label says how large a GPU should be, not which one of this machine it is: all of them, then. */
+/** Returns options that give a container its GPUs. A GPU label names no device, so it gives all GPUs. */
 function gpuArguments(kind: ContainerTool['kind'], gpu: EndpointSettings['gpu']): string[] {
   if (gpu === undefined) return [];
   const devices = typeof gpu === 'string' ? ['all'] : gpu.devices;
@@ -360,7 +360,7 @@ function gpuArguments(kind: ContainerTool['kind'], gpu: EndpointSettings['gpu'])
   const numbers = devices.filter((device) => !isWhole(device));
   if (numbers.length === 0) return whole;
   if (kind === 'podman') return [...whole, ...numbers.map((number) => `--device=nvidia.com/gpu=${number}`)];
-  // The value is a row of CSV: with its quotes the comma belongs to the list.
+  // Docker parses the value as a row of CSV. The quotes keep the commas of the list together.
   return [...whole, `--gpus=${numbers.includes('all') ? 'all' : `"device=${numbers.join(',')}"`}`];
 }
 
@@ -371,7 +371,7 @@ export function containerEnvironment(
   return { ...publicWorkerDefaults, ...environment, ...pullEnvironment(workerId) };
 }
 
-/** In the form of `--env-file`, which knows no quotes. Throws, in words, what it cannot say. */
+/** Returns variables in the format of `--env-file`. Throws if a name or value cannot be written, as it has no quotes. */
 export function environmentFile(environment: Readonly<Record<string, string>>): string {
   const lines = Object.entries(environment).map(([name, value]) => {
     if (!/^[A-Za-z_][A-Za-z0-9_.-]*$/.test(name))

@@ -1,4 +1,4 @@
-/** Programs, files and folders that an endpoint names, looked for on this machine. Each function returns what is expected; undefined if nothing is wrong. */
+/** Checks programs, files and folders that an endpoint names. `…Expected` functions return a message, or undefined if all is well. */
 import { accessSync, constants, statSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -10,7 +10,7 @@ export function folderExpected(path: string): string | undefined {
   return kindOf(path) === 'folder' ? undefined : `an existing folder: ${path} is not one`;
 }
 
-/** A name without a path is looked for in `folders`. */
+/** Checks that a program exists. A name that is no path is searched in `folders`. */
 export function programExpected(program: string, folders: string[]): string | undefined {
   if (!isPath(program)) {
     const isFound = folders.some((folder) => folder !== '' && isProgram(join(folder, program)));
@@ -21,7 +21,7 @@ export function programExpected(program: string, folders: string[]): string | un
   return `an executable program: run chmod +x ${program}`;
 }
 
-/** True for a path, false for a name that is looked for in the folders of PATH. */
+/** True for a path, false for a name that is searched in the folders of PATH. */
 export function isPath(program: string): boolean {
   return program.includes('/');
 }

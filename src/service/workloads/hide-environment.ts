@@ -1,16 +1,16 @@
-/** Takes secrets out of what other programs of the same user read of this process: `/proc/PID/environ`. */
+/** Removes secrets from `/proc/PID/environ`, which other programs of the same user can read. */
 import { closeSync, openSync, readFileSync, readSync, writeSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 import { markName } from './process-family.ts';
 import { isOfHelpers } from './worker-environment.ts';
 
 /**
- * As long as a process runs, Linux shows the environment that it was started with to all programs of its user, and so to
- * workloads. Overwrites there what a workload does not get anyway; `process.env` keeps its values, which are elsewhere from
- * then on. Does nothing on other systems, or if the kernel does not let a process write its memory by `/proc/self/mem`.
+ * Overwrites the initial environment of this process, except for variables that workloads get anyway. Linux shows it to
+ * all programs of the same user, and so to workloads. `process.env` keeps its values, because they are stored in other
+ * memory afterwards. Does nothing on other systems, or if the kernel forbids writing to `/proc/self/mem`.
  */
 export function hideEnvironment(): void {
-  // A thread has a copy of its own.
+  // In a thread, `process.env` is a copy.
   if (process.platform !== 'linux' || !isMainThread) return;
   try {
     const shown = readFileSync('/proc/self/environ');
@@ -21,7 +21,7 @@ export function hideEnvironment(): void {
       closeSync(memory);
     }
   } catch {
-    // The manual says that secrets are best kept in files.
+    // This protection is optional: the manual recommends to keep secrets in files.
   }
 }
 
@@ -35,14 +35,14 @@ function overwrite(memory: number, start: number, shown: Buffer): void {
     if (!isOfHelpers(name) && name !== markName) {
       const value = process.env[name];
       writeSync(memory, Buffer.alloc(entry.length), 0, entry.length, start + at);
-      // The system keeps what is set from now on in other memory.
+      // Variables that are set now are stored in other memory.
       if (value !== undefined) process.env[name] = value;
     }
     at += entry.length + 1;
   }
 }
 
-/** Address, by field 50 of https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html; the name in field 2 may hold spaces. */
+/** Returns the address of the environment: field 50 of proc_pid_stat(5). The name in field 2 may contain spaces. */
 function startOfEnvironment(): number {
   const stat = readFileSync('/proc/self/stat', 'latin1');
   return Number(stat.slice(stat.lastIndexOf(') ') + 2).split(' ')[50 - 3]);

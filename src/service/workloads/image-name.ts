@@ -6,7 +6,7 @@ const host = String.raw`(?:localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+|[A-Za-z0-
 const tag = ':[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}';
 const digest = '@sha256:[0-9a-f]{64}';
 
-/** Perhaps with a registry in front and a digest behind or in the tag's place. */
+/** An image name may start with a registry, and have a digest after its tag or instead of it. */
 const imagePattern = `^(?:${host}/${component}|${component}/${component})(?:/${component})*(?:${tag}(?:${digest})?|${digest})$`;
 
 const imageName = new RegExp(imagePattern);
@@ -21,7 +21,7 @@ export const image = z
   })
   .meta({ pattern: imagePattern });
 
-/** Undefined where nothing is wrong with it. */
+/** Returns the form that is expected instead of `text`; undefined if the image name is valid. */
 export function imageExpected(text: string): string | undefined {
   if (text.length > maxLength) return `an image of at most ${maxLength} characters`;
   if (imageName.test(text)) return undefined;

@@ -1,13 +1,13 @@
-/** The workflow of an endpoint, read from its file, and filled with a job's input. */
+/** Reads the workflow of an endpoint, and computes the values that a job's input sets in it. */
 import { readFileSync } from 'node:fs';
 import { readWorkflow, type Workflow } from '../../protocol/comfyui-workflow.ts';
 import { didYouMean } from '../../lib/text/closest.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 
-/** By `node.input`: values, or texts with placeholders such as `{{ prompt }}`, which are keys of a job's input. */
+/** Values by `node.input`. Placeholders such as `{{ prompt }}` in texts stand for keys of a job's input. */
 export type WorkflowSet = Record<string, string | number | boolean>;
 
-/** `problem` follows the path. */
+/** Reads a workflow. `problem` is the end of a sentence that starts with the path. */
 export function workflowAt(path: string): { workflow: Workflow } | { problem: string } {
   try {
     return readWorkflow(readFileSync(path, 'utf8'));
@@ -16,7 +16,10 @@ export function workflowAt(path: string): { workflow: Workflow } | { problem: st
   }
 }
 
-/** What is set, by `node.input`; what needs a key that `input` lacks is left as the workflow has it. Throws a text for people. */
+/**
+ * Returns the values to set in the workflow, by `node.input`. Leaves out texts with a key that `input` lacks, so the
+ * workflow keeps its own value. Throws an error with a message for the client.
+ */
 export function valuesFor(set: WorkflowSet, input: unknown): JsonObject {
   const given = isJsonObject(input) ? input : {};
   const known = [...new Set(Object.values(set).flatMap(keysIn))];
@@ -24,7 +27,7 @@ export function valuesFor(set: WorkflowSet, input: unknown): JsonObject {
     const named = JSON.stringify(key);
     if (!known.includes(key))
       throw new Error(`the input has ${named}; ${didYouMean(key, known) ?? `expected ${listed(known)}`}`);
-    // A list would be taken for a link to another node.
+    // ComfyUI would read a list as a link to another node.
     if (typeof value === 'object') throw new Error(`${named} of the input is no text, number, true or false`);
   }
   const isGiven = (text: WorkflowSet[string]): boolean =>
@@ -35,7 +38,7 @@ export function valuesFor(set: WorkflowSet, input: unknown): JsonObject {
 
 const placeholder = /\{\{\s*([\w-]+)\s*\}\}/g;
 
-/** Whether nothing in it looks like a placeholder and is none. */
+/** True if all double braces in the text belong to valid placeholders. */
 export function hasOnlyKeys(text: string): boolean {
   return !/\{\{|\}\}/.test(text.replaceAll(placeholder, ''));
 }
@@ -44,7 +47,7 @@ function keysIn(text: WorkflowSet[string]): string[] {
   return typeof text === 'string' ? [...text.matchAll(placeholder)].map(([, key = '']) => key) : [];
 }
 
-/** A placeholder that is the whole text stands for the value as it is. */
+/** Fills a text. If the text is one placeholder and nothing else, the value keeps its type. */
 function valueOf(text: WorkflowSet[string], given: JsonObject): JsonValue {
   if (typeof text !== 'string') return text;
   const whole = /^\{\{\s*([\w-]+)\s*\}\}$/.exec(text)?.[1];

@@ -1,4 +1,4 @@
-/** A worker that is a process: it is sent jobs and answers in JSON lines (`command-workload.ts` says which). */
+/** A worker that is a process. It gets jobs and answers in JSON lines, as `command-workload.ts` documents. */
 import type { Readable, Writable } from 'node:stream';
 import { inspect } from 'node:util';
 import { maxJsonDepth, scanJson, valueOrBeginning } from '../../lib/text/scan-json.ts';
@@ -18,12 +18,12 @@ import {
   type WorkloadJob,
 } from './workload.ts';
 
-/** A process that closes its pipes is mostly about to end by itself, for a reason that says more. */
+/** Time for a process that closed its pipes to exit by itself, since its exit code says more about the reason. */
 const exitGraceMs = 1_000;
 
 interface Message {
   fields: Record<string, unknown>;
-  /** A field as it was written. */
+  /** Returns the original JSON text of a field; undefined if there is no such field. */
   written: (key: string) => Text | undefined;
 }
 
@@ -36,14 +36,14 @@ interface Run {
 
 export class LineWorker implements Worker {
   readonly ended: Promise<string>;
-  /** Why it cannot start; undefined once it is ready. */
+  /** Resolves with the reason why the worker cannot start, or with undefined when it is ready. */
   readonly #startup: Promise<string | undefined>;
   #onStartup: (failure: string | undefined) => void = () => undefined;
   readonly #process: WorkerProcess;
   readonly #requests: Writable;
   readonly #log: WorkerLog;
   readonly #limits: AnswerLimits;
-  /** Resolves when the long line that came last, and all before it, have been handled; undefined where none is left. */
+  /** Resolves when all long lines so far have been handled; undefined if none is being handled. */
   #reading: Promise<void> | undefined;
   #run: Run | undefined;
   #endedBecause: string | undefined;
@@ -84,12 +84,12 @@ export class LineWorker implements Worker {
     const outcome = new Promise((resolve, reject) => {
       this.#run = { jobId: job.id, report, resolve, reject };
     });
-    // Not every program can cancel a job; each can be ended.
+    // There is no message for cancelling a job, because not every program could obey it.
     const cancel = (): void =>
       void this.#process.end('the worker was stopped because its job was cancelled or timed out');
     report.signal.addEventListener('abort', cancel, { once: true });
     const bucket = job.s3Config === null ? '' : `,"s3Config":${inOneLine(job.s3Config).toString()}`;
-    // In one piece: some programs take what they read at a time for whole lines.
+    // The line is written in one piece, because some programs expect every read to return whole lines.
     this.#requests.cork();
     this.#requests.write(`{"id":${JSON.stringify(job.id)},"input":`);
     this.#requests.write(inOneLine(job.inputText));
@@ -98,7 +98,7 @@ export class LineWorker implements Worker {
     return outcome.finally(() => report.signal.removeEventListener('abort', cancel));
   }
 
-  /** Waits for `{"ready": true}`. Rejects, in words, where `{"failed": text}` comes instead, or nothing in time. */
+  /** Waits for `{"ready": true}`. Rejects with a message for people after `{"failed": text}`, or after `withinMs`. */
   async untilReady(withinMs: number): Promise<void> {
     const giveUp = (): void => void this.#process.end(`the worker was not ready within ${withinMs} ms`);
     const timer = setTimeout(giveUp, withinMs);
@@ -117,7 +117,7 @@ export class LineWorker implements Worker {
     return this.#process.end('the worker was stopped');
   }
 
-  /** Long lines are looked through while others have their turn; what comes behind one waits for it. */
+  /** Handles lines in order. Long lines are parsed in steps, so that they do not block the event loop. */
   #handleInTurn(line: Line): Promise<void> | void {
     if (this.#reading === undefined && line.bytes.length < longText)
       return this.#handleLine(line, readMessage(line.bytes));
@@ -130,7 +130,7 @@ export class LineWorker implements Worker {
     return reading;
   }
 
-  /** A promise where the store is written. */
+  /** Handles one line. Returns a promise if the line causes a write to the job store. */
   #handleLine({ bytes, isCut }: Line, message: Message | 'too much' | undefined): Promise<void> | void {
     const { maxBytes, maxValues } = this.#limits;
     if (isCut) return this.#endAfter(`a line of more than ${maxBytes} bytes`);
@@ -148,7 +148,7 @@ export class LineWorker implements Worker {
     if (run === undefined || (id ?? run.jobId) !== run.jobId) {
       this.#handleStray(message);
     } else if (isEnd(message)) {
-      // Its process is being ended, and is not to be given another job before it has.
+      // The process is being killed. Keeping `#run` prevents that it gets another job before it has ended.
       if (run.report.signal.aborted) return;
       this.#run = undefined;
       if (error === undefined || error === null) run.resolve(written(message, 'output'));
@@ -167,7 +167,7 @@ export class LineWorker implements Worker {
     if (id !== undefined) {
       this.#log.write(`(message for job ${textOf(id)} dropped: the worker is not running it)`);
     } else if (isEnd(message)) {
-      // Its next answer without an id might be one too late as well, and become another job's result.
+      // The next answer without an id could also come late, and become the result of the wrong job.
       void this.#process.end('the worker was ended because it answered without having a job');
     }
   }
@@ -196,7 +196,7 @@ export class LineWorker implements Worker {
 
 const keys = ['output', 'error', 'progress', 'stream', 'log', 'ready', 'failed'];
 
-/** Undefined for what is written for people, which may well be JSON. */
+/** Parses a line as a message. Returns undefined for log lines, which may also be JSON. */
 function readMessage(line: Buffer): Message | undefined {
   if (!line.includes('{')) return undefined;
   try {
@@ -211,7 +211,7 @@ function readMessage(line: Buffer): Message | undefined {
   }
 }
 
-/** As above, without parsing what is long. */
+/** Like `readMessage`, for long lines: scans the line in steps and does not parse long values. */
 async function readLongMessage(
   line: Buffer,
   { maxValues }: AnswerLimits,
@@ -219,7 +219,7 @@ async function readLongMessage(
   const names = [...keys, 'id'];
   const limits = { maxDepth: maxJsonDepth, maxValues };
   let scanned = await scanJson(line, names, limits);
-  // What is no UTF-8 is read as well as it can be.
+  // Invalid UTF-8 is decoded with replacement characters.
   if (scanned.kind === 'not UTF-8') scanned = await scanJson(Buffer.from(line.toString()), names, limits);
   if (scanned.kind === 'many' || scanned.kind === 'deep') return 'too much';
   if (scanned.kind !== 'object' || !keys.some((key) => scanned.members.has(key))) return undefined;

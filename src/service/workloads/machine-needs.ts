@@ -1,4 +1,4 @@
-/** What workers need of this machine: a tool for containers, and what it can tell of its GPUs. */
+/** Finds out what this machine offers to workers: a container tool, and GPUs. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, realpathSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { helperEnvironment } from './worker-environment.ts';
 import type { WorkloadNeeds } from './workload-definition.ts';
 import { thrownText } from './workload.ts';
 
-/** `onProblem`: gets sentences about containers that an earlier service left. */
+/** Returns the container tool, which is looked for on first use. `onProblem` gets messages about leftover containers. */
 export function workloadNeeds(dataDir: string, onProblem: (text: string) => void): WorkloadNeeds {
   const serviceId = createHash('sha256').update(realpathSync(dataDir)).digest('hex').slice(0, 16);
   let tool: ReturnType<WorkloadNeeds['containerTool']> | undefined;
@@ -24,8 +24,8 @@ export function workloadNeeds(dataDir: string, onProblem: (text: string) => void
 }
 
 /**
- * Removes the containers of a service that was killed, which nothing else ends: also those of endpoints that have no job
- * yet, or are gone. To be called once the data folder is this service's own.
+ * Removes containers that a killed service left running, including those of idle or removed endpoints. Must be called
+ * only after this service has locked the data folder.
  */
 export function removeContainersLeftIn(
   dataDir: string,
@@ -38,7 +38,7 @@ export function removeContainersLeftIn(
   );
 }
 
-/** With the containers of a service that was killed out of the way. */
+/** Finds the container tool, and removes containers that a killed service left running. */
 async function readyTool(dataDir: string, serviceId: string, onProblem: (text: string) => void) {
   const tool = await findContainerTool();
   const left = await removeLeftContainers(tool, serviceId);
@@ -49,12 +49,12 @@ async function readyTool(dataDir: string, serviceId: string, onProblem: (text: s
   return tool;
 }
 
-/** It is there once there may be containers. */
+/** Returns the path of a marker file, which exists if a service with this data folder may have started containers. */
 function markIn(dataDir: string): string {
   return join(dataDir, 'containers');
 }
 
-/** The GPUs of this machine, found out beside the service's work. */
+/** Looks for this machine's GPUs in the background. The returned function gives their names; null until they are known. */
 export function gpuSign(): () => string[] | null {
   let gpus: string[] | null = null;
   void nvidiaGpus().then((found) => (gpus = found));
@@ -63,7 +63,10 @@ export function gpuSign(): () => string[] | null {
 
 const lookAgainMs = 5_000;
 
-/** Why containers cannot be run here, found out beside the service's work; looked for again while there is no tool. */
+/**
+ * Looks for a container tool in the background. The returned function gives the reason why containers cannot run, or
+ * null, and looks again if there was no tool at least 5 s ago.
+ */
 export function containerSign(): () => string | null {
   let lack: string | null = null;
   let lookedAt = 0;
@@ -81,7 +84,7 @@ export function containerSign(): () => string | null {
   };
 }
 
-/** As NVIDIA's driver tells of them; none where there is no such driver. */
+/** Returns the GPUs that NVIDIA's driver lists; empty if the driver is not installed. */
 function nvidiaGpus(): Promise<string[]> {
   const query = ['--query-gpu=name,memory.total', '--format=csv,noheader,nounits'];
   return new Promise((resolve) => {

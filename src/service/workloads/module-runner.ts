@@ -1,4 +1,4 @@
-/** The program in which a module's `handler` runs: jobs and answers are JSON lines on file descriptor 3. */
+/** Program that runs a module's `handler`. Jobs and answers are JSON lines on file descriptor 3. */
 import { Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -21,7 +21,7 @@ const maxJobBytes = 256 * 1024 * 1024;
 
 const channel = new Socket({ fd: 3, readable: true, writable: true });
 channel.on('error', () => undefined);
-// The service has gone, and nobody is left to work for.
+// The channel closes when the service has ended.
 channel.once('close', () => process.exit());
 
 const path = resolve(process.argv[2] ?? '');
@@ -36,7 +36,7 @@ try {
 
 async function loadHandler(file: string): Promise<Handler> {
   const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
-  // What module.exports holds is not always found among the names.
+  // Node does not detect every name that a CommonJS module exports.
   const { handler = (module['default'] as { handler?: unknown } | undefined)?.handler } = module;
   if (typeof handler !== 'function') throw new Error('it exports no function named handler');
   return handler as Handler;
@@ -74,7 +74,7 @@ async function stream(id: string, parts: AsyncGenerator): Promise<unknown> {
   }
 }
 
-/** Throws where it cannot be written as JSON; resolves once the service has taken it. */
+/** Sends a message and resolves when it is written to the pipe. Throws if it cannot be written as JSON. */
 function send(message: Record<string, unknown>): Promise<void> {
   const line = `${JSON.stringify(message)}\n`;
   return new Promise((taken) => channel.write(line, () => taken()));

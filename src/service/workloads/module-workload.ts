@@ -1,4 +1,4 @@
-/** A JavaScript module as a workload, in a process of its own, so that nothing it does harms the service. */
+/** A JavaScript module as a workload. It runs in its own process, so that it cannot harm the service. */
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { packageFile } from '../../lib/files/package-file.ts';
@@ -39,25 +39,25 @@ export const jsModule = defineWorkload({
     }),
 });
 
-/** Models take their time to load. */
+/** Allows for loading large models. */
 const defaultStartTimeoutMs = 10 * 60_000;
 
 export interface ModuleOptions {
   endpointId: string;
-  /** Absolute. */
+  /** Absolute path of the module. */
   path: string;
   environment: Readonly<Record<string, string>>;
-  /** Bounds the heap, and, where there is /proc, the memory of the process and those it starts. */
+  /** Limit of the heap and, on systems with /proc, of the memory of the process and its children. */
   memoryBytes?: number | null;
   startTimeoutMs?: number;
-  /** Of one answer. */
+  /** Limits of one answer. */
   limits?: AnswerLimits | undefined;
 }
 
 /**
- * The module has `export async function handler({ id, input }, { log, progress })`. What that returns is the job's
- * output, what it throws the job's error; of an async generator each item is a part for `GET /stream`, and the output is
- * what it returns, or the list of its items. What the module prints is the worker's log.
+ * Returns a workload that calls `export async function handler({ id, input }, { log, progress })` of the module. The
+ * returned value is the job's output, a thrown error is the job's error. If the handler is an async generator, each item
+ * is a part for `GET /stream`, and the output is its return value or the list of its items. Printed lines are the log.
  */
 export function moduleWorkload(options: ModuleOptions): Workload {
   return { name: options.path, startWorker: (context) => startModule(options, context) };
@@ -99,7 +99,7 @@ function nodeCommand(memoryBytes: number | null): string[] {
   return [process.execPath, ...bound, runnerPath];
 }
 
-/** The built one in any case: Node 20 cannot start what is not. */
+/** Always the built file, because Node 20 cannot run TypeScript. */
 const runnerPath = packageFile('dist/service/workloads/module-runner.js');
 
 async function isFile(path: string): Promise<boolean> {

@@ -1,19 +1,19 @@
-/** A process and all it has started: those of its group, and those that left it, known by a mark in their environment. */
+/** Kills a process and all its descendants: its group, and processes that left the group but carry a mark. */
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Between two checks for remaining processes. */
+/** Pause between two checks for remaining processes. */
 const everyMs = 20;
 
 export const markName = 'NIGHTRENDER_WORKER';
 
-/** A variable of the environment, `NAME=value`; what the marked process starts inherits it. */
+/** Returns an environment variable that marks a process. Its child processes inherit the mark. */
 export function makeMark(): { name: string; value: string } {
   return { name: markName, value: randomUUID() };
 }
 
-/** Kills the group, and those that are marked until there are none or `withinMs` have passed. */
+/** Kills the group, then marked processes until none is left or `withinMs` have passed. */
 export async function killFamily(group: number, mark: string | undefined, withinMs: number): Promise<void> {
   signalTo(-group, 'SIGKILL');
   if (mark === undefined) return;
@@ -26,16 +26,16 @@ export async function killFamily(group: number, mark: string | undefined, within
   }
 }
 
-/** A negative number is a group, or on Windows, which has none, the process that leads it. */
+/** Sends a signal. A negative number is a process group; on Windows, which has no groups, only its first process. */
 export function signalTo(target: number, signal: NodeJS.Signals): void {
   try {
     process.kill(process.platform === 'win32' ? Math.abs(target) : target, signal);
   } catch {
-    // None of it runs any more.
+    // The process or group has ended already.
   }
 }
 
-/** None where there is no /proc. Processes that have ended but were not waited for have no environment any more. */
+/** Returns ids of running processes with the mark; none without /proc. Zombies have no environment, so never match. */
 async function markedProcesses(mark: string): Promise<number[]> {
   const names = await readdir('/proc').catch(() => []);
   const found = await Promise.all(
@@ -46,7 +46,7 @@ async function markedProcesses(mark: string): Promise<number[]> {
   return found.flat();
 }
 
-/** Those of other users cannot be read, and were not started by this service. */
+/** True if a process has the mark. Processes of other users are unreadable, and were not started by this service. */
 async function isMarked(pid: string, mark: string): Promise<boolean> {
   return readFile(`/proc/${pid}/environ`).then(
     (environment) => environment.includes(mark),

@@ -1,26 +1,26 @@
-/** Lines out of what a process writes, bounded however long they are, and read no faster than the service has time for. */
+/** Reads lines from the output of a process: with a maximum length, and no faster than the service can handle them. */
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Line {
-  /** Without the line break. */
+  /** Content of the line, without the line break. */
   bytes: Buffer;
-  /** It is longer than the limit; the rest is dropped. */
+  /** True if the line exceeds the limit. Its rest is dropped. */
   isCut: boolean;
 }
 
-/** Where it is a promise, what the line asks for is not done before; little is read until then. It never rejects. */
+/** Handles a line. Reading slows down until the returned promise has settled. The promise must not reject. */
 type OnLine = (line: Line) => Promise<void> | void;
 
 /**
- * Tells of each line, and of what stands behind the last line break once the stream is over. A line beyond `maxBytes`
- * is told as soon as it is that long, so that one without end takes no more memory than that. A process that writes
- * faster than it is read waits, as it does at any pipe.
+ * Calls `onLine` with each line, including a last line without a line break. A line longer than `maxBytes` is cut and
+ * passed on immediately, so an endless line never takes more memory than that. A process that writes faster than it is
+ * read has to wait, as at any pipe.
  */
 export function readLines(input: Readable, maxBytes: number, onLine: OnLine): void {
   const reader = new LineReader(input, maxBytes, onLine);
   input.on('data', (chunk: Buffer) => reader.add(chunk));
-  // A broken pipe ends what there is to read; that its process has gone is told elsewhere.
+  // A broken pipe ends the stream. The end of the process is reported elsewhere.
   input.on('error', () => undefined);
   input.once('end', () => reader.end());
   input.once('close', () => reader.end());
@@ -28,9 +28,9 @@ export function readLines(input: Readable, maxBytes: number, onLine: OnLine): vo
 
 const lineFeed = 0x0a;
 
-/** So long at once, and others have their turn for as long. */
+/** Lines are handled for this long at most, then the event loop is free for as long. */
 const turnMs = 5;
-/** Lines whose doing is waited for together. */
+/** Maximum number of lines that are being handled at the same time. */
 const maxPending = 100;
 
 class LineReader {
@@ -55,7 +55,7 @@ class LineReader {
     if (!this.#isPaused) this.#readOn();
   }
 
-  /** Whoever hears that the stream is over is to have heard all of it. */
+  /** Passes on everything that was read, before others learn that the stream has ended. */
   end(): void {
     while (this.#unread.length > 0) this.#readSome();
     if (this.#byteCount > 0) this.#emit(false);
@@ -81,7 +81,7 @@ class LineReader {
     this.#readOn();
   }
 
-  /** Up to the next line break. */
+  /** Reads up to the next line break. */
   #readSome(): void {
     const chunk = this.#unread.shift();
     if (chunk === undefined) return;

@@ -1,4 +1,4 @@
-/** `remote: true`: the jobs are left to workers elsewhere, which pull them. */
+/** `remote: true` in service.yaml: the service starts no workers, and workers elsewhere pull the jobs. */
 import { z } from 'zod';
 import { workersUpTo } from '../model/endpoint-settings.ts';
 import { defineWorkload, noCluster } from './workload-definition.ts';

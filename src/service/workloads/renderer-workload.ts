@@ -1,14 +1,13 @@
-/** `quickDeploy: scene-renderer`: our own renderer, which draws scenes on the processor. */
+/** `quickDeploy: scene-renderer` in service.yaml: the built-in renderer, which draws scenes on the CPU. */
 import { packageFile } from '../../lib/files/package-file.ts';
 import { moduleWorkload } from './module-workload.ts';
 import { defineWorkload } from './workload-definition.ts';
 
-/** The worker module that draws scenes. */
 export const rendererPath = packageFile('dist/renderers/scene/handler.js');
 
 export const renderer = defineWorkload({
   key: 'quickDeploy',
-  // Files, keys and workers elsewhere may still say the old name.
+  // Files, keys and workers elsewhere may still use the old name.
   values: {
     names: ['painter', 'scene-renderer'],
     description: '`scene-renderer` (no GPU; `painter` is its old name)',
@@ -26,7 +25,7 @@ export const renderer = defineWorkload({
   start: ({ id: endpointId, environment }) => moduleWorkload({ endpointId, path: rendererPath, environment }),
 });
 
-/** Returns the name as `nightrender work --allow` has it. */
+/** Returns the name that `nightrender work --allow` uses. */
 function allowedName({ quickDeploy }: Readonly<Record<string, unknown>>): string {
   return quickDeploy === 'painter' ? 'painter' : 'scene';
 }

@@ -1,4 +1,4 @@
-/** The program of a thread in which a module's `handler` runs: a job is a message, and so is each answer. */
+/** Program of a thread that runs a module's `handler`. Jobs and answers are messages. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { pathToFileURL } from 'node:url';
 import type { ThreadAnswer, ThreadJob } from './thread-workload.ts';

@@ -1,4 +1,4 @@
-/** A module of our own as a workload, in a thread: it holds up nothing of the process that it is in, and ends with it. */
+/** A module of this product as a workload, in a thread: it does not block the service, and ends with its process. */
 import { Worker as Thread } from 'node:worker_threads';
 import { packageFile } from '../../lib/files/package-file.ts';
 import { type RunReport, type Worker, WorkerDied, type Workload, type WorkloadJob } from './workload.ts';
@@ -6,15 +6,15 @@ import { type RunReport, type Worker, WorkerDied, type Workload, type WorkloadJo
 export type ThreadJob = { id: string; inputText: string };
 export type ThreadAnswer = { output: unknown } | { error: string } | { progress: unknown };
 
-/** The module has `handler({ id, input }, { progress })`; its path is absolute. */
+/** Returns a workload that runs `handler({ id, input }, { progress })` of a module. `path` is absolute. */
 export function threadWorkload(name: string, path: string): Workload {
   return { name, startWorker: () => Promise.resolve(new ThreadWorker(path)) };
 }
 
-/** Threads that no worker has, by their module: the next service of this process begins with what they have compiled. */
+/** Unused threads by module path. The next service in this process reuses them, with their compiled code. */
 const idle = new Map<string, Thread[]>();
 
-/** For a process that goes on without a service. */
+/** Ends unused threads. For a process that continues after its service has stopped. */
 export async function endIdleThreads(): Promise<void> {
   const threads = [...idle.values()].flat();
   idle.clear();
@@ -26,7 +26,7 @@ function takeThread(path: string): Thread {
   if (known !== undefined) return known;
   const thread = new Thread(runnerPath, { workerData: path, execArgv: [] });
   thread.unref();
-  // One that ends without a job is nobody's trouble.
+  // The end of an unused thread harms no job.
   thread.on('error', () => undefined);
   thread.once('exit', () => idle.set(path, idle.get(path)?.filter((each) => each !== thread) ?? []));
   return thread;
@@ -73,7 +73,7 @@ class ThreadWorker implements Worker {
     return outcome.finally(() => report.signal.removeEventListener('abort', cancel));
   }
 
-  /** One that is at work cannot be told to stop; any other waits for the next worker. */
+  /** Ends a thread with a job, because it cannot be interrupted. Keeps an idle thread for the next worker. */
   async stop(): Promise<void> {
     if (this.#endedBecause !== undefined) return;
     if (this.#run !== undefined) {
@@ -95,7 +95,7 @@ class ThreadWorker implements Worker {
     else this.#settle()?.resolve(answer.output);
   };
 
-  /** It takes one job at a time. */
+  /** Takes the current job off the worker and returns it; undefined if there is none. */
   #settle(): Run | undefined {
     const run = this.#run;
     this.#run = undefined;
@@ -103,5 +103,5 @@ class ThreadWorker implements Worker {
   }
 }
 
-/** The built one in any case: Node 20 cannot start what is not. */
+/** Always the built file, because Node 20 cannot run TypeScript. */
 const runnerPath = packageFile('dist/service/workloads/thread-runner.js');

@@ -1,20 +1,20 @@
-/** The environment of a worker that pulls its jobs, as the public worker SDK reads it. */
+/** Environment variables of workers and helper programs. Workers that pull jobs get those of the public worker SDK. */
 import { workerAddresses } from '../../protocol/paths.ts';
 
 export interface PullWorkerIdentity {
-  /** The service as the worker reaches it, without a slash at the end. */
+  /** Address at which the worker reaches the service, without a trailing slash. */
   baseUrl: string;
   endpointId: string;
   workerId: string;
-  /** Sent as the bare value of `Authorization`. */
+  /** Key that the worker sends as the value of `Authorization`, without a scheme. */
   workerKey: string;
-  /** A name for people; null for none. */
+  /** Name of the GPU shown to people; null for none. */
   gpuName: string | null;
 }
 
 const pingIntervalMs = 10_000;
 
-/** Releases from 1.9.0 on end at their start where they do not reach the internet. An endpoint may set something else. */
+/** SDK 1.9.0 and later exit at the start without internet access, unless this is set. Endpoints can override it. */
 export const publicWorkerDefaults = { RUNPOD_SKIP_AUTO_SYSTEM_CHECKS: 'true' };
 
 export function workerEnvironment(identity: PullWorkerIdentity): Record<string, string> {
@@ -28,10 +28,10 @@ export function workerEnvironment(identity: PullWorkerIdentity): Record<string, 
   };
 }
 
-/** Variables of the service that every workload gets; its keys in particular are not among them. */
+/** Variables of the service that every workload inherits. None may hold a secret. */
 const inherited = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'];
 
-/** Variables by which container tools, drivers and shells find what they need. Workloads can read them, so none may hold a secret of the service. */
+/** Variables that container tools, drivers and shells need. Workloads can read them, so none may hold a secret. */
 const ofHelpers = new RegExp(
   `^(${inherited.join('|')}|LOGNAME|LANGUAGE|LC_\\w+|XDG_\\w+|LD_LIBRARY_PATH|CUDA_\\w+|NVIDIA_(VISIBLE_DEVICES|DRIVER_CAPABILITIES)|` +
     'DBUS_SESSION_BUS_ADDRESS|SSH_AUTH_SOCK|SSL_CERT_(FILE|DIR)|[A-Z]+_PROXY|[a-z]+_proxy|' +
@@ -43,7 +43,7 @@ export function isOfHelpers(name: string): boolean {
   return ofHelpers.test(name);
 }
 
-/** Returns the environment of programs that help the service: container tools, guards, queries of drivers. */
+/** Returns the environment of the service's helper programs: container tools, guards, driver queries. */
 export function helperEnvironment(own: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(own).filter(([name]) => isOfHelpers(name)));
 }
@@ -53,7 +53,7 @@ export interface ProcessOwner {
   workerId: string;
 }
 
-/** What every process needs, what the endpoint's settings add, and who the worker is, as workers elsewhere learn it. */
+/** Returns the environment of a worker's process: inherited variables, the endpoint's settings, and the worker's id. */
 export function processEnvironment(
   settings: Readonly<Record<string, string>>,
   { endpointId, workerId }: ProcessOwner,

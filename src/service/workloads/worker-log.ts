@@ -1,17 +1,16 @@
-/** What a worker writes for people: bounded in the length of its lines and in how many there are. */
+/** Log of a worker. Limits the length of lines and their rate, so that a noisy worker cannot flood the service. */
 import type { Readable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { readLines } from './read-lines.ts';
 
-/** Longer lines are cut. */
 export const maxLogLineBytes = 4_096;
-/** So many lines at once, as a traceback or a start has them; in the long run, so many a second. */
+/** Burst of lines that a traceback or a start may write. In the long run, `maxLinesPerSecond` applies. */
 const maxLinesAtOnce = 1_000;
 const maxLinesPerSecond = 20;
 
 export class WorkerLog {
   readonly #log: (line: string) => void;
-  /** Monotonic, ms. */
+  /** Monotonic clock in ms. */
   readonly #now: () => number;
   #allowance = maxLinesAtOnce;
   #countedAt: number;
@@ -28,14 +27,14 @@ export class WorkerLog {
     readLines(stream, maxLogLineBytes, ({ bytes, isCut }) => this.writeBytes(bytes, isCut));
   }
 
-  /** Text of one line or several. */
+  /** Logs text of one or more lines. */
   write(text: string): void {
     for (const line of text.split('\n')) this.writeBytes(Buffer.from(line), false);
   }
 
   writeBytes(line: Buffer, wasCut: boolean): void {
     const isCut = wasCut || line.length > maxLogLineBytes;
-    // A decoder that expects more keeps a cut character to itself.
+    // With `stream`, the decoder omits a character that the cut has split.
     const decoder = new TextDecoder();
     const text = decoder.decode(line.subarray(0, maxLogLineBytes), { stream: isCut });
     const shown = withoutControls(text);
@@ -66,7 +65,7 @@ export class WorkerLog {
   }
 }
 
-/** Lines that overwrite themselves, as progress bars do, count with what they said last. */
+/** Removes control characters. Of a line that overwrites itself, like a progress bar, only the last text is kept. */
 function withoutControls(text: string): string {
   const last = text.trimEnd().split('\r').at(-1) ?? '';
   return stripVTControlCharacters(last)

@@ -1,4 +1,4 @@
-/** A process in a group of its own: all it has started ends with it, it ends with the service, and the reason is given in words. */
+/** Runs a process in its own process group. Its descendants end with it, and all end with the service. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -6,28 +6,28 @@ import type { Duplex, Readable, Writable } from 'node:stream';
 import { killFamily, makeMark, signalTo } from './process-family.ts';
 import { helperEnvironment } from './worker-environment.ts';
 
-/** How long a process has between SIGTERM and SIGKILL. */
+/** Time between SIGTERM and SIGKILL. */
 const graceMs = 5_000;
-/** For what is left of its family to go, and again for its pipes to close, which others may hold open. */
+/** Time for the remaining descendants to end, and again for the pipes to close, which other processes may hold open. */
 const drainMs = 1_000;
 
 export interface ProcessOptions {
-  /** Said of it: `the worker's process`. */
+  /** Subject of messages about the process, such as `the worker's process`. */
   title: string;
   command: readonly string[];
   cwd: string | null;
   environment: NodeJS.ProcessEnv;
-  /** Of the process and its children together. */
+  /** Memory limit of the process and its children together; null for none. */
   memoryBytes: number | null;
-  /** A two-way pipe as file descriptor 3, in place of its standard input. */
+  /** Gives the process a two-way pipe as file descriptor 3, instead of a standard input. */
   hasChannel?: boolean;
-  /** Marks all it starts by their environment, so that those end as well that leave its group (daemons). */
+  /** Marks the environment of all descendants, so that daemons, which leave the group, are killed as well. */
   isMarked?: boolean;
-  /** To be run where the service is killed. */
+  /** Command to run if the service is killed. */
   cleanUp?: readonly string[];
 }
 
-/** In place of a standard input there may be the channel. */
+/** Pipes of a process. A process has either `stdin` or `channel`. */
 export interface Pipes {
   stdin: Writable;
   stdout: Readable;
@@ -37,16 +37,16 @@ export interface Pipes {
 
 export class WorkerProcess {
   readonly pipes: Pipes;
-  /** Why it ended, once it has, its family with it, and all that it wrote was read. */
+  /** Resolves with the reason, after the process and its descendants have ended and all output was read. */
   readonly ended: Promise<string>;
   readonly #child: ChildProcess;
-  /** Its number is that of the process. */
+  /** Id of the process group, which equals the id of the process. */
   readonly #group: number;
   readonly #mark: string | undefined;
   #reason: string | undefined;
   #hasExited = false;
 
-  /** Rejects, in words, where it cannot be started. */
+  /** Starts a process. Rejects with a message for people if it cannot be started. */
   static async start(options: ProcessOptions): Promise<WorkerProcess> {
     const { command, cwd, environment, hasChannel = false, isMarked = false } = options;
     const mark = isMarked ? makeMark() : undefined;
@@ -70,7 +70,7 @@ export class WorkerProcess {
     this.#mark = mark;
     const { stdin, stdout, stderr, stdio } = child;
     this.pipes = { stdin, stdout, stderr, channel: stdio[3] } as Pipes;
-    // A group of 0 would be this process's own.
+    // Without an id, the group would be 0, which means the group of the service itself.
     if (child.pid === undefined) throw new Error('it has no process id');
     this.#group = child.pid;
     child.on('error', () => undefined);
@@ -82,17 +82,17 @@ export class WorkerProcess {
     });
   }
 
-  /** Null as long as it runs, and where it was killed. */
+  /** Exit code; null while the process runs, or if it was killed. */
   get exitCode(): number | null {
     return this.#child.exitCode;
   }
 
-  /** Of it and its children, where /proc tells; otherwise 0. */
+  /** Memory of the process and its children in bytes; 0 if /proc does not tell. */
   get memoryBytes(): number {
     return residentBytes(this.#group);
   }
 
-  /** Ends it and its children, by force after a while; the first reason that is given is why it ended. */
+  /** Ends the process and its children: SIGTERM, then SIGKILL after 5 s. The first reason that is given is reported. */
   async end(reason: string): Promise<void> {
     this.#reason ??= reason;
     this.#signal('SIGTERM');
@@ -112,7 +112,7 @@ export class WorkerProcess {
   async #untilEnded(title: string): Promise<string> {
     const closed = new Promise<void>((resolve) => this.#child.once('close', () => resolve()));
     const how = await exitOf(this.#child);
-    // Whoever asks for its end from here on comes too late to be the reason.
+    // A reason that is given after the exit is too late to be the true one.
     const reason = (this.#reason ??= `${title} ${how}`);
     this.#hasExited = true;
     await killFamily(this.#group, this.#mark, drainMs);
@@ -146,10 +146,10 @@ function reasonOf(error: unknown, { command, cwd }: ProcessOptions): string {
   return message;
 }
 
-/** How much memory a process and its children have, where /proc tells. */
+/** Interval of memory checks. */
 const everyMs = 500;
 
-/** Reports once, in bytes, when they have more than `maxBytes`. The returned function ends the watch. */
+/** Calls `onExceeded` once when a process and its children use more than `maxBytes`. The returned function ends the watch. */
 function watchMemory(pid: number, maxBytes: number, onExceeded: () => void): () => void {
   const timer = setInterval(() => {
     if (residentBytes(pid) <= maxBytes) return;
@@ -159,14 +159,14 @@ function watchMemory(pid: number, maxBytes: number, onExceeded: () => void): () 
   return () => clearInterval(timer);
 }
 
-/** Of the process and all below it; what they share counts for each. 0 where nothing is known. */
+/** Returns the resident memory of a process and its descendants; 0 if unknown. Shared memory counts several times. */
 function residentBytes(pid: number): number {
   try {
     const kilobytes = /^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
     const children = childrenOf(pid).map(residentBytes);
     return children.reduce((sum, bytes) => sum + bytes, Number(kilobytes ?? 0) * 1024);
   } catch {
-    // It has just ended.
+    // The process has just ended, or there is no /proc.
     return 0;
   }
 }
@@ -176,7 +176,7 @@ function childrenOf(pid: number): number[] {
   return texts.join(' ').split(' ').filter(Boolean).map(Number);
 }
 
-/** Some kernels do not tell. */
+/** Returns the ids of a thread's child processes. Some kernels lack this file. */
 function readChildren(pid: number, thread: string): string {
   try {
     return readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8');
@@ -186,8 +186,9 @@ function readChildren(pid: number, thread: string): string {
 }
 
 /**
- * Its standard input ends with the service, whatever ends that. Polite workers then have two seconds to see that theirs
- * has ended too. A line instead says that there is nothing left to do. Its arguments: the group, the mark, and a command.
+ * Shell script of the guard, which outlives a killed service. Its standard input ends with the service. Two seconds
+ * later, which workers have to exit by themselves, it kills the process group and marked processes. A line on its
+ * standard input ends the guard without that. Arguments: process group, mark, and the clean-up command.
  */
 const script = `
 trap '' HUP INT TERM
@@ -208,13 +209,13 @@ shift 2
 
 interface Guarded {
   group: number;
-  /** In the environment of the processes that are ended besides; see `process-family.ts`. */
+  /** Mark in the environment of further processes to kill; see `process-family.ts`. */
   mark?: string | undefined;
-  /** A command to run in the end. */
+  /** Command to run at the end. */
   cleanUp?: readonly string[] | undefined;
 }
 
-/** The function that is returned lifts the guard, to be called once all have gone. Without a shell there is none. */
+/** Starts a guard that kills a process group if the service dies. The returned function ends the guard. Needs /bin/sh. */
 function guardProcesses({ group, mark = '', cleanUp = [] }: Guarded): () => void {
   const guard: ChildProcess = spawn(
     '/bin/sh',
@@ -222,7 +223,7 @@ function guardProcesses({ group, mark = '', cleanUp = [] }: Guarded): () => void
     { detached: true, env: helperEnvironment(), stdio: ['pipe', 'ignore', 'ignore'] },
   );
   guard.on('error', () => undefined).unref();
-  // Without files to open there is no pipe.
+  // There is no pipe if the service has run out of file descriptors.
   guard.stdin?.on('error', () => undefined);
   return () => void guard.stdin?.end('\n');
 }

@@ -1,106 +1,106 @@
-/** What a workload is to the service: one definition makes its keys in service.yaml, its rules, its part of the console's form, its words, and its workers. */
+/** Definition of a workload: its keys in service.yaml, its rules, its part of the console's form, and its workers. */
 import type { z } from 'zod';
 import type { EndpointSettings, limitedKeys } from '../model/endpoint-settings.ts';
 import type { ContainerTool } from './container-tool.ts';
 import type { AnswerLimits, PullWorkload, Workload } from './workload.ts';
 
 /**
- * Functions get the settings of an endpoint that has this workload. Those that check an endpoint run before anything is
- * known to be right: a key that is wrong by itself is left out of what they get, except that which names the workload.
+ * Functions get the settings of an endpoint with this workload. Checking functions run on unchecked settings: keys that
+ * their schema rejects are left out, except for the key that chooses the workload.
  */
 export interface WorkloadDefinition<Own extends z.ZodRawShape = z.ZodRawShape> {
-  /** The key of service.yaml that chooses the workload. */
+  /** Key of service.yaml that chooses the workload. */
   key: string;
-  /** Values of the key that choose it, earlier names first: new endpoints get the last. Undefined if no other workload has the key. */
+  /** Values of `key` that choose this workload; new endpoints get the last. Undefined if no other workload uses `key`. */
   values?: { names: readonly [string, ...string[]]; description: string };
-  /** Schema of the keys that the workload brings: `key`, unless it has `values`, and others. */
+  /** Schema of the workload's own keys: `key` (unless there are `values`) and others. */
   fields: Own;
-  /** For each of the others: what is expected of an endpoint that has no workload with this key. */
+  /** Messages by key of `fields`: the expectation for endpoints whose workload does not have this key. */
   elsewhere?: Readonly<Record<string, string>>;
-  /** Keys that it takes, of those that not every workload does. */
+  /** Optional common keys that this workload supports. */
   takes?: readonly (keyof typeof limitedKeys)[];
-  /** Common keys, or keys within them, that have no effect on it. The text is what is expected instead, and why. */
+  /** Common keys (or their nested keys) without effect on this workload. Each text says the expected value, and why. */
   without?: Readonly<Record<string, string>>;
-  /** Its place in the console's form; undefined for what the catalogue of quick deploy offers. */
+  /** Entry in the console's form; undefined for workloads that the quick-deploy catalogue offers. */
   choice?: { title: string; means: string };
-  /** Shown in the form once it is chosen. */
+  /** Text that the form shows when the workload is chosen. */
   note?: string;
-  /** What its workers compute on if the endpoint does not say; `machine` for the GPUs of this machine, null if unknown. */
+  /** Hardware of the workers if the endpoint names none: `machine` for this machine's GPUs, null if unknown. */
   gpu: string | null;
-  /** True if a job's input is a scene in words, as our own renderer reads it. */
+  /** True if a job's input is a scene description, as the built-in renderer reads it. */
   readsScenes?: boolean;
 
-  /** Returns what the endpoint runs, in words for people. */
+  /** Returns a human-readable text that says what the endpoint runs. */
   words(settings: EndpointSettings & Read<Own>): string;
-  /** Returns keys with their words hidden, which may be secrets. */
+  /** Returns keys with those words hidden that may be secrets. */
   concealed?(settings: Read<Own>): Readonly<Record<string, unknown>>;
-  /** Returns what is taken for keys that are left out. */
+  /** Returns default values of common keys. */
   defaults?(settings: Read<Own>): Partial<EndpointSettings>;
-  /** Keys that a new endpoint of the console has unless its form says otherwise. */
+  /** Default values of endpoints that are created in the console. */
   consoleDefaults?: Readonly<Record<string, unknown>>;
-  /** Returns keys with paths, made absolute. */
+  /** Returns the keys that hold paths, with absolute paths. */
   inFolder?(settings: Read<Own>, folder: string): Readonly<Record<string, unknown>>;
-  /** Returns keys that earlier versions left out, so that a change of another key leaves the endpoint as it is. */
+  /** Returns explicit values for keys that earlier versions left out, so that editing another key does not change them. */
   namedDefaults?(settings: Read<Own>): Readonly<Record<string, unknown>>;
-  /** Returns what keeps it from working, beside what the schema says. */
+  /** Returns problems that the schema cannot find. */
   problems?(settings: Partial<EndpointSettings> & Read<Own>, publicUrl?: string): FieldExpectation[];
-  /** Returns what its workers miss on this machine. */
+  /** Returns problems with files and programs that are missing on this machine. */
   missing?(settings: Partial<EndpointSettings> & Read<Own>, env: NodeJS.ProcessEnv): FieldExpectation[];
-  /** Returns keys to write, in words: without them its containers have the rights that earlier versions gave them. */
+  /** Returns keys (human-readable) that the endpoint should set. Without them, containers keep rights of earlier versions. */
   unbounded?(settings: Read<Own>): string[];
-  /** Returns what decides which programs run on this machine, by the keys of the form. Variables can name programs as well. */
+  /** Returns the settings that decide which programs run on this machine, by form key. Variables can name programs, too. */
   programs?(settings: EndpointSettings & Read<Own>): Readonly<Record<string, unknown>>;
-  /** Returns what a machine elsewhere may be allowed to run for the endpoint; undefined for what is of this machine alone. */
+  /** Returns the value of `--allow` for workers elsewhere; undefined if the workload runs only on this machine. */
   nameElsewhere?(settings: Read<Own>): string;
-  /** Returns what workers of a cluster are allowed to run, and where, if not in the folder of service.yaml. Undefined if none can. */
+  /** Returns `--allow` and the folder (default: that of service.yaml) of cluster workers; undefined if unsupported. */
   onCluster?(settings: Read<Own>): { allow: string; folder?: string };
-  /** Returns what the service's own workers run; undefined if all workers are elsewhere. */
+  /** Returns the workload of the service's own workers. Undefined if all workers are elsewhere. */
   start?(settings: EndpointSettings & Read<Own>, edges: WorkloadEdges): Workload | PullWorkload;
 }
 
 type Read<Own extends z.ZodRawShape> = z.output<z.ZodObject<Own>>;
 
-/** Infers the keys of a definition from their schema. */
+/** Returns `definition`. Infers the types of its keys from their schema. */
 export function defineWorkload<Own extends z.ZodRawShape>(
   definition: WorkloadDefinition<Own>,
 ): WorkloadDefinition<Own> {
   return definition;
 }
 
-/** A problem with an endpoint: `field` is the path of a key of service.yaml, with dots within it. */
+/** Problem with an endpoint. `field` is the path of a key in service.yaml, separated by dots. */
 export interface FieldExpectation {
   field: string;
   expected: string;
 }
 
-/** Returns the problem at a key; none if nothing is expected. */
+/** Returns a list with one problem; empty if `expected` is undefined. */
 export function at(field: string, expected: string | undefined): FieldExpectation[] {
   return expected === undefined ? [] : [{ field, expected }];
 }
 
-/** What workers need to reach the service. */
+/** Addresses and key with which workers reach the service. */
 export interface WorkloadContext {
-  /** Of the service, on this machine. */
+  /** Address of the service on this machine. */
   url: string;
-  /** Where others reach it; undefined if nobody has said. */
+  /** Address at which other machines reach the service; undefined if not configured. */
   publicUrl?: string | undefined;
-  /** For the endpoint alone. */
+  /** Key that is valid only for this endpoint. */
   workerKey: string;
-  /** Of what its workers answer; the usual ones by default. */
+  /** Limits of a worker's answers; `defaultAnswerLimits` by default. */
   limits?: AnswerLimits;
 }
 
-/** What workers need of this machine. */
+/** Parts of this machine that workers need. */
 export interface WorkloadNeeds {
-  /** Looked for when the first container is to be started; rejects in words where there is none. */
+  /** Returns the container tool, which is found on first use. Rejects with a message for people if there is none. */
   containerTool: () => Promise<ContainerTool>;
-  /** The same at each start, and another for each data folder. */
+  /** Id of the service, which is derived from its data folder and the same after every start. */
   serviceId: string;
 }
 
 export type WorkloadEdges = WorkloadContext & WorkloadNeeds;
 
-/** Returns the variables of a program of this machine: it sees the devices that it is given, and no others. */
+/** Returns the environment variables of a program. CUDA_VISIBLE_DEVICES restricts it to the endpoint's devices. */
 export function programVariables({
   gpu,
   environment,
@@ -109,7 +109,7 @@ export function programVariables({
   return { ...devices, ...environment };
 }
 
-/** Tells which devices a program cannot be given: /dev/dri/renderD128 and amd.com/gpu=0 are for containers. */
+/** Returns a problem if a program is given devices that only containers support, such as /dev/dri/renderD128. */
 export function deviceProblems({ gpu }: Pick<Partial<EndpointSettings>, 'gpu'>): FieldExpectation[] {
   const isPathOrKind = (device: string): boolean => device.startsWith('/') || device.includes('=');
   if (typeof gpu !== 'object' || !gpu.devices.some(isPathOrKind)) return [];
@@ -119,10 +119,10 @@ export function deviceProblems({ gpu }: Pick<Partial<EndpointSettings>, 'gpu'>):
   );
 }
 
-/** Stands in the place of a word or a value that may be a secret. */
+/** Replaces a word or value that may be a secret. */
 export const hiddenWord = '••••';
 
-/** Keys without effect if no cluster can run the workers. */
+/** Entry of `without` for workloads that no cluster can run. */
 export const noCluster = {
   on: 'no cluster: it runs a command or quickDeploy, such as [apptainer, run, --nv, worker.sif]',
 };

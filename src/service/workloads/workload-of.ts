@@ -1,4 +1,4 @@
-/** The workload of an endpoint, and how Slurm runs it: by `nightrender work`, with a key that stands in its environment alone. */
+/** Finds the workload of an endpoint, and runs it on Slurm with `nightrender work`. */
 import { createHash } from 'node:crypto';
 import { cancelWaitingWorkers, slurmWorkers, startSlurmWorkers } from '../../clusters/slurm-workers.ts';
 import { packageFile } from '../../lib/files/package-file.ts';
@@ -7,7 +7,7 @@ import type { ClusterWorkload } from './cluster-workload.ts';
 import type { WorkloadContext, WorkloadDefinition } from './workload-definition.ts';
 import { workloads } from './workloads.ts';
 
-/** Returns the workload that the keys of an endpoint choose; undefined if they choose none. */
+/** Returns the workload that an endpoint's keys choose; undefined if they choose none. */
 export function findWorkload(keys: Readonly<Record<string, unknown>>): WorkloadDefinition | undefined {
   return workloads.find(({ key, values }) => {
     const value = keys[key];
@@ -15,20 +15,23 @@ export function findWorkload(keys: Readonly<Record<string, unknown>>): WorkloadD
   });
 }
 
-/** Returns the workload of an endpoint that was checked. */
+/** Returns the workload of an endpoint whose settings were checked. Throws if there is none. */
 export function workloadOf(settings: EndpointSettings): WorkloadDefinition {
   const found = findWorkload(settings);
   if (found === undefined) throw new Error(`endpoint ${settings.id} runs nothing that is known`);
   return found;
 }
 
-/** Of the service's own environment; what else is in it stays here. */
+/** Variables of the service's own environment that its Slurm jobs get. */
 const passedOn = 'PATH HOME USER LOGNAME LANG LC_ALL TZ SLURM_CONF NODE_EXTRA_CA_CERTS'.split(' ');
 
-/** By these Slurm says which GPUs a job has. */
+/** Variables in which Slurm names the GPUs of a job. */
 const gpuVariables = ['CUDA_VISIBLE_DEVICES', 'ROCR_VISIBLE_DEVICES', 'ZE_AFFINITY_MASK'];
 
-/** `folder` is absolute: workers log there, and run there unless their workload says otherwise. */
+/**
+ * Returns the cluster workload that runs an endpoint's workers on Slurm. `folder` (absolute) is the working folder unless
+ * the workload names another. The worker key is passed in the environment, because arguments are visible to everyone.
+ */
 export function slurmWorkload(
   settings: EndpointSettings,
   { slurm: options }: NonNullable<EndpointSettings['on']>,

@@ -1,17 +1,17 @@
-/** What a worker runs: user-supplied code that turns a job's input into its output. */
+/** Ports to workloads and their workers: user-supplied code that turns a job's input into an output. */
 import { inspect } from 'node:util';
 import { defaultMaxValues } from '../../lib/text/scan-json.ts';
 import type { Text } from '../../lib/files/filed-text.ts';
 
 export interface WorkloadJob {
   id: string;
-  /** JSON text of an object, as it was submitted: integers beyond 2^53 are what they were. Bytes where it is long. */
+  /** JSON text of an object as submitted, so integers beyond 2^53 stay exact. Bytes if the text is long. */
   inputText: Text;
-  /** JSON text: where results are to be put, with credentials; null where that was not said. */
+  /** JSON text with the bucket for results and its credentials; null if the client named none. */
   s3Config: string | null;
 }
 
-/** What a worker in another language says, as JSON text, since a value of this one could not hold all its integers. */
+/** A value as JSON text. Keeps integers exact that a JavaScript number cannot hold. */
 export class JsonText {
   readonly text: Text;
 
@@ -20,20 +20,20 @@ export class JsonText {
   }
 }
 
-/** The JSON of an output, `null` for none. Throws where it has none. */
+/** Returns the JSON text of an output, `null` for undefined. Throws if the output cannot be written as JSON. */
 export function outputText(output: unknown): Text {
   if (output === undefined) return 'null';
   if (output instanceof JsonText) return output.text;
-  // Functions and symbols have no JSON, which the compiler's idea of `stringify` leaves out.
+  // The declared type of `stringify` omits undefined, which it returns for functions and symbols.
   const text = JSON.stringify(output) as string | undefined;
   if (text === undefined) throw new Error('the output of the worker cannot be written as JSON');
   return text;
 }
 
-/** Of one answer of a worker. */
+/** Limits of one answer of a worker. */
 export interface AnswerLimits {
   maxBytes: number;
-  /** In its JSON. */
+  /** Maximum number of values in the answer's JSON. */
   maxValues: number;
 }
 
@@ -45,16 +45,16 @@ export const defaultAnswerLimits: AnswerLimits = {
 export interface Workload {
   name: string;
   /**
-   * Starts one worker, which takes one job at a time. Rejects with a text for people where none can be started (a
-   * command that is not there, an image that cannot be pulled).
+   * Starts one worker, which takes one job at a time. Rejects with a message for people if the worker cannot be started,
+   * for example because a program is missing or an image cannot be pulled.
    */
   startWorker(context: WorkerContext): Promise<Worker>;
 }
 
 export interface WorkerContext {
-  /** The id of the worker, as clients see it in `workerId`: `[A-Za-z0-9_-]+`. */
+  /** Id that clients see in `workerId`: `[A-Za-z0-9_-]+`. */
   workerId: string;
-  /** Called with each line that the worker writes for people, in order, without its line break. */
+  /** Called with each log line of the worker, in order, without its line break. */
   log(line: string): void;
   /** Aborts a start that is no longer wanted. */
   signal?: AbortSignal;
@@ -62,44 +62,44 @@ export interface WorkerContext {
 
 export interface Worker {
   /**
-   * Resolves to the output, a JSON-serialisable value or `JsonText`. Rejects with an `Error` whose message fails the job, or with
-   * `WorkerDied` where the worker ended in the middle, which puts the job back into the queue, `WorkerAway` where it did before.
-   * When `signal` aborts the result is no longer wanted: the job was cancelled, has timed out or went back to the queue.
-   * The promise then settles soon, if need be because the worker was killed.
+   * Runs a job and resolves to its output: a JSON-serialisable value or `JsonText`. An `Error` fails the job with its
+   * message. `WorkerDied` and `WorkerAway` put the job back into the queue. When `signal` aborts, the result is no longer
+   * wanted: the job was cancelled, timed out or went back to the queue. The promise then settles soon, if necessary
+   * because the worker is killed.
    */
   run(job: WorkloadJob, report: RunReport): Promise<unknown>;
-  /** Of its process and the children of that; not known of all. */
+  /** Returns the memory of the worker's process and its children. Undefined for workers that cannot measure it. */
   memoryBytes?(): number;
-  /** Resolves, with the reason in words, when it can take no more jobs. Never, for one that lives in this process. */
+  /** Resolves with a human-readable reason when the worker can take no more jobs. */
   readonly ended: Promise<string>;
-  /** Ends it, by force after a while; resolves when nothing of it runs any more. Never rejects. */
+  /** Ends the worker, if necessary by force, and resolves when all its processes have ended. Never rejects. */
   stop(): Promise<void>;
 }
 
 export interface RunReport {
   signal: AbortSignal;
-  /** A message of progress: the job's `output` while it is `IN_PROGRESS`. As outputs are. Never rejects. */
+  /** Reports progress, which clients see as `output` while the job is `IN_PROGRESS`. Never rejects. */
   progress(message: unknown): Promise<void>;
-  /** A partial output, for `GET /stream`. As outputs are. Never rejects. */
+  /** Reports a part of the output for `GET /stream`. Never rejects. */
   stream(output: unknown): Promise<void>;
 }
 
-/** The worker ended in the middle of a job: its process exited, was killed, or fell silent. */
+/** The worker ended in the middle of a job: its process exited, was killed, or no longer answers. */
 export class WorkerDied extends Error {}
 
-/** It ended before it had begun the job, which goes back into the queue as if it had never been taken. */
+/** The worker ended before it began the job, so the job returns to the queue without a counted attempt. */
 export class WorkerAway extends WorkerDied {}
 
-/** What runs workers that take jobs over the network themselves, as containers do. */
+/** Workload whose workers, such as containers, pull jobs over the network themselves. */
 export interface PullWorkload {
   name: string;
-  /** As `startWorker`; the worker goes on until it is stopped or ends by itself. */
+  /** Starts one worker, which pulls jobs until it is stopped or ends by itself. Rejects like `startWorker`. */
   startPullWorker(context: WorkerContext): Promise<PullWorker>;
 }
 
 export type PullWorker = Pick<Worker, 'memoryBytes' | 'ended' | 'stop'>;
 
-/** Returns what was thrown, in words: code of users throws anything. */
+/** Returns a message for anything that was thrown. User code can throw values that are not errors. */
 export function thrownText(error: unknown): string {
   if (error instanceof Error) return error.message || error.name;
   return typeof error === 'string' ? error : inspect(error);

@@ -1,4 +1,4 @@
-/** The table of workloads, in the order in which service.yaml and the console have them. A new workload is one file, and a line here. */
+/** Table of workloads, in the order in which service.yaml and the console list them. A new workload adds one line here. */
 import { blender } from './blender-workload.ts';
 import { comfyui } from './comfyui-endpoint.ts';
 import { lineProgram } from './command-workload.ts';

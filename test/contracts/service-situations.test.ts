@@ -1,5 +1,6 @@
 /** The contract of situations: whatever a service answers, the port says the same of it, at every kind of service. */
 import { describe, expect, it } from 'vitest';
+import { answerJson, scriptedServer } from '../fakes/scripted-server.ts';
 import { failure, keepsKey, withoutHold } from '../runner/client/client.ts';
 import {
   cancellations,
@@ -15,6 +16,7 @@ import {
 import {
   key,
   nobodyAt,
+  openAt,
   onePixel,
   ownPath,
   serviceNames,
@@ -107,6 +109,17 @@ it.each(serviceNames)('%s: nothing is requested of a service that is given up', 
   expect(await client.status(job, aborted)).toEqual(failure('poll-failed'));
   expect(await client.cancel(job, aborted)).toEqual(failure('poll-failed'));
   expect(spoken.submissions()).toBe(0);
+});
+
+it('comfyui: a seed of the scene gives no key away, whatever digits it has', async () => {
+  const { url } = await scriptedServer(answerJson({ prompt_id: 'j1', node_errors: {} }));
+  const { client, config } = openAt('comfyui', url, { apiKey: '4711' });
+  const sha256 = config.service.kind === 'comfyui' ? config.service.sha256 : '';
+  const input = { workflow: sha256, set: { '3.seed': 847115 } };
+  expect(await client.submit(config.endpoint, input, never, 'night-1')).toMatchObject({
+    kind: 'accepted',
+    kept: { seed: '847115' },
+  });
 });
 
 /** The situations that a service can be in. */

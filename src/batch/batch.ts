@@ -250,7 +250,7 @@ export class Batch {
     const { pipeline } = this.#folder;
     const isThere = pipeline !== undefined && existsSync(pipeline);
     const known = isThere ? `, such as ${shownPath(pipeline)}, from which it was made` : '';
-    const text = `this is the output folder of a batch, which is enough to read it; expected its pipeline.yaml${known}`;
+    const text = `this is the output folder of a batch; this command needs its pipeline.yaml${known}`;
     throw new ConfigError([{ where: shownPath(this.file), text }]);
   }
 
@@ -266,7 +266,7 @@ export class Batch {
     }
     if (!isShared) return dir;
     const text =
-      'this is the output folder of a batch whose checkpoint is in a database; expected its pipeline.yaml, which says where';
+      'this is the output folder of a batch whose checkpoint is in a database; expected its pipeline.yaml, which names the database';
     throw new ConfigError([{ where, text }]);
   }
 

@@ -155,7 +155,7 @@ function picturesIn(file: string, config: Config, checkpointDir: string): { pict
 function movedPictures(file: string, config: Config, from: string): ConfigError {
   const to = shownImages(config.output.dir, config.output.pictures);
   const move = `\`nightrender verify ${configuredArguments(file, config)} --move\``;
-  const text = `this batch began with its pictures in ${from}, and this file puts them into ${to}. Change it back, or move what is there with ${move}`;
+  const text = `this batch began with its pictures in ${from}, and this file puts them into ${to}. Change it back, or move the pictures with ${move}`;
   return new ConfigError([{ where: config.placeOf(['output', 'pictures']), text }]);
 }
 

@@ -85,7 +85,7 @@ async function cancelOpened(
     });
   } catch (thrown) {
     if (hasBegun || !(thrown instanceof FatalFailure)) throw thrown;
-    const text = `no job was cancelled, and what is in flight goes on: ${thrown.message}`;
+    const text = `no job was cancelled, and the jobs in flight continue: ${thrown.message}`;
     throw new FatalFailure({ ...thrown.failure, text });
   }
 }

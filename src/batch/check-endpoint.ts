@@ -64,7 +64,7 @@ function judgeDescribed(health: HealthReply, { check }: ServiceDescription): End
       return refused(health.failure);
     case 'unknown':
       if (health.isUnasked === true)
-        return { ending: 'complete', text: `${health.text}, so that nothing was asked` };
+        return { ending: 'complete', text: `${health.text}, so nothing was asked` };
       // Without a check, nothing shows whether the id is right.
       return check === undefined
         ? { ending: 'complete', text: `${health.text}: it is reachable, but key and id could not be checked` }
@@ -120,7 +120,7 @@ async function judge(
           }
         : {
             ending: 'complete',
-            text: 'it answers and accepts the key; a wrong `endpoint.id` would show only with the first submission',
+            text: 'it answers and accepts the key; a wrong `endpoint.id` shows only at the first submission',
           };
     }
   }

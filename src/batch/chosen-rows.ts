@@ -68,7 +68,7 @@ const maxStrangers = 10;
 /** Reports unknown ids. Ids that the condition excludes cannot be distinguished from them. */
 function sayStrangers(strangers: [id: string, place: string][], say: Say): void {
   for (const [id, place] of strangers.slice(0, maxStrangers))
-    say(escapeControls(`${place}: no scene that matches has the id ${JSON.stringify(id)}`));
+    say(escapeControls(`${place}: no matching scene has the id ${JSON.stringify(id)}`));
   const more = strangers.length - maxStrangers;
-  if (more > 0) say(`${more.toLocaleString('en')} more ids are of no scene that matches`);
+  if (more > 0) say(`${more.toLocaleString('en')} more ids belong to no matching scene`);
 }

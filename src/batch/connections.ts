@@ -66,7 +66,7 @@ export function assertCollectable(file: string, config: Config, inFlight: JobsIn
   if (problems.length === 0 && other !== undefined) {
     const where = config.placeOf(['endpoint', 'speaks']);
     const { version } = other.endpoint;
-    const text = `${plural(other.jobs, 'job is', 'jobs are')} still in flight at ${other.endpoint.baseUrl}, which was spoken to as ${version}; set endpoint.speaks back to it and run once to collect them`;
+    const text = `${plural(other.jobs, 'job is', 'jobs are')} still in flight at ${other.endpoint.baseUrl}, whose interface was ${version}; set endpoint.speaks back to it and run once to collect them`;
     problems.push({ where, text });
   }
   if (problems.length > 0) throw new ConfigError(problems);

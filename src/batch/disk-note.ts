@@ -49,7 +49,7 @@ export function noteBatch(dir: string, recordDir: string, isFresh: boolean, now:
     isNoted = known !== undefined && isSameFileSystem(known, place);
     const firstStartAt = known?.firstStartAt ?? now;
     for (const path of namesOf(dir, place)) writeNote({ ...place, ...runsIn(recordDir), path, firstStartAt });
-    const what = `the note ${file}, which tells a disk that is not mounted from an empty folder,`;
+    const what = `the note ${file}, which shows if a disk is not mounted,`;
     if (hadNote && known === undefined) return `${what} was damaged; it was written again`;
     if (!hadNote && wasRunHere(recordDir))
       return `${what} was missing: it was deleted since the last run, could not be written then, or the folder was moved; it was written again`;
@@ -57,7 +57,7 @@ export function noteBatch(dir: string, recordDir: string, isFresh: boolean, now:
   } catch (error) {
     if (!isSystemError(error) && !(error instanceof FatalFailure)) throw error;
     if (isNoted) return undefined;
-    return `it cannot be noted on which disk this batch began (${error.message}); a later run will not notice if that disk is not mounted. Set XDG_STATE_HOME to a folder that can be written`;
+    return `the disk on which this batch began cannot be recorded (${error.message}); a later run will not notice if that disk is not mounted. Set XDG_STATE_HOME to a writable folder`;
   }
 }
 
@@ -79,8 +79,8 @@ function whyNotMounted(dir: string, recordDir: string): string | undefined {
     'or, if that batch is gone for good, begin afresh with `nightrender run <pipeline> --fresh`';
   // Both file systems lead to the folder.
   return place.mountPoint.length > known.mountPoint.length
-    ? `${began}, which was mounted over it. What was saved before lies beneath, and would be rendered and paid for again. Unmount that disk and give the same command again; ${orAfresh}`
-    : `${began}. Its disk is probably not mounted, and what was saved on it would be rendered and paid for again. Mount it and give the same command again; ${orAfresh}`;
+    ? `${began}, which was mounted over it. The pictures that were saved before are beneath it, and would be rendered and paid for again. Unmount that disk and give the same command again; ${orAfresh}`
+    : `${began}. Its disk is probably not mounted, and the pictures on it would be rendered and paid for again. Mount it and give the same command again; ${orAfresh}`;
 }
 
 /** Throws if the folder has disappeared. Open files may belong to another folder than the name by now. */
@@ -89,7 +89,7 @@ function assertStillThere(dir: string, recordDir: string, isFresh: boolean): voi
   const isThere = isIn(recordDir, (db) => hasRunOf(db, own));
   const moved = isThere
     ? undefined
-    : 'the output folder went away while the run began: it was moved, or its disk was unmounted. Put it back and give the same command again';
+    : 'the output folder disappeared while the run began: it was moved, or its disk was unmounted. Put it back and give the same command again';
   const text = moved ?? (isFresh ? undefined : whyNotMounted(dir, recordDir));
   if (text === undefined) return;
   throw new FatalFailure({ kind: 'output-unwritable', text: `${shownPath(dir)}: ${text}. Nothing was sent` });

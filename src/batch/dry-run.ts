@@ -133,7 +133,7 @@ function temporaryFolder(): string {
 }
 
 function noTemporary(error: unknown): FatalFailure {
-  const text = `A plan needs a copy of the checkpoint, but the folder for temporary files, ${tmpdir()}, cannot be used or is full (${codeOf(error)}); make room there, or set TMPDIR to another folder`;
+  const text = `A plan needs a copy of the checkpoint, but the folder for temporary files, ${tmpdir()}, cannot be used or is full (${codeOf(error)}); free some space there, or set TMPDIR to another folder`;
   return new FatalFailure({ kind: 'output-unwritable', text });
 }
 
@@ -213,7 +213,7 @@ async function lookAt(
   const expectMs = config.pricing?.expect;
   const { part, ...counts } = await checkpoint.counts();
   const db = openCheckpointForReading(copy);
-  if (db === undefined) throw new Error('the copy that was just written is not there');
+  if (db === undefined) throw new Error('the copy that was just written is missing');
   try {
     const asked = {
       scenes: (part ?? counts).waiting,

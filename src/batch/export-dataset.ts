@@ -84,7 +84,7 @@ export function exportKind(name: string | undefined): ExportKind {
   const kind = exportKinds.find((each) => each === name);
   if (kind !== undefined) return kind;
   const hint = didYouMean(name ?? '', exportKinds) ?? `expected one of ${exportKinds.join(', ')}`;
-  const found = name === undefined ? 'it is missing' : `${JSON.stringify(name)} is no kind of export`;
+  const found = name === undefined ? 'it is missing' : `${JSON.stringify(name)} is not a kind of export`;
   throw wrong('--to', `${found}; ${hint}`);
 }
 

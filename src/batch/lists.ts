@@ -53,7 +53,10 @@ export async function readUnlessStopped(
   } catch (error) {
     if (stop.ending === undefined || !isAbort(error)) throw error;
     if (!stop.leaving.aborted && readJobsInFlight(batch.dir).length > 0) return undefined;
-    throw new StoppedEarly(stop.ending, 'The manifest was still being read: nothing was sent or changed.');
+    throw new StoppedEarly(
+      stop.ending,
+      'The run was still reading the manifest: nothing was sent or changed.',
+    );
   }
 }
 

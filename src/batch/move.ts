@@ -81,7 +81,7 @@ function addressBefore(env: NodeJS.ProcessEnv): string {
   const address = env['DATABASE_URL'];
   if (address !== undefined && isPostgresAddress(address)) return address;
   const text =
-    'pipeline.yaml has no checkpoint: any more, so that DATABASE_URL in the environment has to say which database the batch is in, as checkpoint: did (with its ?batch=); or set checkpoint: as it was, and nothing is moved';
+    'pipeline.yaml no longer has checkpoint:, so DATABASE_URL in the environment must name the database of the batch, as checkpoint: did (with its ?batch=). Or set checkpoint: as it was, and nothing is moved';
   throw new ConfigError([{ where: '--move', text }]);
 }
 
@@ -94,7 +94,7 @@ async function sendFile(place: BatchDatabase, dir: string): Promise<void> {
   const after = async (): Promise<void> => {
     const path = checkpointFile(dir);
     if (!hasLog(path)) return setFileAside(dir);
-    const text = `another program reads ${shownPath(path)} at this moment, such as \`nightrender watch\`; end it, then give the same command again`;
+    const text = `another program reads ${shownPath(path)}, such as \`nightrender watch\`; end it, then give the same command again`;
     throw new ConfigError([{ where: '--move', text }]);
   };
   await maintainBatch(dir, send, { prepare: async () => assertSound(dir), after });
@@ -104,7 +104,7 @@ async function sendFile(place: BatchDatabase, dir: string): Promise<void> {
 function assertSendable(db: Database): void {
   const lost = readLostSubmissions(db);
   if (lost === 0) return;
-  const text = `${lost.toLocaleString('en')} submissions of this batch are on no record (--accept-loss), and a database has no place for that; go on without checkpoint:`;
+  const text = `${lost.toLocaleString('en')} submissions of this batch are lost (--accept-loss), and a database cannot record that; continue without checkpoint:`;
   throw new ConfigError([{ where: '--move', text }]);
 }
 
@@ -172,6 +172,6 @@ export async function movePictures(
 function assertMovable(db: Database): void {
   if (!hasUnfinishedPictures(db)) return;
   const text =
-    'the last run died while it saved pictures; put output.pictures back, start the run once, then move';
+    'the last run crashed while it saved pictures; put output.pictures back, start the run once, then move';
   throw new ConfigError([{ where: '--move', text }]);
 }

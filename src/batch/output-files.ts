@@ -37,7 +37,7 @@ export function maintenanceOptions(output: Output): CheckOptions {
 }
 
 const signatureLost =
-  'some pictures are signed (Content Credentials, C2PA), which is lost as they are converted to PNG: `output.keep: original` keeps them as they come';
+  'some pictures are signed (Content Credentials, C2PA) and lose the signature in the conversion to PNG: `output.keep: original` keeps it';
 
 function once(say: () => void): () => void {
   let isSaid = false;

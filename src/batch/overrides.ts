@@ -55,7 +55,7 @@ export const optionRules = {
   stats: {
     path: ['terminal', 'stats'],
     type: 'boolean',
-    describe: 'at the end, say requests, lag, data, and what held the run back',
+    describe: 'at the end, show requests, lag, data, and what slowed the run down',
   },
   json: { path: ['terminal', 'json'], type: 'boolean', describe: 'one JSON object a line on stdout' },
   quiet: { path: ['terminal', 'quiet'], type: 'boolean', describe: 'warnings and errors only' },

@@ -103,7 +103,7 @@ function assertUnpaid({ saved, givenUp, expired, unanswered }: PaidBefore): void
     [unanswered, 'unanswered'],
   ]);
   if (counts === '') return;
-  const text = `is missing; jobs of these scenes were paid for, or may have been (${counts}), and the next run pays for each scene again; expected 'paid again'`;
+  const text = `is missing; the jobs of these scenes were or may have been paid for (${counts}), and the next run pays for each scene again; expected 'paid again'`;
   throw new ConfigError([{ where: 'confirm', text }]);
 }
 
@@ -161,7 +161,7 @@ function wrongIdProblems(wrong: WrongId[], places: ReadonlyMap<string, string>, 
 
 function whyWrong({ id, state, isGiveUp, isSeedless }: WrongId, others: string): string {
   const shown = JSON.stringify(id);
-  if (isSeedless) return `${shown} sends no seed: leave --new-seed out, and the worker chooses another`;
+  if (isSeedless) return `${shown} sends no seed: leave --new-seed out, so that the worker chooses another`;
   if (isGiveUp && state !== 'unknown') return `${shown} has no job in flight`;
   const command = `\`nightrender retry ${others} --id ${shellWord(id)}`;
   const again = `; ${command} --again\` renders it again and keeps the picture`;
@@ -173,8 +173,8 @@ function whyWrong({ id, state, isGiveUp, isSeedless }: WrongId, others: string):
 const whyNot: Record<WrongId['state'], string> = {
   failed: 'is set aside',
   unknown: 'is not the id of a scene in this batch',
-  waiting: 'is waiting already: the next run renders it',
-  unneeded: 'is sent only where the seeds before it fall short (`scenes.until`)',
+  waiting: 'is already waiting: the next run renders it',
+  unneeded: 'is sent only if the seeds before it do not meet `scenes.until`',
   active: 'is in flight: the next run collects it',
   saved: 'is saved',
   withdrawn: 'is no longer in the manifest',

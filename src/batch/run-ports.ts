@@ -176,7 +176,7 @@ class OtherBuckets {
  */
 function pictureAdvice({ stage, file }: Config): string | undefined {
   if (stage === undefined) return undefined;
-  return `A picture of another batch is checked by \`nightrender verify ${shownFile(stage.from)}\`; then \`nightrender retry ${shownFile(file)}\` has it sent`;
+  return `To check a picture of another batch, run \`nightrender verify ${shownFile(stage.from)}\`; then \`nightrender retry ${shownFile(file)}\` has it sent`;
 }
 
 const runPatienceMs = 10 * 60_000;
@@ -210,7 +210,7 @@ function whileLeased(service: RenderService, lease: BatchLease | undefined): Ren
 }
 
 const gone =
-  'the shared checkpoint does not answer: what is in flight is collected, and nothing is submitted until it does';
+  'the shared checkpoint does not answer: jobs in flight are collected, and nothing is submitted until it answers';
 
 function followLease(lease: BatchLease | undefined, emit: Listener, stop: Stop, graceMs: number): void {
   if (lease === undefined) return;

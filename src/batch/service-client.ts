@@ -24,7 +24,7 @@ export function openService(
   const { image, files, values } = config.output;
   const onFoundAt = (path: string): void =>
     once(
-      `the picture is taken from ${path} of the output, since it is the only one there; \`output.image: ${path}\` takes it from nowhere else`,
+      `the picture was found at ${path} of the output, the only picture there; \`output.image: ${path}\` takes it from there only`,
     );
   const open = (endpoint: Endpoint): HttpService => {
     const options = {
@@ -77,11 +77,11 @@ function descriptionFor({ service }: Config, endpoint: Endpoint): ServiceDescrip
 }
 
 function unknownToJobs(status: string): string {
-  return `the service says "${status}" of a job, a word that is not known; without an output the job counts as waiting, until \`timeouts.queue\` is over; \`endpoint.statuses\` says what the word means`;
+  return `the service says "${status}" of a job, an unknown status; without an output the job counts as waiting, until \`timeouts.queue\` is over; define the status in \`endpoint.statuses\``;
 }
 
 function unknownTo({ name }: ServiceDescription, status: string): string {
-  return `${name} says "${status}" of a job, which its description does not know: the job counts as waiting, until \`timeouts.queue\` is over`;
+  return `${name} says "${status}" of a job, which \`status.map\` does not define: the job counts as waiting, until \`timeouts.queue\` is over`;
 }
 
 const maxWarnings = 20;

@@ -77,7 +77,7 @@ async function openForRun(
 ): Promise<RunRecord> {
   assertPlace(dir, sharedAt, isFresh);
   const shared = await findSharedBatch(address, dir, true);
-  if (shared === undefined) throw new Error(`no batch was made for ${hostname()}`);
+  if (shared === undefined) throw new Error(`no batch has begun for ${hostname()}`);
   return {
     dir: shared.replica.dir,
     known: 'shared',

@@ -103,9 +103,9 @@ function ask(program: string, args: string[], input = '', mayFail = false): stri
   const isSlow = error !== undefined && 'code' in error && error.code === 'ETIMEDOUT';
   const isMissing = error !== undefined && 'code' in error && error.code === 'ENOENT';
   const text = isMissing
-    ? 'there is no such program here; submit from a machine of the cluster on which it works'
+    ? 'this program does not exist here; submit from a machine of the cluster that has it'
     : isSlow
-      ? 'it did not answer for a minute, and may have done it; look with `nightrender submit … --status` before you submit again'
+      ? 'it did not answer for a minute, and may have submitted the job; check with `nightrender submit … --status` before you submit again'
       : (stderr ?? '').trim() || (error?.message ?? `it ended with ${String(status)}`);
   throw new ConfigError([{ where: program, text }]);
 }

@@ -158,13 +158,11 @@ function printBackup(backup: Backup, dir: string, json: boolean): void {
     ...(openJobs === 0
       ? []
       : [
-          'In the backup, endpoints with jobs that wait or run are paused, so that a restore pays for none of them twice.',
+          'In the backup, endpoints with waiting or running jobs are paused, so that a restore does not run these jobs twice.',
         ]),
     ...(lost === 0
       ? []
-      : [
-          `${plural(lost, 'file')} of the service's own folder is missing there, so that it is missing here as well.`,
-        ]),
+      : [`${plural(lost, 'file')} is missing in the service's folder, so it is missing here as well.`]),
     'To put it back: nightrender help restore.',
   ];
   writeOut(lines.join('\n'));

@@ -375,7 +375,7 @@ function hintOfFile(word: string): string | undefined {
 /** Options that earlier versions had, with their replacement. */
 const removed: ReadonlyMap<string, string> = new Map([
   ['report --contact-sheet', 'the gallery, report/index.html, shows all pictures'],
-  ['serve --faults', 'it was a tool of the tests, and nothing replaces it'],
+  ['serve --faults', 'it was a tool of the tests, without a replacement'],
 ]);
 
 function tooMuch(message: string, [first = '']: string[]): string {

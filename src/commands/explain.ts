@@ -1,4 +1,4 @@
-/** `nightrender explain`: shows the history of one scene, and what decides its next step. */
+/** `nightrender explain`: shows the history of one scene, and the fields that decide its next step. */
 import { basename } from 'node:path';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import { valuesIn, type NamedValue } from '../runner/core/output-value.ts';

@@ -25,7 +25,7 @@ import { onBatch, textIn } from './reply.ts';
 import { rowOptions, rowsChosen } from './where-option.ts';
 
 export const exportCommand: LoadedCommand = {
-  purpose: `Writes the saved pictures of the batch, with their prompts, columns and values, into a folder of their own, as a dataset. Each picture's sha256 is checked as it is read. Given again, it writes what has changed and removes what is no part any more; it continues where it was stopped. Scenes without a picture are listed in missing.jsonl there. The batch is only read, also during a run.`,
+  purpose: `Writes the saved pictures of the batch, with their prompts, columns and values, into a folder of their own, as a dataset. Each picture's sha256 is checked as it is read. Another export writes only changes and removes outdated files; it continues where it was stopped. Scenes without a picture are listed in missing.jsonl there. The batch is only read, also during a run.`,
   shared: ['output', 'json'],
   positionals: {
     dir: { type: 'string', describe: 'the folder: a new or empty one, or that of an earlier export' },

@@ -376,9 +376,9 @@ function printInit({ pipeline, manifest, schema, needsKey, sent, isUnsaid = fals
       `Created ${[pipeline, ...(manifest === undefined ? [] : [manifest])].join(', ')} and ${schema} (a schema for editors).`,
       ...(sent === undefined
         ? []
-        : [`Each job is sent the column ${sent} as its prompt; input in ${pipeline} says so.`]),
+        : [`Each job gets the column ${sent} as its prompt; see input in ${pipeline} says so.`]),
       ...(isUnsaid
-        ? [`Say under input in ${pipeline} which column each job is sent: none is called scene or prompt.`]
+        ? [`Under input in ${pipeline}, name the column that each job gets: none is called scene or prompt.`]
         : []),
       manifest === undefined ? 'Then:' : 'Put your scenes into the list, then:',
       '',

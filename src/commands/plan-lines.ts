@@ -79,7 +79,7 @@ function rowsOf(shown: ShownPlan): [string, string][] {
     ['', changes.repeated === undefined ? '' : describeRepeated(changes.repeated)],
     ['', shown.upTo ? `besides, ${comingText(manifest.join(), shown.upTo)}` : ''],
     ['preview', part === null ? '' : statesOf(part)],
-    ['run', shown.isRunning ? 'a run is active; these are the numbers at this moment' : ''],
+    ['run', shown.isRunning ? 'a run is active; these are its present numbers' : ''],
     ['in flight', inFlightOf(shown)],
     [
       'failed',
@@ -127,7 +127,7 @@ function changesOf({ added, changed, withdrawn }: BatchPlan['changes']): string 
   const named: [number, string][] = [
     [added, 'new'],
     [changed, 'edited since: the old picture is kept'],
-    [withdrawn, 'no longer listed: their pictures stay'],
+    [withdrawn, 'no longer listed: their pictures are kept'],
   ];
   return formatCounts(named, '; ');
 }

@@ -21,7 +21,7 @@ export const reportCommand: LoadedCommand = {
     signed: {
       ...textOption,
       describe:
-        'pictures in a bucket: links in the gallery here that show them to anyone who has it, for so long: 12h, 7d',
+        'pictures in a bucket: put links into the gallery here that work without credentials, for example for 12h or 7d',
     },
   },
   examples: [

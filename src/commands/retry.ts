@@ -29,7 +29,7 @@ export const retryCommand: LoadedCommand = {
     ids: { ...textOption, describe: 'the same for a file of ids, one a line, such as the gallery exports' },
     where: {
       ...textOption,
-      describe: 'failed scenes that a condition holds for, as in `list`',
+      describe: 'failed scenes that meet a condition, as in `list`',
     },
     again: {
       type: 'boolean',
@@ -45,8 +45,7 @@ export const retryCommand: LoadedCommand = {
     held: { type: 'boolean', describe: 'set aside by retry.unanswered: hold (--kind unanswered)' },
     'give-up': {
       type: 'boolean',
-      describe:
-        'with --id, --ids or --where: give up the job of that scene that is in flight; it may be billed',
+      describe: 'with --id, --ids or --where: give up the job in flight of that scene; it may be billed',
     },
     elsewhere: {
       type: 'boolean',

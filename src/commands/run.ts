@@ -36,7 +36,7 @@ export const runCommand: LoadedCommand = {
     ['$0 run render.yaml upscale.yaml', 'one after the other, both checked before the first begins'],
     ['$0 run pipeline.yaml --concurrency 4', 'four jobs in flight at most'],
     ['$0 run pipeline.yaml --limit 20', 'a preview: 20 scenes from all over the list'],
-    ['$0 run pipeline.yaml --stats', 'print at the end what held the run back'],
+    ['$0 run pipeline.yaml --stats', 'print at the end what slowed the run down'],
     ['$0 run pipeline.yaml --log night.log', 'every event as a JSON line in a file'],
     ['zcat list.txt.gz | $0 run pipeline.yaml --manifest -', 'scenes from standard input'],
     ['$0 run pipeline.yaml --quiet', 'from cron: prints only if something is wrong'],

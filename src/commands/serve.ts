@@ -243,7 +243,7 @@ function printUnbound(settings: EndpointSettings): void {
   const missing = workloadOf(settings).unbounded?.(settings) ?? [];
   if (missing.length > 0)
     printServiceFailure(
-      `endpoint ${settings.id}: its containers run with the rights that earlier versions gave them; write ${missing.join(' and ')}: nightrender help workers`,
+      `endpoint ${settings.id}: its containers run with the rights of earlier versions; write ${missing.join(' and ')}: nightrender help workers`,
     );
 }
 
@@ -309,7 +309,7 @@ function settingsOf(file: string | undefined, argv: Record<string, unknown>): Se
   throw new ConfigError(
     misplaced.map(([name]) => ({
       where: `--${name}`,
-      text: `endpoints come from the file; leave --${name} out`,
+      text: `endpoints come from the file; leave out --${name} out`,
     })),
   );
 }

@@ -11,7 +11,7 @@ const rules = {
     mode: 'drain',
     ending: {
       kind: 'incomplete',
-      text: 'Asked to finish (SIGHUP): the next run does the rest',
+      text: 'Asked to finish (SIGHUP): the next run renders the rest',
     },
   },
 } as const satisfies Record<string, { mode: StopMode; ending: Ending }>;

@@ -125,7 +125,7 @@ export async function handler({ input }) {
 export function stageSteps(folder: string, pathOf: (name: string) => string): string {
   const [key, data] = [shellWord(pathOf('run.key')), shellWord(pathOf('service'))];
   const batches = ['render.yaml', 'score.yaml', 'upscale.yaml'].map((name) => shellWord(pathOf(name)));
-  return `The modules use sharp, a package that has to lie beside them. In one terminal, which then serves them:
+  return `The modules use sharp, a package that must be beside them. In one terminal, which then serves them:
 
   npm install --prefix ${shellWord(folder)} sharp
   (umask 077 && nightrender keys add run --data ${data} > ${key})
@@ -136,5 +136,5 @@ In another one:
   export NIGHTRENDER_API_KEY=$(cat ${key})
   nightrender run ${batches.join(' ')}
 
-Again whenever you like: only what is new is sent. More: nightrender help stages`;
+Run it again whenever you like: only new scenes are sent. More: nightrender help stages`;
 }

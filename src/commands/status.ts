@@ -30,7 +30,7 @@ import { createBlock } from '../terminal/block.ts';
 import { logPauseMs } from '../terminal/repeat-limit.ts';
 
 export const statusCommand: LoadedCommand = {
-  purpose: `Shows how many scenes are saved, in flight and failed, what failed most, whether a run is at work, and what held the last one back; of a live run also its pace, the time left and the latest picture. Read-only, also during a run.`,
+  purpose: `Shows how many scenes are saved, in flight and failed, what failed most, whether a run is working, and what slowed the last one down; for a live run also its throughput, the time left and the latest picture. Read-only, also during a run.`,
   shared: ['output', 'json'],
   options: { watch: { type: 'boolean', describe: 'update every second until the run ends, or Ctrl-C' } },
   examples: [
@@ -105,7 +105,7 @@ export function statusLines(status: BatchStatus, columns: number): string[] {
         ? `${formatCounts([
             [attempts.unanswered, 'unanswered'],
             [attempts.expired, 'expired'],
-          ])}: these may have been billed for nothing`
+          ])}: these may have been billed without a picture`
         : '',
     ],
     ...describeHeld(status.summary),

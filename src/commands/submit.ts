@@ -240,15 +240,17 @@ function kubernetesProblems(settings: SubmissionSettings, argv: Record<string, u
     add('--', `${restOf(argv).join(' ')} is for Slurm; kubectl takes options of its own`);
   for (const path of [dir, ...lists.filter((list) => list !== '-')])
     if (relative(folder, path).startsWith('..'))
-      add(path, 'is outside of the folder of pipeline.yaml, which is what a container has; move it there');
+      add(
+        path,
+        'is outside the folder of pipeline.yaml, and a container has only that folder; move it there',
+      );
   if (hasVolume) return problems;
   if (!hasSharedCheckpoint || !hasBucket)
     add(
       '--volume',
-      `is missing: without one, ${lostWithPod(settings)} would be lost with the pod; expected a PersistentVolumeClaim`,
+      `is missing: without it, ${lostWithPod(settings)} would be lost with the pod; expected a PersistentVolumeClaim`,
     );
-  if (sendsFiles)
-    add('--volume', 'is missing: the files that jobs are sent have to be in it, beside pipeline.yaml');
+  if (sendsFiles) add('--volume', 'is missing: the files that jobs send must be in it, beside pipeline.yaml');
   return problems;
 }
 

@@ -35,7 +35,7 @@ export const verifyCommand: LoadedCommand = {
     move: {
       type: 'boolean',
       describe:
-        'move pictures and checkpoint to where output.pictures and checkpoint say now, checked; continues where it stopped',
+        'move pictures and checkpoint to the new output.pictures and checkpoint, checked; continues where it stopped',
     },
   },
   examples: [
@@ -45,7 +45,7 @@ export const verifyCommand: LoadedCommand = {
   ],
   exits: {
     ...commonExits,
-    complete: 'every saved picture is there and whole, or --repair has put back what was not',
+    complete: 'every saved picture is good, or --repair has put bad ones back',
     incomplete: 'pictures are missing or damaged',
     'already-running': 'a run holds this batch (--repair)',
   },
@@ -112,12 +112,12 @@ export function createVerifyView({ json, isRepair }: VerifyForm): VerifyView {
       else writeWrapped(text);
     },
     onInPlace: () => {
-      const text = `Pictures and checkpoint are there already, and the report is written anew. To move them, change output.pictures or checkpoint in the file first.`;
+      const text = `Pictures and checkpoint are already there; the report was written again. To move them, change output.pictures or checkpoint in the file first.`;
       if (!json) writeWrapped(text);
     },
     onCheckpointMoved: ({ from, to, counts: { scenes, attempts, pictures } }) => {
       const what = `${plural(scenes, 'scene')}, ${plural(attempts, 'attempt')} and ${plural(pictures, 'picture')}`;
-      const text = `The checkpoint is in ${to} from now on: ${what}. What it was before is kept in ${from}; no run goes on there, and it can be deleted.`;
+      const text = `The checkpoint is in ${to} from now on: ${what}. The old checkpoint is kept in ${from}; no run can use it there, and you may delete it.`;
       if (json) writeJsonLine('checkpoint-moved', { from, to, scenes, attempts, pictures });
       else writeWrapped(text);
     },

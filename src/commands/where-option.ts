@@ -7,7 +7,7 @@ import { idLines } from '../runner/list/id-file.ts';
 export const rowOptions = {
   where: {
     ...textOption,
-    describe: 'scenes that a condition holds for, such as "guidance > 5 and not style = \'ink\'"',
+    describe: 'scenes that meet a condition, such as "guidance > 5 and not style = \'ink\'"',
   },
   ids: {
     ...textOption,

@@ -28,24 +28,24 @@ import { fitsHeader } from '../service/model/key.ts';
 const keyName = 'NIGHTRENDER_WORKER_KEY';
 
 export const workCommand: LoadedCommand = {
-  purpose: `Takes jobs of an endpoint of a service elsewhere, on this machine. It runs what --allow says, and nothing that a service names. The key is ${keyName} (on the service: nightrender keys add NAME --kind worker --endpoint ID). SIGTERM and Ctrl-C end it when its job is done; a second one gives the job back at once.`,
+  purpose: `Takes jobs of an endpoint of a service elsewhere, on this machine. It runs only workloads that --allow names. The key is ${keyName} (on the service: nightrender keys add NAME --kind worker --endpoint ID). SIGTERM and Ctrl-C end it when its job is done; a second one gives the job back at once.`,
   positionals: { service: { type: 'string', demandOption: true, describe: 'address of the service' } },
   options: {
     endpoint: { ...textOption, demandOption: true, describe: 'id of the endpoint to work for' },
     allow: {
       ...textOption,
       describe:
-        'what it may run: scene (default), command:LINE or image:NAME; of several, with commas, what the endpoint runs',
+        'allowed workloads: scene (default), command:LINE or image:NAME; several with commas, the endpoint decides which runs',
     },
-    gpu: { ...textOption, describe: 'number of the one GPU that it uses (default: all)' },
+    gpu: { ...textOption, describe: 'number of the GPU to use (default: all)' },
     jobs: { requiresArg: true, describe: 'jobs at once (default: 1)' },
-    idle: { ...textOption, describe: 'ends after so long without a job, such as 5m (default: never)' },
+    idle: { ...textOption, describe: 'end after this long without a job, such as 5m (default: never)' },
     grace: { ...textOption, describe: 'how long a job may take to end after a signal (default: 10m)' },
-    recycle: { requiresArg: true, describe: 'starts what it runs anew after so many jobs (default: never)' },
-    env: { ...textOption, describe: 'variables that what it runs is given, with commas, such as HF_TOKEN' },
+    recycle: { requiresArg: true, describe: 'restart the workload after this many jobs (default: never)' },
+    env: { ...textOption, describe: 'variables for the workload, with commas, such as HF_TOKEN' },
     insecure: {
       type: 'boolean',
-      describe: 'takes an http: address of another machine: key and pictures can be read on the way',
+      describe: 'allow http: to another machine: key and pictures can be read on the way',
     },
     data: {
       ...textOption,
@@ -95,7 +95,7 @@ async function work(argv: Record<string, unknown>): Promise<number> {
       thrown instanceof RefusedForGood
         ? new StoppedEarly(
             { kind: 'wrong-use', text: `The service refused this worker (${thrown.message})` },
-            `Check ${keyName}, --endpoint and the address. No job is lost: what it had goes to another worker.`,
+            `Check ${keyName}, --endpoint and the address. No job is lost: another worker gets its job.`,
           )
         : thrown;
     return refuseService(refused, dataDir, json);
@@ -164,8 +164,8 @@ async function chosenOf(
     throw problem(
       '--allow',
       runs === null
-        ? `the endpoint ${endpointId} does not say what it runs; allow one alone`
-        : `the endpoint ${endpointId} runs ${runs}, which is not allowed; add it, or allow one alone to run that`,
+        ? `the endpoint ${endpointId} does not name its workload; allow only one`
+        : `the endpoint ${endpointId} runs ${runs}, which is not allowed; add it to --allow, or allow only one workload`,
     );
   } catch (error) {
     if (signal.aborted) return undefined;
@@ -183,7 +183,7 @@ function listenForSignals(graceMs: number, say: (text: string) => void) {
   const onSignal = (): void => {
     if (drain.signal.aborted) return leave.abort();
     say(
-      'Ending: this worker takes no more jobs and finishes the one it has. A second signal gives that job back.',
+      'Ending: this worker takes no more jobs and finishes its present job. A second signal gives that job back.',
     );
     drain.abort();
     timer = setTimeout(() => leave.abort(), graceMs);
@@ -254,7 +254,7 @@ function addressIn(text: string, isInsecure: boolean): string {
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search !== '')
     throw problem(
       'service',
-      `${JSON.stringify(text)} is no address; expected one such as https://render.example`,
+      `${JSON.stringify(text)} is not an address; expected for example https://render.example`,
     );
   if (/\/(v\d|console)(\/|$)/.test(url.pathname))
     throw problem('service', `${text} is too long: give the address of the service alone, ${url.origin}`);

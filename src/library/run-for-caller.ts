@@ -146,8 +146,7 @@ async function readOwnConfig(batch: Batch, needsKey: boolean, problems: Problem[
   const { manifest, placeOf } = await batch.config(needsKey).catch((thrown: unknown) => {
     throw thrown instanceof ConfigError ? new ConfigError([...problems, ...thrown.problems]) : thrown;
   });
-  const text =
-    'manifest is -, but standard input belongs to the program that asks for the run; expected a file';
+  const text = 'manifest is -, but standard input belongs to the calling program; expected a file';
   const ofList = manifest.includes('-') ? [{ where: placeOf(['manifest']), text }] : [];
   return batch.config(needsKey, [...problems, ...ofList]);
 }

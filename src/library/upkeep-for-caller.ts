@@ -63,7 +63,7 @@ function contradictionsIn(options: RetryRequest): Problem[] {
     (name) => options[name] !== undefined && options[name] !== false,
   );
   if (where !== undefined && other !== undefined)
-    problems.push({ where: 'where', text: `stands alone, but ${other} is given as well` });
+    problems.push({ where: 'where', text: `must be alone, but ${other} is given as well` });
   return problems;
 }
 

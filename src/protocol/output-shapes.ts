@@ -97,8 +97,8 @@ function whatIsThere(
   const [kept] = stored;
   if (kept !== undefined)
     return {
-      found: `"${oneLine(kept.value, 120) ?? ''}", which lies where only the worker can read it`,
-      advice: 'have the worker hand in the picture itself, or its https address',
+      found: `"${oneLine(kept.value, 120) ?? ''}", which only the worker can read`,
+      advice: 'let the worker return the picture itself, or its https address',
     };
   if (imagePath !== undefined)
     return { found: `nothing at "${oneLine(imagePath, 80) ?? ''}" in ${describeValue(output)}` };
@@ -107,7 +107,7 @@ function whatIsThere(
   const shown = many.slice(0, 3).map(({ path }) => path);
   const more = many.length > shown.length ? ', …' : '';
   const found = `${many.length.toLocaleString('en')} pictures, at ${oneLine(shown.join(', '), 200) ?? ''}${more}`;
-  return { found, advice: 'say with output.image which of them to save' };
+  return { found, advice: 'choose the one to save with output.image' };
 }
 
 /** Maximum parts to search. A million objects would block the event loop for a quarter of a minute. */

@@ -38,7 +38,7 @@ export const changesShape = {
   heldSeeds,
 };
 
-const upTo = count.describe('the most scenes that may come besides, as the batch before gets its pictures');
+const upTo = count.describe('the most scenes that may be added as the batch before gets its pictures');
 
 /** A stage whose source batch has no pictures yet. */
 export const laterPlanShape = { program: text, file: text, manifest: z.array(text), upTo, exitCode: count };
@@ -49,7 +49,7 @@ export const planShape = {
   manifest: z.array(text),
   endpoint,
   dir: text,
-  isRunning: z.boolean().describe('whether a run holds the batch at this moment'),
+  isRunning: z.boolean().describe('true if a run holds the batch at this moment'),
   asked: anything.nullable().describe('the requested preview: `share`, `limit`'),
   files: z.array(z.looseObject({ label: text, kind: text })).describe('`output.files`'),
   upTo: upTo.optional(),
@@ -68,7 +68,7 @@ export const planShape = {
       attempt: count,
       method: text,
       url: text,
-      body: anything.describe('files stand as path, sha256 and bytes'),
+      body: anything.describe('files are given as path, sha256 and bytes'),
       file: text.describe('of its first picture, relative to the folder images'),
       taken: text.nullable(),
     }),
@@ -78,7 +78,7 @@ export const planShape = {
     isPriced: z.boolean(),
     cost: z.looseObject({ amount: z.number(), perScene: z.number(), currency: text }).nullable(),
     time: z.looseObject({ fromMs: count, toMs: count }).nullable(),
-    ground: anything.describe('what earlier runs needed'),
+    ground: anything.describe('the times and costs of earlier runs'),
     cuts: z.array(anything).describe('limits that end the run before all is rendered'),
   }),
   atMost: z
@@ -86,14 +86,16 @@ export const planShape = {
     .nullable()
     .describe('if every seed is needed (`scenes.until`)'),
   warnings: z.array(text),
-  remarks: z.array(text).describe('what should be known of the list'),
+  remarks: z.array(text).describe('notes on the list'),
   warning: text.nullable().describe('a warning about the folder'),
-  lacking: text.nullable().describe('which of `output.files` saved scenes lack'),
-  foundAt: text.nullable().describe('where the latest picture of an output of no known shape was found'),
+  lacking: text.nullable().describe('the `output.files` that saved scenes lack'),
+  foundAt: text
+    .nullable()
+    .describe('the path of the latest picture that was found in an output of unknown shape'),
   check: z
     .looseObject({ ending: text, text, workers: z.record(text, count).optional() })
     .nullable()
-    .describe('what the service answered (`--check`)'),
+    .describe('the answer of the service (`--check`)'),
   obstacle: text.nullable().describe('why a run could not write'),
   exitCode: count,
 };
@@ -101,11 +103,11 @@ export const planShape = {
 export const pictureTotals = z.looseObject({
   files: count,
   bytes: count,
-  labelled: count.optional().describe('those that draw words as labelled boxes'),
-  ignored: count.optional().describe('those that leave words out'),
-  unjudged: count.optional().describe('those of the run that lack a value that `scenes.until` asks for'),
-  odd: count.optional().describe('those at which a list or an object is where a value is asked for'),
-  cut: count.optional().describe('those whose output was longer than what is kept'),
+  labelled: count.optional().describe('pictures with words as labelled boxes'),
+  ignored: count.optional().describe('pictures that leave words out'),
+  unjudged: count.optional().describe('pictures of the run without a value that `scenes.until` needs'),
+  odd: count.optional().describe('pictures with a list or an object at the place of a value'),
+  cut: count.optional().describe('pictures whose output was longer than the part that is kept'),
 });
 
 export const statusShape = {
@@ -124,10 +126,10 @@ export const statusShape = {
     part: anything.nullable(),
     lastRun: anything.nullable(),
   }),
-  lacking: text.optional().describe('which of `output.files` saved scenes lack'),
+  lacking: text.optional().describe('the `output.files` that saved scenes lack'),
   words: z
     .array(z.looseObject({ word: text, jobs: count }))
-    .describe('what the service said last of the jobs in flight'),
+    .describe('the latest statuses of the jobs in flight'),
   pace: anything.nullable().describe('of a live run'),
   latestPicture: text.nullable(),
   lastTrouble: z
@@ -153,7 +155,7 @@ export const storyShape = {
         ahead: count,
         deaths: count,
         attempts: z.array(anything),
-        next: text.describe('what decides its next step'),
+        next: text.describe('the fields that decide its next step'),
       }),
     )
     .describe('every input that the id ever had, the current one first'),
@@ -184,8 +186,8 @@ export const keyShape = {
   expiresAt: instant.nullable().describe('the key is not accepted from then on; null without limit'),
   quotaMs: count.nullable().describe('execution time a day; null without limit'),
   price: z.number().nullable().describe('USD for a second of execution'),
-  hasOwnJobsOnly: z.boolean().describe('whether it sees and ends the jobs that it submitted, and no others'),
-  isReadOnly: z.boolean().describe('whether it changes nothing'),
+  hasOwnJobsOnly: z.boolean().describe('true if it sees and cancels only the jobs that it submitted'),
+  isReadOnly: z.boolean().describe('true if it changes nothing'),
   limits: z
     .looseObject({
       requestsPerSecond: count.nullable(),

@@ -69,7 +69,7 @@ function inDoubt(count: number, isFree = false): string {
 
 function describeHeld({ setting, kind, count, kept, addresses, keptUntil }: HeldResults): string {
   if (kind === 'job-overdue')
-    return `${plural(count, 'job')} for ${setting}; they go on at the service, and the next run collects them`;
+    return `${plural(count, 'job')} for ${setting}; they continue at the service, and the next run collects them`;
   if (kind === 'job-timed-out')
     return `${plural(count, 'scene')} for ${setting}; the next run sends them again, one at first`;
   const results = `${plural(count, 'paid result')} for ${setting}`;
@@ -77,7 +77,7 @@ function describeHeld({ setting, kind, count, kept, addresses, keptUntil }: Held
     kept === count
       ? 'kept here'
       : `${kept === 0 ? '' : `${kept.toLocaleString('en')} kept here, the others `}at the service, at least until ${formatClock(keptUntil)}`;
-  return `${results}; ${where}${addresses === 0 ? '' : '; their pictures live only as long as their host keeps them'}`;
+  return `${results}; ${where}${addresses === 0 ? '' : '; their pictures exist only as long as their host keeps them'}`;
 }
 
 function hintOf(event: Event & { type: 'run-ended' }, file: string, runArguments: string): string {
@@ -106,7 +106,7 @@ function hintOf(event: Event & { type: 'run-ended' }, file: string, runArguments
   if (event.missingPictures !== undefined)
     return `After that, \`nightrender run ${runArguments}\` renders them again.`;
   if (event.ending === 'complete' && event.part !== undefined && event.counts.waiting > 0)
-    return `Their pictures count: \`nightrender run ${runArguments}\` renders the rest.`;
+    return `Their pictures are kept: \`nightrender run ${runArguments}\` renders the rest.`;
   if (event.counts.failed === 0) return '';
   return `The report says why each scene failed; \`nightrender retry ${file}\` gives them new attempts.`;
 }

@@ -32,7 +32,7 @@ export function describeEvent(event: Event, now: number, shownDir: string): stri
     case 'access-refused':
       return `refused: ${event.text}; it has worked in this run, so nothing more is submitted for now; asking again ${formatWait(event.waitMs)}`;
     case 'access-regained':
-      return `the service accepts requests again after ${formatDuration(event.afterMs)}; the run goes on`;
+      return `the service accepts requests again after ${formatDuration(event.afterMs)}; the run continues`;
     case 'stopping':
       return `stopping: ${event.text}`;
     case 'run-ended':

@@ -20,7 +20,7 @@ export function describeStats(stats: RunStats, columns: number): string[] {
   ];
   const shown = rows.filter(([, text]) => text !== '');
   return [
-    `What held the run back, in ${formatShortTime(stats.tookMs)}:`,
+    `What slowed the run down, in ${formatShortTime(stats.tookMs)}:`,
     ...shown.flatMap(([name, text]) => wrapIndented(`  ${name}`, text, columns)),
   ];
 }
@@ -51,7 +51,7 @@ const words: Record<IdleReason, string> = {
   disk: 'writing to disk',
   limits: '`limits` reached',
   resuming: 'planning and resuming',
-  retries: 'only retries left to wait for',
+  retries: 'only retries left',
   stopping: 'the run was stopping',
   nothingLeft: 'nothing left',
 };

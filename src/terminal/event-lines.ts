@@ -21,11 +21,11 @@ const scene = text.describe('the id of the scene');
 const prompt = text
   .optional()
   .describe('the words of its prompt, at most 120 characters, where the list has no ids');
-const attempt = z.int().min(1).describe('which submission of the scene, from 1');
+const attempt = z.int().min(1).describe('number of the submission of the scene, from 1');
 const jobId = text.describe("the service's id of the job");
 const kind = text.describe('the kind of failure, as `nightrender help failures` lists them');
 const ending = text.describe(
-  'how it ended, as `nightrender help resume` lists exit codes: complete, incomplete, halted, …',
+  'how it ended, as in `nightrender help resume`: complete, incomplete, halted, …',
 );
 const exitCode = count.describe('the exit code of the program');
 const executionTimeMs = count.optional().describe('as the service reports it');
@@ -89,8 +89,8 @@ const runLines = {
     jobId: jobId.optional(),
     kind,
     text,
-    next: z.enum(['failed', 'waiting']).describe('whether the scene has failed, or another attempt follows'),
-    dueAt: z.number().optional().describe('when it follows, epoch ms'),
+    next: z.enum(['failed', 'waiting']).describe('tells if the scene has failed or another attempt follows'),
+    dueAt: z.number().optional().describe('the time of the next attempt, epoch ms'),
     executionTimeMs,
     cost,
   }),
@@ -100,7 +100,7 @@ const runLines = {
     jobId,
     kind,
     text,
-    setting: text.describe('what has to be changed, such as `output.hosts`'),
+    setting: text.describe('the setting to change, such as `output.hosts`'),
   }),
   'request-troubled': line('a request failed and is sent again', {
     scene,
@@ -134,8 +134,8 @@ const runLines = {
     outputDir: text,
     report: text.optional().describe('the folder of the report, where it was written'),
     cost,
-    untold: count.describe('submissions that may have been billed for nothing'),
-    isLost: z.boolean().optional().describe('true where the checkpoint was removed during the run'),
+    untold: count.describe('submissions that may have been billed without a picture'),
+    isLost: z.boolean().optional().describe('true if the checkpoint was removed during the run'),
     held: z
       .array(
         z.looseObject({
@@ -144,7 +144,9 @@ const runLines = {
           count,
           kept: count.describe('results whose answers are kept on this machine'),
           addresses: count.describe('results that name pictures by address'),
-          keptUntil: z.number().describe('until when the service keeps the first of them, epoch ms'),
+          keptUntil: z
+            .number()
+            .describe('the time until which the service keeps the first of them, epoch ms'),
         }),
       )
       .optional()
@@ -190,7 +192,7 @@ export const eventLines = {
   }),
   'checkpoint-repaired': line('`verify --repair`: the checkpoint was damaged or replaced', {
     lost: count.describe('submissions that are lost and count as unanswered'),
-    keptAs: text.nullable().describe('where what was damaged is; null where nothing was'),
+    keptAs: text.nullable().describe('the path of the damaged file; null if there was none'),
   }),
   'checkpoint-moved': line('`verify --move`: the checkpoint was moved', {
     from: text,
@@ -221,13 +223,13 @@ export const eventLines = {
   'files-written': line('`report`: the files were written', {
     files: z.array(text),
     thumbnails: made.describe('missing ones that were created, and ones that could not be'),
-    copies: made.describe('the same of the copies in other formats'),
+    copies: made.describe('the same for the copies in other formats'),
   }),
   exported: line('the last line of `export`', {
     to: text.describe('as what'),
     dir: text,
     pictures: count.describe('that are in the folder'),
-    written: count.describe('those among them that were not there, or were others'),
+    written: count.describe('pictures among them that were missing or different'),
     bytes: count.describe('of what was written'),
     bad: count.describe('saved pictures that are missing or damaged'),
     missing: z.record(z.string(), count).describe('scenes without a picture, by state'),
@@ -235,7 +237,7 @@ export const eventLines = {
   }),
   serving: line('`serve`: the service is up', {
     url: text,
-    endpointIds: z.array(text).describe('those of the file; the console may add more'),
+    endpointIds: z.array(text).describe('endpoints of the file; the console may add more'),
     dataDir: text,
     apiKey: text.optional().describe('the first key of this folder, shown only here'),
   }),
@@ -258,7 +260,7 @@ export const eventLines = {
   'backed-up': line('`backup`: the data of the service was copied and checked', {
     dir: text,
     jobs: count,
-    openJobs: count.describe('those among them that wait or run'),
+    openJobs: count.describe('jobs among them that wait or run'),
     keys: count,
     files: count.describe('beside the databases'),
     bytes: count,
@@ -297,7 +299,7 @@ export function eventsSchemaText(): string {
 const always = {
   at: {
     type: 'string',
-    description: 'when it was printed, in UTC',
+    description: 'the time of printing, in UTC',
     pattern: String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`,
   },
 };

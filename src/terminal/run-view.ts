@@ -147,13 +147,13 @@ const start = '{"level":';
  */
 function assertLog(path: string): void {
   const there = statSync(path, { throwIfNoEntry: false });
-  if (there?.isFIFO() === true) throw new Error('it is a pipe, and the run would wait for a reader');
+  if (there?.isFIFO() === true) throw new Error('it is a pipe, and the run would have to wait for a reader');
   if (there?.isFile() !== true || there.size === 0) return;
   const bytes = Buffer.alloc(start.length);
   const file = openSync(path, 'r');
   readSync(file, bytes);
   closeSync(file);
-  if (bytes.toString() !== start) throw new Error('it is no log, and is left as it is');
+  if (bytes.toString() !== start) throw new Error('it is not a log, and was not changed');
 }
 
 function brokenText(file: string, error: unknown): string {

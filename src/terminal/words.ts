@@ -22,7 +22,7 @@ export function describeValues({ odd = 0, unjudged = 0, cut = 0 }: PictureTotals
   const said = [
     unjudged === 0
       ? []
-      : `${plural(unjudged, 'scene lacks', 'scenes lack')} a value that \`scenes.until\` asks for, and fell short`,
+      : `${plural(unjudged, 'scene lacks', 'scenes lack')} a value that \`scenes.until\` needs, and did not meet it`,
     odd === 0
       ? []
       : `${plural(odd, 'picture has', 'pictures have')} an empty value: a list or an object is at its place`,

@@ -67,19 +67,19 @@ describe('refuses with 2', () => {
       'a pod whose work would be lost',
       pipeline('local'),
       onKubernetes,
-      /--volume: is missing: without one, checkpoint and pictures .* would be lost with the pod/,
+      /--volume: is missing: without it, checkpoint and pictures .* would be lost with the pod/,
     ],
     [
       'a checkpoint that would be lost',
       inBucket(pipeline(remote)),
       onKubernetes,
-      /without one, the checkpoint .* would be lost/,
+      /without it, the checkpoint .* would be lost/,
     ],
     [
       'pictures that would be lost',
       pipeline(remote, shared),
       onKubernetes,
-      /without one, pictures .* would be lost/,
+      /without it, pictures .* would be lost/,
     ],
     [
       'a key in the file',
@@ -91,7 +91,7 @@ describe('refuses with 2', () => {
       'a list outside of the folder',
       pipeline('local').replace('scenes.csv', '/elsewhere/scenes.csv'),
       [...onKubernetes, '--volume', 'v'],
-      /\/elsewhere\/scenes\.csv: is outside of the folder of pipeline\.yaml/,
+      /\/elsewhere\/scenes\.csv: is outside the folder of pipeline\.yaml/,
     ],
     ['a drain without Slurm', pipeline('local'), [...onKubernetes, '--drain', '1m'], /--drain: is for Slurm/],
     [
@@ -133,7 +133,9 @@ describe('refuses with 2', () => {
       env: { PATH: cwd },
     });
     expect(code).toBe(2);
-    expect(stderr).toContain('sbatch: there is no such program here; submit from a machine of the cluster');
+    expect(stderr).toContain(
+      'sbatch: this program does not exist here; submit from a machine of the cluster',
+    );
   });
 });
 

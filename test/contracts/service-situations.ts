@@ -108,7 +108,7 @@ export const submissions: Situations = {
         answers: { submit: answerJson({ title: 'Invalid version or not permitted', status: 422 }, 422) },
         reply: failure('endpoint-unknown', 'Invalid version'),
       },
-      comfyui: { reply: failure('endpoint-unknown', 'nothing takes workflows at http:') },
+      comfyui: { reply: failure('endpoint-unknown', 'there is no ComfyUI at http:') },
     },
   ],
   ...byCode([425, 429], (status) => [{ submit: answer(status) }, failure('overloaded', String(status))]),
@@ -421,7 +421,7 @@ export const pictures: Situations = {
     {
       jobs: noKey,
       ...(status === 404 && {
-        comfyui: { reply: withheld('no-output', 'a.png of node 9 is not there any more') },
+        comfyui: { reply: withheld('no-output', 'a.png of node 9 no longer exists') },
       }),
     },
   ]),

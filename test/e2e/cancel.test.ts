@@ -15,14 +15,14 @@ rest.it('cancels the jobs of a run that was stopped, and the next run renders th
   await killedRun(cwd, 12);
   const { code, stdout, stderr } = await inProcess(['cancel', 'pipeline.yaml'], { cwd, ...withKey });
   expect(code, stderr).toBe(0);
-  expect(stdout).toMatch(/^Nothing is in flight any more\.\n {2}in flight +12\n {2}cancelled +12 /);
+  expect(stdout).toMatch(/^Nothing is in flight\.\n {2}in flight +12\n {2}cancelled +12 /);
   expect(new Set(statesAt(service.dataDir))).toEqual(new Set(['CANCELLED']));
   expect(await statusOf(cwd)).toMatchObject({
     summary: {
       scenes: { waiting: 12, active: 0, failed: 0 },
       attempts: { submitted: 0 },
       failures: [{ kind: 'cancelled', attempts: 12 }],
-      lastRun: { exitCode: 0, ending: 'Nothing is in flight any more' },
+      lastRun: { exitCode: 0, ending: 'Nothing is in flight' },
     },
   });
   service.release();
@@ -105,7 +105,7 @@ rest.it(
     expect(refused.stdout).toMatch(/does not accept the key/);
     expect((await inProcess(['cancel', 'pipeline.yaml', '--quiet'], { cwd, ...withKey })).code).toBe(0);
     const nothing = await inProcess(['cancel', 'pipeline.yaml'], { cwd, ...withKey });
-    expect(nothing).toMatchObject({ code: 0, stdout: 'Nothing is in flight any more.\n  in flight   0\n' });
+    expect(nothing).toMatchObject({ code: 0, stdout: 'Nothing is in flight.\n  in flight   0\n' });
   },
 );
 

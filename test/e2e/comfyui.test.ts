@@ -259,9 +259,9 @@ it('says that more jobs are asked for at once than ComfyUI gets, and nothing whe
   const cwd = batch('http://127.0.0.1:1', saving(emptyImage(1)));
   const plan = async (...options: string[]): Promise<string> =>
     (await inProcess(['plan', 'pipeline.yaml', ...options], { cwd })).stdout.replaceAll(/\s+/g, ' ');
-  expect(await plan()).not.toContain('at once at most');
+  expect(await plan()).not.toContain('this service accepts');
   expect(await plan('--concurrency', '40')).toContain(
-    'concurrency is 40, and this service gets 8 jobs at once',
+    'concurrency is 40, and this service accepts 8 jobs at once',
   );
 });
 

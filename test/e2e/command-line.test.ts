@@ -17,7 +17,7 @@ it.each([
   ],
   [
     ['serve', '--faults', 'x'],
-    'serve has no --faults any more: it was a tool of the tests, and nothing replaces it.',
+    'serve has no --faults any more: it was a tool of the tests, without a replacement.',
   ],
   [
     ['report', 'pipeline.yaml', '--contact-sheet'],

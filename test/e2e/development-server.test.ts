@@ -26,6 +26,6 @@ it('is sent neither id nor key, asked by POST, and renders again what was lost w
   writeFileSync(join(cwd, 'pipeline.yaml'), file.replace('version: dev', 'version: v2'));
   const changed = await inProcess(['plan', 'pipeline.yaml'], { cwd, env });
   expect(changed.stdout + changed.stderr).toContain(
-    `3 of 4 scenes were made at ${url}; the one that waits goes to ${url}/v2/scene-renderer`,
+    `3 of 4 scenes were made at ${url}; the waiting scene goes to ${url}/v2/scene-renderer`,
   );
 });

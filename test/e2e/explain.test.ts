@@ -96,7 +96,7 @@ it('tells what an id was before its row was edited, and what became of one that 
   const [now = '', before = ''] = stdout.split('Before its row was edited');
   expect(now).toMatch(/scene: Hills and 7 birches[^]*out\/images\/s0\.png/);
   expect(before).toMatch(/scene: Hills and 0 trees[^]*out\/images\/s0\.replaced-\w+\.png/);
-  expect(before).toContain('take their names again if the row is edited back');
+  expect(before).toContain('get their names back if the row is edited back');
   const gone = await inProcess(['explain', 'pipeline.yaml', 's1'], { cwd });
   expect(gone.stdout).toContain('its row is no longer in the manifest');
 });
@@ -116,7 +116,7 @@ it('tells what a live run does with a scene, and what is left of it after a viol
   );
   held.release();
   expect(await nextOf('s0')).toMatch(
-    /^its job is in flight, sent .* ago, and no run is at work: the next one asks/,
+    /^its job is in flight, sent .* ago, and no run is working: the next run collects/,
   );
   expect(await nextOf('s16')).toBe('the next run sends it when its turn comes: it is next in line');
 });

@@ -362,7 +362,7 @@ it('refuses a folder that is not its own, and options that do not fit', async ()
     [mine, ['out', '--to', 'captions'], 'out: holds other files'],
     [mine, ['file', '--to', 'captions'], 'file: is no folder'],
     [mine, ['new'], '--to: it is missing; expected one of imagefolder'],
-    [mine, ['new', '--to', 'parket'], '--to: "parket" is no kind of export; did you mean parquet?'],
+    [mine, ['new', '--to', 'parket'], '--to: "parket" is not a kind of export; did you mean parquet?'],
     [mine, ['new', '--to', 'parquet', '--copy', 'webp'], '--copy: parquet has no pictures in it'],
     [
       mine,

@@ -10,7 +10,7 @@ it('ends with 3 where scenes are left, with nothing in flight, however often it 
   const at = [/400 scenes to render/, /stopping: /].map((words) => signalAt(words, 'SIGHUP'));
   const { code, stdout, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd, ...withKey, at });
   expect(code, stderr).toBe(3);
-  expect(stdout).toMatch(/^Asked to finish \(SIGHUP\): the next run does the rest/m);
+  expect(stdout).toMatch(/^Asked to finish \(SIGHUP\): the next run renders the rest/m);
   const status = JSON.parse((await inProcess(['status', 'pipeline.yaml', '--json'], { cwd })).stdout) as {
     summary: { scenes: Record<string, number>; attempts: Record<string, number> };
   };

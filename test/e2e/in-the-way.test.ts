@@ -55,16 +55,21 @@ describe.each([
       'the checkpoint',
       'checkpoint.sqlite',
       2,
-      /checkpoint\.sqlite is damaged or no SQLite file.*Put a copy of it back/,
+      /checkpoint\.sqlite is damaged, or not an SQLite file.*Put a copy of it back/,
     ],
     ['the lock', '.lock.sqlite', 2, /out\/\.lock\.sqlite is damaged; it is only a lock .*: remove it, then/],
     [
       'the pictures',
       'images',
       14,
-      /out\/images: a file stands where a folder is needed .*; move what stands/,
+      /out\/images: a file stands where a folder is needed .*; move that file or folder/,
     ],
-    ['the report', 'report', 14, /out\/report: a file stands where a folder is needed .*; move what stands/],
+    [
+      'the report',
+      'report',
+      14,
+      /out\/report: a file stands where a folder is needed .*; move that file or folder/,
+    ],
     ['the local service', 'local-service', 14, /out\/local-service: a file stands where a folder is needed/],
   ])('a text in the place of %s', async (_what, name, code, says) => {
     const cwd = await begun(isBatch);
@@ -128,7 +133,7 @@ describe.skipIf(process.platform === 'win32')(
       const verified = await nightrender(['verify', 'pipeline.yaml'], { cwd });
       expect([verified.code, verified.stdout]).toEqual([
         3,
-        expect.stringContaining('no file stands in its place'),
+        expect.stringContaining('other than a file is in its place'),
       ]);
       const report = await nightrender(['report', 'pipeline.yaml'], { cwd });
       expect(report.code, report.stderr).toBe(0);

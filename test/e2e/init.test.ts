@@ -71,7 +71,7 @@ it.each(sampled(lists, { ms: 400 }))(
     expect(made.code, made.stderr).toBe(0);
     const written = parse(readFileSync(join(cwd, 'pipeline.yaml'), 'utf8')) as { input: unknown };
     expect(written.input).toEqual({ prompt: sent });
-    expect(made.stdout).toContain('Each job is sent the column ');
+    expect(made.stdout).toContain('Each job gets the column ');
     const run = await inProcess(['run'], { cwd });
     expect(run.code, run.stderr).toBe(0);
     const shown = await inProcess(['list', 'pipeline.yaml'], { cwd });
@@ -166,7 +166,7 @@ it('lists what was starred, as a list that renders it larger with the same seeds
   writeFileSync(join(cwd, 'starred.txt'), 'cup-s2\r\ndog-s1\nghost\n');
   const listed = await inProcess(['list', 'pipeline.yaml', '--ids', 'starred.txt', '--csv'], { cwd });
   expect(listed.code).toBe(0);
-  expect(listed.stderr).toBe('starred.txt:3: no scene that matches has the id "ghost"\n');
+  expect(listed.stderr).toBe('starred.txt:3: no matching scene has the id "ghost"\n');
   writeFileSync(join(cwd, 'best.csv'), listed.stdout);
   writeFileSync(
     join(cwd, 'large.yaml'),

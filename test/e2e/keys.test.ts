@@ -217,6 +217,9 @@ rest.it('leaves a damaged key book as it is, and one that another program holds'
   expect(held.stderr).toContain('keys.sqlite; try again when it has finished.\n');
   writeFileSync(path, 'no keys at all, but for long enough to be read as the head of a file');
   const { code, stderr } = await inProcess(['keys', 'list', ...data], { cwd });
-  expect([code, stderr]).toEqual([2, expect.stringContaining('keys.sqlite is damaged or no SQLite file')]);
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringContaining('keys.sqlite is damaged, or not an SQLite file'),
+  ]);
   expect(readFileSync(path, 'utf8')).toMatch(/^no keys at all/);
 });

@@ -68,7 +68,7 @@ it.each<[keyof typeof others, unknown, string, string]>([
   ['retryScenes', { again: true }, 'again', 'requires ids or where'],
   ['retryScenes', { giveUp: true, confirm: 'paid again' }, 'giveUp', 'requires ids or where'],
   ['retryScenes', { ids: ['s0'], newSeed: true }, 'newSeed', 'requires again'],
-  ['retryScenes', { ids: ['s0'], where: 'a = 1' }, 'where', 'stands alone, but ids is given as well'],
+  ['retryScenes', { ids: ['s0'], where: 'a = 1' }, 'where', 'must be alone, but ids is given as well'],
   ['retryScenes', { confirm: 'yes' }, 'confirm', "is 'yes'; expected 'paid again'"],
   ['retryScenes', { signal: AbortSignal.abort() }, 'signal', 'is no option of retryScenes; expected output'],
   ['verifyBatch', { repair: 'yes' }, 'repair', "is 'yes'; expected true or false"],

@@ -84,7 +84,7 @@ it('refuses in a plan what a run refuses', async () => {
     kind: 'wrong-use',
     problems: [
       { where: 'limit', text: expect.stringContaining('1 or more') as unknown },
-      { text: expect.stringContaining('standard input belongs to the program') as unknown },
+      { text: expect.stringContaining('standard input belongs to the calling program') as unknown },
     ],
   });
   const both = await runBatch(cwd, { limit: 0, manifest: '-', env: { NIGHTRENDER_API_KEY: 'key' } }).result;
@@ -126,7 +126,7 @@ it('renders saved scenes again only if the caller says that they are paid again'
     problems: [
       {
         where: 'confirm',
-        text: "is missing; jobs of these scenes were paid for, or may have been (1 saved), and the next run pays for each scene again; expected 'paid again'",
+        text: "is missing; the jobs of these scenes were or may have been paid for (1 saved), and the next run pays for each scene again; expected 'paid again'",
       },
     ],
   });
@@ -271,7 +271,7 @@ it('exports the pictures, and again only what has changed', async () => {
   expect(await exportBatch(cwd, asked)).toEqual({ ...exported, written: 0, bytes: 0 });
   expect(await exportBatch(cwd, { ...asked, ids: ['s1', 'nobody'] })).toMatchObject({
     pictures: 1,
-    notes: ['ids: no scene that matches has the id "nobody"'],
+    notes: ['ids: no matching scene has the id "nobody"'],
   });
   expect(existsSync(join(dir, 's2.png'))).toBe(false);
   rmSync(join(cwd, 'out/images/s0.png'));
@@ -301,7 +301,7 @@ it('cancels what is in flight, and says what became of it', async () => {
   expect(await cancelBatch(cwd, { env })).toEqual({
     kind: 'complete',
     isResumable: false,
-    text: 'Nothing is in flight any more',
+    text: 'Nothing is in flight',
     problems: [],
     found: 2,
     left: [],

@@ -98,8 +98,8 @@ it.skipIf(!hasLogrotate)(
 it.each([
   ['full', '/dev/full', /no space left/],
   ['not to be opened', 'nowhere/night.log', /no such file or directory/],
-  ['the configuration', 'pipeline.yaml', /it is no log, and is left as it is/],
-  ['a list', 'scenes.csv', /it is no log, and is left as it is/],
+  ['the configuration', 'pipeline.yaml', /it is not a log, and was not changed/],
+  ['a list', 'scenes.csv', /it is not a log, and was not changed/],
 ])('is a warning where it is %s, and the night goes on', async (_, file, why) => {
   const dir = await batch(2);
   const people = ['pipeline.yaml', 'scenes.csv'].map((name) => join(dir, name));

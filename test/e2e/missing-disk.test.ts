@@ -101,7 +101,7 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
     service.release();
     const { code, stdout, stderr } = await program.finish();
     expect(code, stderr).toBe(14);
-    expect(stdout + stderr).toContain('went away during the run');
+    expect(stdout + stderr).toContain('disappeared during the run');
     expect(stdout + stderr).not.toMatch(/--fresh|is lost/);
     disk.mount();
     expect(await run(cwd)).toMatchObject({ code: 0 });
@@ -268,7 +268,9 @@ it.each([
   for (let start = 1; start <= 2; start++) {
     const { code, stderr } = await run(cwd, { XDG_STATE_HOME });
     expect(code, stderr).toBe(0);
-    expect(stderr).toMatch(/^[-\d: ]+warning: it cannot be noted on which disk this batch began [^\n]*\n$/);
+    expect(stderr).toMatch(
+      /^[-\d: ]+warning: the disk on which this batch began cannot be recorded [^\n]*\n$/,
+    );
   }
 });
 

@@ -62,7 +62,7 @@ it('names the pipeline.yaml to commands that send or change something', async ()
     const refused = await inProcess([name, 'out', ...options], { cwd, ...withKey });
     expect(refused.code).toBe(2);
     expect(refused.stderr).toContain(
-      'out: this is the output folder of a batch, which is enough to read it; expected its pipeline.yaml, such as pipeline.yaml,',
+      'out: this is the output folder of a batch; this command needs its pipeline.yaml, such as pipeline.yaml,',
     );
   }
   expect(service.submissions).toHaveLength(sent);

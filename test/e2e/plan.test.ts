@@ -67,7 +67,7 @@ it('tells the requests that a run then sends and the files that it then makes, a
   expect(told.requests.map(({ file }) => file).toSorted()).toEqual(made.toSorted());
 });
 
-it('speaks to people, and tells an edited list and what earlier runs needed', async () => {
+it('speaks to people, and tells an edited list and the times and costs of earlier runs', async () => {
   const more = `${small}pricing: {perSecond: 0.001}\nlimits: {jobs: 5}\n`;
   const cwd = newBatch('local', 4, more);
   const before = await inProcess(['plan', 'pipeline.yaml'], { cwd });

@@ -56,7 +56,7 @@ it('`inspect` takes several pictures: a block or a JSON line for each, and names
   writeFileSync(join(cwd, 'note.png'), 'no picture');
   const given = ['inspect', 'out/images/a.png', 'note.png', 'out/images/b.png'];
   const { code, stdout, stderr } = await inProcess(given, { cwd });
-  expect([code, stderr]).toEqual([2, expect.stringContaining('note.png: it is no picture')]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('note.png: it is not a picture')]);
   const [first = '', second = '', ...more] = stdout.split('\n\n');
   expect([first, second]).toEqual([
     expect.stringMatching(/^out\/images\/a\.png: PNG, 64 × 48/),
@@ -79,7 +79,7 @@ it('`inspect` without a picture ends with 2, in a sentence', async () => {
   const cwd = folderWith({ 'a.png': 'no picture' });
   const wrong = await inProcess(['inspect', 'a.png'], { cwd });
   expect(wrong.code).toBe(2);
-  expect(wrong.stderr).toContain('a.png: it is no picture');
+  expect(wrong.stderr).toContain('a.png: it is not a picture');
   const none = await inProcess(['inspect'], { cwd });
   expect(none.code).toBe(2);
   expect(none.stderr).toContain('Specify a picture.');

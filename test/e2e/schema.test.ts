@@ -19,7 +19,7 @@ it.each([
 
 it.each([
   ['evnts', 'did you mean events?'],
-  ['faults', 'faults.yaml was a tool of the tests, and nothing replaces it'],
+  ['faults', 'faults.yaml was a tool of the tests, without a replacement'],
 ])('knows no %s', async (name, hint) => {
   const { code, stderr } = await inProcess(['schema', name]);
   expect(code).toBe(2);

@@ -49,7 +49,7 @@ describe('a data folder', () => {
     change('user_version = 99');
     expect(await startIn(cwd, 'service')).toEqual([
       2,
-      expect.stringMatching(/newer version .*Go on with a version/),
+      expect.stringMatching(/newer version .*Use that version/),
     ]);
     change('application_id = 7');
     expect(await startIn(cwd, 'service')).toEqual([
@@ -59,7 +59,7 @@ describe('a data folder', () => {
     writeFileSync(join(cwd, 'service/keys.sqlite'), 'no database');
     expect(await startIn(cwd, 'service')).toEqual([
       2,
-      expect.stringMatching(/keys\.sqlite is damaged .*Put a copy/),
+      expect.stringMatching(/keys\.sqlite is damaged, .*Put a copy/),
     ]);
   });
 

@@ -143,7 +143,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
     batch.setShared(true);
     expect(await batch.do('run')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('was moved from there') as string,
+      stderr: expect.stringContaining('was moved to a checkpoint') as string,
     });
     batch.setShared(false);
     expect((await batch.do('verify', '--move')).code).toBe(0);
@@ -206,9 +206,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
     const start = () => inProcess(['run', 'next.yaml'], { cwd: batch.cwd, env });
     expect(await start()).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining(
-        '8 scenes have no picture (8 wait) and are not asked for here',
-      ) as string,
+      stderr: expect.stringContaining('8 scenes have no picture (8 wait) and are skipped here') as string,
     });
     expect(batch.service.inputs).toHaveLength(4 + 4);
     expect((await start()).code).toBe(0);

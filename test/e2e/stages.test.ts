@@ -119,7 +119,7 @@ it('follows what became of the batch before: new, rendered anew, no longer chose
   expect((await start('run', 'render.yaml')).code).toBe(0);
   const plan = await start('plan', 'upscale.yaml');
   expect(plan.stdout).toContain(
-    '1 edited since: the old picture is kept; 1 no longer listed: their pictures stay',
+    '1 edited since: the old picture is kept; 1 no longer listed: their pictures are kept',
   );
   expect((await start('run', 'upscale.yaml')).code).toBe(0);
   expect(sent(scaling.inputs).slice(3)).toEqual([['owl', 0.75, sha256Of(pictures.get(75))]]);
@@ -152,7 +152,7 @@ it('takes the best of each group once all of its scenes are settled', async () =
   const run = await start('run', 'upscale.yaml');
   expect(run.code, run.stderr).toBe(0);
   expect(run.stdout + run.stderr).toContain(
-    'render.yaml: 1 scene has no picture (1 failed) and is not asked for here',
+    'render.yaml: 1 scene has no picture (1 failed) and is skipped here',
   );
   const rows = linesOf<{ id: string }>(await start('list', 'upscale.yaml', '--json'));
   expect(rows.map(({ id }) => id)).toEqual(['owl2', 'fox1']);
@@ -213,7 +213,7 @@ it('sends no picture that is another than the one on record', async () => {
   expect(run.code).toBe(3);
   expect(scaling.inputs).toHaveLength(0);
   expect((await start('list', 'upscale.yaml')).stdout).toMatch(
-    /file-changed: the file "out\/images\/.*" is another than .* by `nightrender verify render.yaml`/,
+    /file-changed: the file "out\/images\/.*" is another than .* run `nightrender verify render.yaml`/,
   );
 });
 
@@ -250,7 +250,7 @@ it.each(sampled(refused, { ms: 130, least: 3 }))('refuses %s', async (stage, wor
 it('refuses lists that are taken from each other, a folder that two share, and a batch that has not begun', async () => {
   const { cwd, start } = await twoBatches('scenes: {from: render.yaml}\n', { 'owl 1': 70 });
   expect((await start('run', 'upscale.yaml')).stderr).toContain(
-    'upscale.yaml:1:16: render.yaml has not begun, so there are no pictures of it yet; `nightrender run render.yaml upscale.yaml` runs both in turn',
+    'upscale.yaml:1:16: render.yaml has not begun, so it has no pictures yet; `nightrender run render.yaml upscale.yaml` runs both, one after the other',
   );
   const render = readFileSync(join(cwd, 'render.yaml'), 'utf8');
   writeFileSync(

@@ -11,7 +11,7 @@ it('prints it, and summary.json, status and a report made anew say the same', as
   const { code, stdout } = await inProcess(['run', 'pipeline.yaml', '--stats'], { cwd });
   expect(code, stdout).toBe(0);
   const stats = statsIn(cwd);
-  const block = /What held the run back, in .*:\n[^]*/.exec(stdout)?.[0];
+  const block = /What slowed the run down, in .*:\n[^]*/.exec(stdout)?.[0];
   expect(block).toContain(`${stats?.requestsPerJob.status} status requests a job`);
   expect(block).toMatch(/ {2}in flight (below|at) the limit of 2 /);
   expect(stats).toMatchObject({

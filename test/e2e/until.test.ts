@@ -80,9 +80,9 @@ it('sends seeds until one is good, counts what is not needed, and says that the 
   expect(run.stderr).toContain('4 scenes to render, up to 12 more seeds if these fall short\n');
   expect(run.stdout).toMatch(/ {2}scenes {4}8 saved, 1 failed, 7 not needed\n/);
   expect(run.stdout).toContain(
-    '  values    1 scene lacks a value that `scenes.until` asks for, and fell short\n',
+    '  values    1 scene lacks a value that `scenes.until` needs, and did not meet it\n',
   );
-  const bias = 'This set is biased: of each row, seeds were rendered only until one had `score >= 0.6`';
+  const bias = 'This set is biased: for each row, seeds were rendered only until one met `score >= 0.6`';
   expect(run.stdout).toContain(`  seeds     ${bias}\n`);
   expect(await states()).toEqual(
     [
@@ -96,14 +96,14 @@ it('sends seeds until one is good, counts what is not needed, and says that the 
   expect((await start('status')).stdout).toMatch(/8 of 9 saved \(88 %\)\n {10}1 failed, 7 not needed\n/);
   expect((await start('list', '--state', 'unneeded', '--json')).stdout.trim().split('\n')).toHaveLength(7);
   expect((await start('explain', 's0-s2')).stdout).toContain(
-    'next      the next run sends it only if the seed before it falls short (`scenes.until`)\n',
+    'next      the next run sends it only if the seed before it does not meet `scenes.until`\n',
   );
   const report = (name: string) => readFileSync(join(cwd, 'out/report', name), 'utf8');
   expect(JSON.parse(report('summary.json'))).toMatchObject({ bias, scenes: { saved: 8, unneeded: 7 } });
   expect(report('index.html')).toContain(bias);
 
   expect((await start('retry', '--id', 's0-s2')).stderr).toContain(
-    'the seeds before it fall short (`scenes.until`)',
+    'the seeds before it do not meet `scenes.until`',
   );
   // The failed one is tried again, and nothing else is sent.
   expect((await start('retry')).code).toBe(0);
@@ -155,9 +155,9 @@ it('refuses a condition over what there is not, and one without values or seeds'
   expect((await start('run')).stderr).toContain('"style" at character 10 is no column');
   edit('  values: {score: quality.score}\n', '');
   expect((await start('plan')).stderr).toContain(
-    'expected output.values as well: what the condition is about',
+    'expected output.values as well: the values of the condition',
   );
   edit('seeds: 4, ', 'matrix: {style: [ink]}, ');
-  expect((await start('plan')).stderr).toContain('expected seeds as well: how many are tried');
+  expect((await start('plan')).stderr).toContain('expected seeds as well: the number to try');
   expect(service.inputs).toHaveLength(9);
 });

@@ -24,7 +24,7 @@ it('says lines where it is no terminal, and ends with 0 and the last state when 
   await run.finish();
   const { code, stdout, stderr } = await watch.finish();
   expect([code, stderr]).toEqual([0, '']);
-  expect(stdout).toMatch(/3 of 3 saved \(100 %\)\n[^]*What held the run back/);
+  expect(stdout).toMatch(/3 of 3 saved \(100 %\)\n[^]*What slowed the run down/);
   expect(stdout).not.toContain('\u001b');
 });
 

@@ -106,7 +106,7 @@ rest.it('says in the page that a checkpoint is damaged, and goes on watching', a
   writeFileSync(join(cwd, 'out/checkpoint.sqlite'), 'not a database, but somebody wants to keep it');
   const { data } = await watching(cwd);
   const { run } = await data();
-  expect(run).toMatchObject({ kind: 'unreadable', text: expect.stringContaining('it was left as it is') });
+  expect(run).toMatchObject({ kind: 'unreadable', text: expect.stringContaining('it was not changed') });
 });
 
 rest.it('says that a port is in use or none, and that there is no such file, with 2', async () => {

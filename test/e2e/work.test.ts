@@ -371,11 +371,11 @@ it('says what is wrong with what it is given', async () => {
     return stderr;
   };
   expect(await said('http://render.example', [])).toContain('is not encrypted');
-  expect(await said('render.example', [])).toContain('expected one such as https://render.example');
+  expect(await said('render.example', [])).toContain('expected for example https://render.example');
   expect(await said(`${url}/v2/farm`, [])).toContain(`the service alone, ${url}`);
   expect(await said(url, ['--allow', 'diffusion'])).toContain('expected scene, command:LINE');
   expect(await said(url, ['--allow', 'painter,scene'])).toContain(
-    'scene-renderer does not say what it runs; allow one alone',
+    'scene-renderer does not name its workload; allow only one',
   );
   expect(await said(url, ['--idle', 'soon'])).toContain('expected a duration such as 30s');
   expect(await said(url, [], '')).toContain('keys add NAME --kind worker');

@@ -266,7 +266,7 @@ describe('a failure inside a completed job is told in its words', () => {
     const found = findPictures(output);
     expect(found).toEqual({
       kind: 'unknown',
-      found: expect.stringMatching(/^".*[ax]\.\w+", which lies where only the worker can read it$/),
+      found: expect.stringMatching(/^".*[ax]\.\w+", which only the worker can read$/),
       advice: expect.stringContaining('https address'),
     });
   });

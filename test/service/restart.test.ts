@@ -110,8 +110,8 @@ it('leaves a book alone that is not one, and lets go of the folder', async () =>
     join(dataDir, 'service.sqlite'),
     'no database, but long enough to look like one '.repeat(100),
   );
-  await expect(openService({ dataDir })).rejects.toThrow(/left as it is/);
-  await expect(openService({ dataDir })).rejects.toThrow(/left as it is/);
+  await expect(openService({ dataDir })).rejects.toThrow(/not changed/);
+  await expect(openService({ dataDir })).rejects.toThrow(/not changed/);
 });
 
 it('lets go of the folder where it cannot listen', async () => {

@@ -71,7 +71,7 @@ describe('the last words of a run', () => {
   });
 
   it.each([
-    ['job-overdue', '2 jobs for it; they go on at the service, and the next run collects them'],
+    ['job-overdue', '2 jobs for it; they continue at the service, and the next run collects them'],
     ['job-timed-out', '2 scenes for it; the next run sends them again, one at first'],
   ] as const)('say of jobs that wait for a time-out what becomes of them (%s)', (kind, text) => {
     const held = [{ setting: 'it', kind, count: 2, kept: 0, addresses: 0, keptUntil: 0 }];
@@ -118,7 +118,7 @@ describe('the last words of a run', () => {
     });
     expect(words[0]).toBe('The 2 scenes of this preview are saved; 8 wait for the full run.');
     expect(words).toContain('  time      3 s');
-    expect(words.at(-1)).toBe('Their pictures count: `nightrender run night.yaml` renders the rest.');
+    expect(words.at(-1)).toBe('Their pictures are kept: `nightrender run night.yaml` renders the rest.');
   });
 
   it('say what may be billed for nothing', () => {

@@ -6,7 +6,7 @@ import { stats, timeMs } from '../fakes/stats.ts';
 
 it('is a line or two each where there is room', () => {
   expect(describeStats(stats, 120)).toEqual([
-    'What held the run back, in 8 h 0 min:',
+    'What slowed the run down, in 8 h 0 min:',
     '  in flight below the limit of 64 for 26 % of the time: 14 % nothing left, 8 % the service answered 429, 3 %',
     '            `Retry-After` of the service',
     '  requests  1.05 submissions and 4.25 status requests a job',
@@ -37,7 +37,7 @@ it('leaves out what there was none of', () => {
     timeMs: timeMs({ nothingLeft: 4_000 }),
   };
   expect(describeStats(nothing, 80)).toEqual([
-    'What held the run back, in 4.0 s:',
+    'What slowed the run down, in 4.0 s:',
     '  in flight below the limit of 64 for 100 % of the time: 100 % nothing left',
   ]);
 });

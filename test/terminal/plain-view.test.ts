@@ -158,7 +158,7 @@ it('says once why it stops, in its last words', () => {
 });
 
 it.each([
-  ['Asked to finish (SIGHUP): the next run does the rest', 'Asked to finish (SIGHUP)'],
+  ['Asked to finish (SIGHUP): the next run renders the rest', 'Asked to finish (SIGHUP)'],
   ['the endpoint is not known; see `endpoint.id` (404: gone)', 'the endpoint is not known'],
 ])('says in the first words of %s that it stops', (text, words) => {
   view().emit({ type: 'stopping', ending: 'halted', text });
@@ -181,6 +181,6 @@ it('says in words that access is refused, what that means, and when it is back',
     expect.stringContaining(
       'the key is unknown (401); it has worked in this run, so nothing more is submitted for now; asking again in 2 s',
     ),
-    expect.stringContaining('the service accepts requests again after 3 s; the run goes on'),
+    expect.stringContaining('the service accepts requests again after 3 s; the run continues'),
   ]);
 });

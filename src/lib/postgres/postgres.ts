@@ -276,7 +276,8 @@ async function loadDriver(): Promise<Driver> {
     return (await import('pg')).default;
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    const text = 'the package pg, which speaks to PostgreSQL, is missing; install it: npm install pg@8.23.1';
+    const text =
+      'the package pg, which connects to PostgreSQL, is missing; install it: npm install pg@8.23.1';
     throw new PostgresFailure('wrong', text, error);
   }
 }

@@ -61,7 +61,7 @@ function checkedEndpoint(endpoint: string): string {
   const { username = '', search = '' } = isHttp ? new URL(endpoint) : {};
   if (!isHttp || username !== '' || search !== '')
     throw new AddressProblem(
-      'the variable AWS_ENDPOINT_URL_S3 (or AWS_ENDPOINT_URL) is no address such as https://s3.example.com',
+      'the variable AWS_ENDPOINT_URL_S3 (or AWS_ENDPOINT_URL) is not an address such as https://s3.example.com',
     );
   return endpoint.replace(/\/+$/, '');
 }

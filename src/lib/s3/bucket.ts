@@ -133,7 +133,9 @@ export class Bucket {
       if (tagOf(text, 'IsTruncated') !== 'true') return;
       const token = unescaped(tagOf(text, 'NextContinuationToken') ?? '');
       if (token === '' || token === query['continuation-token'])
-        throw new S3Error(`${this.name}: the store's list of objects does not go on where it says it does`);
+        throw new S3Error(
+          `${this.name}: the store's list of objects does not continue at the place that it names`,
+        );
       query = { ...query, 'continuation-token': token };
     }
   }

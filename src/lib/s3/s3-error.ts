@@ -7,7 +7,7 @@ export class S3Error extends Error {
   readonly isPassing: boolean;
   /** True if the store or the line is overloaded. */
   readonly isOverload: boolean;
-  /** True if the store received other bytes than were sent. */
+  /** True if the store received different bytes than were sent. */
   readonly isGarbled: boolean;
   /** True if the store rejects the request (400). */
   readonly isRefusal: boolean;
@@ -73,7 +73,7 @@ const garbledCodes = new Set(['BadDigest', 'IncompleteBody', 'XAmzContentSHA256M
 
 const meanings: Record<string, string> = {
   AccessDenied: 'access is denied; see what these credentials may do in this bucket',
-  BadDigest: 'the store received other bytes than were sent',
+  BadDigest: 'the store received different bytes than were sent',
   ExpiredToken: 'the session token has expired; get a new one',
   InvalidAccessKeyId: 'the access key (AWS_ACCESS_KEY_ID) is not known there',
   InvalidToken: 'the session token (AWS_SESSION_TOKEN) is not valid there',
@@ -85,7 +85,7 @@ const meanings: Record<string, string> = {
   RequestTimeTooSkewed: "this machine's clock is wrong",
   SignatureDoesNotMatch: 'the secret key (AWS_SECRET_ACCESS_KEY) is wrong',
   SlowDown: 'it asks for fewer requests',
-  XAmzContentSHA256Mismatch: 'the store received other bytes than were sent',
+  XAmzContentSHA256Mismatch: 'the store received different bytes than were sent',
 };
 
 function connectionFailure(thrown: unknown): S3Error {
@@ -93,7 +93,7 @@ function connectionFailure(thrown: unknown): S3Error {
   if (thrown instanceof TypeError || thrown instanceof RangeError) throw thrown;
   const { code = (thrown as Error).name } = thrown as NodeJS.ErrnoException;
   if ((thrown as Error).name === 'AbortError')
-    return new S3Error('the request was given up, since the run was to end');
+    return new S3Error('the request was given up because the run is ending');
   // A retry cannot fix a certificate.
   const isForGood = /CERT|SSL|TLS|ERR_INVALID|LEAF_SIGNATURE|EPROTO/.test(code);
   const isOverload = code.includes('TIMEOUT');

@@ -144,12 +144,12 @@ function assertOurs(db: Database, path: string, schema: Schema): void {
   if (isEmpty) return;
   if (applicationId !== schema.applicationId) {
     throw new UnusableDatabase(
-      `${path} is a SQLite file of another program; it was left as it is. Move it away, or choose another folder`,
+      `${path} is a SQLite file of another program; it was not changed. Move it away, or choose another folder`,
     );
   }
   if (version > schema.migrations.length) {
     throw new UnusableDatabase(
-      `${path} was written by a newer version of nightrender (format ${version}, this one knows ${schema.migrations.length}); it was left as it is. Go on with a version that is as new`,
+      `${path} was written by a newer version of nightrender (format ${version}, this one knows ${schema.migrations.length}); it was not changed. Use that version or a newer one`,
     );
   }
 }
@@ -261,7 +261,7 @@ export function isDamage(error: unknown): boolean {
 const usualAdvice = 'Put a copy of it back, or move it away to begin anew';
 
 function damaged(path: string, { advice = usualAdvice }: Schema): UnusableDatabase {
-  return new UnusableDatabase(`${path} is damaged or no SQLite file; it was left as it is. ${advice}`);
+  return new UnusableDatabase(`${path} is damaged, or not an SQLite file; it was not changed. ${advice}`);
 }
 
 function hasTables(db: Database): boolean {

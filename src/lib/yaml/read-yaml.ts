@@ -232,7 +232,7 @@ const parserWords: [RegExp, string][] = [
   [/^Flow sequence/, 'a [ is still open here; close it with ], or indent the lines within it'],
   [/^Missing closing/, 'a quote is still open here; close it'],
   [/^Block collections/, 'a comma is missing before this key'],
-  [/must start at the same column/, 'this line is indented otherwise than the ones beside it'],
+  [/must start at the same column/, 'this line has another indentation than its neighbours'],
 ];
 
 /**

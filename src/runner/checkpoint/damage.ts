@@ -21,7 +21,7 @@ export function asDamage(error: unknown): UnusableDatabase | undefined {
   if (error instanceof UnusableDatabase) return error;
   if (!isDamage(error)) return undefined;
   return new UnusableDatabase(
-    `the checkpoint is damaged, or its disk could not read it: ${(error as Error).message}. Check the disk and start the run again; if it says the same, ${remedy}`,
+    `the checkpoint is damaged, or its disk could not read it: ${(error as Error).message}. Check the disk and start the run again; if the message returns, ${remedy}`,
   );
 }
 

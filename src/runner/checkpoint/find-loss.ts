@@ -30,7 +30,7 @@ export function findLoss(dir: string): Loss | undefined {
   if (mark !== undefined && mark.sha256 !== null) {
     if (isSealed(path, mark.sha256)) return undefined;
     throw new UnusableDatabase(
-      `${path} has changed since the last run: it is damaged, an older copy, or another program wrote to it. It was not touched. Put the right file back, or check and accept this one: ${repair}`,
+      `${path} has changed since the last run: it is damaged, an older copy, or another program wrote to it. It was not changed. Put the right file back, or check and accept this one: ${repair}`,
     );
   }
   const reached = readWhole(path);
@@ -51,7 +51,7 @@ export class LostCommits extends UnusableDatabase {
 function whatIsGone(submissions: number): string {
   if (submissions === 0)
     return 'The latest results of jobs are lost, and some jobs may be polled or paid again';
-  return `${submissions.toLocaleString('en')} ${submissions === 1 ? 'submission is' : 'submissions are'} lost: they may be billed, and their scenes would be paid again`;
+  return `${submissions.toLocaleString('en')} ${submissions === 1 ? 'submission is' : 'submissions are'} lost: they may be billed, and their scenes would be paid for again`;
 }
 
 export function checkpointFile(dir: string): string {

@@ -48,7 +48,7 @@ function isSameFolder(dir: string, { dev, ino }: Stats): boolean {
 }
 
 function wentAway(dir: string): FatalFailure {
-  const text = `${dir}: the output folder went away while the checkpoint was opened: it was moved, or its disk was unmounted. Put it back and give the same command again`;
+  const text = `${dir}: the output folder disappeared while the checkpoint was opened: it was moved, or its disk was unmounted. Put it back and give the same command again`;
   return new FatalFailure({ kind: 'output-unwritable', text });
 }
 

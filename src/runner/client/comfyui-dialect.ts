@@ -60,7 +60,7 @@ export class ComfyuiDialect implements Dialect {
     const set = setIn(input);
     if (lost !== undefined) return this.#find(line, promptId, set, lost.sentAt);
     if (input['workflow'] !== this.#places.workflowSha256)
-      return failure('file-changed', 'the workflow is another than when the list was read: nothing was sent');
+      return failure('file-changed', 'the workflow has changed since the list was read; nothing was sent');
     const send = async (): Promise<SubmitReply> => {
       const reply = this.#refusal ?? (await this.#send(line, promptId, set));
       if (reply.kind !== 'accepted' || (idempotencyKey !== undefined && reply.jobId === promptId))
@@ -81,7 +81,7 @@ export class ComfyuiDialect implements Dialect {
     const json = outcome.kind === 'answered' ? parseObject(textOf(outcome.answer.bytes)) : undefined;
     const entry = isJsonObject(json) ? historyIn(json, job.jobId) : undefined;
     if (entry === undefined || entry === 'absent')
-      return failure('poll-failed', 'the kept answer does not tell how the job ended');
+      return failure('poll-failed', 'the kept answer does not say how the job ended');
     return this.#read(line, job, entry);
   }
 
@@ -141,7 +141,7 @@ export class ComfyuiDialect implements Dialect {
         if (leftRunning === undefined) return refusal;
         const left = nothingTold(line, leftRunning).failure;
         const { kind, text } = refusal.failure;
-        return failure(kind, `${text}; the rest may still run, as it could not be cancelled: ${left.text}`);
+        return failure(kind, `${text}; the rest could not be cancelled and may still run: ${left.text}`);
       }
     }
   }
@@ -180,7 +180,7 @@ export class ComfyuiDialect implements Dialect {
     const { node } = this.#places;
     const chosen = chosenPictures(all, node);
     if (chosen.length === 0) {
-      const text = `no picture came of ${node === undefined ? 'any node' : `node ${node}`}`;
+      const text = `no picture came from ${node === undefined ? 'any node' : `node ${node}`}`;
       return all.length === 0
         ? ended('success', { kind: 'no-output', text }, times)
         : ended('success', { kind: 'picture-not-found', text, isByAddress: true }, times);
@@ -188,7 +188,7 @@ export class ComfyuiDialect implements Dialect {
     const told = kept?.['seed'] === undefined ? {} : { seed: kept['seed'] };
     const pictures = chosen.map((picture): PictureRequest => {
       const name = `${picture.filename} of node ${picture.node}`;
-      const gone: Failure = { kind: 'no-output', text: `${name} is not there any more` };
+      const gone: Failure = { kind: 'no-output', text: `${name} no longer exists` };
       return { request: requestOf(line.at, { path: viewPath(picture) }), name, gone, told };
     });
     return { kind: 'completed', status: 'success', pictures, ...times };
@@ -241,7 +241,7 @@ function unaccepted({ url }: Connection, { why }: NothingTold<Answer>): SubmitRe
       if (status === 404 || status === 405)
         return failure(
           'endpoint-unknown',
-          `nothing takes workflows at ${url} (${status}); see \`endpoint.baseUrl\``,
+          `there is no ComfyUI at ${url} (${status}); see \`endpoint.baseUrl\``,
         );
       if (status < 200 || status > 299) return { kind: 'failure', failure: readRejected(why.answer) };
       const said = bodyText(body) ?? 'an empty body';

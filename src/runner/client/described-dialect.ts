@@ -52,7 +52,7 @@ export class DescribedDialect implements Dialect {
         lost === undefined ? this.#send(line, submission) : this.#find(line, submission, lost, find),
       );
     if (lost === undefined || submit.remembers !== undefined) return this.#send(line, submission);
-    return Promise.resolve({ kind: 'not-found', text: 'the service has no list to look for its job in' });
+    return Promise.resolve({ kind: 'not-found', text: 'the service has no list of jobs to search' });
   }
 
   async status(line: Line, job: JobAtService): Promise<ToldStatus> {
@@ -107,7 +107,7 @@ export class DescribedDialect implements Dialect {
     if (described === undefined) return unasked(`the description of ${name} does not say how it is checked`);
     const request = this.#requests.of(line, described);
     if (!this.#requests.isOwn(line.at, request.url))
-      return unasked(`${name} is checked elsewhere than at \`endpoint.baseUrl\``);
+      return unasked(`${name} cannot be checked at this \`endpoint.baseUrl\``);
     const outcome = await line.ask(request);
     if (outcome.kind === 'too-large' && health !== undefined) {
       const text = `the response is too large for the health of an endpoint (${addressOf(request)})`;

@@ -102,7 +102,7 @@ export async function findSubmission(
     if (isLast || typeof next !== 'string') return verdict([...found.values()], isAlone, lost);
     url = next;
   }
-  return { kind: 'not-found', text: 'the list of the service is longer than could be looked through' };
+  return { kind: 'not-found', text: 'the list of jobs of the service is too long to search' };
 }
 
 function verdict(
@@ -113,9 +113,9 @@ function verdict(
   const [first, ...others] = found;
   if (first === undefined && Date.now() - lost.sentAt < lagMs) return lookFailed('it is not in the list yet');
   if (first === undefined)
-    return { kind: 'not-found', text: 'the list of the service has no job of what was sent' };
+    return { kind: 'not-found', text: 'the list of jobs of the service does not contain this input' };
   if (others.length === 0 && isAlone) return first;
-  const text = 'several submissions of the same input are at the service, and nobody can tell which is whose';
+  const text = 'several submissions at the service have the same input, so they cannot be told apart';
   return { kind: 'not-found', text };
 }
 

@@ -117,8 +117,7 @@ function readAnswer(
   { status, headers: heads, bytes }: (Outcome & { kind: 'answered' })['answer'],
   from: URL,
 ): { bytes: Uint8Array } | Failure {
-  if (status >= 200 && status <= 299)
-    return bytes.length > 0 ? { bytes } : failed(from, 'what came is empty');
+  if (status >= 200 && status <= 299) return bytes.length > 0 ? { bytes } : failed(from, 'the data is empty');
   const retryAfterMs = readRetryAfter(heads);
   const answered = `${from.host} answered ${status}`;
   return {
@@ -136,7 +135,7 @@ function failed(from: URL, why: string): Failure {
  * one for all that are below it, and with a port behind where it is not 443; or origins such as `http://minio.lan:9000`.
  */
 function readDownloadAddress(text: string, hosts: readonly string[]): URL | Failure {
-  if (!URL.canParse(text)) return refused('what the output names as the address of a picture is no URL');
+  if (!URL.canParse(text)) return refused('the address of the picture in the output is not a URL');
   const url = new URL(text);
   const place = shownAddress(url);
   const isListedOrigin = isPlain(url) && hosts.includes(url.origin);

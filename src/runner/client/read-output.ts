@@ -60,8 +60,8 @@ export function readOutput(
 
 function whyNone(output: unknown): string {
   if (output === undefined || output === null)
-    return "results above the service's size limit are dropped like this";
-  return `what it handed in is ${Array.isArray(output) ? 'an empty list' : 'empty'}`;
+    return 'the service drops results above its size limit in this way';
+  return `its output is ${Array.isArray(output) ? 'an empty list' : 'empty'}`;
 }
 
 function foundAt(picture: FoundPicture, at: string): FoundPicture {

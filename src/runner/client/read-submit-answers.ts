@@ -80,7 +80,7 @@ function readAccepted(answer: HttpResponse, places: AcceptedPlaces, isProven: bo
     const text =
       readJobId(id) === undefined
         ? `the service accepted the job with the unusable id ${shown} (1 to 128 printable ASCII characters without spaces)`
-        : `the service accepted the job ${shown} without ${lackingIn(reply, places).join(', ')}, by which it would be asked for`;
+        : `the service accepted the job ${shown} without ${lackingIn(reply, places).join(', ')}, which its status request needs`;
     return { ...failure('unanswered', text), isEachLost: true };
   }
   const where = isProven ? '' : ` at ${places.jobId} (\`submit.job\`)`;

@@ -202,8 +202,8 @@ const phrases = new Map([
   ['EPROTO', 'TLS failed; check that the URL serves https'],
   ['UND_ERR_SOCKET', 'the connection was closed before the answer was complete'],
   ['UND_ERR_HEADERS_TIMEOUT', 'no answer came in time'],
-  ['UND_ERR_BODY_TIMEOUT', 'the answer stopped coming'],
-  ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'the answer is shorter or longer than it says'],
+  ['UND_ERR_BODY_TIMEOUT', 'the answer stopped arriving'],
+  ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'the answer is shorter or longer than its header says'],
   ['UND_ERR_HEADERS_OVERFLOW', 'the headers of the answer are too large'],
   ['UND_ERR_DESTROYED', 'the request was aborted because the run is ending'],
 ]);

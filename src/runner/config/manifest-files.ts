@@ -47,5 +47,5 @@ export function downloadHint(given: string): string | undefined {
   const name = found ?? 'list.csv';
   const curl = `curl ${found === undefined ? `-Lo ${name}` : '-LO'} ${shellWord(url)}`;
   const command = scheme.toLowerCase() === 's3' ? `aws s3 cp ${shellWord(url)} ${shellWord(name)}` : curl;
-  return `${url} is an address, and a list has to be a file. Download it, \`${command}\`, and write manifest: ${name}`;
+  return `${url} is a URL, and a list must be a file. Download it, \`${command}\`, and write manifest: ${name}`;
 }

@@ -133,7 +133,7 @@ export const values = z
         code: 'custom',
         path: ['id'],
         params: { isOfName: true },
-        message: 'another name: id is that of the scene',
+        message: 'another name: id is the id of the scene',
       });
     if (names.length > maxValues)
       context.addIssue({ code: 'custom', message: `${maxValues} values at most` });
@@ -180,6 +180,6 @@ export const output = z
   .superRefine(({ image, files: asked, values: wanted }, context) => {
     if (image !== noPicture || asked.length + wanted.length > 0) return;
     const message =
-      '`output.files` or `output.values` as well: a job without pictures leaves nothing else to save';
+      '`output.files` or `output.values` as well: without pictures there is nothing else to save';
     context.addIssue({ code: 'custom', path: ['image'], message });
   });

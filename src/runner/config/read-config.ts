@@ -369,12 +369,12 @@ function warningsOf(raw: CheckedFile, yaml: YamlFile, jobs: number): string[] {
   if (ending !== undefined)
     warnings.push(
       raw.output.keep === 'original'
-        ? `${yaml.placeOf(['output', 'name'])}: pictures get the ending of what they are, behind ${ending}; leave ${ending} out`
+        ? `${yaml.placeOf(['output', 'name'])}: pictures get the ending of their format, after ${ending}; leave ${ending} out`
         : `${yaml.placeOf(['output', 'name'])}: pictures stay PNG, and are called …${ending}.png; leave ${ending} out, and make copies in other formats with output.formats, or keep pictures as they come with output.keep`,
     );
   if (isJsonObject(yaml.value) && yaml.value['concurrency'] !== undefined && raw.concurrency > jobs)
     warnings.push(
-      `${yaml.placeOf(['concurrency'])}: concurrency is ${raw.concurrency}, and this service gets ${jobs} jobs at once at most`,
+      `${yaml.placeOf(['concurrency'])}: concurrency is ${raw.concurrency}, and this service accepts ${jobs} jobs at once`,
     );
   if (isPlainHttp(baseUrl) && ('version' in raw.endpoint || apiKey !== undefined)) {
     warnings.push(

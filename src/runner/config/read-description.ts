@@ -268,7 +268,7 @@ function checkContent(raw: RawDescription, isOurs: boolean, report: ReportAt): v
   const inputs = placeholdersIn(sent).filter((name) => name === 'input').length;
   const whole = sent.match(/"\{\{\s*input\s*\}\}"/g)?.length ?? 0;
   if (inputs !== whole || whole === 0)
-    report(['submit', 'body'], 'submit.body needs {{ input }}, as a whole value: what the scene sends');
+    report(['submit', 'body'], 'submit.body needs {{ input }} as a whole value: the input of the scene');
   if (raw.submit.remembers !== undefined && !JSON.stringify(raw.submit).includes('idempotencyKey'))
     report(['submit', 'remembers'], 'submit.remembers needs {{ idempotencyKey }} in a header or in the body');
   if (raw.submit.remembers === 'echoed' && !JSON.stringify(raw.submit.headers).includes('idempotencyKey'))

@@ -118,12 +118,12 @@ export const scenes = z
     for (const key of choosing)
       if (from === undefined && others[key] !== undefined)
         report([key], 'from as well, the pipeline.yaml that it chooses from');
-    if (until !== undefined && seeds === undefined) report(['until'], 'seeds as well: how many are tried');
+    if (until !== undefined && seeds === undefined) report(['until'], 'seeds as well: the number to try');
     for (const [name] of zip)
       if (matrix.some(([other]) => other === name)) report(['zip', name], 'a name that matrix does not have');
     const own = matrix.some(([name]) => name === 'seed') ? 'matrix' : 'zip';
     if (seeds !== undefined && [...matrix, ...zip].some(([name]) => name === 'seed'))
-      report([own, 'seed'], 'another name, or no seeds: these make a column seed, too');
+      report([own, 'seed'], 'another name, or no seeds: seeds also make a column seed');
   });
 
 interface Named {

@@ -119,7 +119,7 @@ export const sections = {
 };
 
 const header = 'names of columns, each once, such as [id, prompt]';
-const comments = 'up to 4 characters without white space, such as "#"';
+const comments = 'up to 4 characters without spaces, such as "#"';
 
 const configShape = z.strictObject({
   manifest: z
@@ -260,7 +260,7 @@ function checkUntil(
   context: z.RefinementCtx,
 ): void {
   if (expanded?.until === undefined || values.length > 0) return;
-  const message = 'output.values as well: what the condition is about';
+  const message = 'output.values as well: the values of the condition';
   context.addIssue({ code: 'custom', path: ['scenes', 'until'], message });
 }
 

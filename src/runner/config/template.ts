@@ -136,7 +136,7 @@ function assertOneValue(part: Part): void {
   }
   if (values <= 1) return;
   const text =
-    'a placeholder has more than one value; write a column with a space in its name as {{ ["My Column"] }}';
+    'a placeholder has more than one value; write a column name with a space as {{ ["My Column"] }}';
   throw new TemplateError(text);
 }
 

@@ -62,7 +62,7 @@ const settings: Partial<Record<FailureKind, string>> = {
   'value-not-found': '`output.values`',
   'too-many-pixels': '`limits.pixels`',
   'job-overdue': '`timeouts.execution`',
-  'job-timed-out': "the endpoint's own time-out",
+  'job-timed-out': "the endpoint's own timeout",
 };
 
 /** Results of one run that wait for the same setting. */

@@ -26,7 +26,7 @@ export interface LiveNumbers {
   scenes: LiveCounts;
   /** Number of submissions so far. */
   attempts: number;
-  /** Number of submissions that may have been billed for nothing: unanswered and expired. */
+  /** Number of submissions that may have been billed without a picture: unanswered and expired. */
   doubtful: number;
   /** Null without `pricing`. */
   cost: BatchCost | null;

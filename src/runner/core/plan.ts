@@ -118,7 +118,7 @@ export function endpointChange(
   const where = others.map(
     (each) => `${shown(each.scenes)} of ${all} were made at ${endpointAddress(each.endpoint)}`,
   );
-  const rest = waiting === 1 ? 'the one that waits goes' : `the ${shown(waiting)} that wait go`;
+  const rest = waiting === 1 ? 'the waiting scene goes' : `the ${shown(waiting)} that wait go`;
   return `the endpoint has changed: ${where.join(', ')}; ${rest} to ${next}`;
 }
 

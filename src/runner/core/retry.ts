@@ -77,6 +77,6 @@ const maxCrashes = 3;
 /** Returns why a scene is quarantined, or undefined if it is not. */
 export function quarantine(crashes: number): Failure | undefined {
   if (crashes < maxCrashes) return undefined;
-  const text = `the program died ${crashes} times while it sent this scene or handled its result; \`nightrender retry\` puts it back`;
+  const text = `the program crashed ${crashes} times while it sent this scene or saved its result; \`nightrender retry\` puts it back`;
   return { kind: 'quarantined', text };
 }

@@ -76,13 +76,13 @@ export interface StoryPlace {
 export function nextStep(version: SceneVersion, place: StoryPlace): string {
   switch (version.state) {
     case 'saved':
-      return 'nothing is left to do; `nightrender retry --id … --again` renders it again, and `nightrender verify --repair` puts back what gets lost';
+      return 'nothing is left to do; `nightrender retry --id … --again` renders it again, and `nightrender verify --repair` puts it back if its picture gets lost';
     case 'active':
       return whileActive(version, place);
     case 'waiting':
       return whileWaiting(version, place);
     case 'unneeded':
-      return `${place.isRunning ? 'the run' : 'the next run'} sends it only if the seed before it falls short (\`scenes.until\`)`;
+      return `${place.isRunning ? 'the run' : 'the next run'} sends it only if the seed before it does not meet \`scenes.until\``;
     case 'failed':
       return afterFailure(version, place);
     case 'withdrawn':
@@ -95,15 +95,15 @@ function whileActive({ attempts }: SceneVersion, { isRunning, now }: StoryPlace)
   if (last?.jobId === null || last === undefined) {
     return isRunning
       ? 'it is being sent'
-      : 'it may have been sent when the program died: the next run records it as unanswered, and `retry.unanswered` decides';
+      : 'it may have been sent when the program crashed: the next run records it as unanswered, and `retry.unanswered` decides';
   }
   const { failureKind: kind } = last;
   if (kind !== null && isFailureKind(kind))
-    return `its job is done, and its result waits for ${settingFor(kind)}: once that is right, the next run saves it without another job`;
+    return `its job is done, and its result waits for ${settingFor(kind)}: fix that, and the next run saves it without another job`;
   if (isRunning) return 'the run polls its job until it is done; then its pictures are checked and saved';
   const age =
     last.submittedAt === null ? '' : `, sent ${formatDuration(Math.max(0, now - last.submittedAt))} ago`;
-  return `its job is in flight${age}, and no run is at work: the next one asks for it first; the service deletes a result 30 minutes after its completion`;
+  return `its job is in flight${age}, and no run is working: the next run collects it first; the service deletes a result 30 minutes after its completion`;
 }
 
 function whileWaiting(
@@ -112,11 +112,11 @@ function whileWaiting(
 ): string {
   const who = isRunning ? 'the run' : 'the next run';
   if (deaths >= suspectCrashes)
-    return `the program died ${deaths} times while it handled this scene: ${who} sends it last and alone, and a third death sets it aside`;
+    return `the program crashed ${deaths} times while it worked on this scene: ${who} sends it last and alone, and a third crash sets it aside`;
   if (dueAt > now)
     return `${who} sends it again in ${formatDuration(dueAt - now)} at the earliest${tally(attempts)}`;
   if (dueAt > 0 && attempts.length > 0)
-    return `${who} sends it again as soon as there is room in flight${tally(attempts)}`;
+    return `${who} sends it again when \`concurrency\` allows it${tally(attempts)}`;
   const line =
     ahead === 0 ? 'it is next in line' : `${ahead.toLocaleString('en')} scenes of the list come before it`;
   return `${who} sends it when its turn comes: ${line}${tally(attempts)}`;
@@ -137,14 +137,15 @@ function afterFailure({ failureKind, attempts }: SceneVersion, { retryCommand }:
 }
 
 const refused =
-  'the same would be refused again: edit its row, which makes it a new scene, or fix what is refused';
+  'the service would refuse it again: edit its row, which makes it a new scene, or fix the refused input';
 
 /** Reasons for failures other than the number of attempts. */
 const setAsideBecause: Record<string, string> = {
-  unanswered: 'its job may run and be billed: it is held, or was sent too often',
-  quarantined: 'the program died with it repeatedly, so it was set aside',
+  unanswered: 'its job may run and be billed: it is held, or it was sent too often',
+  quarantined: 'the program crashed repeatedly on it, so it was set aside',
   'input-refused': refused,
-  'content-refused': 'its content was refused, and would be again: edit its row, which makes it a new scene',
+  'content-refused':
+    'its content was refused, and would be refused again: edit its row, which makes it a new scene',
   'url-refused': refused,
   'output-unsupported':
     'another job would bring the same: change what the worker sends, or the limit that the reason names',
@@ -154,6 +155,6 @@ function afterWithdrawal({ fingerprint, attempts }: SceneVersion, { isReplaced }
   const isOpen = attempts.some(({ state }) => state === 'intended' || state === 'submitted');
   const open = isOpen ? '; what is in flight for it is still collected' : '';
   return isReplaced
-    ? `its row was edited, and nothing is sent for the old one; its pictures are kept as *${replacedSuffix(fingerprint)}.png, and take their names again if the row is edited back${open}`
-    : `its row is no longer in the manifest, so nothing is sent; if the row comes back, it resumes from here${open}`;
+    ? `its row was edited, and nothing is sent for the old row; its pictures are kept as *${replacedSuffix(fingerprint)}.png, and get their names back if the row is edited back${open}`
+    : `its row is no longer in the manifest, so nothing is sent; if the row returns, the scene resumes from here${open}`;
 }

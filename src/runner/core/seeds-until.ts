@@ -75,5 +75,5 @@ export function seedAfter(id: string): string | undefined {
 
 /** Returns a note for anyone who draws conclusions from the pictures. */
 export function untilNote(until: string): string {
-  return `This set is biased: of each row, seeds were rendered only until one had \`${until}\``;
+  return `This set is biased: for each row, seeds were rendered only until one met \`${until}\``;
 }

@@ -244,8 +244,8 @@ function knownShards(dir: string, { batch, to }: ExportIdentity): Map<string, Sh
   const state = parsed(readFileSync(join(dir, stateFile), 'utf8'));
   if (!isJsonObject(state) || typeof state['batch'] !== 'string' || typeof state['to'] !== 'string')
     throw new OtherFolder(
-      `its ${stateFile} is damaged, so nobody can tell whose export it is; nothing was changed`,
-      'choose another folder, or delete this one if it is an export of this batch, which then begins anew',
+      `its ${stateFile} is damaged, so it does not show whose export this is; nothing was changed`,
+      'choose another folder, or delete this one if it is an export of this batch; the export then begins again',
     );
   if (state['batch'] !== batch) throw new OtherFolder('holds an export of another batch');
   if (state['to'] !== to) throw new OtherFolder('holds an export as something else');

@@ -10,7 +10,7 @@ interface Meaning {
 }
 
 const makeWritable = 'give this user write access to it, or choose another output.dir';
-const moveAway = 'move what stands there away, or change output.dir or output.name';
+const moveAway = 'move that file or folder away, or change output.dir or output.name';
 
 const meanings: Record<string, Meaning> = {
   ENOSPC: { cause: 'the disk is full', remedy: 'free some space' },
@@ -27,7 +27,7 @@ const meanings: Record<string, Meaning> = {
     cause: 'this program has too many files open',
     remedy: 'raise the limit (ulimit -n) or lower the concurrency',
   },
-  ENFILE: { cause: 'the machine has too many files open', remedy: 'close what holds them open' },
+  ENFILE: { cause: 'the machine has too many files open', remedy: 'close the programs that hold them open' },
   EIO: { cause: 'the disk reports an error', remedy: 'check the disk' },
   ENAMETOOLONG: {
     cause: 'the name is too long for this file system',

@@ -97,7 +97,7 @@ export function isWithin(path: string, folder: string): boolean {
 
 function leadsOut(path: string, folder: string): string {
   const where = folder === '.' ? 'the folder of pipeline.yaml' : folder;
-  return `${shown(path)} leads out of ${where}, and a list may send no file from elsewhere; the template may name another folder: {{ column | file_base64: "/its/folder" }}`;
+  return `${shown(path)} leads out of ${where}, and a list may send only files from there; the template may name another folder: {{ column | file_base64: "/its/folder" }}`;
 }
 
 function reasonOf(error: unknown): string {
@@ -171,7 +171,7 @@ async function readSameObject(
   readObject: ReadObject,
 ): Promise<{ text: string } | { problem: string }> {
   const content = await readObject(path);
-  if (content === undefined) return { problem: 'cannot be read (NoSuchKey) any more as' };
+  if (content === undefined) return { problem: 'can no longer be read (NoSuchKey) as' };
   return hash('sha256', content) === sha256
     ? { text: content.toString('base64') }
     : { problem: 'is another than' };

@@ -3,11 +3,11 @@
 /** Why a picture counts as blank, or undefined where it does not. 8 bits a channel, alpha last. */
 export function blankness(pixels: Uint8Array, channels: number): string | undefined {
   const isWithAlpha = channels % 2 === 0;
-  if (isWithAlpha && isWithin(pixels, channels - 1, channels, 0)) return 'it is transparent throughout';
+  if (isWithAlpha && isWithin(pixels, channels - 1, channels, 0)) return 'it is fully transparent';
   for (let channel = 0; channel < channels; channel += 1) {
     if (!isEven(pixels, channel, channels)) return undefined;
   }
-  return `it is of one colour throughout (${colourOf(pixels, channels)})`;
+  return `it has only one colour (${colourOf(pixels, channels)})`;
 }
 
 /**

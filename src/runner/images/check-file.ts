@@ -38,7 +38,7 @@ async function wholeAsAsked(bytes: Buffer, kind: FileKind, maxPixels: number): P
   const whole = await wholeFile(bytes, kind, maxPixels);
   const other = 'problem' in whole ? nameOfOtherFormat(bytes, kind) : undefined;
   if (other === undefined) return whole;
-  const problem = `it is ${other}, and \`output.files\` asks for ${kind.toUpperCase()}: have the worker send that, or correct \`kind\` or \`at\``;
+  const problem = `it is ${other}, and \`output.files\` asks for ${kind.toUpperCase()}: let the worker send that, or correct \`kind\` or \`at\``;
   return { problem, kind: 'other-file-kind' };
 }
 
@@ -112,7 +112,7 @@ class ExrProblem extends Error {}
 /** Checks an OpenEXR file: its header, and that every block its offset table names is there as a whole. */
 function checkExr(exr: Buffer): { width: number; height: number } | { problem: string } {
   if (exr.length < exrStartBytes || exr.readUInt32LE(0) !== exrMagic)
-    return { problem: 'it is no EXR: its first bytes are others' };
+    return { problem: 'it is not an EXR: its first bytes differ' };
   const version = exr.readUInt32LE(4);
   if ((version & ~(exrFlags.tiled | exrFlags.long | exrFlags.multipart)) !== 2)
     return { problem: 'it is an EXR of an unknown version, or deep' };
@@ -177,9 +177,9 @@ function checkOffsetTable(exr: Buffer, start: number, parts: ExrPart[], isMultip
   for (let at = start; at < end; at += 8) {
     const offset = Number(exr.readBigUInt64LE(at));
     if (offset < at + 8) throw new ExrProblem('it was not finished: its offset table has gaps');
-    if (offset >= exr.length) throw new ExrProblem('it is cut: a block is not in the file');
+    if (offset >= exr.length) throw new ExrProblem('it is cut: a block is missing in the file');
     const part = parts[isMultipart ? exr.readInt32LE(offset) : 0];
-    if (part === undefined) throw new ExrProblem('it is damaged: a block is of no part');
+    if (part === undefined) throw new ExrProblem('it is damaged: a block belongs to no part');
     const place = offset + (isMultipart ? 4 : 0);
     const size = place + (part.isTiled ? 16 : 4);
     if (size + 4 + exr.readUInt32LE(size) > exr.length)
@@ -196,7 +196,7 @@ const chunkHeaderBytes = 8;
 /** Checks a GLB (binary glTF 2): its header, its chunks, its JSON, and the buffer that this speaks of. */
 function checkGlb(glb: Buffer): { problem: string } | Record<string, never> {
   if (glb.toString('latin1', 0, 4) !== glbMagic || glb.length < glbHeaderBytes)
-    return { problem: 'it is no GLB: it does not begin with "glTF"' };
+    return { problem: 'it is not a GLB: it does not begin with "glTF"' };
   const [version, length] = [glb.readUInt32LE(4), glb.readUInt32LE(8)];
   if (version !== 2) return { problem: `it is of version ${version} of glTF, and only 2 can be checked` };
   if (length !== glb.length)
@@ -223,7 +223,7 @@ function checkGlb(glb: Buffer): { problem: string } | Record<string, never> {
 function checkScene(json: Buffer, binBytes: number): { problem: string } | Record<string, never> {
   const scene = parseJson(json);
   if (scene instanceof Error || !isJsonObject(scene) || !isJsonObject(scene['asset']))
-    return { problem: 'it is damaged: its JSON is none of glTF' };
+    return { problem: 'it is damaged: its JSON is not glTF' };
   const { buffers } = scene;
   const buffer: unknown = Array.isArray(buffers) ? buffers[0] : undefined;
   if (!isJsonObject(buffer) || buffer['uri'] !== undefined) return {};
@@ -263,7 +263,7 @@ interface ZipEntry {
 /** Checks an NPZ, a ZIP of NumPy arrays: every entry is there, unpacks to its checksum and begins as an array does. */
 async function checkNpz(npz: Buffer): Promise<{ problem: string } | Record<string, never>> {
   if (npz.toString('latin1', 0, 2) !== 'PK')
-    return { problem: 'it is no NPZ: it does not begin as a ZIP does' };
+    return { problem: 'it is not an NPZ: it does not begin like a ZIP' };
   const end = zipEndOf(npz);
   if (end === undefined) return { problem: 'it is cut: the end of its ZIP directory is missing' };
   const start = npz.readUInt32LE(end + 16);
@@ -318,7 +318,7 @@ async function checkZipEntry(before: Buffer, entry: ZipEntry): Promise<string | 
     return 'is not where the ZIP directory says';
   const start = offset + zipLocalBytes + before.readUInt16LE(offset + 26) + before.readUInt16LE(offset + 28);
   if (start + packed > before.length) return 'is cut';
-  if (method !== 0 && method !== 8) return `is packed in a way (${method}) that NumPy does not use`;
+  if (method !== 0 && method !== 8) return `is packed with a method (${method}) that NumPy does not use`;
   const data = before.subarray(start, start + packed);
   return method === 0 ? checkArray([data], entry) : checkUnpacked(data, entry);
 }
@@ -346,5 +346,5 @@ async function checkArray(
     if (bytes > unpacked) return 'is damaged: it is longer than the ZIP directory says';
   }
   if (bytes !== unpacked || sum !== checksum) return 'is damaged: its checksum is wrong';
-  return isArray ? undefined : 'does not begin as an array of NumPy does';
+  return isArray ? undefined : 'does not begin like an array of NumPy';
 }

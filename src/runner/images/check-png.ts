@@ -87,7 +87,7 @@ export function checkPng(file: Buffer): WholePng | Unusable {
 }
 
 const animation: Unusable = {
-  problem: 'it is an animation (APNG): have the worker send its frames as pictures',
+  problem: 'it is an animation (APNG): let the worker send its frames as pictures',
   isUnsupported: true,
 };
 
@@ -126,7 +126,7 @@ function misplaced({ type, data }: Chunk, before: readonly string[]): string | u
   if ((last === undefined) !== (type === 'IHDR')) {
     return last === undefined ? 'it does not begin with its header (IHDR)' : 'it has two headers (IHDR)';
   }
-  if (last === 'IEND') return 'something hangs on behind its end (IEND)';
+  if (last === 'IEND') return 'something follows its end (IEND)';
   if (type === 'IHDR' && data.length !== 13) return 'its header (IHDR) has a wrong length';
   if (type === 'IEND' && data.length !== 0) return 'its end mark (IEND) is not empty';
   if (type === 'IDAT' && last !== 'IDAT' && before.includes('IDAT')) return 'its picture data is torn apart';

@@ -46,7 +46,7 @@ export function ownerWithoutRun(batch: string): PictureOwner {
 
 const other = 'has the pictures of another batch, or of this one before its checkpoint was lost';
 const begun =
-  'is where another batch has begun, or this one before its checkpoint was lost, and may have its pictures';
+  'belongs to another batch, or to this one before its checkpoint was lost, and may have its pictures';
 const older = 'has pictures of runs that this checkpoint does not know; an older copy of it was put back';
 
 /** `claims` is the place of the claim file, which names the latest run that has put a picture into `place`. */
@@ -57,7 +57,7 @@ export function claimed(place: Place, claims: Place, owner: PictureOwner): Claim
   let claiming: Promise<void> | undefined;
 
   const refusal = (whose: string): ConfigError => {
-    const text = `${whose}. What they show would be paid for again. Put the right checkpoint back, or choose another folder in output.pictures. Or take over what fits, each picture checked, with --adopt; or render everything that is not on record with --fresh (what is there stays)`;
+    const text = `${whose}. Their scenes would be paid for again. Put the right checkpoint back, or choose another folder in output.pictures. Or take over matching pictures, each checked, with --adopt; or render everything without a record with --fresh (existing pictures are kept)`;
     return new ConfigError([{ where: claims.name, text }]);
   };
 

@@ -81,7 +81,7 @@ export function recognise(bytes: Buffer): { format: PictureFormat } | Unusable {
 }
 
 function unsupported(what: string): Unusable {
-  const problem = `it is ${what}, and only PNG, JPEG, WebP and AVIF can be saved: have the worker send one of them`;
+  const problem = `it is ${what}, and only PNG, JPEG, WebP and AVIF can be saved: let the worker send one of them`;
   return { problem, isUnsupported: true };
 }
 

@@ -51,7 +51,7 @@ export function needsThumbnail({
 
 export function tooLarge(size: { width: number; height: number }, maxPixels: number): Unusable | undefined {
   if (size.width * size.height <= maxPixels) return undefined;
-  const problem = `it declares ${size.width}×${size.height} pixels, more than the limit of ${maxPixels / 1e6} megapixels: raise \`limits.pixels\`, or have smaller pictures made`;
+  const problem = `it declares ${size.width}×${size.height} pixels, more than the limit of ${maxPixels / 1e6} megapixels: raise \`limits.pixels\`, or render smaller pictures`;
   return { problem, kind: 'too-many-pixels' };
 }
 

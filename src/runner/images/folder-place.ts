@@ -287,7 +287,7 @@ class DurableFiles {
   #assertSameDisk(dev: number): void {
     this.#device ??= dev;
     if (dev === this.#device) return;
-    const text = `${this.#root} is on another disk than when the run began: its own was unmounted; mount it, then give the same command again`;
+    const text = `${this.#root} is on another disk than when the run began: its disk was unmounted; mount it, then give the same command again`;
     throw new FatalFailure({ kind: 'output-unwritable', text });
   }
 }

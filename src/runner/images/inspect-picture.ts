@@ -30,7 +30,7 @@ export async function inspectPicture(path: string): Promise<Inspection | { probl
   const bytes = await bytesOf(path, maxImageBytes);
   if ('problem' in bytes) return bytes;
   const size = await sizeOf(bytes.file);
-  if (size === undefined) return { problem: 'it is no picture, or it is damaged' };
+  if (size === undefined) return { problem: 'it is not a picture, or it is damaged' };
   const sha256 = createHash('sha256').update(bytes.file).digest('hex');
   const all = size.format === 'png' ? readTexts(bytes.file) : [];
   const embedded = all.map(({ keyword, text }) =>

@@ -54,7 +54,7 @@ async function original(
   const bytes = declaredBytes(content, format);
   const isFilled = format === 'JPEG' && bytes >= bytesWithoutFill(content);
   if (bytes !== content.length && !isFilled)
-    return { problem: `something hangs on behind the end of its ${format} data` };
+    return { problem: `something follows the end of its ${format} data` };
   const { width, height, channels } = info;
   return { content, format, width, height, blank: isBlankRefused ? blankness(data, channels) : undefined };
 }
@@ -101,7 +101,7 @@ async function checkedAndEncoded(image: Sharp): Promise<Encoded> {
 }
 
 function animation(frames: number): Unusable {
-  const problem = `it is an animation of ${frames} frames: have the worker send them as pictures`;
+  const problem = `it is an animation of ${frames} frames: let the worker send them as pictures`;
   return { problem, isUnsupported: true };
 }
 

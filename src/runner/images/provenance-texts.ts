@@ -88,7 +88,7 @@ export async function examinePicture(
   const checked = await checkPicture({ bytes }, wanted);
   if ('kind' in checked) return { problem: checked.text };
   const { width, height, sha256, format } = checked;
-  if (formatOfFile(file) !== format) return { problem: `it is a ${format}, and its name says otherwise` };
+  if (formatOfFile(file) !== format) return { problem: `it is a ${format}, but its name says otherwise` };
   const own = readTexts(bytes).find(({ keyword }) => keyword === provenanceKeyword)?.text;
   const origin = readOrigin(parsed(own) ?? sidecarOfThis(parsed(await sidecar()), sha256));
   const seed = origin?.seed ?? undefined;

@@ -63,7 +63,7 @@ function damaged(problem: string): Verdict {
   return { kind: 'damaged', problem };
 }
 
-const noFile = damaged('something that is no file stands in its place');
+const noFile = damaged('something other than a file is in its place');
 const otherBytes = damaged('its bytes are not those that were saved (sha256)');
 
 function otherSize(bytes: number, recorded: number): Verdict {

@@ -60,5 +60,5 @@ async function orUndefined<T>(signal: AbortSignal, work: () => T | Promise<T>): 
 }
 
 function unread(): never {
-  throw new Error('the manifest was not read, since the batch has been compared with it before');
+  throw new Error('the manifest was not read, because the batch was compared with it before');
 }

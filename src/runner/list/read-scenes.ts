@@ -148,7 +148,7 @@ function listRemarks({ manifest, manifestFiles }: Config): string[] {
   const paths = manifestFiles.map(({ path }) => path);
   const seen = new Set<string>();
   const again = paths.find((path) => seen.size === seen.add(path).size);
-  if (again !== undefined) return [`${shownFile(again)} is named more than once, and read each time`];
+  if (again !== undefined) return [`${shownFile(again)} is named more than once, and is read each time`];
   if (manifestFiles.length <= manifest.length) return [];
   const files = manifestFiles.map(({ path }) => shownFile(path));
   return [`${files.length.toLocaleString('en')} lists are read: ${listed(files)}`];
@@ -171,7 +171,7 @@ async function editsOf(
   }
 }
 
-const idsFromText = 'rows without an id are known by what they send, so that an edited prompt is a new scene';
+const idsFromText = 'rows without an id are recognized by their input, so an edited prompt is a new scene';
 
 /** Returns the key of a JSON row's id, if it is not `id` itself. */
 function idKeyOf(columns: JsonObject, rules: SceneRules): string | undefined {

@@ -158,12 +158,10 @@ export function idRemarks(columns: readonly string[], rules: SceneRules): string
   if (id !== undefined) return [`${id} is the id of each scene; ${other} is a column like any other`];
   return rules.findsIds
     ? []
-    : [
-        `${other} is not the id here: the batch began with a version to which only id was one, and keeps the ids that it has`,
-      ];
+    : [`${other} is not the id here: the batch began with a version that knew only id, and keeps its ids`];
 }
 
-const commentAsHeader = `the first line begins with "# ", and is read as the names of the columns; comments: '#' in pipeline.yaml leaves such lines out`;
+const commentAsHeader = `the first line begins with "# " and is read as the header; comments: '#' in pipeline.yaml leaves such lines out`;
 
 /** Returns problems of a batch without a manifest, in which `scenes` has to provide every column. */
 export function problemsWithoutManifest(config: Config): Problem[] {

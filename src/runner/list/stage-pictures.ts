@@ -161,7 +161,7 @@ export class StagePictures {
     }
     // The group of a scene has to be known before the scene is settled.
     const isLater = toldLater.has(of) || this.#batch.values?.some(({ name }) => name === of) === true;
-    const text = `no scene has ${of} before it is settled; expected a column or prompt, which each has from the start`;
+    const text = `no scene has ${of} before it is settled; expected a column or prompt, which every scene has from the start`;
     if (isLater) throw new ConfigError([{ where: placeOf(['scenes', 'best', 'of']), text }]);
   }
 }
@@ -186,7 +186,7 @@ function missing(db: Database): string[] {
     [failed, 'failed'],
   ]);
   return [
-    `${plural(count, 'scene has', 'scenes have')} no picture (${states}) and ${count === 1 ? 'is' : 'are'} not asked for here`,
+    `${plural(count, 'scene has', 'scenes have')} no picture (${states}) and ${count === 1 ? 'is' : 'are'} skipped here`,
   ];
 }
 

@@ -155,7 +155,7 @@ function problemOfCount(
 }
 
 const keptReading =
-  'remove the empty values at its end: only batches that begin with this version leave them out';
+  'remove the empty values at its end: only batches that began with this version or later ignore them';
 
 const commentsHint = `comments: '#' in pipeline.yaml leaves out lines that begin with "# "`;
 

@@ -92,7 +92,7 @@ async function* readRows(
   notes.push(...commentNotes(seeming));
   if (merged.length > 0)
     notes.push(
-      `merged cells, such as ${merged[0]}, have a value in their first row alone; the others are empty`,
+      `merged cells, such as ${merged[0]}, have a value in their first row only; the other rows are empty`,
     );
 }
 
@@ -146,8 +146,7 @@ async function openBook(path: string, bytes: Buffer, signal: AbortSignal | undef
   }
 }
 
-const noWorkbook =
-  'is no workbook, whatever its name says; give the file the ending of what it is, such as .csv';
+const noWorkbook = 'is not a workbook, despite its name; give the file its right ending, such as .csv';
 const protectedOrOld =
   'is protected by a password, or is an old .xls file; save it as .xlsx without a password';
 
@@ -302,7 +301,7 @@ async function* parse(
       xml.write(decoder.decode(piece, { stream: true }));
       yield;
     }
-    if (sum !== entry.crc32) throw new Error(`${part} has another checksum`);
+    if (sum !== entry.crc32) throw new Error(`${part} has the wrong checksum`);
     xml.write(decoder.decode()).close();
     yield;
   } catch (error) {

@@ -259,7 +259,7 @@ async function postTo(
 
 const reasons: Record<string, string> = {
   ENOTFOUND: 'there is no such host',
-  EAI_AGAIN: 'its name cannot be looked up',
+  EAI_AGAIN: 'its name cannot be resolved',
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection was cut',
   UND_ERR_SOCKET: 'the connection was cut',

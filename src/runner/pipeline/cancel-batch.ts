@@ -246,7 +246,7 @@ async function leftOf(run: Run, reasons: Map<number, string>): Promise<JobLeft[]
 
 function endingOf(stop: Stop, left: JobLeft[]): Ending {
   if (stop.ending?.kind === 'output-unwritable') return stop.ending;
-  if (left.length === 0) return { kind: 'complete', text: 'Nothing is in flight any more' };
+  if (left.length === 0) return { kind: 'complete', text: 'Nothing is in flight' };
   if (stop.ending !== undefined && stop.leaving.aborted) return stop.ending;
   const text = `${left.length.toLocaleString('en')} ${left.length === 1 ? 'job is' : 'jobs are'} still in flight`;
   return { kind: 'incomplete', text };

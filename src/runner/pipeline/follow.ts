@@ -81,7 +81,7 @@ export async function requestStatus(run: Run, job: Job): Promise<StatusReply | u
 /** Warns that a kept answer cannot be read. The paid result is lost if the service has also deleted it. */
 async function reportUnread(run: Run, { attempt }: Job): Promise<void> {
   if ((await run.ports.answers.elsewhere(attempt)) !== undefined) return;
-  const text = `the kept answer of scene ${attempt.sceneId} is damaged or gone; the service is asked for its result again`;
+  const text = `the kept answer of scene ${attempt.sceneId} is damaged or missing; the service is asked for the result again`;
   run.ports.emit({ type: 'warning', text });
 }
 
@@ -202,7 +202,7 @@ function undecidedFailure({ config }: Run, { pictures }: Completed): Failure | u
   const decidingValues = config.scenes?.until === undefined ? [] : config.output.values;
   const hasAny = pictures.some(({ output }) => Object.keys(valuesIn(output, decidingValues)).length > 0);
   if (decidingValues.length === 0 || hasAny) return undefined;
-  const text = 'outputs in a row have none of the values of `output.values`, by which `scenes.until` decides';
+  const text = 'outputs in a row have none of the `output.values` that `scenes.until` needs';
   return { kind: 'value-not-found', text };
 }
 
@@ -216,7 +216,7 @@ export async function endWithoutPicture(
 ): Promise<PollResult> {
   // The endpoint's own timeout cannot be read. One job at a time shows whether it was changed.
   if (job.held?.kind === 'job-timed-out' && failure.kind === 'job-timed-out') {
-    const text = `${failure.text}; it is sent again, since the time-out may have been changed`;
+    const text = `${failure.text}; it is sent again, because the timeout may have been changed`;
     await settleWithoutPicture(run, job.attempt, 'failed', { kind: 'given-up', text }, facts);
     run.holds.isProbing = true;
     return 'settled';
@@ -273,7 +273,7 @@ async function giveUp(run: Run, job: Job, overdue: Failure): Promise<PollResult>
 function afterCancel(overdue: Failure, cancelled: CancelReply): Failure {
   if (cancelled.kind === 'cancelled') return overdue;
   const why = cancelled.kind === 'failure' ? cancelled.failure.text : cancelled.text;
-  return { ...overdue, text: `${overdue.text}; it was not cancelled and may run on and bill: ${why}` };
+  return { ...overdue, text: `${overdue.text}; it was not cancelled and may run and be billed: ${why}` };
 }
 
 type Unreadable = StatusReply & { kind: 'failure' };

@@ -86,7 +86,7 @@ export class FirstRefusals {
     this.#scenes.add(sceneId);
     if (this.#scenes.size === enoughRefused)
       this.#stop.halt(
-        `the service has refused the first ${enoughRefused} scenes and accepted none, so that what \`input\` sends may be wrong for all of them; the latest: ${text}`,
+        `the service has refused the first ${enoughRefused} scenes and accepted none, so \`input\` may be wrong for all of them; the latest: ${text}`,
       );
     return true;
   }

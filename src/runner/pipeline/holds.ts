@@ -163,7 +163,7 @@ export class Holds {
   #stopIfVain({ kind, text }: Held, isFull: boolean): void {
     if (isFull) {
       return this.#stop.halt(
-        `an answer that waits for a setting cannot be kept: the disk is full, or \`limits.kept\` is reached; it waits because ${text}`,
+        `an answer that waits for a setting cannot be kept, because the disk is full or \`limits.kept\` is reached; it waits because ${text}`,
       );
     }
     const { halt, concurrency } = this.#config;

@@ -181,7 +181,7 @@ export function withheldFailure(
   const now = clock.elapsed();
   if (now - (withheldElapsed ?? now) <= unreachableMs) return undefined;
   return overdue(
-    `the job is done, and its result was not given out for ${formatDuration(unreachableMs)} (\`halt.unreachable\`)`,
+    `the job is done, but the service has refused its result for ${formatDuration(unreachableMs)} (\`halt.unreachable\`)`,
   );
 }
 

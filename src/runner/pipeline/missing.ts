@@ -62,7 +62,7 @@ async function giveUpOne(run: Run, job: Job, text: string): Promise<'settled' | 
 async function expire(run: Run, job: Job, text: string): Promise<'settled'> {
   // The job was over before it was deleted and had no result to lose.
   if (job.emptyAnswers > 0) {
-    const why = `the job COMPLETED without output, which was waited for until the service had deleted the job (${text})`;
+    const why = `the job COMPLETED without output; the run waited for it until the service deleted the job (${text})`;
     const empty: Failure = { kind: 'no-output', text: why };
     await settleWithoutPicture(run, job.attempt, 'failed', empty, factsOf(job, run.ports.clock));
     return 'settled';

@@ -23,7 +23,7 @@ export class PictureWatch {
     const signal = AbortSignal.any([this.#stop.leaving, this.#over.signal]);
     const warn = (found: MissingPictures | undefined): void => {
       if (found === undefined || found.missing === 0) return;
-      const text = `${missingText(found)}; the end of this run names the command that has them rendered again`;
+      const text = `${missingText(found)}; the end of this run names the command that renders them again`;
       this.#ports.emit({ type: 'warning', text });
     };
     this.#working = this.#find(signal).then(warn, (thrown: unknown) => this.#stop.forThrown(thrown));

@@ -112,7 +112,7 @@ export class EndpointRequests {
   /** Has a worker elsewhere take no more jobs. */
   drain({ id, workerId }: ConsoleRequest): HttpResponse {
     const isKnown = this.#service.endpoints.find(id)?.remote.drain(workerId) ?? false;
-    return isKnown ? emptyResponse : refusal(404, 'this worker is not there any more');
+    return isKnown ? emptyResponse : refusal(404, 'this worker no longer exists');
   }
 
   async submit(context: ConsoleRequest): Promise<HttpResponse | undefined> {

@@ -206,7 +206,7 @@ class ComfyuiWorker implements Worker {
         );
       if (outcome.kind === 'broken') throw new BoxAway(outcome.why);
       const { status, bytes } = outcome.answer;
-      if (status === 404) throw new Error(`${name} is not there any more`);
+      if (status === 404) throw new Error(`${name} no longer exists`);
       if (status !== 200) throw new BoxAway(`${this.#box.url} answered ${status} for ${name}`);
       const before = `${index === 0 ? '' : ','}{"filename":${JSON.stringify(filename)},"type":"base64","data":"`;
       const length = Buffer.byteLength(before) + Math.ceil(bytes.length / 3) * 4 + afterPicture.length;

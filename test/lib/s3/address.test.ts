@@ -54,7 +54,7 @@ it.each([
   ...['ceph.example', 'ftp://ceph.example', 'https://me@ceph.example', 'https://ceph.example/?a=b'].map(
     (url): [object, string] => [
       { ...keys, AWS_ENDPOINT_URL_S3: url },
-      'is no address such as https://s3.example.com',
+      'is not an address such as https://s3.example.com',
     ],
   ),
 ])('names the variable that is missing or wrong: %j', (env, text) => {

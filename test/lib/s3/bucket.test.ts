@@ -91,7 +91,7 @@ describe('a list', () => {
     const store = await MemoryStore.start({ listsAtOnce, repeatsLists: true });
     for (const key of keys) store.put(`any/${key}`, 'x', 0);
     const listing = all(await store.open('s3://any/'), '');
-    await expect(listing).rejects.toThrow('does not go on where it says it does');
+    await expect(listing).rejects.toThrow('does not continue at the place that it names');
   });
 });
 

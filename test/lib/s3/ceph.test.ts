@@ -111,7 +111,7 @@ describe.skipIf(noCeph !== undefined)(`a bucket (skipped where Ceph is not insta
   it('refuses other bytes than were announced', async () => {
     const bucket = await open();
     const putting = bucket.put('bad', Buffer.from('a'), { type, sha256: sha256Of(Buffer.from('b')) });
-    await expect(putting).rejects.toThrow('the store received other bytes than were sent');
+    await expect(putting).rejects.toThrow('the store received different bytes than were sent');
     expect(await bucket.facts('bad')).toBeUndefined();
   });
 

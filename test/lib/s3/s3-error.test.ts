@@ -22,7 +22,13 @@ describe('an answer', () => {
     [404, '', 'GET', ['isPassing'], 'it cannot answer now (404)'],
     [404, 'NoSuchBucket', 'GET', [], 'there is no such bucket (404 NoSuchBucket)'],
     [400, 'Odd', 'PUT', ['isRefusal'], 'it refuses the request (400 Odd)'],
-    [400, 'BadDigest', 'PUT', ['isGarbled', 'isRefusal'], 'the store received other bytes than were sent'],
+    [
+      400,
+      'BadDigest',
+      'PUT',
+      ['isGarbled', 'isRefusal'],
+      'the store received different bytes than were sent',
+    ],
     [400, 'RequestTimeout', 'PUT', ['isPassing', 'isRefusal'], 'it cannot answer now (400 RequestTimeout)'],
     [408, '', 'PUT', ['isPassing'], 'it cannot answer now (408)'],
     [429, '', 'PUT', ['isPassing', 'isOverload'], 'it cannot answer now (429)'],
@@ -62,7 +68,7 @@ describe('a connection that failed', () => {
     ['UND_ERR_CONNECT_TIMEOUT', 'Error', ['isPassing', 'isOverload'], '(UND_ERR_CONNECT_TIMEOUT)'],
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'Error', [], 'no connection (DEPTH_ZERO_SELF_SIGNED_CERT)'],
     [undefined, 'SocketError', ['isPassing'], 'no connection (SocketError)'],
-    ['ABORT_ERR', 'AbortError', [], 'the request was given up, since the run was to end'],
+    ['ABORT_ERR', 'AbortError', [], 'the request was given up because the run is ending'],
   ])('%s', (code, name, facts, text) => {
     const error = thrown(code, name);
     expect(error).toBeInstanceOf(S3Error);

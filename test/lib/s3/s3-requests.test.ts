@@ -33,7 +33,7 @@ it('sends again what has arrived damaged, three times', async () => {
   expect([once.requests, once.objects.size]).toEqual([2, 1]);
   const always = await MemoryStore.start({ trouble: () => 'garbled' });
   const putting = (await always.open('s3://any/')).put('a', one, { type });
-  await expect(putting).rejects.toThrow('the store received other bytes than were sent (400 BadDigest)');
+  await expect(putting).rejects.toThrow('the store received different bytes than were sent (400 BadDigest)');
   expect(always.requests).toBe(4);
 });
 
@@ -48,7 +48,7 @@ it('gives up what is on its way, and all that comes, when that is abandoned', as
   const abandoned = new AbortController();
   const store = await MemoryStore.start({ trouble: () => 'held' });
   const bucket = await store.open('s3://any/', { abandoned: abandoned.signal });
-  const words = 's3://any/: the request was given up, since the run was to end';
+  const words = 's3://any/: the request was given up because the run is ending';
   const given = expect(bucket.get('a')).rejects.toThrow(words);
   await expect.poll(() => store.held).toBe(1);
   abandoned.abort();

@@ -103,8 +103,8 @@ describe.each([
 
   it('refuses what is damaged, with what to do, and opens it once however often it looks', () => {
     writeFileSync(path, 'no database '.repeat(1_000));
-    refused(/is damaged or no SQLite file; it was left as it is. Put a copy of it back/);
-    refused(/left as it is. Ask$/, { advice: 'Ask' });
+    refused(/is damaged, or not an SQLite file; it was not changed. Put a copy of it back/);
+    refused(/was not changed. Ask$/, { advice: 'Ask' });
     const all = existsSync('/proc/self/fd') ? readdirSync('/proc/self/fd') : [];
     expect(all.filter((fd) => linkOf(`/proc/self/fd/${fd}`) === path).length).toBeLessThanOrEqual(1);
   });

@@ -43,7 +43,7 @@ it.each([
   ['scene: {a: 1\n  ▸b: 2', 'a { is still open here; close it with }'],
   ['scene: [a\n  ▸b: 2', 'a [ is still open here; close it with ]'],
   ['scene: {a: ▸1 b: 2}', 'a comma is missing before this key'],
-  ['scene:\n    - a\n▸   b: 2', 'this line is indented otherwise than the ones beside it'],
+  ['scene:\n    - a\n▸   b: 2', 'this line has another indentation than its neighbours'],
   ['a: b\n▸---\nc: d', 'a second document begins here'],
 ])('%j', (line, expected) => {
   const { text, places } = marked(withRequired(`input:\n  ${line}\n`));

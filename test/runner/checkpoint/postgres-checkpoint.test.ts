@@ -177,9 +177,9 @@ describe.skipIf(noPostgres !== undefined)(
       expect(await left?.submitted()).toMatchObject([{ sceneId: 'a', job: { jobId: '1' } }]);
       expect(first.joined.lease.isFresh()).toBe(true);
       await expect(first.joined.checkpoint.settle(a, saved('a.png'))).rejects.toThrow(
-        'another one has taken over',
+        'another run has taken over',
       );
-      expect(lost).toEqual([expect.stringContaining('another one has taken over')]);
+      expect(lost).toEqual([expect.stringContaining('another run has taken over')]);
       expect(first.joined.lease.isFresh()).toBe(false);
       await second.joined.checkpoint.settle(a, saved('a.png'));
       expect(await second.joined.checkpoint.counts()).toMatchObject({ saved: 1, active: 1 });
@@ -203,7 +203,7 @@ describe.skipIf(noPostgres !== undefined)(
         );
         return renewed;
       });
-      await expect(second.joined.lease.renew()).rejects.toThrow('another one has taken over');
+      await expect(second.joined.lease.renew()).rejects.toThrow('another run has taken over');
       const others = third.joined.checkpoint.others.takeOver(unstopped);
       await third.joined.lease.renew();
       expect(await (await others)?.submitted()).toMatchObject([{ sceneId: 'a', job: { jobId: '1' } }]);
@@ -546,7 +546,7 @@ describe.skipIf(noPostgres !== undefined)(
         const b = await claimOne(runner);
         await server.failOver();
         await expect(runner.joined.checkpoint.recordSubmitted(b, job('2'))).rejects.toThrow(
-          'by more than this run remembers',
+          'lost more than this run remembers',
         );
         await expect(runner.joined.checkpoint.claim(3, endpoint, 50)).rejects.toThrow();
         expect(words.join()).not.toContain('another one');
@@ -597,7 +597,7 @@ describe.skipIf(noPostgres !== undefined)(
         shorter.allowsFewer = false;
         await server.failOver();
         await expect(runner.joined.checkpoint.recordSubmitted(a, job('1'))).rejects.toThrow(
-          'in which the list is longer',
+          'which has a longer list',
         );
       });
 

@@ -72,7 +72,7 @@ it('is not taken while another of the same input is on its way, which may be it'
   for (const _ of [1, 2])
     expect(await client.submit(input, lostAt(Date.now()))).toMatchObject({
       kind: 'not-found',
-      text: expect.stringContaining('several submissions of the same input') as string,
+      text: expect.stringContaining('several submissions at the service have the same input') as string,
     });
   held[0]?.();
   expect(await other).toMatchObject({ kind: 'accepted' });

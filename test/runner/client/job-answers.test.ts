@@ -246,12 +246,7 @@ describe('the job has completed', () => {
 describe('the job has ended without a picture', () => {
   it.each<[string, object, string, RegExp]>([
     ['without output', {}, 'no-output', /without output/],
-    [
-      'with an empty list',
-      { output: [] },
-      'no-output',
-      /without output; what it handed in is an empty list$/,
-    ],
+    ['with an empty list', { output: [] }, 'no-output', /without output; its output is an empty list$/],
     [
       'with words',
       { output: { message: 'prompt is required' } },

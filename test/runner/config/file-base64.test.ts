@@ -75,7 +75,7 @@ describe('a list may have no file sent', () => {
       symlinkSync('../secret', join(folder, 'link'));
       symlinkSync('..', join(folder, 'linked'));
       expect(() => render({ ...row, photo: path })).toThrow(
-        `${JSON.stringify(path)} leads out of the folder of pipeline.yaml, and a list may send no file from elsewhere`,
+        `${JSON.stringify(path)} leads out of the folder of pipeline.yaml, and a list may send only files from there`,
       );
     },
   );

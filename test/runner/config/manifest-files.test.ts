@@ -100,7 +100,7 @@ describe('an address', () => {
       file,
       `manifest: [a.csv, '${url}']\nendpoint: {baseUrl: local, id: x}\noutput: {dir: out}\n`,
     );
-    const text = `${url} is an address, and a list has to be a file. Download it, ${command}`;
+    const text = `${url} is a URL, and a list must be a file. Download it, ${command}`;
     expect(linesOf(file, () => readConfig(file, [], {}))).toEqual([`1:19: ${text}`]);
     const option = { path: ['manifest'], value: join('/home/ann', url), from: '--manifest' };
     expect(linesOf(file, () => readConfig(file, [option], {}))).toEqual([`--manifest: ${text}`]);

@@ -33,7 +33,7 @@ it.each([
   ['files: {A: {at: b, kind: exr}}', /cannot be set in output\.files; expected a name such as depth/],
   ['values: {score: "a[0]"}', /output\.values\.score is .*; expected keys joined by dots/],
   ['values: {"a b": c}', /cannot be set in output\.values; expected a name such as score/],
-  ['values: {id: c}', /cannot be set in output\.values; expected another name: id is that of the scene/],
+  ['values: {id: c}', /cannot be set in output\.values; expected another name: id is the id of the scene/],
   ['image: none', /output\.image is .*none.*; expected `output\.files` or `output\.values` as well/],
 ])('refuses %s', (more, expected) => {
   const problems = problemsOf(withOutput(more));

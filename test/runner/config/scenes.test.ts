@@ -90,9 +90,9 @@ it.each([
   ['scenes: ▸{exclude: [{a: 1}]}', 'at least one list'],
   ['scenes: ▸[]', 'the keys matrix, zip, seeds, until, exclude'],
   ['scenes: {matrix: {a: [1]}, zip: {a: ▸[1]}}', 'a name that matrix does not have'],
-  ['scenes: {matrix: {seed: ▸[1]}, seeds: 2}', 'these make a column seed, too'],
-  ['scenes: {zip: {seed: ▸[1]}, seeds: 2}', 'these make a column seed, too'],
-  ['scenes: {seeds: 4, until: ▸score > 1}', 'output.values as well: what the condition is about'],
+  ['scenes: {matrix: {seed: ▸[1]}, seeds: 2}', 'seeds also make a column seed'],
+  ['scenes: {zip: {seed: ▸[1]}, seeds: 2}', 'seeds also make a column seed'],
+  ['scenes: {seeds: 4, until: ▸score > 1}', 'output.values as well: the values of the condition'],
 ])('%s', (line, expected) => {
   const { text, places } = marked(withRequired(line));
   const problems = problemsOf(text);

@@ -123,7 +123,7 @@ it.each([
   ['{% if scene', '{% without %}'],
   ['{% nope %}', 'tag "nope" not found'],
   ['{{ }}', 'invalid value expression'],
-  ['{{ My Column }}', 'write a column with a space in its name as {{ ["My Column"] }}'],
+  ['{{ My Column }}', 'write a column name with a space as {{ ["My Column"] }}'],
   ['{{ style scene }}', 'more than one value'],
   ['{{ n + 1 }}', 'expected "|" before filter'],
   ['{{ list | sample }}', 'undefined filter: sample'],

@@ -1,4 +1,4 @@
-/** Promise: what a run will cost and take is told by what earlier runs needed, else by `pricing`, and is unknown where neither says it. */
+/** Promise: what a run will cost and take is told by the times and costs of earlier runs, else by `pricing`, and is unknown where neither says it. */
 import { describe, expect, it } from 'vitest';
 import { forecast, type ForecastRequest, type Experience } from '../../../src/runner/core/forecast.ts';
 

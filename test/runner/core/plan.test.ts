@@ -52,7 +52,7 @@ it('says where the pictures were made where the rest goes elsewhere', () => {
   const counts = { waiting: 1, active: 0, saved: 1_005, failed: 2, withdrawn: 7, unneeded: 0, invalid: 0 };
   const change = (waiting: number, all = made) => endpointChange(all, { ...counts, waiting }, here);
   expect(change(1)).toBe(
-    'the endpoint has changed: 1,000 of 1,008 scenes were made at https://api.example.com/v2/old; the one that waits goes to https://api.example.com/v2/new',
+    'the endpoint has changed: 1,000 of 1,008 scenes were made at https://api.example.com/v2/old; the waiting scene goes to https://api.example.com/v2/new',
   );
   expect(change(3)).toMatch(/; the 3 that wait go to/);
   expect([change(0), change(3, made.slice(0, 1))]).toEqual([undefined, undefined]);

@@ -78,13 +78,13 @@ it('tells the size of a picture in pixels, and of others none', async () => {
 it('says what is wrong', async () => {
   const jpeg = await noise(8, 8).jpeg().toBuffer();
   expect(await problemOf(jpeg, 'png', 'other-file-kind')).toContain(
-    'it is a JPEG, and `output.files` asks for PNG: have the worker send that',
+    'it is a JPEG, and `output.files` asks for PNG: let the worker send that',
   );
   expect(await problemOf(Buffer.from('{"a": NaN}'), 'json')).toContain('it is not JSON');
   expect(await problemOf(Buffer.from('7b22ff227d', 'hex'), 'json')).toContain('it is not JSON');
   const short = glbOf('{"asset":{"version":"2.0"},"buffers":[{"byteLength":40}]}', Buffer.alloc(36));
   expect(await problemOf(short, 'glb')).toContain('its buffer has 36 bytes, and its JSON says 40');
-  expect(await problemOf(glbOf('{"asset":{}', Buffer.alloc(4)), 'glb')).toContain('its JSON is none of glTF');
+  expect(await problemOf(glbOf('{"asset":{}', Buffer.alloc(4)), 'glb')).toContain('its JSON is not glTF');
   // Within the data of an array: the directory and all sizes are right.
   expect(await problemOf(flipped(npz, 200), 'npz')).toContain(
     'its array depth.npy is damaged: its checksum is wrong',
@@ -110,7 +110,7 @@ it('refuses an EXR that its renderer did not finish, and tables that lead nowher
   };
   expect(bytes.readBigUInt64LE(table)).toBe(BigInt(table + 24));
   expect(await problemOf(at(0n), 'exr')).toContain('it was not finished: its offset table has gaps');
-  expect(await problemOf(at(2n ** 63n), 'exr')).toContain('it is cut: a block is not in the file');
+  expect(await problemOf(at(2n ** 63n), 'exr')).toContain('it is cut: a block is missing in the file');
   expect(await problemOf(at(BigInt(bytes.length - 9)), 'exr')).toMatch(/a block is not whole|is not whole/);
 });
 

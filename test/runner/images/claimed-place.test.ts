@@ -19,7 +19,7 @@ it("gives a folder that is nobody's to one of two batches that begin there at on
   const begun = await Promise.allSettled(places.map((place) => place.prepare()));
   expect(begun.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
   const [refused] = begun.flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []));
-  expect(refused).toContain('where another batch has begun');
+  expect(refused).toContain('belongs to another batch');
   // Whoever has it goes on, also in its next run.
   const claim = JSON.parse(String(store.objects.get('any/night/batch.json')?.bytes)) as { batch: string };
   const winner = await placeIn(store, claim.batch);
@@ -31,7 +31,7 @@ it("gives a folder that is nobody's to one of two batches that begin there at on
 it('does so as well where the store overlooks conditions, once one has begun', async () => {
   const store = await MemoryStore.start({ knowsConditions: false });
   await (await placeIn(store, 'a')).prepare();
-  await expect((await placeIn(store, 'b')).prepare()).rejects.toThrow('where another batch has begun');
+  await expect((await placeIn(store, 'b')).prepare()).rejects.toThrow('belongs to another batch');
 });
 
 it('lets runs of one batch begin there together', async () => {

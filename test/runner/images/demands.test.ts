@@ -36,13 +36,13 @@ describe('check.blank refuses', () => {
     ],
   ])('%s', async (_what, make, colour) => {
     const bytes = await make();
-    await expectRefused(bytes, blankRefused, 'blank-picture', `of one colour throughout (${colour}`);
+    await expectRefused(bytes, blankRefused, 'blank-picture', `only one colour (${colour}`);
     expect(await check(bytes)).toHaveProperty('content');
   });
 
   test.each(['png', 'webp'] as const)('a %s that is transparent, whatever its colours', async (format) => {
     const bytes = await invisible()[format]({ lossless: true }).toBuffer();
-    await expectRefused(bytes, blankRefused, 'blank-picture', 'transparent throughout');
+    await expectRefused(bytes, blankRefused, 'blank-picture', 'fully transparent');
   });
 
   test('a PNG whose palette is transparent, also where it carries a text', async () => {
@@ -51,7 +51,7 @@ describe('check.blank refuses', () => {
     const text = { type: 'iTXt', data: Buffer.from('prompt\0\0\0\0\0a lighthouse') };
     for (const more of [[clear], [clear, text]]) {
       const bytes = withBefore(palette, 'IDAT', ...more);
-      await expectRefused(bytes, blankRefused, 'blank-picture', 'transparent throughout');
+      await expectRefused(bytes, blankRefused, 'blank-picture', 'fully transparent');
     }
   });
 

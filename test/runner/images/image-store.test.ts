@@ -86,7 +86,7 @@ describe('a disk that does not take the picture is told in words, and nothing is
     const { dir, store } = folder({ sea: 'a file' });
     const text = await troubleOf(store.write(picture('a'), 'sea/a.png'));
     expect(text).toContain(join(dir, 'sea', 'a.png'));
-    expect(text).toMatch(/a file stands where a folder is needed .*move what stands there away/);
+    expect(text).toMatch(/a file stands where a folder is needed .*move that file or folder away/);
     expect(await troubleOf(store.write(picture('a'), 'sea/deep/er/a.png'))).toMatch(/a file stands/);
     expect(filesIn(dir)).toEqual(['sea']);
   });

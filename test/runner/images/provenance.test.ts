@@ -216,7 +216,7 @@ describe('inspectPicture', () => {
     writeFileSync(join(dir, 'a.png'), 'no picture');
     expect(await inspectPicture(join(dir, 'a.png'))).toHaveProperty(
       'problem',
-      'it is no picture, or it is damaged',
+      'it is not a picture, or it is damaged',
     );
     expect(await inspectPicture(dir)).toHaveProperty('problem', 'it is no file');
     expect(await inspectPicture(join(dir, 'b.png'))).toHaveProperty('problem', 'there is no such file');

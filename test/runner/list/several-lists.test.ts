@@ -147,6 +147,6 @@ it('comments are left out of lists and of files of values, and repeated values o
 
 it('a comment that is read as the header is named as what it is', async () => {
   await expect(read({ 'a.csv': '# birds, mine\nid,prompt\na,an owl\n' }, 'a.csv')).rejects.toThrow(
-    `the first line begins with "# ", and is read as the names of the columns; comments: '#' in pipeline.yaml`,
+    `the first line begins with "# " and is read as the header; comments: '#' in pipeline.yaml`,
   );
 });

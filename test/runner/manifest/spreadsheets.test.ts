@@ -68,7 +68,7 @@ describe('empty values', () => {
   it('make a row bad as before in a batch that began earlier', async () => {
     const read = await readBy(3, 'x.csv', 'id,prompt\na,a hill,\n,\n');
     expect(shown(read)).toEqual([
-      '2: has 3 columns; the header has 2 (remove the empty values at its end: only batches that begin with this version leave them out)',
+      '2: has 3 columns; the header has 2 (remove the empty values at its end: only batches that began with this version or later ignore them)',
       { id: '', prompt: '' },
     ]);
     expect(await complaint(readBy(3, 'x.csv', 'id,prompt,\na,a hill,\n'))).toContain('no name for column 3');

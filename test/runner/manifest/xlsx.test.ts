@@ -80,7 +80,7 @@ it('says which cells are merged over rows, and leaves comments out', async () =>
     const manifest = await openManifest(path, { reading });
     expect(shown(await collect(manifest))).toEqual([{ id: 'a', prompt: 'an owl' }]);
     expect(manifest.notes).toEqual([
-      expect.stringContaining('merged cells, such as A2:A3, have a value in their first row alone'),
+      expect.stringContaining('merged cells, such as A2:A3, have a value in their first row only'),
     ]);
   });
 });
@@ -249,7 +249,7 @@ describe('refuses as a whole', () => {
       Buffer.from('d0cf11e0a1b11ae1', 'hex'),
       'is protected by a password, or is an old .xls file; save it as .xlsx without a password',
     ],
-    ['text', Buffer.from('id,prompt\n'), 'is no workbook, whatever its name says'],
+    ['text', Buffer.from('id,prompt\n'), 'is not a workbook, despite its name'],
     ['what is cut', whole.subarray(0, -30), 'is a .xlsx file that is damaged or truncated ('],
     ['what is damaged', flipped, 'is a .xlsx file that is damaged or truncated ('],
     ['another zip file', zipOf({ 'a.txt': 'a' }), 'is a zip file without a sheet of a workbook'],

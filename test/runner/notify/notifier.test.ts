@@ -207,7 +207,7 @@ it.each<[string, (response: ServerResponse) => void, string]>([
 
 it.each([
   ['http://127.0.0.1:1/secret', 'the connection was refused'],
-  ['http://no-such-host.invalid/secret', /there is no such host|its name cannot be looked up/],
+  ['http://no-such-host.invalid/secret', /there is no such host|its name cannot be resolved/],
 ])('a monitor that is not there: %s', async (to, reason) => {
   const { notifier, warnings } = notifierOf([{ kind: 'slack', to, rules: always }]);
   notifier.emit(ended('complete'));

@@ -98,7 +98,7 @@ describe('an output without a picture where the settings look', () => {
     expect(end?.counts.failed).toBe(0);
   });
 
-  it('is deleted with its attempt although the program died before its answer was on record', async () => {
+  it('is deleted with its attempt although the program crashed before its answer was on record', async () => {
     const world = new World(() => ({ place: 'image_base64', queueMs: 0, executionMs: 0 }));
     await world.run({ manifest: list, hang: 'checkpoint.recordStatus', until: 60_000 });
     expect(world.answers.kept.size).toBeGreaterThan(0);

@@ -1,4 +1,4 @@
-/** Promise: no run says that every scene is saved where a picture on record is not there any more. */
+/** Promise: no run says that every scene is saved where a picture on record no longer exists. */
 import { describe, expect, it } from 'vitest';
 import { manifestOf, World } from '../../fakes/world.ts';
 

@@ -41,7 +41,7 @@ it('is given up also where the service cannot cancel', async () => {
   expect(world.rows('SELECT failure_text FROM attempts WHERE number = 1')).toEqual([
     {
       failure_text:
-        'its status is still "IN_QUEUE" 1 h 0 min after its submission (`timeouts.queue`); it was not cancelled and may run on and bill: 405',
+        'its status is still "IN_QUEUE" 1 h 0 min after its submission (`timeouts.queue`); it was not cancelled and may run and be billed: 405',
     },
   ]);
 });

@@ -19,7 +19,7 @@ it('survives a death at every call', async () => {
   }
 });
 
-it('is completed where the program died between a picture and what belongs beside it', async () => {
+it('is completed where the program crashed between a picture and what belongs beside it', async () => {
   const world = newWorld();
   const write = world.images.write.bind(world.images);
   world.images.write = async (picture, file) => {

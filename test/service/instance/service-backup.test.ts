@@ -53,7 +53,7 @@ it('is written while the service runs; what waited or ran then waits for a perso
   expect(stdout).toMatch(
     /^Backed up to of today, and checked: 3 jobs \(2 waiting or running\), 1 key, 5 files/,
   );
-  expect(stdout).toContain('endpoints with jobs that wait or run are paused');
+  expect(stdout).toContain('endpoints with waiting or running jobs are paused');
   expect(readdirSync(dirname(to))).toEqual(['of today']);
   expect(modesIn(to)).toEqual(['600', '700']);
   expect(readdirSync(to).toSorted()).toEqual([
@@ -178,10 +178,7 @@ it('says how many files the service itself has lost', async () => {
   await ended(store);
   for (const name of readdirSync(join(dataDir, 'results'))) rmSync(join(dataDir, 'results', name));
   const { code, stdout } = await backup(to);
-  expect([code, stdout]).toEqual([
-    0,
-    expect.stringContaining("1 file of the service's own folder is missing there"),
-  ]);
+  expect([code, stdout]).toEqual([0, expect.stringContaining("1 file is missing in the service's folder")]);
 });
 
 it('leaves nothing behind if it is stopped', async () => {

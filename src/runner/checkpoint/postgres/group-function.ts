@@ -5,8 +5,7 @@ import { spentSums } from '../read-totals.ts';
 const nameLost = JSON.stringify({
   state: 'expired',
   failure_kind: 'expired',
-  failure_text:
-    'the database lost the record of its picture, and another one has got the name of that meanwhile',
+  failure_text: 'the database lost the record of its picture, and another picture has taken its name',
   scene_state: 'waiting',
   due_at: 1,
   next_seed: null,

@@ -36,7 +36,7 @@ interface Renewed {
 const renewalsPerLease = 4;
 
 const takenOverText =
-  'this runner did not reach the shared checkpoint for longer than its lease, and another one has taken over its jobs; nothing was lost. Run the same command again to join in';
+  'this runner did not reach the shared checkpoint for longer than its lease, and another run has taken over its jobs; nothing was lost. Run the same command again to join';
 
 export class Lease {
   readonly #db: Postgres;

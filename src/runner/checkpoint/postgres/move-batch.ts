@@ -66,7 +66,7 @@ export async function copyThere({ db, name }: Place, source: Database): Promise<
 }
 
 function takenText(name: string, moving: Moving | undefined): string {
-  const what = moving === 'moved' ? 'what a batch has left there when it moved away' : 'a batch';
+  const what = moving === 'moved' ? 'the leftovers of a batch that was moved away' : 'a batch';
   return `the database has ${what} under this name (schema ${name}); choose another name (?batch= in the address), or remove it: DROP SCHEMA ${name} CASCADE`;
 }
 
@@ -234,6 +234,6 @@ function assertSame(here: Counts, there: Counts, name: string): Counts {
   if (other.length === 0) return here;
   const words = other.map((table) => `${here[table]} ${table} here and ${there[table]} in the database`);
   throw new UnusableSchema(
-    `the copy is not complete (schema ${name}: ${words.join('; ')}); nothing has changed, and the batch is where it was`,
+    `the copy is not complete (schema ${name}: ${words.join('; ')}); nothing has changed, and the batch was not moved`,
   );
 }

@@ -240,7 +240,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
   /** Ends all waiting for a database that does not answer. */
   giveUp(): void {
     const text =
-      'the run was to end, and the shared checkpoint does not answer: the latest results are not on record, and another run collects them';
+      'the run had to end, and the shared checkpoint does not answer: the latest results are not recorded, and another run collects them';
     this.#givenUp.abort(new FatalFailure({ kind: 'output-unwritable', text }));
     this.#writes.giveUp();
   }

@@ -194,7 +194,7 @@ const whyMoving = {
   arriving: (schema: string) =>
     `the move of this batch to ${schema} is not complete; \`nightrender verify <pipeline> --move\` completes it`,
   moved: (schema: string) =>
-    `what ${schema} has was moved from there to a checkpoint in an output folder, where that batch goes on; leave checkpoint out for it, or choose another name for this batch (?batch= in the address)`,
+    `what ${schema} has was moved to a checkpoint in an output folder, where that batch continues; leave checkpoint out for it, or choose another name for this batch (?batch= in the address)`,
 } as const satisfies Record<Moving, (schema: string) => string>;
 
 /**
@@ -221,11 +221,11 @@ export async function lookUpSchema(
   const [, version, moving] = format.exec(row.comment ?? '') ?? [];
   if (version === undefined)
     throw new UnusableSchema(
-      `the schema ${schema} is no checkpoint of nightrender; choose another with ?batch= in the address`,
+      `the schema ${schema} is not a checkpoint of nightrender; choose another with ?batch= in the address`,
     );
   if (Number(version) > migrations.length)
     throw new UnusableSchema(
-      `the batch in ${schema} was begun by a newer version of nightrender (format ${version}, this one knows ${migrations.length}); go on with a version that is as new`,
+      `the batch in ${schema} was begun by a newer version of nightrender (format ${version}, this one knows ${migrations.length}); use that version or a newer one`,
     );
   return { version: Number(version), moving: moving as Moving | undefined };
 }

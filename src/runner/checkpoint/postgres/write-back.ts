@@ -115,18 +115,18 @@ export function notWhole(): PostgresFailure {
 }
 
 const numberTakenText =
-  'the shared checkpoint went back to an earlier state, and another run has got the number of this one there; what this run had in flight is not on record. Look at the jobs at the service, then run the same command again';
+  'the shared checkpoint went back to an earlier state, and another run now has the number of this run; the jobs in flight of this run are not recorded. Check the jobs at the service, then run the same command again';
 
 const cutOffText =
-  'the shared checkpoint went back to an earlier state, in which the list is longer than the one of this run';
+  'the shared checkpoint went back to an earlier state, which has a longer list than this run';
 
 export const forgottenText =
-  'the shared checkpoint went back to an earlier state, by more than this run remembers: jobs that it submitted before are on no record there; they count as unanswered, and their scenes are submitted again. If there is a newer copy of the database, put that back first. Run the same command again to go on, and with --adopt where it finds pictures of theirs';
+  'the shared checkpoint went back to an earlier state, and lost more than this run remembers: jobs that it submitted before are not recorded there; they count as unanswered, and their scenes are submitted again. If there is a newer copy of the database, put that back first. Run the same command again to continue, with --adopt if it finds pictures of these jobs';
 
 function conflictText(conflicts: number): string {
-  return `the shared checkpoint went back to an earlier state, and others have submitted again what this run had in flight; its ${conflicts.toLocaleString('en')} submissions of these are on record as unanswered, all others go on. Run the same command again to join in`;
+  return `the shared checkpoint went back to an earlier state, and other runs have submitted scenes of this run again; its ${conflicts.toLocaleString('en')} submissions of these scenes are recorded as unanswered, the others continue. Run the same command again to join`;
 }
 
 function wentBackText(from: number, to: number, writes: number): string {
-  return `the shared checkpoint went back to an earlier state (${Math.max(0, from - to).toLocaleString('en')} commits are gone), as after a failover that lost its last moments: this run has written back what it knows (${writes.toLocaleString('en')} records). Nothing new is submitted until the other runs have had the time for that, too`;
+  return `the shared checkpoint went back to an earlier state (${Math.max(0, from - to).toLocaleString('en')} commits are missing), probably after a failover that lost the latest data: this run has written back its records (${writes.toLocaleString('en')}). Nothing new is submitted until the other runs have had time to do the same`;
 }

@@ -1,4 +1,4 @@
-/** The workers of an endpoint that a cluster runs: as many as its queue asks for, and never more for an answer that was lost. */
+/** Starts and cancels an endpoint's workers on a cluster to match its queue, and never starts workers twice. */
 import { randomBytes } from 'node:crypto';
 import type { JobStore } from '../jobs/job-store.ts';
 import { taskOfWorker, type ClusterTask, type ClusterWorkload } from '../workloads/cluster-workload.ts';
@@ -8,13 +8,13 @@ import type { PooledEndpoint } from './pooled-endpoint.ts';
 import type { WorkerView } from '../../protocol/console-data.ts';
 import { ownView, shownWorker } from '../model/worker-view.ts';
 
-/** Between two looks: at least, and where nothing happens. */
+/** Minimum time between two checks of the cluster. Without news, checks are `lookMs` apart. */
 const minLookMs = 1_000;
 const lookMs = 10_000;
-/** After a submission that came to nothing. */
+/** First pause after a refused or useless start of workers. It doubles up to `maxPauseMs`. */
 const firstPauseMs = 60_000;
 const maxPauseMs = 900_000;
-/** What Slurm does not show by then, it will not; sbatch itself tries for two minutes. */
+/** Time after which an unconfirmed submission counts as lost. sbatch itself tries for two minutes. */
 const lostAfterMs = 180_000;
 const slowly = 'It is tried again in a minute, then ever more slowly, at last every 15 minutes';
 
@@ -29,21 +29,21 @@ export class ClusterPool {
   #isStopped = false;
   #isLooking = false;
   #hasNews = false;
-  /** As of the last look; undefined before the first. */
+  /** Tasks found by the latest check; undefined before the first. */
   #tasks: ClusterTask[] | undefined;
-  /** By task: when it was seen first (epoch ms), what its worker said last (epoch ms), and when that was heard (monotonic ms). */
+  /** By task id: first seen (epoch ms), its worker's `lastSeenAt` (epoch ms), and when that changed (monotonic ms). */
   readonly #known = new Map<string, { since: number; seenAt: number; heardAt: number }>();
   readonly #cancelled = new Set<string>();
-  /** Those that are about to end and did some good. */
+  /** Ids of tasks that are about to end by themselves and were useful. */
   readonly #useful = new Set<string>();
-  /** A submission of which nobody knows whether it was taken, and since when (monotonic ms). */
+  /** Submission that the cluster has not confirmed; `since` in monotonic ms. */
   #intent: { mark: string; since: number } | undefined;
   #pauseMs = 0;
-  /** When one ended last without any good (epoch ms). */
+  /** Time at which a task last ended without being useful (epoch ms). */
   #wasteAt = 0;
-  /** Monotonic ms. */
+  /** Time from which workers may be started again (monotonic ms). */
   #againAt = 0;
-  /** That it does not answer, does not take workers, or that these end at once. */
+  /** Current problems: the cluster does not answer, it refuses workers, or workers end without being useful. */
   readonly #problems: Problems = { silence: null, refusal: null, waste: null };
 
   constructor(pooled: PooledEndpoint, cluster: ClusterWorkload) {
@@ -57,7 +57,7 @@ export class ClusterPool {
     void this.#look();
   }
 
-  /** Those that wait at the cluster, or have not come yet. */
+  /** Returns the tasks that wait at the cluster, or whose worker has not contacted the service yet. */
   views(pulling: readonly WorkerView[]): WorkerView[] {
     const here = new Set(pulling.map(taskOfView));
     return (this.#tasks ?? []).flatMap<WorkerView>(({ id, state }) => {
@@ -74,19 +74,19 @@ export class ClusterPool {
     return silence ?? refusal ?? waste;
   }
 
-  /** It comes with the reports of the workers. */
+  /** Always empty: workers of a cluster send their logs in reports. */
   logOf(): readonly string[] {
     return [];
   }
 
-  /** Notes that a worker ends by itself, while it is still known what it did. */
+  /** Records if a worker that is about to end was useful, before it is forgotten. */
   noteLeaving(workerId: string): void {
     const task = taskOfWorker(shownWorker(workerId));
     const view = this.#pooled.remote.views.find(({ id }) => id === workerId);
     if (task !== undefined && this.#wasUseful(view)) this.#useful.add(task);
   }
 
-  /** The workers go on, and the next start of the service finds them. */
+  /** Stops checking the cluster. Its workers keep running, and the next start of the service finds them. */
   async stop(): Promise<void> {
     this.#unsubscribe();
     this.#isStopped = true;
@@ -140,7 +140,7 @@ export class ClusterPool {
       await this.#start(start);
   }
 
-  /** Those that have ended without any good: started anew at once, they might go on doing so for ever. */
+  /** Pauses new starts if tasks have ended without being useful. Otherwise broken workers would be restarted forever. */
   #noteEnded(before: readonly ClusterTask[], views: ReadonlyMap<string | undefined, WorkerView>): void {
     const live = new Set(this.#tasks?.map(({ id }) => id));
     const cluster = this.#cluster;
@@ -161,14 +161,14 @@ export class ClusterPool {
     }
   }
 
-  /** It did a job, or waited for one as long as it should. */
+  /** True if a worker has done a job, or has waited for one long enough. */
   #wasUseful(view: WorkerView | undefined): boolean {
     if (view === undefined) return false;
     const longMs = Math.min(firstPauseMs, this.#pooled.endpoint.workers.idle) / 2;
     return view.jobsDone > 0 || this.#pooled.store.clock.now() - view.since > longMs;
   }
 
-  /** Of those that run: they take no more jobs, or nothing is heard of them. */
+  /** Returns the ids of tasks that take no more jobs, or run but have been silent for too long. */
   #useless(tasks: readonly ClusterTask[], views: ReadonlyMap<string | undefined, WorkerView>): Set<string> {
     const now = performance.now();
     const useless = new Set<string>();
@@ -195,7 +195,7 @@ export class ClusterPool {
     const { store, endpoint } = this.#pooled;
     const cluster = this.#cluster;
     const mark = randomBytes(8).toString('hex');
-    // A service that is killed while it asks, and the next one, know of it.
+    // The mark is stored before the submission: a restarted service must not submit the same workers again.
     this.#sql.keep.run(endpoint.id, mark);
     await store.settled();
     this.#intent = { mark, since: performance.now() };
@@ -249,17 +249,18 @@ function prepareStatements({ file: { db } }: JobStore) {
 }
 
 export interface ClusterDemand {
-  /** Jobs that wait, and those that its workers are at. */
+  /** Number of queued jobs that workers may take. */
   queued: number;
+  /** Number of jobs that workers are running. */
   running: number;
   min: number;
   max: number;
   tasks: readonly ClusterTask[];
-  /** Of those that run, the ids that take no more jobs, or are not heard of. */
+  /** Ids of tasks that take no more jobs, or run but are silent. */
   useless: ReadonlySet<string>;
 }
 
-/** Returns which places to start, and which of the workers that wait to cancel. */
+/** Returns the places at which to start workers, and the waiting tasks to cancel. */
 export function clusterChange({ queued, running, min, max, tasks, useless }: ClusterDemand): {
   start: number[];
   cancel: ClusterTask[];

@@ -1,4 +1,4 @@
-/** An endpoint at work: its settings, the workers that the service runs for it, and those that pull from elsewhere. */
+/** A running endpoint: its settings, its own workers, and the workers elsewhere that pull its jobs. */
 import type { EndpointSettings } from '../model/endpoint-settings.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobOfWorker } from '../jobs/job-transitions.ts';
@@ -11,7 +11,7 @@ import { RemoteWorkers } from './remote-workers.ts';
 import { WorkerPool } from './worker-pool.ts';
 import type { PullWorkload, Workload } from '../workloads/workload.ts';
 
-/** What an endpoint's own workers run; undefined where all its workers are elsewhere. */
+/** Workload of an endpoint's own workers; undefined if all its workers are elsewhere. */
 export type RunnableWorkload = Workload | PullWorkload | ClusterWorkload | undefined;
 
 export class Endpoint {
@@ -19,7 +19,7 @@ export class Endpoint {
   readonly remote: RemoteWorkers;
   readonly #pool: WorkerPool | ClusterPool | undefined;
 
-  /** `silenceMs`: how long a worker elsewhere may be silent. */
+  /** `silenceMs`: time without contact after which a worker elsewhere loses its job; undefined for the default. */
   constructor({
     store,
     results,
@@ -55,7 +55,7 @@ export class Endpoint {
         : new WorkerPool(pooled, results, workload);
   }
 
-  /** Set on removal: submissions that are still arriving are refused. */
+  /** True after removal, so that submissions whose body is still arriving are refused. */
   isRemoved = false;
 
   get id(): string {
@@ -69,46 +69,46 @@ export class Endpoint {
     return all.map((view) => ({ ...view, id: shownWorker(view.id) }));
   }
 
-  /** Why its own workers cannot be started; null where they can. */
+  /** Current problem with the endpoint's own workers; null if there is none. */
   get problem(): string | null {
     return this.#pool?.problem ?? null;
   }
 
-  /** What the worker that is at a job has logged for it; of workers elsewhere, those of ours. */
+  /** Returns the log lines of a running job. Workers elsewhere have a log if they run `nightrender work`. */
   logOf(jobId: string): readonly string[] {
     const own = this.#pool?.logOf(jobId) ?? [];
     return own.length > 0 ? own : this.remote.logOf(jobId);
   }
 
-  /** Notes what a worker that pulls was given. */
+  /** Records that a pulling worker was given jobs. */
   assign(workerId: string, jobIds: readonly string[]): void {
     this.remote.assign(workerId, jobIds);
     if (this.#pool instanceof WorkerPool) this.#pool.begin(workerId);
   }
 
-  /** Notes that a worker that pulls has handed in a job. */
+  /** Records that a pulling worker has returned the result of a job. */
   release(workerId: string, jobId: string): void {
     this.remote.release(workerId, jobId);
     if (this.#pool instanceof WorkerPool) this.#pool.end(workerId);
   }
 
-  /** A worker that pulls has said that it ends: what it has is somebody else's. */
+  /** Requeues the jobs of a pulling worker that has announced its end. No attempt is counted. */
   async leave(workerId: string): Promise<void> {
     if (this.#pool instanceof ClusterPool) this.#pool.noteLeaving(workerId);
     await this.remote.remove(workerId, 'its worker gave it back', { isCounted: false });
   }
 
-  /** Replaces one of its own workers, at the worker's request or since it has `stalled`. */
+  /** Replaces one of the endpoint's own workers, at the worker's request or because it stalled (`stalled`: the reason). */
   restart(workerId: string, stalled?: string): void {
     if (this.#pool instanceof WorkerPool) this.#pool.restart(workerId, stalled);
   }
 
-  /** How many jobs would be lost on the workers that the service runs, if it ended now. */
+  /** Number of running jobs that would be interrupted if the service ended now. */
   get running(): number {
     return this.#pool instanceof WorkerPool ? this.#pool.running : 0;
   }
 
-  /** Asks for no workers of a cluster any more, and cancels none. */
+  /** Stops starting workers on a cluster. Cancels none. */
   async drain(): Promise<void> {
     if (this.#pool instanceof ClusterPool) await this.#pool.stop();
   }
@@ -118,12 +118,12 @@ export class Endpoint {
     this.releaseWaiting();
   }
 
-  /** Late results of its own workers are dropped. */
+  /** Stops the endpoint's own workers. Their late results are dropped. */
   async stopOwn(): Promise<void> {
     await this.#pool?.stop();
   }
 
-  /** Answers waiting remote workers; they keep the jobs they run. */
+  /** Answers remote workers that wait for jobs. They keep the jobs that they run. */
   releaseWaiting(): void {
     this.remote.stop();
   }

@@ -1,4 +1,4 @@
-/** The endpoints of the service: those of its file, and those created in the console, which are in the store. */
+/** All endpoints of the service: from service.yaml, and those created in the console, which are kept in the store. */
 import {
   defaultIdleMs,
   type EndpointSettings,
@@ -9,7 +9,7 @@ import { Endpoint, type RunnableWorkload } from './endpoint.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobResults } from '../jobs/job-results.ts';
 
-/** The endpoint is defined in the file and can be changed only there. */
+/** Thrown if an endpoint is defined in service.yaml and can be changed only there. */
 export class EndpointOfFile extends Error {}
 
 export class Endpoints {
@@ -21,13 +21,13 @@ export class Endpoints {
   #turn: Promise<unknown> = Promise.resolve();
   #isStopped = false;
 
-  /** Opens all of them; the file's settings take precedence over the console's. */
+  /** Starts all endpoints. If an id is in both, service.yaml takes precedence over the console. */
   constructor(parts: {
     store: JobStore;
     results: JobResults;
-    /** Those of the file, which cannot be changed while the service runs. */
+    /** Endpoints of service.yaml, which cannot be changed while the service runs. */
     given: readonly EndpointSettings[];
-    /** What its own workers run. */
+    /** Returns the workload of an endpoint's own workers. */
     workloadOf: (settings: EndpointSettings) => RunnableWorkload;
     silenceMs: number | undefined;
     onProblem: (text: string) => void;
@@ -54,7 +54,7 @@ export class Endpoints {
     return this.#givenIds.has(id) ? 'file' : 'console';
   }
 
-  /** Creates an endpoint, or returns the problems. */
+  /** Creates an endpoint. Returns problems if its id or name is taken. */
   add(settings: EndpointSettings): Promise<Endpoint | FieldProblem[]> {
     return this.#inTurn(async () => {
       const problems = this.#clashes(settings, undefined);
@@ -64,7 +64,7 @@ export class Endpoints {
     });
   }
 
-  /** Changes an endpoint; its jobs stay, those at work go back to the queue. Throws `EndpointOfFile`. */
+  /** Changes an endpoint and requeues the jobs of its own workers. Undefined if there is none. Throws `EndpointOfFile`. */
   change(id: string, settings: EndpointSettings): Promise<Endpoint | FieldProblem[] | undefined> {
     return this.#inTurn(async () => {
       const endpoint = this.changeable(id);
@@ -76,13 +76,13 @@ export class Endpoints {
       await endpoint.stopOwn();
       await this.#parts.store.bulk.requeueOwn(id);
       const changed = this.#start(settings);
-      // Only now: workers that wait there ask again at once.
+      // The new endpoint must be open first, because waiting workers ask again immediately.
       endpoint.releaseWaiting();
       return changed;
     });
   }
 
-  /** Removes an endpoint, what waits there and what was counted; false where there is none. Throws `EndpointOfFile`. */
+  /** Removes an endpoint, cancels its jobs and forgets its counts. False if there is none. Throws `EndpointOfFile`. */
   remove(id: string): Promise<boolean> {
     return this.#inTurn(async () => {
       const endpoint = this.changeable(id);
@@ -99,7 +99,7 @@ export class Endpoints {
     });
   }
 
-  /** The endpoint, unless there is none; throws `EndpointOfFile`. */
+  /** Returns an endpoint of the console; undefined if there is none. Throws `EndpointOfFile`. */
   changeable(id: string): Endpoint | undefined {
     if (this.#givenIds.has(id))
       throw new EndpointOfFile(
@@ -146,7 +146,7 @@ export class Endpoints {
     await this.#write(() => this.#sql.put.run(row));
   }
 
-  /** Also on a full disk: reducing workers ends costs. */
+  /** Writes even if the disk is full, because changing an endpoint can stop costs. */
   async #write(work: () => unknown): Promise<void> {
     const { file, reserve } = this.#parts.store;
     await reserve.spend(() => file.commit.write(work));
@@ -165,13 +165,13 @@ function prepareStatements({ file: { db } }: JobStore) {
   };
 }
 
-/** Reads an endpoint out of the store. What was not known when it was kept is as by default. */
+/** Reads an endpoint from the store. Settings that did not exist when it was stored get their defaults. */
 function settingsIn(text: string): EndpointSettings {
   const stored = JSON.parse(text) as EndpointSettings | EarlierEndpoint;
   return isEarlier(stored) ? upgraded(stored) : endpointSettings(stored, {});
 }
 
-/** An endpoint as 0.2.0 and versions up to the next one kept it; keys that are not here are the same today. */
+/** Endpoint as stored by version 0.2.0 and its development versions. Keys that are not listed have not changed. */
 interface EarlierEndpoint {
   id: string;
   workload: { kind: string } & Record<string, unknown>;
@@ -223,7 +223,7 @@ function upgradedWorkload({ kind, ...own }: EarlierEndpoint['workload']): Record
     case 'blender':
       return { quickDeploy: kind, blender: { image: null, ...own } };
     case 'command':
-      // Without a folder it ran where the service was started.
+      // In earlier versions, a command without a folder ran in the service's working folder.
       return { ...own, cwd: own['cwd'] ?? process.cwd() };
     case 'module':
       return { module: own['path'] };

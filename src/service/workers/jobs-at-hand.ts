@@ -1,4 +1,4 @@
-/** The jobs of an endpoint for workers in this process: handed out from the job store, which gets what comes of them. */
+/** Gives jobs from the job store to workers in this process, and writes their results to the store. */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { JobResults } from '../jobs/job-results.ts';
 import type { TakenJob } from '../jobs/job-statements.ts';
@@ -9,15 +9,15 @@ import type { Supervised } from './supervised.ts';
 import type { PooledEndpoint } from './pooled-endpoint.ts';
 
 interface Listeners {
-  /** Those who wait have been given what there is: so many jobs. */
+  /** Called after waiting workers were given the available jobs; `jobs` is their number. */
   onGiven: (jobs: number) => void;
-  /** A worker has handed in a job, and not yet asked for another. */
+  /** Called when a worker has finished a job, before it asks for another. */
   onDone: (worker: Supervised) => void;
 }
 
 type Pooled = Omit<PooledEndpoint, 'endpoint'> & { endpoint: { id: string } };
 
-/** How long to wait where the store could not be written, before that is tried again. */
+/** Pause before a failed write to the store is retried. */
 const retryWaitMs = 1_000;
 
 export class JobsAtHand {
@@ -25,7 +25,7 @@ export class JobsAtHand {
   readonly #results: JobResults;
   readonly #listeners: Listeners;
   readonly #stop = new AbortController();
-  /** By the ids of the workers that wait. */
+  /** Callbacks of waiting workers, by worker id. */
   readonly #waiting = new Map<string, (job: OfferedJob | undefined) => void>();
   #giving: Promise<void> = Promise.resolve();
   #isGiving = false;
@@ -37,13 +37,13 @@ export class JobsAtHand {
     this.#listeners = listeners;
   }
 
-  /** Says that a job may be waiting, or a worker be free. */
+  /** Gives out jobs again, because there may be a new job or a free worker. */
   wake(): void {
     this.#isWoken = true;
     if (!this.#isGiving) this.#giving = this.#give();
   }
 
-  /** For the worker that is up now. */
+  /** Returns the source of jobs for the worker that is running now. */
   sourceFor(supervised: Supervised): JobSource {
     const { workerId } = supervised;
     this.#pooled.remote.addLocal(workerId);
@@ -53,7 +53,7 @@ export class JobsAtHand {
     };
   }
 
-  /** What is taken meanwhile is not begun, and is in the store when this resolves; late results are dropped. */
+  /** Stops giving out jobs. Resolves when no job is being taken any more. Late results are dropped. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#giving;
@@ -73,16 +73,16 @@ export class JobsAtHand {
     });
   }
 
-  /** For all who wait at once: one write. */
+  /** Takes jobs for all waiting workers with one write. */
   async #give(): Promise<void> {
     const { store, remote, endpoint } = this.#pooled;
     const { onGiven } = this.#listeners;
     this.#isGiving = true;
     while (this.#isWoken && !this.#stop.signal.aborted) {
-      // All whose results have come to the disk together ask together.
+      // Workers whose results were written together also ask together. This lets all of them ask first.
       if (this.#waiting.size > 0) await setImmediate();
       this.#isWoken = false;
-      // Who was free last is first, so that the others stay idle and end where fewer are enough.
+      // The worker that waits for the shortest time is first, so that surplus workers stay idle and end.
       const free = [...this.#waiting.keys()].toReversed().filter((workerId) => !remote.isDraining(workerId));
       const takers = free.map((workerId) => ({ workerId, isPulled: false }));
       const take = (): Promise<TakenJob[]> => store.work.take(endpoint.id, takers);
@@ -102,7 +102,7 @@ export class JobsAtHand {
       const how = { isCounted: false };
       void this.#retryWrite(() => store.work.requeue(job, 'its worker had ended before', how));
     } else if (store.reads.isInProgress(job)) answer({ id, inputText, s3Config });
-    // It was cancelled since it was taken.
+    // The job was cancelled after it was taken.
     else this.#isWoken = true;
   }
 
@@ -115,7 +115,7 @@ export class JobsAtHand {
     remote.assign(job.workerId, [job.id]);
     const unsubscribe = store.signals.on(`changed ${job.id}`, () => {
       if (store.reads.isInProgress(job)) return;
-      // Programs and modules let go of a job by their end only.
+      // Programs and modules can stop a job only by ending, so this end is not a failure.
       supervised.isExcused = true;
       unwanted.abort();
     });
@@ -124,7 +124,7 @@ export class JobsAtHand {
       try {
         await write();
       } catch {
-        // What cannot be written is not worth the job: the result counts.
+        // A failed write of progress must not fail the job.
       }
     };
     return {
@@ -134,10 +134,10 @@ export class JobsAtHand {
         const outcome = isEmpty(told) ? { error: 'the worker ended without an output' } : told;
         unsubscribe();
         const lines = log.ofJob.join('\n') || undefined;
-        // A worker that has ended gives its job back as well, and says more of why.
+        // The worker's own end also requeues the job and gives a better reason, so it goes first.
         if (outcome !== undefined && 'died' in outcome && outcome.isCounted) await setImmediate();
         const write = (): Promise<unknown> => this.#retryWrite(() => this.#write(job, outcome, lines));
-        // However long the store takes, that is no stall.
+        // A slow write to the store must not count as a stalled worker.
         await remote.whileArriving(job.workerId, job.id, write);
         if (outcome === undefined || 'died' in outcome) return;
         if ('output' in outcome) supervised.markHealthy();
@@ -149,7 +149,7 @@ export class JobsAtHand {
   async #write(job: JobOfWorker, outcome: Outcome | undefined, log: string | undefined): Promise<unknown> {
     const { store } = this.#pooled;
     const results = this.#results;
-    // It was cancelled or timed out.
+    // Without an outcome, the job was cancelled or timed out.
     if (outcome === undefined) return log !== undefined && (await store.work.keepLog(job, log));
     if ('died' in outcome) {
       const { died, isCounted } = outcome;
@@ -160,7 +160,7 @@ export class JobsAtHand {
       : await results.complete(job, outcome.output, log);
   }
 
-  /** Tries until it is written, as a full disk may be emptied; undefined once stopped. */
+  /** Retries a write until it succeeds, because a full disk may be freed. Returns undefined after `stop`. */
   async #retryWrite<T>(write: () => Promise<T>): Promise<T | undefined> {
     while (!this.#stop.signal.aborted) {
       try {

@@ -1,4 +1,4 @@
-/** What a worker writes for people: its latest lines, and those of the job it is at. */
+/** Log lines of a worker: the latest ones, and those of its current job. */
 
 const maxLatestLines = 200;
 const maxLineLength = 2_000;
@@ -9,7 +9,7 @@ export class KeptLog {
   #ofJob: string[] | undefined;
   #length = 0;
 
-  /** Lines that were ever written. */
+  /** Number of lines ever written. */
   count = 0;
 
   add(line: string): void {
@@ -20,17 +20,17 @@ export class KeptLog {
     if (this.#ofJob === undefined) return;
     this.#ofJob.push(kept);
     this.#length += kept.length + 1;
-    // The end says more than the beginning.
+    // The end of a log says more than its beginning.
     while (this.#length > maxJobLogLength) this.#length -= (this.#ofJob.shift()?.length ?? 0) + 1;
   }
 
-  /** What comes from now on belongs to a job. */
+  /** Starts the log of a new job. */
   begin(): void {
     this.#ofJob = [];
     this.#length = 0;
   }
 
-  /** The lines since then. */
+  /** Lines since the latest call of `begin`. */
   get ofJob(): readonly string[] {
     return this.#ofJob ?? [];
   }

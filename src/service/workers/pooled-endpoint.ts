@@ -1,4 +1,4 @@
-/** What the workers of one endpoint work with: its jobs, its settings, and what is known of those that ask over the network. */
+/** Parts that an endpoint's pool of workers uses: job store, settings, and the workers that take jobs. */
 import type { EndpointSettings } from '../model/endpoint-settings.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import type { RemoteWorkers } from './remote-workers.ts';

@@ -1,4 +1,4 @@
-/** A worker that takes its jobs from where they are, one at a time, for as long as it is up. */
+/** Wraps a worker so that it takes jobs from a `JobSource`, one at a time, until it ends. */
 import type { Text } from '../../lib/files/filed-text.ts';
 import {
   outputText,
@@ -11,26 +11,26 @@ import {
   type WorkloadJob,
 } from '../workloads/workload.ts';
 
-/** Where the jobs of one worker are, and where what comes of them goes. */
+/** Source of jobs for one worker, which also receives their results. */
 export interface JobSource {
-  /** Waits for a job; undefined where none has come for a while, or `signal` aborts. */
+  /** Waits for a job. Returns undefined if none comes for a while, or `signal` aborts. */
   take(signal: AbortSignal): Promise<OfferedJob | undefined>;
-  /** `unwanted` is aborted once nobody wants the job any more. */
+  /** Begins a job. The source aborts `unwanted` when the job is cancelled, times out or is requeued. */
   begin(job: OfferedJob, unwanted: AbortController): BegunJob;
 }
 
 export type OfferedJob = WorkloadJob;
 
 export interface BegunJob extends Omit<RunReport, 'signal'> {
-  /** `undefined` where nobody wants it any more, and the worker has let go of it. */
+  /** Hands in the outcome; undefined if the job is no longer wanted and the worker has stopped it. */
   end(outcome: Outcome | undefined): Promise<void>;
 }
 
-/** JSON text, why it has failed, or what its worker died of; that costs no attempt where the job was not begun. */
+/** Outcome of a job: output as JSON text, error, or reason for the worker's end. `isCounted`: it costs an attempt. */
 export type Outcome = { output: Text } | { error: string } | { died: string; isCounted: boolean };
 
 export class PullingWorker implements PullWorker {
-  /** Once what came of its last job is where it belongs: nobody is to take that job for lost. */
+  /** Resolves after the worker has ended and handed in its last job, so that the job is not taken for lost. */
   readonly ended: Promise<string>;
   readonly #worker: Worker;
   readonly #source: JobSource;
@@ -53,7 +53,7 @@ export class PullingWorker implements PullWorker {
     return this.#worker.memoryBytes?.() ?? 0;
   }
 
-  /** What comes of its job after that is dropped. */
+  /** Stops the worker. The outcome of its current job is dropped. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#over.abort();
@@ -73,7 +73,7 @@ export class PullingWorker implements PullWorker {
     const begun = this.#source.begin(job, unwanted);
     const outcome = await this.#outcomeOf(job, { ...begun, signal: unwanted.signal });
     const ended = begun.end(this.#isStopped || unwanted.signal.aborted ? undefined : outcome);
-    // The end of the worker, where it follows, is not to wait for that.
+    // If the worker died, its end must not wait for this write.
     if (!('died' in outcome)) await ended;
   }
 

@@ -1,56 +1,62 @@
-/** A worker that takes jobs, as its endpoint knows it. */
+/** State that an endpoint keeps about one worker that takes jobs, and what follows from it. */
 import { durationText } from '../../lib/yaml/scalar-schemas.ts';
 import { KeptLog } from './kept-log.ts';
 import type { WorkerReport } from './worker-report.ts';
 import type { WorkerView } from '../../protocol/console-data.ts';
 import { shownWorker } from '../model/worker-view.ts';
 
-/** A worker without requests is forgotten after this long. */
+/** Time without a request after which a worker is forgotten. */
 export const forgetAfterMs = 180_000;
 
 export interface RemoteWorker {
-  /** As `pullingWorker` makes it where it asks over the network; every `workerId` here is one. */
+  /** Worker id. For workers that ask over the network, `pullingWorker` makes it. */
   id: string;
-  /** It runs in this process, which knows of its end: it cannot be silent. */
+  /** True if the worker belongs to this process, which knows when it ends. Such a worker cannot be silent. */
   isLocal: boolean;
   gpu: string | null;
   since: number;
   lastSeenAt: number;
-  /** What it was given, and when it last said so (monotonic ms). */
+  /** Jobs that the worker was given, by job id. */
   jobs: Map<string, AssignedJob>;
-  /** What it is at and nobody wants any more. */
+  /** Ids of jobs that the worker should stop, because they were cancelled, timed out or given to another worker. */
   unwanted: Set<string>;
-  /** How many requests of it are held open, and whether one of them waits for jobs. */
+  /** Number of the worker's requests that are held open. */
   held: number;
+  /** True if one of the open requests waits for jobs. */
   isTaking: boolean;
-  /** When it closed the last of these itself (monotonic ms), with none since: its pings may come from what outlived it. */
+  /**
+   * Time at which the worker closed its last open request (monotonic ms); undefined after a new one. Pings do not reset
+   * it, because they may come from a process that outlived the worker.
+   */
   leftAt: number | undefined;
-  /** Whether a job was taken from it since it said nothing, and it has said nothing since. */
+  /** True if a job was taken from the worker because it was silent, and it has stayed silent since. */
   isSilent: boolean;
-  /** Whether it has ever asked for a job, and since when it could again: it came, was answered, or is rid of one (monotonic ms). */
+  /** True if the worker has ever asked for a job. */
   hasAsked: boolean;
+  /** Time since which the worker could ask for a job: its first contact, last answer or last job's end (monotonic ms). */
   freeAt: number;
-  /** Of workers that report. */
+  /** Latest report; undefined for workers that send none. */
   report: Omit<WorkerReport, 'log' | 'died'> | undefined;
   log: KeptLog;
-  /** Whether a person wants it to end. */
+  /** True if the worker was told to take no more jobs. */
   isToDrain: boolean;
   jobsDone: number;
   busyMs: number;
 }
 
 interface AssignedJob {
-  /** Monotonic ms, as is the next. */
+  /** Time at which the worker was given the job (monotonic ms). */
   givenAt: number;
+  /** Time at which the worker last named the job (monotonic ms). */
   heardAt: number;
-  /** When it last showed progress, a part of its output, or a line of its log. */
+  /** Time of the last progress, part of the output, or log line (monotonic ms). */
   signAt: number;
-  /** How many bodies of it are on their way here. */
+  /** Number of request bodies about this job that are still arriving. */
   arriving: number;
   unsubscribe: () => void;
 }
 
-/** `now`: epoch ms. */
+/** Returns a new worker without jobs. `now`: epoch ms. */
 export function newRemoteWorker(id: string, isLocal: boolean, now: number): RemoteWorker {
   return {
     id,
@@ -78,12 +84,12 @@ export function isDraining({ isToDrain, report }: RemoteWorker): boolean {
   return isToDrain || (report !== undefined && report.state !== 'working');
 }
 
-/** Whether it closed its connections so long ago, and did not come back. */
+/** True if the worker closed its open requests more than `silenceMs` ago and did not come back. */
 function hasLeft({ leftAt }: RemoteWorker, silenceMs: number): boolean {
   return leftAt !== undefined && performance.now() - leftAt > silenceMs;
 }
 
-/** Why a job that it was given is to be somebody else's; undefined as long as it is not. */
+/** Returns the reason to take a job away from its worker; undefined if the worker keeps it. */
 export function whyLost(
   worker: RemoteWorker,
   { heardAt, signAt }: AssignedJob,
@@ -103,7 +109,7 @@ export function whyLost(
   return { why, isStalled: true };
 }
 
-/** `now`: epoch ms. */
+/** Returns the worker as the console shows it. `now`: epoch ms. */
 export function viewOf(worker: RemoteWorker, silenceMs: number, now: number): WorkerView {
   const { id, isLocal, gpu, since, lastSeenAt, jobs, log, report, jobsDone, busyMs } = worker;
   return {
@@ -125,7 +131,7 @@ export function viewOf(worker: RemoteWorker, silenceMs: number, now: number): Wo
   };
 }
 
-/** Pings alone make no worker ready: what waits for jobs asks for one again at once. */
+/** Returns the state of a worker. Pings alone do not make it idle, because an idle worker keeps asking for jobs. */
 function stateOf(worker: RemoteWorker, silenceMs: number, now: number): WorkerView['state'] {
   const { jobs, isLocal, lastSeenAt, isTaking, hasAsked, freeAt, report, isSilent } = worker;
   if (jobs.size > 0) return 'running';
@@ -133,6 +139,6 @@ function stateOf(worker: RemoteWorker, silenceMs: number, now: number): WorkerVi
   if (isSilent || hasLeft(worker, silenceMs) || now - lastSeenAt > forgetAfterMs / 2) return 'unhealthy';
   const isInTime = performance.now() - freeAt <= silenceMs;
   if (isTaking || (hasAsked && isInTime)) return 'idle';
-  // One that reports asks once what it runs is up.
+  // A worker that sends reports asks for jobs only after its program is ready.
   return isInTime || report !== undefined ? 'initializing' : 'unhealthy';
 }

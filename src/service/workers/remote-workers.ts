@@ -1,4 +1,4 @@
-/** The workers that take an endpoint's jobs, over the network or in this process: what they are at, and which show nothing of it. */
+/** Workers that take an endpoint's jobs, over the network or in this process. Requeues jobs of silent or stalled workers. */
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobOfWorker } from '../jobs/job-transitions.ts';
 import type { JobSignals } from '../jobs/job-signals.ts';
@@ -14,16 +14,16 @@ import type { WorkerReport } from './worker-report.ts';
 import type { WorkerView } from '../../protocol/console-data.ts';
 import { keyOfWorker, shownWorker } from '../model/worker-view.ts';
 
-/** A worker pings every 10 s; after this long without a ping its job is requeued. */
+/** Time without contact after which a worker's job is requeued. Workers ping every 10 s. */
 const defaultSilenceMs = 60_000;
 
-/** Each holds connections open, and every view of the endpoint lists all of them. */
+/** Maximum remote workers of an endpoint. Each holds connections open, and every view lists all of them. */
 const maxWorkers = 1_000;
 
-/** The same of one key, so that those of other keys find a place. */
+/** Maximum remote workers of one key, so that other keys still have room. */
 const maxWorkersOfKey = maxWorkers / 2;
 
-/** Of a worker that names jobs and never asks which of them to stop. */
+/** Maximum jobs to stop that are remembered for a worker, which may never ask for them. */
 const maxUnwanted = 1_000;
 
 export class RemoteWorkers {
@@ -47,13 +47,13 @@ export class RemoteWorkers {
     store: JobStore;
     endpointId: string;
     silenceMs?: number;
-    /** How long it may show nothing of a job; null for as long as it likes. */
+    /** Time without progress, output or log after which a job counts as stalled; null for no limit. */
     stallMs: number | null;
-    /** What is known to be written of a job. */
+    /** Returns the log lines of a running job. */
     logOf: (jobId: string) => readonly string[];
-    /** A job was cancelled, or has timed out, while a worker was at it. */
+    /** Called when a job is no longer wanted from a remote worker that still runs it. */
     onTakenAway: (job: JobOfWorker) => void;
-    /** A worker was at a job for too long without a sign of it; one of this process has it still, until it has ended. */
+    /** Called when a worker has stalled. A local worker keeps its job until it has ended. */
     onStalled: (workerId: string, why: string) => void;
     onProblem: (text: string) => void;
   }) {
@@ -68,14 +68,14 @@ export class RemoteWorkers {
     this.#onTakenAway = onTakenAway;
     this.#onStalled = onStalled;
     this.#onProblem = onProblem;
-    // They may have kept running while the service was down.
+    // Remote workers may have kept running their jobs while the service was down.
     for (const job of store.reads.pulledJobs())
       if (job.endpointId === endpointId && job.workerId !== null) this.assign(job.workerId, [job.id]);
     this.#checkEveryMs = Math.max(100, Math.min(silenceMs, options.stallMs ?? silenceMs) / 10);
     this.#timer = setInterval(() => void this.#checkSilence(), this.#checkEveryMs).unref();
   }
 
-  /** Records contact with a worker; false where there are too many. `isWork`: by more than a ping, which may come from what outlived it. */
+  /** Records a request of a worker; false if there are too many workers. `isWork`: the request is more than a ping. */
   noteContact(id: string, gpu: string | null, isWork: boolean): boolean {
     if (!this.#workers.has(id) && this.#isFullFor(id)) return false;
     const worker = this.#worker(id);
@@ -86,27 +86,27 @@ export class RemoteWorkers {
     return true;
   }
 
-  /** Whether the endpoint has ended, or been changed, since: whoever waits here is to ask anew. */
+  /** True if the endpoint was stopped or changed. Workers that wait here must ask again. */
   get isStopped(): boolean {
     return this.#isStopped;
   }
 
-  /** One in this process, until it is removed; its `id` is no pulling worker's. */
+  /** Adds a worker of this process, until it is removed. */
   addLocal(id: string): void {
     this.#workers.set(id, newRemoteWorker(id, true, this.#now()));
   }
 
-  /** Notes that it was given these. */
+  /** Records that a worker was given jobs. */
   assign(workerId: string, jobIds: readonly string[]): void {
     const worker = this.#worker(workerId);
     for (const id of jobIds) {
       worker.jobs.get(id)?.unsubscribe();
-      // It may have been told to stop this job before and got it again.
+      // The worker may have been told to stop this job earlier, and have got it again.
       worker.unwanted.delete(id);
       const unsubscribe = this.#signals.on(`changed ${id}`, () => this.#onMoved(worker, id));
       const now = performance.now();
       worker.jobs.set(id, { givenAt: now, heardAt: now, signAt: now, arriving: 0, unsubscribe });
-      // It may have been cancelled since it was taken.
+      // The job may have been cancelled after it was taken.
       if (!worker.isLocal) this.#onMoved(worker, id);
     }
     worker.log.begin();
@@ -114,7 +114,7 @@ export class RemoteWorkers {
     worker.since = this.#now();
   }
 
-  /** Notes that it says it is at these; what it does not name, it may not have got. */
+  /** Records that a worker names these jobs as its own. Jobs that it does not name may never have arrived. */
   keepAlive(workerId: string, jobIds: readonly string[]): void {
     const worker = this.#worker(workerId);
     for (const id of jobIds) {
@@ -124,14 +124,14 @@ export class RemoteWorkers {
     }
   }
 
-  /** Notes that it has shown something of a job, or of whichever it has. */
+  /** Records a sign of life (progress, output, log line) of one job, or of all jobs of the worker. */
   noteSign(workerId: string, jobId?: string): void {
     if (jobId !== undefined) this.keepAlive(workerId, [jobId]);
     for (const [id, held] of this.#workers.get(workerId)?.jobs ?? [])
       if (jobId === undefined || id === jobId) held.signAt = performance.now();
   }
 
-  /** Does `work`, for as long as something of a job comes from it: over a slow line that is neither silence nor a stall. */
+  /** Runs `work`, which receives data about a job. During this time, the worker counts neither as silent nor as stalled. */
   async whileArriving<T>(workerId: string, jobId: string, work: () => Promise<T>): Promise<T> {
     const worker = this.#workers.get(workerId);
     const held = worker?.jobs.get(jobId);
@@ -142,12 +142,15 @@ export class RemoteWorkers {
     } finally {
       held.arriving -= 1;
       held.heardAt = held.signAt = performance.now();
-      // What it waits for elsewhere may have ended meanwhile.
+      // Its open requests may have ended in the meantime, so the time to come back starts now.
       if (worker.leftAt !== undefined) worker.leftAt = held.heardAt;
     }
   }
 
-  /** Notes that it waits, until what is returned is called; `isClosed`: it went away. Undefined where one of its id waits for jobs already. */
+  /**
+   * Records an open request of a worker until the returned function is called; `isClosed`: the worker closed it. Returns
+   * undefined if `isTaking` and another request with this worker id waits for jobs already.
+   */
   hold(workerId: string, isTaking: boolean): ((isClosed: boolean) => void) | undefined {
     const worker = this.#worker(workerId);
     if (isTaking && worker.isTaking) return undefined;
@@ -164,12 +167,12 @@ export class RemoteWorkers {
     };
   }
 
-  /** Since it came. */
+  /** Returns the number of jobs that a worker has finished since its first contact. */
   jobsDoneBy(workerId: string): number {
     return this.#workers.get(workerId)?.jobsDone ?? 0;
   }
 
-  /** The jobs that it is to stop, returned once. */
+  /** Returns the jobs that a worker should stop, each only once; undefined if there are none. */
   takeUnwanted(workerId: string): string[] | undefined {
     const worker = this.#worker(workerId);
     if (worker.unwanted.size === 0) return undefined;
@@ -178,7 +181,7 @@ export class RemoteWorkers {
     return ids;
   }
 
-  /** It has returned the job's result. */
+  /** Records that a worker has returned the result of a job. */
   release(workerId: string, jobId: string): void {
     const worker = this.#worker(workerId);
     worker.jobs.get(jobId)?.unsubscribe();
@@ -187,7 +190,7 @@ export class RemoteWorkers {
     worker.since = this.#now();
   }
 
-  /** Notes what it says of itself; the ids of the jobs that it has. */
+  /** Records a worker's report. Returns the ids of its jobs. Requeues them if the worker's program has died. */
   async report(workerId: string, { log, died, ...report }: WorkerReport): Promise<string[]> {
     const worker = this.#worker(workerId);
     worker.report = report;
@@ -199,25 +202,25 @@ export class RemoteWorkers {
     return [...worker.jobs.keys()];
   }
 
-  /** Has all that are called so take no more jobs; false where there are none. */
+  /** Tells all workers that are shown with this id to take no more jobs; false if there are none. */
   drain(shownId: string): boolean {
     const called = [...this.#workers.values()].filter(({ id }) => shownWorker(id) === shownId);
     for (const worker of called) worker.isToDrain = true;
     return called.length > 0;
   }
 
-  /** Whether it takes no more jobs, as one that was removed while a request of it is held. */
+  /** True if a worker takes no more jobs, or was removed while one of its requests is open. */
   isDraining(workerId: string): boolean {
     const worker = this.#workers.get(workerId);
     return worker === undefined || isDraining(worker);
   }
 
-  /** What the worker that is at a job has reported since it was given it. */
+  /** Returns the lines that a worker has reported since it was given the job. */
   logOf(jobId: string): readonly string[] {
     return [...this.#workers.values()].find(({ jobs }) => jobs.has(jobId))?.log.ofJob ?? [];
   }
 
-  /** A worker that has ended for sure; with `isCounted` false it was none of its doing. `log`: its last words. */
+  /** Removes a worker that has ended, and requeues its jobs. `isCounted`: this costs the jobs an attempt. */
   async remove(workerId: string, why: string, how: { isCounted: boolean; log?: string }): Promise<void> {
     const worker = this.#workers.get(workerId);
     if (worker === undefined) return;
@@ -228,13 +231,13 @@ export class RemoteWorkers {
     }
   }
 
-  /** Their ids are as `pullingWorker` makes them. */
+  /** Views of all workers. Ids of remote workers include their key, as `pullingWorker` makes them. */
   get views(): WorkerView[] {
     const now = this.#now();
     return [...this.#workers.values()].map((worker) => viewOf(worker, this.#silenceMs, now));
   }
 
-  /** Lets go of all who wait; what they are at stays theirs. */
+  /** Answers all waiting workers. They keep the jobs that they run. */
   stop(): void {
     this.#isStopped = true;
     clearInterval(this.#timer);
@@ -267,7 +270,7 @@ export class RemoteWorkers {
     const held = worker.jobs.get(id);
     if (standing === 'in progress' || held === undefined) return;
     held.unsubscribe();
-    // One in this process hears of it by itself.
+    // A local worker learns of the change by itself.
     const isToStop = standing === 'unwanted' && !worker.isLocal;
     if (isToStop) this.#onTakenAway(job);
     if (standing === 'settled') worker.jobsDone += 1;
@@ -278,7 +281,7 @@ export class RemoteWorkers {
     if (isToStop) this.#stopJob(worker, id);
   }
 
-  /** It knows of jobs that it ended itself. */
+  /** True if the job was cancelled, timed out or taken away from the worker. */
   #isUnwanted({ id: workerId }: RemoteWorker, id: string): boolean {
     return this.#store.reads.standing({ id, workerId }) === 'unwanted';
   }
@@ -288,7 +291,7 @@ export class RemoteWorkers {
     this.#signals.stopping(worker.id);
   }
 
-  /** While this process stood still, nobody could be heard: that time is nobody's silence. */
+  /** Excuses time in which this process stood still, because no worker could be heard then. */
   #excuseStall(): void {
     const now = performance.now();
     const stalledMs = now - this.#checkedAt - this.#checkEveryMs;
@@ -335,7 +338,7 @@ export class RemoteWorkers {
       const worker = this.#workers.get(job.workerId);
       if (state === 'FAILED' && worker !== undefined) this.#stopJob(worker, job.id);
     } catch (error) {
-      // Retried at the next check.
+      // The next check retries this.
       this.#onProblem(`endpoint ${this.#endpointId} cannot requeue job ${job.id}: ${String(error)}`);
     }
   }

@@ -1,21 +1,21 @@
-/** Keeps one worker up, here or on another machine: starts it when asked to, and another at growing intervals where it ends again and again. */
+/** Starts one worker when asked to, and delays restarts for longer and longer if the worker keeps ending. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type PullWorker, thrownText, type WorkerContext } from '../workloads/workload.ts';
 import { KeptLog } from './kept-log.ts';
 import type { WorkerView } from '../../protocol/console-data.ts';
 
-/** `retiring`: it is being ended, so that another can be started. */
+/** `retiring`: the worker is being ended, so that another can be started. */
 export type SupervisedState = 'stopped' | 'initializing' | 'up' | 'retiring' | 'unhealthy';
 
-/** A worker that ends again and again is started at growing intervals, up to this. */
+/** Maximum pause before a worker that keeps ending is started again. */
 const maxPauseMs = 60_000;
 
 const provenAfterMs = 60_000;
 
 export class Supervised {
   readonly log = new KeptLog();
-  /** Whether its end would be none of its doing: of no trouble, and another may be started at once. */
+  /** True if the worker's end would be intended. It then is no problem, and another worker may start at once. */
   isExcused = false;
   readonly #parts;
   readonly #stop = new AbortController();
@@ -25,22 +25,22 @@ export class Supervised {
   #workerId = '';
   #state: SupervisedState = 'stopped';
   #since: number;
-  /** In the log, of those before it. */
+  /** Number of log lines before the current worker started. */
   #linesBefore = 0;
-  /** In a row, without any good coming of it. */
+  /** Number of consecutive ends without a completed job. */
   #endings = 0;
   #lastDeath: WorkerView['lastDeath'] = null;
   #startsAt: number | null = null;
 
   constructor(parts: {
-    /** Epoch ms. */
+    /** Clock in epoch ms. */
     now: () => number;
     start: (context: WorkerContext) => Promise<PullWorker>;
-    /** Called whenever it is in another state. */
+    /** Called after every change of state. */
     onChange: () => void;
-    /** It ended by itself. */
+    /** Called when the worker has ended by itself. */
     onEnded?: (workerId: string, why: string) => void;
-    /** It ended, or cannot be started; another can be after the pause. */
+    /** Called when the worker has ended or cannot be started. Another may be started after `pauseMs`. */
     onProblem: (text: string, pauseMs: number) => void;
   }) {
     this.#parts = parts;
@@ -51,27 +51,27 @@ export class Supervised {
     return this.#state;
   }
 
-  /** Epoch ms. */
+  /** Time of the last change of state (epoch ms). */
   get since(): number {
     return this.#since;
   }
 
-  /** Of the latest that ended or could not be started; null once one has done some good. */
+  /** Latest end or failed start of a worker; null after a completed job. */
   get lastDeath(): WorkerView['lastDeath'] {
     return this.#lastDeath;
   }
 
-  /** Epoch ms: when its pause is over. */
+  /** End of the current pause (epoch ms); null if there is none. */
   get startsAt(): number | null {
     return this.#startsAt;
   }
 
-  /** Whether it has ended again and again. */
+  /** True if the worker has ended several times in a row and is unstable. */
   get isFailing(): boolean {
     return this.#endings > 1 && this.isUnstable;
   }
 
-  /** Whether it ended recently: it has to stay up for a while to count as stable. */
+  /** True if a worker has ended, and the current one has neither completed a job nor been up for a minute. */
   get isUnstable(): boolean {
     const isLongUp = this.#state === 'up' && this.#parts.now() - this.#since > provenAfterMs;
     return this.#lastDeath !== null && !isLongUp;
@@ -81,7 +81,7 @@ export class Supervised {
     return this.#worker;
   }
 
-  /** Of the latest worker; each start has another. */
+  /** Id of the latest worker. Every start has a new id. */
   get workerId(): string {
     return this.#workerId;
   }
@@ -115,13 +115,13 @@ export class Supervised {
     void worker.ended.then((why) => this.#onEnded(worker, why));
   }
 
-  /** Says that it has done some good: the next ending is the first of its kind. */
+  /** Forgets earlier ends, because the worker has completed a job or has contacted the service. */
   markHealthy(): void {
     this.#endings = 0;
     this.#lastDeath = null;
   }
 
-  /** Ends the worker; another may be started once it has gone, as both might not fit into the memory of one GPU. */
+  /** Ends the worker. Another can start only after it has ended, because both might not fit into a GPU's memory. */
   async retire(): Promise<void> {
     const worker = this.#worker;
     if (worker === undefined) return await this.#retiring;
@@ -132,7 +132,7 @@ export class Supervised {
     if (!this.#stop.signal.aborted) this.#become('stopped');
   }
 
-  /** Ends the worker for good, also one that is on its way. */
+  /** Ends the worker permanently, also if it is still starting. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await Promise.all([this.#starting, this.#retiring, this.#worker?.stop()]);
@@ -154,7 +154,7 @@ export class Supervised {
 
   async #pause(what: string, why: string): Promise<void> {
     this.#endings += 1;
-    // One that ends for the first time is replaced at once.
+    // After its first end, a worker is replaced at once.
     const pauseMs = this.#endings === 1 ? 0 : Math.min(maxPauseMs, 500 * 2 ** this.#endings);
     this.#lastDeath = { why, at: this.#parts.now() };
     this.#startsAt = this.#parts.now() + pauseMs;

@@ -1,4 +1,4 @@
-/** The workers of an endpoint that the service starts: each asks for its jobs, in this process, or over the network as containers do. */
+/** Pool of an endpoint's own workers. They take jobs in this process or, as containers do, over the network. */
 import type { JobResults } from '../jobs/job-results.ts';
 import { OwnWorkerKeys } from '../model/key.ts';
 import type { PullWorker, PullWorkload, WorkerContext, Workload } from '../workloads/workload.ts';
@@ -13,13 +13,13 @@ export class WorkerPool {
   readonly #pooled: PooledEndpoint;
   readonly #workload: Workload | PullWorkload;
   readonly #workers: Supervised[];
-  /** Empty-handed where they ask over the network. */
+  /** Jobs for workers in this process. Unused if the workers ask over the network. */
   readonly #jobs: JobsAtHand;
   readonly #isRemote: boolean;
   readonly #unsubscribe: () => void;
   readonly #timer: NodeJS.Timeout;
   readonly #report: (text: string) => void;
-  /** Why a worker last failed to start, or ended. */
+  /** Reason for the latest failed start or end of a worker. */
   #problem: string | null = null;
 
   constructor(pooled: PooledEndpoint, results: JobResults, workload: Workload | PullWorkload) {
@@ -41,7 +41,7 @@ export class WorkerPool {
     this.#jobs.wake();
   }
 
-  /** `pulling` is what is known of those that have asked for jobs; ids are as `pullingWorker` makes them. */
+  /** Returns views of the pool's workers. `pulling`: views of workers that have asked for jobs. Ids may include the key. */
   views(pulling: readonly WorkerView[]): WorkerView[] {
     return this.#workers.flatMap<WorkerView>((worker) => {
       const { state, since, log, lastDeath, startsAt, isFailing } = worker;
@@ -55,35 +55,35 @@ export class WorkerPool {
     });
   }
 
-  /** How many jobs its workers are at; those in containers ask over the network, and end with the service all the same. */
+  /** Number of jobs that the workers run. Workers in containers count as well, because they end with the service. */
   get running(): number {
     const ids = new Set(this.#workers.map((worker) => this.#idOf(worker)));
     return this.#pooled.remote.views.flatMap(({ id, jobIds }) => (ids.has(id) ? jobIds : [])).length;
   }
 
-  /** Why a worker is unstable; null where none is. */
+  /** Reason why a worker is unstable; null if none is. */
   get problem(): string | null {
     return this.#workers.some(({ isUnstable }) => isUnstable) ? this.#problem : null;
   }
 
-  /** Notes that a worker, where it is one of these, was given jobs: what it writes from now on is of them. */
+  /** Starts a new job log if the worker belongs to this pool, because it was given jobs. */
   begin(workerId: string): void {
     this.#workers.find((one) => this.#idOf(one) === workerId)?.log.begin();
   }
 
-  /** What the one that is at a job has written since it was given jobs last. */
+  /** Returns the log lines of a running job; empty if no worker of this pool runs it. */
   logOf(jobId: string): readonly string[] {
     const at = this.#pooled.remote.views.find(({ jobIds }) => jobIds.includes(jobId));
     return this.#workers.find((one) => this.#idOf(one) === at?.id)?.log.ofJob ?? [];
   }
 
-  /** Notes that a worker, where it is one of these, has handed in a job: it takes no more where it is worn out. */
+  /** Replaces the worker after a job if it belongs to this pool and `recycle` is due. */
   end(workerId: string): void {
     const worker = this.#workers.find((one) => this.#idOf(one) === workerId);
     if (worker !== undefined) this.#replaceWornOut(worker);
   }
 
-  /** Has another take the place of one. `stalled`: why what it is at costs that job an attempt, once it has ended. */
+  /** Replaces a worker of this pool. `stalled`: the reason why its current job loses an attempt. */
   restart(workerId: string, stalled?: string): void {
     const worker = this.#workers.find((one) => this.#idOf(one) === workerId);
     if (worker !== undefined && worker.state !== 'retiring') void this.#retire(worker, stalled);
@@ -92,14 +92,14 @@ export class WorkerPool {
   async stop(): Promise<void> {
     this.#unsubscribe();
     clearInterval(this.#timer);
-    // What those in this process are at is known to be nobody's when the service starts again.
+    // Jobs of local workers need no requeueing here: the next start of the service knows that nobody runs them.
     const ends = this.#workers.map((worker) =>
       this.#isRemote ? this.#end(this.#idOf(worker), 'the service stopped it', worker.stop()) : worker.stop(),
     );
     await Promise.all([this.#jobs.stop(), ...ends]);
   }
 
-  /** One that asks over the network may be at more jobs. */
+  /** Replaces a worker if `recycle` is due. A worker that asks over the network may run more jobs, so it is drained. */
   #replaceWornOut(worker: Supervised): void {
     const { store, remote, endpoint } = this.#pooled;
     const { jobs, time, memory } = endpoint.recycle;
@@ -120,7 +120,7 @@ export class WorkerPool {
     this.#jobs.wake();
   }
 
-  /** What it still was given is somebody else's when it has ended, and that is not the job's fault, unless it has `stalled` with it. */
+  /** Requeues a worker's jobs after it has ended. This costs the jobs an attempt only if the worker has `stalled`. */
   async #end(workerId: string, why: string, ended: Promise<void>, stalled?: Supervised): Promise<void> {
     await ended;
     const log = stalled?.log.ofJob.join('\n') ?? '';
@@ -160,13 +160,13 @@ export class WorkerPool {
     return new PullingWorker(worker, this.#jobs.sourceFor(supervised));
   }
 
-  /** How many are kept without a job. */
+  /** Number of workers that are kept up without a job. */
   get #kept(): number {
     const { quickStart, workers } = this.#pooled.endpoint;
     return quickStart ? workers.max : workers.min;
   }
 
-  /** Starts as many as there are jobs that wait for one, and those that are kept. */
+  /** Starts workers for waiting jobs, and those that are kept without a job. */
   #startWanted(): void {
     const { store, endpoint } = this.#pooled;
     const coming = this.#workers.filter(({ state }) => state === 'initializing').length;
@@ -182,7 +182,7 @@ export class WorkerPool {
   #check(): void {
     const { store, endpoint, remote } = this.#pooled;
     const seen = new Map(remote.views.map((view) => [view.id, view]));
-    // One that is being ended is there no more.
+    // Workers that are being ended do not count.
     const present = this.#workers.filter(({ state }) => state !== 'stopped' && state !== 'retiring');
     let spare = present.length - this.#kept;
     for (const worker of this.#workers) {
@@ -203,7 +203,7 @@ export class WorkerPool {
     this.#jobs.wake();
   }
 
-  /** Who it is when it asks for jobs. */
+  /** Returns the id with which a worker asks for jobs. */
   #idOf({ workerId }: Pick<Supervised, 'workerId'>): string {
     return this.#isRemote ? pullingWorker(workerId, OwnWorkerKeys.holderName) : workerId;
   }

@@ -1,16 +1,16 @@
-/** What a worker of ours says of itself: where it runs, what it runs, and what that wrote. */
+/** Report that `nightrender work` sends about its worker: machine, workload, state and log. */
 import { z } from 'zod';
 import type { MachineView } from '../../protocol/console-data.ts';
 
 export interface WorkerReport {
   machine: MachineView | null;
-  /** In words. */
+  /** Human-readable text that says what the worker runs. */
   workload: string | null;
-  /** `draining`: takes no more; `leaving`: ends now, and gives back what it has. */
+  /** `draining`: takes no more jobs. `leaving`: ends now and gives its jobs back. */
   state: 'working' | 'draining' | 'leaving';
-  /** Since its last report. */
+  /** Log lines since the previous report. */
   log: string[];
-  /** Why what it runs has ended in the middle of its jobs; null where it has not. */
+  /** Reason why the worker's program ended in the middle of its jobs; null if it did not. */
   died: string | null;
 }
 
@@ -44,7 +44,7 @@ const schema = z.object({
   died: z.string().max(10_000).nullable().default(null),
 });
 
-/** What is wrong with it, in words, where something is. */
+/** Checks and returns a report. `problem`: human-readable text that says why it is invalid. */
 export function readWorkerReport(body: unknown): WorkerReport | { problem: string } {
   const read = schema.safeParse(body);
   if (read.success) return read.data;

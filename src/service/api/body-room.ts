@@ -1,25 +1,26 @@
-/** Room in memory for the long bodies of requests: each is read once there is room, in the order in which they come. */
+/** Limits the memory for long request bodies. Each body is read when there is room for it, in order of arrival. */
 import { withTimeLimit } from '../../lib/limits/time-limit.ts';
 import type { IncomingMessage } from 'node:http';
 import { ByteSemaphore } from '../../lib/limits/byte-semaphore.ts';
 import { type HttpResponse, tooMany } from '../../lib/http/http-response.ts';
 
-/** What is shorter never waits: all of it that can be on its way at a time is little. */
+/** Shorter bodies never wait, because all of them together use little memory. */
 const shortBytes = 256 * 1024;
 
 export class BodyRoom {
   readonly #room: ByteSemaphore;
   readonly #waitMs: number;
 
-  /** `maxBytes` counts bodies as they come over the wire; what is made of them takes some times as much. */
+  /** `maxBytes` counts bodies as sent. Parsing them takes several times as much memory. */
   constructor(maxBytes: number, waitMs: number) {
     this.#room = new ByteSemaphore(maxBytes);
     this.#waitMs = waitMs;
   }
 
   /**
-   * Does `work`, which reads the body, once there is room for that; undefined where the client has gone by then. A body of
-   * more than `maxBytes` is not read, and one of which nobody has said how long it is gets as much as it may need.
+   * Runs `work`, which reads the body, when there is room for the body. Returns undefined if the client has disconnected
+   * by then, or a refusal after the wait. A body of unknown length takes room for `maxBytes`. A body that is longer than
+   * `maxBytes` takes none, because `work` refuses it unread.
    */
   async use<T>(
     { request, gone }: { request: IncomingMessage; gone: AbortSignal },

@@ -1,9 +1,9 @@
-/** The share of workers: while they ask for jobs and bring results, submissions are accepted a few at a time. */
+/** Keeps the service fast for workers: while they send requests, only a few submissions are accepted at a time. */
 
-/** Workers wait for the submissions that are in the same group of writes: 256 take 80 ms. */
+/** Submissions accepted at once. Workers wait for those in the same group of writes: 256 take 80 ms. */
 const atOnce = 8;
 
-/** So long after the last request of a worker all are accepted at once again, which is faster. */
+/** Time after the last request of a worker at which the limit ends, because accepting all at once is faster. */
 const shareMs = 1_000;
 
 export class ClientTurns {
@@ -15,7 +15,7 @@ export class ClientTurns {
     this.#workerAt = performance.now();
   }
 
-  /** Accepts a submission when it is its turn, in the order in which they came. */
+  /** Runs `accept` when it is its turn. Submissions are accepted in order of arrival. */
   async use<T>(accept: () => Promise<T>): Promise<T> {
     if (this.#hasRoom) this.#active += 1;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));

@@ -1,4 +1,4 @@
-/** The operations of clients: submission, status, waiting for the end, streams, cancellation, retry, health. */
+/** Operations of clients: submission, status, waiting for the end, streams, cancellation, retry, health. */
 import { idempotencyKeyHeader, idempotencyRetentionHeader } from '../../protocol/messages.ts';
 import { type AnswerOf, type OperationOf, operations } from '../../protocol/operations.ts';
 import type { ClientTurns } from './client-turns.ts';
@@ -30,10 +30,10 @@ type Submission = BodyContext &
 
 type Submitted = Accepted | HttpResponse | undefined;
 
-/** As long as real services wait, and shorter than the idle timeout of connections. */
+/** Maximum wait for the end of a job, as in real services. Must be shorter than the idle timeout of connections. */
 const maxWaitMs = 90_000;
 
-/** Clients poll a stream without news, some of them without a pause. */
+/** Time for which a stream without news is held open, because some clients poll without a pause. */
 const streamWaitMs = 1_000;
 
 export class JobOperations {
@@ -59,21 +59,21 @@ export class JobOperations {
 
   constructor(parts: {
     store: JobStore;
-    /** Of the store's. */
+    /** Data folder that holds the job store. */
     folder: FolderWatch;
     maxRequestBytes: number;
-    /** In the body of a submission. */
+    /** Maximum number of JSON values in the body of a submission. */
     maxValues: number;
     bodies: BodyRoom;
     turns: ClientTurns;
-    /** Whether webhooks may lead to this machine and its network. */
+    /** True if webhooks may lead to this machine or its network. */
     hasPrivateWebhooks: boolean;
     secrets: WebhookSecrets;
   }) {
     this.#parts = parts;
   }
 
-  /** Refuses jobs of other keys and waits that are not a number, before the operation begins. */
+  /** Wraps an operation: refuses jobs of other keys, and values of `wait` that are not a number. */
   #checked(work: AnswerOperation): AnswerOperation {
     return async (context) => {
       const { route, keyId, hasOwnJobsOnly } = context;
@@ -89,16 +89,16 @@ export class JobOperations {
     };
   }
 
-  /** Whether it was accepted before: where nothing new is accepted, it may still ask for its job. */
+  /** True if this submission (by idempotency key) was accepted before. It then may ask for its job despite limits. */
   wasSubmitted(context: Pick<Submission, 'request' | 'endpoint' | 'keyId'>): boolean {
     const key = idempotencyKeyOf(context);
     return key !== null && this.#parts.store.reads.wasSubmitted(key);
   }
 
-  /** Accepts a job, finds the one that the same submission was accepted as before, or refuses it. */
+  /** Accepts a job, returns the job of the same earlier submission, or refuses the submission. */
   submit(context: Submission, given: Partial<JobTerms> = {}): Promise<Submitted> {
     const { bodies, maxRequestBytes } = this.#parts;
-    // Real services take twice as much from clients that wait.
+    // Real services allow twice the size for submissions that wait for the result.
     const maxBytes = given.isSync === true ? 2 * maxRequestBytes : maxRequestBytes;
     return bodies.use(context, maxBytes, () => this.#submit(context, given, maxBytes));
   }
@@ -114,7 +114,7 @@ export class JobOperations {
     const submission = await readRunRequest(body, { hasPrivate, maxValues });
     if (submission.kind === 'refused') return refusal(400, submission.why);
     const { endpoint, keyId } = context;
-    // It may have been removed while the body arrived.
+    // The endpoint may have been removed while the body arrived.
     if (endpoint.isRemoved) return endpointGone();
     const { id, settings } = endpoint;
     const { executionTimeout: executionTimeoutMs, ttl: ttlMs, retries: maxRetries, maxQueued } = settings;
@@ -129,7 +129,7 @@ export class JobOperations {
     if (accepted === undefined) return queueFull(maxQueued);
     if (accepted === 'another body') return anotherBody();
     if (!isAccepted(accepted)) return accepted;
-    // The folder may be lost, or the endpoint removed, since: the job must not run.
+    // If the folder was lost or the endpoint removed in the meantime, the job must not run.
     const late = this.#parts.folder.check() ? folderLost() : endpoint.isRemoved ? endpointGone() : undefined;
     if (late !== undefined && accepted.isNew) await store.cancel(id, accepted.id);
     return late ?? accepted;
@@ -147,7 +147,7 @@ export class JobOperations {
     return answer && this.#honouring(answer, context);
   }
 
-  /** Echoes the submission's key, so that its client knows that it may send it again. */
+  /** Adds the idempotency key to the answer, so that the client knows that it may safely send the submission again. */
   #honouring(answer: HttpResponse, { request }: RequestContext): HttpResponse {
     const key = sentKey(request);
     if (key === undefined || wrongIdempotencyKey(request) !== undefined) return answer;
@@ -164,7 +164,7 @@ export class JobOperations {
     return context.isKeyGood() ? await this.#status(job) : keyEnded();
   }
 
-  /** The job when it has ended, or as it is when the time is over. */
+  /** Waits for the end of a job. Returns the job as it is then, or when the wait is over; undefined if there is none. */
   async #untilEnded({ endpoint, route, gone }: RequestContext, id: string): Promise<JobRecord | undefined> {
     const { store } = this.#parts;
     if (!store.reads.has(endpoint.id, id)) return undefined;
@@ -184,7 +184,7 @@ export class JobOperations {
     return opened === undefined ? jobNotFound() : { status: 200, body: statusText(opened) };
   }
 
-  /** Waits briefly for news. */
+  /** Returns new parts of a job's output. Waits up to one second for them. */
   async #stream(context: RequestContext): Promise<HttpResponse | undefined> {
     const { endpoint, route, gone } = context;
     const { jobId } = route;
@@ -194,7 +194,7 @@ export class JobOperations {
     await waitUntilFound(store.signals, [`streamed ${jobId}`, `changed ${jobId}`], waiting, () => {
       return store.streams.hasNews(jobId) || store.reads.hasEnded(jobId) || undefined;
     });
-    // Parts are delivered once.
+    // Each part is delivered only once, so none is taken for a client that has disconnected.
     if (gone.aborted) return undefined;
     if (!context.isKeyGood()) return keyEnded();
     const job = store.reads.find(endpoint.id, jobId);
@@ -212,7 +212,7 @@ export class JobOperations {
     return jsonResponse({ removed, status: 'completed' } satisfies AnswerOf<'purge-queue'>);
   }
 
-  /** The header tells clients whose first submission got no answer whether they may send it again. */
+  /** The header says that idempotency keys work, before the first submission: without it, retries are not safe. */
   #health({ endpoint }: RequestContext): HttpResponse {
     const answer = healthAnswer(this.#parts.store.reads.tally(endpoint.id), endpoint.workers);
     return { ...answer, headers: this.#retention() };
@@ -245,7 +245,7 @@ function stateAnswer(id: string, status: JobState): HttpResponse {
   return jsonResponse({ id, status } satisfies AnswerOf<'run' | 'cancel' | 'retry'>);
 }
 
-/** Returns the answer to `health`. `FAILED` counts what timed out as well: the interface has no word for it. */
+/** Returns the answer to `health`. `failed` includes timed-out jobs, for which the interface has no field. */
 function healthAnswer(
   tally: Partial<Record<JobState | 'retried', number>>,
   workers: readonly Pick<WorkerView, 'state'>[],
@@ -301,13 +301,13 @@ function jobNotFound(): HttpResponse {
 type Request = Pick<IncomingMessage, 'headers'>;
 type KeyedSubmission = Pick<RequestContext, 'request' | 'endpoint' | 'keyId'>;
 
-/** Undefined for none. */
+/** Returns the idempotency key of a request; undefined if it has none. */
 function sentKey({ headers }: Request): string | undefined {
-  // Where it came twice, Node joins both, and the space between them makes it a wrong one.
+  // Node joins repeated headers with a comma and a space, and the space makes the key invalid.
   return headers[idempotencyKeyHeader.toLowerCase()]?.toString();
 }
 
-/** Why it is not accepted; undefined where it is, or there is none. */
+/** Returns a refusal if the request's idempotency key is invalid; undefined if it is valid or missing. */
 function wrongIdempotencyKey(request: Request): HttpResponse | undefined {
   const key = sentKey(request);
   if (key === undefined || /^[\x21-\x7e]{1,255}$/.test(key)) return undefined;
@@ -315,13 +315,13 @@ function wrongIdempotencyKey(request: Request): HttpResponse | undefined {
   return refusal(400, text);
 }
 
-/** What the submission is known by; null where it has no key. */
+/** Returns digests of the idempotency key and the body; null if the submission has no key. */
 function idempotencyOf(submission: KeyedSubmission, body: Buffer): Idempotency | null {
   const key = idempotencyKeyOf(submission);
   return key && { key, body: digestOf(body) };
 }
 
-/** With the client's own key in it, so that nobody comes upon the job of another. */
+/** Returns the digest of the idempotency key. It includes the API key's id, so that no client finds jobs of another. */
 function idempotencyKeyOf({ request, endpoint, keyId }: KeyedSubmission): Buffer | null {
   const sent = sentKey(request);
   return sent === undefined ? null : digestOf(JSON.stringify([endpoint.id, keyId, sent]));

@@ -1,4 +1,4 @@
-/** How late the event loop comes to what is due: what stands still delays every request. */
+/** Measures the delay of the event loop, which delays every request. */
 import { addTo, emptyHistogram, type Histogram } from '../jobs/job-durations.ts';
 
 /** Upper bounds of the buckets, in seconds. */
@@ -7,7 +7,7 @@ export const loopDelaySeconds = [0.01, 0.05, 0.1, 0.2, 0.5, 1, 5, 30] as const;
 const everyMs = 50;
 
 export class LoopDelay {
-  /** Since it began, one count for each 50 ms; a stall counts once, as long as it was. */
+  /** Delays since the start, measured every 50 ms. A longer block counts once, with its full length. */
   readonly histogram: Histogram = emptyHistogram(loopDelaySeconds);
   readonly #timer: NodeJS.Timeout;
   #lastAt = performance.now();

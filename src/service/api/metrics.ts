@@ -1,4 +1,4 @@
-/** `GET /metrics`: the service in numbers, in the text format of Prometheus (prometheus.io/docs/instrumenting/exposition_formats). */
+/** `GET /metrics` in the text format of Prometheus (prometheus.io/docs/instrumenting/exposition_formats). */
 import type { Endpoint } from '../workers/endpoint.ts';
 import type { HttpResponse } from '../../lib/http/http-response.ts';
 import { bucketSeconds, type Histogram } from '../jobs/job-durations.ts';
@@ -10,9 +10,9 @@ type Labels = Record<string, string>;
 export class Metrics {
   readonly #store: JobStore;
   readonly #loopDelay: LoopDelay;
-  /** That of `JobClock`, epoch ms. */
+  /** Clock of `JobClock`, epoch ms. */
   readonly #now: () => number;
-  /** Answers by operation and status code. */
+  /** Number of answers by operation and status code. */
   readonly #answers = new Map<string, number>();
 
   constructor(store: JobStore, now: () => number, loopDelay: LoopDelay) {
@@ -26,7 +26,7 @@ export class Metrics {
     this.#answers.set(key, (this.#answers.get(key) ?? 0) + 1);
   }
 
-  /** Costs a few reads by key for each endpoint, however many jobs there are. */
+  /** Returns the metrics. Reads a few rows for each endpoint, independent of the number of jobs. */
   answer(endpoints: readonly Endpoint[]): HttpResponse {
     const body = [
       ...metric(
@@ -88,7 +88,7 @@ export class Metrics {
   }
 }
 
-/** What follows the name of a metric: a suffix of the name, labels, and the value. */
+/** One line of a metric: suffix of its name, labels and value. */
 type Sample = { suffix?: string; labels: Labels; value: number };
 
 function line(labels: Labels, value: number, suffix = ''): Sample {

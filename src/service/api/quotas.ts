@@ -1,4 +1,4 @@
-/** Refuses submissions of keys whose jobs have taken, or may take, their time of the day, or that have as much in the queue as they may. */
+/** Refuses submissions of keys that exceed their execution time of the day, or their share of the queue. */
 import { durationText, sizeText } from '../../lib/yaml/scalar-schemas.ts';
 import { type HttpResponse, refusal, tooMany } from '../../lib/http/http-response.ts';
 import type { JobStore } from '../jobs/job-store.ts';
@@ -6,27 +6,27 @@ import type { KeyHolder } from '../model/key.ts';
 
 const dayMs = 86_400_000;
 
-/** When jobs may have ended, so that there is room. */
+/** Suggested wait after which some jobs may have ended. */
 const retryMs = 10_000;
 
 export class Quotas {
   readonly #usage: JobStore['usage'];
   readonly #now: () => number;
 
-  /** `now`: that of `JobClock`, epoch ms. */
+  /** `now`: clock of `JobClock`, epoch ms. */
   constructor({ usage }: Pick<JobStore, 'usage'>, now: () => number) {
     this.#usage = usage;
     this.#now = now;
   }
 
-  /** Execution time, in ms, of the jobs that ended today (UTC). */
+  /** Returns the execution time, in ms, of a key's jobs that ended today (UTC). */
   usedToday(keyId: string): number {
     return this.#usage.msOn(keyId, Math.floor(this.#now() / dayMs));
   }
 
   /**
-   * Returns why the key may queue no job whose input has so many bytes; undefined if it may. `askedMs`: the execution timeout that the
-   * submission asks for, if it asks for one.
+   * Returns a refusal if the key may not queue a job with an input of `bytes`; undefined if it may. `askedMs`: execution
+   * timeout that the submission asks for, 0 if none.
    */
   refusal({ id, name, quotaMs, limits }: KeyHolder, bytes = 0, askedMs = 0): HttpResponse | undefined {
     const { maxQueued, maxQueuedBytes } = limits;
@@ -43,8 +43,8 @@ export class Quotas {
   }
 
   /**
-   * Jobs that wait or run count with the most that they may take. If the timeout of the endpoint is longer than what is left, one more job
-   * is accepted; a timeout that the submission asks for has to fit.
+   * Checks the quota of the day. Jobs that wait or run count with their execution timeout (`openMs`). A submission with
+   * its own timeout must fit into the rest. Without one, it is accepted if anything is left.
    */
   #overQuota(
     { id, name, quotaMs }: { id: string; name: string; quotaMs: number },

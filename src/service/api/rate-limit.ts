@@ -1,4 +1,4 @@
-/** Limits how often something is done, for each who does it. */
+/** Token-bucket rate limit with one bucket for each caller. */
 
 export interface Rate {
   requests: number;
@@ -18,7 +18,7 @@ export class RateLimit {
     this.#rate = rate;
   }
 
-  /** 0 where one more may be made at `nowMs` (monotonic); otherwise how many ms to wait. */
+  /** Counts one request and returns 0, or returns the ms to wait if the limit is reached. `nowMs` is monotonic. */
   take(who: string, nowMs: number, { requests, withinMs } = this.#rate): number {
     const bucket = this.#buckets.get(who) ?? { left: requests, filledAt: nowMs };
     bucket.left = Math.min(requests, bucket.left + ((nowMs - bucket.filledAt) * requests) / withinMs);

@@ -1,4 +1,4 @@
-/** An authorised request, as each operation is given it, and reading its body. */
+/** Authorised request, as operations get it, and functions that read its body. */
 import type { IncomingMessage } from 'node:http';
 import { JoinedBytes } from '../../lib/limits/joined-bytes.ts';
 import type { OperationName } from '../../protocol/operations.ts';
@@ -9,43 +9,43 @@ import { type HttpResponse, refusal } from '../../lib/http/http-response.ts';
 export interface RequestContext {
   route: Route;
   endpoint: Endpoint;
-  /** The id of the key that it came with, which pays for it. */
+  /** Id of the request's key, which is charged for its jobs. */
   keyId: string;
-  /** Whether the jobs of other keys do not exist for it. */
+  /** True if the key cannot see jobs of other keys. */
   hasOwnJobsOnly: boolean;
-  /** True if the key was neither revoked since, nor has expired. */
+  /** Returns true if the key is still valid: neither revoked nor expired. */
   isKeyGood: () => boolean;
-  /** Returns why the key may queue no job whose input has so many bytes and that asks for so long an execution timeout; undefined if it may. */
+  /** Returns a refusal if the key may not queue a job of this size and execution timeout; undefined if it may. */
   refuse: (bytes: number, askedMs?: number) => HttpResponse | undefined;
   request: IncomingMessage;
-  /** Asks for the body, of so many bytes at most: a client may wait for this, and has to go on sending from then on. */
+  /** Asks the client for the body (`100 Continue`) and limits the time it may take. `maxBytes`: its maximum size. */
   sendContinue: (maxBytes?: number) => void;
-  /** Aborts when the client has gone, or was refused while its body came. */
+  /** Aborts when the client has disconnected, or was refused while its body arrived. */
   gone: AbortSignal;
 }
 
-/** Returns undefined if the asker has gone. Throws if the store cannot be used. */
+/** Answers a request. Returns undefined if the client has disconnected. Throws if the job store cannot be used. */
 export type AnswerOperation = (context: RequestContext) => Promise<HttpResponse | undefined>;
 
-/** A function for each of these operations. */
+/** One function for each of the named operations. */
 export type OperationHandlers<Name extends OperationName> = { readonly [Each in Name]: AnswerOperation };
 
-/** What reading a body needs. */
+/** Parts of a request that are needed to read its body. */
 export type BodyContext = Pick<RequestContext, 'request' | 'sendContinue' | 'gone' | 'isKeyGood'>;
 
-/** Returns the answer to a request whose key was revoked, or has expired, since the request began. */
+/** Returns the answer to a request whose key was revoked or expired after the request began. */
 export function keyEnded(): HttpResponse {
   const text = 'the API key was revoked or has expired since the request began';
   return refusal(401, text, { 'WWW-Authenticate': 'Bearer' });
 }
 
-/** The body's bytes, or why it is not accepted; undefined where the client has gone. */
+/** Reads the body. Returns a refusal if it is not accepted, or undefined if the client has disconnected. */
 export async function bodyOf(
   context: BodyContext,
   maxBytes: number,
 ): Promise<Buffer | HttpResponse | undefined> {
   const body = await readBody(context, maxBytes);
-  // It may have taken an hour.
+  // The upload may have taken an hour, so the key is checked again.
   return Buffer.isBuffer(body) && !context.isKeyGood() ? keyEnded() : body;
 }
 
@@ -65,7 +65,7 @@ async function readBody(
       request.pause();
       request.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone);
       gone.removeEventListener('abort', onGone);
-      // A request that breaks off later must not be an unhandled 'error'.
+      // A later error of the connection must not crash the process as an unhandled 'error' event.
       request.on('error', () => undefined);
       bytes.clear();
       resolve(result);
@@ -78,7 +78,7 @@ async function readBody(
     const onGone = () => finish(undefined);
     if (gone.aborted) return finish(undefined);
     request.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone);
-    // What was refused is not done, though all of it may still come.
+    // A refused request must not take effect, although its whole body may still arrive.
     gone.addEventListener('abort', onGone);
   });
 }

@@ -4,7 +4,7 @@ import { isEmptyObject, isObjectText, scanJson, type ScannedJson } from '../../l
 import type { JobTerms } from '../model/job.ts';
 import { isPrivateTarget } from '../webhooks/webhooks.ts';
 
-/** The terms a submission may set. */
+/** Terms of a job that a submission may set. */
 export type SubmittedTerms = Partial<
   Pick<JobTerms, 'executionTimeoutMs' | 'ttlMs' | 'isLowPriority' | 'webhook' | 's3Config'>
 >;
@@ -13,30 +13,30 @@ export type ReadRunRequest =
   | { kind: 'read'; /** JSON text of an object that is not empty. */ input: Buffer; terms: SubmittedTerms }
   | { kind: 'refused'; why: string };
 
-/** Longer ones do not fit into a timer. */
+/** Maximum of timeouts, because Node's timers overflow after about 24 days. */
 const maxMs = 20 * 24 * 60 * 60_000;
 const maxUrlLength = 2_048;
-/** Workers write it recursively. */
+/** Maximum nesting of an input. Workers serialise it recursively, so a deeper one could overflow their stack. */
 const deepest = 1_000;
 const maxS3ConfigLength = 16_384;
 
-/** Of what is no input: it is parsed at once. */
+/** Maximum size of members other than the input. They are parsed in one step, which blocks the event loop. */
 const maxTermBytes = 256 * 1024;
 const terms = ['policy', 'webhook', 's3Config'] as const;
 
 export interface RunRequestLimits {
-  /** Whether webhooks may lead to this machine's network. */
+  /** True if webhooks may lead to this machine or its network. */
   hasPrivate: boolean;
-  /** In the whole of the body. */
+  /** Maximum number of JSON values in the body. */
   maxValues: number;
 }
 
-/** Unknown keys are ignored, as real services do. The input is passed on as it is written, and never parsed. */
+/** Checks a submission. Ignores unknown keys, as real services do. The input is passed on as text and never parsed. */
 export async function readRunRequest(
   bytes: Buffer,
   { hasPrivate, maxValues }: RunRequestLimits,
 ): Promise<ReadRunRequest> {
-  // The body is one level, and so is the input.
+  // Two more levels: the body and the input.
   const body = await scanJson(bytes, ['input', ...terms], { maxDepth: deepest + 2, maxValues });
   if (body.kind !== 'object') return refused(whyNot(body.kind, maxValues));
   const input = body.members.get('input');
@@ -57,7 +57,7 @@ function whyNot(kind: Exclude<ScannedJson['kind'], 'object'>, maxValues: number)
   return kind === 'many' ? `the body has more than ${maxValues} values` : 'the body is not JSON';
 }
 
-/** The submitted terms, or the error. */
+/** Returns the submitted terms, or an error message. */
 function readTerms(body: Record<string, unknown>, hasPrivate: boolean): SubmittedTerms | string {
   const { policy = {}, webhook, s3Config } = body;
   if (!isObject(policy)) return `"policy" is ${describeValue(policy)}; expected an object`;
@@ -72,7 +72,7 @@ function readTerms(body: Record<string, unknown>, hasPrivate: boolean): Submitte
     return `"webhook" is ${describeValue(webhook)}; expected an http(s) URL without user name and password`;
   if (isWebhook(webhook) && !hasPrivate && isPrivateTarget(webhook)) return privateWebhook(webhook);
   const stored = isObject(s3Config) ? JSON.stringify(s3Config) : undefined;
-  // What it is stays unsaid: it holds credentials.
+  // The message does not quote the value, which holds credentials.
   if (s3Config !== undefined && s3Config !== null && (stored?.length ?? Infinity) > maxS3ConfigLength)
     return `"s3Config" is not accepted; expected an object of at most ${maxS3ConfigLength} characters`;
   return {

@@ -1,4 +1,4 @@
-/** The operations of workers that pull: taking jobs, returning results and parts, and pings. */
+/** Operations of workers that pull jobs: taking jobs, returning results and parts, reports and pings. */
 import { isUtf8 } from 'node:buffer';
 import { maxJsonDepth, scanJson, type ScannedJson, valueOrBeginning } from '../../lib/text/scan-json.ts';
 import type { ClientTurns } from './client-turns.ts';
@@ -24,18 +24,18 @@ import { RateLimit } from './rate-limit.ts';
 import { pullingWorker } from '../model/worker-view.ts';
 import { readWorkerReport } from '../workers/worker-report.ts';
 
-/** A worker gives up after 90 s. */
+/** Time for which a request for jobs is held open. Workers give up after 90 s. */
 const heldOpenMs = 60_000;
 
 const largestBatch = 1_000;
 
-/** A thousand lines of a log. */
+/** Enough for a thousand log lines of average length. */
 const maxReportBytes = 1024 * 1024;
 
-/** Of all inputs in a batch beyond the first: a response has to fit into memory. */
+/** Maximum size of all inputs in a batch after the first one, because a response must fit into memory. */
 const maxBatchBytes = 16 * 1024 * 1024;
 
-/** Lines about refused results of one key. */
+/** Rate limit of messages about refused results, for each key. */
 const refusedLines = { requests: 5, withinMs: 60_000 };
 
 export class WorkerOperations {
@@ -72,20 +72,20 @@ export class WorkerOperations {
   };
 
   readonly #lines = new RateLimit(refusedLines);
-  /** Refused results since the latest line about one, by key. */
+  /** Number of refused results since the latest message about one, by key. */
   readonly #untold = new Map<string, number>();
   readonly #tooManyValues: HttpResponse;
 
   constructor(parts: {
     store: JobStore;
     results: JobResults;
-    /** The largest body of a result. */
+    /** Maximum size of a result's body. */
     maxResultBytes: number;
-    /** In the body of a result. */
+    /** Maximum number of JSON values in the body of a result. */
     maxValues: number;
     bodies: BodyRoom;
     turns: ClientTurns;
-    /** Receives a message for a result that was refused, and for few of many. */
+    /** Receives messages about refused results, at a limited rate. */
     onProblem: (text: string) => void;
   }) {
     this.#parts = parts;
@@ -93,7 +93,7 @@ export class WorkerOperations {
     this.#tooManyValues = { ...refusal(400, why), isTooLarge: true };
   }
 
-  /** Notes that the worker was heard of, before the operation begins. */
+  /** Wraps an operation: records contact with the worker, or refuses it if there are too many workers. */
   #noted(work: AnswerOperation): AnswerOperation {
     return async (context) => {
       const { endpoint, route } = context;
@@ -117,7 +117,7 @@ export class WorkerOperations {
     );
   }
 
-  /** Two workers of one id would be told of each other's jobs. */
+  /** Marks the worker as waiting during `work`. Refuses a second one with this id: each would get the other's jobs. */
   async #whileHeld(
     context: RequestContext,
     isTaking: boolean,
@@ -137,7 +137,7 @@ export class WorkerOperations {
     }
   }
 
-  /** Waits until there is a job; empty where there is none, or the worker has gone. */
+  /** Waits for jobs. Returns none after the wait, or if the worker has disconnected. */
   async #take(context: RequestContext, max: number): Promise<TakenJob[]> {
     const { endpoint, gone } = context;
     const workerId = workerIn(context);
@@ -145,7 +145,7 @@ export class WorkerOperations {
     const { remote } = endpoint;
     const takers = Array.from({ length: max }, () => ({ workerId, isPulled: true }));
     const waiting = { waitMs: heldOpenMs, signal: gone };
-    // A worker that comes after the stop waits for the connection to end instead of polling.
+    // A worker that asks after the stop is held until its connection ends, so that it does not poll.
     const wasStopped = remote.isStopped;
     const jobs = await waitUntilFound(store.signals, [`queued ${endpoint.id}`], waiting, async () => {
       if (remote.isStopped) return wasStopped ? undefined : [];
@@ -199,7 +199,7 @@ export class WorkerOperations {
     return jsonResponse({ accepted: isAccepted });
   }
 
-  /** Tells of a result that is still wanted, and was refused or did not arrive. */
+  /** Reports a result that is still wanted but was refused or did not arrive completely. Returns `answer`. */
   #told(context: RequestContext, answer: HttpResponse | undefined): HttpResponse | undefined {
     const { endpoint, route, keyId } = context;
     const { store, onProblem } = this.#parts;
@@ -220,7 +220,7 @@ export class WorkerOperations {
     return answer;
   }
 
-  /** Workers drop a refused result, so the job fails here. */
+  /** Fails the job of a result that is too large, because the worker drops a refused result. */
   async #failTooLarge(context: RequestContext, refused: HttpResponse): Promise<void> {
     const { endpoint, route } = context;
     const { jobId } = route;
@@ -275,7 +275,7 @@ export class WorkerOperations {
     return ids === undefined || ids.length === 0 ? emptyResponse : jsonResponse({ jobsToStop: ids });
   }
 
-  /** Those members of the body, as they are written. Workers send JSON under the content type of a form. */
+  /** Returns the named members of the body as text. Ignores the content type, because workers send that of a form. */
   async #objectOf(
     context: RequestContext,
     names: readonly string[],
@@ -291,7 +291,7 @@ export class WorkerOperations {
   }
 }
 
-/** Returns what a machine elsewhere may be allowed to run for the endpoint; null for what is of this machine alone. */
+/** Returns the `--allow` value for workers elsewhere; null if the endpoint's workload runs only on this machine. */
 function nameElsewhere(settings: EndpointSettings): string | null {
   return workloadOf(settings).nameElsewhere?.(settings) ?? null;
 }
@@ -300,10 +300,10 @@ function workerIn({ route, keyId }: RequestContext): string {
   return pullingWorker(route.workerId, keyId);
 }
 
-/** The result of an unknown job stays unread: it may be long. */
+/** Answer for unknown jobs. Their results are not read, because they may be long. */
 const jobNotFound = refusal(404, 'job not found');
 
-/** What the worker was told while its result came; undefined where it went by itself. */
+/** Returns the refusal that was sent while a result arrived; undefined if the worker disconnected by itself. */
 function refusedWith({ reason }: AbortSignal): HttpResponse | undefined {
   const given: unknown = reason;
   return typeof given === 'object' && given !== null && 'status' in given
@@ -330,7 +330,7 @@ type ScannedObject = Extract<ScannedJson, { kind: 'object' }>;
 
 const notUtf8 = refusal(400, 'the body is not UTF-8');
 
-/** As SDKs do for a handler that returns an empty object, with or without the wish to be started anew. */
+/** True for an empty result, possibly with `stopPod`. SDKs send it if a handler returns an empty object. */
 function saysNothing({ members, hasOthers }: ScannedObject): boolean {
   return !hasOthers && [...members.keys()].every((name) => name === 'stopPod');
 }
@@ -339,7 +339,7 @@ function valueOf(json: Buffer | undefined): unknown {
   return json && valueOrBeginning(json);
 }
 
-/** Undefined for one that says nothing. */
+/** Returns the error of a result; undefined if it is missing, null or empty. */
 function workerError(json: Buffer | undefined): WorkerError | undefined {
   const value = valueOf(json);
   if (json === undefined || value === null || value === '') return undefined;

@@ -20,12 +20,12 @@ import type { Quotas } from '../api/quotas.ts';
 import type { RateLimit } from '../api/rate-limit.ts';
 import type { Metrics } from '../api/metrics.ts';
 
-/** Public: it describes the interface only. */
+/** OpenAPI description. It is public, because it describes only the interface. */
 const description = JSON.stringify(openApi);
 
-/** Another part of the service that answers requests: the console. */
+/** Port to the console, which answers requests of its own page. */
 interface WebConsole {
-  /** True if a request with this target is for it. */
+  /** Returns true if a request with this target is for the console. */
   handles(target: string): boolean;
   answer: AnswerRequest;
 }
@@ -41,21 +41,21 @@ export class ApiRouter {
     connections: Connections;
     endpoints: Endpoints;
     handlers: OperationHandlers<OperationName>;
-    /** True if the service has accepted this submission before. */
+    /** Returns true if the service has accepted this submission before. */
     wasSubmitted: (context: RequestContext) => boolean;
     rates: RateLimit;
     metrics: Metrics;
     crossOrigin: CrossOrigin;
     names: KnownNames;
     mayBeBehindProxy: boolean;
-    /** Undefined if there is none. */
+    /** Console of the service; undefined if it is switched off. */
     webConsole: WebConsole | undefined;
     refusedTakeMs: number;
   }) {
     this.#parts = parts;
   }
 
-  /** Undefined where the client has gone. Throws where the store cannot be used. */
+  /** Answers a request. Returns undefined if the client has disconnected. Throws if the job store cannot be used. */
   async answer(
     request: IncomingMessage,
     sendContinue: (maxBytes?: number) => void,
@@ -98,7 +98,7 @@ export class ApiRouter {
     if (crowded !== undefined) return crowded;
     if (open !== undefined) return open();
     const isMetrics = request.method === 'GET' && request.url === metricsPath;
-    // Numbers of everybody's jobs.
+    // Metrics count the jobs of all keys, so a key that sees only its own jobs gets none.
     if (isMetrics && permits(key, 'jobs') && !key.hasOwnJobsOnly) return metrics.answer(endpoints.all);
     if (route === undefined) return refusal(404, 'not found');
     const { methods: described, isAudited = false } = operations[route.operation];
@@ -120,7 +120,7 @@ export class ApiRouter {
     if (refused !== undefined) return refused;
     const { operation, endpointId, jobId } = route;
     const answer = await this.#parts.handlers[operation](context);
-    // Each job says which key has submitted it.
+    // Only admin keys are audited here, because every job already records the key that submitted it.
     const isNoted = isAudited && key.kind === 'admin';
     if (isNoted && answer !== undefined && answer.status < 400) {
       const what = [operation, endpointId, jobId].filter(Boolean).join(' ');
@@ -129,7 +129,7 @@ export class ApiRouter {
     return answer;
   }
 
-  /** What needs no key under a known name; undefined for everything else. */
+  /** Returns the answer to a request that needs no key if the host name is known; undefined for all other requests. */
   #openAt(request: IncomingMessage, address: string | undefined) {
     const { method, url } = request;
     if (method !== 'GET') return undefined;
@@ -169,7 +169,7 @@ function isShort(route: Route | undefined): boolean {
   return route === undefined || operations[route.operation].isShort === true;
 }
 
-/** Delays the answer to a worker that is refused a job. */
+/** Delays refusals of requests for jobs, because workers repeat them without a pause. */
 async function unhurried(
   answering: Promise<HttpResponse | undefined>,
   refusedTakeMs: number,
@@ -185,7 +185,7 @@ async function unhurried(
 
 const maxNamed = 10;
 
-/** `ids`: those that the key may know of. */
+/** `ids`: endpoints that the key may see. */
 function endpointNotFound(ids: string[]): HttpResponse {
   const more = ids.length > maxNamed ? [`${ids.length - maxNamed} more`] : [];
   const named = [...ids.slice(0, maxNamed), ...more].join(', ');
@@ -193,7 +193,7 @@ function endpointNotFound(ids: string[]): HttpResponse {
   return refusal(404, `endpoint not found${known}`);
 }
 
-/** A proxy on this machine hands on requests from anywhere; nginx does so by HTTP/1.0 unless it is told otherwise. */
+/** True if a request comes from this machine and not through a local proxy. By default, nginx forwards with HTTP/1.0. */
 function isOfThisMachine({ headers, httpVersion }: IncomingMessage, address = ''): boolean {
   const isForwarded =
     httpVersion === '1.0' ||

@@ -1,4 +1,4 @@
-/** The connections of the service: whose they are, how many requests a key may have in progress, and which is closed if there are too many. */
+/** Limits connections and concurrent requests of networks and keys, and closes a connection if there are too many. */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { networkOf } from '../../lib/net/addresses.ts';
@@ -7,49 +7,49 @@ import { type HttpResponse, tooMany } from '../../lib/http/http-response.ts';
 
 interface Connection {
   socket: Socket;
-  /** As `nameOf` tells it while the socket is open: a closed one has no local address. */
+  /** Name by `nameOf`. It is stored, because a closed socket has no local address. */
   name: string;
   owner: Owner;
-  /** Kind of the key whose request is in progress; undefined if none is, or no key was shown. */
+  /** Kind of the key whose request is in progress; undefined if no request with a key is in progress. */
   busy: KeyKind | undefined;
   isOpen: boolean;
 }
 
-/** A network whose connections have shown no key, or a key. */
+/** Owner of connections: a key, or a network whose connections have shown no key. */
 interface Owner {
   name: string;
   isKey: boolean;
-  /** The one that was used last is at the end. */
+  /** Connections of the owner; the most recently used one is last. */
   connections: Set<Connection>;
   inProgress: number;
 }
 
-/** Share of all connections on which one key may have requests in progress. */
+/** Maximum share of all connections on which one key may have requests in progress. */
 const shareOfKey = { client: 1 / 2, worker: 3 / 4, admin: 3 / 4 } as const satisfies Record<KeyKind, number>;
 
-/** Share that a key has besides for requests that are answered at once, and for results. */
+/** Additional share of a key for results and requests that are answered at once. */
 const shareOfShort = { client: 1 / 8, worker: 1 / 16, admin: 1 / 8 } as const satisfies Record<
   KeyKind,
   number
 >;
 
-/** The same of all keys of a kind and of those before it: the rest is a reserve for the kinds behind it. */
+/** Maximum share of all keys of a kind and earlier kinds together. The rest is reserved for later kinds. */
 const shareUpTo = { client: 3 / 4, worker: 15 / 16, admin: 1 } as const satisfies Record<KeyKind, number>;
 
-/** The same of requests of workers that wait: what is between is for their results, which a worker drops if it is refused. */
+/** Like `shareUpTo.worker`, for requests that wait. The difference is reserved for results, which workers drop if refused. */
 const shareUpToWaiting = 7 / 8;
 
-/** So many connections may be without a key before idle ones with a key are kept in preference: each needs time to show one. */
+/** Share of connections that may have no key yet, since showing one takes time. Beyond it, they are closed first. */
 const shareOfUnknown = 1 / 16;
 
 /**
- * A connection belongs to the network it comes from until a request on it shows a key, and to the key from then on. An
- * address has no bound of its own: all workers of a studio share one, and all clients of a proxy.
+ * Tracks all connections. A connection belongs to its network until a request shows a key, and then to the key. A network
+ * address has no limit of its own, because all workers of a studio and all clients of a proxy share one address.
  */
 export class Connections {
   readonly #max: number;
   readonly #open = new Map<string, Connection>();
-  /** The same by the sockets of requests, which are others than those of connections if TLS is used. */
+  /** Connections by the sockets of requests. With TLS, these differ from the sockets of connections. */
   readonly #found = new WeakMap<Socket, Connection>();
   readonly #owners = new Map<string, Owner>();
   readonly #inProgress: Record<KeyKind, number> = { client: 0, worker: 0, admin: 0 };
@@ -59,7 +59,7 @@ export class Connections {
     this.#max = max;
   }
 
-  /** Notes a new connection, and closes one if there are more than `max`. */
+  /** Adds a new connection. Closes one if there are more than `max`. */
   add(socket: Socket): void {
     const owner = this.#owner(networkOf(socket.remoteAddress ?? ''), false);
     const connection: Connection = { socket, name: nameOf(socket), owner, busy: undefined, isOpen: true };
@@ -70,8 +70,8 @@ export class Connections {
   }
 
   /**
-   * Notes that a request came with this key, until `end`. Returns the refusal if as many requests are in progress as
-   * the key, or its kind, may have. `isLong`: the request may wait, or take time to be sent or read.
+   * Counts a request of this key until `end`. Returns a refusal if the key or its kind has too many requests in progress.
+   * `isLong`: the request may wait, or take time to send or receive.
    */
   take(
     { socket }: Pick<IncomingMessage, 'socket'>,
@@ -82,7 +82,7 @@ export class Connections {
     if (connection === undefined) return undefined;
     this.#release(connection);
     const { kind } = key;
-    // Workers of the service share a name, and those of one endpoint are not to stop those of another.
+    // The service's own workers share a key id. With the endpoints, each endpoint's workers have their own limit.
     const owner = this.#owner([key.id, ...(key.endpoints ?? [])].join(' '), true);
     this.#give(connection, owner);
     const most = Math.min(this.#part(shareOfKey[kind]), key.limits.maxHeld ?? Infinity);
@@ -99,13 +99,13 @@ export class Connections {
     return undefined;
   }
 
-  /** The request of a connection was answered. */
+  /** Called after a request was answered. */
   end({ socket }: Pick<IncomingMessage, 'socket'>): void {
     const connection = this.#find(socket);
     if (connection !== undefined) this.#release(connection);
   }
 
-  /** Another process found out that a request has no key that is good here. */
+  /** Returns a connection to its network, because another process found that its key is invalid. */
   distrust({ socket }: Pick<IncomingMessage, 'socket'>): void {
     const connection = this.#find(socket);
     if (connection === undefined) return;
@@ -163,7 +163,10 @@ export class Connections {
     this.#takeFrom(connection);
   }
 
-  /** One without a key goes first, and among idle ones that of whoever has most. Where all are busy, the new one goes. */
+  /**
+   * Closes an idle connection: one without a key if more than 1/16 of all connections have none, otherwise one with a key
+   * if there is any. If all are busy, closes the newest connection.
+   */
   #closeOne(newest: Connection): void {
     const unknown = this.#unknown > this.#part(shareOfUnknown) ? this.#spare(false) : undefined;
     const closed = unknown ?? this.#spare(true) ?? this.#spare(false) ?? newest;
@@ -171,7 +174,7 @@ export class Connections {
     closed.socket.destroy();
   }
 
-  /** The connection that was idle for longest, of the key or network that has most; undefined if there is none. */
+  /** Returns the idle connection that was unused for longest, of the owner with the most connections; undefined if none. */
   #spare(isKey: boolean): Connection | undefined {
     const owners = [...this.#owners.values()].filter((owner) => owner.isKey === isKey);
     owners.sort((one, other) => other.connections.size - one.connections.size);
@@ -181,7 +184,7 @@ export class Connections {
   }
 }
 
-/** A server and the one for workers of this machine may have a connection from the same port. */
+/** Returns a unique name of a connection. Both addresses are needed, as the service may listen on two ports. */
 function nameOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
   return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }

@@ -1,9 +1,9 @@
-/** Pages of other sites that may use the job interface from a browser (CORS, https://fetch.spec.whatwg.org/#http-cors-protocol). */
+/** Lets pages of other sites use the job interface from a browser (CORS, fetch.spec.whatwg.org/#http-cors-protocol). */
 import type { IncomingMessage } from 'node:http';
 import { idempotencyKeyHeader, idempotencyRetentionHeader } from '../../protocol/messages.ts';
 import type { HttpResponse } from '../../lib/http/http-response.ts';
 
-/** `origins`: those that may, such as `https://studio.example`; `*` is any. */
+/** Adds CORS headers for allowed origins, such as `https://studio.example`; `*` allows any origin. */
 export class CrossOrigin {
   readonly #origins: ReadonlySet<string>;
 
@@ -11,14 +11,14 @@ export class CrossOrigin {
     this.#origins = new Set(origins);
   }
 
-  /** What a browser is told before it sends a request; undefined where this is no such question, or none of theirs. */
+  /** Returns the answer to a preflight request; undefined if it is none, or its origin is not allowed. */
   preflight({ method, headers }: IncomingMessage): HttpResponse | undefined {
     if (method !== 'OPTIONS' || headers['access-control-request-method'] === undefined) return undefined;
     if (this.#allowed(headers.origin) === undefined) return undefined;
     return { status: 204, body: '', headers: preflightHeaders };
   }
 
-  /** Lets the page read the answer. */
+  /** Adds headers that let an allowed page read the answer. */
   allow(answer: HttpResponse, { headers }: IncomingMessage): HttpResponse {
     const origin = this.#allowed(headers.origin);
     if (origin === undefined) return answer;
@@ -26,7 +26,7 @@ export class CrossOrigin {
     return { ...answer, headers: { ...answer.headers, ...allowing, ...exposing } };
   }
 
-  /** No cookie is ever allowed: the console's would do for any site. */
+  /** Returns the allowed origin for the header. Cookies are never allowed: any site could use the console's session. */
   #allowed(origin: string | undefined): string | undefined {
     if (origin === undefined) return undefined;
     return this.#origins.has('*') ? '*' : this.#origins.has(origin) ? origin : undefined;

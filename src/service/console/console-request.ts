@@ -1,4 +1,4 @@
-/** Requests and forms of the console's page. */
+/** Types of the console's requests and of the services behind them, and functions that read its forms. */
 import type { Page } from '../../lib/net/built-page.ts';
 import type { TrustedProxies } from '../../lib/net/trusted-proxies.ts';
 import type { CatalogueEntry, EndpointFields, EndpointView, Overview } from '../../protocol/console-data.ts';
@@ -16,19 +16,19 @@ import type { FieldProblem } from '../model/endpoint-settings.ts';
 import { type HttpResponse, jsonResponse, refusal } from '../../lib/http/http-response.ts';
 import type { KeyHolder } from '../model/key.ts';
 
-/** What the console shows and changes. */
+/** Parts of the service that the console shows and changes. */
 export interface ConsoleService {
   store: JobStore;
   endpoints: Endpoints;
   jobs: JobOperations;
   forms: EndpointForms;
-  /** What stays the same while the service runs. */
+  /** Facts that stay the same while the service runs. */
   about: Pick<Overview, 'program' | 'url' | 'retentionMs' | 'file'>;
   gpus: () => string[] | null;
   containerLack: () => string | null;
   now: () => number;
   keys: KeyStore;
-  /** A small JPEG; undefined for what is no picture. */
+  /** Returns a small JPEG; undefined if the data is not a picture. */
   thumbnailOf: (picture: Buffer) => Promise<Buffer | undefined>;
   quotas: Quotas;
   page: Page;
@@ -38,13 +38,13 @@ export interface ConsoleService {
   audit: AuditLog;
   proxies: TrustedProxies;
   connections: Connections;
-  /** Of the service: its machine and file, or its database. */
+  /** Identifies the service: its machine and file, or its database. */
   place: string;
 }
 
-/** Between the settings of an endpoint and what people write. */
+/** Converts between the settings of an endpoint and the console's form. */
 export interface EndpointForms {
-  /** `others`: the endpoints there are beside it; `before`: the settings that are changed, undefined for a new one. */
+  /** Checks a form. `others`: all other endpoints. `before`: the settings to change; undefined for a new endpoint. */
   check(
     raw: unknown,
     others: EndpointSettings[],
@@ -54,14 +54,14 @@ export interface EndpointForms {
   fields(): EndpointFields;
 }
 
-/** A request of the page, from somebody who is signed in. */
+/** Request of the page by a user who is signed in. */
 export interface ConsoleRequest extends BodyContext {
   holder: KeyHolder;
   query: URLSearchParams;
-  /** What the path says in the place of ids. */
+  /** Id in the path of the request; empty if the path has none. */
   id: string;
   workerId: string;
-  /** For the audit log, if something is changed: texts by name, without secrets. */
+  /** Details for the audit log of changes, by name. Must not contain secrets. */
   told: Record<string, string>;
 }
 
@@ -69,7 +69,7 @@ export type Operation = (
   context: ConsoleRequest,
 ) => Promise<HttpResponse | undefined> | HttpResponse | undefined;
 
-/** Forms and keys are small; the inputs of jobs have the bound of submissions. */
+/** Maximum size of a form. Inputs of jobs have the limit of submissions instead. */
 const maxFormBytes = 256 * 1024;
 
 export async function formOf(
@@ -82,7 +82,7 @@ export async function formOf(
     if (typeof form === 'object' && form !== null && !Array.isArray(form))
       return { form: form as Record<string, unknown> };
   } catch {
-    // Refused below.
+    // Invalid JSON is refused below.
   }
   return refusal(400, 'the body is not a JSON object');
 }

@@ -1,4 +1,4 @@
-/** The console: its page, its sessions, and the routing of its requests. */
+/** Console of the service: serves its page, keeps its sessions, and routes its requests. */
 import type { IncomingMessage } from 'node:http';
 import { pageResponse } from '../../lib/net/built-page.ts';
 import { createHash, randomBytes } from 'node:crypto';
@@ -63,7 +63,7 @@ export class Console {
     ];
   }
 
-  /** True if a request with this target is for the console. */
+  /** Returns true if a request with this target is for the console. */
   handles(target: string): boolean {
     return /^\/(console(\/|\?|$)|\?|$)/.test(target);
   }
@@ -113,7 +113,7 @@ export class Console {
     return answer;
   }
 
-  /** Undefined for nobody who is signed in. */
+  /** Returns the key of the user who is signed in; undefined if none is. */
   #holder(request: IncomingMessage): KeyHolder | undefined {
     return this.#sessions.find(
       proofIn(request),
@@ -125,7 +125,7 @@ export class Console {
   #pageAt(path: string, { method }: IncomingMessage): HttpResponse {
     if (method !== 'GET' && method !== 'HEAD')
       return refusal(405, 'method not allowed', { Allow: 'GET, HEAD' });
-    // What the page asks for is beside it.
+    // The page's relative addresses need the slash at the end.
     if (path === '/' || path === '/console')
       return { status: 303, body: '', headers: { Location: '/console/' } };
     const topic = /^\/console\/help\/([a-z-]+)$/.exec(path)?.[1];
@@ -162,7 +162,7 @@ export class Console {
   }
 }
 
-/** Browsers never treat a response as a page or embed it. */
+/** Headers with which browsers never show data as a page or embed it. */
 const onlyData = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
   'Cross-Origin-Resource-Policy': 'same-origin',
@@ -172,8 +172,8 @@ const onlyData = {
 const tokenHeader = 'x-nightrender-console';
 
 /**
- * Changes need the header, signing in as well: no form or script of another site can send it without a preflight request,
- * which is not answered.
+ * True if a request comes from the console's own page. Changes, including sign-in, need the header. Other sites cannot
+ * send it without a preflight request, which the console never allows.
  */
 function isOwnPage({ method, headers }: IncomingMessage): boolean {
   const site = headers['sec-fetch-site'];
@@ -193,38 +193,38 @@ function decode(text: string): string {
   }
 }
 
-/** A page that is left open asks again and again: that nobody comes back could not be told. */
+/** Maximum duration of a session. An open page polls forever, so idle time cannot end a session. */
 const maxSessionMs = 12 * 60 * 60_000;
 const maxSessions = 1_000;
 
 /**
- * A request belongs to a session if it has both. A browser sends cookies to every port of a host, so to other programs as
- * well; the page alone has the token, which browsers keep for its origin.
+ * Proof that a request belongs to a session. Both parts are needed: browsers send the cookie to all ports of a host, and
+ * so to other programs, but they keep the token for the page's origin.
  */
 interface SessionProof {
-  /** The header `Cookie`. */
+  /** Header `Cookie` of the request. */
   cookie: string | undefined;
   token: string | undefined;
 }
 
-/** Keeps the sessions of the console: each ends with its key, and after half a day at most. */
+/** Sessions of the console. A session ends with its key, and after 12 hours at most. */
 class Sessions {
   readonly #keys: KeyStore;
   readonly #admission: Admission;
   readonly #audit: AuditLog;
   readonly #cookieName: string;
 
-  /** `place`: the file of the service, of which there is one on a machine, or its database. */
+  /** `place`: identifies the service (its machine and file, or its database). */
   constructor(keys: KeyStore, admission: Admission, audit: AuditLog, place: string) {
     this.#keys = keys;
     this.#admission = admission;
     this.#audit = audit;
-    // Browsers tell the services of a machine apart by their ports, but not the cookies of these.
+    // Browsers share cookies between all ports of a host, so each service needs its own cookie name.
     const mark = createHash('sha256').update(place).digest('hex').slice(0, 12);
     this.#cookieName = `nightrender_console_${mark}`;
   }
 
-  /** `cookie` is to be set; `waitMs` is there after too many wrong keys from the address. */
+  /** Starts a session and returns its cookie and token; `waitMs` after too many wrong keys from this address. */
   signIn(
     key: string,
     remoteAddress: string | undefined,
@@ -244,26 +244,26 @@ class Sessions {
     const session = { id: idOf(value, token), keyDigest: digestOf(key.trim()), signedInAt: now };
     this.#keys.signIn(session, now - maxSessionMs, maxSessions);
     const cookie = this.#cookieOf(value, maxSessionMs / 1_000);
-    // Where the page came encrypted, the cookie never goes another way.
+    // If the page was loaded over HTTPS, the cookie is never sent over plain HTTP.
     return { token, cookie: isSecure ? `${cookie}; Secure` : cookie };
   }
 
-  /** Returns the holder whose session a request belongs to. */
+  /** Returns the key whose session a request belongs to; undefined if there is no valid session. */
   find(proof: SessionProof, now: number, from?: string): KeyHolder | undefined {
     const session = this.#keys.session(this.#idIn(proof));
     if (session === undefined || now - session.signedInAt > maxSessionMs) return undefined;
-    // It is looked up each time, so that one that was revoked ends the session.
+    // The key is looked up for every request, so that revoking it ends the session.
     const holder = this.#keys.ofDigest(session.keyDigest, from);
     return holder !== undefined && permits(holder, 'console') ? holder : undefined;
   }
 
-  /** The cookie that takes the other away. */
+  /** Ends a session. Returns the cookie that deletes the session's cookie. */
   signOut(proof: SessionProof): string {
     this.#keys.signOut(this.#idIn(proof));
     return this.#cookieOf('', 0);
   }
 
-  /** No script may read it, and no other site's page brings it along. */
+  /** Returns a cookie that scripts cannot read, and that browsers do not send with requests of other sites. */
   #cookieOf(value: string, maxAgeSeconds: number): string {
     return `${this.#cookieName}=${value}; Path=/console; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
   }

@@ -1,4 +1,4 @@
-/** The console's requests about endpoints. */
+/** Requests of the console about endpoints. */
 import type { EndpointView, Overview } from '../../protocol/console-data.ts';
 import type { EndpointSettings } from '../model/endpoint-settings.ts';
 import { hiddenWord } from '../workloads/workload-definition.ts';
@@ -44,7 +44,7 @@ export class EndpointRequests {
     const settings = forms.show(shown);
     return {
       origin,
-      // In a file they may come from the environment, and must not be readable here; nor for those who only look.
+      // Values in a file may be secrets from the environment. Read-only keys never see values.
       settings: isReadOnly || origin === 'file' ? withoutValues(settings) : settings,
       runs: workload.words(shown),
       allow: workload.onCluster?.(shown).allow ?? workload.nameElsewhere?.(shown) ?? 'scene',
@@ -109,7 +109,7 @@ export class EndpointRequests {
     return emptyResponse;
   }
 
-  /** Has a worker elsewhere take no more jobs. */
+  /** Tells a worker elsewhere to take no more jobs. */
   drain({ id, workerId }: ConsoleRequest): HttpResponse {
     const isKnown = this.#service.endpoints.find(id)?.remote.drain(workerId) ?? false;
     return isKnown ? emptyResponse : refusal(404, 'this worker no longer exists');
@@ -125,7 +125,7 @@ export class EndpointRequests {
   }
 }
 
-/** Neither values of variables nor words of a command line are told: both may be secrets. */
+/** Adds an endpoint to the audit log's details, without values of variables and words of commands: they may be secrets. */
 function tellOf(settings: EndpointSettings, { told }: ConsoleRequest): void {
   const { key, fields } = workloadOf(settings);
   const own = Object.entries(withoutWords(settings)).filter(
@@ -139,7 +139,6 @@ function tellOf(settings: EndpointSettings, { told }: ConsoleRequest): void {
   });
 }
 
-/** Hides the values of variables. */
 function withoutValues(settings: EndpointView['settings']): EndpointView['settings'] {
   const { environment } = settings;
   if (typeof environment !== 'object' || environment === null) return settings;
@@ -161,15 +160,15 @@ async function unlessOfFile(work: () => Promise<HttpResponse>): Promise<HttpResp
   }
 }
 
-/** How much of their logs workers are shown with where many of them are shown at once. */
+/** Maximum log lines of a worker in the overview. */
 const maxLines = 50;
 
-/** The page asks for all of them again and again. */
+/** Maximum log characters of a worker, and of all workers together, because the page polls the overview. */
 const maxCharacters = 8_000;
 const maxTotalCharacters = 256_000;
 const minCharacters = 200;
 
-/** The end of the log of one worker among so many. */
+/** Returns the last lines of a worker's log. `workers`: number of workers that share `maxTotalCharacters`. */
 function latestLines(log: readonly string[], workers: number): string[] {
   const share = Math.floor(maxTotalCharacters / Math.max(1, workers));
   let room = Math.min(maxCharacters, Math.max(minCharacters, share));

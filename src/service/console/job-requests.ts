@@ -1,4 +1,4 @@
-/** The console's requests about jobs, and about webhooks that failed. */
+/** Requests of the console about jobs, and about webhooks that failed. */
 import type { BulkCount, FailedWebhooks } from '../../protocol/console-data.ts';
 import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../../lib/http/http-response.ts';
 import type { ConsoleRequest, ConsoleService } from './console-request.ts';
@@ -6,7 +6,7 @@ import { type JobQuery, JobViews } from './job-views.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { prepareWebhookStatements } from '../jobs/webhook-statements.ts';
 
-/** So many changes share a commit. */
+/** Number of jobs that are changed in one commit. */
 const changesAtOnce = 100;
 
 export class JobRequests {
@@ -32,7 +32,7 @@ export class JobRequests {
     return job === undefined ? refusal(404, 'job not found') : jsonResponse(job);
   }
 
-  /** Browsers keep it for as long as the service keeps the output, and that there is none for a minute. */
+  /** Returns a thumbnail. Browsers cache it until the output is deleted, and a missing one for a minute. */
   async thumbnail({ id }: ConsoleRequest): Promise<HttpResponse> {
     const { thumbnailOf, about, now } = this.#service;
     const found = await this.#views.ofPicture(id, thumbnailOf);
@@ -49,13 +49,13 @@ export class JobRequests {
     return await this.#service.jobs[what](endpointId, id);
   }
 
-  /** `id` is what would be done. */
+  /** Counts the jobs that `actOnAll` would change. `id`: `cancel` or `retry`. */
   async countReachable({ id, query }: ConsoleRequest): Promise<HttpResponse> {
     const { jobs, isMore } = await this.#reachable(id, query);
     return jsonResponse({ jobs: jobs.length, isMore } satisfies BulkCount);
   }
 
-  /** As far as it is possible: the first refusal ends it. */
+  /** Cancels or retries all matching jobs. Stops at the first error of the service, such as a full disk. */
   async actOnAll({ id, query }: ConsoleRequest): Promise<HttpResponse> {
     const { jobs, isMore } = await this.#reachable(id, query);
     let done = 0;
@@ -102,10 +102,9 @@ function queryOf(query: URLSearchParams): JobQuery {
 
 const maxShownWebhooks = 50;
 
-/** So many changes share a commit. */
+/** Number of webhooks that are changed in one commit. */
 const webhooksAtOnce = 500;
 
-/** Requests about webhooks that failed. */
 export class WebhookRequests {
   readonly #service: ConsoleService;
   readonly #sql: ReturnType<typeof prepareWebhookStatements>;
@@ -115,7 +114,7 @@ export class WebhookRequests {
     this.#sql = prepareWebhookStatements(service.store.file.db);
   }
 
-  /** The rest of an address may be a secret of its receiver: only the host is shown. */
+  /** Lists failed webhooks. Shows only the host of an address, because its rest may be a secret of the receiver. */
   list(): HttpResponse {
     const { failed = 0, waiting = 0 } = this.#sql.countFailed.get() ?? {};
     const webhooks = this.#sql.allFailed.all(maxShownWebhooks).map(({ id, url, ...webhook }) => {
@@ -130,7 +129,7 @@ export class WebhookRequests {
     return changes === 0 ? refusal(404, 'no webhook of this job has failed') : emptyResponse;
   }
 
-  /** All that were given up. */
+  /** Sends all webhooks again that were given up. */
   async sendAllAgain(): Promise<HttpResponse> {
     let jobs = 0;
     for (let after = 0; ; await nextTurn()) {

@@ -1,4 +1,4 @@
-/** Jobs as the console shows them. */
+/** Reads jobs from the store in the form in which the console shows them. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JobPage, JobRow, JobView } from '../../protocol/console-data.ts';
 import { isFile, type OpenText, type Text, wholeOf } from '../../lib/files/filed-text.ts';
@@ -7,7 +7,7 @@ import type { JobRecord } from '../jobs/job-statements.ts';
 import { shownWorker } from '../model/worker-view.ts';
 import { maxJsonDepth, scanJson } from '../../lib/text/scan-json.ts';
 
-/** Who submitted a job, by the id of the key. */
+/** Returns the name of a key by its id; null if the job was submitted without a key. */
 type KeyName = (keyId: string) => string | null;
 
 interface StoredRow extends Omit<JobRow, 'key' | 'delayTime' | 'executionTime'> {
@@ -25,24 +25,24 @@ interface StoredJob extends StoredRow {
 export interface JobQuery {
   endpoint: string | null;
   status: string | null;
-  /** What stands in the id or the summary; empty for all. */
+  /** Text to find in the id or the summary; empty for all jobs. */
   text: string;
-  /** The id of the oldest job that is known; those before it are asked for. */
+  /** Id of a job: only jobs that were submitted before it are listed. Null for all jobs. */
   before: string | null;
 }
 
 const pageLength = 50;
 
-/** A search looks at so many rows between two requests, and at so many times that before it asks to be continued. */
+/** Rows that a search reads before other requests get a turn. After `maxLooks` such steps, it must be continued. */
 const rowsAtOnce = 1_000;
 const maxLooks = 20;
 
-/** What is done to many jobs reaches so many at a time. */
+/** Maximum number of jobs that one bulk action changes. */
 const maxBulk = 10_000;
 
 const reachedBy = { cancel: ['IN_QUEUE', 'IN_PROGRESS'], retry: ['FAILED', 'TIMED_OUT'] } as const;
 
-/** As bytes; a little more than what is shown of its pictures. */
+/** Maximum size of a shown input or output: a little more than the pictures that are shown. */
 const maxShownBytes = 48 * 1024 * 1024;
 
 const rowColumns = `number, id, endpointId, state AS status, acceptedAt, queuedAt, startedAt, endedAt, workerId, retries,
@@ -58,13 +58,13 @@ export class JobViews {
     this.#sql = prepareStatements(store);
   }
 
-  /** Newest first. */
+  /** Returns a page of jobs, newest first. */
   async list(query: JobQuery, nameOf: KeyName): Promise<JobPage> {
     const { found, next } = await this.#search(query, pageLength);
     return { jobs: found.map((row) => rowOf(row, nameOf)), next };
   }
 
-  /** Those that can be cancelled or retried, newest first, at the endpoints that there are. */
+  /** Returns the jobs of existing endpoints that can be cancelled or retried, newest first. */
   async reachable(
     what: keyof typeof reachedBy,
     query: JobQuery,
@@ -81,7 +81,7 @@ export class JobViews {
     return { jobs: jobs.slice(0, maxBulk), isMore: isMore || jobs.length > maxBulk };
   }
 
-  /** `next` is where it goes on; null at the end. */
+  /** Searches jobs, newest first. `next`: value of `before` that continues the search; null at the end. */
   async #search(query: JobQuery, most: number): Promise<{ found: StoredRow[]; next: string | null }> {
     const { text, before } = query;
     const named = before === null && text !== '' ? this.#sql.job.get(text) : undefined;
@@ -116,7 +116,7 @@ export class JobViews {
       .slice(0, atOnce);
   }
 
-  /** Undefined where there is no such job. */
+  /** Returns a job with its input, output and log; undefined if there is no such job. */
   async find(
     id: string,
     nameOf: KeyName,
@@ -142,7 +142,7 @@ export class JobViews {
     };
   }
 
-  /** What is made of the first picture of a job's output, one at a time; undefined where it has none. */
+  /** Returns what `make` makes of the first picture of a job's output; undefined if there is none. */
   async ofPicture(id: string, make: (picture: Buffer) => Promise<Buffer | undefined>) {
     const endpointId = this.endpointOf(id);
     const job = endpointId === undefined ? undefined : this.#store.reads.find(endpointId, id);
@@ -154,12 +154,12 @@ export class JobViews {
     return made && { made, endedAt: job.endedAt };
   }
 
-  /** The endpoint of a job, for what is done to it. */
+  /** Returns the endpoint of a job; undefined if there is no such job. */
   endpointOf(id: string): string | undefined {
     return this.#sql.endpoint.get(id)?.endpointId;
   }
 
-  /** Many may be looked at at once, and each is whole in memory for a moment. */
+  /** Reads large texts one at a time, because each is completely in memory for a moment. */
   #inTurn<T>(read: () => Promise<T>): Promise<T> {
     const done = this.#reading.then(read);
     this.#reading = done.catch(() => undefined);
@@ -176,7 +176,7 @@ function isAsked({ endpointId, status }: StoredRow, query: JobQuery): boolean {
   return (query.endpoint ?? endpointId) === endpointId && (query.status ?? status) === status;
 }
 
-/** Null for what is gone, or more than can be shown. */
+/** Returns a stored text; null if it was deleted or is too large to show. */
 async function shownText(value: Text | OpenText | undefined): Promise<string | null> {
   if (value === undefined) return null;
   if (!isFile(value) || value.byteCount <= maxShownBytes) return (await wholeOf([value])).toString();
@@ -184,7 +184,7 @@ async function shownText(value: Text | OpenText | undefined): Promise<string | n
   return null;
 }
 
-/** The live log, or what was stored of it. */
+/** Returns the live log or, if that is empty, the stored log. */
 function logOf({ log }: StoredJob, live: readonly string[]): string[] {
   if (live.length > 0) return [...live];
   return log === null ? [] : log.split('\n');
@@ -192,7 +192,7 @@ function logOf({ log }: StoredJob, live: readonly string[]): string[] {
 
 function rowOf(stored: StoredRow, nameOf: KeyName): JobRow {
   const { id, endpointId, status, acceptedAt, queuedAt, endedAt, retries, keyId, summary } = stored;
-  // A job that was put back has not been started yet, whatever its former worker did.
+  // A requeued job counts as not started, although a former worker had started it.
   const startedAt = stored.startedAt !== null && stored.startedAt >= queuedAt ? stored.startedAt : null;
   const workerId = startedAt === null ? null : stored.workerId && shownWorker(stored.workerId);
   const delayTime = startedAt === null ? null : startedAt - queuedAt;
@@ -206,7 +206,7 @@ interface ListValues {
   atOnce: number;
 }
 
-/** Exported for the test that none of them looks through all jobs. */
+/** Prepares the statements. Exported for the test that none of them scans all jobs. */
 export function prepareStatements({ file: { db } }: Pick<JobStore, 'file'>) {
   const list = (where: string): string =>
     `SELECT ${rowColumns} FROM job WHERE ${where} AND number < @newest ORDER BY number DESC LIMIT @atOnce`;
@@ -217,13 +217,13 @@ export function prepareStatements({ file: { db } }: Pick<JobStore, 'file'>) {
   return {
     all: db.prepare<[ListValues], StoredRow>(list('TRUE')),
     ofEndpoint: db.prepare<[ListValues & { endpoint: string }], StoredRow>(list('endpointId = @endpoint')),
-    // One index lookup for each, however many jobs it has.
+    // One index lookup for each endpoint, independent of the number of its jobs.
     endpoints: db.prepare<[], { id: string }>(
       `WITH RECURSIVE found (endpoint) AS (SELECT min(endpointId) FROM job
          UNION ALL SELECT (SELECT min(endpointId) FROM job WHERE endpointId > endpoint) FROM found WHERE endpoint IS NOT NULL)
        SELECT endpoint AS id FROM found WHERE endpoint IS NOT NULL`,
     ),
-    // In the queue's order each priority has its own place.
+    // The queue's index sorts by priority first, so each priority is read by itself.
     open: db.prepare<[ListValues & { endpoint: string; status: string }], StoredRow>(
       `SELECT * FROM (${openOf(0)}) UNION ALL SELECT * FROM (${openOf(1)}) ORDER BY number DESC LIMIT @atOnce`,
     ),
@@ -240,14 +240,14 @@ function isOpen(status: string): boolean {
   return status === 'IN_QUEUE' || status === 'IN_PROGRESS';
 }
 
-/** What stands in the page as text. */
+/** Maximum length of a text that the page shows. */
 const maxTextLength = 256 * 1024;
 const maxStringLength = 4_000;
 
-/** More do not fit into the text that is shown, and would hold up the service. */
+/** Maximum number of JSON values to parse. More would not fit into the shown text, and would block the service. */
 const maxShownValues = 200_000;
 
-/** Undefined if there is none, or it has more values than can be shown. */
+/** Parses a text as JSON; undefined if it is null, invalid or has too many values to show. */
 async function readJson(text: string | null): Promise<unknown> {
   if (text === null) return undefined;
   const limits = { maxDepth: maxJsonDepth, maxValues: maxShownValues };
@@ -255,14 +255,14 @@ async function readJson(text: string | null): Promise<unknown> {
   return kind === 'object' || kind === 'other' ? JSON.parse(text) : undefined;
 }
 
-/** As text with its long strings cut; null where there is nothing, or more than can be shown. */
+/** Returns indented JSON with long strings cut; null if there is no value, or the text is too long to show. */
 function shownJson(value: unknown): string | null {
   if (value === undefined) return null;
   const shown = textOf(value);
   return shown !== undefined && shown.length <= maxTextLength ? shown : null;
 }
 
-/** Undefined for what is nested so deeply that it cannot be written. */
+/** Returns indented JSON; undefined if the value is nested too deeply for `JSON.stringify`. */
 function textOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(
@@ -286,9 +286,9 @@ function cut(text: string): string {
 const maxPictures = 12;
 const maxPictureBytes = 40 * 1024 * 1024;
 
-/** Data URIs of the pictures in an output, as far as they can be shown at once. */
+/** Returns data URIs of the pictures in an output, within the limits of number and size. */
 function picturesIn(output: unknown): string[] {
-  // The same picture often stands under two names.
+  // Outputs often contain the same picture under two names.
   const pictures = new Set<string>();
   let length = 0;
   const open: unknown[] = [output];
@@ -306,7 +306,7 @@ function picturesIn(output: unknown): string[] {
   return [...pictures];
 }
 
-/** How the base64 of each format begins. */
+/** First characters of each picture format in base64. */
 const beginnings: Record<string, RegExp> = {
   'image/png': /^iVBORw0KGgo/,
   'image/jpeg': /^\/9j\//,
@@ -320,14 +320,14 @@ function pictureOf(text: string): string | undefined {
   return type === undefined || base64.length < 60 ? undefined : `data:${type};base64,${base64}`;
 }
 
-/** Where a string begins that holds a picture. */
+/** Matches the beginning of a JSON string that holds a picture. */
 const pictureOpening = /"(?:data:image\/(?:png|jpeg|webp);base64,)?(?=iVBORw0KGgo|\/9j\/|UklGR)/g;
 
-/** The bytes of the first picture in an output, which is JSON text; found without reading all of it as JSON. */
+/** Returns the first picture in an output (JSON text); undefined if there is none. Does not parse the JSON. */
 export function firstPicture(output: string): Buffer | undefined {
   for (const { 0: opening, index } of output.matchAll(pictureOpening)) {
     const start = index + opening.length;
-    // One expression for the whole of a picture would overflow the stack from 8 MB on.
+    // A regular expression for the whole picture would overflow the stack from 8 MB on.
     const base64 = output.slice(start, Math.max(start, output.indexOf('"', start)));
     if (base64.length >= 60 && !/[^\w+/=]/.test(base64)) return Buffer.from(base64, 'base64');
   }

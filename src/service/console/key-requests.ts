@@ -1,4 +1,4 @@
-/** The console's requests about keys. */
+/** Requests of the console about keys. */
 import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../../lib/http/http-response.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import { keyLimitNames } from '../keys/check-key.ts';
@@ -74,7 +74,7 @@ export class KeyRequests {
   }
 }
 
-/** For the audit log. */
+/** Returns the details of a key for the audit log. */
 function toldOf({ name, kind }: KeyRecord): Record<string, string> {
   return { name, kind };
 }
@@ -94,7 +94,7 @@ class KeyViews {
     this.#quotas = quotas;
   }
 
-  /** `given`: those that the service was started with. */
+  /** Returns views of all keys. `given`: keys that the service was started with. */
   all(given: readonly KeyHolder[], stored: readonly KeyRecord[]): KeyView[] {
     const known = new Set([...given, ...stored].map(({ id }) => id));
     const gone = this.#usage.keyIds().filter((id) => !known.has(id));

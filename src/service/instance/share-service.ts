@@ -34,11 +34,11 @@ export async function shareService(
     let isStopping = false;
     // One that leads no more goes on to hand requests on.
     const closeConnections = async () => void (isStopping && (await around.closeConnections()));
-    const files = bucket === undefined ? store : new BucketFiles(bucket, secret);
+    const files = bucket && new BucketFiles(bucket, secret);
     const open = async (session: LeadingSession, write: Write): Promise<OpenService> => {
       const dataDir = join(options.dataDir, 'shared');
       await restore(session, dataDir);
-      const shared = { name: store.shown, secret, write, texts: new SharedFiles(files, onProblem) };
+      const shared = { name: store.shown, secret, write, texts: new SharedFiles(files ?? store, onProblem) };
       // The ages of jobs are by one clock, whichever machine leads.
       const aheadMs = (await session.now()) - options.now();
       const now = (): number => options.now() + aheadMs;

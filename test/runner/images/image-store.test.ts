@@ -10,19 +10,10 @@ import { folderPlace } from '../../../src/runner/images/folder-place.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
 import { temporaryName } from '../../../src/lib/files/temporary-files.ts';
 import { asAnotherUser, canBecome } from '../../fakes/another-user.ts';
+import { memoryPlace } from '../../fakes/memory-place.ts';
 import { filesIn, temporaryFolder, troubleOf } from './store.ts';
 
 describe('write', () => {
-  test('makes the folders of the name', async () => {
-    const dir = temporaryFolder();
-    await createImageStore(folderPlace(join(dir, 'renders', 'images'))).write(
-      picture('a'),
-      'day 1/sea/a.png',
-    );
-    expect(read(dir, 'renders/images/day 1/sea/a.png')).toBe('a');
-    expect(filesIn(dir)).toEqual(['renders/images/day 1/sea/a.png']);
-  });
-
   test('keeps what has the name already as .former, with what lies beside it', async () => {
     const { dir, store } = folder({
       'a.png': 'one that was paid for',
@@ -51,14 +42,6 @@ describe('write', () => {
     const { dir, store } = folder({ 'a.png': 'a' });
     await store.write(picture('a'), 'a.png');
     expect(filesIn(dir)).toEqual(['a.png']);
-  });
-
-  test('takes many pictures at once, into new folders too', async () => {
-    const { dir, store } = folder();
-    const names = Array.from({ length: 200 }, (_, i) => `${i % 7}/${i}.png`);
-    await Promise.all(names.map((name) => store.write(picture(name), name)));
-    expect(filesIn(dir)).toEqual(names.toSorted());
-    for (const name of names) expect(read(dir, name)).toBe(name);
   });
 
   test('last one wins where two have one name, and the file is one of them whole', async () => {
@@ -155,46 +138,14 @@ describe('a disk that does not take the picture is told in words, and nothing is
 });
 
 describe('move', () => {
-  test('renames, into a new folder too', async () => {
-    const { dir, store } = folder({ 'a.png': 'a', 'b.png': 'b' });
-    await store.move('a.png', 'a.replaced-3fa9c1d2.png');
-    await store.move('b.png', 'old/b.png');
-    expect(filesIn(dir)).toEqual(['a.replaced-3fa9c1d2.png', 'old/b.png']);
-    expect(read(dir, 'old/b.png')).toBe('b');
-  });
-
-  test('does nothing the second time', async () => {
-    const { dir, store } = folder({ 'a.png': 'a' });
-    await store.move('a.png', 'old/a.png');
-    await store.move('a.png', 'old/a.png');
-    expect(read(dir, 'old/a.png')).toBe('a');
-    expect(filesIn(dir)).toEqual(['old/a.png']);
-  });
-
-  test('does nothing where there is neither file', async () => {
-    const { dir, store } = folder();
-    await store.move('a.png', 'old/a.png');
-    expect(filesIn(dir)).toEqual([]);
-  });
-
-  test('never overwrites another picture', async () => {
-    const { dir, store } = folder({ 'a.png': 'new', 'b.png': 'old' });
-    const text = await troubleOf(store.move('a.png', 'b.png'));
-    expect(text).toMatch(/cannot rename .*a\.png to .*b\.png: another file has that name/);
-    expect([read(dir, 'a.png'), read(dir, 'b.png')]).toEqual(['new', 'old']);
-  });
-
-  test('lets one go of two equal pictures', async () => {
-    const { dir, store } = folder({ 'a.png': 'same', 'b.png': 'same' });
-    await store.move('a.png', 'b.png');
-    expect(filesIn(dir)).toEqual(['b.png']);
-    expect(read(dir, 'b.png')).toBe('same');
-  });
-
-  test('to its own name keeps the picture', async () => {
-    const { dir, store } = folder({ 'a.png': 'a' });
-    await store.move('a.png', 'a.png');
-    expect(read(dir, 'a.png')).toBe('a');
+  test('takes along what is beside the picture, in place of what an earlier one left there', async () => {
+    const files = new Map(['a.png', 'a.json', 'a.webp', 'b.json'].map((name) => [name, Buffer.from(name)]));
+    await createImageStore(memoryPlace(files)).move('a.png', 'b.png');
+    expect(Object.fromEntries([...files].map(([name, bytes]) => [name, String(bytes)]))).toEqual({
+      'b.png': 'a.png',
+      'b.json': 'a.json',
+      'b.webp': 'a.webp',
+    });
   });
 
   test('tells where a file stands in the place of the folder', async () => {
@@ -220,12 +171,6 @@ describe('what a dead run has written', () => {
     expect(await store.has(saved('sea', 'the sea'))).toBe(false);
     expect(await store.has(saved('sea/b.png', 'the sea'))).toBe(false);
     expect(await store.has(saved('sea/a.png/b.png', 'the sea'))).toBe(false);
-  });
-
-  test('is removed without a trace of it', async () => {
-    const { dir, store } = folder({ 'sea/a.png': 'a', 'sea/b.png': 'b' });
-    await store.remove('sea/a.png');
-    expect(filesIn(dir)).toEqual(['sea/b.png']);
   });
 });
 

@@ -70,7 +70,7 @@ describe.each(formats)('%s', (format) => {
 
 test.each(formats)('something behind the end of the data of %s is seen', async (format) => {
   const more = Buffer.concat([await made[format](), Buffer.from('<html>502 Bad Gateway</html>')]);
-  await expectNoFile(more.toString('base64'), /behind the end/, 'bad-picture', {
+  await expectNoFile(more.toString('base64'), /follows the end/, 'bad-picture', {
     isOriginalKept: true,
   });
 });
@@ -91,7 +91,7 @@ test.each<[string, (jpeg: Buffer) => Buffer]>([
   ['20,000 beginnings of one', (jpeg) => Buffer.concat([jpeg, Buffer.alloc(40_000, 'ffd8', 'hex')])],
 ])('%s behind a JPEG is no further picture', async (_, make) => {
   const options = { isOriginalKept: true };
-  await expectNoFile(make(await made.JPEG()).toString('base64'), /behind the end/, 'bad-picture', options);
+  await expectNoFile(make(await made.JPEG()).toString('base64'), /follows the end/, 'bad-picture', options);
 });
 
 test.each(['\n', '\r\n', '\0\0\0', ' \n\0'])('%j behind a PNG or a JPEG is no damage', async (fill) => {

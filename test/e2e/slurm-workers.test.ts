@@ -217,7 +217,7 @@ endpoints:
         ]);
         await expect.poll(() => farm.states(), patience).toEqual(['COMPLETED', 'COMPLETED']);
         expect(farm.service.program.stderr).toMatch(
-          /^[^\n]*endpoint farm: Slurm does not say whether it takes workers: [^\n]*Socket timed out[^\n]*\n$/,
+          /^[^\n]*endpoint farm: Slurm does not say if it accepts workers: [^\n]*Socket timed out[^\n]*\n$/,
         );
       },
     );
@@ -244,7 +244,7 @@ endpoints:
         const farm = await Farm.start(upToTwo, { squeue: `[ -e answers ] && real "$@" || ${lost}` });
         const id = await farm.submit('go');
         await farm.service.program.says(
-          /Slurm cannot be asked, and starts no workers until it answers: squeue: .*Unable to contact/,
+          /Slurm does not answer, and starts no workers until it does: squeue: .*Unable to contact/,
         );
         expect(farm.states()).toEqual([]);
         farm.release('answers');

@@ -274,7 +274,7 @@ describe('a result', () => {
     );
     await cut.readUpTo(1);
     cut.leave();
-    await expect.poll(() => troubles[1]).toMatch(/the connection ended before all of it had come$/);
+    await expect.poll(() => troubles[1]).toMatch(/the connection ended before the whole answer had arrived$/);
     expect((await w1.done('no-such', '{}')).status).toBe(404);
     expect(troubles).toHaveLength(2);
   });

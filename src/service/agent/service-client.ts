@@ -325,7 +325,7 @@ function complaintOf({ status, text, refusal, location }: Answer): string {
     return `the service does not answer (status ${status})`;
   const what =
     location === undefined ? beginning(text) : `a redirect to ${JSON.stringify(location.slice(0, 200))}`;
-  return `something else answers in the place of the service (status ${status} and ${what})`;
+  return `another server answers instead of the service (status ${status} and ${what})`;
 }
 
 function beginning(text: string): string {

@@ -33,7 +33,7 @@ export class Quotas {
     if (quotaMs === null && maxQueued === null && maxQueuedBytes === null) return undefined;
     const { queued, queuedBytes, openMs } = this.#usage.open(id);
     if (maxQueued !== null && queued >= maxQueued)
-      return tooMany(`the key ${name} has ${queued} jobs in the queue, the most that it may have`, retryMs);
+      return tooMany(`the key ${name} has ${queued} jobs in the queue, its maximum`, retryMs);
     if (maxQueuedBytes !== null && queuedBytes + bytes > maxQueuedBytes) {
       const most = `the key ${name} may have ${sizeText(maxQueuedBytes)} of inputs in the queue`;
       if (bytes > maxQueuedBytes) return refusal(400, `${most}, and this one has ${bytes} bytes`);
@@ -61,12 +61,12 @@ export class Quotas {
     if (usedMs + openMs < quotaMs && usedMs + openMs + askedMs <= quotaMs) return undefined;
     if (usedMs < quotaMs) {
       const open = durationText(Math.ceil(openMs / 1_000) * 1_000);
-      const text = `the jobs of the key ${name} that wait or run may take ${open} by their execution timeouts, which is all that is left of ${quota}; submit more when some have ended`;
+      const text = `the jobs of the key ${name} that wait or run may take ${open} by their execution timeouts, which uses up the rest of ${quota}; submit more when some have ended`;
       return tooMany(text, retryMs);
     }
     const now = this.#now();
     const next = (Math.floor(now / dayMs) + 1) * dayMs;
-    const text = `the key ${name} has used ${quota}; it begins anew at ${new Date(next).toISOString()}`;
+    const text = `the key ${name} has used ${quota}; the next quota begins at ${new Date(next).toISOString()}`;
     return tooMany(text, next - now);
   }
 }

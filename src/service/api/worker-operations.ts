@@ -213,7 +213,8 @@ export class WorkerOperations {
     }
     this.#untold.delete(keyId);
     const more = untold === 0 ? '' : `; ${untold} more were refused since the last line about this key`;
-    const why = refused === undefined ? 'the connection ended before all of it had come' : whyIn(refused);
+    const why =
+      refused === undefined ? 'the connection ended before the whole answer had arrived' : whyIn(refused);
     onProblem(
       `the result of worker ${route.workerId} for job ${route.jobId} at ${endpoint.id} was not accepted: ${why}${more}`,
     );

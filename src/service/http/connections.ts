@@ -192,8 +192,8 @@ function nameOf({ remoteAddress, remotePort, localAddress, localPort }: Socket):
 const waitMs = 1_000;
 
 function ofKeyText(name: string, most: number): string {
-  return `the key ${name} has ${most} requests in progress, the most that it may have; wait for answers`;
+  return `the key ${name} has ${most} requests in progress, its maximum; wait for answers`;
 }
 
 const crowdedText =
-  'too many requests are in progress at once; what is left is for workers and administrators';
+  'too many requests are in progress at once; the rest is reserved for workers and administrators';

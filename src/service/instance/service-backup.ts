@@ -128,7 +128,7 @@ async function copyJobs(dataDir: string, dir: string, signal: AbortSignal) {
     for (const name of lost) missing.add(name);
   }
   throw new BackupFailed(
-    'the service deletes files faster than they are copied; nothing was kept of the backup',
+    'the service deletes files faster than the backup copies them; the backup was removed',
   );
 }
 
@@ -195,7 +195,7 @@ async function reading<T>(path: string, schema: Schema, work: (db: Database) => 
 
 function damaged(path: string): UnusableDatabase {
   return new UnusableDatabase(
-    `${path} is damaged, or its copy is. Nothing was kept of this backup; keep the earlier ones`,
+    `${path} is damaged, or its copy is. This backup was removed; keep the earlier ones`,
   );
 }
 

@@ -28,7 +28,9 @@ export async function shareService(
   try {
     const secret = await store.prepare();
     if (existsSync(join(options.dataDir, jobsFile)))
-      onProblem(`the jobs and keys in ${options.dataDir} are of a service without \`store\`, and stay there`);
+      onProblem(
+        `the jobs and keys in ${options.dataDir} belong to a service without \`store\`, and stay there`,
+      );
     const relay = new Relay(secret, around.proxies);
     const url = reachedAt ?? around.url;
     let isStopping = false;
@@ -98,7 +100,7 @@ class Patience {
 
 const again = { 'Retry-After': '5' };
 const nobody = refusal(503, 'no process of the service leads at the moment; try again', again);
-const notDone = refusal(503, 'the process that leads cannot answer: nothing was done; try again', again);
+const notDone = refusal(503, 'the leading process cannot answer: nothing was done; try again', again);
 const unknown = refusal(502, 'the process that leads did not answer: this was done, or it was not');
 
 /** The process that leads knows the key, and bounds what it has in progress. */

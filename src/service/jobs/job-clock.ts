@@ -62,7 +62,7 @@ export class JobClock {
 
 export function stepText(ms: number): string {
   const way = ms > 0 ? 'forward' : 'back';
-  return `the system clock moved ${way} by ${formatDuration(Math.abs(ms))}; the ages of jobs go on as before`;
+  return `the system clock moved ${way} by ${formatDuration(Math.abs(ms))}; the ages of jobs are not affected`;
 }
 
 function prepareStatements(db: Database) {

@@ -108,7 +108,7 @@ export class ClusterPool {
     this.#isLooking = true;
     this.#hasNews = false;
     await this.#check().catch((error: unknown) => {
-      const what = 'cannot be asked, and starts no workers until it answers';
+      const what = 'does not answer, and starts no workers until it does';
       this.#tell('silence', `${this.#cluster.name} ${what}: ${thrownText(error)}`);
     });
     this.#isLooking = false;
@@ -207,7 +207,7 @@ export class ClusterPool {
     } catch (error) {
       const isUncertain = error instanceof Error && 'isUncertain' in error && error.isUncertain === true;
       if (!isUncertain) this.#forgetIntent();
-      const what = isUncertain ? 'does not say whether it takes workers' : 'refuses workers';
+      const what = isUncertain ? 'does not say if it accepts workers' : 'refuses workers';
       this.#tell('refusal', `${cluster.name} ${what}: ${thrownText(error)}. ${slowly}`);
       this.#pause();
     }

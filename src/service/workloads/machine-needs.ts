@@ -34,7 +34,7 @@ export function removeContainersLeftIn(
 ): void {
   if (!existsSync(markIn(dataDir))) return;
   containerTool().catch((error: unknown) =>
-    onProblem(`containers of an earlier service may be left: ${thrownText(error)}`),
+    onProblem(`containers of an earlier service may still exist: ${thrownText(error)}`),
   );
 }
 

@@ -18,7 +18,7 @@ export function findWorkload(keys: Readonly<Record<string, unknown>>): WorkloadD
 /** Returns the workload of an endpoint whose settings were checked. Throws if there is none. */
 export function workloadOf(settings: EndpointSettings): WorkloadDefinition {
   const found = findWorkload(settings);
-  if (found === undefined) throw new Error(`endpoint ${settings.id} runs nothing that is known`);
+  if (found === undefined) throw new Error(`endpoint ${settings.id} has an unknown workload`);
   return found;
 }
 

@@ -191,7 +191,7 @@ it('asks for each job under its own path, whatever its id', async () => {
 it('takes no job whose id would lead elsewhere', async () => {
   for (const id of ['..', '.', '', 5, null]) {
     const { said } = start(await scriptedService({}, { id, input: {} }));
-    await expect.poll(() => said.at(-1)).toContain('something else answers in the place of the service');
+    await expect.poll(() => said.at(-1)).toContain('another server answers instead of the service');
   }
 });
 

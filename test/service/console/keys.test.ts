@@ -72,7 +72,7 @@ it('counts what the jobs of a key execute as they end, has it pay for that, and 
   expect([refused.status, refused.headers.get('Retry-After')]).toEqual([429, String(3_600)]);
   expect(refused.json).toEqual({
     error:
-      'the key night has used its quota of 2h of execution time a day; it begins anew at 2026-03-02T00:00:00.000Z',
+      'the key night has used its quota of 2h of execution time a day; the next quota begins at 2026-03-02T00:00:00.000Z',
   });
   // What was accepted before goes on, and counts on the day on which it ends.
   const last = await held.next();

@@ -206,7 +206,7 @@ describe('the file', () => {
     const foreign = makePath();
     openForWriting(foreign, jobSchema).close();
     expect(() => openJobStore(foreign)).toThrow(
-      /keys\.sqlite is a SQLite file of another program; it was left/,
+      /keys\.sqlite is a SQLite file of another program; it was not changed/,
     );
   });
 

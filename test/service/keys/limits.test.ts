@@ -45,7 +45,7 @@ it('counts jobs in the queue at all endpoints, of which as many are accepted as 
   const refused = await run('one');
   expect([refused.status, refused.headers.get('Retry-After')]).toEqual([429, '10']);
   expect(refused.json).toEqual({
-    error: 'the key guest has 3 jobs in the queue, the most that it may have',
+    error: 'the key guest has 3 jobs in the queue, its maximum',
   });
   expect((await asOther('one/run', { input: { scene: 'x' } })).status).toBe(200);
   await asGuest('one/purge-queue', {});

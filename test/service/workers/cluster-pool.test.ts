@@ -147,9 +147,7 @@ it('whether it was taken is not known: it is not asked for again before that can
   expect([startedAt, hasIntent()]).toEqual([[0], true]);
   await pass(1);
   expect(startedAt).toEqual([0, 3]);
-  expect(problems).toEqual([
-    expect.stringContaining('Slurm does not say whether it takes workers: timed out'),
-  ]);
+  expect(problems).toEqual([expect.stringContaining('Slurm does not say if it accepts workers: timed out')]);
 });
 
 it('the service was killed while it asked: what comes of that is waited for, and counts', async () => {
@@ -261,7 +259,7 @@ it('a cluster that does not answer is told of once, and that it does again', asy
   await pass(0.5);
   looks.trouble = new Error('timed out');
   await pass(2);
-  const told = 'Slurm cannot be asked, and starts no workers until it answers: timed out';
+  const told = 'Slurm does not answer, and starts no workers until it does: timed out';
   expect([problems, pool.problem]).toEqual([[`endpoint scene-renderer: ${told}`], told]);
   delete looks.trouble;
   await pass(0.5);

@@ -309,7 +309,7 @@ function settingsOf(file: string | undefined, argv: Record<string, unknown>): Se
   throw new ConfigError(
     misplaced.map(([name]) => ({
       where: `--${name}`,
-      text: `endpoints come from the file; leave out --${name} out`,
+      text: `endpoints come from the file; leave out --${name}`,
     })),
   );
 }

@@ -184,7 +184,7 @@ it('says of an id in flight or waiting that it is; and of a batch that runs or i
   const { code, stderr } = await inProcess(['retry', 'pipeline.yaml', '--id', 's0', '--id', 's1'], { cwd });
   expect(code).toBe(2);
   expect(stderr).toContain('"s0" is in flight');
-  expect(stderr).toContain('"s1" is waiting already');
+  expect(stderr).toContain('"s1" is already waiting');
 });
 
 it('jobs in flight at another address: the key does not go there, until they are collected or given up', async () => {

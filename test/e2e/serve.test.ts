@@ -74,7 +74,7 @@ it.each([
   [
     ['service.yaml', '--endpoint', 'x', '--workers', '2'],
     {},
-    /^--endpoint: .*\n--workers: .*leave --workers/,
+    /^--endpoint: .*\n--workers: .*leave out --workers$/m,
   ],
   [
     ['--host', '0.0.0.0', '--insecure'],

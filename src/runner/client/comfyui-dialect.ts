@@ -1,4 +1,4 @@
-/** The dialect of ComfyUI: submits one workflow, which each scene fills in its own way, and reads what came of it. */
+/** The dialect of ComfyUI: submits one workflow, filled in for each scene, and reads how its job ended. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { JobAtService } from '../core/attempt.ts';
@@ -27,34 +27,37 @@ import { failure, readRefusal, unreadable, type Failed } from './read-refusal.ts
 
 export interface ComfyuiPlaces {
   workflow: Workflow;
-  /** Sha256 of the workflow's file, as the inputs of its scenes name it. */
+  /** SHA-256 of the workflow file. The input of a scene has to name the same. */
   workflowSha256: string;
-  /** Node whose pictures are saved; undefined for all nodes that save. */
+  /** Id of the node whose pictures are saved. Undefined if those of all nodes are saved. */
   node: string | undefined;
 }
 
-/** ComfyUI knows a job until it ends itself, and remembers the last 10,000 jobs. */
+/** Time for which a job is found by its id. ComfyUI keeps its last 10,000 jobs, until it is restarted. */
 const idempotencyMs = 24 * 3_600_000;
 
-/** A request may still arrive this long after its sender has given up. */
+/** Time after sending within which a lost submission may still arrive. */
 const onTheWayMs = 10_000;
 
-/** `json` is the body, if that is a JSON object. */
+/** `json` is the parsed body. Undefined if the body is not a JSON object. */
 type Answer = HttpResponse & { json: JsonObject | undefined };
 
 export class ComfyuiDialect implements Dialect {
   readonly #places: ComfyuiPlaces;
   readonly #deleted = new Set<string>();
-  /** The first submission is sent alone: if the workflow is wrong for all scenes, one answer tells. */
+  /**
+   * Submission that is sent alone before all others. A workflow that is wrong for all scenes is sent only
+   * once.
+   */
   #first: Promise<unknown> | undefined;
-  /** Reply to a workflow that is wrong for all scenes. */
+  /** Reply to all further submissions, after ComfyUI refused the workflow for a reason that no scene sets. */
   #refusal: SubmitReply | undefined;
 
   constructor(places: ComfyuiPlaces) {
     this.#places = places;
   }
 
-  /** The input is `{ workflow, set }`, where `workflow` is the sha256 of the workflow's file. */
+  /** The input is `{ workflow, set }`. `workflow` is the SHA-256 of the workflow file. */
   async submit(line: Line, { input, idempotencyKey, lost }: Submission): Promise<SubmitReply> {
     const promptId = idempotencyKey === undefined ? randomUUID() : promptIdOf(idempotencyKey);
     const set = setIn(input);
@@ -108,7 +111,7 @@ export class ComfyuiDialect implements Dialect {
     return { kind: 'answers', ...(jobs && { health: { workers: {}, jobs } }), idempotencyMs };
   }
 
-  /** Returns what ComfyUI lacks for the workflow, filled as for one scene. */
+  /** Returns what ComfyUI lacks to run the workflow with this input. */
   async problems(line: Line, input: JsonObject): Promise<string[] | Failure> {
     const { workflow, node } = this.#places;
     const filled = fillWorkflow(workflow, setIn(input), '');
@@ -116,7 +119,7 @@ export class ComfyuiDialect implements Dialect {
     return Array.isArray(problems) ? problems : nothingTold(line, problems).failure;
   }
 
-  /** The words for the states of a job are this program's own. */
+  /** Returns true, because this dialect makes up the status words itself. */
   isKnownStatus(): boolean {
     return true;
   }
@@ -209,7 +212,7 @@ export class ComfyuiDialect implements Dialect {
   }
 }
 
-/** ComfyUI has no keys: the key is of a proxy before it. */
+/** Returns the HTTP request with the key. ComfyUI has no keys, but a proxy before it may need one. */
 function requestOf({ url, apiKey }: Connection, { path, body }: ComfyuiRequest): Request {
   const headers: Record<string, string> = apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` };
   return { method: body === undefined ? 'GET' : 'POST', url: url + path, headers, ...(body && { body }) };
@@ -250,13 +253,15 @@ function unaccepted({ url }: Connection, { why }: NothingTold<Answer>): SubmitRe
   }
 }
 
-/** Returns what the scene sets, with the seed that a person has asked for instead of the scene's own. */
+/** Returns the values that the scene sets. A seed that the user has asked for replaces the scene's own. */
 function setIn({ set, seed }: JsonObject): JsonObject {
   if (!isJsonObject(set) || seed === undefined) return isJsonObject(set) ? set : {};
   return Object.fromEntries(Object.entries(set).map(([key, value]) => [key, isSeed(key) ? seed : value]));
 }
 
-/** The seed of a picture is the one that its scene sets. */
+/**
+ * Returns the reply for an accepted job. It keeps the seed that the scene sets as the seed of its pictures.
+ */
 function accepted(jobId: string, set: JsonObject): SubmitReply & { kind: 'accepted' } {
   const seed = exactInteger(seedIn(set));
   return {

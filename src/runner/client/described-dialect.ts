@@ -1,4 +1,4 @@
-/** The dialect of a service whose interface is described as data: which requests are sent, and who reads their answers. */
+/** The dialect of a service whose interface is described as data: sends its requests and reads its answers. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { JobAtService } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
@@ -33,7 +33,7 @@ export class DescribedDialect implements Dialect {
   readonly #reader: StatusReader;
   readonly #accepted: AcceptedPlaces;
   readonly #submissions = new RecentSubmissions();
-  /** True if an answer to a submission had an id at the described place. */
+  /** True if the description is proven, or an answer to a submission had a job id at the described path. */
   #hasNamedJob: boolean;
 
   constructor(description: ServiceDescription, places: StatusPlaces) {
@@ -79,7 +79,7 @@ export class DescribedDialect implements Dialect {
         ? this.#reader.status(answer, job.jobId)
         : this.#reader.result(answer, job.jobId, undefined),
     );
-    // Only a status whose result is elsewhere is `done`.
+    // `done` means that the result takes a request of its own, so this answer has none.
     if (reply.kind === 'done') return failure('poll-failed', 'the kept answer has no result');
     return this.#withOwn(line, reply);
   }
@@ -169,7 +169,10 @@ export class DescribedDialect implements Dialect {
     return reply.kind === 'accepted' ? { ...reply, ...this.#knownFor } : reply;
   }
 
-  /** At the service itself, whatever host a proxy before it has it name. */
+  /**
+   * Returns the request for the next page of a list. If its URL names another host, as behind a proxy, the
+   * service's own host is used.
+   */
   #nextPage({ at }: Line, { method, url: first }: Request, url: string): Request {
     const { pathname, search, href } = URL.canParse(url, first) ? new URL(url, first) : new URL(first);
     const own = this.#requests.isOwn(at, href) ? href : new URL(first).origin + pathname + search;
@@ -184,13 +187,13 @@ export class DescribedDialect implements Dialect {
     const request = this.resultRequest(line, job);
     const outcome = await line.fetch(request);
     return this.#read(line, request, outcome, (answer) => {
-      // A text that the description knows says more than the code.
+      // A known text in the body says more than the status code.
       const isKnown = answer.status >= 400 && this.#reader.kindByText(answer.body) !== undefined;
       return (isKnown ? undefined : this.#refusedElsewhere(line, request, answer)) ?? read(answer);
     });
   }
 
-  /** Names pictures at the service itself as such. All others are downloaded. */
+  /** Turns pictures at the service itself into requests with its key. Other pictures stay URLs. */
   #withOwn(line: Line, reply: StatusReply): ToldStatus {
     if (reply.kind !== 'completed' || !this.#description.result.withKey) return reply;
     const pictures = reply.pictures.map((picture): FoundPicture | PictureRequest => {
@@ -201,7 +204,7 @@ export class DescribedDialect implements Dialect {
     return { ...reply, pictures };
   }
 
-  /** Reads an answer that may bring pictures: those of a large one without making text of them. */
+  /** Reads an answer that may contain pictures. Those of a large answer are decoded without a copy as text. */
   #read<Reply extends { kind: string }>(
     line: Line,
     request: Request,
@@ -220,7 +223,10 @@ export class DescribedDialect implements Dialect {
     }
   }
 
-  /** An address at another host is asked without the key: that this is refused says nothing of the key. */
+  /**
+   * Returns the failure if another host refuses a request. No key is sent there, so the key may still be
+   * right.
+   */
   #refusedElsewhere({ at }: Line, { url }: Request, answer: HttpResponse): Failed | undefined {
     const refusal = readRefusal(answer);
     if (refusal === undefined || refusal.kind === 'overloaded' || this.#requests.isOwn(at, url))
@@ -262,12 +268,12 @@ function whyNot(
   return `${why} (${addressOf(request)})`;
 }
 
-/** A query may be a signature. */
+/** Returns the URL without its query, which may contain a signature. */
 function addressOf({ url }: Request): string {
   return url.replace(/\?.*/s, '');
 }
 
-/** The job has ended meanwhile, as the next poll shows, or there is no such operation. */
+/** Status codes that mean that the job has already ended, or that the service cannot cancel jobs. */
 const uncancelled = new Set([400, 404, 405, 409, 410, 422, 501]);
 
 function readCancelAnswer(answer: HttpResponse): CancelReply {
@@ -300,7 +306,10 @@ function readHealthAnswer(
   return { kind: 'failure', failure: unreadable(answer, 'the health request') };
 }
 
-/** `has`: a path that holds something if the id is known. `unknown` begins the text of an answer that does not know it. */
+/**
+ * Reads the answer to a check of the endpoint. `has`: path that has a value if the id is known. `unknown`:
+ * beginning of the message if it is not.
+ */
 function readCheckAnswer(answer: HttpResponse, has: string | undefined, unknown: string): HealthReply {
   const { status } = answer;
   const body = isSuccess(status) ? parseObject(answer.body) : undefined;
@@ -313,8 +322,8 @@ function readCheckAnswer(answer: HttpResponse, has: string | undefined, unknown:
 }
 
 /**
- * How long the service knows a submission by its key: it repeats the header of the key, and may say for how long. Results are
- * kept for as long at least.
+ * Returns how long the service recognises a submission by its key. It recognises keys only if it repeats the
+ * key's header. Results are kept at least as long.
  */
 function readEcho(headers: IncomingHttpHeaders, name: string, sent: string): ShownIdempotency {
   if (headers[name.toLowerCase()] !== sent) return {};
@@ -322,13 +331,17 @@ function readEcho(headers: IncomingHttpHeaders, name: string, sent: string): Sho
   return { idempotencyMs };
 }
 
-/** Reads the same from an answer to anything but a submission. */
+/**
+ * Reads the retention time, which the header gives in seconds. Empty if the header is missing or malformed.
+ */
 function readRetention(headers: IncomingHttpHeaders): ShownIdempotency {
   const text = headers[idempotencyRetentionHeader.toLowerCase()];
   return typeof text === 'string' && /^\d{1,9}$/.test(text) ? { idempotencyMs: Number(text) * 1_000 } : {};
 }
 
-/** What is not a count is left out; without any count it is no health report. */
+/**
+ * Returns the counts of workers and jobs, without values that are not counts. Empty if there are no counts.
+ */
 function readHealth(
   body: Record<string, unknown>,
   places: NonNullable<ServiceDescription['health']>,
@@ -351,7 +364,10 @@ function countsIn<Key extends string>(value: unknown, keys: readonly Key[]): Par
   return counts;
 }
 
-/** Some paths answer 200 and put the real status into the body. */
+/**
+ * Returns the failure if the answer is a refusal. Some paths answer 200 and put the real status into the
+ * body.
+ */
 function refusalOf(answer: HttpResponse, body: Record<string, unknown> | undefined): Failure | undefined {
   const inside = body?.['status'];
   return readRefusal(typeof inside === 'number' ? { ...answer, status: inside } : answer);

@@ -1,4 +1,4 @@
-/** The requests that a service's description asks for, filled in, and where its key may go. */
+/** Builds the requests of a service from its description, and decides which URLs get the key. */
 import type { Endpoint, JobAtService } from '../core/attempt.ts';
 import {
   compileText,
@@ -12,15 +12,14 @@ import type { Request } from './http-requests.ts';
 
 type Fill = (values: Values) => string;
 
-/** An endpoint, and where its address leads. */
 interface Target {
   endpoint: Endpoint;
   at: Connection;
 }
 
-/** Each text of the description is compiled once. */
+/** Builds requests from a service description. Each template is compiled once. */
 export class DescribedRequests {
-  /** The header of a submission that has its key, if one has. */
+  /** Name of the header that carries the idempotency key. Undefined if no header does. */
   readonly keyHeader: string | undefined;
   readonly #description: ServiceDescription;
   readonly #urls = new Map<DescribedRequest, Fill>();
@@ -28,7 +27,7 @@ export class DescribedRequests {
   readonly #body: (values: Values, input: JsonObject) => JsonValue;
   readonly #auth: [name: string, fill: Fill, needsKey: boolean][];
   readonly #describedOrigins: ReadonlySet<string>;
-  /** Origins of the service by the address in the pipeline. */
+  /** Origins of the service for each base URL. */
   readonly #origins = new Map<string, ReadonlySet<string>>();
 
   constructor(description: ServiceDescription) {
@@ -65,16 +64,22 @@ export class DescribedRequests {
     return this.to(target.at, request.method, fill({ ...valuesOf(target), ...values }));
   }
 
-  /** To an address as it stands: what a service says is no template. */
+  /**
+   * Returns a request for this URL, with the key if the URL belongs to the service. The URL is never filled
+   * in as a template, because it may come from the service.
+   */
   to(at: Connection, method: string, address: string): Request {
     const url = address.startsWith('/') ? new URL(address, at.url).href : address;
-    // The key goes to the service, and to no address that it gives out besides.
+    // The key is never sent to another host that the service names.
     const isWithKey = this.isOwn(at, url);
     const headers = isWithKey ? fillHeaders(this.#auth, { apiKey: at.apiKey }, at.apiKey !== '') : {};
     return { method, url, headers };
   }
 
-  /** True if it is where the description says that the service is, or where the pipeline says so instead. */
+  /**
+   * True if the URL has the origin of the base URL. Origins of the description count too, unless the pipeline
+   * sets another base URL.
+   */
   isOwn(at: Connection, url: string): boolean {
     const origin = originOf(url);
     return origin !== undefined && this.#originsAt(at).has(origin);
@@ -95,7 +100,7 @@ function valuesOf({ endpoint: { id, version }, at }: Target): Values {
   return { baseUrl: at.url, id, version, model: id.replace(/:.*$/s, '') };
 }
 
-/** `key`: the name of the placeholder without whose value a header is left out. */
+/** `key`: name of a placeholder. Headers that use it are left out if it has no value. */
 function compileHeaders(
   headers: Record<string, string>,
   key: string,
@@ -113,7 +118,10 @@ function fillHeaders(
   return headers;
 }
 
-/** Parts of a path stay parts of it in ids that people wrote. */
+/**
+ * Percent-encodes a value for a URL. `/` and `:` stay in ids that users write, so that parts of a path stay
+ * parts.
+ */
 function spellInUrl(value: string, name: string): string {
   if (name === 'baseUrl') return value;
   const encoded = encodeURIComponent(value);

@@ -1,4 +1,4 @@
-/** One HTTP request and its whole answer or, where none came, whether the request can have left this machine. */
+/** Sends one HTTP request and returns its whole answer or, if none came, whether it may have been sent. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
@@ -15,14 +15,14 @@ import {
 import type { Hold, KeptAnswer } from '../pipeline/ports.ts';
 import { smallBytes } from './reservation.ts';
 
-/** An answer with its body unpacked. */
+/** HTTP answer with its body decompressed. */
 export interface BytesAnswer {
   status: number;
   headers: IncomingHttpHeaders;
   bytes: Buffer;
 }
 
-/** The same with its body as text. */
+/** HTTP answer with its body as text. */
 export interface HttpResponse {
   status: number;
   headers: IncomingHttpHeaders;
@@ -31,7 +31,10 @@ export interface HttpResponse {
 
 export type Outcome = { kind: 'answered'; answer: BytesAnswer } | NotReceived;
 
-/** Never rejects. An answer that there is no room for is dropped, and asked for again once there is: only for GET. */
+/**
+ * Sends a request and returns its answer. Never rejects. If memory is short, the answer is dropped and the
+ * request is repeated later, so only a request that may be sent twice has `limits.hold`.
+ */
 export async function exchange(
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
@@ -50,7 +53,7 @@ export async function exchange(
   }
 }
 
-/** What an answer that an earlier run kept amounts to. */
+/** Returns the outcome for an answer that an earlier run kept, once memory is reserved for it. */
 export async function keptOutcome(kept: KeptAnswer, hold: Hold, signal: AbortSignal): Promise<Outcome> {
   if (kept === 'too-large') return { kind: 'too-large' };
   if (!hold.tryGrow(kept.length)) await hold.retake(kept.length, signal);
@@ -60,7 +63,10 @@ export async function keptOutcome(kept: KeptAnswer, hold: Hold, signal: AbortSig
 
 const redirects = new Set([301, 302, 303, 307, 308]);
 
-/** Where the answer to a GET of `from` leads on; as it stands if it is no address. Undefined if it leads nowhere. */
+/**
+ * Returns the target of a redirect as an absolute URL, or unchanged if it is not a valid URL. Undefined if
+ * the answer is not a redirect.
+ */
 export function redirectOf(outcome: Outcome, from: string): string | undefined {
   if (outcome.kind !== 'answered') return undefined;
   return redirectTarget(outcome.answer.status, outcome.answer.headers, from);
@@ -79,7 +85,7 @@ export function inText({ status, headers, bytes }: BytesAnswer): HttpResponse {
   return { status, headers, body: textOf(bytes) };
 }
 
-/** Without the byte-order mark that JSON must not have and some have. */
+/** Decodes UTF-8 without a byte-order mark. Some services send one, although JSON must not have it. */
 export function textOf(bytes: Buffer): string {
   const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   return bytes.toString('utf8', hasMark ? 3 : 0);
@@ -95,7 +101,7 @@ async function read({ status, headers, bytes }: Received, limits: ReceiveLimits)
   const encoding = (headers['content-encoding'] ?? '').trim().toLowerCase();
   if (encoding === '' || encoding === 'identity') return answered(bytes);
   const maxBytes = isSuccess ? limits.maxBodyBytes : maxRefusalBytes;
-  // Nobody knows how much comes out: where that is more than little, there has to be room for the most.
+  // The decompressed size is unknown. If it may be large, memory for the largest body has to be reserved.
   const hasRoom = !isSuccess || hold === undefined || hold.bytes >= maxBytes;
   const unpacked = await unpack(bytes, encoding, hasRoom ? maxBytes : Math.min(maxBytes, smallBytes));
   if (unpacked.kind === 'unpacked') return answered(unpacked.bytes);
@@ -114,7 +120,7 @@ const unpackers = new Map([
   ['br', promisify(brotliDecompress)],
 ]);
 
-/** At most `maxBytes` come out, however small the body is. */
+/** Decompresses the body. Returns `too-large` if the result exceeds `maxBytes`. */
 async function unpack(bytes: Buffer, encoding: string, maxBytes: number): Promise<Unpacked> {
   const unpackNamed = unpackers.get(encoding);
   if (unpackNamed === undefined) {

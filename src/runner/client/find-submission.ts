@@ -1,4 +1,4 @@
-/** Looks for the job of a submission whose answer was lost in a service's list of jobs, by what was sent and when. */
+/** Finds the job of a submission whose answer was lost, by input and time, in the service's list of jobs. */
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { valuesAt } from '../../protocol/output-shapes.ts';
 import type { LostSubmission, SubmitReply } from '../pipeline/ports.ts';
@@ -8,11 +8,11 @@ import { parseObject } from './parse-body.ts';
 import { readAcceptedJob, type AcceptedPlaces } from './read-submit-answers.ts';
 import { readRefusal, unreadable } from './read-refusal.ts';
 
-/** What this run submits, where a submission may have to be looked for. */
+/** Submissions of this run to a service whose list is searched for lost submissions. */
 export class RecentSubmissions {
-  /** Of inputs that are being submitted at this moment, by their keys, how many there are. */
+  /** Number of submissions under way for each input, by `inputKey`. */
   readonly #underWay = new Map<string, number>();
-  /** Jobs that were accepted, and may not be on record yet. */
+  /** Ids of accepted jobs. The checkpoint may not have recorded them yet. */
   readonly #accepted = new Set<string>();
 
   async during(input: JsonObject, submit: () => Promise<SubmitReply>): Promise<SubmitReply> {
@@ -29,7 +29,7 @@ export class RecentSubmissions {
     }
   }
 
-  /** Whether one of those under way alone has this input. */
+  /** True if exactly one submission of this input is under way. */
   isAlone(input: JsonObject): boolean {
     return this.#underWay.get(inputKey(input)) === 1;
   }
@@ -50,23 +50,26 @@ interface ListPlaces {
 interface Wanted {
   input: JsonObject;
   lost: LostSubmission;
-  /** Whether no other submission of the same input is under way. */
+  /** True if no other submission of the same input is under way. */
   isAlone: boolean;
 }
 
-/** The list is asked for from so long before, since clocks differ; where it says what time it is, less is believed. */
+/**
+ * Time before the submission from which jobs are listed, because clocks differ. `slackMs` is the margin once
+ * the answer's `Date` header has shown the difference.
+ */
 const clockSlackMs = 15 * 60_000;
 const slackMs = 60_000;
 
-/** A list may lag behind: what is not there is looked for again until this long after it was sent. */
+/** Time after sending within which the list may not have the job yet, so the search is repeated. */
 const lagMs = 30_000;
 
-/** Of a hundred jobs each, mostly. */
+/** Most services list 100 jobs a page. */
 const maxPages = 50;
 
 /**
- * Taken only where exactly one job of the list has this input and belongs to no other attempt. `ask` is given an ISO time
- * and, but for the first page, its address as the one before has it.
+ * Returns the job only if exactly one listed job has this input and belongs to no other attempt. `ask`
+ * requests a page: it gets an ISO time and, after the first page, the URL of the next.
  */
 export async function findSubmission(
   { input, lost, isAlone }: Wanted,
@@ -119,23 +122,23 @@ function verdict(
   return { kind: 'not-found', text };
 }
 
-/** It is looked for again. */
+/** Returns a failure after which the search is repeated. */
 function lookFailed(why: string): SubmitReply {
   return { kind: 'failure', failure: { kind: 'unanswered', text: `its job was looked for: ${why}` } };
 }
 
-/** By which two inputs are the same: long integers come as text, and so they are compared. */
+/** Returns a text that is the same for equal inputs. Long integers are compared as text. */
 function inputKey(input: JsonObject): string {
   return canonicalJson((parseObject(JSON.stringify(input)) ?? {}) as JsonValue);
 }
 
 function createdAt(item: unknown, { createdAt: path }: ListPlaces): number {
   const [text] = valuesAt(item, path);
-  // What has no time may be the one.
+  // A job without a time is not ruled out by its age.
   return typeof text === 'string' && !Number.isNaN(Date.parse(text)) ? Date.parse(text) : Infinity;
 }
 
-/** What is added to the service's time to have that of this machine. */
+/** Returns the milliseconds to add to the service's time to get local time. 0 if it sends no `Date`. */
 function skewOf({ headers }: HttpResponse): number {
   const at = Date.parse(headers.date ?? '');
   return Number.isNaN(at) ? 0 : Date.now() - at;

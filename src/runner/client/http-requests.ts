@@ -1,4 +1,4 @@
-/** Requests to one service over HTTP with undici, of any interface: connections, limits and the key. */
+/** Sends HTTP requests to one service: connections, timeouts, redirects and size limits. */
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createUnzip } from 'node:zlib';
 import { Agent, errors, type Dispatcher } from 'undici';
@@ -9,40 +9,46 @@ import type { NotReceived } from './receiver.ts';
 import { Reservation } from './reservation.ts';
 
 export interface RequestOptions {
-  /** Longest wait for a connection, and then for the whole answer, which has more time only for how much is sent and how much of it came. */
+  /**
+   * Longest wait for a connection, and again for the whole answer. Each byte that is sent or received extends
+   * the wait for the answer.
+   */
   requestTimeoutMs: number;
-  /** For the whole answer, where that is to be another. */
+  /** Longest wait for the whole answer, if it differs from `requestTimeoutMs`. */
   wholeAnswerMs?: number;
   /** Largest answer that is read. */
   maxBodyBytes: number;
-  /** What large answers share. */
+  /** Memory that large answers share. */
   memory: ByteSemaphore;
 }
 
 export interface Request {
   method: string;
-  /** http(s), with whatever query it has. */
+  /** http(s) URL with its query. */
   url: string;
   headers?: Record<string, string>;
-  /** JSON. */
+  /** JSON text. */
   body?: string;
 }
 
 export type TextOutcome = { kind: 'answered'; answer: HttpResponse } | NotReceived;
 
-/** Connections to one service, of either kind; more bring nothing (40,000 requests a second with 64). */
+/** Largest number of connections. More do not help: 64 carry 40,000 requests a second. */
 const connections = 64;
 
-/** Of one GET, each to the origin that it was sent to. */
+/** Redirects that are followed for one GET. */
 const maxRedirects = 3;
 
-/** Of inputs with files in them, sixteen that share a line of 512 kbit/s each go so fast: one given up may run, and bill. */
+/**
+ * Slowest upload that is waited for: one of 16 that share a line of 512 kbit/s. A submission that is given up
+ * may still run and be billed.
+ */
 const minSentBytesPerMs = 4;
 
 export class HttpRequests {
   readonly #options: RequestOptions;
   readonly #agent: Agent;
-  /** Of the answers that brought pictures so far. */
+  /** Size of the largest answer with pictures so far. */
   #largestBytes = 0;
 
   constructor(options: RequestOptions) {
@@ -52,20 +58,21 @@ export class HttpRequests {
     this.#agent = new Agent({ ...times, connections, pipelining: 1 });
   }
 
-  /** `onWait` is called where something has to be waited for. */
+  /** Returns a reservation that is still empty. `onWait` is called if memory has to be waited for. */
   reserve(onWait?: () => void): Reservation {
     return new Reservation(this.#options.memory, onWait);
   }
 
-  /** For an answer that brings no pictures. */
+  /** Sends a request whose answer contains no pictures. */
   async exchangeText(request: Request, signal: AbortSignal): Promise<TextOutcome> {
     const outcome = await this.exchange(request, signal);
     return outcome.kind === 'answered' ? { ...outcome, answer: inText(outcome.answer) } : outcome;
   }
 
   /**
-   * For one that may: what it takes is held by `hold`, for `bodies` of this size. Only a GET follows redirects, and only within
-   * its origin, so that the key goes nowhere else and nothing is submitted twice.
+   * Sends a request whose answer may contain pictures. `hold` reserves memory for `bodies` answers of its
+   * size. Only a GET follows redirects, and only within its origin, so that the key goes nowhere else and
+   * nothing is submitted twice.
    */
   async exchange(request: Request, signal: AbortSignal, hold?: Hold, bodies?: number): Promise<Outcome> {
     for (let { url } = request, hops = 0; ; hops++) {
@@ -84,7 +91,7 @@ export class HttpRequests {
   ): Promise<Outcome> {
     const { requestTimeoutMs, maxBodyBytes, wholeAnswerMs = requestTimeoutMs } = this.#options;
     const target = httpUrl(url);
-    // Some addresses are the service's own words.
+    // The URL may come from the service.
     if (target === undefined)
       return { kind: 'broken', wasSent: false, why: 'it is no http(s) URL', beginning: '' };
     const uploadMs = Buffer.byteLength(body ?? '') / minSentBytesPerMs;
@@ -114,7 +121,10 @@ export class HttpRequests {
     return outcome;
   }
 
-  /** Passes the body of a 2xx answer on as it comes, of any size; false if it did not come whole. */
+  /**
+   * Writes the body of a 2xx answer in chunks, whatever its size, and an empty chunk at its end. Returns
+   * false if the body is incomplete. Throws the errors of `write`.
+   */
   async copy(request: Request, write: WriteChunk, signal: AbortSignal): Promise<boolean> {
     try {
       const answer = await this.#answerOf(request, signal);
@@ -131,13 +141,12 @@ export class HttpRequests {
       await write(new Uint8Array());
       return true;
     } catch (error) {
-      // What goes wrong with the file is for whoever writes it.
       if (isOfConnection(error)) return false;
       throw error;
     }
   }
 
-  /** Follows redirects as `exchange` does. */
+  /** Sends a request and follows redirects as `exchange` does. Undefined if a URL is not http(s). */
   async #answerOf(
     { method, url, headers }: Request,
     signal: AbortSignal,
@@ -162,19 +171,19 @@ export class HttpRequests {
     }
   }
 
-  /** `64 MB`, for people. */
+  /** `maxBodyBytes` as text, such as `64 MB`. */
   get limit(): string {
     const { maxBodyBytes } = this.#options;
     return maxBodyBytes < 1e6 ? `${maxBodyBytes} bytes` : `${Math.round(maxBodyBytes / 1e6)} MB`;
   }
 
-  /** Requests in progress are cut. */
+  /** Aborts requests in progress. */
   async close(): Promise<void> {
     await this.#agent.destroy();
   }
 }
 
-/** Scheme, host and port. */
+/** True if scheme, host and port are the same. */
 export function isSameOrigin(one: string, other: string): boolean {
   return URL.canParse(one) && new URL(one).origin === new URL(other).origin;
 }
@@ -188,13 +197,15 @@ function httpUrl(text: string): URL | undefined {
   }
 }
 
-/** Some proxies pack whatever they are asked for. Undefined if nobody knows how to unpack it. */
+/**
+ * Returns the decompressed body, because some proxies compress unasked. Undefined if the encoding is unknown.
+ */
 function plainBody(body: Readable, encoding: unknown = 'identity'): AsyncIterable<Uint8Array> | undefined {
   const name = String(encoding).trim().toLowerCase();
   if (name === '' || name === 'identity') return body;
   if (!/^(?:br|deflate|(?:x-)?gzip)$/.test(name)) return undefined;
   const unpacking = name === 'br' ? createBrotliDecompress() : createUnzip();
-  // What went wrong is thrown to whoever reads.
+  // Errors are thrown to the reader of the stream.
   return pipeline(body, unpacking, () => undefined);
 }
 

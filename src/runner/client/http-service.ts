@@ -1,4 +1,4 @@
-/** A service over HTTP, whatever its interface: implements the road's `RenderService` port. One `Dialect` says how it is spoken to. */
+/** Implements `RenderService` over HTTP for any interface. A `Dialect` builds requests and reads answers. */
 import type { Endpoint, JobAtService } from '../core/attempt.ts';
 import type { Failure, FailureKind } from '../core/failure.ts';
 import type { FoundPicture, detailsOf } from '../core/picture.ts';
@@ -25,26 +25,26 @@ import {
 import { failure } from './read-refusal.ts';
 import { chunksWithoutKey, repeatsKey, textWithoutKey, withoutKey } from './without-key.ts';
 
-/** Where an endpoint's address leads at present, and the key for it. */
+/** Current base URL of an endpoint, with its key. */
 export interface Connection {
   /** http(s) URL without a trailing slash; may have a path. */
   url: string;
   apiKey: string;
 }
 
-/** An endpoint, and how it is reached during one call. */
+/** An endpoint, with the means to send requests to it during one call. */
 export interface Line {
   endpoint: Endpoint;
   at: Connection;
-  /** Largest answer that is read, for people: `64 MB`. */
+  /** Largest answer that is read, as text: `64 MB`. */
   limit: string;
-  /** Ends the call. */
+  /** Aborts the call. */
   signal: AbortSignal;
-  /** Sends a request whose answer brings no pictures. */
+  /** Sends a request whose answer contains no pictures. */
   ask(request: Request): Promise<TextOutcome>;
   /**
-   * Sends a request whose answer may bring pictures. What the answer takes is held until they are saved, for `bodies` answers of
-   * its size.
+   * Sends a request whose answer may contain pictures. Memory for `bodies` answers of its size stays reserved
+   * until the pictures are saved.
    */
   fetch(request: Request, bodies?: number): Promise<Outcome>;
 }
@@ -52,39 +52,42 @@ export interface Line {
 export interface Submission {
   input: JsonObject;
   idempotencyKey: string | undefined;
-  /** Present if it may have been sent before. */
+  /** Present if this submission may have been sent before. */
   lost: LostSubmission | undefined;
 }
 
-/** A picture that lies at the service itself, and is fetched with its key. */
+/** A picture at the service itself, which is fetched with its key. */
 export interface PictureRequest {
   request: Request;
-  /** The subject of a sentence about it, for people. */
+  /** Description of the picture that begins sentences in messages. */
   name: string;
-  /** What a 404 means; undefined if it means no more than any other refusal. */
+  /** Failure for a 404. If it is absent, a 404 is treated like any other refusal. */
   gone?: Failure;
   told: ReturnType<typeof detailsOf>;
 }
 
 type Completed = StatusReply & { kind: 'completed' };
 
-/** A reply to the pipeline whose pictures may still have to be fetched. */
+/** Status of a job whose pictures may still have to be fetched. */
 export type ToldStatus =
   | Exclude<StatusReply, Completed>
   | (Omit<Completed, 'pictures' | 'hold'> & { pictures: (FoundPicture | PictureRequest)[] });
 
-/** The interface of one kind of service: what is requested of it, and what its answers mean. */
+/** Interface of one kind of service: builds its requests and reads its answers. */
 export interface Dialect {
   submit(line: Line, submission: Submission): Promise<SubmitReply>;
-  /** Asks for a job and, if it is done, for its result. */
+  /** Polls a job and, if it is done, fetches its result. */
   status(line: Line, job: JobAtService): Promise<ToldStatus>;
-  /** Reads an answer that `resultRequest` has brought earlier. */
+  /** Reads an answer to `resultRequest` that an earlier run kept. */
   readKept(line: Line, job: JobAtService, outcome: Outcome): ToldStatus;
-  /** The request that brings the result of a job once more. */
+  /** Returns the request that fetches the result of a job again. */
   resultRequest(line: Line, job: JobAtService): Request;
   cancel(line: Line, job: JobAtService): Promise<CancelReply>;
   health(line: Line): Promise<HealthReply>;
-  /** Returns why the service would refuse an input. Starts nothing. Absent if the service cannot be asked. */
+  /**
+   * Returns reasons for which the service would refuse an input, without starting a job. Absent if it cannot
+   * be asked.
+   */
   problems?(line: Line, input: JsonObject): Promise<string[] | Failure>;
   isKnownStatus(word: string): boolean;
 }
@@ -92,7 +95,10 @@ export interface Dialect {
 export interface HttpOptions extends RequestOptions {
   dialect: Dialect;
   connectionOf: (endpoint: Endpoint) => Connection;
-  /** Called once for each status that is not known, up to `maxUnknownStatuses`: some services put the progress into it. */
+  /**
+   * Called once for each unknown status, up to `maxUnknownStatuses`, because some services put the progress
+   * into it.
+   */
   onUnknownStatus?: ((status: string) => void) | undefined;
 }
 
@@ -121,7 +127,7 @@ export class HttpService implements RenderService {
     const { apiKey } = line.at;
     const reply = await this.#dialect.submit(line, { input, idempotencyKey, lost });
     const named = reply.kind === 'accepted' ? [reply.jobId, ...Object.values(reply.kept ?? {})] : [];
-    // A seed comes from the scene, and may have the digits of a short key in it.
+    // A value of the input, such as a seed, may contain the digits of a short key.
     const isFromService = (text: string): boolean => !JSON.stringify(input).includes(text);
     if (named.some((text) => repeatsKey(text, apiKey) && isFromService(text))) {
       const what = 'the job id, or an address of the job';
@@ -156,7 +162,7 @@ export class HttpService implements RenderService {
     return this.#http.copy(request, chunksWithoutKey(write, line.at.apiKey), signal);
   }
 
-  /** May be sent again: a job is stopped once. */
+  /** Cancels a job. The call can safely be repeated. */
   async cancel(job: JobAtService, signal: AbortSignal): Promise<CancelReply> {
     const line = this.#line(job.endpoint, signal);
     return withoutKey(await this.#dialect.cancel(line, job), line.at.apiKey);
@@ -167,7 +173,10 @@ export class HttpService implements RenderService {
     return withoutKey(await this.#dialect.health(line), line.at.apiKey);
   }
 
-  /** Returns why the service would refuse an input; no reasons if it cannot be asked. Starts nothing. */
+  /**
+   * Returns reasons for which the service would refuse an input, without starting a job. Empty if it cannot
+   * be asked.
+   */
   async problems(endpoint: Endpoint, input: JsonObject, signal: AbortSignal): Promise<string[] | Failure> {
     const line = this.#line(endpoint, signal);
     const problems = (await this.#dialect.problems?.(line, input)) ?? [];
@@ -175,7 +184,7 @@ export class HttpService implements RenderService {
     return Array.isArray(problems) ? problems.map(clean) : { ...problems, text: clean(problems.text) };
   }
 
-  /** Requests in progress are cut. */
+  /** Aborts requests in progress. */
   close(): Promise<void> {
     return this.#http.close();
   }
@@ -201,8 +210,8 @@ export class HttpService implements RenderService {
   }
 
   /**
-   * Fetches the pictures that lie at the service itself, which come with its key. All others are downloaded later, without the
-   * key. A picture that does not come is asked for again with its job, so that a refused key shows.
+   * Fetches the pictures at the service itself, with its key. Other pictures are downloaded later, without
+   * the key. If a picture fails, its job is polled again, so that a refused key shows.
    */
   async #withPictures(
     line: Line,
@@ -210,7 +219,7 @@ export class HttpService implements RenderService {
     hold: Hold,
   ): Promise<StatusReply> {
     const { kind, pictures: found, ...done } = told;
-    // The answer that named them is of no use any more, and what comes from the addresses may have to wait.
+    // The answer with the URLs is no longer needed, and fetching the pictures may have to wait for memory.
     if (found.every((picture) => 'url' in picture || 'request' in picture)) hold.release();
     const bodies = found.filter((picture) => 'request' in picture).length;
     const pictures: FoundPicture[] = [];
@@ -229,7 +238,7 @@ export class HttpService implements RenderService {
   }
 }
 
-/** Its bytes, or the address elsewhere from which it is downloaded. */
+/** Returns the bytes of a picture, or the URL at another host to which the service redirects. */
 function readPicture(
   outcome: Outcome,
   { request: { url }, name, gone }: PictureRequest,
@@ -241,7 +250,7 @@ function readPicture(
     return failed('result-too-large', `${name} is larger than ${limit} (\`limits.body\`)`);
   const { status, bytes } = outcome.answer;
   const target = redirectOf(outcome, url);
-  // Within the origin the redirect was followed as often as it may be.
+  // Redirects within the origin were already followed, up to the limit.
   if (target !== undefined && URL.canParse(target) && !isSameOrigin(target, url)) return { url: target };
   if (status <= 299) return { bytes };
   if (status === 404 && gone !== undefined) return gone;

@@ -1,4 +1,4 @@
-/** Pictures by address: over https from listed hosts at public addresses, or from listed http origins; nothing of ours is in the request. */
+/** Downloads pictures from listed https hosts at public addresses, or from listed http origins. Sends no key. */
 import { isIP } from 'node:net';
 import { Agent } from 'undici';
 import {
@@ -14,17 +14,20 @@ import { exchange, redirectOf, type Outcome } from './exchange.ts';
 import { noKeySent, readRetryAfter } from './read-refusal.ts';
 
 export interface DownloadOptions {
-  /** Host names in lower case, as `readDownloadAddress` takes them. */
+  /** Allowed hosts and origins, in the format of `readDownloadAddress`. */
   hosts: readonly string[];
-  /** Largest picture. */
+  /** Largest picture in bytes. */
   maxBytes: number;
-  /** Longest wait for a connection, and then for the whole answer, which has more time only for how much of it came. */
+  /**
+   * Longest wait for a connection, and again for the whole answer. Each byte that is received extends the
+   * latter.
+   */
   requestTimeoutMs: number;
 }
 
-/** As a test may have it: with certificates of its own. */
+/** Access to the internet, with certificates that a test may replace. */
 export interface DownloadInternet extends Internet {
-  /** PEM; trusted instead of the usual. */
+  /** PEM certificates that are trusted instead of the usual ones. */
   ca?: string;
 }
 
@@ -34,7 +37,7 @@ const headers = { accept: 'image/png, image/*;q=0.9, */*;q=0.1', 'user-agent': '
 export class HttpsDownloads implements Downloads {
   readonly #options: DownloadOptions;
   readonly #agent: Agent;
-  /** For origins that are listed as `http://…`. */
+  /** Used for origins that are listed as `http://…`. */
   readonly #plainAgent: Agent;
 
   constructor(options: DownloadOptions, internet: DownloadInternet = theInternet) {
@@ -52,12 +55,12 @@ export class HttpsDownloads implements Downloads {
 
   async fetch(url: string, signal: AbortSignal, room?: Room): Promise<{ bytes: Uint8Array } | Failure> {
     const fetched = await this.#follow(url, signal, room);
-    // Whoever asks again waits before, and what came in part is of no use.
+    // The caller waits before a retry, and must not hold memory meanwhile.
     if (!('bytes' in fetched)) room?.hold.release();
     return fetched;
   }
 
-  /** Downloads in progress are cut. */
+  /** Aborts downloads in progress. */
   async close(): Promise<void> {
     await Promise.all([this.#agent.destroy(), this.#plainAgent.destroy()]);
   }
@@ -112,7 +115,7 @@ function read(outcome: Outcome, from: URL): { bytes: Uint8Array } | Failure {
   }
 }
 
-/** The body of a refusal is never shown: storage services repeat signatures in it. */
+/** Never shows the body of a refusal, because storage services repeat signatures in it. */
 function readAnswer(
   { status, headers: heads, bytes }: (Outcome & { kind: 'answered' })['answer'],
   from: URL,
@@ -131,8 +134,9 @@ function failed(from: URL, why: string): Failure {
 }
 
 /**
- * The address as a URL, or why nothing is downloaded from it. `hosts` are host names in lower case, with `*.` before
- * one for all that are below it, and with a port behind where it is not 443; or origins such as `http://minio.lan:9000`.
+ * Returns the address as a URL, or why nothing is downloaded from it. `hosts` has host names in lower case:
+ * `cdn.example`, `*.example` for all hosts below it, `cdn.example:8443` if the port is not 443. It may also
+ * have http origins, such as `http://minio.lan:9000`.
  */
 function readDownloadAddress(text: string, hosts: readonly string[]): URL | Failure {
   if (!URL.canParse(text)) return refused('the address of the picture in the output is not a URL');
@@ -162,7 +166,7 @@ function plainAdvice({ origin }: URL): string {
   return `; if this server is yours, put "${origin}" into \`output.hosts\``;
 }
 
-/** Where a picture is, without the query, which may hold a signature, and no longer than a line. */
+/** Returns the address without its query, which may contain a signature, cut to one line. */
 function shownAddress({ protocol, host, pathname }: URL): string {
   const address = `${protocol}//${host}${pathname}`;
   return address.length > longestShown ? `${address.slice(0, longestShown - 1)}…` : address;

@@ -1,4 +1,4 @@
-/** JSON bodies: integers of any size are kept exactly, and pictures of a large body are read without making text of them. */
+/** Parses JSON: keeps long integers exact, and decodes pictures of large bodies without a copy as text. */
 import { randomBytes } from 'node:crypto';
 import { isJsonObject } from '../../lib/text/json.ts';
 import type { FoundPicture } from '../core/picture.ts';
@@ -6,17 +6,22 @@ import type { StatusReply } from '../pipeline/ports.ts';
 import { inText, textOf, type BytesAnswer, type HttpResponse } from './exchange.ts';
 import { smallBytes } from './reservation.ts';
 
-/** No worker nests deeper or sends more values; parsing and reading what does could take all memory, or minutes. */
+/** Limits that no worker reaches. Parsing a larger body could take all memory, or minutes. */
 const maxDepth = 100;
 const maxValues = 1_000_000;
 
-/** The body as an object, or undefined where it is no JSON object. Integers that a number would round come as text. */
+/**
+ * Parses a JSON object. Undefined if the body is not one. Integers that a number would round become strings.
+ */
 export function parseObject(body: string): Record<string, unknown> | undefined {
   const value = parseJson(body);
   return isJsonObject(value) ? value : undefined;
 }
 
-/** As above, of any JSON. */
+/**
+ * Parses any JSON. Undefined if it is invalid or exceeds a limit. Integers that a number would round become
+ * strings.
+ */
 export function parseJson(body: string): unknown {
   const json = prepare(body);
   if (json === undefined) return undefined;
@@ -28,8 +33,8 @@ export function parseJson(body: string): unknown {
 }
 
 /**
- * The body with its long integers in quotes, or undefined where it is beyond the bounds. Goes from string to string,
- * so that megabytes of picture are stepped over and not looked at.
+ * Returns the body with its long integers in quotes. Undefined if it exceeds a limit. Jumps from string to
+ * string, so that megabytes of picture are skipped.
  */
 function prepare(body: string): string | undefined {
   const parts: string[] = [];
@@ -50,7 +55,7 @@ function prepare(body: string): string | undefined {
   return parts.length === 0 ? body : [...parts, body.slice(kept)].join('');
 }
 
-/** Counts on in `shape` what stands between two strings. */
+/** Adds the JSON between two strings to `shape`. Returns false if a limit is exceeded. */
 function staysWithinBounds(
   shape: { depth: number; commas: number },
   body: string,
@@ -67,7 +72,7 @@ function staysWithinBounds(
   return shape.commas < maxValues;
 }
 
-/** Digits of the smallest integer that a number cannot hold exactly, and of the longest that is kept. */
+/** Digits of the shortest integer that a number may round, and of the longest that is kept exact. */
 const shortestLong = 16;
 const longestLong = 40;
 
@@ -89,7 +94,7 @@ function isEscaped(body: string, at: number): boolean {
   return backslashes % 2 === 1;
 }
 
-/** Returns what `read` makes of the answer, with pictures as bytes if it is large and they are plain base64. */
+/** Returns the result of `read`. If the answer is large, its plain base64 pictures are replaced by bytes. */
 export function readLifted<Reply>(
   answer: BytesAnswer,
   read: (answer: HttpResponse) => Reply | StatusReply,
@@ -97,7 +102,10 @@ export function readLifted<Reply>(
   return readLarge(answer, read) ?? read(inText(answer));
 }
 
-/** Undefined if the answer is small, or is read as text. */
+/**
+ * Reads a large answer without making text of its pictures. Undefined if it is small or has to be read as
+ * text.
+ */
 export function readLarge(
   { status, headers, bytes }: BytesAnswer,
   read: (answer: HttpResponse) => unknown,
@@ -107,7 +115,8 @@ export function readLarge(
   if (lifted === undefined) return undefined;
   const { json, pictures, nonce } = lifted;
   const reply = read({ status, headers, body: textOf(json) });
-  // What it says instead may quote or measure the long texts, and a file of JSON may have one in it.
+  // A failure may quote or measure the long strings, and a JSON file may contain one. Both need the real
+  // text.
   if (!isCompleted(reply) || reply.pictures.some((found) => hasWithin(found, nonce))) return undefined;
   return { ...reply, pictures: reply.pictures.map(inBytes(pictures)) };
 }
@@ -130,23 +139,29 @@ function inBytes(pictures: ReadonlyMap<string, Uint8Array>): (found: FoundPictur
 }
 
 interface Lifted {
-  /** The body with a short text in the place of each long one: it begins alike, and is found in `pictures`. */
+  /**
+   * The body with each long string replaced by a short one. Both begin alike; the short one is a key of
+   * `pictures`.
+   */
   json: Buffer;
-  /** What the long texts held, by what stands in their place. */
+  /** Decoded bytes of the long strings, by their replacement. */
   pictures: ReadonlyMap<string, Uint8Array>;
-  /** What is in each short text, and in no other. */
+  /** Random text that each replacement contains, and no other string. */
   nonce: string;
 }
 
 const shortestPicture = 16 * 1024;
-/** Nobody who looks at a text to tell what it is looks further. */
+/** Length of the beginning that a replacement keeps. Detecting the kind of a text never reads further. */
 const shownBytes = 1_200;
-/** Stepping from quote to quote has to be worth it. */
+/** Bodies with more quotes are read as text, because searching for each quote would be slower. */
 const maxQuotes = 20_000;
 const quote = 0x22;
 const dataUri = /^data:image\/[a-z0-9.+-]{1,60};base64,/i;
 
-/** Undefined where a long string is not all base64 (escapes and line breaks included), or is a key. */
+/**
+ * Replaces long base64 strings. Undefined if one is not plain base64 (it has escapes or line breaks), or is a
+ * key.
+ */
 function liftPictures(body: Buffer): Lifted | undefined {
   const pictures = new Map<string, Buffer>();
   const nonce = randomBytes(18).toString('hex');
@@ -154,7 +169,10 @@ function liftPictures(body: Buffer): Lifted | undefined {
   return json && { json, pictures, nonce };
 }
 
-/** Puts into `pictures` what the long strings held. */
+/**
+ * Returns the body with long strings replaced, and adds their decoded bytes to `pictures`. Undefined if it
+ * cannot.
+ */
 function withoutLong(body: Buffer, pictures: Map<string, Buffer>, nonce: string): Buffer | undefined {
   const parts: Buffer[] = [];
   const quotes = { left: maxQuotes };
@@ -183,14 +201,14 @@ function liftOne(body: Buffer, start: number, end: number): { shown: string; byt
   return bytes && { shown, bytes };
 }
 
-/** -1 where there is none, or too many were looked at. */
+/** Returns the index of the next quote. -1 if there is none, or if `quotes.left` is used up. */
 function nextQuote(body: Buffer, from: number, quotes: { left: number }): number {
   if (quotes.left === 0) return -1;
   quotes.left -= 1;
   return body.indexOf(quote, from);
 }
 
-/** Where the quote that ends it stands, or -1. */
+/** Returns the index of the quote that ends the string, or -1. */
 function closingQuote(body: Buffer, open: number, quotes: { left: number }): number {
   let close = nextQuote(body, open + 1, quotes);
   while (close !== -1 && isEscapedByte(body, close)) close = nextQuote(body, close + 1, quotes);
@@ -203,16 +221,16 @@ function isEscapedByte(body: Buffer, at: number): boolean {
   return backslashes % 2 === 1;
 }
 
-/** Of equal keys the last one counts, and what stands in their place is not equal. */
+/** True if the string is a key. Equal keys have to stay equal, because JSON uses the last of them. */
 function isKey(body: Buffer, close: number): boolean {
   let at = close + 1;
   while (' \t\r\n'.includes(String.fromCharCode(body[at] ?? 0))) at += 1;
   return body[at] === 0x3a;
 }
 
-/** Undefined where it is not all base64 with its padding. */
+/** Decodes base64. Undefined if a character or the padding is wrong. */
 function decodeStrictly(text: string): Buffer | undefined {
-  // Node takes these two for + and /, and drops every other wrong character, so that it shows in the length.
+  // Node accepts - and _ as + and /. It drops any other wrong character, which shortens the result.
   if (text.length % 4 !== 0 || text.includes('-') || text.includes('_')) return undefined;
   const padding = text.endsWith('==') ? 2 : Number(text.endsWith('='));
   const bytes = Buffer.from(text, 'base64');

@@ -1,4 +1,4 @@
-/** Finds what is to be saved in the output of a job: pictures, and files beside them. */
+/** Finds the pictures and other files in the output of a job. */
 import { createHash } from 'node:crypto';
 import { isJsonObject } from '../../lib/text/json.ts';
 import { oneLine } from '../../lib/text/format.ts';
@@ -13,18 +13,18 @@ import { findPictures, type FoundOutput } from '../../protocol/output-shapes.ts'
 import { restOfOutput } from '../../protocol/rest-of-output.ts';
 import { textsInOutput } from '../../protocol/texts-in-output.ts';
 
-/** Where an output has what is to be saved. */
+/** Paths of the pictures, files and values in an output. */
 export interface OutputPlaces {
-  /** Path of the picture, for outputs of no known shape; `none` where there is none. */
+  /** Path of the picture, for outputs of unknown shape. `none` if the job makes no picture. */
   image: string | undefined;
   files?: readonly FilePlace[];
-  /** What is wanted of the rest of the output. */
+  /** Values to be recorded from the rest of the output. */
   values?: readonly NamedValue[];
-  /** Called for each picture that was found as the only one of its output, with its path. */
+  /** Called with the path of a picture that was found as the only one of its output. */
   onFoundAt?: (path: string) => void;
 }
 
-/** Pictures, and files after them. `textOfOutput`: its JSON as it came. */
+/** Returns the pictures, and files after them. `textOfOutput` returns the output's JSON as received. */
 export function readOutput(
   output: unknown,
   textOfOutput: () => string,
@@ -40,7 +40,7 @@ export function readOutput(
       return { kind: 'no-output', text: `the job COMPLETED without output; ${whyNone(output)}` };
     case 'failure': {
       const { message } = found;
-      // What this program says of it begins so, too.
+      // Messages of this program may begin like this too.
       const text = message.startsWith('the worker ') ? message : `the worker says: ${message}`;
       return { kind: refusedOr('failed-inside', message), text };
     }
@@ -68,7 +68,7 @@ function foundAt(picture: FoundPicture, at: string): FoundPicture {
   return { ...picture, output: { ...picture.output, at } };
 }
 
-/** Of a job without pictures the first of its files has what is kept of the output. */
+/** Returns the file with the recorded part of the output. The first file of a job without pictures gets it. */
 function withRest(file: FoundPicture, output: unknown, values: readonly NamedValue[]): FoundPicture {
   const sole: unknown = Array.isArray(output) && output.length === 1 ? output[0] : output;
   if (values.length === 0 || !isJsonObject(sole)) return file;
@@ -116,18 +116,18 @@ function digestOf(output: unknown): string {
   return createHash('sha256').update(JSON.stringify(output)).digest('hex');
 }
 
-/** `otherwise`: the kind if these words are no refusal by content. */
+/** Returns `content-refused` if the text says that the content was refused, `otherwise` if not. */
 export function refusedOr(otherwise: FailureKind, words: string): FailureKind {
   return isContentRefusal(words) ? 'content-refused' : otherwise;
 }
 
-/** Parsed, and as it is written: numbers of any size stay what they are. */
+/** A JSON value with its source text, which keeps numbers of any size exact. */
 interface Written {
   value: unknown;
   text: string;
 }
 
-/** Each in the order of `places`, or what is missing. */
+/** Returns the files in the order of `places`, or which file is missing. */
 function findFiles(
   output: unknown,
   textOfOutput: () => string,
@@ -157,7 +157,7 @@ function fileAt(output: Written, { label, kind, at }: FilePlace): FoundPicture |
     return kind === 'json' ? { bytes: Buffer.from(`${text}\n`), named } : undefined;
   if (isNothing(value)) return undefined;
   if (/^\s*https?:\/\//i.test(value)) return { url: value.trim(), named };
-  // No base64 begins so: the worker has put its JSON into a text.
+  // No base64 begins like this: the worker has put JSON into a string.
   return kind === 'json' && /^\s*[{[]/.test(value)
     ? { bytes: Buffer.from(value), named }
     : { base64: value, named };
@@ -169,7 +169,7 @@ function member(within: Written, key: string): Written | undefined {
   return { value: value[key], text: memberText(text, key) ?? '' };
 }
 
-/** A list of one object counts as that object. */
+/** Returns the item of a list of one, and any other value unchanged. `isAny` false changes nothing. */
 function soleItem(written: Written, isAny = true): Written {
   const { value, text } = written;
   if (!isAny || !Array.isArray(value) || value.length !== 1) return written;

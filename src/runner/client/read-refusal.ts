@@ -1,10 +1,10 @@
-/** Failures that mean the same for every operation: refused keys and accounts, overload, unexpected answers. */
+/** Reads failures that mean the same for every operation: refused keys and accounts, overload, odd answers. */
 import { oneLine } from '../../lib/text/format.ts';
 import type { Failure, FailureKind } from '../core/failure.ts';
 import { bodyText } from '../../protocol/error-text.ts';
 import type { HttpResponse } from './exchange.ts';
 
-/** Undefined where the answer is none of these. */
+/** Returns the failure if the status code means the same for every operation, such as 401 or 429. */
 export function readRefusal({ status, headers, body }: HttpResponse): Failure | undefined {
   const rule = rules[status];
   if (rule === undefined) return undefined;
@@ -26,7 +26,7 @@ const rules: Record<number, { kind: FailureKind; means: string }> = {
   429: { kind: 'overloaded', means: 'the service asks to wait' },
 };
 
-/** What a refusal at another host than the service's own comes from. */
+/** Reason for a refusal by a host that is not the service's own. */
 export const noKeySent =
   'no key was sent there; it goes to `endpoint.baseUrl`, and to the `origins` of a description (`nightrender help own-service`)';
 
@@ -34,8 +34,8 @@ const maxRetryAfterMs = 10 * 60_000;
 const httpDate = /^[A-Za-z]{3,9}, ?\d{2}[ -][A-Za-z]{3}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/;
 
 /**
- * `Retry-After` in seconds or as an HTTP date, which is told by the service's own clock where it shows that;
- * at most ten minutes are believed, and what is neither is undefined.
+ * Returns `Retry-After` in milliseconds, at most ten minutes. An HTTP date is compared with the `Date`
+ * header, if there is one. Undefined if it is missing or malformed.
  */
 export function readRetryAfter(headers: HttpResponse['headers'], now = Date.now()): number | undefined {
   const value = headers['retry-after']?.trim() ?? '';
@@ -45,7 +45,10 @@ export function readRetryAfter(headers: HttpResponse['headers'], now = Date.now(
   return Number.isNaN(waitMs) ? undefined : Math.min(maxRetryAfterMs, Math.max(0, waitMs));
 }
 
-/** Replicate says it in the body alone (https://github.com/nodetool-ai/nodetool/issues/5196). */
+/**
+ * Reads the wait from the body. Replicate sends it only there
+ * (https://github.com/nodetool-ai/nodetool/issues/5196).
+ */
 function retryAfterIn(body: string): number | undefined {
   const seconds = /"retry_after"\s*:\s*(\d+(?:\.\d+)?)\s*[,}]/.exec(body)?.[1];
   return seconds === undefined ? undefined : Math.min(maxRetryAfterMs, Number(seconds) * 1_000);
@@ -56,7 +59,7 @@ function readDate(now: number, date = ''): number {
   return Number.isNaN(at) ? now : at;
 }
 
-/** `what` was asked for, such as `a status request`. */
+/** Returns the failure for an unexpected answer. `what` names the request, such as `a status request`. */
 export function unreadable({ status, headers, body }: HttpResponse, what: string): Failure {
   const target = status >= 300 && status <= 399 ? oneLine(headers.location ?? '') : undefined;
   const said = target === undefined ? (bodyText(body) ?? 'an empty body') : `a redirect to ${target}`;
@@ -68,7 +71,6 @@ export function unreadable({ status, headers, body }: HttpResponse, what: string
   };
 }
 
-/** An operation that has failed. */
 export interface Failed {
   kind: 'failure';
   failure: Failure;

@@ -1,4 +1,4 @@
-/** What the answers to submissions mean: accepted under an id, refused, or nobody knows. */
+/** Reads answers to submissions: accepted with a job id, refused, or unknown. */
 import { oneLine } from '../../lib/text/format.ts';
 import { bodyText } from '../../protocol/error-text.ts';
 import { describeValue } from '../../protocol/json-value.ts';
@@ -10,18 +10,19 @@ import { parseObject } from './parse-body.ts';
 import { failure, readRefusal } from './read-refusal.ts';
 import { readJobId, statusWord } from './status-reader.ts';
 
-/** Where an acceptance has what is to be known of a job. */
+/** Paths in the answer that accepts a job. */
 export interface AcceptedPlaces {
-  /** Path of its id. */
   jobId: string;
-  /** Path of its status. */
   status: string;
-  /** Members of the answer that are kept, and those of them that have to be there. */
+  /** Paths of values to keep with the job. `needed` are those without which it cannot be polled. */
   keep: readonly string[];
   needed: readonly string[];
 }
 
-/** `isProven`: false if no answer has had an id there yet. If the place is wrong, each submission would be paid for in vain. */
+/**
+ * Reads the answer to a submission. `isProven`: false if no answer has had an id at `places.jobId` yet. If
+ * that path is wrong, each submission would be paid for in vain.
+ */
 export function readSubmitAnswer(
   answer: HttpResponse,
   places: AcceptedPlaces,
@@ -32,7 +33,7 @@ export function readSubmitAnswer(
   return { kind: 'failure', failure: readRejected(answer) };
 }
 
-/** Why an answer that is not 2xx accepts no job. */
+/** Returns why an answer that is not 2xx accepts no job. */
 export function readRejected(answer: HttpResponse): Failure {
   const { status, body } = answer;
   const refusal = readRefusal(answer);
@@ -55,8 +56,8 @@ export function readRejected(answer: HttpResponse): Failure {
 }
 
 /**
- * The job id of an answer that was cut behind it: that much is certain, and the job is paid for. Undefined if more is needed to
- * ask for the job.
+ * Returns the job id of an answer that was cut off after it, because that job is paid for. Undefined if the
+ * id is not at the beginning, or if polling needs more.
  */
 export function jobIdAtBeginning(body: string, { jobId: place, needed }: AcceptedPlaces): string | undefined {
   const [, name, id] = /^\s*\{\s*"([^"\\]*)"\s*:\s*"([^"\\]*)"/.exec(body) ?? [];
@@ -88,7 +89,7 @@ function readAccepted(answer: HttpResponse, places: AcceptedPlaces, isProven: bo
   return { ...failure('unanswered', text), ...(!isProven && { isEachLost: true }) };
 }
 
-/** Undefined where it cannot be asked for by what stands there. */
+/** Returns the accepted job. Undefined if its id is unusable or a needed value is missing. */
 export function readAcceptedJob(
   reply: unknown,
   places: AcceptedPlaces,
@@ -110,7 +111,9 @@ function lackingIn(reply: unknown, { needed }: AcceptedPlaces): string[] {
   return needed.filter((name) => keptText(reply, name) === undefined);
 }
 
-/** An address with a signature has a few hundred characters. */
+/**
+ * Returns a value as text. Undefined if it is longer than 4,000 characters; a signed URL has a few hundred.
+ */
 function keptText(reply: unknown, name: string): string | undefined {
   const value = firstValueAt(reply, name);
   const text = typeof value === 'number' ? String(value) : value;

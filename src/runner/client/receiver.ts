@@ -1,4 +1,4 @@
-/** Handles undici's callbacks of one request, until it has a response with its body or none. */
+/** Receives the response to one request through undici's callbacks. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher, errors } from 'undici';
 import { oneLine } from '../../lib/text/format.ts';
@@ -6,21 +6,19 @@ import type { Hold } from '../pipeline/ports.ts';
 import { smallBytes } from './reservation.ts';
 
 export interface ReceiveLimits {
-  /** Largest body of a 2xx answer, as it comes and unpacked. */
+  /** Largest body of a 2xx answer, both as received and decompressed. */
   maxBodyBytes: number;
-  /**
-   * Longest time from sending to the end of the answer, and a second more for every 16 kB of it that came.
-   */
+  /** Longest time from sending to the end of the answer. Every 16 kB received extend it by a second. */
   wholeAnswerMs: number;
-  /** Holds what a body takes, from before it is received; without it, nothing waits for room. */
+  /** Reserves memory for a body before it is received. If it is absent, nothing waits for memory. */
   hold?: Hold | undefined;
-  /** So many bodies of this size are to come for the same hold, this one included; 1 where left out. */
+  /** Number of bodies of this size that `hold` covers, including this one. 1 if absent. */
   bodies?: number | undefined;
-  /** How long the body of an answer in chunks is likely to be; nothing is known of it where left out. */
+  /** Expected length of a body whose length is not announced. Absent if nothing is known. */
   likelyBytes?: number;
 }
 
-/** An answer whose body is as it came. */
+/** An answer with its body as received, perhaps compressed. */
 export interface Received {
   kind: 'received';
   status: number;
@@ -28,35 +26,36 @@ export interface Received {
   bytes: Buffer;
 }
 
-/** There is no room for the answer: `hold` has to hold so many bytes before it is asked for again. */
+/** No memory for the answer: `hold` has to reserve `bytes` before the request is repeated. */
 export interface NoRoom {
   kind: 'no-room';
   bytes: number;
 }
 
 export type NotReceived =
-  /** A 2xx answer with a larger body than is read. */
+  /** A 2xx answer whose body exceeds the limit. */
   | { kind: 'too-large' }
   /**
-   * No answer that can be read, and why. `wasSent` is false only where surely nothing of the request was;
-   * `beginning` is what came first of the body of a 2xx answer, `cause` what was thrown.
+   * No readable answer. `wasSent` is false only if nothing of the request can have been sent. `beginning` is
+   * the first part of the body of a 2xx answer. `cause` is the thrown error.
    */
   | { kind: 'broken'; wasSent: boolean; why: string; beginning: string; cause?: unknown };
 
 export const cutShort = 'the request was aborted because the run is ending';
 
-/** Of many large answers that share a slow line each comes at least so fast; what is slower only drips. */
+/** Slowest transfer that is waited for. Each of many large answers that share a slow line is faster. */
 const minBytesPerMs = 16;
 
-/** Of the body of an answer that is not 2xx, this much is read: its words, for people. */
+/** Bytes that are read of the body of an answer that is not 2xx. It only serves for messages. */
 export const maxRefusalBytes = 64 * 1024;
 
-/** How much of a cut body is shown. */
+/** Bytes of an incomplete body that are returned as `beginning`. */
 const maxPrefixBytes = 64 * 1024;
 
 /**
- * Undici calls `onRequestStart` right before it writes to a connection that stands, and never before: what fails
- * earlier (look-up, connection, TLS, the wait for a free connection) was surely not sent, whatever its code.
+ * Receives one response. Undici calls `onRequestStart` right before it writes to an open connection. If a
+ * request fails earlier (DNS, connection, TLS, wait for a free connection), it was not sent, whatever the
+ * error code.
  */
 export class Receiver implements Dispatcher.DispatchHandler {
   readonly #limits: ReceiveLimits;
@@ -92,7 +91,7 @@ export class Receiver implements Dispatcher.DispatchHandler {
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     this.#status = status;
-    // Of one that came twice the first counts, as it does for Node's own client.
+    // If a header came twice, the first counts, as in Node's own client.
     const first = Object.entries(headers).map(([name, value]) => [name, [value].flat()[0]]);
     this.#headers = Object.fromEntries(first) as IncomingHttpHeaders;
     const length = Number(headers['content-length'] ?? 0);
@@ -107,7 +106,8 @@ export class Receiver implements Dispatcher.DispatchHandler {
     if (this.#bytes > (this.#isSuccess ? maxBodyBytes : maxRefusalBytes)) {
       return this.#end(this.#isSuccess ? { kind: 'too-large' } : this.#received());
     }
-    // Where nobody said how many come, room is made for twice as many at least, so that it is not for each part.
+    // Without a content length, at least twice the received size is reserved, so that not every chunk
+    // reserves memory.
     const isLengthKnown = this.#headers['content-length'] !== undefined;
     const held = this.#limits.hold?.bytes ?? Infinity;
     if (!isLengthKnown && this.#bytes > Math.max(smallBytes, held / this.#bodies))
@@ -124,7 +124,9 @@ export class Receiver implements Dispatcher.DispatchHandler {
     this.giveUp(describeNetworkError(error), error);
   }
 
-  /** Where the status tells everything, the body may be cut. */
+  /**
+   * Ends without a complete answer. If the status is not 2xx, it says enough, and the body may be incomplete.
+   */
   giveUp(why: string, cause?: unknown): void {
     const wasSent = this.#controller !== undefined;
     if (this.#status >= 300) return this.#end(this.#received());
@@ -143,7 +145,7 @@ export class Receiver implements Dispatcher.DispatchHandler {
     return this.#limits.bodies ?? 1;
   }
 
-  /** Where there is no room for so long a body, it is dropped. */
+  /** Reserves memory for a body of this length, or drops the answer if memory is short. */
   #makeRoom(length: number): void {
     const { hold } = this.#limits;
     if (hold === undefined || !this.#isSuccess || length <= smallBytes) return;
@@ -208,18 +210,21 @@ const phrases = new Map([
   ['UND_ERR_DESTROYED', 'the request was aborted because the run is ending'],
 ]);
 
-/** One sentence without a full stop. */
+/** Returns one sentence without a full stop. */
 function describeNetworkError(error: unknown): string {
   const code = codeOf(error);
   if (isCertificateCode(code)) return `the certificate is not accepted (${code})`;
-  // Undici asserts that a status is one of HTTP; the message of an assertion has several lines.
+  // Undici asserts that a status is valid, and the message of an assertion has several lines.
   if (error instanceof errors.HTTPParserError || code === 'ERR_ASSERTION') return 'the response is not HTTP';
   const phrase = phrases.get(code.startsWith('ERR_SSL_') ? 'EPROTO' : code);
   if (phrase !== undefined) return `${phrase} (${code})`;
   return oneLine(error instanceof Error ? error.message : String(error)) ?? 'the connection failed';
 }
 
-/** Node tries every address of a host and then throws an `AggregateError` whose parts hold the codes. */
+/**
+ * Returns the code of an error. Node tries every address of a host and then throws an `AggregateError`, whose
+ * parts have the codes.
+ */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);

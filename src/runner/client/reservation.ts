@@ -1,8 +1,8 @@
-/** One job's part of the memory that large answers share. Who holds some never waits for more, so that none wait for each other. */
+/** Reserves memory for the large answers of one job. A holder never waits for more, so no two wait for each other. */
 import type { ByteSemaphore } from '../../lib/limits/byte-semaphore.ts';
 import type { Hold } from '../pipeline/ports.ts';
 
-/** Answers up to this take no part of it: all of them together are few megabytes. */
+/** Answers up to this size reserve nothing: all of them together take a few megabytes. */
 export const smallBytes = 64 * 1024;
 
 export class Reservation implements Hold {
@@ -10,7 +10,7 @@ export class Reservation implements Hold {
   readonly #onWait: (() => void) | undefined;
   #bytes = 0;
 
-  /** Takes nothing yet. `onWait` is called where something has to be waited for. */
+  /** Reserves nothing yet. `onWait` is called if memory has to be waited for. */
   constructor(memory: ByteSemaphore, onWait?: () => void) {
     this.#memory = memory;
     this.#onWait = onWait;
@@ -20,7 +20,7 @@ export class Reservation implements Hold {
     return this.#bytes;
   }
 
-  /** Whether it holds so many bytes now. */
+  /** Returns true if this many bytes are reserved. Never waits. */
   tryGrow(bytes: number): boolean {
     const lack = bytes - this.#bytes;
     if (lack > 0 && !this.#memory.tryTake(lack)) return false;
@@ -28,14 +28,14 @@ export class Reservation implements Hold {
     return true;
   }
 
-  /** Gives back what it holds and resolves once it holds so many bytes, or `signal` aborts. */
+  /** Releases everything, and resolves once this many bytes are reserved or `signal` aborts. */
   async retake(bytes: number, signal: AbortSignal): Promise<void> {
     this.release();
     this.#onWait?.();
     if (await this.#memory.take(bytes, signal)) this.#bytes = bytes;
   }
 
-  /** Gives back what is beyond so many bytes. */
+  /** Releases everything beyond this many bytes. */
   shrink(bytes: number): void {
     if (bytes >= this.#bytes) return;
     this.#memory.giveBack(this.#bytes - bytes);

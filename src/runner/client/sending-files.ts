@@ -1,16 +1,17 @@
-/** A job service that is sent the files that an input names. */
+/** Wraps a job service so that the files that an input names are sent with it. */
 import { base64Bytes, filesIn } from '../core/file-text.ts';
 import { type Failure, FatalFailure } from '../core/failure.ts';
 import type { ByteSemaphore } from '../../lib/limits/byte-semaphore.ts';
 import { fillInFiles, type ReadObject } from '../files/sent-files.ts';
 import type { RenderService } from '../pipeline/ports.ts';
 
-/** A text, the body that holds it, and its bytes on their way. */
+/** Copies of a file in memory: its text, the body that contains it, and the bytes being sent. */
 const copies = 3;
 
 /**
- * Files are read when their job is sent, as many at a time as `memory` has room for: scenes wait for hours. `base` is the
- * folder of pipeline.yaml; `readObject` reads those that are in buckets; `advice` is for one that is another by now.
+ * Returns a service that reads files only when their job is sent, because scenes wait for hours. `memory`
+ * limits how many are read at a time. `base` is the folder of pipeline.yaml. `readObject` reads files from
+ * buckets. `advice` is for a file that has changed.
  */
 export function sendingFiles(
   service: RenderService,
@@ -40,7 +41,9 @@ export function sendingFiles(
   };
 }
 
-/** Of a bucket that does not answer: nothing was sent. */
+/**
+ * Returns the failure if a file cannot be read, such as in a bucket that does not answer. Nothing was sent.
+ */
 function asFailure(thrown: unknown): { failure: Failure } {
   if (thrown instanceof FatalFailure) return { failure: thrown.failure };
   throw thrown;

@@ -1,4 +1,4 @@
-/** Reads what the answers of a described service say of a job: statuses by its map, failures and outputs by its paths. */
+/** Reads a described service's answers about a job: status words, failures, times and outputs. */
 import { oneLine } from '../../lib/text/format.ts';
 import { failureRules, type Failure, type FailureKind } from '../core/failure.ts';
 import type { ServiceDescription, StatusMeaning, TextMeaning } from '../core/service-description.ts';
@@ -13,9 +13,12 @@ import { parseJson, parseObject } from './parse-body.ts';
 import { addressesIn, readOutput, refusedOr, type OutputPlaces } from './read-output.ts';
 import { failure, readRefusal, unreadable } from './read-refusal.ts';
 
-/** What a pipeline says of the answers besides the description. */
+/** Settings of a pipeline for reading answers, in addition to the description. */
 export interface StatusPlaces extends OutputPlaces {
-  /** Status words that come before those of the description (`endpoint.statuses`); undefined if a pipeline cannot name any. */
+  /**
+   * Status words that override those of the description (`endpoint.statuses`). Undefined if a pipeline cannot
+   * set any.
+   */
   statuses?: Readonly<Record<string, StatusMeaning>> | undefined;
 }
 
@@ -24,7 +27,7 @@ interface Done {
   kind: 'done';
   status: string;
   times: JobTimes;
-  /** What its status says of a failure all the same; its result says more of that. */
+  /** Failure that the status reports although it says done. The result has the details. */
   failure: Failure | undefined;
 }
 
@@ -33,9 +36,9 @@ export class StatusReader {
   readonly #places: StatusPlaces;
   readonly #meanings: ReadonlyMap<string, StatusMeaning>;
   readonly #spelled: ReadonlyMap<string, StatusMeaning>;
-  /** True if a status names its job at the described place. */
+  /** True if the description is proven, or a status named its job at the described path. */
   #isJobNamed: boolean;
-  /** The word of a job that is done. */
+  /** Status word of the description for a job that is done. Empty if it has none. */
   readonly doneWord: string;
 
   constructor(description: ServiceDescription, places: StatusPlaces) {
@@ -56,7 +59,9 @@ export class StatusReader {
     return this.#meanings.get(word) ?? this.#spelled.get(spelled(word));
   }
 
-  /** A status that is not known means waiting, until the job is overdue. */
+  /**
+   * Reads the answer to a poll. An unknown status means waiting if there is neither an output nor an error.
+   */
   status(answer: HttpResponse, jobId: string): StatusReply | Done {
     const { status: described } = this.#description;
     const { status: code } = answer;
@@ -75,12 +80,12 @@ export class StatusReader {
     const isWord = said === null || ['string', 'number', 'boolean'].includes(typeof said);
     if (body !== undefined && isWord)
       return this.#job(body, typeof said === 'string' ? said : JSON.stringify(said), answer);
-    // Kin of the job service say so until the job is done.
+    // Similar services answer 202 without a status until the job is done.
     if (code === 202 && said === undefined) return { kind: 'running', status: '202', isExecuting: false };
     return { kind: 'failure', failure: unreadable(answer, 'a status request') };
   }
 
-  /** Reads the answer with the result of a job. `failed`: what its status has said of a failure. */
+  /** Reads the answer with the result of a job. `failed`: failure that its status reported. */
   result(answer: HttpResponse, jobId: string, failed: Failure | undefined): StatusReply {
     const { job, output } = this.#description.result;
     const ended = (why: Failure): StatusReply => ({ kind: 'ended', status: this.doneWord, failure: why });
@@ -102,7 +107,10 @@ export class StatusReader {
     return other ?? this.#collect(result, output, answer, this.doneWord, {});
   }
 
-  /** The kind by a text that the description knows, if the words of the body have it. What repeats the input does not count. */
+  /**
+   * Returns the kind of failure if the error text of the body contains a text of the description. A repeated
+   * input does not count.
+   */
   kindByText(body: string): FailureKind | undefined {
     const texts = Object.entries(this.#description.texts);
     if (texts.length === 0) return undefined;
@@ -130,7 +138,7 @@ export class StatusReader {
       const failed = words === undefined ? undefined : { kind, text: `${status}: ${words}` };
       return { kind: 'done', status, times, failure: failed };
     }
-    // If all of the answer is said to be the output, nothing of it is known to be one.
+    // If the whole answer is the output, it does not show that there is one.
     const output = hasOwnResult || result.output === '' ? undefined : firstValueAt(body, result.output);
     if (meaning === undefined) {
       if (words === undefined && isNothing(output))
@@ -143,8 +151,9 @@ export class StatusReader {
   }
 
   /**
-   * A failed job says so where its result is asked for, with whatever code its model has. A 5xx may be a proxy's and is no
-   * failed job, unless a text of the description (`known`) or the status itself says that the job has failed (`isFailed`).
+   * Returns the failure of a job whose result was refused. Undefined if the result has to be asked for again.
+   * A 5xx may come from a proxy, so it counts only if a text of the description (`known`) or the status of
+   * the job (`isFailed`) shows a failure.
    */
   #refusedResult(
     { status }: HttpResponse,
@@ -171,7 +180,7 @@ export class StatusReader {
     const isPicturePath = (path: string): boolean =>
       valuesAt(output, path).some((value) => typeof value === 'string');
     const image = this.#places.image ?? this.#description.result.pictures.find(isPicturePath);
-    // Numbers of any size stay what they are, if the output is a member of the answer or all of it.
+    // If the output is all of the answer or a member of it, its source text keeps numbers of any size exact.
     const textOfOutput = (): string =>
       place === '' ? body : (memberText(body, place) ?? JSON.stringify(output) ?? '');
     const found = readOutput(output, textOfOutput, { ...this.#places, image });
@@ -180,13 +189,16 @@ export class StatusReader {
       : { kind: 'ended', status, failure: found, ...times };
   }
 
-  /** Undefined if nothing has failed; some services always have the member. */
+  /** Returns the error text. Undefined if nothing has failed; some services always have the member. */
   #failureWords(body: unknown): string | undefined {
     const values = valuesAt(body, this.#description.failed);
     return errorText(values.filter((value) => value !== 0 && value !== false));
   }
 
-  /** A job that may be over is not waited for: its result would be deleted meanwhile. */
+  /**
+   * Returns the failure for an unknown status with an output or error. The job may be over, and its result
+   * could be deleted while the run waits.
+   */
   #unknownStatus(status: string, output: unknown, said: string | undefined): Failure {
     const setting = this.#places.statuses === undefined ? 'status.map' : 'endpoint.statuses';
     const what = isNothing(output) ? `an error${said === undefined ? '' : ` ("${said}")`}` : 'an output';
@@ -223,7 +235,7 @@ const endingKinds = {
   'timed-out': 'job-timed-out',
 } as const;
 
-/** What the scene sends is wrong; the client closed the request, as nginx has it. */
+/** Kinds of failure by status code: the input is wrong, or the client closed the request (499 of nginx). */
 const refusals = new Map<number, FailureKind>([
   [400, 'input-refused'],
   [422, 'input-refused'],
@@ -236,8 +248,8 @@ function missing({ status, body }: HttpResponse): StatusReply {
 }
 
 /**
- * The reply for an answer that names another job by `id`: proxies mix answers up, and its picture would be a wrong one. An
- * answer without an id proves nothing.
+ * Returns the reply if an answer names another job by `id`. Proxies mix up answers, and the picture would be
+ * wrong. Undefined if the answer names this job or none.
  */
 function ofAnother(id: unknown, jobId: string, what: 'status' | 'result'): StatusReply | undefined {
   const named = readJobId(id);
@@ -258,17 +270,19 @@ function holdsSomething(value: unknown): boolean {
   return value !== false && !isNothing(value);
 }
 
-/** No job takes longer; what is said beyond it is no time, and the sum of many such fits into no column. */
+/** Longest time that is believed. The sum of many larger values would not fit into a column. */
 const maxTimeMs = 30 * 86_400_000;
 
 function readMs(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 && value <= maxTimeMs ? Math.round(value) : undefined;
 }
 
-/** Anything that can be printed and sent, percent-encoded, as one part of a path; `.` and `..` lead elsewhere there. */
+/**
+ * Printable ASCII that can be sent percent-encoded as one part of a path. `.` and `..` would lead elsewhere.
+ */
 const usable = /^(?!\.{1,2}$)[\x21-\x7e]{1,128}$/;
 
-/** Undefined if it is none that a job can be asked for by. */
+/** Returns the job id as text. Undefined if it is not an id by which a job can be polled. */
 export function readJobId(id: unknown): string | undefined {
   const text = Number.isSafeInteger(id) ? String(id) : id;
   return typeof text === 'string' && usable.test(text) ? text : undefined;
@@ -276,7 +290,7 @@ export function readJobId(id: unknown): string | undefined {
 
 const maxWordLength = 64;
 
-/** As the service spells it, on one line; empty if it says nothing. */
+/** Returns the status as the service spells it, on one line. Empty if there is none. */
 export function statusWord(value: unknown): string {
   if (value === undefined) return '';
   if (typeof value === 'string') return oneLine(value, maxWordLength) ?? '';

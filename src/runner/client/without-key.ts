@@ -1,9 +1,9 @@
-/** Keeps the key out of everything that is emitted, recorded or shown, whatever a service answers. */
+/** Removes the key from everything that is emitted, recorded or shown, whatever a service answers. */
 import { isJsonObject } from '../../lib/text/json.ts';
 import type { PictureOutput } from '../core/picture.ts';
 import type { CancelReply, HealthReply, StatusReply, SubmitReply, WriteChunk } from '../pipeline/ports.ts';
 
-/** The reply with the key taken out of its words; pictures are left as they came. */
+/** Returns the reply with the key removed from its texts. The bytes of pictures stay unchanged. */
 export function withoutKey<Reply extends SubmitReply | StatusReply | CancelReply | HealthReply>(
   reply: Reply,
   key: string,
@@ -36,12 +36,12 @@ function valueWithoutKey(value: unknown, key: string): unknown {
   return Object.fromEntries(entries) as unknown;
 }
 
-/** Whether the text cannot be told without telling the key. */
+/** True if the text contains the key. */
 export function repeatsKey(text: string, key: string): boolean {
   return textWithoutKey(text, key) !== text;
 }
 
-/** Fewer characters than these are no secret, and words begin with them. */
+/** Length of the shortest key that is removed. Shorter keys are not secret, and words begin with them. */
 const minTelling = 4;
 
 export function textWithoutKey(text: string, key: string): string {
@@ -49,13 +49,16 @@ export function textWithoutKey(text: string, key: string): string {
   return [...new Set([key, encodeURIComponent(key), ...secretPart(key)])].reduce(withoutSpelling, text);
 }
 
-/** Of `id:secret` the second part is enough to tell it. */
+/** Returns the second part of an `id:secret` key, which has to be removed on its own too. */
 function secretPart(key: string): string[] {
   const part = key.slice(key.indexOf(':') + 1);
   return part !== key && part.length >= 2 * minTelling ? [part] : [];
 }
 
-/** A text that was cut to its longest length may end within the key; some proxies repeat headers in another case. */
+/**
+ * Replaces one spelling of the key in any case, because some proxies change the case of headers. A cut text
+ * may end within the key, so `…` after its beginning is replaced too.
+ */
 function withoutSpelling(text: string, key: string): string {
   let clean = text.replaceAll(inAnyCase(key), '[key]');
   for (let length = key.length - 1; length >= minTelling && clean.includes('…'); length--) {
@@ -64,7 +67,6 @@ function withoutSpelling(text: string, key: string): string {
   return clean;
 }
 
-/** One key at a time is in use, in few spellings. */
 const patterns = new Map<string, RegExp>();
 const maxPatterns = 1_000;
 
@@ -81,17 +83,20 @@ function inAnyCase(text: string): RegExp {
   return pattern;
 }
 
-/** The same for an answer in parts, of which the last is empty. Nothing is taken out of the middle of base64. */
+/**
+ * Removes the key from an answer in chunks, the last of which is empty. Base64 that contains the key by
+ * chance stays unchanged.
+ */
 export function chunksWithoutKey(write: WriteChunk, key: string): WriteChunk {
   if (key.length < minTelling) return write;
-  // Some write / in JSON as \\/.
+  // Some services write / in JSON as \/.
   const plain = [key, encodeURIComponent(key), ...secretPart(key)];
   const spellings = [...new Set([...plain, ...plain.map((text) => text.replaceAll('/', '\\/'))])];
   const pattern = new RegExp(
     `(?<![A-Za-z0-9+/])(?:${spellings.map(escaped).join('|')})(?![A-Za-z0-9+/])`,
     'gi',
   );
-  // With a character on either side, by which the end of a key is known.
+  // One more character shows where the key ends.
   const kept = Math.max(...spellings.map(({ length }) => length)) + 1;
   let rest = '';
   return async (chunk) => {

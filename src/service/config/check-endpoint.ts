@@ -1,4 +1,4 @@
-/** An endpoint from the console, checked as one of service.yaml is, and what its form is made of. */
+/** Checks endpoints of the console like those of service.yaml, and describes the fields of the console's form. */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { packageFile } from '../../lib/files/package-file.ts';
@@ -25,17 +25,17 @@ import { endpointSchema, fieldsOf, writtenEndpoint } from './endpoint-schema.ts'
 import { readEndpoint, settingsOf } from './read-endpoint.ts';
 import type { EndpointContext } from './endpoint-rules.ts';
 
-/** A problem is told by the path of its key, with dots within it; an empty one is the endpoint as a whole. */
+/** Checks an endpoint of the console. Problems name the path of their key; an empty path is the whole endpoint. */
 export function checkEndpoint(
   given: unknown,
   context: EndpointContext & {
-    /** `limits.maxQueued` of the service. */
+    /** `limits.maxQueued` of service.yaml. */
     maxQueued: number;
-    /** What is expected of `publicUrl` before a cluster can run workers; undefined where nothing is. */
+    /** Expected value of `publicUrl` if it is not fit for workers of a cluster; undefined if it is. */
     publicUrlExpected: string | undefined;
-    /** Whether an endpoint may say which programs run on this machine; what `before` says stays allowed. */
+    /** True if endpoints may set which programs run on this machine. Unchanged settings of `before` stay allowed. */
     hasPrograms: boolean;
-    /** The settings that are changed; undefined for a new endpoint. */
+    /** Settings to change; undefined for a new endpoint. */
     before: EndpointSettings | undefined;
   },
 ): { settings: EndpointSettings } | { problems: FieldProblem[] } {
@@ -77,7 +77,7 @@ function programsIn(settings: EndpointSettings): Readonly<Record<string, unknown
   return workloadOf(settings).programs?.(settings) ?? {};
 }
 
-/** Adds the defaults of new endpoints: containers are kept apart unless their form says otherwise. */
+/** Adds the console's defaults, which isolate containers unless the form says otherwise. */
 function withBounds(given: JsonObject): JsonObject {
   return { ...(findWorkload(given)?.consoleDefaults as JsonObject | undefined), ...given };
 }
@@ -92,7 +92,7 @@ function shapeProblems(issue: z.core.$ZodIssue): FieldProblem[] {
 
 const noVariable = 'expected the value itself: ${NAME} works in service.yaml only';
 
-/** Sent to a worker as they stand, they would be a wrong key. */
+/** Returns problems with `${NAME}`, which the console does not replace. A worker would get it as a wrong key. */
 function variableProblems(value: JsonValue, path: string[] = []): FieldProblem[] {
   if (typeof value === 'string') {
     const isTold = value.includes('${') && path.join() !== 'name';
@@ -102,7 +102,7 @@ function variableProblems(value: JsonValue, path: string[] = []): FieldProblem[]
   return Object.entries(value).flatMap(([key, inner]) => variableProblems(inner, [...path, key]));
 }
 
-/** Returns what the form of an endpoint is made of. It begins with what holds if nothing is said, and with workers that stay up. */
+/** Returns the fields of the endpoint form. A new form starts with the defaults, and with workers that stay up. */
 export function endpointFields(maxQueued: number): EndpointFields {
   const {
     id: _,
@@ -113,7 +113,7 @@ export function endpointFields(maxQueued: number): EndpointFields {
   return { begun, name: name ?? {}, id: id ?? {}, workloads: workloads.map(formOf) };
 }
 
-/** Order of the keys in the cards of the form. Keys that a workload brings come first, and all others last. */
+/** Cards of the form and the order of their keys. A workload's own keys come before them, all other keys after. */
 const cards: [title: string, keys: string[]][] = [
   ['Workers and GPU', ['workers', 'quickStart', 'gpu', 'on', 'memory', 'cpus']],
   ['Limits of jobs', ['executionTimeout', 'ttl', 'retries', 'maxQueued']],
@@ -129,7 +129,7 @@ function formOf(workload: WorkloadDefinition): WorkloadForm {
     const { [name]: schema } = schemas;
     if (inner !== undefined && schema !== undefined) schemas[name] = withoutKey(schema, inner);
   }
-  // Choosing it is all that there is to say with such a key.
+  // A key with fixed values needs no field, because choosing the workload sets it.
   const chosen: unknown[] | undefined = values ? [...values.names] : constantOf(schemas[key]);
   if (chosen !== undefined) delete schemas[key];
   const placed = new Set(['name', 'id', ...cards.flatMap(([, keys]) => keys)]);
@@ -163,7 +163,7 @@ function schemasOf(fields: z.ZodRawShape): Record<string, FieldSchema> {
   return (z.toJSONSchema(z.object(fields), options) as FieldSchema).properties ?? {};
 }
 
-/** Returns a schema without a key of a section, and without the section if nothing is left in it. */
+/** Returns a schema without one key of its sections. Sections without any other key are removed. */
 function withoutKey(schema: FieldSchema, key: string): FieldSchema {
   const { properties, anyOf } = schema;
   if (properties !== undefined) {
@@ -199,7 +199,7 @@ export const catalogueSchema: z.ZodType<CatalogueEntry[]> = z.array(
   }),
 );
 
-/** Reads the catalogue of quick deploy: what the form offers, what each needs, its input and an example. Throws if it is not as it must be. */
+/** Reads the quick-deploy catalogue: workloads with their requirements, input and an example. Throws if it is invalid. */
 export function readCatalogue(): CatalogueEntry[] {
   const file = packageFile('src/service/config/catalogue.yaml');
   return catalogueSchema.parse(readYaml(file, readFileSync(file, 'utf8'), {}).value);

@@ -1,4 +1,4 @@
-/** What the fields of an endpoint say of one another, of the other endpoints and of this machine. */
+/** Rules of an endpoint that its schema cannot express: between its fields, with other endpoints, and on this machine. */
 import { isLoopback } from '../../lib/net/addresses.ts';
 import { durationText } from '../../lib/yaml/scalar-schemas.ts';
 import { type EndpointSettings, limitedKeys } from '../model/endpoint-settings.ts';
@@ -7,19 +7,19 @@ import { findWorkload } from '../workloads/workload-of.ts';
 import { workloads } from '../workloads/workloads.ts';
 import { takesKey } from './endpoint-schema.ts';
 
-/** What an endpoint is read beside. */
+/** Surroundings in which an endpoint is checked. */
 export interface EndpointContext {
-  /** Absolute: what paths are relative to. */
+  /** Absolute path of the folder to which paths are relative. */
   folder: string;
-  /** All others of the service. */
+  /** Other endpoints of the service, whose ids and names are taken. */
   others: readonly { id?: string | undefined; name?: string | undefined }[];
-  /** Where programs are looked for. */
+  /** Environment whose PATH is searched for programs. */
   env: NodeJS.ProcessEnv;
-  /** Address of the service, if the file says it. */
+  /** `publicUrl` of service.yaml. */
   publicUrl?: string | undefined;
 }
 
-/** `fields` has what could be read; `isWritten` is true for keys that are there, be they right or wrong. */
+/** Returns problems of an endpoint. `fields`: valid fields. `isWritten`: true for keys that are present, valid or not. */
 export function endpointProblems(
   fields: Partial<EndpointSettings>,
   isWritten: (key: string) => boolean,
@@ -30,7 +30,7 @@ export function endpointProblems(
     ...identityProblems(fields, !isWritten('id'), others),
     ...timeProblems(fields),
     ...(workload === undefined ? [] : uselessKeys(fields, workload)),
-    // Files of a cluster's workers are there.
+    // Files for workers of a cluster are on the cluster, not on this machine.
     ...(isWritten('on') ? [] : (workload?.missing?.(fields, env) ?? [])),
     ...clusterProblems(fields),
     ...(workload?.problems?.(fields, publicUrl) ?? []),
@@ -46,7 +46,7 @@ function identityProblems(
     own !== undefined && others.some((other) => other[key]?.toLowerCase() === own.toLowerCase());
   const found: FieldExpectation[] = [];
   if (isTaken(name, 'name')) found.push({ field: 'name', expected: 'a name that is not taken' });
-  // That an id is taken which is made of a taken name follows from that.
+  // An id that is derived from a taken name is taken as well, which needs no second message.
   if (isIdMade && found.length > 0) return found;
   if (isIdMade && name !== undefined && id === undefined)
     found.push({ field: 'id', expected: 'an id, since the name has no letters or digits to make one of' });
@@ -60,7 +60,7 @@ function timeProblems({ executionTimeout, ttl }: Partial<EndpointSettings>): Fie
   return at('executionTimeout', `at most the ttl of ${durationText(ttl)}, after which a job ends anyway`);
 }
 
-/** Returns what would be taken without a word and have no effect. */
+/** Returns problems with keys that have no effect on this workload. */
 function uselessKeys(fields: Partial<EndpointSettings>, workload: WorkloadDefinition): FieldExpectation[] {
   const elsewhere: Record<string, string> = { ...limitedKeys };
   for (const each of workloads) Object.assign(elsewhere, each.elsewhere);
@@ -71,7 +71,7 @@ function uselessKeys(fields: Partial<EndpointSettings>, workload: WorkloadDefini
   return [...ofOthers, ...idle].flatMap(([field, expected]) => at(field, expected));
 }
 
-/** True if the value at a path asks for something: no worker, no variables and `false` ask for nothing. */
+/** True if the value at a path has an effect. Zero workers, no variables and `false` have none. */
 function isSaid(fields: Partial<EndpointSettings>, path: string): boolean {
   if (path === 'workers') return (fields.workers?.max ?? 0) > 0;
   const value = path
@@ -85,7 +85,7 @@ function isSaid(fields: Partial<EndpointSettings>, path: string): boolean {
   return value !== undefined && value !== false;
 }
 
-/** Returns what the cluster decides, or its workers cannot do. */
+/** Returns problems with settings that a cluster decides itself, or that its workers do not support. */
 function clusterProblems({ on, workers, quickStart, gpu, memory, recycle }: Partial<EndpointSettings>) {
   if (on === undefined) return [];
   const found: FieldExpectation[] = [];
@@ -101,7 +101,7 @@ function clusterProblems({ on, workers, quickStart, gpu, memory, recycle }: Part
   return found;
 }
 
-/** Returns what is expected of the address at which workers of a cluster find the service; undefined if nothing is wrong with it. */
+/** Returns the expected value of `publicUrl` if workers of a cluster could not use it safely; undefined if they can. */
 export function publicUrlExpected(publicUrl: string | undefined, isInsecure: boolean): string | undefined {
   if (publicUrl === undefined)
     return 'the address at which workers of a cluster reach the service, such as https://render.example';

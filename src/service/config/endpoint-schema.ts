@@ -1,4 +1,4 @@
-/** The schema of an endpoint in service.yaml, made of the table of workloads. */
+/** Schema of an endpoint in service.yaml, which is derived from the table of workloads. */
 import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
 import {
@@ -11,10 +11,10 @@ import type { WorkloadDefinition } from '../workloads/workload-definition.ts';
 import { workloadOf } from '../workloads/workload-of.ts';
 import { workloads } from '../workloads/workloads.ts';
 
-/** Keys that say what a worker runs. An endpoint has one of them. */
+/** Keys that choose a workload. An endpoint has exactly one of them. */
 export const workloadKeys = [...new Set(workloads.map(({ key }) => key))];
 
-/** Keys that the workloads bring, in the order of the table. What several of them have comes with the last. */
+/** Schemas of the workloads' own keys, in the order of the table. A shared key stands at its last workload. */
 const ownFields: Record<string, z.core.$ZodType> = {};
 for (const definition of workloads)
   for (const [key, schema] of schemasOf(definition)) {
@@ -36,7 +36,7 @@ function schemasOf({ key, fields }: WorkloadDefinition): [string, z.core.$ZodTyp
     name,
     z.optional(schema),
   ]);
-  // Another workload has brought it already.
+  // Another workload with the same key has added it already.
   if (values.length === 0 || Object.hasOwn(ownFields, key)) return own;
   const names = values.flatMap((each) => each.names);
   const expected = names.join(', ').replace(/, ([^,]*)$/, ' or $1');
@@ -45,7 +45,7 @@ function schemasOf({ key, fields }: WorkloadDefinition): [string, z.core.$ZodTyp
   return [[key, choice.describe(`a built-in workload: ${description}`)], ...own];
 }
 
-/** Returns which workloads a key needs beside it, for editors; nothing for a key that names a workload. */
+/** Returns the JSON-schema dependency of a key on its workloads, for editors; none for a key that chooses a workload. */
 function dependency(key: string): [string, unknown][] {
   if (workloadKeys.includes(key)) return [];
   const takers = workloads.filter((each) => takesKey(each, key));
@@ -58,12 +58,12 @@ function dependency(key: string): [string, unknown][] {
   return [[key, 'properties' in only ? only : only.required]];
 }
 
-/** True if a workload takes a key, be it its own or one that only some of them take. */
+/** True if a workload supports a key: one of its own, or an optional common key. */
 export function takesKey({ fields, takes = [] }: WorkloadDefinition, key: string): boolean {
   return Object.hasOwn(fields, key) || takes.some((each) => each === key);
 }
 
-/** Returns the schema of the keys that have an effect on a workload, in the order of the console's form. */
+/** Returns the schemas of all keys that have an effect on a workload, in the order of the console's form. */
 export function fieldsOf(definition: WorkloadDefinition): Record<string, z.core.$ZodType> {
   const { key, fields, without = {} } = definition;
   const hasEffect = (name: string): boolean =>
@@ -78,7 +78,7 @@ export function fieldsOf(definition: WorkloadDefinition): Record<string, z.core.
   };
 }
 
-/** Returns an endpoint as service.yaml would have it: read again, it gives the same settings. Its paths are absolute. */
+/** Returns an endpoint as written in service.yaml, with absolute paths. Reading it again gives the same settings. */
 export function writtenEndpoint(settings: EndpointSettings): { id: string; name: string } & JsonObject {
   const definition = workloadOf(settings);
   const named: Readonly<Record<string, unknown>> = {
@@ -89,7 +89,7 @@ export function writtenEndpoint(settings: EndpointSettings): { id: string; name:
   const written = Object.entries(fieldsOf(definition)).flatMap(([key, schema]): [string, JsonValue][] => {
     const value = named[key];
     if (value === undefined || (JSON.stringify(value) === '{}' && defaults[key] === undefined)) return [];
-    // What an earlier version let in may be refused by now.
+    // Values that an earlier version accepted may be invalid today.
     const { success, data } = z.safeEncode(schema, value);
     return [[key, JSON.parse(JSON.stringify(success ? data : value), withoutNull) as JsonValue]];
   });

@@ -1,4 +1,4 @@
-/** An endpoint as service.yaml has it, read into settings; in the file as in the console. */
+/** Reads an endpoint of service.yaml or of the console into settings. */
 import type { JsonObject } from '../../lib/text/json.ts';
 import { readFields } from '../../lib/yaml/check-shape.ts';
 import { defaultTerms } from '../model/job.ts';
@@ -8,7 +8,7 @@ import { findWorkload } from '../workloads/workload-of.ts';
 import { type EndpointContext, endpointProblems } from './endpoint-rules.ts';
 import { endpointSchema, workloadKeys } from './endpoint-schema.ts';
 
-/** Returns the fields that could be read, with paths made absolute, and all that is wrong beyond what the schema says. */
+/** Returns the valid fields of an endpoint, with absolute paths, and all problems that the schema cannot find. */
 export function readEndpoint(
   given: JsonObject,
   context: EndpointContext,
@@ -26,7 +26,7 @@ export function readEndpoint(
     id: isWritten('id') ? read.id : idOfName(read.name ?? ''),
     ttl: read.ttl ?? (isWritten('ttl') ? undefined : defaultTerms.ttlMs),
   };
-  // Nobody knows which workload is meant if there are several.
+  // With several workload keys, it is unclear which workload is meant.
   const isUnclear = (key: string): boolean => kinds.length > 1 && kinds.includes(key);
   const right = Object.entries(known).filter(([key, value]) => value !== undefined && !isUnclear(key));
   const fields = Object.fromEntries(right) as Partial<EndpointSettings>;
@@ -34,7 +34,7 @@ export function readEndpoint(
   return { fields: placed, problems: [...problems, ...endpointProblems(placed, isWritten, context)] };
 }
 
-/** Returns undefined if the name holds nothing that an id can. */
+/** Derives an id from a name; undefined if the name has no characters that an id may contain. */
 function idOfName(name: string): string | undefined {
   const words = name
     .normalize('NFKD')
@@ -45,7 +45,7 @@ function idOfName(name: string): string | undefined {
   return id === '' ? undefined : id;
 }
 
-/** Returns the settings of fields with which nothing is wrong. */
+/** Returns the settings of valid fields. */
 export function settingsOf(fields: Partial<EndpointSettings>, maxQueued: number): EndpointSettings {
   const workload = findWorkload(fields);
   const { id } = fields;

@@ -1,4 +1,4 @@
-/** From service.yaml, environment and flags to checked settings of the service, or to every problem at once. */
+/** Reads service.yaml, environment and flags into checked settings of the service, or reports all problems at once. */
 import { dirname, resolve } from 'node:path';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { checkAgainst, problemAt, readFields } from '../../lib/yaml/check-shape.ts';
@@ -14,7 +14,7 @@ import { secretsOf } from '../../lib/yaml/shown.ts';
 import type { YamlFile } from '../../lib/yaml/read-yaml.ts';
 import { readYamlFile, type Override } from '../../lib/yaml/yaml-file.ts';
 
-/** Without a file everything is as by default, and there are no endpoints. Later overrides win. Throws `ConfigError`. */
+/** Reads the settings. Without a file, all have defaults and there are no endpoints. Later overrides win. Throws `ConfigError`. */
 export function readService(
   file: string | undefined,
   overrides: Override[],
@@ -83,7 +83,7 @@ function tlsProblem(files: TlsFiles): TlsProblem | undefined {
   }
 }
 
-/** A number or boolean for a variable is the text that stands there: `1.10` is no `1.1`. */
+/** Replaces numbers and booleans of `environment` by their original text, so that `1.10` does not become `1.1`. */
 function withVariableTexts(yaml: YamlFile): YamlFile {
   const endpoints = isJsonObject(yaml.value) ? yaml.value['endpoints'] : undefined;
   if (!Array.isArray(endpoints)) return yaml;
@@ -100,7 +100,7 @@ function withVariableTexts(yaml: YamlFile): YamlFile {
   return { ...yaml, value: { ...(yaml.value as JsonObject), endpoints: texts } };
 }
 
-/** A problem with an endpoint as a whole may show in two ways. */
+/** Removes repeated problems: schema and rules may both report a problem of a whole endpoint. */
 function withoutRepetitions(problems: Problem[]): Problem[] {
   return problems.filter(
     (problem, index) =>
@@ -128,7 +128,7 @@ function readEndpoints(
   return { all, found };
 }
 
-/** True if a cluster is to run workers, also if what is said of it is wrong. */
+/** True if an endpoint has `on`, even if its value is invalid. */
 function hasCluster(given: unknown): boolean {
   return endpointsIn(given).some((endpoint) => isJsonObject(endpoint) && Object.hasOwn(endpoint, 'on'));
 }
@@ -143,7 +143,7 @@ function pathOf(field: string): (string | number)[] {
   return field.split('.').map((key) => (/^\d+$/.test(key) ? Number(key) : key));
 }
 
-/** Undefined also for one that is wrong by itself. */
+/** Returns what is wrong with `publicUrl` for a cluster; undefined if nothing, or if the schema rejects it already. */
 function publicUrlProblem(given: unknown): string | undefined {
   const file = isJsonObject(given) ? given : {};
   const { publicUrl, insecure } = readFields(serviceSchema.shape, file);
@@ -152,53 +152,53 @@ function publicUrlProblem(given: unknown): string | undefined {
 }
 
 export interface ServiceSettings {
-  /** An IP address or a name of this machine; loopback by default. */
+  /** IP address or name of this machine; loopback by default. */
   host: string;
-  /** 0 for a free one. */
+  /** Port; 0 picks a free one. */
   port: number;
-  /** Where workers of a cluster find it, without a slash at the end. */
+  /** Address at which workers of a cluster reach the service, without a trailing slash. */
   publicUrl: string | undefined;
-  /** Absolute paths; undefined for plain HTTP. */
+  /** Absolute paths of the certificate and key; undefined for plain HTTP. */
   tls: TlsFiles | undefined;
-  /** Whether plain HTTP may go to other machines. */
+  /** True if plain HTTP to other machines is allowed. */
   isInsecure: boolean;
-  /** What it shares with other processes; undefined for nothing. */
+  /** Database and bucket that several processes share; undefined for a service of one process. */
   shared: SharedSettings | undefined;
-  /** Addresses and ranges of reverse proxies. */
+  /** Addresses and ranges of trusted reverse proxies. */
   proxies: string[];
-  /** How long inputs and outputs are kept after their job has settled. */
+  /** Time for which inputs and outputs are kept after their job has ended. */
   retentionMs: number;
   limits: ServiceLimits;
-  /** How long running jobs have to end when the service is stopped. */
+  /** Time that running jobs have to end when the service stops. */
   graceMs: number;
-  /** True if endpoints of the console may say which programs run on this machine. */
+  /** True if endpoints of the console may set which programs run on this machine. */
   hasConsolePrograms: boolean;
-  /** True if webhooks may lead to this machine and its network; null if the service is to decide by how it is reached. */
+  /** True if webhooks may lead to this machine or its network; null if the service decides by how it is reached. */
   hasPrivateWebhooks: boolean | null;
-  /** Of other sites whose pages may use the job interface. */
+  /** Origins of other sites whose pages may use the job interface. */
   origins: string[];
-  /** Names of the service beside its own. */
+  /** Additional host names of the service. */
   hosts: string[];
   endpoints: EndpointSettings[];
 }
 
 interface ServiceLimits {
-  /** Of a submission; larger ones are answered with 400. */
+  /** Maximum body of a submission. Larger ones are answered with 400. */
   maxBodyBytes: number;
-  /** Of what a worker hands in; larger ones fail their job in words. */
+  /** Maximum result of a worker. A larger one fails its job. */
   maxResultBytes: number;
-  /** In the JSON of either. */
+  /** Maximum number of JSON values in a submission or result. */
   maxValues: number;
-  /** Of one key; those beyond are answered with 429. */
+  /** Maximum requests of one key. Requests beyond it are answered with 429. */
   requestsPerSecond: number;
-  /** Connections that are open at once. */
+  /** Maximum number of open connections. */
   maxConnections: number;
-  /** A request of which nothing arrives for so long is refused. */
+  /** Time without data after which an arriving request is refused. */
   requestTimeoutMs: number;
-  /** A body that takes longer to arrive is refused. */
+  /** Maximum time for a body to arrive. */
   bodyTimeMs: number;
-  /** Submissions that wait at an endpoint that says nothing of its own. */
+  /** Maximum queued jobs of an endpoint that has no limit of its own. */
   maxQueued: number;
-  /** A worker that pulls and says nothing for so long has its job taken away. */
+  /** Time without contact after which a pulling worker loses its job. */
   silenceMs: number;
 }

@@ -1,6 +1,6 @@
-/** A service.yaml to begin with: two endpoints that work at once, and what else there is, in comments. */
+/** Example of service.yaml with a working endpoint. Further keys and workloads are shown in its comments. */
 
-/** `schema` is where editors find its schema, from the file. */
+/** Returns the example. `schema`: path or address of the schema for editors, relative to the file. */
 export function serviceExample(schema: string): string {
   return `# yaml-language-server: $schema=${schema}
 # The endpoints of this service. What is left out has a default; \`nightrender schema service\` has all the keys.

@@ -1,4 +1,4 @@
-/** Every key of service.yaml, with its default. A message says what was expected. */
+/** Schema of service.yaml with all keys and defaults. Messages of the schema say which value is expected. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import type { Layout } from '../../lib/yaml/check-shape.ts';
@@ -172,7 +172,7 @@ const ofEndpoint = Object.fromEntries(
   }),
 );
 
-/** Returns the keys that a value may have, be it in one of several ways; undefined if none. */
+/** Returns the object schema within a schema, also of one variant of several; undefined if there is none. */
 function sectionIn(schema: z.core.$ZodType): z.ZodObject | undefined {
   if (schema instanceof z.ZodObject) return schema;
   if (schema instanceof z.ZodPipe) return sectionIn(schema.in);
@@ -193,12 +193,12 @@ export const serviceLayout: Layout = {
       : (within<z.ZodObject>(ofService, section) ?? serviceSchema).shape,
 };
 
-/** Refuses nothing that the service accepts; what endpoints say of one another is left to the service. */
+/** Returns the JSON schema for editors. It accepts all valid files, but does not check rules between endpoints. */
 export function serviceJsonSchema(): JsonObject {
   return fileSchema(serviceSchema, 'service.yaml of nightrender');
 }
 
-/** As JSON that a person can read. */
+/** Returns the JSON schema as indented text. */
 export function serviceSchemaText(): string {
   return `${JSON.stringify(serviceJsonSchema(), null, 2)}\n`;
 }

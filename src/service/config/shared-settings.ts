@@ -1,4 +1,4 @@
-/** What several processes of a service share: a database and a bucket. */
+/** Settings of a service with several processes, which share a database and a bucket. */
 import { z } from 'zod';
 import { isPostgresAddress, postgresExpected } from '../../lib/postgres/address.ts';
 import { bucketExpected, bucketUrl } from '../../lib/s3/address.ts';
@@ -6,9 +6,9 @@ import { isJsonObject } from '../../lib/text/json.ts';
 import type { FieldExpectation } from '../workloads/workload-definition.ts';
 
 export interface SharedSettings {
-  /** Address of the database; it may hold a password. */
+  /** Address of the database, which may contain a password. */
   store: string;
-  /** `s3://bucket/folder/`; undefined where long texts are in the database. */
+  /** `s3://bucket/folder/` for long texts; undefined if the database holds them. */
   files?: string | undefined;
   peerUrl?: string | undefined;
 }
@@ -39,7 +39,7 @@ export const sharedFields = {
     .describe('with `store`: the address at which the other processes reach this one'),
 };
 
-/** What the rest of the file makes of them. */
+/** Returns problems of the shared settings with each other and with the rest of service.yaml. */
 export function sharedProblems(given: unknown): FieldExpectation[] {
   if (!isJsonObject(given)) return [];
   const { store, files, peerUrl, host, tls } = given;

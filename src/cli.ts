@@ -17,7 +17,7 @@ process.exitCode = exitCode;
 setTimeout(() => end(exitCode), 1_000).unref();
 
 async function start(args: string[]): Promise<number> {
-  const { tolerateClosedOutput } = await import('./terminal/console.ts');
+  const { tolerateClosedOutput } = await import('./terminal/terminal.ts');
   tolerateClosedOutput();
   const { parseCommandLine } = await import('./commands/command-line.ts');
   return parseCommandLine(args);

@@ -2,12 +2,12 @@
 import { commandList } from '../src/commands/command-line.ts';
 import { helpGroups } from '../src/commands/help.ts';
 import { descriptionSchema } from '../src/runner/config/read-description.ts';
-import { pipelineSchema } from '../src/runner/config/schema.ts';
+import { pipelineSchema } from '../src/runner/config/pipeline-schema.ts';
 import { attemptMoves } from '../src/runner/core/attempt.ts';
 import { endings } from '../src/runner/core/ending.ts';
 import { failureRules, type Consequence } from '../src/runner/core/failure.ts';
 import type { JsonObject } from '../src/lib/text/json.ts';
-import { idleReasons } from '../src/runner/core/slot-usage.ts';
+import { idleReasons } from '../src/runner/core/run-stats.ts';
 import { sceneMoves } from '../src/runner/core/scene.ts';
 import { eventLines } from '../src/terminal/event-lines.ts';
 import { promises } from './promises.ts';

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { checkpointSchema } from '../src/runner/checkpoint/schema.ts';
+import { checkpointSchema } from '../src/runner/checkpoint/checkpoint-schema.ts';
 import { definitionOf, type CommandDefinition } from '../src/commands/command.ts';
 import { helpTopics } from '../src/commands/help.ts';
 import { attemptMoves } from '../src/runner/core/attempt.ts';

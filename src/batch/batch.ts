@@ -3,22 +3,20 @@ import { existsSync } from 'node:fs';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import type { Override } from '../lib/yaml/yaml-file.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
-import type { Config } from '../runner/config/config.ts';
-import { PipelineParts } from '../runner/config/pipeline-parts.ts';
-import type { BatchPlan } from '../runner/core/plan.ts';
+import { type Config, PipelineParts } from '../runner/config/config.ts';
+import type { BatchPlan } from '../runner/core/batch-plan.ts';
 import type { RunEnded } from '../runner/pipeline/event.ts';
 import type { Listener } from '../runner/pipeline/ports.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
 import { Book } from './book.ts';
 import type { CancelledBatch } from './cancel-jobs.ts';
-import type { RunChoices } from './choices.ts';
+import type { RunChoices } from './start-choices.ts';
 import type { PlanChoices } from './dry-run.ts';
 import { findRecord, openRecord, outputFolderAt, type OutputFolder } from './find-record.ts';
-import type { LocalService } from './local-service.ts';
+import type { LocalService } from './connect-service.ts';
 import { shownImages, type BucketEdges } from './pictures-place.ts';
 import { noBatch, type OpenRecord, type SharedAddress } from './record.ts';
-import { namedRefusal, type Refusal } from './refusal.ts';
-import { commandArguments, shownPath } from './shown-path.ts';
+import { commandArguments, namedRefusal, type Refusal, shownPath } from './refusal.ts';
 
 export interface BatchPlace {
   /** Path of pipeline.yaml as given, which messages repeat. For reading, the path of the output folder is enough. */

@@ -1,5 +1,5 @@
 /** Checks of a run in its folder before it begins, and the opening of its checkpoint. `plan` does the same to a copy. */
-import { noChoices, type BeginChoices } from './choices.ts';
+import { noChoices, type BeginChoices } from './start-choices.ts';
 import type { BegunRun, RunRequest } from './record.ts';
 import { randomUUID } from 'node:crypto';
 import { resolve, join } from 'node:path';
@@ -10,25 +10,24 @@ import {
   openCheckpointForReading,
 } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Config } from '../runner/config/config.ts';
-import { assertCollectable, assertLocalEndpoint } from './connections.ts';
+import { assertCollectable, assertLocalEndpoint } from './connect-service.ts';
 import type { ReadScenes } from '../runner/list/read-scenes.ts';
 import { addedColumns } from '../runner/list/scene-columns.ts';
-import { shownLists, shownPath, configuredArguments, configuredRun } from './shown-path.ts';
-import { program } from '../lib/files/program.ts';
+import { shownLists, shownPath, configuredArguments, configuredRun } from './refusal.ts';
+import { program } from '../lib/files/package-file.ts';
 import { type BatchIdentity, readBatch, type PicturesInBucket } from '../runner/checkpoint/batch-identity.ts';
 import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
 import { hasAttempts } from '../runner/checkpoint/read-totals.ts';
 import { unseal } from '../runner/checkpoint/open-for-changes.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
-import type { FileKind } from '../runner/core/named-file.ts';
+import type { FileKind } from '../runner/core/picture.ts';
 import { folderPlace } from '../runner/images/folder-place.ts';
 import { createImageStore } from '../runner/images/image-store.ts';
-import { shownImages } from './pictures-place.ts';
+import { maintenanceOptions, shownImages } from './pictures-place.ts';
 import { ConditionError } from '../runner/core/condition.ts';
 import { judgeOf } from '../runner/core/seeds-until.ts';
-import { namesOf, wordsOf } from '../runner/core/default-name.ts';
+import { namesOf, wordsOf } from '../runner/core/naming.ts';
 import { pricingOf } from '../runner/core/spending.ts';
-import { maintenanceOptions } from './output-files.ts';
 
 export type BegunBatch = Omit<BegunRun, 'kept'>;
 

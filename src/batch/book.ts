@@ -1,10 +1,19 @@
 /** An open batch: its checkpoint, and the pictures that the checkpoint knows. */
+import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../lib/sqlite/database.ts';
-import { isRecorded } from '../runner/checkpoint/recorded-pictures.ts';
+import { readEnded, readLatest, readNumbers, readWords } from '../runner/checkpoint/read-summary.ts';
+import { isRecorded, readLacking } from '../runner/checkpoint/recorded-pictures.ts';
+import { type Throughput, throughputOf } from '../runner/core/forecast.ts';
+import { lackingText } from '../runner/core/picture.ts';
+import { conditionOf } from '../runner/core/run-condition.ts';
+import type { BatchNumbers } from '../runner/core/scene-record.ts';
+import type { JobWord } from '../runner/core/service-description.ts';
 import { createImageStore, type PreparedImageStore } from '../runner/images/image-store.ts';
 import type { CheckOptions } from '../runner/images/picture-checker.ts';
-import { bucketOf, shownImages, withPlaces, type BatchPlaces, type BucketEdges } from './pictures-place.ts';
+import { type BatchPlaces, type BucketEdges, bucketOf, shownImages, withPlaces } from './pictures-place.ts';
 import type { OpenRecord } from './record.ts';
+import { shownPath } from './refusal.ts';
 
 export class Book {
   readonly dir: string;
@@ -44,5 +53,76 @@ export class Book {
     return this.withPlaces((places) =>
       work(createImageStore(places.images, { ...options, isPicture }), places),
     );
+  }
+}
+
+export interface BatchStatus {
+  dir: string;
+  shownDir: string;
+  /** Location of the pictures as shown to people. */
+  shownImages: string;
+  isRunning: boolean;
+  /** Time since which a run at work has finished nothing although it should have. Undefined if all is well. */
+  quietSince: number | undefined;
+  summary: BatchNumbers;
+  /** Latest statuses of the jobs in flight, in the service's spelling. */
+  words: JobWord[];
+  /** Undefined if no run is at work, or too little has finished recently. */
+  pace: Throughput | undefined;
+  /** Path of the newest picture, relative to the images folder. */
+  latestPicture: string | undefined;
+  /** Note about files that saved scenes lack. Undefined if none is lacking. */
+  lacking: string | undefined;
+  lastTrouble: { sceneId: string; prompt?: string; kind: string; text: string; at: number } | undefined;
+}
+
+/**
+ * Reads the status. Checks first whether a run is at work: if it ends meanwhile, the numbers are still its
+ * last ones.
+ */
+export function readStatus({ dir, record, db, shownImages: images }: Book): BatchStatus {
+  const isRunning = record.isHeld();
+  return db.transaction(() => {
+    const summary = readNumbers(db);
+    const { picture, trouble } = readLatest(db);
+    const batch = { ...summary, inFlight: summary.attempts.submitted, ended: readEnded(db) };
+    const now = Date.now();
+    const run = conditionOf({ isHeld: isRunning, ...batch }, now);
+    return {
+      dir,
+      shownDir: shownPath(dir),
+      shownImages: images,
+      isRunning,
+      quietSince: run.kind === 'stalled' ? run.quietSince : undefined,
+      summary,
+      words: readWords(db),
+      pace: throughputOf(run, batch, now),
+      latestPicture: picture,
+      lacking: lackingText(readLacking(db)),
+      lastTrouble: trouble,
+    };
+  })();
+}
+
+const lookEveryMs = 1_000;
+/** Minimum pause as a multiple of the reading time, so that a very long list does not slow the run. */
+const restShare = 10;
+
+/**
+ * Yields the status once a second. The last one shows the batch without a run, or at the time when `signal`
+ * aborted.
+ */
+export async function* followStatus(
+  book: Book,
+  signal: AbortSignal,
+): AsyncGenerator<BatchStatus, void, undefined> {
+  for (;;) {
+    const began = performance.now();
+    await book.record.refresh();
+    const seen = readStatus(book);
+    yield seen;
+    if (!seen.isRunning || signal.aborted) return;
+    const restMs = Math.max(lookEveryMs, restShare * (performance.now() - began));
+    await delay(restMs, undefined, { signal }).catch(() => undefined);
   }
 }

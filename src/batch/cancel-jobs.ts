@@ -7,12 +7,11 @@ import { cancelBatch, type CancelResult } from '../runner/pipeline/cancel-batch.
 import type { Event } from '../runner/pipeline/event.ts';
 import type { Listener } from '../runner/pipeline/ports.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
-import { assertCollectable } from './connections.ts';
-import type { LocalService } from './local-service.ts';
+import { assertCollectable, type LocalService } from './connect-service.ts';
 import { recordedRun, type CancelRecord } from './record.ts';
 import { recordEnd, recordThrown } from './result-files.ts';
 import { withPorts } from './run-ports.ts';
-import { configuredArguments } from './shown-path.ts';
+import { configuredArguments } from './refusal.ts';
 
 interface CancelCall {
   file: string;

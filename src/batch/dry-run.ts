@@ -1,12 +1,15 @@
 /** Finds out what the next run of a batch would do, by doing it to a private copy of the checkpoint. */
-import { unknownPicturesOf, type BeginChoices } from './choices.ts';
-import { withoutFormat } from '../runner/core/picture-format.ts';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { assertPlainFile, realPath } from '../lib/files/temporary-files.ts';
+import { copyDatabase } from '../lib/sqlite/copy-database.ts';
+import { type Database, UnusableDatabase } from '../lib/sqlite/database.ts';
+import { isLocked } from '../lib/sqlite/exclusive-lock.ts';
+import { plural } from '../lib/text/format.ts';
 import { assertLockUsable, isBatch, isBatchHeld } from '../runner/checkpoint/batch-lock.ts';
-import { markFile } from '../runner/checkpoint/commit-mark.ts';
+import { markFile } from '../runner/checkpoint/find-loss.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import {
   readExperience,
@@ -15,35 +18,31 @@ import {
   readSetAside,
 } from '../runner/checkpoint/read-for-plan.ts';
 import type { Config } from '../runner/config/config.ts';
-import { forecast, type Forecast } from '../runner/core/forecast.ts';
+import type { Attempt } from '../runner/core/attempt.ts';
+import { scenesPerRow } from '../runner/core/expansion.ts';
 import { FatalFailure } from '../runner/core/failure.ts';
-import type { Part } from '../runner/core/part.ts';
-import { lackingText } from '../runner/core/named-file.ts';
+import { type Forecast, forecast } from '../runner/core/forecast.ts';
+import { lackingText, withoutFormat } from '../runner/core/picture.ts';
 import {
+  type BatchPlan,
   describeEdits,
   endpointChange,
-  type BatchPlan,
-  type Plan,
   type FirstRequest,
-} from '../runner/core/plan.ts';
-import { assertNoUnknownPictures } from '../runner/pipeline/adopt.ts';
-import type { LocalService } from './local-service.ts';
-import { copyDatabase } from '../lib/sqlite/copy-database.ts';
-import { isLocked } from '../lib/sqlite/exclusive-lock.ts';
-import { assertPlainFile } from '../lib/files/plain-file.ts';
-import { UnusableDatabase, type Database } from '../lib/sqlite/database.ts';
+  type Plan,
+} from '../runner/core/batch-plan.ts';
+import { newestRules, type Part, type SceneCounts, sceneRules } from '../runner/core/scene.ts';
+import { formatCost, pricingOf } from '../runner/core/spending.ts';
+import { readExpansion } from '../runner/list/read-expansion.ts';
+import type { ReadScenes } from '../runner/list/read-scenes.ts';
+import { assertNoUnknownPictures, pictureName, PictureNames } from '../runner/pipeline/adopt.ts';
+import type { Checkpoint } from '../runner/pipeline/ports.ts';
+import { leftMsAt, type PipelineConfig } from '../runner/pipeline/submission-limits.ts';
+import { beginBatch, type BegunBatch, imagesInFolder } from './begin.ts';
+import { type BeginChoices, unknownPicturesOf } from './start-choices.ts';
+import { batchLists } from './lists.ts';
 import { assertPlaceUsable } from './pictures-place.ts';
 import type { OpenRecord } from './record.ts';
-import { batchLists } from './lists.ts';
-import { beginBatch, imagesInFolder, type BegunBatch } from './begin.ts';
-import type { ReadScenes } from '../runner/list/read-scenes.ts';
-import type { Checkpoint } from '../runner/pipeline/ports.ts';
-import type { Attempt } from '../runner/core/attempt.ts';
-import { pricingOf } from '../runner/core/spending.ts';
-import { leftMsAt } from '../runner/pipeline/submission-limits.ts';
-import { pictureName, PictureNames } from '../runner/pipeline/picture-names.ts';
-import { submissionOf } from './service-client.ts';
-import type { PipelineConfig } from '../runner/pipeline/pipeline-config.ts';
+import { type LocalService, submissionOf } from './connect-service.ts';
 
 export interface PlanChoices extends BeginChoices {
   part: Part | undefined;
@@ -295,4 +294,67 @@ async function claimFirst(checkpoint: Checkpoint, { endpoint }: Config, limit: n
     attempts.push(suspect);
   }
   return attempts;
+}
+
+interface Planned {
+  /** Path of pipeline.yaml as given. */
+  file: string;
+  counts: SceneCounts;
+  changes: Pick<Plan, 'heldSeeds'>;
+  forecast: Pick<Forecast, 'scenes' | 'cost'>;
+  /** Maximum number of additional scenes, once earlier batches have their pictures. */
+  upTo: number;
+}
+
+export class PlansTogether {
+  readonly #plans: Pick<Planned, 'forecast' | 'upTo'>[] = [];
+  /** Keyed by absolute path. */
+  readonly #left = new Map<string, { scenes: number; hasPictures: boolean }>();
+
+  get count(): number {
+    return this.#plans.length;
+  }
+
+  add({ file, counts, changes, forecast: expected, upTo }: Planned): void {
+    const { waiting, active, saved } = counts;
+    const more = upTo + (changes.heldSeeds ?? 0);
+    this.#plans.push({ forecast: expected, upTo: more });
+    this.#left.set(realPath(file), { scenes: waiting + active + more, hasPictures: saved > 0 });
+  }
+
+  /** Adds a stage of a batch that has no pictures yet. */
+  addUnread({ file }: Config, upTo: number): void {
+    this.#plans.push({ forecast: { scenes: 0, cost: null }, upTo });
+    this.#left.set(realPath(file), { scenes: upTo, hasPictures: false });
+  }
+
+  /** Returns the additional scenes of a stage of an added batch. Undefined for any other batch. */
+  async comingTo(
+    config: Config,
+    signal: AbortSignal,
+  ): Promise<{ upTo: number; isUnread: boolean } | undefined> {
+    const before = config.stage && this.#left.get(realPath(config.stage.from));
+    if (before === undefined) return undefined;
+    const { expansion } = await readExpansion(config, sceneRules[newestRules], signal);
+    const perRow = expansion === undefined ? 1 : scenesPerRow(expansion);
+    return { upTo: before.scenes * perRow, isUnread: !before.hasPictures };
+  }
+
+  /** Describes what the runs would submit. Includes the price if all have one in the same currency. */
+  sum(): string {
+    const all = this.#plans.map((plan) => plan.forecast).filter(({ scenes }) => scenes > 0);
+    const scenes = all.reduce((sum, each) => sum + each.scenes, 0);
+    const [currency, ...others] = new Set(all.map(({ cost }) => cost?.currency));
+    const isPriced = currency !== undefined && others.length === 0;
+    const spent = all.reduce((sum, { cost }) => sum + (cost?.amount ?? 0), 0);
+    const price = isPriced ? `, for about ${formatCost({ spent, currency })}` : '';
+    const upTo = this.#plans.reduce((sum, each) => sum + each.upTo, 0);
+    const more = upTo === 0 ? '' : `; up to ${plural(upTo, 'scene')} more, as pictures come in`;
+    return `Together they would submit ${plural(scenes, 'scene')}${price}${more}.`;
+  }
+}
+
+/** Describes the additional scenes of a stage, next to its plan or instead of it. */
+export function comingText(from: string, upTo: number): string {
+  return `up to ${plural(upTo, 'scene')} once ${from} has their pictures`;
 }

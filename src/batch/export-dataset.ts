@@ -13,22 +13,21 @@ import {
 import { pictureIds, isRecorded } from '../runner/checkpoint/recorded-pictures.ts';
 import { readRecords } from '../runner/checkpoint/scene-records.ts';
 import { compileTemplate, listed, type Template, TemplateError } from '../runner/config/template.ts';
-import { withValues } from '../runner/core/output-value.ts';
-import { copyEnding, sidecarPath, type PictureCopy } from '../runner/core/picture-copy.ts';
-import type { SavedPicture } from '../runner/core/picture.ts';
-import { promptOf } from '../runner/core/prompt.ts';
+import { withValues } from '../runner/core/seeds-until.ts';
+import { copyEnding, type PictureCopy, type SavedPicture, sidecarPath } from '../runner/core/picture.ts';
+import { promptOf } from '../runner/core/naming.ts';
 import type { SceneRecord } from '../runner/core/scene-record.ts';
 import { priceOf } from '../runner/core/spending.ts';
 import { ExportFolder, exportKinds, OtherFolder, type ExportKind } from '../runner/export/export-folder.ts';
 import { exportPictures, numericNames } from '../runner/export/export-pictures.ts';
-import type { ExportedPicture, ExportPorts } from '../runner/export/exported-picture.ts';
+import type { ExportedPicture, ExportPorts } from '../runner/export/picture-folder.ts';
 import { readIfReadable, UnreadableFile, type Place } from '../runner/images/place.ts';
 import { pathOf } from '../runner/report/result-json.ts';
 import type { Batch } from './batch.ts';
 import type { Book } from './book.ts';
-import { chosenRows, type RowsChosen } from './chosen-rows.ts';
+import { chosenRows, type RowsChosen } from './retry-scenes.ts';
 import { bucketOf } from './pictures-place.ts';
-import { shownPath } from './shown-path.ts';
+import { shownPath } from './refusal.ts';
 import { readReportKeys } from '../runner/config/schema-parts.ts';
 
 /** Choices of an export. Scenes that are not chosen are left out. */

@@ -5,7 +5,7 @@ import { readBatch, type BatchIdentity } from '../runner/checkpoint/batch-identi
 import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import { ownRecord } from './own-record.ts';
-import { commandArguments, shownPath } from './shown-path.ts';
+import { commandArguments, shownPath } from './refusal.ts';
 import { assertPlace, isElsewhere, type BatchRecord, type OpenRecord, type SharedAddress } from './record.ts';
 
 /** Returns the record. `dir` is the output folder. */

@@ -1,15 +1,18 @@
 /** `nightrender verify --move`: moves checkpoint and pictures of a batch to the places in pipeline.yaml. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { isPostgresAddress } from '../lib/postgres/address.ts';
+import { isPostgresAddress } from '../lib/postgres/postgres.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
-import { lockBatch } from '../runner/checkpoint/batch-lock.ts';
-import { readLostSubmissions } from '../runner/checkpoint/commit-mark.ts';
-import { movedFile } from '../runner/checkpoint/copies-folder.ts';
-import { CrashMarkerFile } from '../runner/checkpoint/crash-markers.ts';
+import { CrashMarkerFile, lockBatch } from '../runner/checkpoint/batch-lock.ts';
+import {
+  checkpointFile,
+  findLoss,
+  hasLog,
+  movedFile,
+  readLostSubmissions,
+} from '../runner/checkpoint/find-loss.ts';
 import { assertSound, pictureRepair } from '../runner/checkpoint/repair-checkpoint.ts';
-import { checkpointFile, findLoss, hasLog } from '../runner/checkpoint/find-loss.ts';
 import {
   closeThere,
   copyThere,
@@ -19,18 +22,18 @@ import {
   type Counts,
 } from '../runner/checkpoint/postgres/move-batch.ts';
 import { hasUnfinishedPictures } from '../runner/checkpoint/read-totals.ts';
-import { lookUpSchema } from '../runner/checkpoint/postgres/schema.ts';
+import { lookUpSchema } from '../runner/checkpoint/postgres/shared-schema.ts';
 import { findSharedBatch, openDatabase } from '../runner/checkpoint/postgres/shared-batch.ts';
 import { prepareStatements } from '../runner/checkpoint/attempt-records.ts';
 import { type SharedAddress, stopFirst, assertDisk, isElsewhere } from './record.ts';
 import { maintainBatch } from './own-record.ts';
 import type { Book } from './book.ts';
 import { type BucketEdges, markMoved, finishMoves, openPlaces } from './pictures-place.ts';
-import { shownPath } from './shown-path.ts';
+import { shownPath } from './refusal.ts';
 import { randomUUID } from 'node:crypto';
 import { readBatch, recordPicturesPlace } from '../runner/checkpoint/batch-identity.ts';
-import type { Verified } from '../runner/core/verification.ts';
-import { ownerWithoutRun } from '../runner/images/claimed-place.ts';
+import type { Verified } from '../runner/core/scene-record.ts';
+import { ownerWithoutRun } from '../runner/images/bucket-place.ts';
 import type { Place } from '../runner/images/place.ts';
 import { copyPicture } from '../runner/images/saved-files.ts';
 import type { VerifyPorts } from '../runner/pipeline/verify-batch.ts';

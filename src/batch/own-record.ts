@@ -1,6 +1,6 @@
 /** The record of a batch as a file in its output folder: readable at any time, changed only under its lock. */
 import { existsSync } from 'node:fs';
-import { program } from '../lib/files/program.ts';
+import { program } from '../lib/files/package-file.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
@@ -12,7 +12,7 @@ import {
   openCheckpointForReading,
   type OpenCheckpoint,
 } from '../runner/checkpoint/open-checkpoint.ts';
-import type { RunChoices } from './choices.ts';
+import type { RunChoices } from './start-choices.ts';
 import {
   assertPlace,
   noBatch,

@@ -1,27 +1,37 @@
 /** The place of a batch's pictures according to its checkpoint: the output folder or a bucket. Only this file asks which. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { AddressProblem, bucketAddress } from '../lib/s3/address.ts';
+import { program } from '../lib/files/package-file.ts';
+import { AddressProblem, bucketAddress } from '../lib/s3/bucket-address.ts';
 import { Bucket, type BucketOptions } from '../lib/s3/bucket.ts';
-import { S3Error } from '../lib/s3/s3-error.ts';
+import { S3Error } from '../lib/s3/s3-requests.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
-import type { PictureRepair } from '../runner/checkpoint/repair-checkpoint.ts';
-import type { OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
-import { bucketPlace } from '../runner/images/bucket-place.ts';
+import type { OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
+import type { PictureRepair } from '../runner/checkpoint/repair-checkpoint.ts';
+import type { Config } from '../runner/config/config.ts';
+import { newestRules, type RulesVersion } from '../runner/core/scene.ts';
 import {
+  bucketPlace,
   claimed,
+  type ClaimedPlace,
   claimFile,
   ownerWithoutRun,
-  type ClaimedPlace,
   type PictureOwner,
-} from '../runner/images/claimed-place.ts';
+} from '../runner/images/bucket-place.ts';
 import { folderPlace } from '../runner/images/folder-place.ts';
 import type { PreparedImageStore } from '../runner/images/image-store.ts';
+import type { CheckOptions } from '../runner/images/picture-checker.ts';
 import type { Place } from '../runner/images/place.ts';
+import {
+  copyMaker,
+  type SidecarMaker,
+  sidecarMaker,
+  sidecarUnlessEmbedded,
+} from '../runner/images/sidecars.ts';
 import type { PicturesLinks } from '../runner/report/result-json.ts';
-import { shownPath } from './shown-path.ts';
+import { shownPath } from './refusal.ts';
 
 export const picturesFolder = 'images/';
 
@@ -199,4 +209,58 @@ export async function finishMoves(images: PreparedImageStore, repair: PictureRep
     await images.move(move.from, move.to);
     await repair.recordMoved(move);
   }
+}
+
+type Output = Pick<Config['output'], 'formats' | 'metadata' | 'keep'>;
+
+/**
+ * Returns options for pictures. `warn` is called once for each kind of copy that cannot be made, and once if
+ * a signature is lost.
+ */
+export function outputFiles(
+  output: Output,
+  rules: RulesVersion,
+  warn: (text: string) => void,
+): Pick<CheckOptions, 'embedsAs' | 'beside' | 'isOriginalKept' | 'onSignatureLost'> {
+  const { metadata, keep } = output;
+  const writer = { program, rules };
+  const sidecars = { none: [], sidecar: [sidecarMaker(writer)], embed: [sidecarUnlessEmbedded(writer)] };
+  return {
+    embedsAs: metadata === 'embed' ? writer : undefined,
+    beside: [...sidecars[metadata], ...copyMakers(output, warn)],
+    isOriginalKept: keep === 'original',
+    onSignatureLost: once(() => warn(signatureLost)),
+  };
+}
+
+/**
+ * Returns options for work on existing pictures: nothing is created, and files next to a picture are moved
+ * with it.
+ */
+export function maintenanceOptions(output: Output): CheckOptions {
+  return outputFiles(output, newestRules, () => undefined);
+}
+
+const signatureLost =
+  'some pictures are signed (Content Credentials, C2PA) and lose the signature in the conversion to PNG: `output.keep: original` keeps it';
+
+function once(say: () => void): () => void {
+  let isSaid = false;
+  return () => {
+    if (!isSaid) say();
+    isSaid = true;
+  };
+}
+
+export function copyMakers(
+  { formats }: Pick<Output, 'formats'>,
+  warn: (text: string) => void,
+): SidecarMaker[] {
+  const reported = new Set<string>();
+  const onLacking = (ending: string, why: string): void => {
+    if (reported.has(ending)) return;
+    reported.add(ending);
+    warn(`no ${ending} could be created for some picture (${why}); the picture itself is not affected`);
+  };
+  return formats.map((copy) => copyMaker(copy, onLacking));
 }

@@ -1,20 +1,20 @@
 /** Explains why a command was refused: the ending and the text, with obstacles that are visible on the disk. */
-import { formatInstant } from '../lib/text/format.ts';
-import { InUse } from '../lib/files/in-use.ts';
-import { BatchHeld } from '../runner/checkpoint/batch-lock.ts';
+import { accessSync, closeSync, constants, lstatSync, openSync, readSync, statSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { InUse } from '../lib/files/temporary-files.ts';
+import { PostgresFailure } from '../lib/postgres/postgres.ts';
+import { assertReadable, isDamage, UnusableDatabase } from '../lib/sqlite/database.ts';
+import { formatInstant, shellWord } from '../lib/text/format.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
+import { BatchHeld } from '../runner/checkpoint/batch-lock.ts';
+import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
+import { UnusableSchema } from '../runner/checkpoint/postgres/shared-schema.ts';
+import type { Config } from '../runner/config/config.ts';
 import type { EndingKind } from '../runner/core/ending.ts';
 import { FatalFailure } from '../runner/core/failure.ts';
+import { PlanRefused } from '../runner/core/batch-plan.ts';
 import { asDiskFailure, diskFailure, isSystemError } from '../runner/files/disk-failure.ts';
-import { PlanRefused } from '../runner/core/plan.ts';
-import { PostgresFailure } from '../lib/postgres/postgres.ts';
-import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
-import { UnusableSchema } from '../runner/checkpoint/postgres/schema.ts';
-import { assertReadable, isDamage, UnusableDatabase } from '../lib/sqlite/database.ts';
-import { shownPath, withFileNamed } from './shown-path.ts';
 import { StoppedEarly } from '../runner/pipeline/stop.ts';
-import { accessSync, closeSync, constants, lstatSync, openSync, readSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 
 export interface Refusal {
   ending: EndingKind;
@@ -138,7 +138,7 @@ const besides = ['', '-wal', '-shm', '-journal'];
  * Finds the path that blocks the work. SQLite errors name no file; system errors usually name the right one.
  * Undefined if nothing is visible.
  */
-export function explainBlockedPath(
+function explainBlockedPath(
   error: Error & { path?: unknown; dest?: unknown },
   dir: string,
 ): string | undefined {
@@ -160,7 +160,7 @@ export function notWritable(dir: string): string | undefined {
 }
 
 /** Returns a message if a lock file, which should be empty, has other content. */
-export function damagedLock(dir: string): string | undefined {
+function damagedLock(dir: string): string | undefined {
   const locks = [join(dir, '.lock.sqlite'), join(dir, 'lock.sqlite'), join(dir, 'local-service/lock.sqlite')];
   const lock = locks.find((path) => isThere(path) && statSync(path).isFile() && !isSqlite(path));
   return lock && `${shownPath(lock)} is damaged; it is only a lock and holds no data: remove it`;
@@ -205,4 +205,63 @@ function isSqlite(path: string): boolean {
   } finally {
     closeSync(file);
   }
+}
+
+/**
+ * Returns the path relative to the working directory if it is inside. If the working directory is `/`, the
+ * path is unchanged.
+ */
+export function shownPath(path: string): string {
+  if (path === '-') return 'standard input';
+  if (process.cwd() === '/') return path;
+  const short = relative('', path) || '.';
+  return short.startsWith('..') ? path : short;
+}
+
+/** Returns the manifests, or the pipeline.yaml of the batch before. If there is neither, `file` contains the list. */
+export function shownLists({ manifest, stage }: Config, file: string): string[] {
+  if (stage !== undefined) return [shownPath(stage.from)];
+  return manifest.length === 0 ? [shownPath(file)] : manifest.map(shownPath);
+}
+
+/** Returns a note about the kept pictures, or undefined if there are none. */
+export function keptText(count: number, dir: string): string | undefined {
+  if (count === 0) return undefined;
+  const kept =
+    count === 1
+      ? '1 picture that was there is'
+      : `${count.toLocaleString('en')} pictures that were there are`;
+  return `${kept} kept as <name>.former in ${shownPath(join(dir, 'images'))}`;
+}
+
+/**
+ * Returns the arguments as given, so that they work in the same folder. `output` is the output folder if it
+ * differs from the one in the file.
+ */
+export function commandArguments(file: string, output: unknown): string {
+  return [file, ...(typeof output === 'string' ? ['--output', output] : [])].map(shellWord).join(' ');
+}
+
+/** Inserts the arguments. The code that throws an error does not know the name of the file. */
+export function withFileNamed(text: string, others: string): string {
+  return text.replaceAll('<pipeline>', () => others);
+}
+
+export function configuredArguments(file: string, { output: { dir, isOverridden } }: Config): string {
+  return commandArguments(file, isOverridden ? shownPath(dir) : undefined);
+}
+
+/**
+ * Returns the arguments of `nightrender run`. `others` are those of other commands, which have no manifest.
+ * `lists` are the manifests of the batch if they differ from the file's; without them another list would be
+ * rendered.
+ */
+export function runArguments(others: string, lists: readonly string[] = []): string {
+  const words = lists.flatMap((path) => ['--manifest', path === '-' ? path : shownPath(path)]);
+  return [others, ...words.map(shellWord)].join(' ');
+}
+
+export function configuredRun(file: string, config: Config): string {
+  const { manifest, isManifestOverridden } = config;
+  return runArguments(configuredArguments(file, config), isManifestOverridden ? manifest : []);
 }

@@ -1,6 +1,6 @@
 /** Writes the report of a batch from its checkpoint, and records how a run ended, which the report shows. */
 import { existsSync, readFileSync } from 'node:fs';
-import { assertPlainFile } from '../lib/files/plain-file.ts';
+import { assertPlainFile } from '../lib/files/temporary-files.ts';
 import type { Config } from '../runner/config/config.ts';
 import { endings, type Ending } from '../runner/core/ending.ts';
 import { FatalFailure } from '../runner/core/failure.ts';
@@ -16,11 +16,11 @@ import { readBatch, resultColumns, type BatchIdentity } from '../runner/checkpoi
 import { readLabels, readListNames } from '../runner/checkpoint/recorded-pictures.ts';
 import { readRecords } from '../runner/checkpoint/scene-records.ts';
 import { readRuns, readSummary } from '../runner/checkpoint/read-summary.ts';
-import { batchName } from '../runner/core/batch-name.ts';
+import { batchName } from '../runner/core/naming.ts';
 import { untilNote } from '../runner/core/seeds-until.ts';
 import type { ReportHeader } from '../runner/report/result-json.ts';
 import { writeReport, type ReportFiles } from '../runner/report/write-report.ts';
-import { program } from '../lib/files/program.ts';
+import { program } from '../lib/files/package-file.ts';
 
 /** Maximum number of runs whose time the report adds up. */
 export const maxRuns = 10_000;

@@ -1,23 +1,23 @@
 /** Puts scenes of a batch back to be rendered again. */
-import { pictureRepair } from '../runner/checkpoint/repair-checkpoint.ts';
 import { randomInt } from 'node:crypto';
 import type { Database } from '../lib/sqlite/database.ts';
-import { formatCounts, shellWord } from '../lib/text/format.ts';
+import { formatCounts, plural, shellWord } from '../lib/text/format.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
-import { readBatch } from '../runner/checkpoint/batch-identity.ts';
+import { readBatch, rowCondition, rowValues } from '../runner/checkpoint/batch-identity.ts';
+import { type ChosenScene, type PaidBefore, putBackSession } from '../runner/checkpoint/put-back.ts';
 import { readIdsLacking } from '../runner/checkpoint/recorded-pictures.ts';
-import { putBackSession, type ChosenScene, type PaidBefore } from '../runner/checkpoint/put-back.ts';
+import { pictureRepair } from '../runner/checkpoint/repair-checkpoint.ts';
 import { readRecords } from '../runner/checkpoint/scene-records.ts';
 import { readBaseUrl, readReportKeys, type ReportKeys } from '../runner/config/schema-parts.ts';
 import type { FailureKind } from '../runner/core/failure.ts';
-import type { PutBack, PutBackChoice, WrongId } from '../runner/core/put-back.ts';
+import type { PutBack, PutBackChoice, WrongId } from '../runner/core/retry-policy.ts';
+import type { SceneRecord } from '../runner/core/scene-record.ts';
 import { isFreeOfCharge } from '../runner/core/spending.ts';
+import { escapeControls } from '../terminal/fit-text.ts';
 import type { Batch } from './batch.ts';
 import type { Book } from './book.ts';
-import { rowFilter } from './chosen-rows.ts';
-import { maintenanceOptions } from './output-files.ts';
-import { bucketOf, finishMoves } from './pictures-place.ts';
-import { runArguments } from './shown-path.ts';
+import { bucketOf, finishMoves, maintenanceOptions } from './pictures-place.ts';
+import { runArguments } from './refusal.ts';
 
 /** Union of all the scenes that the fields select. */
 export interface RetryChoices {
@@ -179,3 +179,70 @@ const whyNot: Record<WrongId['state'], string> = {
   saved: 'is saved',
   withdrawn: 'is no longer in the manifest',
 };
+
+export interface RowsChosen {
+  /** Condition in the form of `--where`. */
+  where?: string | undefined;
+  /** Ids of scenes, each with the place where it was given, such as `starred.txt:3`. */
+  ids?: ReadonlyMap<string, string> | undefined;
+}
+
+type Say = (text: string) => void;
+
+/** Filters rows. After the last row, `say` gets a sentence for everything that could not be judged or found. */
+type Filter = (rows: Iterable<SceneRecord>, say: Say) => Iterable<SceneRecord>;
+
+/** Returns a filter for rows that meet both choices. Throws `ConfigError`. */
+export function chosenRows({ where, ids }: RowsChosen, db: Database): Filter {
+  const filter = where === undefined ? undefined : rowFilter(where, db);
+  return (all, say) => {
+    const rows = filter?.(all, say) ?? all;
+    return ids === undefined ? rows : rowsOf(rows, ids, say);
+  };
+}
+
+/** Returns a filter for rows that meet the condition. Throws `ConfigError`. */
+function rowFilter(where: string, db: Database): Filter {
+  const holds = rowCondition(rowValues(readBatch(db)), where, '--where');
+  return function* (rows, say) {
+    let missing = 0;
+    for (const row of rows) {
+      const isIt = holds(row);
+      if (isIt === true) yield row;
+      if (isIt === undefined) missing += 1;
+    }
+    if (missing > 0)
+      say(`${plural(missing, 'scene lacks', 'scenes lack')} a value that --where asks for; left out.`);
+  };
+}
+
+function* rowsOf(
+  rows: Iterable<SceneRecord>,
+  ids: ReadonlyMap<string, string>,
+  say: Say,
+): Generator<SceneRecord> {
+  const found = new Set<string>();
+  for (const row of rows) {
+    if (row.id === null || !ids.has(row.id)) continue;
+    found.add(row.id);
+    yield row;
+  }
+  sayStrangers(
+    [...ids].filter(([id]) => !found.has(id)),
+    say,
+  );
+}
+
+/**
+ * Maximum number of unknown ids that are named. Further ids are only counted, because a list for another
+ * batch has no known id.
+ */
+const maxStrangers = 10;
+
+/** Reports unknown ids. Ids that the condition excludes cannot be distinguished from them. */
+function sayStrangers(strangers: [id: string, place: string][], say: Say): void {
+  for (const [id, place] of strangers.slice(0, maxStrangers))
+    say(escapeControls(`${place}: no matching scene has the id ${JSON.stringify(id)}`));
+  const more = strangers.length - maxStrangers;
+  if (more > 0) say(`${more.toLocaleString('en')} more ids belong to no matching scene`);
+}

@@ -3,13 +3,12 @@ import { join } from 'node:path';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { isRecorded, readSavedJobs } from '../runner/checkpoint/recorded-pictures.ts';
 import type { ReportKeys } from '../runner/config/schema-parts.ts';
-import type { RecordedPicture } from '../runner/core/verification.ts';
+import type { RecordedPicture } from '../runner/core/scene-record.ts';
 import { makeMissingCopies, makeMissingThumbnails, type Made } from '../runner/images/missing-files.ts';
 import { uploadReport } from '../runner/images/upload-report.ts';
 import { StoppedEarly, type Stop } from '../runner/pipeline/stop.ts';
 import type { Book } from './book.ts';
-import { copyMakers } from './output-files.ts';
-import { linksTo, ownImages } from './pictures-place.ts';
+import { copyMakers, linksTo, ownImages } from './pictures-place.ts';
 import { noBatch } from './record.ts';
 import { writeBatchReport } from './result-files.ts';
 

@@ -1,7 +1,7 @@
 /** Creates the ports of a batch for a piece of work, and closes them after it. */
 import { join } from 'node:path';
 import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
-import { formatOfFile } from '../runner/core/picture-format.ts';
+import { formatOfFile } from '../runner/core/picture.ts';
 import { KeptAnswersFolder } from '../runner/checkpoint/kept-answers.ts';
 import type { BatchLease, OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
 import { HttpsDownloads } from '../runner/client/https-downloads.ts';
@@ -11,17 +11,20 @@ import type { Endpoint } from '../runner/core/attempt.ts';
 import type { Bucket } from '../lib/s3/bucket.ts';
 import { bucketPlace } from '../runner/images/bucket-place.ts';
 import { createImageStore, type PreparedImageStore } from '../runner/images/image-store.ts';
-import { openBucket, openPlaces, type BatchPlaces, type BucketTrouble } from './pictures-place.ts';
+import {
+  type BatchPlaces,
+  type BucketTrouble,
+  openBucket,
+  openPlaces,
+  outputFiles,
+} from './pictures-place.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import type { Listener, RenderService, Ports } from '../runner/pipeline/ports.ts';
 import { type Stop, StoppedEarly } from '../runner/pipeline/stop.ts';
 import { reportOf } from './result-files.ts';
-import type { LocalService } from './local-service.ts';
-import { connect } from './connections.ts';
+import { connect, type LocalService, openService } from './connect-service.ts';
 import { shownFile } from '../lib/yaml/yaml-file.ts';
-import { keptText } from './shown-path.ts';
-import { outputFiles } from './output-files.ts';
-import { openService } from './service-client.ts';
+import { keptText } from './refusal.ts';
 import { systemClock } from './system-clock.ts';
 
 interface PortsFor {

@@ -1,11 +1,11 @@
 /** The record of a batch in a database, which any number of runs can join. */
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { program } from '../lib/files/program.ts';
+import { program } from '../lib/files/package-file.ts';
 import { BatchHeld } from '../runner/checkpoint/batch-lock.ts';
-import { copiesFolder } from '../runner/checkpoint/copies-folder.ts';
+import { copiesFolder } from '../runner/checkpoint/find-loss.ts';
 import { readJobsInFlight } from '../runner/checkpoint/open-checkpoint.ts';
-import { changeBatch } from '../runner/checkpoint/postgres/change-batch.ts';
+import { changeBatch } from '../runner/checkpoint/postgres/replica.ts';
 import {
   findSharedBatch,
   hasRunners,
@@ -14,7 +14,7 @@ import {
 } from '../runner/checkpoint/postgres/shared-batch.ts';
 import { pricingOf } from '../runner/core/spending.ts';
 import type { ReadScenes } from '../runner/list/read-scenes.ts';
-import type { RunChoices } from './choices.ts';
+import type { RunChoices } from './start-choices.ts';
 import {
   assertPlace,
   noBatch,
@@ -93,7 +93,7 @@ async function beginShared(
 ): Promise<BegunRun> {
   const { dir } = shared.replica;
   const { assertPicturesKnown, identityOf, keepIfAnew } = await import('./begin.ts');
-  const { assertCollectable } = await import('./connections.ts');
+  const { assertCollectable } = await import('./connect-service.ts');
   await assertPicturesKnown(file, config, choices, dir, dir);
   const inFlight = readJobsInFlight(dir);
   assertCollectable(file, config, inFlight);

@@ -1,27 +1,37 @@
 /** One start of a run, until its end: finds the record, reads the list, begins, and notifies the targets of `notify`. */
-import type { RunEnded } from '../runner/pipeline/event.ts';
-import type { ReadScenes } from '../runner/list/read-scenes.ts';
-import { assertBucketConfigured } from './pictures-place.ts';
-import { readUnlessStopped } from './lists.ts';
-import { withNotifier, type RunNotifier } from './notifications.ts';
-import type { BatchRecord, BegunRun, RunRequest } from './record.ts';
-import { unknownPicturesOf } from './choices.ts';
-import type { Config } from '../runner/config/config.ts';
-import { describeEdits } from '../runner/core/plan.ts';
+import { program } from '../lib/files/package-file.ts';
+import type { Problem } from '../lib/yaml/problem.ts';
+import { BatchHeld } from '../runner/checkpoint/batch-lock.ts';
 import { damageAsFailure } from '../runner/checkpoint/journal.ts';
+import type { Config } from '../runner/config/config.ts';
 import { endings } from '../runner/core/ending.ts';
+import { describeEdits } from '../runner/core/batch-plan.ts';
 import { untilNote } from '../runner/core/seeds-until.ts';
+import type { ReadScenes } from '../runner/list/read-scenes.ts';
+import { type Notifier, startNotifier } from '../runner/notify/notifier.ts';
+import type { RunEnded } from '../runner/pipeline/event.ts';
+import type { Listener } from '../runner/pipeline/ports.ts';
 import type { BatchResult } from '../runner/pipeline/report-batch.ts';
 import { runBatch } from '../runner/pipeline/run-batch.ts';
-import type { Listener } from '../runner/pipeline/ports.ts';
-import { configuredArguments, withFileNamed, shownLists } from './shown-path.ts';
-import { noteBatch } from './disk-note.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
-import type { LocalService } from './local-service.ts';
+import { describeEvent } from '../terminal/describe-event.ts';
+import { escapeControls } from '../terminal/fit-text.ts';
+import { unknownPicturesOf } from './start-choices.ts';
+import { readUnlessStopped } from './lists.ts';
+import type { LocalService } from './connect-service.ts';
+import { assertBucketConfigured } from './pictures-place.ts';
+import { type BatchRecord, type BegunRun, noteBatch, type RunRequest } from './record.ts';
+import {
+  configuredArguments,
+  type Refusal,
+  refusalOf,
+  shownLists,
+  shownPath,
+  withFileNamed,
+} from './refusal.ts';
 import { recordEnd, recordThrown } from './result-files.ts';
 import { withPorts } from './run-ports.ts';
 import { systemClock } from './system-clock.ts';
-import { program } from '../lib/files/program.ts';
 
 export interface RunCall extends RunRequest {
   stop: Stop;
@@ -166,3 +176,91 @@ function endOf(
     ...(missingPictures > 0 && { missingPictures }),
   };
 }
+
+/** Listens to one run, and notifies the targets of its end. */
+export interface RunNotifier {
+  emit: Listener;
+  /** Notifies the targets of the end. Resolves once each is notified, or after a timeout. */
+  end: (ended: RunEnded) => Promise<void>;
+  /** Like `end`, for a run that was refused or ended by an error. */
+  endByError: (thrown: unknown) => Promise<void>;
+}
+
+/**
+ * Passes a notifier to the work, and notifies the targets if the work throws, because a refused run is no
+ * success either. If another run holds the batch, no notification is sent, because that run reports its own
+ * end.
+ */
+export async function withNotifier<Result>(
+  { file, config, emit }: RunRequest & { emit: Listener },
+  work: (notifier: RunNotifier) => Promise<Result>,
+): Promise<Result> {
+  const notifier = notifierOf(file, config, (text) => emit({ type: 'warning', text }));
+  let hasEnded = false;
+  const end = async (ended: RunEnded): Promise<void> => {
+    hasEnded = true;
+    notifier.emit(ended);
+    await notifier.close();
+  };
+  const endByError = (thrown: unknown): Promise<void> => end(endedBy(thrown, config.output.dir));
+  try {
+    return await work({ emit: notifier.emit, end, endByError });
+  } catch (thrown) {
+    if (!hasEnded) await (thrown instanceof BatchHeld ? notifier.close() : endByError(thrown));
+    throw thrown;
+  }
+}
+
+/** `file` is the path of pipeline.yaml as given. */
+function notifierOf(file: string, config: Config, warn: (text: string) => void): Notifier {
+  const { notify, folder, apiKey, output, env } = config;
+  return startNotifier(notify, {
+    clock: systemClock,
+    about: { manifest: shownLists(config, file), outputDir: output.dir },
+    folder,
+    env: withoutKey(env, apiKey),
+    describe: (event) => {
+      const line = describeEvent(event, Date.now(), shownPath(output.dir));
+      // The line may be read in a terminal there, too.
+      return line === undefined ? undefined : escapeControls(line);
+    },
+    warn,
+  });
+}
+
+/** Removes variables that contain the key, whatever their names, because commands do not need it. */
+function withoutKey(env: NodeJS.ProcessEnv, apiKey = ''): NodeJS.ProcessEnv {
+  const keys = [apiKey, env['NIGHTRENDER_API_KEY'] ?? ''].filter((key) => key !== '');
+  const kept = Object.entries(env).filter(([, value = '']) => !keys.some((key) => value.includes(key)));
+  return Object.fromEntries(kept);
+}
+
+/** Returns the end of a run that threw. An unexpected error is the ending `bug`. */
+function endedBy(thrown: unknown, outputDir: string): RunEnded {
+  const { ending, text, problems } = refusalOf(thrown, outputDir) ?? bug;
+  return {
+    type: 'run-ended',
+    ending,
+    exitCode: endings[ending].exitCode,
+    text: textOf(text.replace(/\.$/, ''), problems),
+    counts: noCounts,
+    outputDir,
+    report: undefined,
+    cost: undefined,
+    untold: 0,
+  };
+}
+
+const bug: Refusal = { ending: 'bug', text: endings.bug.means, problems: [] };
+
+/** Maximum number of problems in a notification, which may be read in a chat. */
+const maxProblems = 3;
+
+function textOf(text: string, problems: Problem[]): string {
+  const first = problems
+    .slice(0, maxProblems)
+    .map((each) => `${each.where}: ${each.text}`.replace(/^: /, ''));
+  return first.length === 0 ? text : `${text}: ${first.join('; ')}`;
+}
+
+const noCounts = { waiting: 0, active: 0, saved: 0, failed: 0, withdrawn: 0, invalid: 0 };

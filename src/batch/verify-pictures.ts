@@ -10,7 +10,7 @@ import {
 } from '../runner/checkpoint/repair-checkpoint.ts';
 import { countSaved, readSavedJobs, recordedReader } from '../runner/checkpoint/recorded-pictures.ts';
 import { readReportKeys, type ReportKeys } from '../runner/config/schema-parts.ts';
-import type { BadPicture, Verified } from '../runner/core/verification.ts';
+import type { BadPicture, Verified } from '../runner/core/scene-record.ts';
 import type { Place } from '../runner/images/place.ts';
 import { inspector } from '../runner/images/saved-files.ts';
 import { sidecarEndings } from '../runner/images/sidecars.ts';
@@ -18,9 +18,8 @@ import { verifyBatch, type VerifyPorts } from '../runner/pipeline/verify-batch.t
 import type { Batch } from './batch.ts';
 import type { Book } from './book.ts';
 import type { MovedCheckpoint } from './move.ts';
-import { maintenanceOptions } from './output-files.ts';
-import { bucketOf, finishMoves, shownImages } from './pictures-place.ts';
-import { runArguments } from './shown-path.ts';
+import { bucketOf, finishMoves, maintenanceOptions, shownImages } from './pictures-place.ts';
+import { runArguments } from './refusal.ts';
 
 export interface VerifyListener {
   /** Called for each missing or damaged picture as soon as it is found. */

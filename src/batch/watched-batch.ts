@@ -6,19 +6,17 @@ import { LiveReader, type LiveList, type LiveReading } from '../runner/checkpoin
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import { readRecords } from '../runner/checkpoint/scene-records.ts';
 import { readRuns, readSummary } from '../runner/checkpoint/read-summary.ts';
-import { batchName } from '../runner/core/batch-name.ts';
-import type { GalleryData } from '../runner/core/gallery-data.ts';
-import type { LiveFailure, LiveNumbers, LiveState } from '../runner/core/live-batch.ts';
+import { batchName } from '../runner/core/naming.ts';
+import type { GalleryData, LiveFailure, LiveNumbers, LiveState } from '../runner/core/gallery-data.ts';
 import { conditionOf, type RunCondition } from '../runner/core/run-condition.ts';
-import { throughputOf, type Throughput } from '../runner/core/time-left.ts';
+import { throughputOf, type Throughput } from '../runner/core/forecast.ts';
 import { GalleryCounts } from '../runner/report/gallery-counts.ts';
 import { fromServer, galleryRow } from '../runner/report/gallery-row.ts';
 import type { BatchReading, ReadList, WatchedBatch } from '../runner/watch/broadcast.ts';
 import { bucketOf, openPlaces, type BatchPlaces } from './pictures-place.ts';
 import type { OpenRecord } from './record.ts';
-import { refusalOf } from './refusal.ts';
+import { refusalOf, runArguments } from './refusal.ts';
 import { maxRuns, reportHeader } from './result-files.ts';
-import { runArguments } from './shown-path.ts';
 
 interface Watched {
   dir: string;

@@ -1,9 +1,8 @@
 /** Workers of a service as Slurm jobs: a job array with one worker per task, whose index is the worker's place. */
 import { spawn } from 'node:child_process';
 import { shellWord } from '../lib/text/format.ts';
-import { optionWord } from './slurm-script.ts';
 
-export interface SlurmWorkers {
+interface SlurmWorkers {
   /** Name of the jobs, which no other service may have. */
   name: string;
   /** Absolute folder in which workers start and write logs. */
@@ -21,7 +20,7 @@ export interface SlurmWorkers {
   options: string[];
 }
 
-export interface SlurmTask {
+interface SlurmTask {
   /** Job and place: `12_3`. */
   id: string;
   place: number;
@@ -30,7 +29,7 @@ export interface SlurmTask {
 }
 
 /** Thrown if Slurm refuses a request or does not answer. */
-export class SlurmFailure extends Error {
+class SlurmFailure extends Error {
   /** True if Slurm may have carried out the request. */
   readonly isUncertain: boolean;
 
@@ -79,7 +78,7 @@ export async function cancelWaitingWorkers(ids: readonly string[], environment: 
   await ask('scancel', ['--state=PENDING', ...ids], { environment });
 }
 
-export function workersScript(
+function workersScript(
   { name, folder, command, idleArguments, kept, graceMs, options }: SlurmWorkers,
   places: readonly number[],
   mark: string,
@@ -93,7 +92,7 @@ export function workersScript(
     `--output=${name}-%a.log`,
     '--open-mode=append',
     '--no-requeue',
-    `--signal=B:TERM@${graceSeconds + aheadSeconds}`,
+    `--signal=B:TERM@${graceSeconds + runnerAheadSeconds}`,
     ...(options.length === 0 ? [] : [options.map(optionWord).join(' ')]),
     '--export=ALL',
   ];
@@ -107,7 +106,7 @@ exec ${command.map(shellWord).join(' ')} --grace ${graceSeconds}s --data "\${TMP
 }
 
 /** Seconds that a worker needs to end besides its job. */
-const aheadSeconds = 15;
+const runnerAheadSeconds = 15;
 const patienceMs = 60_000;
 
 /** Messages of sbatch if its answer was lost, as opposed to a refusal. */
@@ -140,4 +139,114 @@ function ask(
       reject(new SlurmFailure(`${program}: ${text}`, code === null || lostAnswer.test(text)));
     });
   });
+}
+
+interface SlurmJob {
+  /** Name of the job, and beginning of its log names. */
+  name: string;
+  runners: number;
+  /** Absolute folder of pipeline.yaml, in which logs are written. */
+  folder: string;
+  /** Program and arguments of a runner, with absolute paths. */
+  command: string[];
+  memoryBytes: number;
+  /**
+   * Times before the wall time: how long a runner only collects jobs in flight, and how long it may then take
+   * to end.
+   */
+  drainMs: number;
+  endMs: number;
+  /** The user's own sbatch options, which take precedence. */
+  options: string[];
+}
+
+/** Maximum restarts of a task whose output is not writable. After that a person has to look. */
+const maxRestarts = 30;
+
+/** Extra seconds for a signal to arrive. Slurm counts in whole seconds. */
+const signalSeconds = 5;
+
+export function slurmScript(job: SlurmJob): string {
+  const drainSeconds = Math.ceil(job.drainMs / 1000);
+  const aheadSeconds = drainSeconds + Math.ceil(job.endMs / 1000) + signalSeconds;
+  const lines = [
+    `--job-name=${job.name}`,
+    `--array=0-${job.runners - 1}`,
+    `--chdir=${optionWord(job.folder)}`,
+    `--output=${job.name}-%A_%a.log`,
+    '--open-mode=append',
+    '--requeue',
+    `--signal=B:USR1@${aheadSeconds}`,
+    '--export=ALL',
+    '--ntasks=1 --cpus-per-task=2',
+    `--mem=${Math.ceil(job.memoryBytes / 2 ** 20)}M`,
+    ...(job.options.length === 0 ? [] : [job.options.map(optionWord).join(' ')]),
+  ];
+  return `#!/bin/bash\n${lines.map((line) => `#SBATCH ${line}\n`).join('')}${body(job.command, drainSeconds)}`;
+}
+
+/** Quotes a word for sbatch: double quotes around white space, quotation marks or `#`. */
+function optionWord(text: string): string {
+  return /^[^\s"'#\\]+$/.test(text) ? text : `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
+}
+
+/**
+ * Returns the body of the script. scancel, preemption and requeue send TERM to every process of a task. The
+ * runner gets it directly, and a second TERM would end the runner at once, so the script only waits. Signals
+ * for the script alone (`B:`) are passed on.
+ */
+function body(command: string[], drainSeconds: number): string {
+  return `
+# USR1 comes ahead of the wall time (or of preemption, with preempt_send_user_signal): the runner takes no new scenes (HUP), leaves ${drainSeconds} s later (TERM), and the task
+# is queued again. TERM reaches the runner by itself. HUP (scancel --batch --signal=HUP) drains a runner for good.
+runner= timer= signalled= leaving=
+trap 'signalled=1 leaving=late; pass HUP; { sleep ${drainSeconds}; pass TERM; } & timer=$!' USR1
+trap 'signalled=1 leaving=\${leaving:-drained}; pass HUP' HUP
+trap 'signalled=1 leaving=ended' TERM
+pass() { [ -z "$runner" ] || kill -s "$1" "$runner" 2>/dev/null; }
+
+run() {
+  ${command.map(shellWord).join(' ')} &
+  runner=$!
+  wait "$runner"; code=$?
+  # A signal ends a wait, and not the runner.
+  while [ -n "$signalled" ]; do
+    signalled=
+    wait "$runner" 2>/dev/null; again=$?
+    [ "$again" -eq 127 ] || code=$again
+  done
+  runner=
+}
+
+echo "nightrender: task \${SLURM_ARRAY_TASK_ID:-0} on \${SLURMD_NODENAME:-this machine}, start $((\${SLURM_RESTART_COUNT:-0} + 1))"
+run
+# Another copy of this task may live on at a node that Slurm has lost (11): this one goes on when that one has ended.
+while [ "$code" -eq 11 ] && [ -z "$leaving" ]; do
+  sleep 15 & wait "$!"
+  [ -n "$leaving" ] || run
+done
+[ -z "$timer" ] || kill "$timer" 2>/dev/null
+
+# This alone leads back into the queue; after any other end a person looks at the exit code.
+case "$leaving $code" in
+  ' 14' | 'late 14')
+    # A database that is gone or a disk that is full may be there again at the next start, or at another node.
+    if [ "\${SLURM_RESTART_COUNT:-0}" -lt ${maxRestarts} ]; then
+      [ -n "$leaving" ] || { sleep 60 & wait "$!"; }
+      case "$leaving" in '' | late)
+        echo 'nightrender: what is written to could not be used; the task goes back into the queue'
+        scontrol requeue "$SLURM_JOB_ID" ;;
+      esac
+    fi ;;
+  'late 3' | 'late 11' | 'late 129' | 'late 143')
+    # A wall time that leaves no time to work would go round for ever.
+    if [ "$SECONDS" -ge 45 ] || scontrol show job "$SLURM_JOB_ID" | grep -q 'PreemptTime=[0-9]'; then
+      echo 'nightrender: the end of this allocation is near; the task goes back into the queue'
+      scontrol requeue "$SLURM_JOB_ID"
+    else
+      echo 'nightrender: the wall time leaves no time to work; ask for more (--time)'
+    fi ;;
+esac
+exit "$code"
+`;
 }

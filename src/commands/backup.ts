@@ -12,15 +12,14 @@ import { isWithin } from '../runner/files/sent-files.ts';
 import { isDiskFull } from '../lib/files/disk-reserve.ts';
 import { jobsFile, keysFile } from '../service/instance/open-service.ts';
 import { type Backup, backupBytes, BackupFailed, backUpService } from '../service/instance/service-backup.ts';
-import { writeOut } from '../terminal/console.ts';
+import { writeOut } from '../terminal/terminal.ts';
 import { escapeControls } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { formatBytes } from '../terminal/words.ts';
-import { type LoadedCommand, commonExits, oneText, textOption } from './command.ts';
+import { commonExits, type LoadedCommand, oneText, textOption, withSignals } from './command.ts';
 import { defaultDataDir, refuseService } from './service-data.ts';
-import { shownPath } from '../batch/shown-path.ts';
+import { shownPath } from '../batch/refusal.ts';
 import { StoppedEarly } from '../runner/pipeline/stop.ts';
-import { withSignals } from './signals.ts';
 
 export const backupCommand: LoadedCommand = {
   purpose: `Copies jobs, results, keys and the console's endpoints of the service into a new folder, also while the service runs, and checks the copy. service.yaml and certificates are not in it, nor is a PostgreSQL store. nightrender help restore says how to put a backup back, and what a restore costs.`,

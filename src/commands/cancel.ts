@@ -2,14 +2,13 @@
 import { endings } from '../runner/core/ending.ts';
 import { isFreeOfCharge, pricingOf } from '../runner/core/spending.ts';
 import type { CancelledBatch } from '../batch/cancel-jobs.ts';
-import { configuredArguments } from '../batch/shown-path.ts';
-import { withSignals } from './signals.ts';
-import { type LoadedCommand, commonExits, beginOptions } from './command.ts';
+import { configuredArguments } from '../batch/refusal.ts';
+import { beginOptions, commonExits, type LoadedCommand, withSignals } from './command.ts';
 import { onBatch } from './reply.ts';
 import { shellWord, plural } from '../lib/text/format.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import type { Listener } from '../runner/pipeline/ports.ts';
-import { outColumns, writeError, writeOut } from '../terminal/console.ts';
+import { outColumns, writeError, writeOut } from '../terminal/terminal.ts';
 import { describeEvent, sceneWords } from '../terminal/describe-event.ts';
 import { escapeControls, wrapIndented } from '../terminal/fit-text.ts';
 import { jsonLines, writeJsonLine } from '../terminal/json-lines.ts';

@@ -2,23 +2,23 @@
 import { existsSync, statSync } from 'node:fs';
 import yargs from 'yargs';
 import { endings } from '../runner/core/ending.ts';
-import { writeError, writeOut } from '../terminal/console.ts';
+import { writeError, writeOut } from '../terminal/terminal.ts';
 import {
-  exitCodes,
-  declareCommand,
-  definitionOf,
-  topicList,
   type Command,
   type Commands,
+  declareCommand,
+  definitionOf,
+  exitCodes,
   type LoadedCommand,
+  purpose,
+  topicList,
 } from './command.ts';
-import { purpose } from './version.ts';
-import { program } from '../lib/files/program.ts';
+import { program } from '../lib/files/package-file.ts';
 import { closest, didYouMean } from '../lib/text/closest.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { isPipelineFile, readYamlFile } from '../lib/yaml/yaml-file.ts';
 import { shellWord } from '../lib/text/format.ts';
-import { pipelineIn } from '../runner/config/pipeline-in.ts';
+import { pipelineIn } from '../runner/config/config.ts';
 
 /** All commands, in the order in which the help lists them. */
 export const commands = {
@@ -279,7 +279,7 @@ function baseParser(args: string[], loaded: Loaded) {
 
 /** Prints the bare version on the first line, which scripts read, and the versions of the parts below. */
 async function printVersions(): Promise<number> {
-  const { versions } = await import('./version.ts');
+  const { versions } = await import('./command.ts');
   const rows = (await versions()).map(([name, version]) => `${name.padEnd(10)}${version}`);
   writeOut([program, ...rows].join('\n'));
   return 0;

@@ -5,7 +5,7 @@ import { basename } from 'node:path';
 import { packageFile } from '../lib/files/package-file.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { didYouMean } from '../lib/text/closest.ts';
-import { writeOut } from '../terminal/console.ts';
+import { writeOut } from '../terminal/terminal.ts';
 import { definitionOf, loadAll, type Commands, type LoadedCommand } from './command.ts';
 import { failureRules } from '../runner/core/failure.ts';
 import { rowKinds, rowStates } from '../runner/core/scene-record.ts';

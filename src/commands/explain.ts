@@ -1,12 +1,12 @@
 /** `nightrender explain`: shows the history of one scene, and the fields that decide its next step. */
 import { basename } from 'node:path';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
-import { valuesIn, type NamedValue } from '../runner/core/output-value.ts';
+import { valuesIn, type NamedValue } from '../runner/core/seeds-until.ts';
 import { readRecords, readIds, readStory } from '../runner/checkpoint/scene-records.ts';
 import { readOwner } from '../runner/checkpoint/recorded-pictures.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { lostWords } from '../runner/core/picture.ts';
-import { promptOf } from '../runner/core/prompt.ts';
+import { promptOf } from '../runner/core/naming.ts';
 import { closestFew } from '../lib/text/closest.ts';
 import { oneLine, shellWord, plural, formatInstant } from '../lib/text/format.ts';
 import type { Database } from '../lib/sqlite/database.ts';
@@ -21,7 +21,7 @@ import {
   type SceneStory,
   type SceneVersion,
 } from '../runner/core/scene-story.ts';
-import { outColumns, writeOut } from '../terminal/console.ts';
+import { outColumns, writeOut } from '../terminal/terminal.ts';
 import { wrapIndented } from '../terminal/fit-text.ts';
 import { jsonInstant, writeJsonLine } from '../terminal/json-lines.ts';
 import { formatBytes, formatShortTime } from '../terminal/words.ts';

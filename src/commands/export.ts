@@ -11,18 +11,24 @@ import {
   type ExportedDataset,
   type ExportListener,
 } from '../batch/export-dataset.ts';
-import { shownPath } from '../batch/shown-path.ts';
+import { shownPath } from '../batch/refusal.ts';
 import { formatCounts, plural } from '../lib/text/format.ts';
 import { endings } from '../runner/core/ending.ts';
 import { exportKinds } from '../runner/export/export-folder.ts';
-import { clearStatus, writeError, writeOut } from '../terminal/console.ts';
+import { clearStatus, progressLine, writeError, writeOut } from '../terminal/terminal.ts';
 import { escapeControls } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
-import { progressLine } from '../terminal/progress-line.ts';
 import { formatBytes, screenful } from '../terminal/words.ts';
-import { type LoadedCommand, commonExits, oneText, textOption, wholeNumber } from './command.ts';
+import {
+  commonExits,
+  type LoadedCommand,
+  oneText,
+  rowOptions,
+  rowsChosen,
+  textOption,
+  wholeNumber,
+} from './command.ts';
 import { onBatch, textIn } from './reply.ts';
-import { rowOptions, rowsChosen } from './where-option.ts';
 
 export const exportCommand: LoadedCommand = {
   purpose: `Writes the saved pictures of the batch, with their prompts, columns and values, into a folder of their own, as a dataset. Each picture's sha256 is checked as it is read. Another export writes only changes and removes outdated files; it continues where it was stopped. Scenes without a picture are listed in missing.jsonl there. The batch is only read, also during a run.`,

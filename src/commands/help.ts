@@ -5,9 +5,8 @@ import { packageFile } from '../lib/files/package-file.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import { topicList, type Commands, type LoadedCommand } from './command.ts';
-import { outColumns, writeOut, createPaint } from '../terminal/console.ts';
+import { createPaint, outColumns, writeOut, writePaged } from '../terminal/terminal.ts';
 import { formatMarkdown } from '../terminal/format-markdown.ts';
-import { writePaged } from '../terminal/write-paged.ts';
 import { wrapIndented } from '../terminal/fit-text.ts';
 
 /**

@@ -1,12 +1,12 @@
 /** Several pipeline files in one command: all are checked before the first starts, then they run one by one. */
-import { variableOf } from '../batch/overrides.ts';
+import { variableOf } from '../batch/start-choices.ts';
 import { batchOf, refuse } from './reply.ts';
 import type { Config } from '../runner/config/config.ts';
 import { endings } from '../runner/core/ending.ts';
-import { realPath } from '../lib/files/real-path.ts';
+import { realPath } from '../lib/files/temporary-files.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
-import { writeError } from '../terminal/console.ts';
-import { withSignals } from './signals.ts';
+import { writeError } from '../terminal/terminal.ts';
+import { withSignals } from './command.ts';
 
 export interface Turns {
   /** Adds problems of the command's options. */

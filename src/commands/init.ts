@@ -1,20 +1,20 @@
 /** `nightrender init`: creates pipeline.yaml, service.yaml or both, with schemas and everything they need to run. */
 import { refuse, textIn } from './reply.ts';
-import { plainReading } from '../runner/core/list-reading.ts';
+import { plainReading } from '../runner/core/expansion.ts';
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { pipelineSchemaText, sections } from '../runner/config/schema.ts';
+import { pipelineSchemaText, sections } from '../runner/config/pipeline-schema.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { serviceExample } from '../service/config/service-example.ts';
 import { serviceSchemaText } from '../service/config/service-schema.ts';
 import { shellWord } from '../lib/text/format.ts';
-import { similarFile } from '../lib/files/similar-file.ts';
-import { shownPath } from '../batch/shown-path.ts';
+import { similarFile } from '../lib/files/glob.ts';
+import { shownPath } from '../batch/refusal.ts';
 import { ManifestError } from '../runner/manifest/manifest.ts';
 import { type LoadedCommand, commonExits, oneText, textOption } from './command.ts';
 import { captionColumn, inputLine, isValue, likelyColumn } from '../runner/list/scene-columns.ts';
 import { stageFiles, stageSteps } from './stage-files.ts';
-import { writeOut } from '../terminal/console.ts';
+import { writeOut } from '../terminal/terminal.ts';
 
 export const initCommand: LoadedCommand = {
   purpose: `Creates a commented pipeline.yaml and scenes.csv, for the local service or a real endpoint, and pipeline.schema.json for editors; with --service a commented service.yaml and its schema; with --stages three batches that render, score and upscale, and a service for them. Existing files are never changed.`,

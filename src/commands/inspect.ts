@@ -6,7 +6,7 @@ import { inspectPicture, type Inspection } from '../runner/images/inspect-pictur
 import { type LoadedCommand, commonExits } from './command.ts';
 import { withFilesNamed } from '../runner/core/file-text.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/text/json.ts';
-import { writeOut } from '../terminal/console.ts';
+import { writeOut } from '../terminal/terminal.ts';
 import { escapeControls, escapeControlsByLine } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 

@@ -13,11 +13,11 @@ import { KeyRefused, type KeyStore } from '../service/keys/key-store.ts';
 import type { FieldProblem } from '../service/model/endpoint-settings.ts';
 import { readKeyUsage, type EndpointUsage } from '../service/jobs/key-usage.ts';
 import { dataOption, defaultDataDir, hasKeyStore, refuseService, withKeyStore } from './service-data.ts';
-import { shownPath } from '../batch/shown-path.ts';
+import { shownPath } from '../batch/refusal.ts';
 import { type LoadedCommand, commonExits, oneText, textOption } from './command.ts';
 import { durationText, sizeText } from '../lib/yaml/scalar-schemas.ts';
 import { formatCost } from '../runner/core/spending.ts';
-import { outColumns, writeError, writeOut } from '../terminal/console.ts';
+import { outColumns, writeError, writeOut } from '../terminal/terminal.ts';
 import { escapeControls, padTo, widthOf, wrapIndented } from '../terminal/fit-text.ts';
 import { jsonInstant, writeJsonLine } from '../terminal/json-lines.ts';
 

@@ -5,17 +5,15 @@ import { readRecords, type RecordChoice } from '../runner/checkpoint/scene-recor
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import { rowKinds, rowStates, type SceneRecord } from '../runner/core/scene-record.ts';
-import { csvTable } from '../runner/report/csv-table.ts';
-import { resultLine } from '../runner/report/result-json.ts';
-import { writeError, writeOutPart, outColumns } from '../terminal/console.ts';
+import { csvTable, resultLine } from '../runner/report/result-json.ts';
+import { writeError, writeOutPart, outColumns } from '../terminal/terminal.ts';
 import type { Batch } from '../batch/batch.ts';
 import type { Book } from '../batch/book.ts';
-import { chosenRows } from '../batch/chosen-rows.ts';
-import { type LoadedCommand, commonExits, textOption } from './command.ts';
+import { chosenRows } from '../batch/retry-scenes.ts';
+import { commonExits, type LoadedCommand, rowOptions, rowsChosen, textOption } from './command.ts';
 import { onBatch } from './reply.ts';
-import { rowOptions, rowsChosen } from './where-option.ts';
 import { oneLine } from '../lib/text/format.ts';
-import { promptOf } from '../runner/core/prompt.ts';
+import { promptOf } from '../runner/core/naming.ts';
 import { cutTo, truncate, escapeControls, padTo, widthOf } from '../terminal/fit-text.ts';
 
 export const listCommand: LoadedCommand = {

@@ -1,8 +1,7 @@
 /** `nightrender man`: prints the man page, generated from the definitions of the commands. */
-import { writeOut } from '../terminal/console.ts';
-import { definitionOf, exitCodes, loadAll, type Commands, type LoadedCommand } from './command.ts';
-import { purpose } from './version.ts';
-import { program } from '../lib/files/program.ts';
+import { writeOut } from '../terminal/terminal.ts';
+import { type Commands, definitionOf, exitCodes, loadAll, type LoadedCommand, purpose } from './command.ts';
+import { program } from '../lib/files/package-file.ts';
 
 export const manCommand: LoadedCommand = {
   purpose: `Prints the man page: every command and its options. A global installation includes it. For the manual, see nightrender help.`,

@@ -1,10 +1,9 @@
 /** The text of a plan, as `nightrender plan` shows it. */
-import { comingText } from '../batch/plans-together.ts';
+import { comingText } from '../batch/dry-run.ts';
 import type { Endpoint } from '../runner/core/attempt.ts';
-import type { NamedFile } from '../runner/core/named-file.ts';
-import { formatPart, type Part } from '../runner/core/part.ts';
-import type { BatchPlan, EndpointCheck, FirstRequest } from '../runner/core/plan.ts';
-import type { SceneCounts } from '../runner/core/scene.ts';
+import type { NamedFile } from '../runner/core/picture.ts';
+import { formatPart, type Part, type SceneCounts } from '../runner/core/scene.ts';
+import type { BatchPlan, EndpointCheck, FirstRequest } from '../runner/core/batch-plan.ts';
 import { wrapIndented, escapeControls } from '../terminal/fit-text.ts';
 import { describeRepeated } from '../terminal/describe-event.ts';
 import { formatBytes, formatShortTime, titled, unneededOf } from '../terminal/words.ts';

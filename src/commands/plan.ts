@@ -1,21 +1,25 @@
 /** `nightrender plan`: shows what a run would do, cost and take. Sends nothing, writes nothing, takes no lock. */
-import { notWritable } from '../batch/refusal.ts';
-import { beginChoicesOf, partOf } from '../batch/choices.ts';
+import { configuredArguments, configuredRun, notWritable, shownLists, shownPath } from '../batch/refusal.ts';
+import { beginChoicesOf, partOf } from '../batch/start-choices.ts';
 import type { Config } from '../runner/config/config.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
 import { endings, type EndingKind } from '../runner/core/ending.ts';
 import { type Stop, StoppedEarly } from '../runner/pipeline/stop.ts';
-import { checkEndpoint } from '../batch/check-endpoint.ts';
-import { configuredArguments, configuredRun, shownLists, shownPath } from '../batch/shown-path.ts';
-import { comingText, PlansTogether } from '../batch/plans-together.ts';
+import { checkEndpoint } from '../batch/connect-service.ts';
+import { comingText, type PlanChoices, PlansTogether } from '../batch/dry-run.ts';
 import type { Batch } from '../batch/batch.ts';
-import type { PlanChoices } from '../batch/dry-run.ts';
-import { withSignals } from './signals.ts';
-import { program } from '../lib/files/program.ts';
-import { type LoadedCommand, commonExits, pipelineArguments, partOptions, beginOptions } from './command.ts';
+import {
+  beginOptions,
+  commonExits,
+  type LoadedCommand,
+  partOptions,
+  pipelineArguments,
+  withSignals,
+} from './command.ts';
+import { program } from '../lib/files/package-file.ts';
 import { onBatch, filesIn } from './reply.ts';
 import { inTurn } from './in-turn.ts';
-import { outColumns, writeOut } from '../terminal/console.ts';
+import { outColumns, writeOut } from '../terminal/terminal.ts';
 import { wrapIndented } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { planLines, type ShownPlan } from './plan-lines.ts';

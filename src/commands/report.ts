@@ -1,17 +1,15 @@
 /** `nightrender report`: writes the result files again from the checkpoint. */
 import type { Batch } from '../batch/batch.ts';
 import { rewriteReport, type ReportListener, type WrittenReport } from '../batch/rewrite-report.ts';
-import { shownPath } from '../batch/shown-path.ts';
+import { shownPath } from '../batch/refusal.ts';
 import { plural } from '../lib/text/format.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { durationWithin } from '../lib/yaml/scalar-schemas.ts';
 import type { Made } from '../runner/images/missing-files.ts';
-import { clearStatus, writeError, writeOut } from '../terminal/console.ts';
+import { clearStatus, progressLine, writeError, writeOut } from '../terminal/terminal.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
-import { progressLine } from '../terminal/progress-line.ts';
-import { type LoadedCommand, commonExits, textOption } from './command.ts';
+import { commonExits, type LoadedCommand, textOption, withSignals } from './command.ts';
 import { onBatch, writeWarning } from './reply.ts';
-import { withSignals } from './signals.ts';
 import { readReportKeys } from '../runner/config/schema-parts.ts';
 
 export const reportCommand: LoadedCommand = {

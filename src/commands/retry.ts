@@ -5,19 +5,18 @@ import {
   type RetryChoices,
   type RetryListener,
 } from '../batch/retry-scenes.ts';
-import { keptText } from '../batch/shown-path.ts';
+import { keptText } from '../batch/refusal.ts';
 import { closest } from '../lib/text/closest.ts';
 import { plural } from '../lib/text/format.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import type { ChosenScene } from '../runner/checkpoint/put-back.ts';
 import { failureRules, isFailureKind, type FailureKind } from '../runner/core/failure.ts';
-import { writeError, writeOut } from '../terminal/console.ts';
+import { writeError, writeOut } from '../terminal/terminal.ts';
 import { escapeControls } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { screenful } from '../terminal/words.ts';
-import { type LoadedCommand, commonExits, textOption } from './command.ts';
+import { commonExits, conditionOf, type LoadedCommand, readIds, textOption, textsOf } from './command.ts';
 import { onBatch } from './reply.ts';
-import { conditionOf, readIds, textsOf } from './where-option.ts';
 
 export const retryCommand: LoadedCommand = {
   purpose: `Puts failed scenes back with new attempts: the next run renders them, each billed as a new job. Options add up, but --where stands alone; the default is --failed. Sends nothing.`,

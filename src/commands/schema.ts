@@ -1,10 +1,10 @@
 /** `nightrender schema`: prints a JSON Schema. */
 import { refuse, textIn } from './reply.ts';
-import { pipelineSchemaText } from '../runner/config/schema.ts';
+import { pipelineSchemaText } from '../runner/config/pipeline-schema.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { serviceSchemaText } from '../service/config/service-schema.ts';
 import { didYouMean } from '../lib/text/closest.ts';
-import { writeOut } from '../terminal/console.ts';
+import { writeOut } from '../terminal/terminal.ts';
 import { eventsSchemaText } from '../terminal/event-lines.ts';
 import type { LoadedCommand } from './command.ts';
 import { endings } from '../runner/core/ending.ts';

@@ -3,10 +3,9 @@ import { textIn } from './reply.ts';
 import { availableParallelism } from 'node:os';
 import { basename, dirname, resolve } from 'node:path';
 import { checkEndpoint, endpointFields, readCatalogue } from '../service/config/check-endpoint.ts';
-import { publicUrlExpected } from '../service/config/endpoint-rules.ts';
-import { writtenEndpoint } from '../service/config/endpoint-schema.ts';
+import { publicUrlExpected, writtenEndpoint } from '../service/config/endpoint-schema.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
-import { triedThumbnail } from '../runner/images/thumbnail.ts';
+import { triedThumbnail } from '../runner/images/other-formats.ts';
 import { readService, type ServiceSettings } from '../service/config/read-service.ts';
 import { makeFolder } from '../runner/files/folders.ts';
 import { endpointSettings, type EndpointSettings } from '../service/model/endpoint-settings.ts';
@@ -14,14 +13,14 @@ import { readTls } from '../lib/http/tls-files.ts';
 import { fitsHeader, isValid, type KeyRecord } from '../service/model/key.ts';
 import type { SharedOptions } from '../service/instance/service-options.ts';
 import { type Service, startService } from '../service/instance/start-service.ts';
-import { hideEnvironment } from '../service/workloads/hide-environment.ts';
+import { hideEnvironment } from '../service/workloads/worker-environment.ts';
 import { reserveIn } from '../service/jobs/job-reserve.ts';
 import { readFileSync, rmSync } from 'node:fs';
-import { outColumns, writeError, writeOut } from '../terminal/console.ts';
+import { outColumns, writeError, writeOut } from '../terminal/terminal.ts';
 import { wrapIndented } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { isLoopback } from '../lib/net/addresses.ts';
-import { builtPage } from '../lib/net/built-page.ts';
+import { builtPage } from '../lib/http/http-response.ts';
 import { manualPage } from './help.ts';
 import {
   dataOption,
@@ -32,9 +31,9 @@ import {
   withKeyStore,
   printServiceFailure,
 } from './service-data.ts';
-import { shownPath } from '../batch/shown-path.ts';
-import { untilSignal } from './signals.ts';
-import { program } from '../lib/files/program.ts';
+import { shownPath } from '../batch/refusal.ts';
+import { commonExits, type LoadedCommand, oneText, textOption, untilSignal, wholeNumber } from './command.ts';
+import { program } from '../lib/files/package-file.ts';
 import {
   containerSign,
   gpuSign,
@@ -42,9 +41,8 @@ import {
   workloadNeeds,
 } from '../service/workloads/machine-needs.ts';
 import { slurmWorkload, workloadOf } from '../service/workloads/workload-of.ts';
-import { type LoadedCommand, commonExits, oneText, wholeNumber, textOption } from './command.ts';
-import { parsePostgresAddress } from '../lib/postgres/address.ts';
-import type { SharedSettings } from '../service/config/shared-settings.ts';
+import { parsePostgresAddress } from '../lib/postgres/postgres.ts';
+import type { SharedSettings } from '../service/config/service-schema.ts';
 import { schemaParameter } from '../service/replication/page-store.ts';
 import { openBucket } from '../batch/pictures-place.ts';
 import sharp from 'sharp';

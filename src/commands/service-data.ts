@@ -1,6 +1,6 @@
 /** The data folder and keys of a service, and messages about their problems, for all commands of the service. */
 import { oneText } from './command.ts';
-import { writeError } from '../terminal/console.ts';
+import { writeError } from '../terminal/terminal.ts';
 import { escapeControls } from '../terminal/fit-text.ts';
 import { refuse } from './reply.ts';
 import { shellWord } from '../lib/text/format.ts';
@@ -10,7 +10,7 @@ import { KeyStore } from '../service/keys/key-store.ts';
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { FatalFailure } from '../runner/core/failure.ts';
 import { causeOf, isOfDisk } from '../runner/files/disk-failure.ts';
-import { shownPath } from '../batch/shown-path.ts';
+import { shownPath } from '../batch/refusal.ts';
 
 /** Returns the `--data` option for a command to copy; empty for the default folder. */
 export function dataOption(argv: Record<string, unknown>): string {

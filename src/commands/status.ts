@@ -1,20 +1,19 @@
 /** `nightrender status`: shows the state of a batch while it runs, after it ended and after a crash. */
 import { plural, formatCounts, formatInstant } from '../lib/text/format.ts';
 import { performance } from 'node:perf_hooks';
-import type { Throughput } from '../runner/core/time-left.ts';
-import type { Book } from '../batch/book.ts';
-import { followStatus, readStatus, type BatchStatus } from '../batch/progress.ts';
+import type { Throughput } from '../runner/core/forecast.ts';
+import { type BatchStatus, type Book, followStatus, readStatus } from '../batch/book.ts';
 import { type LoadedCommand, commonExits } from './command.ts';
 import { onBatch } from './reply.ts';
 import { sceneWords } from '../terminal/describe-event.ts';
-import type { BatchNumbers, RunRecord } from '../runner/core/batch-summary.ts';
+import type { BatchNumbers, RunRecord } from '../runner/core/scene-record.ts';
 import { isFailureKind } from '../runner/core/failure.ts';
-import { isTimeout, settingFor } from '../runner/core/holding.ts';
-import { oddWords } from '../runner/core/service-health.ts';
+import { isTimeout, settingFor } from '../runner/core/halting.ts';
+import { oddWords } from '../runner/core/service-description.ts';
 import { formatCost, type BatchCost } from '../runner/core/spending.ts';
-import { outColumns, writeOut, canRedraw, writeOutPart } from '../terminal/console.ts';
-import { describeStats } from '../terminal/describe-stats.ts';
-import { formatPart } from '../runner/core/part.ts';
+import { canRedraw, createBlock, outColumns, writeOut, writeOutPart } from '../terminal/terminal.ts';
+import { describeStats } from '../terminal/describe-ending.ts';
+import { formatPart } from '../runner/core/scene.ts';
 import { wrapIndented } from '../terminal/fit-text.ts';
 import { jsonInstant, writeJsonLine, jsonLine } from '../terminal/json-lines.ts';
 import {
@@ -26,8 +25,7 @@ import {
   formatRate,
   titled,
 } from '../terminal/words.ts';
-import { createBlock } from '../terminal/block.ts';
-import { logPauseMs } from '../terminal/repeat-limit.ts';
+import { logPauseMs } from '../terminal/progress.ts';
 
 export const statusCommand: LoadedCommand = {
   purpose: `Shows how many scenes are saved, in flight and failed, what failed most, whether a run is working, and what slowed the last one down; for a live run also its throughput, the time left and the latest picture. Read-only, also during a run.`,
@@ -56,7 +54,7 @@ export const statusCommand: LoadedCommand = {
  * ends.
  */
 async function watch(book: Book, json: boolean): Promise<void> {
-  const { withSignals } = await import('./signals.ts');
+  const { withSignals } = await import('./command.ts');
   const view = watchStatus(json, () => performance.now(), Date.now);
   await withSignals(async ({ draining }) => {
     for await (const seen of followStatus(book, draining)) {

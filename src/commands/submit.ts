@@ -1,21 +1,21 @@
 /** `nightrender submit`: hands a batch to Slurm or Kubernetes, which keep its runners going. */
-import { overridesOf } from '../batch/overrides.ts';
+import { overridesOf } from '../batch/start-choices.ts';
 import { refuse, fileIn } from './reply.ts';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve, basename, relative, sep } from 'node:path';
 import { z } from 'zod';
 import { kubernetesJobs, slurmTasks, submitScript, type ClusterTask } from '../clusters/ask-engine.ts';
-import { slurmScript } from '../clusters/slurm-script.ts';
-import { similarFile } from '../lib/files/similar-file.ts';
+import { slurmScript } from '../clusters/slurm-workers.ts';
+import { similarFile } from '../lib/files/glob.ts';
 import { packageFile } from '../lib/files/package-file.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { durationWithin } from '../lib/yaml/scalar-schemas.ts';
 import { readConfig } from '../runner/config/read-config.ts';
 import { readSubmission, type SubmissionSettings } from '../runner/config/read-submission.ts';
-import { batchName } from '../runner/core/batch-name.ts';
+import { batchName } from '../runner/core/naming.ts';
 import { endings } from '../runner/core/ending.ts';
-import { writeError, writeOut } from '../terminal/console.ts';
+import { writeError, writeOut } from '../terminal/terminal.ts';
 import {
   type LoadedCommand,
   commonExits,
@@ -24,7 +24,7 @@ import {
   textOption,
   wholeNumber,
 } from './command.ts';
-import { commandArguments } from '../batch/shown-path.ts';
+import { commandArguments } from '../batch/refusal.ts';
 import { kubernetesManifest, maxConfigMapBytes } from '../clusters/kubernetes-manifest.ts';
 
 export const submitCommand: LoadedCommand = {

@@ -12,15 +12,13 @@ import { plural } from '../lib/text/format.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import type { RepairedCheckpoint } from '../runner/checkpoint/repair-checkpoint.ts';
 import { endings } from '../runner/core/ending.ts';
-import type { BadPicture, Verified } from '../runner/core/verification.ts';
-import { clearStatus, outColumns, writeOut } from '../terminal/console.ts';
+import type { BadPicture, Verified } from '../runner/core/scene-record.ts';
+import { clearStatus, outColumns, progressLine, writeOut } from '../terminal/terminal.ts';
 import { wrapIndented } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
-import { progressLine } from '../terminal/progress-line.ts';
 import { screenful } from '../terminal/words.ts';
-import { type LoadedCommand, commonExits } from './command.ts';
+import { commonExits, type LoadedCommand, withSignals } from './command.ts';
 import { onBatch, writeWarning } from './reply.ts';
-import { withSignals } from './signals.ts';
 import { readReportKeys } from '../runner/config/schema-parts.ts';
 
 export const verifyCommand: LoadedCommand = {

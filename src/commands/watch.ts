@@ -2,15 +2,14 @@
 import { watchedBatch } from '../batch/watched-batch.ts';
 import type { Batch } from '../batch/batch.ts';
 import type { OpenRecord } from '../batch/record.ts';
-import { shownPath } from '../batch/shown-path.ts';
-import { builtPage } from '../lib/net/built-page.ts';
+import { shownPath } from '../batch/refusal.ts';
+import { builtPage } from '../lib/http/http-response.ts';
 import { startWatchServer } from '../runner/watch/start-watch-server.ts';
-import { writeError, writeOut } from '../terminal/console.ts';
+import { writeError, writeOut } from '../terminal/terminal.ts';
 import { escapeControls } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
-import { type LoadedCommand, commonExits, wholeNumber } from './command.ts';
+import { commonExits, type LoadedCommand, untilSignal, wholeNumber } from './command.ts';
 import { onBatch } from './reply.ts';
-import { untilSignal } from './signals.ts';
 
 export const watchCommand: LoadedCommand = {
   purpose: `Serves the gallery of a batch on 127.0.0.1 until SIGINT or SIGTERM, live: progress, throughput, failures, and the pictures as they arrive. Read-only; needs no key; works before, during and after a run. Anyone with an account on this machine can open it.`,

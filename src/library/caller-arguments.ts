@@ -1,11 +1,18 @@
 /** Checks the arguments of the library's functions. Wrong ones are reported in the result instead of thrown. */
 import { inspect } from 'node:util';
+import { Batch } from '../batch/batch.ts';
+import { overridesOf } from '../batch/start-choices.ts';
+import { NoBatch } from '../batch/record.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
+import { asDamage } from '../runner/checkpoint/damage.ts';
+import { pipelineIn } from '../runner/config/config.ts';
+import type { EndingKind } from '../runner/core/ending.ts';
 import { failureRules } from '../runner/core/failure.ts';
 import { rowStates } from '../runner/core/scene-record.ts';
 import { exportKinds } from '../runner/export/export-folder.ts';
-import type { Confirmation } from './library.ts';
+import { localService } from '../service/instance/local-service.ts';
+import type { Confirmation, Refused, Unreadable } from './library.ts';
 
 interface Rule {
   /** Completes the message "expected …". */
@@ -127,7 +134,7 @@ const optionsOf = {
 /** Names of required options. */
 const neededBy: Partial<Record<Called, readonly Name[]>> = { exportBatch: ['to', 'dir'] };
 
-export type Called = keyof typeof optionsOf;
+type Called = keyof typeof optionsOf;
 
 /**
  * Returns undefined if all arguments are valid. An undefined option counts as left out. Without `file`, only
@@ -175,4 +182,58 @@ function problemsOf(given: Record<string, unknown>): Problem[] {
 
 function shown(value: unknown): string {
   return inspect(value, { depth: 0, maxStringLength: 80, maxArrayLength: 10, breakLength: Infinity });
+}
+
+/**
+ * `file`: a pipeline.yaml or its folder; for reading also the output folder. `options`: named like those of the
+ * command line.
+ */
+export function batchForCaller(
+  file: string,
+  options: Record<string, unknown>,
+  env: NodeJS.ProcessEnv = process.env,
+): Batch {
+  return Batch.at({
+    file: pipelineIn(file),
+    overrides: overridesOf(options, env),
+    output: options['output'],
+    env,
+    localService,
+    // The library prints nothing.
+    onTrouble: () => undefined,
+  });
+}
+
+/** Returns the refusal that an error stands for. Throws unexpected errors again. */
+export function refused(thrown: unknown, batch: Batch): Refused {
+  const refusal = batch.refusalOf(thrown);
+  if (refusal === undefined) throw thrown;
+  const { ending, text, problems } = refusal;
+  const kind = ending === 'already-running' ? ending : kindOf(thrown, ending);
+  return { kind, text, problems: problems.map((each) => ({ ...each, where: optionOf(each.where) })) };
+}
+
+/** Like `refused`, for functions that only read. */
+export function unreadable(thrown: unknown, batch: Batch): Unreadable {
+  const refusal = batch.refusalOf(thrown, true);
+  if (refusal === undefined) throw thrown;
+  const { ending, text, problems } = refusal;
+  return { kind: kindOf(thrown, ending), text, problems };
+}
+
+/** Returns the result of work that the caller's signal ended. `consequence`: a sentence. */
+export function interrupted(consequence: string): Refused {
+  return { kind: 'interrupted', text: `Stopped by its caller. ${consequence}`, problems: [] };
+}
+
+function kindOf(thrown: unknown, ending: EndingKind): Unreadable['kind'] {
+  if (thrown instanceof NoBatch) return 'no-batch';
+  if (ending === 'output-unwritable') return ending;
+  return asDamage(thrown) === undefined ? 'wrong-use' : 'damaged';
+}
+
+/** Returns the name of an option as programs spell it: `newSeed` for `--new-seed`. */
+function optionOf(where: string): string {
+  if (!/^--[a-z-]+$/.test(where)) return where;
+  return where.slice(2).replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -1,9 +1,8 @@
 /** The public types of the library. They import only types, so that they can be published alone. */
-import type { Verified } from '../runner/core/verification.ts';
-import type { BatchNumbers } from '../runner/core/batch-summary.ts';
+import type { BatchNumbers, Verified } from '../runner/core/scene-record.ts';
 import type { EndingKind } from '../runner/core/ending.ts';
 import type { FailureKind } from '../runner/core/failure.ts';
-import type { BatchPlan, FirstRequest } from '../runner/core/plan.ts';
+import type { BatchPlan, FirstRequest } from '../runner/core/batch-plan.ts';
 import type { Event, RunEnded } from '../runner/pipeline/event.ts';
 import type { ResultRow } from '../runner/report/result-json.ts';
 

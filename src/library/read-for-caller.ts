@@ -1,15 +1,12 @@
 /** Reads a batch for a program. Nothing stays open between two calls. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Batch } from '../batch/batch.ts';
-import { followStatus, type BatchStatus } from '../batch/progress.ts';
-import { readBatch } from '../runner/checkpoint/batch-identity.ts';
+import { followStatus, type BatchStatus } from '../batch/book.ts';
+import { readBatch, rowCondition, rowValues } from '../runner/checkpoint/batch-identity.ts';
 import { readRecords } from '../runner/checkpoint/scene-records.ts';
-import { rowCondition, rowValues } from '../runner/checkpoint/row-values.ts';
 import { resultJson, type ResultRow } from '../runner/report/result-json.ts';
-import { batchForCaller } from './batch-for-caller.ts';
-import { wrongArguments } from './caller-arguments.ts';
+import { batchForCaller, unreadable, wrongArguments } from './caller-arguments.ts';
 import type { BatchReading, ReadOptions, RowsChosen, Unreadable } from './library.ts';
-import { unreadable } from './refusal-for-caller.ts';
 
 type Reading = Promise<BatchReading | Unreadable>;
 

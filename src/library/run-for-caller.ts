@@ -1,7 +1,7 @@
 /** Runs, plans and cancels a batch for a program. Changes nothing about the program's process. */
 import type { Batch } from '../batch/batch.ts';
 import { notWritable } from '../batch/refusal.ts';
-import { runChoicesOf } from '../batch/choices.ts';
+import { runChoicesOf } from '../batch/start-choices.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { asFatalFailure } from '../runner/checkpoint/journal.ts';
 import type { Config } from '../runner/config/config.ts';
@@ -11,8 +11,7 @@ import type { Listener } from '../runner/pipeline/ports.ts';
 import { Stop } from '../runner/pipeline/stop.ts';
 import { pathOf } from '../runner/report/result-json.ts';
 import { endIdleThreads } from '../service/workloads/thread-workload.ts';
-import { batchForCaller } from './batch-for-caller.ts';
-import { wrongArguments } from './caller-arguments.ts';
+import { batchForCaller, interrupted, refused, wrongArguments } from './caller-arguments.ts';
 import type {
   CancelledBatch,
   CancelRequest,
@@ -22,7 +21,6 @@ import type {
   RunOptions,
   RunResult,
 } from './library.ts';
-import { interrupted, refused } from './refusal-for-caller.ts';
 
 /** Rejects only for a bug. */
 export async function runForCaller(file: string, options: RunOptions, emit: Listener): Promise<RunResult> {

@@ -4,10 +4,9 @@ import { assertExportable, copyNamed, exportDataset, type ExportListener } from 
 import { retryScenes } from '../batch/retry-scenes.ts';
 import { repairPictures, verifyPictures, type RepairListener } from '../batch/verify-pictures.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
-import type { BadPicture, Verified } from '../runner/core/verification.ts';
+import type { BadPicture, Verified } from '../runner/core/scene-record.ts';
 import { pathOf } from '../runner/report/result-json.ts';
-import { batchForCaller } from './batch-for-caller.ts';
-import { wrongArguments, wrongUse } from './caller-arguments.ts';
+import { batchForCaller, interrupted, refused, wrongArguments, wrongUse } from './caller-arguments.ts';
 import type {
   ExportedBatch,
   ExportRequest,
@@ -17,7 +16,6 @@ import type {
   VerifiedBatch,
   VerifyRequest,
 } from './library.ts';
-import { interrupted, refused } from './refusal-for-caller.ts';
 
 export async function retryForCaller(file: string, options: RetryRequest): Promise<RetriedScenes | Refused> {
   const wrong = wrongArguments('retryScenes', options, { file });

@@ -1,5 +1,4 @@
 /** The bodies and answers of the job interface as JSON Schema, and the types of their values. */
-import { jobStatuses } from './messages.ts';
 
 const text = { type: 'string' } as const;
 const count = { type: 'integer', minimum: 0 } as const;
@@ -15,6 +14,9 @@ function object<const Properties extends object, const Name extends keyof Proper
 ) {
   return { type: 'object' as const, properties, required };
 }
+
+/** Status words of the interface, and those that real services add. */
+const jobStatuses = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT'] as const;
 
 export const messageSchemas = {
   Status: { enum: [...jobStatuses] },
@@ -141,3 +143,20 @@ type Fitting<Schema> = Schema extends { $ref: `#/components/schemas/${infer Name
         : Schema extends { type: infer Type extends keyof Plain | readonly (keyof Plain)[] }
           ? Plain[Type extends readonly (infer Each extends keyof Plain)[] ? Each : Type & keyof Plain]
           : unknown;
+
+export type JobStatus = (typeof jobStatuses)[number];
+
+/**
+ * Header in which a client names a submission. The service repeats it, and makes no second job if the
+ * submission is sent again.
+ */
+export const idempotencyKeyHeader = 'Idempotency-Key';
+
+/** Header with the number of seconds for which a service surely recognizes the key of a submission. */
+export const idempotencyRetentionHeader = 'Idempotency-Retention';
+
+/** Maximum bytes of a submission's body. Services answer a larger one with 400 and `exceeded max body size`. */
+export const maxRequestBytes = 10 * 1024 * 1024;
+
+/** Time in ms after which results are deleted. Of the two documented values, 30 minutes is the safe one. */
+export const defaultRetentionMs = 30 * 60 * 1000;

@@ -1,6 +1,10 @@
 /** The OpenAPI 3.1 description of the job interface, generated from the table of operations. */
-import { messageSchemas, type MessageName } from './message-schemas.ts';
-import { idempotencyKeyHeader, idempotencyRetentionHeader } from './messages.ts';
+import {
+  idempotencyKeyHeader,
+  idempotencyRetentionHeader,
+  type MessageName,
+  messageSchemas,
+} from './message-schemas.ts';
 import { operations, type Operation } from './operations.ts';
 import { versions } from './paths.ts';
 

@@ -2,10 +2,18 @@
 import { oneLine } from '../lib/text/format.ts';
 import { isJsonObject } from '../lib/text/json.ts';
 import { describeValue, isNothing, exactInteger, parseExactly } from './json-value.ts';
-import { restOfOutput, type OutputRest } from './rest-of-output.ts';
-import { isAddress, isWorkerPath, jsonIn, textsInOutput, type TextsInOutput } from './texts-in-output.ts';
-import { readWordLists, type WordLists } from './word-lists.ts';
-import { complaintOf, declaredFailure, wordsOf } from './worker-words.ts';
+import {
+  isAddress,
+  isWorkerPath,
+  jsonIn,
+  type OutputRest,
+  readWordLists,
+  restOfOutput,
+  type TextsInOutput,
+  textsInOutput,
+  type WordLists,
+} from './texts-in-output.ts';
+import { complaintOf, declaredFailure, wordsOf } from './error-text.ts';
 
 export type FoundOutput =
   /** `at`: path of the only picture in an output of unknown shape. */

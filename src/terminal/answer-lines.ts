@@ -1,7 +1,6 @@
 /** Schemas of the JSON lines that read-only commands print. */
 import { z } from 'zod';
-import { slotStates } from '../runner/core/slot-usage.ts';
-import type { RunStats } from '../runner/core/run-stats.ts';
+import { type RunStats, slotStates } from '../runner/core/run-stats.ts';
 
 const count = z.int().min(0);
 const text = z.string();

@@ -1,11 +1,29 @@
 /** The text at the end of a run: how it ended, where the results are, what to do next. */
-import { formatCounts, plural } from '../lib/text/format.ts';
-import { endings, type EndingRule } from '../runner/core/ending.ts';
-import { isTimeout, type HeldResults } from '../runner/core/holding.ts';
+import { formatCounts, formatDuration, plural } from '../lib/text/format.ts';
+import { type EndingRule, endings } from '../runner/core/ending.ts';
+import { type HeldResults, isTimeout } from '../runner/core/halting.ts';
+import type { IdleReason, Percentiles, RunStats } from '../runner/core/run-stats.ts';
+import {
+  hasNoJob,
+  hasNoWorker,
+  type JobWord,
+  oddWords,
+  type ServiceHealth,
+  workerStates,
+} from '../runner/core/service-description.ts';
 import { formatCost } from '../runner/core/spending.ts';
 import type { Event } from '../runner/pipeline/event.ts';
+import { wrapIndented } from './fit-text.ts';
 import type { ViewOptions } from './view.ts';
-import { describeValues, describeWords, formatClock, unneededOf } from './words.ts';
+import {
+  describeValues,
+  describeWords,
+  formatBytes,
+  formatClock,
+  formatShortTime,
+  titled,
+  unneededOf,
+} from './words.ts';
 
 /** `took`: duration of the run, as text. */
 export function describeEnding(
@@ -109,4 +127,129 @@ function hintOf(event: Event & { type: 'run-ended' }, file: string, runArguments
     return `Their pictures are kept: \`nightrender run ${runArguments}\` renders the rest.`;
   if (event.counts.failed === 0) return '';
   return `The report says why each scene failed; \`nightrender retry ${file}\` gives them new attempts.`;
+}
+
+/** `columns`: maximum width of a line. */
+export function describeStats(stats: RunStats, columns: number): string[] {
+  const { pictures, requestsPerJob } = stats;
+  const looks = requestsPerJob.status === null ? [] : `${requestsPerJob.status} status requests`;
+  const sent = requestsPerJob.submissions === null ? [] : plural(requestsPerJob.submissions, 'submission');
+  const requests = [sent, looks].flat().join(' and ');
+  const rows: [string, string][] = [
+    ['in flight', belowLimit(stats)],
+    ['requests', requests === '' ? '' : `${requests} a job`],
+    ...lagRows(stats),
+    ['429', describe429(stats)],
+    ['data', pictures.files === 0 ? '' : describePictures(stats)],
+  ];
+  const shown = rows.filter(([, text]) => text !== '');
+  return [
+    `What slowed the run down, in ${formatShortTime(stats.tookMs)}:`,
+    ...shown.flatMap(([name, text]) => wrapIndented(`  ${name}`, text, columns)),
+  ];
+}
+
+/** Text such as `below the limit of 16 for 23 % of the time: 15 % nothing left, 8 % the service answered 429`. */
+export function belowLimit({ timeMs, tookMs, concurrency }: RunStats): string {
+  const { inFlight, ...others } = timeMs;
+  const limit = `the limit of ${concurrency.toLocaleString('en')}`;
+  const percentOf = (ms: number): number => Math.round((100 * ms) / tookMs);
+  if (inFlight >= tookMs) return `at ${limit} all the time`;
+  const below = percentOf(tookMs - inFlight);
+  if (below === 0) return `at ${limit} for more than 99 % of the time`;
+  const reasons = (Object.entries(others) as [IdleReason, number][])
+    .toSorted((a, b) => b[1] - a[1])
+    .filter(([, ms]) => percentOf(ms) > 0)
+    .map(([reason, ms]) => `${percentOf(ms)} % ${words[reason]}`);
+  return `below ${limit} for ${below} % of the time${reasons.length === 0 ? '' : `: ${reasons.join(', ')}`}`;
+}
+
+const words: Record<IdleReason, string> = {
+  rate: 'your `rate`',
+  slowed: '`Retry-After` of the service',
+  load: 'the service answered 429',
+  outage: 'the service did not answer',
+  downloads: 'downloads of pictures',
+  memory: 'waiting for memory (`limits.memory`)',
+  checking: 'checking pictures',
+  disk: 'writing to disk',
+  limits: '`limits` reached',
+  resuming: 'planning and resuming',
+  retries: 'only retries left',
+  stopping: 'the run was stopping',
+  nothingLeft: 'nothing left',
+};
+
+function lagRows({ lagMs, lagAtMostMs }: RunStats): [string, string][] {
+  const rows: string[] = [];
+  if (lagMs !== null)
+    rows.push(`${formatPercentiles(lagMs)} from completion to collection, by the service's times`);
+  if (lagAtMostMs !== null)
+    rows.push(
+      `at most ${formatPercentiles(lagAtMostMs)}, since last seen running: the service reports no times`,
+    );
+  return titled('lag', rows);
+}
+
+function formatPercentiles({ jobs, p50, p95 }: Percentiles): string {
+  return `${formatShortTime(p50)} at p50, ${formatShortTime(p95)} at p95 (${plural(jobs, 'job')})`;
+}
+
+function describe429({ lostTo429, requests }: RunStats): string {
+  const { answers, backOffMs, slowedMs, looksMs } = lostTo429;
+  if (answers.submissions + answers.status === 0) return '';
+  const lost: [number, string][] = [
+    [backOffMs, 'backing off'],
+    [slowedMs, '`Retry-After`'],
+    [looksMs, 'polling later'],
+  ];
+  const parts = lost.filter(([ms]) => ms > 0).map(([ms, how]) => `${formatShortTime(ms)} ${how}`);
+  const sent = requests.submissions + requests.status;
+  const of = `${(answers.submissions + answers.status).toLocaleString('en')} of ${plural(sent, 'request')}`;
+  return parts.length === 0 ? of : `${of}; lost to it: ${parts.join(', ')}`;
+}
+
+function describePictures({ pictures: { files, bytes, bytesPerSecond } }: RunStats): string {
+  const rate = bytesPerSecond === null ? '' : `, ${formatBytes(bytesPerSecond)} a second`;
+  return `${formatBytes(bytes)} in ${plural(files, 'picture')}${rate}`;
+}
+
+const healthWords = {
+  running: 'running',
+  idle: 'idle',
+  ready: 'ready',
+  initializing: 'starting',
+  throttled: 'throttled',
+  unhealthy: 'unhealthy',
+} as const;
+
+/** Text such as `7 running, 2 idle`. Undefined if the report has no workers. */
+export function workersText({ workers }: ServiceHealth): string | undefined {
+  const reported = workerStates.filter((state) => workers[state] !== undefined);
+  if (reported.length === 0) return undefined;
+  // Services count running and idle workers as ready, too.
+  const isSplit = (workers.running ?? 0) + (workers.idle ?? 0) > 0;
+  const some = reported.filter((state) => (workers[state] ?? 0) > 0 && !(state === 'ready' && isSplit));
+  return (
+    some.map((state) => `${workers[state]?.toLocaleString('en')} ${healthWords[state]}`).join(', ') || 'none'
+  );
+}
+
+/**
+ * Says for how long nothing has finished, and why if statuses or the latest health tell. Undefined if
+ * `stalledMs` is.
+ */
+export function stallText(
+  { stalledMs, healthWords: said = [] }: { stalledMs: number | undefined; healthWords?: readonly JobWord[] },
+  health: ServiceHealth | undefined,
+): string | undefined {
+  if (stalledMs === undefined) return undefined;
+  const silence = `nothing has finished for ${formatDuration(stalledMs).replace(/ \d+ s$/, '')}`;
+  const odd = oddWords(said);
+  if (odd !== undefined) return `${silence}: the service says ${odd}`;
+  if (health === undefined) return silence;
+  if (hasNoJob(health)) return `${silence}: jobs in flight are done, their results wait to be saved`;
+  if (!hasNoWorker(health)) return silence;
+  const others = workersText(health);
+  return `${silence}: no worker is ready${others === 'none' ? '' : ` (${others})`}`;
 }

@@ -1,6 +1,6 @@
 /** Events as lines for people. */
-import type { RepeatedRows } from '../runner/core/plan.ts';
-import type { SceneName } from '../runner/core/prompt.ts';
+import type { RepeatedRows } from '../runner/core/batch-plan.ts';
+import type { SceneName } from '../runner/core/naming.ts';
 import { formatDuration, oneLine, plural } from '../lib/text/format.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 

@@ -1,6 +1,6 @@
 /** Formats the Markdown of the manual for a terminal: headings, paragraphs, lists, tables and code. */
 import { widthOf } from './fit-text.ts';
-import type { Paint } from './console.ts';
+import type { Paint } from './terminal.ts';
 
 /** Longer lines of prose are hard to read, even on a wide terminal. */
 const maxProseColumns = 100;

@@ -1,7 +1,7 @@
 /** JSON lines on stdout, one for each event. */
 import type { Event } from '../runner/pipeline/event.ts';
 import type { Listener } from '../runner/pipeline/ports.ts';
-import { writeOut } from './console.ts';
+import { writeOut } from './terminal.ts';
 
 export function jsonLines(now: () => number): Listener {
   return ({ type, ...facts }) => writeJsonLine(type, facts, now());

@@ -1,19 +1,23 @@
 /** Shows a run as a block of lines on a terminal, with failed attempts as lines above. */
 import { formatDuration } from '../lib/text/format.ts';
 import type { Event } from '../runner/pipeline/event.ts';
-import { createBlock, type Block } from './block.ts';
-import { outColumns, writeOut, createPaint, type Colour, type Paint } from './console.ts';
-import { describeEnding } from './describe-ending.ts';
+import {
+  type Block,
+  type Colour,
+  createBlock,
+  createPaint,
+  outColumns,
+  type Paint,
+  writeOut,
+} from './terminal.ts';
+import { describeEnding, describeStats, stallText, workersText } from './describe-ending.ts';
 import { describeEvent, sceneWords, stopWords } from './describe-event.ts';
-import { describeStats } from './describe-stats.ts';
 import { wrapIndented, truncate } from './fit-text.ts';
-import { ProgressCount, type Progress } from './progress.ts';
-import { RepeatLimit } from './repeat-limit.ts';
+import { type Progress, ProgressCount, RepeatLimit } from './progress.ts';
 import { formatClock, formatLeft, formatRate } from './words.ts';
 import type { RunView, ViewOptions } from './view.ts';
-import type { ServiceHealth } from '../runner/core/service-health.ts';
+import type { ServiceHealth } from '../runner/core/service-description.ts';
 import { formatCost } from '../runner/core/spending.ts';
-import { stallText, workersText } from './describe-health.ts';
 
 const frameMs = 250;
 

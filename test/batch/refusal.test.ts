@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
+import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import { expect, it, onTestFinished } from 'vitest';
 import { refusalOf } from '../../src/batch/refusal.ts';
 import { ConfigError } from '../../src/lib/yaml/problem.ts';

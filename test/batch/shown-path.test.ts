@@ -1,6 +1,6 @@
 /** Paths as people read them, from several working directories. */
 import { afterEach, expect, it, vi } from 'vitest';
-import { shownPath } from '../../src/batch/shown-path.ts';
+import { shownPath } from '../../src/batch/refusal.ts';
 
 afterEach(() => void vi.restoreAllMocks());
 

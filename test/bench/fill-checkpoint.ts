@@ -1,8 +1,12 @@
 /** A batch that is nearly done, without doing it: scenes are put on record as saved, directly in the checkpoint. */
 import { join } from 'node:path';
-import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
-import { sha256OfFile } from '../../src/runner/checkpoint/find-loss.ts';
-import { CommitMarkFile, readReached, type Reached } from '../../src/runner/checkpoint/commit-mark.ts';
+import { Sqlite } from '../../src/lib/sqlite/database.ts';
+import {
+  CommitMarkFile,
+  type Reached,
+  readReached,
+  sha256OfFile,
+} from '../../src/runner/checkpoint/find-loss.ts';
 
 /** Until `saved` scenes are, in the order of the list; no run may be using the folder. */
 export function fillCheckpoint(dir: string, baseUrl: string, saved: number): void {

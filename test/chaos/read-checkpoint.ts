@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
+import { Sqlite } from '../../src/lib/sqlite/database.ts';
 
 export interface SceneRow {
   id: string;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { isWhole, sampled } from '../fakes/tier.ts';
-import { slurmScript } from '../../src/clusters/slurm-script.ts';
+import { slurmScript } from '../../src/clusters/slurm-workers.ts';
 
 /** What the task ends with, and what it has asked of Slurm, where its runner ends so. */
 function runTask(runner: string, env: Record<string, string> = {}): { code: number | null; asked: string } {

@@ -1,9 +1,9 @@
 /** Promise: no id, file name or answer of a service does anything to the terminal, whichever command shows it. */
 import { printRefusal } from '../../src/commands/reply.ts';
 import { afterEach, expect, it, vi } from 'vitest';
-import type { RecordedPicture } from '../../src/runner/core/verification.ts';
+import type { RecordedPicture } from '../../src/runner/core/scene-record.ts';
 import { createCancelView } from '../../src/commands/cancel.ts';
-import { writeStatus } from '../../src/terminal/console.ts';
+import { writeStatus } from '../../src/terminal/terminal.ts';
 import { printInspected } from '../../src/commands/inspect.ts';
 import { createRetryView } from '../../src/commands/retry.ts';
 import { createVerifyView } from '../../src/commands/verify.ts';

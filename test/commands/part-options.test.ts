@@ -1,5 +1,5 @@
 /** Promise: `--sample` and `--limit` are understood as written, or refused by name. */
-import { partOf } from '../../src/batch/choices.ts';
+import { partOf } from '../../src/batch/start-choices.ts';
 import { expect, it } from 'vitest';
 import type { Problem } from '../../src/lib/yaml/problem.ts';
 

@@ -1,5 +1,5 @@
 /** Flags and environment variables as overrides, in rising order. */
-import { optionRules, overridesOf, variableOf, type OptionName } from '../../src/batch/overrides.ts';
+import { optionRules, overridesOf, variableOf, type OptionName } from '../../src/batch/start-choices.ts';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 

@@ -1,6 +1,6 @@
 /** Promise: long lists do not flood the terminal: a screenful is shown and the rest is counted; JSON names all. */
 import { afterEach, expect, it, vi } from 'vitest';
-import type { BadPicture } from '../../src/runner/core/verification.ts';
+import type { BadPicture } from '../../src/runner/core/scene-record.ts';
 import { createRetryView } from '../../src/commands/retry.ts';
 import { createVerifyView } from '../../src/commands/verify.ts';
 

@@ -1,6 +1,6 @@
 /** Promise: `cancel` ends what is in flight at the service, keeps what is done, and says what runs on. */
 import { join } from 'node:path';
-import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
+import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import { expect, it } from 'vitest';
 import { rest } from '../fakes/tier.ts';
 import { inProcess, killedRun, linesOf, newBatch, Program, statusOf, withKey } from './cli.ts';

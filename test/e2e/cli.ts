@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { lockBatch } from '../../src/runner/checkpoint/batch-lock.ts';
-import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
+import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import { onTestFinished, vi } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import sharp from 'sharp';
 import { expect } from 'vitest';
-import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
+import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import { dividing } from '../fakes/comfyui-workflows.ts';
 import { folderWith, nightrender, Program } from './cli.ts';
 import { listenOnLoopback } from './listen-on-loopback.ts';

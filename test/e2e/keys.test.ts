@@ -1,7 +1,7 @@
 /** Promise: keys are made, listed, rotated and revoked from the command line; each is told once and kept nowhere. */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
+import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { KeyStore } from '../../src/service/keys/key-store.ts';

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
+import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import { folderWith, inProcess, jobsOf, pipeline, scenes, statusOf } from './cli.ts';
 
 const small = 'input: {scene: "{{ scene }}", width: 64, height: 64}\n';

@@ -3,7 +3,7 @@ import { createServer, request as send, type IncomingMessage, type ServerRespons
 import { buffer } from 'node:stream/consumers';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
+import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import { isWhole, random, sampled, seed } from '../fakes/tier.ts';
 import { folderWith, inProcess, newBatch, Program, serve, withKey } from './cli.ts';
 import { listenOnLoopback } from './listen-on-loopback.ts';

@@ -10,11 +10,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
+import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import { parse } from 'csv-parse/sync';
 import { expect, it } from 'vitest';
 import type { BatchIdentity } from '../../src/runner/checkpoint/batch-identity.ts';
-import type { RulesVersion } from '../../src/runner/core/scene-rules.ts';
+import type { RulesVersion } from '../../src/runner/core/scene.ts';
 import { openCheckpoint } from '../../src/runner/checkpoint/open-checkpoint.ts';
 import { isWhole, rest, sampled } from '../fakes/tier.ts';
 import { withCheckpoint } from './marked-scenes.ts';

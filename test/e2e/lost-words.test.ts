@@ -3,7 +3,7 @@ import { appendFileSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { forgetUnneeded } from '../fakes/edit-checkpoint.ts';
-import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
+import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import { finishedBatch, folderWith, inProcess, linesOf, newBatch, withKey } from './cli.ts';
 import { blackPicture, startInstantService } from './stand-ins.ts';
 

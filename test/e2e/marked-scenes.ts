@@ -1,9 +1,7 @@
 /** Whether a start has compared the list with the checkpoint: a mark on each scene that a comparison would put right. */
 import { join } from 'node:path';
-import type { Database } from '../../src/lib/sqlite/database.ts';
-import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
-import { CommitMarkFile, readCommitMark } from '../../src/runner/checkpoint/commit-mark.ts';
-import { sha256OfFile } from '../../src/runner/checkpoint/find-loss.ts';
+import { type Database, Sqlite } from '../../src/lib/sqlite/database.ts';
+import { CommitMarkFile, readCommitMark, sha256OfFile } from '../../src/runner/checkpoint/find-loss.ts';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import type { Finished } from './cli.ts';
 

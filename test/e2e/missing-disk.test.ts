@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { isSameFileSystem, placeOf } from '../../src/batch/disk-note.ts';
+import { isSameFileSystem, placeOf } from '../../src/batch/record.ts';
 import { type Finished, folderWith, inProcess, pipeline, Program, scenes, withKey } from './cli.ts';
 import { rest, sampled } from '../fakes/tier.ts';
 import { picturesIn } from './same-books.ts';

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { forgetUnneeded } from '../fakes/edit-checkpoint.ts';
-import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
+import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import type { HttpService } from '../fakes/http-service.ts';
 import { camera, exr, mask } from '../runner/images/whole-files.ts';
 import { folderWith, inProcess, linesOf, pipeline, scenes, withKey, type Finished } from './cli.ts';

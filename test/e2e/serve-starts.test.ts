@@ -1,7 +1,7 @@
 /** Promise: a service that cannot start says in a sentence what is in its way and what to do, and ends with the code for it. */
 import { chmodSync, mkdirSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
+import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import { describe, expect, it } from 'vitest';
 import { isWhole } from '../fakes/tier.ts';
 import { folderWith, inProcess, nthEvent, signalAt } from './cli.ts';

@@ -3,8 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { GalleryRow } from '../../src/runner/core/gallery-data.ts';
-import type { LiveNews } from '../../src/runner/core/live-batch.ts';
+import type { GalleryRow, LiveNews } from '../../src/runner/core/gallery-data.ts';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { noPostgres, postgresPassword, startPostgres, type PostgresServer } from '../engines/postgres.ts';
 import { CuttableProxy } from '../fakes/cuttable-proxy.ts';

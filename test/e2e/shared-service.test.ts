@@ -10,8 +10,7 @@ import {
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { parsePostgresAddress } from '../../src/lib/postgres/address.ts';
-import { Postgres } from '../../src/lib/postgres/postgres.ts';
+import { parsePostgresAddress, Postgres } from '../../src/lib/postgres/postgres.ts';
 import { noCeph, startCeph } from '../engines/ceph.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../engines/postgres.ts';
 import { enter } from '../service/console/visit.ts';

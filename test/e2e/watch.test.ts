@@ -5,8 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { rest } from '../fakes/tier.ts';
-import type { LiveNews } from '../../src/runner/core/live-batch.ts';
-import type { GalleryRow } from '../../src/runner/core/gallery-data.ts';
+import type { GalleryRow, LiveNews } from '../../src/runner/core/gallery-data.ts';
 import { inProcess, newBatch, Program, testKey, withKey } from './cli.ts';
 import { startPatientService } from './stand-ins.ts';
 

@@ -1,8 +1,7 @@
 /** A checkpoint edited by hand, by somebody who says so: the mark that would tell goes with it. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Database } from '../../src/lib/sqlite/database.ts';
-import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
+import { type Database, Sqlite } from '../../src/lib/sqlite/database.ts';
 
 /** `work` may be SQL. */
 export function editCheckpoint(dir: string, work: string | ((db: Database) => void)): void {

@@ -2,15 +2,15 @@
 import { createHash } from 'node:crypto';
 import {
   detailsOf,
+  type FileKind,
   type HeldPicture,
+  type NamedFile,
   type Picture,
   type SavedPicture,
 } from '../../src/runner/core/picture.ts';
-import type { Provenance } from '../../src/runner/core/provenance.ts';
+import type { ExaminedPicture, Provenance } from '../../src/runner/core/provenance.ts';
 import { FatalFailure, type Failure } from '../../src/runner/core/failure.ts';
-import type { RecordedPicture, Verdict } from '../../src/runner/core/verification.ts';
-import type { ExaminedPicture } from '../../src/runner/core/adoption.ts';
-import type { FileKind, NamedFile } from '../../src/runner/core/named-file.ts';
+import type { RecordedPicture, Verdict } from '../../src/runner/core/scene-record.ts';
 import type { ImageStore, MissingPictures } from '../../src/runner/pipeline/ports.ts';
 
 export class FakeImages implements ImageStore {

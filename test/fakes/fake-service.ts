@@ -2,8 +2,7 @@
 import type { Endpoint, JobAtService } from '../../src/runner/core/attempt.ts';
 import type { Failure } from '../../src/runner/core/failure.ts';
 import type { JsonObject } from '../../src/lib/text/json.ts';
-import type { FileKind } from '../../src/runner/core/named-file.ts';
-import type { FoundPicture } from '../../src/runner/core/picture.ts';
+import type { FileKind, FoundPicture } from '../../src/runner/core/picture.ts';
 import type {
   CancelReply,
   HealthReply,

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Endpoint } from '../../src/runner/core/attempt.ts';
 import type { JsonObject } from '../../src/lib/text/json.ts';
-import { idempotencyKeyHeader, idempotencyRetentionHeader } from '../../src/protocol/messages.ts';
+import { idempotencyKeyHeader, idempotencyRetentionHeader } from '../../src/protocol/message-schemas.ts';
 import type { Fields } from '../faults/answers.ts';
 import { JobServer, type Received, type Understood } from './job-server.ts';
 import type { Course, Job } from './service-jobs.ts';

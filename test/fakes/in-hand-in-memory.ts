@@ -1,5 +1,5 @@
 /** Marks of what a run has in hand, kept in memory across the deaths of its checkpoint. */
-import type { CrashMarkers, CrashMarker } from '../../src/runner/checkpoint/crash-markers.ts';
+import type { CrashMarkers, CrashMarker } from '../../src/runner/checkpoint/batch-lock.ts';
 
 export class CrashMarkersInMemory implements CrashMarkers {
   readonly #marks: CrashMarker[];

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { bucketAddress } from '../../src/lib/s3/address.ts';
+import { bucketAddress } from '../../src/lib/s3/bucket-address.ts';
 import { Bucket, type BucketOptions } from '../../src/lib/s3/bucket.ts';
 
 export interface StoreTraits {

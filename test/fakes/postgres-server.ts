@@ -2,7 +2,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
-import { parsePostgresAddress, type PostgresAddress } from '../../src/lib/postgres/address.ts';
+import { parsePostgresAddress, type PostgresAddress } from '../../src/lib/postgres/postgres.ts';
 
 /** Rows of texts; a code and a message of an error; or no answer at all. */
 type Said = { rows: Record<string, string>[] } | { code: string; message: string } | 'nothing';

@@ -1,6 +1,5 @@
 /** The stats of a night with a little of everything. */
-import { slotStates, type SlotState } from '../../src/runner/core/slot-usage.ts';
-import type { RunStats } from '../../src/runner/core/run-stats.ts';
+import { type RunStats, type SlotState, slotStates } from '../../src/runner/core/run-stats.ts';
 
 export function timeMs(spent: Partial<Record<SlotState, number>>): RunStats['timeMs'] {
   const none = Object.fromEntries(slotStates.map((state) => [state, 0])) as RunStats['timeMs'];

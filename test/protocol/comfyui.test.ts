@@ -8,7 +8,7 @@ import {
   queueIn,
   refusalIn,
   viewPath,
-} from '../../src/protocol/comfyui-answers.ts';
+} from '../../src/protocol/comfyui-driver.ts';
 import {
   fillWorkflow,
   promptIdOf,

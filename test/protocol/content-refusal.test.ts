@@ -1,6 +1,6 @@
 /** A refusal by content is told by the words of a worker; in doubt it is none. */
 import { expect, it } from 'vitest';
-import { isContentRefusal } from '../../src/protocol/content-refusal.ts';
+import { isContentRefusal } from '../../src/protocol/error-text.ts';
 
 it.each([
   'NSFW content detected',

@@ -1,6 +1,6 @@
 /** What is kept of an output beside its pictures: what is asked for first, never pictures and addresses, never much. */
 import { describe, expect, it } from 'vitest';
-import { restOfOutput } from '../../src/protocol/rest-of-output.ts';
+import { restOfOutput } from '../../src/protocol/texts-in-output.ts';
 import { findPictures } from '../../src/protocol/output-shapes.ts';
 
 const sole = { index: 0, count: 1 };

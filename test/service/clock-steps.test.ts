@@ -1,6 +1,6 @@
 /** Promise: a system clock that is set, or stood still while the machine slept, loses no job and no result, and makes nobody wait. */
 import { expect, it, vi } from 'vitest';
-import { JobClock } from '../../src/service/jobs/job-clock.ts';
+import { JobClock } from '../../src/service/jobs/job-expiry.ts';
 import {
   accepted,
   askStatus,

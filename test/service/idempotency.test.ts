@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { packageFile } from '../../src/lib/files/package-file.ts';
-import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
+import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import type { AnswerOf } from '../../src/protocol/operations.ts';
 import { cancelPath, healthPath, runPath } from '../../src/protocol/paths.ts';
 import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';

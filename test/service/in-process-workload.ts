@@ -1,5 +1,5 @@
 /** A workload of a test: a function of its own, within this process. */
-import type { RunReport, Workload, WorkloadJob } from '../../src/service/workloads/workload.ts';
+import type { RunReport, Workload, WorkloadJob } from '../../src/service/workloads/workload-definition.ts';
 
 /** A job with its input as a value. */
 export type ReadJob = WorkloadJob & { input: Record<string, unknown> };

@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { packageFile } from '../../src/lib/files/package-file.ts';
-import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
+import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { AnswerOf } from '../../src/protocol/operations.ts';

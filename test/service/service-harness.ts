@@ -9,7 +9,7 @@ import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
 import { JobStore, type JobStoreOptions } from '../../src/service/jobs/job-store.ts';
 import type { JobTerms } from '../../src/service/model/job.ts';
 import { type Service, type ServiceOptions, startService } from '../../src/service/instance/start-service.ts';
-import type { Workload } from '../../src/service/workloads/workload.ts';
+import type { Workload } from '../../src/service/workloads/workload-definition.ts';
 import { inProcessWorkload, type ReadJob } from './in-process-workload.ts';
 import type { AnswerOf } from '../../src/protocol/operations.ts';
 import { runPath, statusPath, type Version } from '../../src/protocol/paths.ts';

@@ -1,6 +1,6 @@
 /** Cancelling jobs, and the health of an endpoint. */
 import { join } from 'node:path';
-import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
+import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import { describe, expect, it } from 'vitest';
 import { jobSchema } from '../../src/service/jobs/job-schema.ts';
 import { cancelPath, healthPath, type Version, versions } from '../../src/protocol/paths.ts';

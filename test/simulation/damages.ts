@@ -1,5 +1,5 @@
 /** What disks and people do to the files of a batch between two starts. */
-import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
+import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import {
   copyFileSync,
   cpSync,

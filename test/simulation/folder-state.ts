@@ -1,6 +1,5 @@
 /** What a batch folder says, read without touching it: the checkpoint from a copy, and every file of a picture. */
-import type { Database } from '../../src/lib/sqlite/database.ts';
-import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
+import { type Database, Sqlite } from '../../src/lib/sqlite/database.ts';
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 

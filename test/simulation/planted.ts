@@ -11,14 +11,14 @@ export interface PlantedBug {
 export const plantedBugs: PlantedBug[] = [
   {
     name: 'the job id is recorded after the first poll',
-    file: 'src/runner/pipeline/submit.ts',
+    file: 'src/runner/pipeline/submit-attempt.ts',
     from: '  const recorded = await checkpoint.recordSubmitted(attempt, { ...job, at });',
     to: `  await run.ports.service.status({ endpoint: attempt.endpoint, jobId }, run.abandoned);
   const recorded = await checkpoint.recordSubmitted(attempt, { ...job, at });`,
   },
   {
     name: 'a scene is saved before its picture is written',
-    file: 'src/runner/pipeline/save.ts',
+    file: 'src/runner/pipeline/settle.ts',
     from: `  await Promise.all(good.map((picture, i) => run.ports.images.write(picture, files[i] ?? '')));
   await settleSaved(run, attempt, settlement, facts);`,
     to: `  await settleSaved(run, attempt, settlement, facts);
@@ -50,13 +50,13 @@ export const plantedBugs: PlantedBug[] = [
   },
   {
     name: 'failed attempts are not counted',
-    file: 'src/runner/core/retry.ts',
+    file: 'src/runner/core/retry-policy.ts',
     from: 'return failures >= settings.attempts || cameBefore ? failed : again(failures);',
     to: 'return again(failures);',
   },
   {
     name: 'unanswered submissions are sent again though they are to be held',
-    file: 'src/runner/core/retry.ts',
+    file: 'src/runner/core/retry-policy.ts',
     from: "if (failure.kind === 'unanswered' && settings.unanswered === 'hold') return failed;",
     to: '',
   },
@@ -80,13 +80,13 @@ export const plantedBugs: PlantedBug[] = [
   },
   {
     name: 'the name of another picture is taken',
-    file: 'src/runner/pipeline/picture-names.ts',
+    file: 'src/runner/pipeline/adopt.ts',
     from: 'const isFree = owner === undefined || isOwnedBy(attempt, owner);',
     to: 'const isFree = true;',
   },
   {
     name: 'names of pictures that are being written are not reserved',
-    file: 'src/runner/pipeline/picture-names.ts',
+    file: 'src/runner/pipeline/adopt.ts',
     from: '      if (this.#reserved.has(key)) continue;',
     to: '',
   },
@@ -104,7 +104,7 @@ export const plantedBugs: PlantedBug[] = [
   },
   {
     name: 'deadlines believe the clock on the wall',
-    file: 'src/runner/pipeline/job.ts',
+    file: 'src/runner/pipeline/poll-scheduler.ts',
     from: 'if (job.executingElapsed === undefined && now - job.followedElapsed > queueMs) {',
     to: 'if (job.executingElapsed === undefined && now - job.submittedElapsed > queueMs) {',
   },
@@ -146,7 +146,7 @@ export const plantedBugs: PlantedBug[] = [
   },
   {
     name: 'a result that waits for a setting fails its scene',
-    file: 'src/runner/core/holding.ts',
+    file: 'src/runner/core/halting.ts',
     from: 'if (isOwnOnceFound.has(kind)) return !isAnyFound;',
     to: 'if (isOwnOnceFound.has(kind)) return false;',
   },
@@ -171,7 +171,7 @@ export const plantedBugs: PlantedBug[] = [
   },
   {
     name: 'an output that comes late is not waited for',
-    file: 'src/runner/pipeline/run.ts',
+    file: 'src/runner/pipeline/run-parts.ts',
     from: 'if (waitMs === undefined || this.#emptyInARow >= maxEmptyInARow) {',
     to: 'if (Date.now() > 0) {',
   },

@@ -1,8 +1,7 @@
 /** One start of the program on a batch, in virtual time, on real files: as `run` and the other commands do it, save for the service. */
-import { overridesOf } from '../../src/batch/overrides.ts';
+import { beginChoicesOf, overridesOf, unknownPicturesOf } from '../../src/batch/start-choices.ts';
 import { noBatch } from '../../src/batch/record.ts';
 import { isWritten, keptReport, recordEnd, recordThrown } from '../../src/batch/result-files.ts';
-import { unknownPicturesOf, beginChoicesOf } from '../../src/batch/choices.ts';
 import { cpSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isBatch, lockBatch, type BatchLock } from '../../src/runner/checkpoint/batch-lock.ts';
@@ -10,7 +9,7 @@ import { readBatch } from '../../src/runner/checkpoint/batch-identity.ts';
 import { openCheckpoint, openCheckpointForReading } from '../../src/runner/checkpoint/open-checkpoint.ts';
 import type { OpenCheckpoint } from '../../src/runner/checkpoint/open-checkpoint.ts';
 import { beginRun } from '../../src/batch/begin.ts';
-import { outputFiles } from '../../src/batch/output-files.ts';
+import { outputFiles } from '../../src/batch/pictures-place.ts';
 import type { ReadScenes } from '../../src/runner/list/read-scenes.ts';
 import { refusalOf } from '../../src/batch/refusal.ts';
 import { retry } from '../../src/commands/retry.ts';
@@ -25,7 +24,7 @@ import { cancelBatch } from '../../src/runner/pipeline/cancel-batch.ts';
 import type { Event } from '../../src/runner/pipeline/event.ts';
 import type { Clock } from '../../src/runner/pipeline/ports.ts';
 import { runBatch } from '../../src/runner/pipeline/run-batch.ts';
-import type { PipelineConfig } from '../../src/runner/pipeline/pipeline-config.ts';
+import type { PipelineConfig } from '../../src/runner/pipeline/submission-limits.ts';
 import type { Ports } from '../../src/runner/pipeline/ports.ts';
 import { Stop, type StopMode } from '../../src/runner/pipeline/stop.ts';
 import { KeptAnswersFolder } from '../../src/runner/checkpoint/kept-answers.ts';

@@ -1,7 +1,7 @@
 /** Promise: the block stays in its place on a terminal, leaves nothing behind and does not flicker. */
 import headless from '@xterm/headless';
 import { expect, it } from 'vitest';
-import { createBlock } from '../../src/terminal/block.ts';
+import { createBlock } from '../../src/terminal/terminal.ts';
 
 const { Terminal } = headless;
 

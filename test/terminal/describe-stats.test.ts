@@ -1,7 +1,7 @@
 /** Promise: what held the night back is said in a few lines that fit the terminal, the reason in one. */
 import { expect, it } from 'vitest';
 import type { RunStats } from '../../src/runner/core/run-stats.ts';
-import { belowLimit, describeStats } from '../../src/terminal/describe-stats.ts';
+import { belowLimit, describeStats } from '../../src/terminal/describe-ending.ts';
 import { stats, timeMs } from '../fakes/stats.ts';
 
 it('is a line or two each where there is room', () => {

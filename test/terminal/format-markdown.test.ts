@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { helpTopics } from '../../src/commands/help.ts';
 import { formatMarkdown } from '../../src/terminal/format-markdown.ts';
 import { widthOf } from '../../src/terminal/fit-text.ts';
-import type { Paint } from '../../src/terminal/console.ts';
+import type { Paint } from '../../src/terminal/terminal.ts';
 
 const plain: Paint = (text) => text;
 const starred: Paint = (text) => `*${text}*`;

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { expect, it } from 'vitest';
-import type { Paint } from '../../src/terminal/console.ts';
+import type { Paint } from '../../src/terminal/terminal.ts';
 import type { EndingKind } from '../../src/runner/core/ending.ts';
 import { frameLines, type Frame } from '../../src/terminal/live-view.ts';
 import type { Progress } from '../../src/terminal/progress.ts';

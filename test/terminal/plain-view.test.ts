@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Event } from '../../src/runner/pipeline/event.ts';
 import type { SceneCounts } from '../../src/runner/core/scene.ts';
-import { PlainView } from '../../src/terminal/plain-view.ts';
+import { PlainView } from '../../src/terminal/run-view.ts';
 
 const none: SceneCounts = { waiting: 0, active: 0, saved: 0, failed: 0, withdrawn: 0, invalid: 0 };
 const hour = 3_600_000;

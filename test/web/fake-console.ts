@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
-import { builtPage } from '../../src/lib/net/built-page.ts';
+import { builtPage } from '../../src/lib/http/http-response.ts';
 import { checkEndpoint, endpointFields, readCatalogue } from '../../src/service/config/check-endpoint.ts';
 import { writtenEndpoint } from '../../src/service/config/endpoint-schema.ts';
 import type { EndpointSettings } from '../../src/service/model/endpoint-settings.ts';

@@ -2,8 +2,8 @@
 import { randomFillSync } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { Sqlite } from '../sqlite/better-sqlite3.ts';
-import { assertPlainFile } from './plain-file.ts';
+import { Sqlite } from '../sqlite/database.ts';
+import { assertPlainFile } from './temporary-files.ts';
 
 const blockBytes = 1024 * 1024;
 

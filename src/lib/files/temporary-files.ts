@@ -1,5 +1,6 @@
 /** Names temporary files, and removes those that dead processes left behind. */
 import { hash } from 'node:crypto';
+import { realpathSync, type Stats, statSync } from 'node:fs';
 import { opendir, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -66,3 +67,34 @@ export function isAlive(pid: number): boolean {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
+
+/** The message says what the path is, without a full stop. */
+export class NotAFile extends Error {}
+
+/** Returns undefined if the path does not exist. Throws `NotAFile` if it is neither a file nor a folder, and the system's errors. */
+export function assertPlainFile(path: string): Stats | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  const what = stats && kindOf(stats);
+  if (what !== undefined) throw new NotAFile(`${path} is ${what}, but must be a file`);
+  return stats;
+}
+
+function kindOf(stats: Stats): string | undefined {
+  if (stats.isFIFO()) return 'a named pipe';
+  if (stats.isSocket()) return 'a socket';
+  return stats.isCharacterDevice() || stats.isBlockDevice() ? 'a device' : undefined;
+}
+
+export function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+/**
+ * Thrown if another process holds a file or folder that the command needs. The message names both, without a
+ * full stop.
+ */
+export class InUse extends Error {}

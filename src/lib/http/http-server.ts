@@ -6,8 +6,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { closeFilesOf } from '../files/filed-text.ts';
 import { BodyWatch } from './body-watch.ts';
-import { type HttpResponse, errorBody, refusal } from './http-response.ts';
-import { type ClientLimits, sendAnswer } from './send-response.ts';
+import { type ClientLimits, errorBody, type HttpResponse, refusal, sendAnswer } from './http-response.ts';
 import { followTls, readTls, type TlsFiles } from './tls-files.ts';
 
 /** Resolves to the response, or to undefined if the client has gone. Rejects only for errors of the service itself. */

@@ -60,3 +60,62 @@ export class ByteSemaphore {
     }
   }
 }
+
+/** Shorter bodies are joined at the end, because an announced body may never be sent. */
+const longBytes = 1024 * 1024;
+
+export class JoinedBytes {
+  /** Buffer for the whole body. Joining a long body at its end would take twice the memory, and block for long. */
+  #whole: Buffer | undefined;
+  #chunks: Buffer[] = [];
+  byteCount = 0;
+
+  /** `announced`: maximum number of bytes to come; undefined if it is unknown. */
+  constructor(announced?: string | number) {
+    if (Number(announced) >= longBytes) this.#whole = Buffer.allocUnsafeSlow(Number(announced));
+  }
+
+  add(chunk: Buffer): void {
+    if (this.#whole === undefined) this.#chunks.push(chunk);
+    else chunk.copy(this.#whole, this.byteCount);
+    this.byteCount += chunk.length;
+  }
+
+  /** Returns all bytes and empties the buffer. */
+  take(): Buffer {
+    const whole = this.#whole?.subarray(0, this.byteCount) ?? Buffer.concat(this.#chunks, this.byteCount);
+    this.clear();
+    return whole;
+  }
+
+  clear(): void {
+    this.#whole = undefined;
+    this.#chunks = [];
+  }
+}
+
+/**
+ * Passes the work a signal that aborts when `signal` does, or after `ms` milliseconds with a `TimeoutError`.
+ * `AbortSignal.timeout` inside `AbortSignal.any` does not work: Node 20 loses it at the next garbage
+ * collection, and the work never ends.
+ */
+export async function withTimeLimit<Result>(
+  ms: number,
+  signal: AbortSignal,
+  work: (limited: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const limit = new AbortController();
+  const end = (): void => limit.abort(signal.reason);
+  const timer = setTimeout(
+    () => limit.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError')),
+    ms,
+  );
+  signal.addEventListener('abort', end, { once: true });
+  if (signal.aborted) end();
+  try {
+    return await work(limit.signal);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', end);
+  }
+}

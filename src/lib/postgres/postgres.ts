@@ -1,7 +1,6 @@
 /** A small pool of connections to one PostgreSQL database. Loads the driver when it is opened. */
 import type { Socket } from 'node:net';
 import type { Client, ClientBase, ClientConfig, Pool, QueryResultRow } from 'pg';
-import type { PostgresAddress } from './address.ts';
 
 /**
  * - `gone`: the database cannot be reached or is busy; a retry may succeed
@@ -315,4 +314,33 @@ function kindOf(error: unknown): 'gone' | 'wrong' | undefined {
   return syscall !== undefined || isOfDriver || (error as { errors?: unknown }).errors !== undefined
     ? 'gone'
     : undefined;
+}
+
+export interface PostgresAddress {
+  /** URL for the driver. It may contain a password. */
+  url: string;
+  /** `db.example.com:5432/name`, without user and password. */
+  shown: string;
+  /** Parameters of the query that are for this program and not for the driver. */
+  own: ReadonlyMap<string, string>;
+}
+
+export const postgresExpected =
+  'the address of a PostgreSQL database, as ${DATABASE_URL} of the environment: postgres://user:password@host/database';
+
+export function isPostgresAddress(text: string): boolean {
+  return /^postgres(ql)?:\/\/\S+$/.test(text) && URL.canParse(text) && new URL(text).pathname.length > 1;
+}
+
+/** `names`: parameters that are for this program. */
+export function parsePostgresAddress(text: string, names: readonly string[]): PostgresAddress {
+  const url = new URL(text);
+  const own = new Map<string, string>();
+  for (const name of names) {
+    const value = url.searchParams.get(name);
+    if (value !== null) own.set(name, value);
+    url.searchParams.delete(name);
+  }
+  const host = url.host === '' ? (url.searchParams.get('host') ?? 'localhost') : url.host;
+  return { url: url.href, shown: `${host}${url.pathname}`, own };
 }

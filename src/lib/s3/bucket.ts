@@ -1,10 +1,21 @@
 /** A bucket by the S3 protocol: puts, reads, lists and removes objects, and verifies what it put. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { open } from 'node:fs/promises';
-import type { BucketAddress } from './address.ts';
-import { checksumHeader, etagOf, hexOf, isOf, partBytes, partsOf, recorded, type Part } from './checksums.ts';
-import { S3Error } from './s3-error.ts';
-import { encoded, S3Requests, type BucketOptions } from './s3-requests.ts';
+import type { BucketAddress } from './bucket-address.ts';
+import {
+  type BucketOptions,
+  checksumHeader,
+  encoded,
+  etagOf,
+  hexOf,
+  isOf,
+  type Part,
+  partBytes,
+  partsOf,
+  recorded,
+  S3Error,
+  S3Requests,
+} from './s3-requests.ts';
 
 export type { BucketOptions } from './s3-requests.ts';
 

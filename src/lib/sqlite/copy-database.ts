@@ -1,8 +1,7 @@
 /** Copies a database as it is at one moment, without leaving files beside the original. */
 import { constants, existsSync, statSync } from 'node:fs';
 import { copyFile, rm } from 'node:fs/promises';
-import { openSqlite } from './better-sqlite3.ts';
-import { assertPlainFiles, type Database } from './database.ts';
+import { assertPlainFiles, type Database, openSqlite } from './database.ts';
 
 /** SQLite copies all remaining pages in one step, so that no writer comes in between. */
 const allPages = 2 ** 31 - 1;

@@ -1,7 +1,6 @@
 /** A lock on a file of its own that the kernel releases however its holder ends, so that no lock is ever stale. */
 import { existsSync } from 'node:fs';
-import { openSqlite, Sqlite } from './better-sqlite3.ts';
-import { assertPlainFiles, type Database, makePrivateFile } from './database.ts';
+import { assertPlainFiles, type Database, makePrivateFile, openSqlite, Sqlite } from './database.ts';
 
 export interface ExclusiveLock {
   release(): void;

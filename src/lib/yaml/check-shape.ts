@@ -1,8 +1,7 @@
 /** Checks the values of a file against its schema, and reports each problem with its place. */
 import { z } from 'zod';
 import { didYouMean } from '../text/closest.ts';
-import type { Problem } from './problem.ts';
-import { shownKey, shownValue } from './shown.ts';
+import { type Problem, shownKey, shownValue } from './problem.ts';
 import type { Path, YamlFile } from './read-yaml.ts';
 
 /** The keys that a file may have, for messages that name them. */

@@ -1,5 +1,4 @@
 /** A problem of a configuration, worded for the reader: its place, what was found, what was expected. */
-import { redact } from './shown.ts';
 
 export interface Problem {
   /** `pipeline.yaml:7:14`, or the option or environment variable. */
@@ -41,4 +40,59 @@ function inFileOrder(problems: Problem[]): Problem[] {
     return Number(line ?? 0) * 1e6 + Number(column ?? 0);
   };
   return problems.toSorted((a, b) => rank(a) - rank(b));
+}
+
+type Path = readonly (string | number)[];
+
+const maxLength = 80;
+
+/**
+ * Returns the found value in words that follow "is": the text as written in the file, without the values of
+ * variables.
+ */
+export function shownValue(
+  value: unknown,
+  path: Path,
+  yaml: { writtenAs(path: Path): string | undefined },
+  secrets: string[],
+): string {
+  if (value === null) return 'empty';
+  // Whoever knows the URL of a monitor or a chat may post there, and a database's address may contain a
+  // password. The environment of an endpoint may contain keys.
+  const isSecret =
+    path[0] === 'notify' || path[0] === 'checkpoint' || path[0] === 'store' || path[2] === 'environment';
+  if (isSecret && typeof value === 'string') return 'not valid';
+  const written = yaml.writtenAs(path);
+  if (written !== undefined) return `${JSON.stringify(redact(written, secrets))}, from the environment`;
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
+  if (typeof value === 'object') return 'keys and values';
+  if (Number.isNaN(value)) return 'not a number';
+  const text = redact(JSON.stringify(value), secrets);
+  // A misplaced key is most likely to be here, and no key is as short.
+  if ((path.length === 0 || path[0] === 'endpoint') && text.length > 16) return 'not valid';
+  return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text;
+}
+
+/** Shows only short names, as settings have them. Another text may be a secret key whose colon was forgotten. */
+export function shownKey(key: string): string {
+  return /^[A-Za-z][A-Za-z_-]{0,23}$|^<<$|^__proto__$/.test(key)
+    ? `the key ${JSON.stringify(key)}`
+    : 'this key';
+}
+
+/** Returns the texts that are the API key, from the file and from the environment. */
+export function secretsOf(value: unknown, env: NodeJS.ProcessEnv): string[] {
+  const endpoint = (value as { endpoint?: { apiKey?: unknown } | null } | null | undefined)?.endpoint;
+  const found = [env['NIGHTRENDER_API_KEY'] ?? '', ...textsIn(endpoint?.apiKey)];
+  // Shorter texts are no keys, and replacing them would garble words.
+  return found.filter((text) => text.length >= 6);
+}
+
+export function redact(text: string, secrets: string[]): string {
+  return secrets.reduce((shown, secret) => shown.replaceAll(secret, '…'), text);
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string' || typeof value === 'number') return [String(value)];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }

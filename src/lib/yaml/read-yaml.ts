@@ -13,8 +13,7 @@ import {
   isSeq,
   type YAMLError,
 } from 'yaml';
-import type { Problem } from './problem.ts';
-import { shownKey } from './shown.ts';
+import { type Problem, shownKey } from './problem.ts';
 
 export type Path = readonly (string | number)[];
 

@@ -1,23 +1,38 @@
 /** Turns a prompt into objects, light and view for worker.py, with the layout of the scene renderer. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { singularOf } from '../language/no-things.ts';
+import { singularOf } from '../language/other-words.ts';
 import type { Prompt } from '../language/read-prompt.ts';
-import { normal } from '../scene/exact.ts';
+import {
+  across,
+  dot,
+  lengthOf,
+  minus,
+  normal,
+  plus,
+  times,
+  toward,
+  unit,
+  type Vector,
+} from '../scene/vector.ts';
 import { eyeOf, rayOf } from '../scene/draw/eye.ts';
-import { fogOf } from '../scene/draw/light.ts';
+import { fogOf, skyToward, type SkyView, skyViewOf } from '../scene/draw/light.ts';
 import { linear, type Light, type Daylight } from '../scene/picture/daylight.ts';
 import { planPicture, type PicturePlan } from '../scene/plan-picture.ts';
 import { sizeOf } from '../scene/things/bounds.ts';
-import { lengthOf, minus, times, toward, type Vector, dot, plus, across, unit } from '../scene/vector.ts';
-import { type AnyPart, backdropsOf, type Piece } from '../scene/around/backdrops.ts';
+import {
+  type AnyPart,
+  backdropsOf,
+  behind,
+  type Piece,
+  shoreAway,
+  soilOf,
+  waterColour,
+} from '../scene/around/backdrops.ts';
 import { mix, type Colour } from '../colour.ts';
 import { hashOf, createRandom } from '../random.ts';
-import { skyToward, skyViewOf, type SkyView } from '../scene/draw/sky.ts';
 import { chanceAt, cloudNoise, fade } from '../scene/picture/noise.ts';
-import { behind, shoreAway, soilOf, waterColour } from '../scene/around/ground.ts';
-import { post, straight, type Part, type Shape } from '../scene/things/parts.ts';
-import { lathe, tube, turns } from '../scene/things/sheets.ts';
+import { lathe, type Part, post, type Shape, straight, tube, turns } from '../scene/things/parts.ts';
 
 /** A scene as worker.py reads it. Y is up. */
 export interface SceneDescription {

@@ -1,10 +1,16 @@
 /** Reads a prompt: its subjects with their places, the land, the sky and the light. Accounts for every word; pure. */
 import { isThing, isWindowed, nounOf, type KnownNoun, type Noun, isSky, nounSet } from './nouns.ts';
 import * as known from './other-words.ts';
-import type { Camera, Season, TimeOfDay } from './other-words.ts';
-import { couldStand, isBareNoun, isPluralForm, singularOf } from './no-things.ts';
-import { Phrase, type Mention, maxCount } from './phrase.ts';
-import { type Subject, PlacedSubjects } from './placed-subjects.ts';
+import {
+  type Camera,
+  couldStand,
+  isBareNoun,
+  isPluralForm,
+  type Season,
+  singularOf,
+  type TimeOfDay,
+} from './other-words.ts';
+import { maxCount, type Mention, Phrase, PlacedSubjects, type Subject } from './placed-subjects.ts';
 import { isSign, tokensOf, type Token } from './tokens.ts';
 
 export interface Prompt {

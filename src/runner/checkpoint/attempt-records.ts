@@ -1,21 +1,24 @@
 /** Reads attempts and records how they begin and end, within the caller's transaction; prepares the SQL. */
 import {
   assertAttemptMove,
-  attemptMoves,
   type Attempt,
+  type AttemptHistory,
+  attemptMoves,
   type AttemptState,
   type Endpoint,
   type Held,
   type Idempotency,
-  type AttemptHistory,
-  type SubmittedJob,
+  type NextScene,
+  type SavedSettlement,
+  type Settlement,
   type Submitted,
+  type SubmittedJob,
+  type UnfinishedWriting,
 } from '../core/attempt.ts';
 import { nameKey } from '../core/naming.ts';
 import type { SavedPicture } from '../core/picture.ts';
 import { replacedSuffix, sentColumns, sentInput } from '../core/scene.ts';
-import type { AdoptedScene } from '../core/adoption.ts';
-import type { NextScene, Settlement, SavedSettlement, UnfinishedWriting } from '../core/settlement.ts';
+import type { AdoptedScene } from '../core/provenance.ts';
 import { failureRules, isFailureKind } from '../core/failure.ts';
 import type { AcceptedJob } from '../pipeline/ports.ts';
 import type { JsonObject } from '../../lib/text/json.ts';

@@ -1,12 +1,15 @@
 /** The identity of a batch as its checkpoint records it, for readers that have no pipeline.yaml. */
-import type { Endpoint } from '../core/attempt.ts';
-import type { DefaultNames } from '../core/default-name.ts';
-import type { NamedFile } from '../core/named-file.ts';
-import type { NamedValue } from '../core/output-value.ts';
-import type { RepeatedRows } from '../core/plan.ts';
-import { newestRules, type RulesVersion } from '../core/scene-rules.ts';
-import type { Pricing } from '../core/spending.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
+import { ConfigError } from '../../lib/yaml/problem.ts';
+import type { Endpoint } from '../core/attempt.ts';
+import { ConditionError, type sceneNames } from '../core/condition.ts';
+import type { DefaultNames } from '../core/naming.ts';
+import type { NamedFile } from '../core/picture.ts';
+import type { RepeatedRows } from '../core/batch-plan.ts';
+import type { SceneRecord } from '../core/scene-record.ts';
+import { newestRules, type RulesVersion } from '../core/scene.ts';
+import { type Facts, type NamedValue, sceneFacts, SceneValues } from '../core/seeds-until.ts';
+import type { Pricing } from '../core/spending.ts';
 import { storedJson } from './damage.ts';
 import { readCounts } from './read-totals.ts';
 
@@ -43,7 +46,7 @@ export interface BatchIdentity {
 }
 
 /** `isLater`: the file was configured after the batch began, so scenes may have been saved without it. */
-export type RecordedFile = NamedFile & { isLater?: true };
+type RecordedFile = NamedFile & { isLater?: true };
 
 export interface PicturesInBucket {
   /** `s3://bucket/folder/` */
@@ -186,4 +189,31 @@ export function rememberFoundWith(db: Database, settings: string): void {
 
 export function foundValue(settings: string): string {
   return JSON.stringify({ with: settings });
+}
+
+const facts: Record<(typeof sceneNames)[number], Facts<SceneRecord>[string]> = {
+  ...sceneFacts,
+  state: ({ state }) => state,
+  kind: ({ failureKind }) => failureKind,
+  attempts: ({ attempts }) => attempts,
+};
+
+export type RowValues = SceneValues<SceneRecord>;
+
+export function rowValues(batch: BatchIdentity | undefined): RowValues {
+  return new SceneValues([...resultColumns(batch), ...(batch?.axes ?? [])], facts);
+}
+
+/** Parses a condition. `place` says where the text is, for messages. Throws `ConfigError`. */
+export function rowCondition(
+  values: RowValues,
+  text: string,
+  place: string,
+): (row: SceneRecord) => boolean | undefined {
+  try {
+    return values.condition(text);
+  } catch (error) {
+    if (!(error instanceof ConditionError)) throw error;
+    throw new ConfigError([{ where: place, text: error.message }]);
+  }
 }

@@ -5,7 +5,7 @@ import { withoutPaths } from '../core/file-text.ts';
 import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
 import { fingerprintOf, sentColumns, sentInput } from '../core/scene.ts';
 import { isDamage, UnusableDatabase } from '../../lib/sqlite/database.ts';
-import type { SceneRow } from './schema.ts';
+import type { SceneRow } from './checkpoint-schema.ts';
 
 const remedy = 'repair it with `nightrender verify <pipeline> --repair`';
 

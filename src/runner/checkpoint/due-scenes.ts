@@ -1,9 +1,15 @@
 /** Finds the scenes to submit next, of the whole batch or of a part of it. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { suspectCrashes } from '../core/retry.ts';
+import { suspectCrashes } from '../core/retry-policy.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
-import { sizeOfPart, turnOf, type Part, type PartRecord } from '../core/part.ts';
-import type { SceneCounts, SceneState } from '../core/scene.ts';
+import {
+  type Part,
+  type PartRecord,
+  type SceneCounts,
+  type SceneState,
+  sizeOfPart,
+  turnOf,
+} from '../core/scene.ts';
 import { readBatch } from './batch-identity.ts';
 import { storedJson } from './damage.ts';
 import { sceneCounts } from './read-totals.ts';

@@ -1,10 +1,9 @@
 /** The database of a run's journal. Turns its errors into failures: a full disk, damage, removed files. */
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
+import { type Database, Sqlite } from '../../lib/sqlite/database.ts';
 import { FatalFailure } from '../core/failure.ts';
 import { asDiskFailure, isSystemError } from '../files/disk-failure.ts';
-import type { Database } from '../../lib/sqlite/database.ts';
 import { GroupCommit, type CommitMarker } from '../../lib/sqlite/group-commit.ts';
 import type { Removal } from '../pipeline/ports.ts';
 import { asDamage } from './damage.ts';

@@ -8,8 +8,7 @@ import { promisify } from 'node:util';
 import { createGzip, gunzip, type Gzip } from 'node:zlib';
 import { FatalFailure } from '../core/failure.ts';
 import type { Attempt } from '../core/attempt.ts';
-import { makeFolder, syncFolder } from '../files/folders.ts';
-import { UnfinishedFile } from '../files/unfinished-file.ts';
+import { makeFolder, syncFolder, UnfinishedFile } from '../files/folders.ts';
 import type { KeptAnswer, KeptAnswers, KeptAs, WriteChunk } from '../pipeline/ports.ts';
 
 export interface KeptLimits {

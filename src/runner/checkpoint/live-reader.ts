@@ -2,12 +2,10 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ArrivedScene } from '../core/live-batch.ts';
-import type { PartRecord } from '../core/part.ts';
+import type { ArrivedScene } from '../core/gallery-data.ts';
+import type { PartRecord, SceneCounts } from '../core/scene.ts';
 import type { EndedAttempt } from '../core/run-condition.ts';
-import type { RunSpan } from '../core/batch-summary.ts';
-import type { SceneRecord } from '../core/scene-record.ts';
-import type { SceneCounts } from '../core/scene.ts';
+import type { RunSpan, SceneRecord } from '../core/scene-record.ts';
 import {
   addBrought,
   batchCost,
@@ -32,7 +30,7 @@ import {
 import { readEnded, readRuns } from './read-summary.ts';
 import { readFailedKinds } from './read-for-plan.ts';
 import { readRecords } from './scene-records.ts';
-import { readLostSubmissions } from './commit-mark.ts';
+import { readLostSubmissions } from './find-loss.ts';
 
 export interface LiveReading {
   scenes: SceneCounts;

@@ -1,10 +1,9 @@
 /** Holds a checked manifest on disk, outside the batch, until it is known to be good. */
-import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
-import type { Database } from '../../lib/sqlite/database.ts';
-import type { PlanRefused, RepeatedRows } from '../core/plan.ts';
+import { type Database, Sqlite } from '../../lib/sqlite/database.ts';
+import type { PlanRefused, RepeatedRows } from '../core/batch-plan.ts';
 import { sceneIdOf, type BadRow, type ListedScene, type Scene } from '../core/scene.ts';
 import type { ManifestScenes } from '../pipeline/ports.ts';
-import { insertGrouped, type GroupedInsert } from './grouped-insert.ts';
+import { insertGrouped, type GroupedInsert } from './reconcile.ts';
 
 /**
  * Uses SQLite's private temporary file, which is deleted on close or crash, so a million rows need little

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import type { Endpoint } from '../core/attempt.ts';
 import type { FatalFailure } from '../core/failure.ts';
 import type { RunStats } from '../core/run-stats.ts';
-import type { DefaultNames } from '../core/default-name.ts';
-import { newestRules, type RulesVersion } from '../core/scene-rules.ts';
+import type { DefaultNames } from '../core/naming.ts';
+import { newestRules, type RulesVersion } from '../core/scene.ts';
 import type { Checkpoint, CheckpointFile, OtherRunners } from '../pipeline/ports.ts';
 import { disorderlyExitCodes } from '../core/ending.ts';
 import { DiskReserve } from '../../lib/files/disk-reserve.ts';
 import { openForReading, type Database } from '../../lib/sqlite/database.ts';
-import { CrashMarkerFile } from './crash-markers.ts';
+import { CrashMarkerFile, ownRun } from './batch-lock.ts';
 import {
   readBatch,
   readComparedList,
@@ -20,13 +20,11 @@ import {
   type BatchIdentity,
   type PicturesInBucket,
 } from './batch-identity.ts';
-import { isClosedInOrder } from './commit-mark.ts';
-import { checkpointFile } from './find-loss.ts';
+import { checkpointFile, isClosedInOrder } from './find-loss.ts';
 import { openForChanges, type WritableCheckpoint } from './open-for-changes.ts';
 import { readRuns } from './read-summary.ts';
 import { readAttemptStates } from './read-totals.ts';
-import { ownRun } from './batch-lock.ts';
-import { checkpointSchema } from './schema.ts';
+import { checkpointSchema } from './checkpoint-schema.ts';
 import { SqliteCheckpoint } from './sqlite-checkpoint.ts';
 
 export interface OpenCheckpoint {

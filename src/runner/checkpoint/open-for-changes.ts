@@ -4,10 +4,21 @@ import { FatalFailure } from '../core/failure.ts';
 import { isOfDisk } from '../files/disk-failure.ts';
 import { openForWriting, type Database } from '../../lib/sqlite/database.ts';
 import type { CommitMarker } from '../../lib/sqlite/group-commit.ts';
-import { CommitMarkFile, isClosedInOrder, readCommitMark, type Reached, readReached } from './commit-mark.ts';
+import {
+  checkpointFile,
+  CommitMarkFile,
+  findLoss,
+  hasLog,
+  isClosedInOrder,
+  type Loss,
+  LostCommits,
+  type Reached,
+  readCommitMark,
+  readReached,
+  sha256OfFile,
+} from './find-loss.ts';
 import { forgetComparedList } from './batch-identity.ts';
-import { checkpointFile, findLoss, hasLog, LostCommits, sha256OfFile, type Loss } from './find-loss.ts';
-import { checkpointSchema } from './schema.ts';
+import { checkpointSchema } from './checkpoint-schema.ts';
 
 export interface WritableCheckpoint {
   db: Database;

@@ -1,9 +1,9 @@
 /** Puts scenes that were set aside back, so that they are rendered again. */
-import type { PutBack, PutBackChoice, WrongId } from '../core/put-back.ts';
+import type { PutBack, PutBackChoice, WrongId } from '../core/retry-policy.ts';
 import type { SceneState } from '../core/scene.ts';
 import type { JsonValue } from '../../lib/text/json.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
-import { holdSeedsNow } from './hold-seeds.ts';
+import { holdSeedsNow } from './recorded-batch.ts';
 import { seedText, storedJson, storedSeed } from './damage.ts';
 import { forgetPictures } from './read-totals.ts';
 

@@ -1,13 +1,13 @@
 /** Reads a batch in numbers, and its latest runs, picture and failure. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { BatchNumbers, BatchSummary, RunRecord, RunSpan } from '../core/batch-summary.ts';
+import type { BatchNumbers, BatchSummary, RunRecord, RunSpan } from '../core/scene-record.ts';
 import { batchCost } from '../core/spending.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
-import { sceneNameOf } from '../core/prompt.ts';
+import { sceneNameOf } from '../core/naming.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { EndedAttempt } from '../core/run-condition.ts';
-import type { JobWord } from '../core/service-health.ts';
+import type { JobWord } from '../core/service-description.ts';
 import { readBatch } from './batch-identity.ts';
 import { readPart } from './due-scenes.ts';
 import { hasList } from './recorded-pictures.ts';

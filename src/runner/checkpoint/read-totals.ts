@@ -10,7 +10,7 @@ import {
   type Brought,
   type ExecutionTimes,
 } from '../core/spending.ts';
-import { readLostSubmissions } from './commit-mark.ts';
+import { readLostSubmissions } from './find-loss.ts';
 import { storedJson } from './damage.ts';
 
 export function readCounts(db: Database): SceneCounts {

@@ -1,20 +1,19 @@
 /** Brings the batch's scenes in line with its manifest, by id and fingerprint, never by position. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { withSuffix, nameKey } from '../core/naming.ts';
-import { isCutOff, ListCutOff, type Plan } from '../core/plan.ts';
-import { replacedSuffix, type ListedScene } from '../core/scene.ts';
-import type { ManifestScenes } from '../pipeline/ports.ts';
 import type { Database, Statement } from '../../lib/sqlite/database.ts';
+import { nameKey, withSuffix } from '../core/naming.ts';
+import { isCutOff, ListCutOff, type Plan } from '../core/batch-plan.ts';
+import { type ListedScene, replacedSuffix } from '../core/scene.ts';
+import type { ManifestScenes } from '../pipeline/ports.ts';
 import {
+  type ComparedList,
   listedScenes,
   readBatch,
   readComparedList,
   rememberComparedList,
-  type ComparedList,
 } from './batch-identity.ts';
-import { holdSeeds } from './hold-seeds.ts';
-import type { SceneRow } from './schema.ts';
-import { insertGrouped } from './grouped-insert.ts';
+import { holdSeeds } from './recorded-batch.ts';
+import type { SceneRow } from './checkpoint-schema.ts';
 
 /** Rows per turn of the event loop: enough to be fast, few enough that a signal never waits for them. */
 const sliceRows = 500;
@@ -367,4 +366,39 @@ async function replaceBadRows(db: Database, manifest: ManifestScenes, signal: Ab
     isAny = true;
   });
   return isAny;
+}
+
+type Value = string | number | null;
+
+export interface GroupedInsert {
+  /** Inserts the row now, or later together with others. */
+  add(row: readonly Value[]): void;
+  /** Inserts the remaining rows. Call before the table is read. */
+  flush(): void;
+}
+
+/** Small enough that even the longest rows fit into memory. */
+const groupRows = 16;
+
+/** `into`: the table, with its columns if not all are given. `row`: one row of it, as after `VALUES`. */
+export function insertGrouped(db: Database, into: string, row: string): GroupedInsert {
+  const one = db.prepare<Value[]>(`INSERT INTO ${into} VALUES ${row}`);
+  const many = db.prepare<Value[]>(
+    `INSERT INTO ${into} VALUES ${Array.from({ length: groupRows }, () => row).join()}`,
+  );
+  let rows: (readonly Value[])[] = [];
+  return {
+    add: (values) => {
+      rows.push(values);
+      if (rows.length < groupRows) return;
+      const group = rows;
+      rows = [];
+      many.run(...group.flat());
+    },
+    flush: () => {
+      const rest = rows;
+      rows = [];
+      for (const values of rest) one.run(...values);
+    },
+  };
 }

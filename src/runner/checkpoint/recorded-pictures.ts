@@ -1,10 +1,15 @@
 /** Reads the recorded pictures, and finds their scenes and ids. */
-import type { RecordedPicture } from '../core/verification.ts';
+import type { RecordedPicture } from '../core/scene-record.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
-import { splitFiles, type PictureOutput, type SavedPicture } from '../core/picture.ts';
+import {
+  formatOfFile,
+  type LackingFile,
+  type NamedFile,
+  type PictureOutput,
+  type SavedPicture,
+  splitFiles,
+} from '../core/picture.ts';
 import { nameKey } from '../core/naming.ts';
-import type { LackingFile, NamedFile } from '../core/named-file.ts';
-import { formatOfFile } from '../core/picture-format.ts';
 import { readBatch } from './batch-identity.ts';
 import { asFatalFailure } from './journal.ts';
 

@@ -1,31 +1,36 @@
 /** Detects damage that SQLite does not, and repairs a checkpoint by copying its readable rows into a new file. */
 import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { openSqlite, Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
-import { syncFolder } from '../files/folders.ts';
 import {
+  type Database,
   openForReading,
   openForWriting,
-  UnusableDatabase,
-  type Database,
+  openSqlite,
   runMigrations,
+  Sqlite,
+  UnusableDatabase,
 } from '../../lib/sqlite/database.ts';
+import { syncFolder } from '../files/folders.ts';
 import {
-  CommitMarkFile,
-  readCommitMark,
+  checkpointFile,
   type CommitMark,
-  readReached,
+  CommitMarkFile,
+  findLoss,
+  hasLog,
+  LostCommits,
   type Reached,
+  readCommitMark,
   readCommits,
-} from './commit-mark.ts';
+  readReached,
+  sha256OfFile,
+} from './find-loss.ts';
 import { nameKey } from '../core/naming.ts';
 import type { PictureMove } from '../pipeline/ports.ts';
 import { forgetComparedList } from './batch-identity.ts';
 import { forgetPictures } from './read-totals.ts';
 import { asDamage, DamagedCheckpoint, isInputOf, storedJson, storedSeed } from './damage.ts';
-import { checkpointFile, findLoss, hasLog, sha256OfFile, LostCommits } from './find-loss.ts';
 import { openForChanges, unseal } from './open-for-changes.ts';
-import { checkpointSchema, tableNames, type Table, type SceneRow } from './schema.ts';
+import { checkpointSchema, tableNames, type Table, type SceneRow } from './checkpoint-schema.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import { openCheckpointForReading } from './open-checkpoint.ts';
 import { readAttempt, readSubmittedAttempt, prepareReads, prepareStatements } from './attempt-records.ts';

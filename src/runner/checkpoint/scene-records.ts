@@ -1,9 +1,9 @@
 /** Reads recorded scenes: one record each, in list order, or the whole story of one id. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { FoundScene, SceneToName } from '../core/adoption.ts';
+import type { FoundScene, SceneToName } from '../core/provenance.ts';
 import { endpointAddress, type Endpoint } from '../core/attempt.ts';
 import { failureRules, isFailureKind, type FailureKind } from '../core/failure.ts';
-import { withValues } from '../core/output-value.ts';
+import { withValues } from '../core/seeds-until.ts';
 import type { BadRow } from '../core/scene.ts';
 import {
   byColumn,
@@ -19,7 +19,7 @@ import { isJsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { readBatch } from './batch-identity.ts';
 import { sentBy, storedJson } from './damage.ts';
 import { savedReader } from './recorded-pictures.ts';
-import type { SceneRow } from './schema.ts';
+import type { SceneRow } from './checkpoint-schema.ts';
 
 /** Conditions on records. All that are given must hold. */
 export interface RecordChoice {

@@ -1,12 +1,19 @@
 /** The journal of a batch in SQLite. Implements the pipeline's `Checkpoint` port. */
-import type { Attempt, Endpoint, JobAtService, Submitted } from '../core/attempt.ts';
+import type {
+  Attempt,
+  Endpoint,
+  JobAtService,
+  SavedSettlement,
+  Settlement,
+  Submitted,
+  UnfinishedWriting,
+} from '../core/attempt.ts';
 import { nameKey } from '../core/naming.ts';
 import { withDiskFailure } from '../files/disk-failure.ts';
-import type { Part } from '../core/part.ts';
-import type { Plan } from '../core/plan.ts';
+import type { Part } from '../core/scene.ts';
+import type { Plan } from '../core/batch-plan.ts';
 import type { BatchSpending } from '../core/spending.ts';
-import type { AdoptedScene } from '../core/adoption.ts';
-import type { SavedSettlement, Settlement, UnfinishedWriting } from '../core/settlement.ts';
+import type { AdoptedScene } from '../core/provenance.ts';
 import type {
   AcceptedJob,
   Checkpoint,
@@ -16,8 +23,7 @@ import type {
   Removal,
   NameOwner,
 } from '../pipeline/ports.ts';
-import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
-import type { Database } from '../../lib/sqlite/database.ts';
+import { type Database, Sqlite } from '../../lib/sqlite/database.ts';
 import type { CommitMarker } from '../../lib/sqlite/group-commit.ts';
 import { rememberFoundWith } from './batch-identity.ts';
 import { choosePart, dueOfPart, dueScenes, type DueScenes } from './due-scenes.ts';
@@ -34,10 +40,9 @@ import {
   prepareStatements,
   type Statements,
 } from './attempt-records.ts';
-import type { CrashMarkers } from './crash-markers.ts';
+import type { CrashMarkers } from './batch-lock.ts';
 import { readSpending } from './read-totals.ts';
-import { holdSeedsNow } from './hold-seeds.ts';
-import { RecordedBatch } from './recorded-batch.ts';
+import { holdSeedsNow, RecordedBatch } from './recorded-batch.ts';
 import { reconcile } from './reconcile.ts';
 
 export class SqliteCheckpoint extends RecordedBatch implements Checkpoint, CheckpointFile {

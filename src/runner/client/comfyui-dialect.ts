@@ -1,29 +1,38 @@
 /** The dialect of ComfyUI: submits one workflow, filled in for each scene, and reads how its job ended. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { JobAtService } from '../core/attempt.ts';
+import type { JobAtService, JobTimes } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
-import type { JobTimes } from '../core/settlement.ts';
 import { isJsonObject, type JsonObject } from '../../lib/text/json.ts';
 import type { CancelReply, HealthReply, StatusReply, SubmitReply } from '../pipeline/ports.ts';
-import { chosenPictures, historyIn, viewPath, type PlacedPicture } from '../../protocol/comfyui-answers.ts';
 import {
+  chosenPictures,
   ComfyuiDriver,
-  historyPath,
   type ComfyuiJob,
   type ComfyuiRequest,
   type ComfyuiTransport,
+  historyIn,
+  historyPath,
   type NothingTold,
+  type PlacedPicture,
+  viewPath,
 } from '../../protocol/comfyui-driver.ts';
 import { fillWorkflow, isSeed, promptIdOf, seedIn, type Workflow } from '../../protocol/comfyui-workflow.ts';
 import { bodyText } from '../../protocol/error-text.ts';
 import { exactInteger } from '../../protocol/json-value.ts';
-import { textOf, type HttpResponse, type Outcome } from './exchange.ts';
+import {
+  type Failed,
+  failure,
+  type HttpResponse,
+  type Outcome,
+  readRefusal,
+  textOf,
+  unreadable,
+} from './exchange.ts';
 import type { Connection, Dialect, Line, PictureRequest, Submission, ToldStatus } from './http-service.ts';
 import type { Request } from './http-requests.ts';
 import { parseObject } from './parse-body.ts';
 import { readRejected } from './read-submit-answers.ts';
-import { failure, readRefusal, unreadable, type Failed } from './read-refusal.ts';
 
 export interface ComfyuiPlaces {
   workflow: Workflow;

@@ -3,11 +3,16 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { JobAtService } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
 import { detailsOf, type FoundPicture } from '../core/picture.ts';
-import { placeholdersIn, type ServiceDescription } from '../core/service-description.ts';
-import { jobStates, workerStates, type ServiceHealth } from '../core/service-health.ts';
+import {
+  jobStates,
+  placeholdersIn,
+  type ServiceDescription,
+  type ServiceHealth,
+  workerStates,
+} from '../core/service-description.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
 import { bodyText } from '../../protocol/error-text.ts';
-import { defaultRetentionMs, idempotencyRetentionHeader } from '../../protocol/messages.ts';
+import { defaultRetentionMs, idempotencyRetentionHeader } from '../../protocol/message-schemas.ts';
 import { firstValueAt, valuesAt } from '../../protocol/output-shapes.ts';
 import type {
   CancelReply,
@@ -18,12 +23,19 @@ import type {
   SubmitReply,
 } from '../pipeline/ports.ts';
 import { DescribedRequests } from './described-requests.ts';
-import type { HttpResponse, Outcome } from './exchange.ts';
+import {
+  type Failed,
+  failure,
+  type HttpResponse,
+  noKeySent,
+  type Outcome,
+  readRefusal,
+  unreadable,
+} from './exchange.ts';
 import { findSubmission, RecentSubmissions } from './find-submission.ts';
 import type { Dialect, Line, PictureRequest, Submission, ToldStatus } from './http-service.ts';
 import type { Request, TextOutcome } from './http-requests.ts';
 import { parseObject, readLifted } from './parse-body.ts';
-import { failure, noKeySent, readRefusal, unreadable, type Failed } from './read-refusal.ts';
 import { StatusReader, type StatusPlaces } from './status-reader.ts';
 import { jobIdAtBeginning, readSubmitAnswer, type AcceptedPlaces } from './read-submit-answers.ts';
 

@@ -3,17 +3,30 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type { Dispatcher } from 'undici';
+import { oneLine } from '../../lib/text/format.ts';
+import { isJsonObject } from '../../lib/text/json.ts';
+import { bodyText } from '../../protocol/error-text.ts';
+import type { Failure, FailureKind } from '../core/failure.ts';
+import type { PictureOutput } from '../core/picture.ts';
+import type {
+  CancelReply,
+  HealthReply,
+  Hold,
+  KeptAnswer,
+  StatusReply,
+  SubmitReply,
+  WriteChunk,
+} from '../pipeline/ports.ts';
 import {
   cutShort,
   maxRefusalBytes,
-  Receiver,
   type NoRoom,
   type NotReceived,
-  type ReceiveLimits,
   type Received,
+  type ReceiveLimits,
+  Receiver,
+  smallBytes,
 } from './receiver.ts';
-import type { Hold, KeptAnswer } from '../pipeline/ports.ts';
-import { smallBytes } from './reservation.ts';
 
 /** HTTP answer with its body decompressed. */
 export interface BytesAnswer {
@@ -133,4 +146,184 @@ async function unpack(bytes: Buffer, encoding: string, maxBytes: number): Promis
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return { kind: 'too-large' };
     return { kind: 'unreadable', why: `the answer says that it is ${encoding} and cannot be unpacked` };
   }
+}
+
+/** Returns the failure if the status code means the same for every operation, such as 401 or 429. */
+export function readRefusal({ status, headers, body }: HttpResponse): Failure | undefined {
+  const rule = rules[status];
+  if (rule === undefined) return undefined;
+  const said = bodyText(body);
+  const text = `${rule.means} (${said === undefined ? status : `${status}: ${said}`})`;
+  const retryAfterMs =
+    rule.kind === 'overloaded' ? (readRetryAfter(headers) ?? retryAfterIn(body)) : undefined;
+  return { kind: rule.kind, text, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+}
+
+const rules: Record<number, { kind: FailureKind; means: string }> = {
+  401: { kind: 'key-refused', means: 'the service does not accept the key of `endpoint.apiKey`' },
+  402: { kind: 'account-unusable', means: 'the account cannot pay for jobs; add credit to it' },
+  403: {
+    kind: 'key-refused',
+    means: 'the key may not use this endpoint; see `endpoint.apiKey` and `endpoint.id`',
+  },
+  425: { kind: 'overloaded', means: 'the service asks to wait' },
+  429: { kind: 'overloaded', means: 'the service asks to wait' },
+};
+
+/** Reason for a refusal by a host that is not the service's own. */
+export const noKeySent =
+  'no key was sent there; it goes to `endpoint.baseUrl`, and to the `origins` of a description (`nightrender help own-service`)';
+
+const maxRetryAfterMs = 10 * 60_000;
+const httpDate = /^[A-Za-z]{3,9}, ?\d{2}[ -][A-Za-z]{3}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/;
+
+/**
+ * Returns `Retry-After` in milliseconds, at most ten minutes. An HTTP date is compared with the `Date`
+ * header, if there is one. Undefined if it is missing or malformed.
+ */
+export function readRetryAfter(headers: HttpResponse['headers'], now = Date.now()): number | undefined {
+  const value = headers['retry-after']?.trim() ?? '';
+  if (/^\d+(\.\d+)?$/.test(value)) return Math.min(maxRetryAfterMs, Number(value) * 1000);
+  if (!httpDate.test(value)) return undefined;
+  const waitMs = Date.parse(value) - readDate(now, headers.date);
+  return Number.isNaN(waitMs) ? undefined : Math.min(maxRetryAfterMs, Math.max(0, waitMs));
+}
+
+/**
+ * Reads the wait from the body. Replicate sends it only there
+ * (https://github.com/nodetool-ai/nodetool/issues/5196).
+ */
+function retryAfterIn(body: string): number | undefined {
+  const seconds = /"retry_after"\s*:\s*(\d+(?:\.\d+)?)\s*[,}]/.exec(body)?.[1];
+  return seconds === undefined ? undefined : Math.min(maxRetryAfterMs, Number(seconds) * 1_000);
+}
+
+function readDate(now: number, date = ''): number {
+  const at = httpDate.test(date) ? Date.parse(date) : Number.NaN;
+  return Number.isNaN(at) ? now : at;
+}
+
+/** Returns the failure for an unexpected answer. `what` names the request, such as `a status request`. */
+export function unreadable({ status, headers, body }: HttpResponse, what: string): Failure {
+  const target = status >= 300 && status <= 399 ? oneLine(headers.location ?? '') : undefined;
+  const said = target === undefined ? (bodyText(body) ?? 'an empty body') : `a redirect to ${target}`;
+  const retryAfterMs = readRetryAfter(headers);
+  return {
+    kind: 'poll-failed',
+    text: `${what} was answered ${status}: ${said}`,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  };
+}
+
+export interface Failed {
+  kind: 'failure';
+  failure: Failure;
+}
+
+export function failure(kind: FailureKind, text: string): Failed {
+  return { kind: 'failure', failure: { kind, text } };
+}
+
+/** Returns the reply with the key removed from its texts. The bytes of pictures stay unchanged. */
+export function withoutKey<Reply extends SubmitReply | StatusReply | CancelReply | HealthReply>(
+  reply: Reply,
+  key: string,
+): Reply {
+  return {
+    ...reply,
+    ...('text' in reply && { text: textWithoutKey(reply.text, key) }),
+    ...('status' in reply && { status: textWithoutKey(reply.status, key) }),
+    ...('failure' in reply && {
+      failure: { ...reply.failure, text: textWithoutKey(reply.failure.text, key) },
+    }),
+    ...('pictures' in reply && {
+      pictures: reply.pictures.map((picture) => ({
+        ...picture,
+        ...('url' in picture && { url: textWithoutKey(picture.url, key) }),
+        ...(picture.output && { output: valueWithoutKey(picture.output, key) as PictureOutput }),
+      })),
+    }),
+  };
+}
+
+function valueWithoutKey(value: unknown, key: string): unknown {
+  if (typeof value === 'string') return textWithoutKey(value, key);
+  if (Array.isArray(value)) return value.map((item) => valueWithoutKey(item, key));
+  if (!isJsonObject(value)) return value;
+  const entries = Object.entries(value).map(([name, inner]) => [
+    textWithoutKey(name, key),
+    valueWithoutKey(inner, key),
+  ]);
+  return Object.fromEntries(entries) as unknown;
+}
+
+/** True if the text contains the key. */
+export function repeatsKey(text: string, key: string): boolean {
+  return textWithoutKey(text, key) !== text;
+}
+
+/** Length of the shortest key that is removed. Shorter keys are not secret, and words begin with them. */
+const minTelling = 4;
+
+export function textWithoutKey(text: string, key: string): string {
+  if (key.length < minTelling) return text;
+  return [...new Set([key, encodeURIComponent(key), ...secretPart(key)])].reduce(withoutSpelling, text);
+}
+
+/** Returns the second part of an `id:secret` key, which has to be removed on its own too. */
+function secretPart(key: string): string[] {
+  const part = key.slice(key.indexOf(':') + 1);
+  return part !== key && part.length >= 2 * minTelling ? [part] : [];
+}
+
+/**
+ * Replaces one spelling of the key in any case, because some proxies change the case of headers. A cut text
+ * may end within the key, so `…` after its beginning is replaced too.
+ */
+function withoutSpelling(text: string, key: string): string {
+  let clean = text.replaceAll(inAnyCase(key), '[key]');
+  for (let length = key.length - 1; length >= minTelling && clean.includes('…'); length--) {
+    clean = clean.replaceAll(inAnyCase(`${key.slice(0, length)}…`), '[key]…');
+  }
+  return clean;
+}
+
+const patterns = new Map<string, RegExp>();
+const maxPatterns = 1_000;
+
+function escaped(text: string): string {
+  return text.replaceAll(/[^A-Za-z0-9_…]/g, String.raw`\$&`);
+}
+
+function inAnyCase(text: string): RegExp {
+  const known = patterns.get(text);
+  if (known !== undefined) return known;
+  if (patterns.size >= maxPatterns) patterns.clear();
+  const pattern = new RegExp(escaped(text), 'gi');
+  patterns.set(text, pattern);
+  return pattern;
+}
+
+/**
+ * Removes the key from an answer in chunks, the last of which is empty. Base64 that contains the key by
+ * chance stays unchanged.
+ */
+export function chunksWithoutKey(write: WriteChunk, key: string): WriteChunk {
+  if (key.length < minTelling) return write;
+  // Some services write / in JSON as \/.
+  const plain = [key, encodeURIComponent(key), ...secretPart(key)];
+  const spellings = [...new Set([...plain, ...plain.map((text) => text.replaceAll('/', '\\/'))])];
+  const pattern = new RegExp(
+    `(?<![A-Za-z0-9+/])(?:${spellings.map(escaped).join('|')})(?![A-Za-z0-9+/])`,
+    'gi',
+  );
+  // One more character shows where the key ends.
+  const kept = Math.max(...spellings.map(({ length }) => length)) + 1;
+  let rest = '';
+  return async (chunk) => {
+    const text = (rest + Buffer.from(chunk).toString('latin1')).replaceAll(pattern, '[key]');
+    const end = chunk.length === 0 ? text.length : Math.max(0, text.length - kept);
+    rest = text.slice(end);
+    await write(Buffer.from(text.slice(0, end), 'latin1'));
+  };
 }

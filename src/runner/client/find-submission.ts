@@ -2,11 +2,10 @@
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { valuesAt } from '../../protocol/output-shapes.ts';
 import type { LostSubmission, SubmitReply } from '../pipeline/ports.ts';
-import type { HttpResponse } from './exchange.ts';
+import { type HttpResponse, readRefusal, unreadable } from './exchange.ts';
 import type { TextOutcome } from './http-requests.ts';
 import { parseObject } from './parse-body.ts';
 import { readAcceptedJob, type AcceptedPlaces } from './read-submit-answers.ts';
-import { readRefusal, unreadable } from './read-refusal.ts';
 
 /** Submissions of this run to a service whose list is searched for lost submissions. */
 export class RecentSubmissions {

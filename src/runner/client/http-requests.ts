@@ -5,8 +5,7 @@ import { Agent, errors, type Dispatcher } from 'undici';
 import type { ByteSemaphore } from '../../lib/limits/byte-semaphore.ts';
 import type { Hold, WriteChunk } from '../pipeline/ports.ts';
 import { exchange, inText, redirectOf, redirectTarget, type HttpResponse, type Outcome } from './exchange.ts';
-import type { NotReceived } from './receiver.ts';
-import { Reservation } from './reservation.ts';
+import { type NotReceived, Reservation } from './receiver.ts';
 
 export interface RequestOptions {
   /**

@@ -14,7 +14,16 @@ import type {
   SubmitReply,
   WriteChunk,
 } from '../pipeline/ports.ts';
-import { keptOutcome, redirectOf, type Outcome } from './exchange.ts';
+import {
+  chunksWithoutKey,
+  failure,
+  keptOutcome,
+  type Outcome,
+  redirectOf,
+  repeatsKey,
+  textWithoutKey,
+  withoutKey,
+} from './exchange.ts';
 import {
   HttpRequests,
   isSameOrigin,
@@ -22,8 +31,6 @@ import {
   type RequestOptions,
   type TextOutcome,
 } from './http-requests.ts';
-import { failure } from './read-refusal.ts';
-import { chunksWithoutKey, repeatsKey, textWithoutKey, withoutKey } from './without-key.ts';
 
 /** Current base URL of an endpoint, with its key. */
 export interface Connection {

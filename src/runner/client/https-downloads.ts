@@ -10,8 +10,7 @@ import {
 } from '../../lib/net/addresses.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Downloads, Room } from '../pipeline/ports.ts';
-import { exchange, redirectOf, type Outcome } from './exchange.ts';
-import { noKeySent, readRetryAfter } from './read-refusal.ts';
+import { exchange, noKeySent, type Outcome, readRetryAfter, redirectOf } from './exchange.ts';
 
 export interface DownloadOptions {
   /** Allowed hosts and origins, in the format of `readDownloadAddress`. */

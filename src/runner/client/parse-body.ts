@@ -4,7 +4,7 @@ import { isJsonObject } from '../../lib/text/json.ts';
 import type { FoundPicture } from '../core/picture.ts';
 import type { StatusReply } from '../pipeline/ports.ts';
 import { inText, textOf, type BytesAnswer, type HttpResponse } from './exchange.ts';
-import { smallBytes } from './reservation.ts';
+import { smallBytes } from './receiver.ts';
 
 /** Limits that no worker reaches. Parsing a larger body could take all memory, or minutes. */
 const maxDepth = 100;

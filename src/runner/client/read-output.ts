@@ -3,15 +3,12 @@ import { createHash } from 'node:crypto';
 import { isJsonObject } from '../../lib/text/json.ts';
 import { oneLine } from '../../lib/text/format.ts';
 import type { Failure, FailureKind } from '../core/failure.ts';
-import { noPicture, type FilePlace } from '../core/named-file.ts';
-import { oddValues, type NamedValue } from '../core/output-value.ts';
-import type { FoundPicture } from '../core/picture.ts';
-import { isContentRefusal } from '../../protocol/content-refusal.ts';
-import { describeValue, isNothing } from '../../protocol/json-value.ts';
-import { memberText } from '../../protocol/member-text.ts';
+import { type FilePlace, type FoundPicture, noPicture } from '../core/picture.ts';
+import { oddValues, type NamedValue } from '../core/seeds-until.ts';
+import { isContentRefusal } from '../../protocol/error-text.ts';
+import { describeValue, isNothing, memberText } from '../../protocol/json-value.ts';
 import { findPictures, type FoundOutput } from '../../protocol/output-shapes.ts';
-import { restOfOutput } from '../../protocol/rest-of-output.ts';
-import { textsInOutput } from '../../protocol/texts-in-output.ts';
+import { restOfOutput, textsInOutput } from '../../protocol/texts-in-output.ts';
 
 /** Paths of the pictures, files and values in an output. */
 export interface OutputPlaces {

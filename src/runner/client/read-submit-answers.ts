@@ -5,9 +5,8 @@ import { describeValue } from '../../protocol/json-value.ts';
 import { firstValueAt } from '../../protocol/output-shapes.ts';
 import type { Failure } from '../core/failure.ts';
 import type { SubmitReply } from '../pipeline/ports.ts';
-import type { HttpResponse } from './exchange.ts';
+import { failure, type HttpResponse, readRefusal } from './exchange.ts';
 import { parseObject } from './parse-body.ts';
-import { failure, readRefusal } from './read-refusal.ts';
 import { readJobId, statusWord } from './status-reader.ts';
 
 /** Paths in the answer that accepts a job. */

@@ -1,9 +1,9 @@
 /** Receives the response to one request through undici's callbacks. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher, errors } from 'undici';
+import type { ByteSemaphore } from '../../lib/limits/byte-semaphore.ts';
 import { oneLine } from '../../lib/text/format.ts';
 import type { Hold } from '../pipeline/ports.ts';
-import { smallBytes } from './reservation.ts';
 
 export interface ReceiveLimits {
   /** Largest body of a 2xx answer, both as received and decompressed. */
@@ -234,4 +234,49 @@ function codeOf(error: unknown): string {
 
 function isCertificateCode(code: string): boolean {
   return /CERT|UNABLE_TO_VERIFY/.test(code);
+}
+
+/** Answers up to this size reserve nothing: all of them together take a few megabytes. */
+export const smallBytes = 64 * 1024;
+
+export class Reservation implements Hold {
+  readonly #memory: ByteSemaphore;
+  readonly #onWait: (() => void) | undefined;
+  #bytes = 0;
+
+  /** Reserves nothing yet. `onWait` is called if memory has to be waited for. */
+  constructor(memory: ByteSemaphore, onWait?: () => void) {
+    this.#memory = memory;
+    this.#onWait = onWait;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Returns true if this many bytes are reserved. Never waits. */
+  tryGrow(bytes: number): boolean {
+    const lack = bytes - this.#bytes;
+    if (lack > 0 && !this.#memory.tryTake(lack)) return false;
+    this.#bytes = Math.max(bytes, this.#bytes);
+    return true;
+  }
+
+  /** Releases everything, and resolves once this many bytes are reserved or `signal` aborts. */
+  async retake(bytes: number, signal: AbortSignal): Promise<void> {
+    this.release();
+    this.#onWait?.();
+    if (await this.#memory.take(bytes, signal)) this.#bytes = bytes;
+  }
+
+  /** Releases everything beyond this many bytes. */
+  shrink(bytes: number): void {
+    if (bytes >= this.#bytes) return;
+    this.#memory.giveBack(this.#bytes - bytes);
+    this.#bytes = bytes;
+  }
+
+  release(): void {
+    this.shrink(0);
+  }
 }

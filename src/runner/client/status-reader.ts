@@ -2,16 +2,14 @@
 import { oneLine } from '../../lib/text/format.ts';
 import { failureRules, type Failure, type FailureKind } from '../core/failure.ts';
 import type { ServiceDescription, StatusMeaning, TextMeaning } from '../core/service-description.ts';
-import type { JobTimes } from '../core/settlement.ts';
+import type { JobTimes } from '../core/attempt.ts';
 import { bodyText, errorText } from '../../protocol/error-text.ts';
-import { isNothing } from '../../protocol/json-value.ts';
-import { memberText } from '../../protocol/member-text.ts';
+import { isNothing, memberText } from '../../protocol/json-value.ts';
 import { firstValueAt, valuesAt } from '../../protocol/output-shapes.ts';
 import type { StatusReply } from '../pipeline/ports.ts';
-import type { HttpResponse } from './exchange.ts';
+import { failure, type HttpResponse, readRefusal, unreadable } from './exchange.ts';
 import { parseJson, parseObject } from './parse-body.ts';
 import { addressesIn, readOutput, refusedOr, type OutputPlaces } from './read-output.ts';
-import { failure, readRefusal, unreadable } from './read-refusal.ts';
 
 /** Settings of a pipeline for reading answers, in addition to the description. */
 export interface StatusPlaces extends OutputPlaces {

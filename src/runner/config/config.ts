@@ -1,15 +1,21 @@
 /** A checked pipeline.yaml. */
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join, resolve, sep } from 'node:path';
+import { isGlob, matchingFiles } from '../../lib/files/glob.ts';
+import { isPostgresAddress, postgresExpected } from '../../lib/postgres/postgres.ts';
+import { shellWord } from '../../lib/text/format.ts';
+import { isJsonObject, type JsonValue } from '../../lib/text/json.ts';
+import { ConfigError } from '../../lib/yaml/problem.ts';
+import type { Path, YamlFile } from '../../lib/yaml/read-yaml.ts';
+import { type Override, readYamlFile } from '../../lib/yaml/yaml-file.ts';
 import type { Endpoint } from '../core/attempt.ts';
-import type { FilePlace } from '../core/named-file.ts';
+import type { FilePlace } from '../core/picture.ts';
 import type { StatusMeaning } from '../core/service-description.ts';
-import type { JsonValue } from '../../lib/text/json.ts';
 import type { InputTemplate } from './input-template.ts';
-import type { ManifestFile } from './manifest-files.ts';
-import type { ServiceInterface } from './service-interface.ts';
 import type { AxisSource } from './scene-schema.ts';
-import type { CheckedFile } from './schema.ts';
+import type { CheckedFile } from './pipeline-schema.ts';
+import type { ServiceInterface } from './service-interface.ts';
 import type { Template } from './template.ts';
-import type { Path } from '../../lib/yaml/read-yaml.ts';
 
 /** Expansion of the manifest by `scenes`, with its lists in file order. */
 export interface ListExpansion {
@@ -90,4 +96,104 @@ export interface Config extends Omit<CheckedFile, 'manifest' | 'endpoint' | 'inp
   warnings: string[];
   /** Returns where a value was set, or its key if `ofKey`, for problems that appear later: `pipeline.yaml:7:14`. */
   placeOf(path: Path, ofKey?: boolean): string;
+}
+
+/**
+ * A file that is read once. Problems elsewhere in it do not affect a part, such as a variable that is not set
+ * in this terminal.
+ */
+export class PipelineParts {
+  readonly file: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly yaml: YamlFile;
+
+  /** Throws `ConfigError` if the file cannot be read. */
+  constructor(file: string, overrides: Override[], env: NodeJS.ProcessEnv) {
+    this.file = file;
+    this.env = env;
+    this.yaml = readYamlFile(file, env, { overrides });
+  }
+
+  /** Returns `output.dir`, absolute. Throws `ConfigError`. */
+  outputDir(): string {
+    const { problems } = this.yaml;
+    const { value: dir, where, problems: atDir } = valueAt(this.yaml, ['output', 'dir']);
+    if (typeof dir !== 'string' || dir === '')
+      throw new ConfigError([problems[0] ?? { where, text: 'output.dir is missing; expected a path' }]);
+    if (atDir.length > 0) throw new ConfigError(atDir);
+    return resolve(dirname(resolve(this.file)), dir);
+  }
+
+  /**
+   * Returns the address of a shared checkpoint and its place in the file; undefined if the batch has its own.
+   * Throws `ConfigError`.
+   */
+  checkpoint(): { address: string; where: string } | undefined {
+    const { value: address, where, problems } = valueAt(this.yaml, ['checkpoint']);
+    if (problems.length > 0) throw new ConfigError(problems);
+    if (address === undefined || address === null) return undefined;
+    if (typeof address === 'string' && isPostgresAddress(address)) return { address, where };
+    throw new ConfigError([{ where, text: `checkpoint is not valid; expected ${postgresExpected}` }]);
+  }
+}
+
+/** Returns the value at `path`, its place in the file, and the problems at that place. */
+export function valueAt(yaml: YamlFile, path: Path) {
+  const value = path.reduce<unknown>(
+    (inner, key) => (isJsonObject(inner) ? inner[String(key)] : undefined),
+    yaml.value,
+  );
+  const where = yaml.placeOf(path);
+  return { value, where, problems: yaml.problems.filter((problem) => problem.where === where) };
+}
+
+/** Returns the pipeline.yaml in a folder that has one, otherwise the path itself. */
+export function pipelineIn(path: string): string {
+  const inside = join(path, 'pipeline.yaml');
+  return path !== '' && existsSync(inside) ? inside : path;
+}
+
+export interface ManifestFile {
+  /** Absolute path, or `-`. A pattern that matches no file is kept, so that reading it reports the problem. */
+  path: string;
+  /** Place in the configuration. */
+  at: Path;
+}
+
+/**
+ * `manifest`: absolute paths and patterns. A pattern does not match what the batch itself has written into
+ * `outputDir`.
+ */
+export function manifestFiles(manifest: readonly string[], outputDir: string): ManifestFile[] {
+  const written = ['images', 'report', 'kept-answers'].map((name) => join(outputDir, name) + sep);
+  const filesAt = (path: string): string[] => {
+    if (path === '-' || existsSync(path) || !isGlob(path)) return shardsAt(path);
+    const found = matchingFiles(path).filter((file) => !written.some((folder) => file.startsWith(folder)));
+    return found.length === 0 ? [path] : found.filter((file) => !manifest.includes(file));
+  };
+  return manifest.flatMap((given, index) => {
+    const at = manifest.length > 1 ? ['manifest', index] : ['manifest'];
+    return filesAt(given).map((path) => ({ path, at }));
+  });
+}
+
+/** Returns the Parquet files of a folder, sorted, if it has no .txt files; otherwise the path itself. */
+function shardsAt(path: string): string[] {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return [path];
+  const names = readdirSync(path).filter((name) => /^[^.].*\.(parquet|txt)$/i.test(name));
+  if (names.length === 0 || names.some((name) => /\.txt$/i.test(name))) return [path];
+  return names.toSorted().map((name) => join(path, name));
+}
+
+/** Explains how to download a list that is given as a URL; undefined for a path. */
+export function downloadHint(given: string): string | undefined {
+  // As an option, a URL has become a path: /home/ann/https:/example.com/birds.csv
+  const [, scheme = '', rest = ''] = /(?:^|\/)(https?|s3):\/+(.+)$/i.exec(given) ?? [];
+  if (scheme === '') return undefined;
+  const url = `${scheme}://${rest}`;
+  const [, found] = /\/([^/?#]+\.\w+)(?:[?#].*)?$/.exec(rest) ?? [];
+  const name = found ?? 'list.csv';
+  const curl = `curl ${found === undefined ? `-Lo ${name}` : '-LO'} ${shellWord(url)}`;
+  const command = scheme.toLowerCase() === 's3' ? `aws s3 cp ${shellWord(url)} ${shellWord(name)}` : curl;
+  return `${url} is a URL, and a list must be a file. Download it, \`${command}\`, and write manifest: ${name}`;
 }

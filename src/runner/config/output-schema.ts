@@ -1,9 +1,8 @@
 /** The key `output` of pipeline.yaml: where pictures are saved, and in which forms. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { fileKinds, noPicture } from '../core/named-file.ts';
-import { copyEnding } from '../core/picture-copy.ts';
-import { bucketExpected, bucketUrl } from '../../lib/s3/address.ts';
+import { copyEnding, fileKinds, noPicture } from '../core/picture.ts';
+import { bucketExpected, bucketUrl } from '../../lib/s3/bucket-address.ts';
 import { count, path } from '../../lib/yaml/scalar-schemas.ts';
 
 const qualities = { webp: 80, jpeg: 80, avif: 50 };

@@ -2,20 +2,25 @@
 import { hash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { fileDescriber } from '../files/sent-files.ts';
-import type { Config, NamedAxis, ListExpansion, StageSource } from './config.ts';
+import {
+  type Config,
+  downloadHint,
+  type ListExpansion,
+  manifestFiles,
+  type NamedAxis,
+  pipelineIn,
+  type StageSource,
+} from './config.ts';
 import { isLoopback } from '../../lib/net/addresses.ts';
-import { gatherProblems, ConfigError, type Problem } from '../../lib/yaml/problem.ts';
+import { ConfigError, gatherProblems, type Problem, secretsOf } from '../../lib/yaml/problem.ts';
 import type { AxisSource } from './scene-schema.ts';
 import type { RequestRate } from '../core/request-rate.ts';
 import type { ServiceDescription } from '../core/service-description.ts';
 import { readServiceInterface, withServiceDefaults, type ServiceInterface } from './service-interface.ts';
-import { filesAsked } from '../core/named-file.ts';
-import { downloadHint, manifestFiles } from './manifest-files.ts';
+import { filesAsked } from '../core/picture.ts';
 import { checkAgainst, typedText } from '../../lib/yaml/check-shape.ts';
-import { configSchema, endpointUrl, pipelineLayout, type CheckedFile } from './schema.ts';
-import { pipelineIn } from './pipeline-in.ts';
+import { configSchema, endpointUrl, pipelineLayout, type CheckedFile } from './pipeline-schema.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
-import { secretsOf } from '../../lib/yaml/shown.ts';
 import type { Path, YamlFile } from '../../lib/yaml/read-yaml.ts';
 import { readYamlFile, type Override } from '../../lib/yaml/yaml-file.ts';
 import { portablePath, portableSegment } from '../core/naming.ts';

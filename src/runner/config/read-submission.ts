@@ -6,10 +6,10 @@ import { ConfigError, type Problem } from '../../lib/yaml/problem.ts';
 import { path } from '../../lib/yaml/scalar-schemas.ts';
 import type { Path, YamlFile } from '../../lib/yaml/read-yaml.ts';
 import { readYamlFile, type Override } from '../../lib/yaml/yaml-file.ts';
-import { manifestFiles } from './manifest-files.ts';
+import { manifestFiles } from './config.ts';
 import { limits, shutdown } from './run-schema.ts';
 import { scenes } from './scene-schema.ts';
-import { pipelineLayout } from './schema.ts';
+import { pipelineLayout } from './pipeline-schema.ts';
 import { isKnownService } from './read-description.ts';
 import { readServiceInterface, withServiceDefaults, type ServiceInterface } from './service-interface.ts';
 

@@ -1,6 +1,6 @@
 /** The keys of pipeline.yaml for how a run works, such as attempts, polling, rates, costs, limits and notices. */
 import { z } from 'zod';
-import type { NoticeRules, NoticeTarget } from '../core/notices.ts';
+import type { NoticeRules, NoticeTarget } from '../core/ending.ts';
 import {
   count,
   duration,

@@ -1,7 +1,7 @@
 /** The keys of pipeline.yaml that make scenes of rows: types of columns, and the lists that rows are multiplied by. */
 import { z } from 'zod';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
-import { columnTypes } from '../core/typed-column.ts';
+import { columnTypes } from '../core/expansion.ts';
 import { count, path as filePath } from '../../lib/yaml/scalar-schemas.ts';
 import { isRange, rangePattern, readRange } from '../../lib/text/range.ts';
 

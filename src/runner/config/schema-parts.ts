@@ -1,10 +1,9 @@
 /** Parts of a pipeline.yaml that its schema checks, for commands that need no others. */
 import { checkAgainst } from '../../lib/yaml/check-shape.ts';
 import { ConfigError } from '../../lib/yaml/problem.ts';
-import { filesAsked } from '../core/named-file.ts';
-import type { Config } from './config.ts';
-import { valueAt, type PipelineParts } from './pipeline-parts.ts';
-import { baseUrlExpected, endpointUrl, pipelineLayout, reportPartSchema } from './schema.ts';
+import { filesAsked } from '../core/picture.ts';
+import { type Config, type PipelineParts, valueAt } from './config.ts';
+import { baseUrlExpected, endpointUrl, pipelineLayout, reportPartSchema } from './pipeline-schema.ts';
 import { readServiceInterface, withServiceDefaults } from './service-interface.ts';
 
 /** Keys that decide about the report and the files next to pictures. */

@@ -1,5 +1,5 @@
 /** Finds the interface of a pipeline's service (`endpoint.speaks`), and its defaults for other keys. */
-import { similarFile } from '../../lib/files/similar-file.ts';
+import { similarFile } from '../../lib/files/glob.ts';
 import { hash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';

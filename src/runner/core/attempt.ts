@@ -1,6 +1,7 @@
-/** An attempt: one submission of a scene, one job, one bill. Only the table in this file defines its states. */
-import type { FailureKind } from './failure.ts';
+/** An attempt: one submission of a scene, one job, one bill. All its states and transitions are in this table. */
 import type { JsonObject } from '../../lib/text/json.ts';
+import type { Failure, FailureKind } from './failure.ts';
+import type { SavedPicture } from './picture.ts';
 
 /**
  * States of an attempt and the moves between them. A state without moves is settled.
@@ -143,4 +144,69 @@ export interface AttemptHistory {
 export function assertAttemptMove(from: AttemptState, to: AttemptState): void {
   const allowed: readonly AttemptState[] = attemptMoves[from];
   if (!allowed.includes(to)) throw new Error(`an attempt cannot move from ${from} to ${to}`);
+}
+
+/** Times in ms, as reported by the service. */
+export interface JobTimes {
+  delayTimeMs?: number;
+  executionTimeMs?: number;
+}
+
+export interface Settlement extends JobTimes {
+  state: SettledState;
+  at: number;
+  /** Time at which the service was first seen to report the end of the job. Absent if it never did. */
+  completedAt?: number;
+  /** Latest status in the service's spelling. */
+  status?: string;
+  failure?: Failure;
+  pictures?: SavedPicture[];
+  /** Number of status requests that this run made for the attempt. */
+  polls?: number;
+  scene: NextScene;
+}
+
+export type SavedSettlement = Settlement & { state: 'saved'; pictures: SavedPicture[] };
+
+export type NextScene =
+  { state: 'saved' } | { state: 'failed'; failure: Failure } | { state: 'waiting'; dueAt: number };
+
+export interface UnfinishedWriting {
+  attempt: Submitted;
+  /** False if a user has given the attempt up meanwhile, so it can no longer be settled. */
+  isInFlight: boolean;
+  settlement: SavedSettlement;
+}
+
+export interface Lost {
+  failure: Failure;
+  /** Time of the first sending, or an earlier time if that is unknown, in epoch ms. */
+  sentAt: number;
+  /** The same time in monotonic ms. Absent if an earlier run sent it. */
+  sentElapsed?: number;
+}
+
+/** Describes a lost submission of an earlier run. It may have been sent at any time since it was recorded. */
+export function lostBefore({ intendedAt }: Idempotency, failure: Failure): Lost {
+  return { failure, sentAt: intendedAt };
+}
+
+/** Share of the service's retention time that is not used, because requests take time and clocks differ. */
+const spareShare = 0.1;
+const minSpareMs = 60_000;
+
+/**
+ * True if the service still recognizes the submission. Uses both clocks: the monotonic clock stops while the
+ * machine sleeps, and the wall clock may be set back.
+ */
+export function isKnownStill(
+  { sentAt, sentElapsed }: Lost,
+  knownMs: number,
+  now: number,
+  elapsed: number,
+): boolean {
+  const isClockSetBack = now < sentAt;
+  if (sentElapsed === undefined && isClockSetBack) return false;
+  const ageMs = Math.max(now - sentAt, sentElapsed === undefined ? 0 : elapsed - sentElapsed);
+  return ageMs < knownMs - Math.max(minSpareMs, knownMs * spareShare);
 }

@@ -1,7 +1,6 @@
 /** Conditions on the values of a scene, such as `score >= 0.6 and season = 'spring'`. */
 import { didYouMean } from '../../lib/text/closest.ts';
 import type { JsonValue } from '../../lib/text/json.ts';
-import { numberOf } from './number-of.ts';
 
 /** Thrown if a condition cannot be parsed. The message says why, and at which character. */
 export class ConditionError extends Error {}
@@ -10,7 +9,7 @@ export class ConditionError extends Error {}
 type ValueOf = (name: string) => JsonValue | undefined;
 
 /** Evaluates a condition. Undefined if the result depends on a value that the scene does not have. */
-export type Condition = (valueOf: ValueOf) => boolean | undefined;
+type Condition = (valueOf: ValueOf) => boolean | undefined;
 
 /**
  * Compiles comparisons (`=`, `!=`, `<`, `<=`, `>`, `>=`, `contains`) joined by `and`, `or`, `not` and
@@ -251,4 +250,37 @@ function isMissing(value: JsonValue | undefined): value is null | undefined {
 
 function textOf(value: JsonValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+export function numberOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return value;
+  const isNumber = typeof value === 'string' && /^\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?\s*$/i.test(value);
+  return isNumber ? Number(value) : undefined;
+}
+
+/** Names that every scene has, whatever the columns of its list. */
+export const sceneNames = [
+  'id',
+  'state',
+  'kind',
+  'attempts',
+  'prompt',
+  'seed',
+  'labelled_words',
+  'ignored_words',
+] as const;
+
+/**
+ * Returns the name of a column in conditions: `manifest.<column>` if every scene already has that name, as in
+ * results.csv.
+ */
+export function conditionName(column: string): string {
+  return sceneNames.some((name) => name === column) ? `manifest.${column}` : column;
+}
+
+const plainWord = /^(?!(?:and|or|not|contains|true|false)$)[\p{L}_][\p{L}\p{M}\p{N}_.-]*$/iu;
+
+/** Returns the name as it is written in a condition: in square brackets unless it is a plain word. */
+export function quotedName(name: string): string {
+  return plainWord.test(name) ? name : `[${name.replaceAll(']', ']]')}]`;
 }

@@ -1,7 +1,7 @@
-/** Expands a row into many scenes by lists of values. Adding a value to a list changes no other scene's id. */
+/** Expands rows into scenes: typed values, products with lists, and counts of equal rows. */
 import { hash } from 'node:crypto';
-import { canonicalJson, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
-import type { SceneRules } from './scene-rules.ts';
+import { canonicalJson, type JsonObject, type JsonValue, readExactJson } from '../../lib/text/json.ts';
+import type { SceneRules } from './scene.ts';
 
 export interface Axis {
   name: string;
@@ -200,4 +200,142 @@ export function seedsOf(of: string, count: number, bits: SceneRules['seedBits'])
     seeds.add(Number.parseInt(hash('sha256', `${of}\n${index}`).slice(0, 8), 16) % 2 ** bits);
   }
   return [...seeds];
+}
+
+export const columnTypes = ['number', 'boolean', 'json'] as const;
+
+export type ColumnType = (typeof columnTypes)[number];
+
+type TypedValue =
+  | { value: JsonValue }
+  /** Description of a valid value, which follows the word "expected". */
+  | { expected: string };
+
+/**
+ * Converts a value to the type. Spaces around a text are ignored, and an empty text is null. A value that
+ * already has a type, as in JSON Lines, is accepted if the type matches.
+ */
+export function typedColumn(value: JsonValue, type: ColumnType): TypedValue {
+  const given = typeof value === 'string' ? value.trim() : value;
+  if (given === '' || given === null) return { value: null };
+  return readers[type](given);
+}
+
+const readers: Record<ColumnType, (given: JsonValue) => TypedValue> = {
+  number: readNumber,
+  boolean: readBoolean,
+  json: readJson,
+};
+
+/** Numbers as in JSON. 030, +5, .5, 0x10 and NaN are rejected. */
+const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+function readNumber(given: JsonValue): TypedValue {
+  if (typeof given === 'number') return { value: given };
+  if (typeof given !== 'string' || !jsonNumber.test(given))
+    return { expected: 'a number such as 30, -1.5 or 1e3' };
+  if (!isExact(given))
+    return {
+      expected:
+        'a number that keeps every digit (2^53 at most); a column that is not declared is sent as text',
+    };
+  // Adding 0 turns minus zero into zero, because JSON has no minus zero.
+  return { value: Number(given) + 0 };
+}
+
+function isExact(text: string): boolean {
+  const number = Number(text);
+  if (/^-?\d+$/.test(text)) return Number.isSafeInteger(number);
+  return Number.isFinite(number) && digitsOf(text) === digitsOf(String(number));
+}
+
+/** Returns a canonical spelling of a number: digits without leading and trailing zeros, and a power of ten. */
+function digitsOf(text: string): string {
+  const [, whole = '', part = '', power = '0'] = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
+  const digits = (whole + part).replace(/^0+/, '');
+  const kept = digits.replace(/0+$/, '');
+  return kept === '' ? '0' : `${kept}e${Number(power) - part.length + digits.length - kept.length}`;
+}
+
+/** Ignores case, because spreadsheets write TRUE. */
+function readBoolean(given: JsonValue): TypedValue {
+  if (typeof given === 'boolean') return { value: given };
+  const text = typeof given === 'string' ? given.toLowerCase() : '';
+  return text === 'true' || text === 'false' ? { value: text === 'true' } : { expected: 'true or false' };
+}
+
+function readJson(given: JsonValue): TypedValue {
+  if (typeof given !== 'string') return { value: given };
+  const { value, problem } = readExactJson(given);
+  if (value !== undefined && problem === undefined) return { value };
+  return { expected: `JSON, such as {"scale": 0.8} or [1, 2]; it ${problem ?? 'is none'}` };
+}
+
+/** Returns a function that counts the rows with a fingerprint so far, including the current one. */
+export function equalRows(): (fingerprint: string) => number {
+  let seen = new Float64Array(1024);
+  let used = 0;
+  const repeats = new Map<number, number>();
+  return (fingerprint) => {
+    // Uses the same 12 characters as `sceneIdOf`. 0 marks an empty slot.
+    const key = Number.parseInt(fingerprint.slice(0, 12), 16) + 1;
+    const place = placeOf(seen, key);
+    if (seen[place] === key) {
+      const count = (repeats.get(key) ?? 1) + 1;
+      repeats.set(key, count);
+      return count;
+    }
+    seen[place] = key;
+    used += 1;
+    if (2 * used > seen.length) seen = doubled(seen);
+    return 1;
+  };
+}
+
+/**
+ * Returns the index of the key, or of the empty slot for it. Linear probing suffices because fingerprints are
+ * evenly spread.
+ */
+function placeOf(seen: Float64Array, key: number): number {
+  let place = key % seen.length;
+  while (seen[place] !== 0 && seen[place] !== key) place = (place + 1) % seen.length;
+  return place;
+}
+
+function doubled(seen: Float64Array): Float64Array<ArrayBuffer> {
+  const larger = new Float64Array(2 * seen.length);
+  for (const key of seen) if (key !== 0) larger[placeOf(larger, key)] = key;
+  return larger;
+}
+
+/** Rules for reading a list, from pipeline.yaml and from the version of the rules that the batch began with. */
+export interface ListReading {
+  /** Column names of a CSV or TSV file without a header. Undefined if the first row is the header. */
+  header?: readonly string[] | undefined;
+  /**
+   * Prefix of comment lines in text, CSV and TSV: lines that begin with it and a space are skipped. Undefined
+   * for none.
+   */
+  comments?: string | undefined;
+  /** Undefined for UTF-8, or UTF-16 with a byte order mark. */
+  encoding?: 'windows-1252' | undefined;
+  /** The following fields are documented in `SceneRules`. */
+  trimsLines: boolean;
+  readsSpreadsheets: boolean;
+  findsIds: boolean;
+}
+
+/** Rules for a list without a batch and a pipeline.yaml. */
+export const plainReading: ListReading = { trimsLines: false, readsSpreadsheets: true, findsIds: true };
+
+/**
+ * Returns the name of the id column, or undefined if there is none. An exact `id` takes precedence over `ID`,
+ * `Id` and the like.
+ */
+export function idColumnOf(
+  columns: readonly string[],
+  { findsIds }: Pick<ListReading, 'findsIds'>,
+): string | undefined {
+  if (columns.includes('id')) return 'id';
+  return findsIds ? columns.find((name) => name.trim().toLowerCase() === 'id') : undefined;
 }

@@ -6,7 +6,7 @@
  * - `stop`: the run ends, and the attempt and its scene stay as they were
  * - `try-again`: the same request is sent again later, and neither attempt nor scene changes
  * - `resubmit`: a new attempt, because the outcome of this one is unknown or its result is gone
- * - `hold`: the attempt stays in flight and its scene waits for a setting; see `holding.ts`
+ * - `hold`: the attempt stays in flight and its scene waits for a setting; see `halting.ts`
  * - `put-back`: the scene waits to be rendered again, and the attempt does not count
  * - `new-attempt`: a new attempt if the scene has any left, otherwise the scene has failed. It has also
  *   failed if identical bytes come twice

@@ -1,5 +1,7 @@
-/** Estimates what the rest of a batch will cost and how long it will take, from earlier runs or `pricing`. */
-import { type Billed, priceOf, unseenJob, type Pricing, type SpendingLimits } from './spending.ts';
+/** Forecasts the cost and time that a batch still takes. */
+import type { EndedAttempt, RunCondition } from './run-condition.ts';
+import type { PartRecord, SceneCounts } from './scene.ts';
+import { type Billed, priceOf, type Pricing, type SpendingLimits, unseenJob } from './spending.ts';
 
 /** Measurements of the batch's earlier runs. */
 export interface Experience {
@@ -105,3 +107,150 @@ function cutsOf(
     cuts.push({ limit: 'time', leftMs, scenes: Math.floor((scenes * leftMs) / time.toMs) });
   return cuts;
 }
+
+/** The latest finished scenes. Instants are monotonic ms. */
+export interface Finished {
+  lastAt: number;
+  /**
+   * Time between each finished scene and the one before. The first gap of a run is at most half the duration
+   * of its job.
+   */
+  gapsMs: readonly number[];
+  /** Durations of the latest jobs. */
+  times: readonly number[];
+}
+
+/**
+ * Number of scenes to average over. At least twice the number in flight, because jobs that begin together end
+ * together. `maxKept` therefore suffices for up to half as many in flight.
+ */
+const latest = 150;
+const maxKept = 4_096;
+const enough = 3;
+const minPauseMs = 1_000;
+
+export function noneFinished(startedAt: number): Finished {
+  return { lastAt: startedAt, gapsMs: [], times: [] };
+}
+
+/**
+ * Returns the state after one more scene. A pause that is longer than any job takes is not counted, because
+ * nothing was in progress.
+ */
+export function withFinished(finished: Finished, now: number): Finished {
+  return { ...finished, lastAt: now, gapsMs: [...finished.gapsMs, gapBefore(finished, now)].slice(-maxKept) };
+}
+
+function gapBefore({ lastAt, gapsMs, times }: Finished, now: number): number {
+  // Jobs that began together with the first are half done on average.
+  const maxMs = gapsMs.length === 0 ? (times.at(-1) ?? Infinity) / 2 : longestMs(times);
+  return Math.min(now - lastAt, maxMs);
+}
+
+/**
+ * Returns the state after a scene of a job that an earlier run submitted. Its end says nothing about this
+ * run's throughput.
+ */
+export function withResumed(finished: Finished, now: number): Finished {
+  return { ...finished, lastAt: now };
+}
+
+/**
+ * Returns the state with the duration of one more job in ms: at a worker or, if that is unknown, since its
+ * submission.
+ */
+export function withJobTime(finished: Finished, ms: number): Finished {
+  return { ...finished, times: [...finished.times, ms].slice(-latest) };
+}
+
+/**
+ * Returns scenes finished per ms recently; undefined for the first few scenes. Falls while none finishes for
+ * longer than jobs take.
+ */
+export function finishedPerMs(
+  { lastAt, gapsMs, times }: Finished,
+  now: number,
+  inFlight: number,
+): number | undefined {
+  if (gapsMs.length < enough) return undefined;
+  const gaps = gapsMs.slice(-Math.max(latest, 2 * inFlight));
+  const quietMs = Math.min(now - lastAt, longestMs(times)) - (meanOf(times) ?? 0);
+  return gaps.length / Math.max(1, sum(gaps) + Math.max(0, quietMs));
+}
+
+/**
+ * Returns the time in ms until all `left` scenes are finished, of which `inFlight` are in progress. Undefined
+ * while it is unknown.
+ */
+export function timeLeftMs(
+  finished: Finished,
+  now: number,
+  left: number,
+  inFlight: number,
+): number | undefined {
+  if (left <= 0) return 0;
+  const perMs = finishedPerMs(finished, now, inFlight);
+  if (perMs === undefined) return undefined;
+  const times = finished.times.toSorted((a, b) => a - b);
+  const workers = Math.max(1, Math.min(left, inFlight, Math.round(perMs * (meanOf(times) ?? Infinity))));
+  // All workers are busy until as many scenes are left as there are workers. The longest of these jobs ends
+  // last.
+  return (
+    (left - workers) / perMs +
+    (times[Math.floor((times.length * workers) / (workers + 1))] ?? workers / perMs)
+  );
+}
+
+export interface Throughput {
+  perSecond: number;
+  /** Time until the whole batch is done. Null if the run renders only a part of it. */
+  leftMs: number | null;
+}
+
+export interface BatchOnRecord {
+  scenes: Pick<SceneCounts, 'waiting' | 'active'>;
+  /** Part that the run renders. Null for the whole batch. */
+  part: PartRecord | null;
+  inFlight: number;
+  /** Latest ended attempts, in any order. */
+  ended: readonly EndedAttempt[];
+}
+
+/**
+ * Returns throughput and remaining time from recorded attempts of a run. Undefined if no run is at work, or
+ * too few scenes have finished recently.
+ */
+export function throughputOf(run: RunCondition, batch: BatchOnRecord, now: number): Throughput | undefined {
+  if (run.kind !== 'running') return undefined;
+  const { scenes, part, inFlight } = batch;
+  // The lists are mutated. Copies for each attempt would take longer than the rest of the work.
+  const gapsMs: number[] = [];
+  const times: number[] = [];
+  const finished = { ...noneFinished(run.since), gapsMs, times };
+  for (const { at, submittedAt, executionTimeMs, hasFinished } of batch.ended.toSorted(
+    (a, b) => a.at - b.at,
+  )) {
+    if (at < run.since) continue;
+    const tookMs = executionTimeMs ?? (submittedAt === null ? null : at - submittedAt);
+    if (tookMs !== null) times.push(tookMs);
+    if (times.length > latest) times.shift();
+    if (!hasFinished) continue;
+    const isOfThisRun = submittedAt === null || submittedAt >= run.since;
+    if (isOfThisRun) gapsMs.push(gapBefore(finished, at));
+    if (gapsMs.length > maxKept) gapsMs.shift();
+    finished.lastAt = at;
+  }
+  // The wall clock may have been set back.
+  const end = Math.max(now, finished.lastAt);
+  const perMs = finishedPerMs(finished, end, inFlight);
+  if (perMs === undefined) return undefined;
+  const leftMs = timeLeftMs(finished, end, scenes.waiting + scenes.active, inFlight);
+  return { perSecond: perMs * 1000, leftMs: part === null ? (leftMs ?? null) : null };
+}
+
+/** Returns the maximum time without a finished scene while jobs are in progress, as far as it is known. */
+const longestMs = (times: readonly number[]): number =>
+  times.length === 0 ? Infinity : Math.max(minPauseMs, ...times);
+const meanOf = (times: readonly number[]): number | undefined =>
+  times.length === 0 ? undefined : sum(times) / times.length;
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);

@@ -1,6 +1,6 @@
-/** Decides when a run stops submitting: its attempts keep failing, or the service does not answer. */
+/** Decides when failures stop a run, pause its requests or hold its results. */
 import { formatDuration } from '../../lib/text/format.ts';
-import type { FailureKind } from './failure.ts';
+import { type Failure, type FailureKind, failureRules } from './failure.ts';
 
 /** Key `halt` of pipeline.yaml. Durations are in ms. */
 export interface HaltRules {
@@ -88,6 +88,145 @@ export function isBlind(state: ReachabilityState, now: number): boolean {
 }
 
 /** Returns the time since the first unanswered request, in ms. 0 if the latest request was answered. */
-export function silentForMs(state: ReachabilityState, now: number): number {
+function silentForMs(state: ReachabilityState, now: number): number {
   return state.silent === 0 ? 0 : now - state.silentSince;
+}
+
+export type Operation = 'submit' | 'status' | 'cancel' | 'health';
+
+/** Consecutive refusals of one operation. `since` is the time of the first, in monotonic ms. */
+export interface Refusals {
+  count: number;
+  since: number;
+}
+
+export const noRefusals: Refusals = { count: 0, since: 0 };
+
+const kinds: ReadonlySet<FailureKind> = new Set(['key-refused', 'account-unusable', 'endpoint-unknown']);
+
+export interface Reply {
+  kind: string;
+  failure?: Failure;
+}
+
+/** Returns the failure of a reply that refuses key, account or endpoint. */
+export function refusalIn({ failure }: Reply): Failure | undefined {
+  return failure !== undefined && kinds.has(failure.kind) ? failure : undefined;
+}
+
+const proofs: ReadonlySet<string> = new Set(['accepted', 'running', 'completed', 'ended', 'cancelled']);
+
+/** True if a reply of this kind shows that key, account and endpoint are accepted. */
+export function isProof({ kind }: Reply): boolean {
+  return proofs.has(kind);
+}
+
+export function withRefusal({ count, since }: Refusals, now: number): Refusals {
+  return { count: count + 1, since: count === 0 ? now : since };
+}
+
+const enoughRefusals = 3;
+
+/** True if enough refusals have lasted for at least `lastMs` (`halt.refused`). */
+export function isBelieved({ count, since }: Refusals, now: number, lastMs: number): boolean {
+  return count >= enoughRefusals && now - since >= lastMs;
+}
+
+/** Returns the failure, with the number and duration of the refusals in its text. */
+export function believed(failure: Failure, { count, since }: Refusals, now: number): Failure {
+  const times = `${count} times in a row within ${formatDuration(now - since)}`;
+  return { ...failure, text: `${failure.text}; refused ${times}, after it had worked in this run` };
+}
+
+/**
+ * Returns the wait in ms before round `round`, counted from 1. With 30 s for `lastMs`: 1, 2, 4, 8, 16 and
+ * then 30 s.
+ */
+export function askAgainMs(round: number, lastMs: number): number {
+  return Math.round(Math.min(lastMs, (lastMs / 30) * 2 ** (round - 1)));
+}
+
+/** True if refusals and silence have alternated for so long that ordinary requests should show the cause. */
+export function isLongDoubt(tookMs: number, lastMs: number): boolean {
+  return tookMs >= 4 * lastMs;
+}
+
+interface HoldEvidence {
+  isAnyFound: boolean;
+  /** True if a job of the same endpoint has ended other than by a timeout. */
+  hasEndedOtherwise: boolean;
+}
+
+/** True if a setting, and not the scene, causes the failure of a finished job. */
+export function isHeld(
+  { kind, isExecution }: Failure,
+  { isAnyFound, hasEndedOtherwise }: HoldEvidence,
+): boolean {
+  if (isTimeout(kind)) return !hasEndedOtherwise && (kind !== 'job-overdue' || isExecution === true);
+  if (isOwnOnceFound.has(kind)) return !isAnyFound;
+  return failureRules[kind].next === 'hold';
+}
+
+/** Once the current settings have found a picture, the job itself is at fault for an output without one. */
+const isOwnOnceFound = new Set<FailureKind>(['picture-not-found', 'status-unknown', 'value-not-found']);
+
+/** True if the service or the run ended the job because it took too long. */
+export function isTimeout(kind: FailureKind): boolean {
+  return kind === 'job-timed-out' || kind === 'job-overdue';
+}
+
+/** True if a paid result is lost with this failure, either received or still at the service. */
+export function losesResult(kind: FailureKind): boolean {
+  return lostWith.has(kind);
+}
+
+const lostWith = new Set<FailureKind>([
+  'job-overdue',
+  'job-timed-out',
+  'picture-refused',
+  'expired',
+  'no-output',
+  'picture-not-found',
+  'status-unknown',
+  'result-too-large',
+  'too-many-pixels',
+  'url-refused',
+  'output-unsupported',
+  'download-failed',
+  'bad-picture',
+  'bad-file',
+]);
+
+/** Returns the setting that the user has to change, in words. */
+export function settingFor(kind: FailureKind): string {
+  return settings[kind] ?? '`output`';
+}
+
+const settings: Partial<Record<FailureKind, string>> = {
+  'picture-refused': 'what `endpoint.apiKey` may read',
+  'status-unknown': '`endpoint.statuses` or `status.map`',
+  'urls-not-allowed': '`output.hosts`',
+  'url-refused': '`output.hosts`',
+  'result-too-large': '`limits.body`',
+  'other-file-kind': '`output.files`',
+  'value-not-found': '`output.values`',
+  'too-many-pixels': '`limits.pixels`',
+  'job-overdue': '`timeouts.execution`',
+  'job-timed-out': "the endpoint's own timeout",
+};
+
+/** Results of one run that wait for the same setting. */
+export interface HeldResults {
+  setting: string;
+  kind: FailureKind;
+  count: number;
+  /** Number of results whose answer is kept. The others are only at the service. */
+  kept: number;
+  /**
+   * Number of results that refer to pictures by URL. Even if the answer is kept, pictures are available only
+   * as long as their host keeps them.
+   */
+  addresses: number;
+  /** Time until which the service keeps the oldest of these results, in epoch ms. */
+  keptUntil: number;
 }

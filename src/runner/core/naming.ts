@@ -1,6 +1,8 @@
-/** File names that work on every file system: portable, short and inside the images folder. */
-import { fileKinds, type NamedFile } from './named-file.ts';
-import { pictureEndings } from './picture-format.ts';
+/** File names that every file system accepts, and the words that name scenes and batches. */
+import { oneLine } from '../../lib/text/format.ts';
+import { isJsonObject, type JsonObject } from '../../lib/text/json.ts';
+import { fileKinds, type NamedFile, pictureEndings, withoutFormat } from './picture.ts';
+import { type RulesVersion, sceneRules } from './scene.ts';
 
 /** Maximum length of a name in bytes of UTF-8, including folders and `.png`. */
 export const maxNameBytes = 200;
@@ -159,4 +161,130 @@ function takeBytes(pieces: string[], maxBytes: number): string {
 
 function bytesOf(text: string): number {
   return new TextEncoder().encode(text).length;
+}
+
+/**
+ * Naming scheme that a batch fixes at its first start. `id` uses the id alone. `sent` uses the words of the
+ * input if the list has no ids. `prompt` is the scheme of earlier versions: words of the column that seems to
+ * be the prompt.
+ */
+export type DefaultNames = 'id' | 'prompt' | 'sent';
+
+/** Returns a portable path: `harbour.png` for a row with an id, `a-photo-of-a-bench-e52f02.png` for a row without. */
+export function defaultName(
+  { id, columns, input }: { id: string; columns: JsonObject; input: JsonObject },
+  names: DefaultNames,
+): string {
+  const prompt = names === 'sent' ? promptOf(input, {}) : promptOf({}, columns);
+  const stem = names === 'id' || Object.hasOwn(columns, 'id') ? id : stemOf(id, prompt ?? '');
+  return portablePath(`${portableSegment(stem)}.png`);
+}
+
+/** Returns the naming scheme for rows without ids in a batch that begins with these rules. */
+export function wordsOf(rules: RulesVersion): DefaultNames {
+  return sceneRules[rules].asksWhichIsSent ? 'sent' : 'prompt';
+}
+
+/**
+ * Guesses the naming scheme from existing files of rows without ids: `id` if a name is a bare hash, otherwise
+ * `words`.
+ */
+export function namesOf(files: readonly string[], words: DefaultNames): DefaultNames {
+  return files.some((file) => /^[0-9a-f]{12}(?:-[^/]*)?$/.test(withoutFormat(file))) ? 'id' : words;
+}
+
+/**
+ * Shortens an id made from a hash to the prompt's words and half of the hash. The ending that distinguishes
+ * equal rows and expanded rows stays.
+ */
+function stemOf(id: string, prompt: string): string {
+  const [, hash, rest = ''] = /^([0-9a-f]{6})[0-9a-f]{6}(-.*)?$/s.exec(id) ?? [];
+  const words = slugOf(prompt);
+  return hash === undefined || words === '' ? id : `${words}-${hash}${rest}`;
+}
+
+/** Maximum length of a slug, and of the text that it is made from, in characters. */
+const maxSlugLength = 48;
+const maxReadLength = 200;
+
+/**
+ * Turns `A photo, of a BENCH!` into `a-photo-of-a-bench`. Keeps letters and digits of any script, and cuts
+ * between words if possible.
+ */
+function slugOf(text: string): string {
+  const words = text
+    .slice(0, maxReadLength)
+    .normalize('NFC')
+    .toLowerCase()
+    .split(/[^\p{L}\p{M}\p{N}]+/u)
+    .filter((word) => word !== '');
+  let slug = '';
+  for (const word of words) {
+    const longer = slug === '' ? word : `${slug}-${word}`;
+    if (longer.length > maxSlugLength) return slug || longer.slice(0, maxSlugLength);
+    slug = longer;
+  }
+  return slug;
+}
+
+/**
+ * Returns the prompt of the input, else of the row, else the longest text of the input or the row. Undefined
+ * if there is no text.
+ */
+export function promptOf(input: JsonObject, columns: JsonObject): string | undefined {
+  return named(input) ?? named(columns) ?? longest(input) ?? longest(columns);
+}
+
+/** Name of a scene for people: its id and, if the list has no ids and the id is a hash, its prompt. */
+export interface SceneName {
+  scene: string;
+  /** One line, cut to `maxShownLength` characters. */
+  prompt?: string;
+}
+
+const maxShownLength = 120;
+
+export function sceneNameOf(scene: { sceneId: string; input: JsonObject; columns: JsonObject }): SceneName {
+  const { sceneId, input, columns } = scene;
+  if (Object.hasOwn(columns, 'id')) return { scene: sceneId };
+  const prompt = oneLine(promptOf(input, columns) ?? '', maxShownLength);
+  return { scene: sceneId, ...(prompt !== undefined && { prompt }) };
+}
+
+/** Keys of prompts, in order of preference. Case is ignored. */
+const names = ['prompt', 'scene', 'text', 'positive_prompt'];
+
+function named(from: JsonObject): string | undefined {
+  const texts = textsOf(from);
+  return names
+    .map((name) => texts.find(([key]) => key.toLowerCase().replace(/^.*\./, '') === name)?.[1])
+    .find((text) => text !== undefined);
+}
+
+/** Maximum length in characters. Longer texts are files in base64 and not prompts. */
+const maxPromptLength = 16_000;
+
+function longest(from: JsonObject): string | undefined {
+  const texts = textsOf(from).flatMap(([name, text]) =>
+    name === 'id' || text.length > maxPromptLength ? [] : [text],
+  );
+  return texts.toSorted((a, b) => b.length - a.length)[0];
+}
+
+/** Returns the texts by key. For ComfyUI these are the settings of its workflow, such as `6.text`. */
+function textsOf(from: JsonObject): [string, string][] {
+  const { workflow, set } = from;
+  const texts = typeof workflow === 'string' && isJsonObject(set) ? set : from;
+  return Object.entries(texts).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string' && entry[1] !== '',
+  );
+}
+
+/** Returns the last two parts of the output folder's path, such as `night/out`. */
+export function batchName(dir: string): string {
+  return dir
+    .split(/[/\\]+/)
+    .filter(Boolean)
+    .slice(-2)
+    .join('/');
 }

@@ -1,7 +1,5 @@
-/** A picture on its way from a job's output to a file and a thumbnail, and the data recorded with it. */
+/** A picture from a job's output to its file: formats, copies, named files and checks. */
 import type { JsonObject } from '../../lib/text/json.ts';
-import type { NamedFile } from './named-file.ts';
-import type { PictureFormat } from './picture-format.ts';
 
 /** Additional information about a picture in a job's output, under its keys there. All of it is optional. */
 export interface PictureOutput {
@@ -135,4 +133,164 @@ export function thumbnailOf(
 /** Returns the name that earlier versions used, which made WebP thumbnails. */
 export function earlierThumbnail(thumbnail: string): string {
   return thumbnail.replace(/\.jpg$/, '.webp');
+}
+
+export const pictureEndings = { PNG: '.png', JPEG: '.jpg', WebP: '.webp', AVIF: '.avif' } as const;
+
+export type PictureFormat = keyof typeof pictureEndings;
+
+const pictureEnding = /\.(?:png|jpg|webp|avif)$/;
+
+/** Returns the format by extension, or undefined if the extension is not one of a picture. */
+export function formatOfFile(file: string): PictureFormat | undefined {
+  return formats.find((format) => file.endsWith(pictureEndings[format]));
+}
+
+const formats = Object.keys(pictureEndings) as PictureFormat[];
+
+/**
+ * Returns only the pictures among files with picture extensions. Leaves out copies, whose extension replaces
+ * the picture's. Leaves out a second file that differs only in format. If originals are not kept, also leaves
+ * out files named like a copy. That includes smaller copies that are no longer made.
+ */
+export function picturesAmong(
+  files: readonly string[],
+  copyEndings: readonly string[],
+  isOriginalKept: boolean,
+): string[] {
+  const isCopyOf = (file: string, stem: string): boolean =>
+    copyEndings.some((copy) => file === stem + copy) && !file.endsWith(pictureEndings.PNG);
+  const byStem = new Map<string, string>();
+  for (const file of files) {
+    const stem = withoutFormat(file);
+    const other = byStem.get(stem);
+    const isFirst = other === undefined || file.endsWith(pictureEndings.PNG) || isCopyOf(other, stem);
+    if (isFirst) byStem.set(stem, file);
+  }
+  const isEarlierCopy = (file: string): boolean => {
+    const [, stem = ''] = /^(.*)-\d{2,5}\.(?:jpg|webp|avif)$/s.exec(file) ?? [];
+    return !isOriginalKept && byStem.has(stem);
+  };
+  const isCopy = (file: string): boolean =>
+    isEarlierCopy(file) ||
+    copyEndings.some((copy) => {
+      const stem = file.endsWith(copy) ? file.slice(0, -copy.length) : '';
+      return stem !== withoutFormat(file) && byStem.has(stem);
+    });
+  const isAlone = (file: string): boolean => !isOriginalKept && isCopyOf(file, withoutFormat(file));
+  return [...byStem.values()].filter((file) => !isCopy(file) && !isAlone(file));
+}
+
+export function withoutFormat(file: string): string {
+  return file.replace(pictureEnding, '');
+}
+
+/** Replaces the `.png` of a picture's name by the extension of its actual format: `a/b.png` becomes `a/b.jpg`. */
+export function withFormat(name: string, format: PictureFormat): string {
+  return withoutFormat(name) + pictureEndings[format];
+}
+
+export const fileKinds = ['png', 'exr', 'json', 'glb', 'npz'] as const;
+
+export type FileKind = (typeof fileKinds)[number];
+
+/** One entry of `output.files`. */
+export interface NamedFile {
+  /** Key of the entry, such as `depth`. */
+  label: string;
+  kind: FileKind;
+}
+
+/** An entry of `output.files` with its path in a job's output: keys, outermost first. */
+export interface FilePlace extends NamedFile {
+  at: string[];
+}
+
+/** Value of `output.image` for jobs that return only files. */
+export const noPicture = 'none';
+
+export function endingOfKind(kind: FileKind): string {
+  return `.${kind}`;
+}
+
+export function kindOfFile(file: string): FileKind {
+  return fileKinds.find((kind) => file.endsWith(`.${kind}`)) ?? 'png';
+}
+
+/** Returns the files to save. If only values are wanted of a job, its whole output is saved as a file. */
+export function filesAsked(image: string | undefined, files: FilePlace[]): FilePlace[] {
+  const isBare = image === noPicture && files.length === 0;
+  return isBare ? [{ label: 'output', kind: 'json', at: [] }] : files;
+}
+
+/** Number of saved scenes that lack a file because they were saved before it was requested. */
+export interface LackingFile {
+  label: string;
+  scenes: number;
+}
+
+/** Returns a note about the lacking files, or undefined if there are none. */
+export function lackingText(lacking: readonly LackingFile[]): string | undefined {
+  if (lacking.length === 0) return undefined;
+  const each = lacking.map(({ label, scenes }) =>
+    scenes === 1
+      ? `1 saved scene has no file ${label}`
+      : `${scenes.toLocaleString('en')} saved scenes have no file ${label}`,
+  );
+  return `${each.join(', ')}: saved before \`output.files\` asked for it, and not rendered again. To have them rendered again, each billed as a new job: \`nightrender retry <pipeline> --lacking-files\``;
+}
+
+/** Extension of the file that records where a picture comes from, unless the picture contains that itself. */
+export const sidecarEnding = '.json';
+
+/** Replaces a picture's extension: `a/b.png` and `.json` give `a/b.json`. */
+export function sidecarPath(file: string, ending: string): string {
+  return withoutFormat(file) + ending;
+}
+
+/**
+ * Returns names that conflict through sidecars: a scene's own file `a.json` and the sidecar of `a.png` would
+ * be the same file.
+ */
+export function sidecarTwin(file: string): string[] {
+  if (file.endsWith(sidecarEnding)) return [`${file.slice(0, -sidecarEnding.length)}.png`];
+  return formatOfFile(file) === undefined ? [] : [sidecarPath(file, sidecarEnding)];
+}
+
+export interface PictureCopy {
+  format: 'webp' | 'jpeg' | 'avif';
+  /** 1 to 100. */
+  quality: number;
+  /** Maximum length of the longer side in pixels. Absent for the size of the picture. */
+  size?: number | undefined;
+}
+
+const copyFormats = { webp: 'WebP', jpeg: 'JPEG', avif: 'AVIF' } as const satisfies Record<
+  PictureCopy['format'],
+  PictureFormat
+>;
+
+/** Returns the suffix that replaces the picture's extension, such as `.webp` or `-512.jpg`. */
+export function copyEnding({ format, size }: Pick<PictureCopy, 'format' | 'size'>): string {
+  return (size === undefined ? '' : `-${size}`) + pictureEndings[copyFormats[format]];
+}
+
+/** True if another picture may have the same name as such a copy, such as `a-512.jpg`. */
+export function isSized(ending: string): boolean {
+  return ending.startsWith('-');
+}
+
+/**
+ * Returns names of pictures whose copies would have the same name as a copy of `file`. With `.webp` and
+ * `-512.webp`, both `a-512.png` and `a.png` give `a-512.webp`.
+ */
+export function clashingNames(file: string, endings: readonly string[]): string[] {
+  const middles = endings.flatMap((long) =>
+    endings.flatMap((short) => (long !== short && long.endsWith(short) ? long.slice(0, -short.length) : [])),
+  );
+  return middles.flatMap((middle) => {
+    const longer = sidecarPath(file, `${middle}.png`);
+    const end = `${middle}.png`;
+    return file.endsWith(end) ? [longer, `${file.slice(0, -end.length)}.png`] : [longer];
+  });
 }

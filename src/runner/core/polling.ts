@@ -1,5 +1,4 @@
 /** Decides when to poll a job: soon after it has completed and rarely before, learned from earlier jobs. */
-import { shareOf, withObservation, type ObservedTimes } from './observed-times.ts';
 
 /** Key `polling` of pipeline.yaml. Durations are in ms. */
 export interface PollRules {
@@ -142,4 +141,22 @@ function timesLeft({ seen, executedMs }: PollState, { executions, totals }: Lear
   return left.length < fewTimes && executedMs > 0
     ? [...left, outlastingShare * executedMs].toSorted((a, b) => a - b)
     : left;
+}
+
+/** Durations in ascending ms. */
+export type ObservedTimes = readonly number[];
+
+const maxObservations = 512;
+
+/** Returns the sample with one more duration. If it is full, a random element is dropped; `random` is in [0, 1). */
+export function withObservation(observed: ObservedTimes, ms: number, random: number): ObservedTimes {
+  const isFull = observed.length >= maxObservations;
+  const kept = isFull ? observed.toSpliced(Math.floor(random * observed.length), 1) : observed;
+  const place = kept.findIndex((other) => other > ms);
+  return kept.toSpliced(place === -1 ? kept.length : place, 0, ms);
+}
+
+/** Returns the quantile of the sample for a share in [0, 1], or undefined if it is empty. */
+export function shareOf(times: ObservedTimes, share: number): number | undefined {
+  return times[Math.max(0, Math.ceil(times.length * share) - 1)];
 }

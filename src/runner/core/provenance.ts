@@ -1,9 +1,9 @@
-/** Origin of a picture: the metadata written into it, for programs and for people. */
-import { type Endpoint, endpointVersions, type Submitted } from './attempt.ts';
+/** Provenance: the job, prompt and inputs that a picture records about itself, and adoption by that record. */
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
+import { type Endpoint, endpointVersions, type Submitted } from './attempt.ts';
+import { promptOf } from './naming.ts';
 import type { PictureOutput, SavedPicture } from './picture.ts';
-import { promptOf } from './prompt.ts';
-import { readRulesVersion, type RulesVersion } from './scene-rules.ts';
+import { readRulesVersion, type RulesVersion, type Scene } from './scene.ts';
 
 export interface Provenance {
   scene: string;
@@ -170,4 +170,28 @@ export function parametersText(
 
 function quotedIfNeeded(value: string): string {
   return /[,\n\r"]/.test(value) ? JSON.stringify(value) : value;
+}
+
+/** Fields of a scene that the file name of its picture is made from. */
+export type SceneToName = Pick<Scene, 'id' | 'columns' | 'input'>;
+
+/** Scene of the batch that may adopt pictures. */
+export type FoundScene = SceneToName & { sceneKey: number; isWaiting: boolean };
+
+/** Scene whose pictures were found. `jobId` is null if the job is unknown. */
+export type AdoptedScene = Pick<FoundScene, 'sceneKey'> & {
+  endpoint: Endpoint;
+  jobId: string | null;
+  pictures: SavedPicture[];
+};
+
+/**
+ * Undamaged picture that the checkpoint does not know. `origin` is undefined if neither the file nor its
+ * sidecar records it.
+ */
+export interface ExaminedPicture {
+  picture: SavedPicture;
+  /** Name that the picture was given, if the name of its file differs from it. */
+  name?: string;
+  origin: Origin | undefined;
 }

@@ -1,5 +1,5 @@
 /** Decides how fast requests may follow each other, and how long a refused request waits. Pure. */
-import { backoffMs, fullWaitMs, type Backoff } from './backoff.ts';
+import { backoffMs, fullWaitMs, type Backoff } from './retry-policy.ts';
 import type { Failure } from './failure.ts';
 
 /** A key of `rate` in pipeline.yaml. */

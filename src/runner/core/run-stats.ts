@@ -1,5 +1,4 @@
 /** Statistics of a run: what it needed and what held it back. */
-import type { SlotState } from './slot-usage.ts';
 
 /** Durations are whole ms. */
 export interface RunStats {
@@ -38,4 +37,83 @@ export interface Percentiles {
   jobs: number;
   p50: number;
   p95: number;
+}
+
+/**
+ * Reasons why a slot has no job at the service, with their meaning. A run has as many slots as `concurrency`
+ * allows jobs in flight. The manual uses the same order.
+ */
+export const idleReasons = {
+  rate: 'a submission waits for its turn within `rate.submit`',
+  slowed: 'a submission waits for the `Retry-After` that another one received',
+  load: 'a submission was answered 429 and waits to be sent again',
+  outage:
+    'the service does not answer, knows none of its jobs, or refuses a key that worked; it is asked from time to time',
+  downloads: 'the job is done, and its picture is being downloaded',
+  memory: 'the job is done, and its answer waits for memory',
+  checking: 'the job is done, and its pictures are being decoded and checked',
+  disk: 'a picture or a line of the checkpoint is being written',
+  limits: 'nothing more may be submitted: a deadline or budget is reached (`limits`)',
+  resuming: 'the plan is being made, and jobs of earlier runs are collected first',
+  retries: 'all remaining scenes wait for their next attempt',
+  stopping: 'the run is stopping and finishes its jobs in flight',
+  nothingLeft: 'fewer scenes are left than slots',
+} as const satisfies Record<string, string>;
+
+export type IdleReason = keyof typeof idleReasons;
+export type SlotState = 'inFlight' | IdleReason;
+
+export const slotStates = ['inFlight', ...(Object.keys(idleReasons) as IdleReason[])] as const;
+
+type PerState = Record<SlotState, number>;
+
+/** All instants are monotonic ms. */
+export class SlotUsage {
+  readonly limit: number;
+  #at: number;
+  #idleReason: IdleReason = 'resuming';
+  readonly #attempts = none();
+  readonly #spentMs = none();
+
+  constructor(limit: number, at: number) {
+    this.limit = limit;
+    this.#at = at;
+  }
+
+  /** Moves an attempt from one state to another. `from` is undefined if it enters its slot, `to` if it leaves it. */
+  move(at: number, from: SlotState | undefined, to: SlotState | undefined): void {
+    this.#pass(at);
+    if (from !== undefined) this.#attempts[from] -= 1;
+    if (to !== undefined) this.#attempts[to] += 1;
+  }
+
+  /** Sets the reason why slots without an attempt are idle from now on. */
+  setIdleReason(at: number, reason: IdleReason): void {
+    this.#pass(at);
+    this.#idleReason = reason;
+  }
+
+  /** Returns whole ms by state until `at`, scaled to a single slot, so their sum is the elapsed time. */
+  spentMs(at: number): PerState {
+    this.#pass(at);
+    const whole = slotStates.map((state) => [state, Math.round(this.#spentMs[state])]);
+    return Object.fromEntries(whole) as PerState;
+  }
+
+  /** Attempts in flight come first, because a resumed batch can have more attempts than slots. */
+  #pass(at: number): void {
+    const eachMs = (at - this.#at) / this.limit;
+    this.#at = at;
+    let left = this.limit;
+    for (const state of slotStates) {
+      const slots = Math.min(left, this.#attempts[state]);
+      this.#spentMs[state] += slots * eachMs;
+      left -= slots;
+    }
+    this.#spentMs[this.#idleReason] += left * eachMs;
+  }
+}
+
+function none(): PerState {
+  return Object.fromEntries(slotStates.map((state) => [state, 0])) as PerState;
 }

@@ -1,9 +1,11 @@
-/** Everything recorded about a scene, for the report, `list`, exports, the gallery and the library. */
+/** Records of scenes and the summary of a batch, as reports, lists, exports and the library read them. */
 import type { JsonObject } from '../../lib/text/json.ts';
-import { failureRules, type FailureKind } from './failure.ts';
-import type { SavedPicture } from './picture.ts';
+import { type FailureKind, failureRules } from './failure.ts';
+import type { PictureTotals, SavedPicture } from './picture.ts';
 import type { RecordValues } from './record-columns.ts';
-import { sceneMoves, type SceneState } from './scene.ts';
+import type { RunStats } from './run-stats.ts';
+import { type PartRecord, type SceneCounts, sceneMoves, type SceneState } from './scene.ts';
+import type { BatchCost } from './spending.ts';
 
 /** One scene, or one row of the manifest that was skipped as `invalid`. Instants are epoch ms. */
 export interface SceneRecord extends RecordValues {
@@ -28,3 +30,102 @@ export interface SceneRecord extends RecordValues {
 /** Every `state` of a record. `rowKinds` has every `failureKind`. */
 export const rowStates: string[] = [...Object.keys(sceneMoves), 'invalid'];
 export const rowKinds: string[] = [...Object.keys(failureRules), 'invalid-row'];
+
+/** Numbers of a batch that are quick to compute, for `status`. */
+export interface BatchNumbers {
+  /** Number of scenes by state. `invalid` counts skipped rows of the manifest. */
+  scenes: SceneCounts;
+  pictures: PictureTotals;
+  /** Totals of the files of `output.files`. Absent if there are none. */
+  files?: { files: number; bytes: number };
+  attempts: {
+    total: number;
+    /** Attempts whose jobs are in flight. */
+    submitted: number;
+    saved: number;
+    failed: number;
+    /** Attempts sent without an answer: these may have run and been billed for nothing. */
+    unanswered: number;
+    /** Attempts whose result the service deleted or lost before it was collected: billed for nothing. */
+    expired: number;
+    /** Attempts that the service did not accept: no job, no bill. */
+    refused: number;
+  };
+  /** Null without `pricing`. */
+  cost: BatchCost | null;
+  /** Failed attempts by kind, most frequent first. */
+  failures: { kind: string; attempts: number; lastText: string }[];
+  /**
+   * Finished jobs whose results wait for a setting, by kind of failure. `kept` counts results whose answers
+   * are kept.
+   */
+  held: { kind: string; results: number; kept: number; lastText: string }[];
+  /** Part of the batch that the latest run rendered as a preview. Null if the latest run rendered the whole batch. */
+  part: PartRecord | null;
+  /** Newest start of the program on this batch. */
+  lastRun: RunRecord | null;
+}
+
+export interface BatchSummary extends BatchNumbers {
+  times: {
+    firstSubmittedAt: number | null;
+    lastSavedAt: number | null;
+    /** Sum of the execution times that the service reported for saved attempts. */
+    executionTimeMs: number;
+    medianDelayTimeMs: number | null;
+    medianExecutionTimeMs: number | null;
+  };
+}
+
+/** One start of the program on the batch, without its statistics. */
+export type RunSpan = Omit<RunRecord, 'stats'>;
+
+export interface RunRecord {
+  run: number;
+  pid: number;
+  host: string;
+  startedAt: number;
+  /** Null during the run, and after a crash. */
+  endedAt: number | null;
+  exitCode: number | null;
+  /** Reason why the run ended, in a sentence. Null during the run, and after a crash. */
+  ending: string | null;
+  /** Statistics of the run. Null during the run, after a crash, and if it rendered nothing (`cancel`). */
+  stats: RunStats | null;
+}
+
+/** A saved picture as recorded in the checkpoint. */
+export type RecordedPicture = Pick<SavedPicture, 'file' | 'width' | 'height' | 'bytes' | 'sha256'> & {
+  /** Key of the attempt that made it. All pictures of a job have the same attempt. */
+  attempt: number;
+  /** 1 for the first picture of the job. */
+  number: number;
+  /** Label in `output.files`. Null for a picture. */
+  label: string | null;
+  sceneId: string;
+  sceneState: SceneState;
+  /** New name, if a rename was decided and may not have been done yet. */
+  moveTo: string | null;
+};
+
+export type Verdict =
+  | { kind: 'good' }
+  | { kind: 'missing' }
+  /** `problem` says what is wrong with it, beginning with a lower-case letter. */
+  | { kind: 'damaged'; problem: string };
+
+/** A picture that differs from its record. `keptAs` is the name under which a repair kept the damaged file. */
+export type BadPicture = RecordedPicture & { verdict: Exclude<Verdict, { kind: 'good' }>; keptAs?: string };
+
+/**
+ * Number of pictures by verdict. `withdrawn` counts the bad pictures of scenes that are no longer in the
+ * manifest.
+ */
+export interface Verified {
+  checked: number;
+  good: number;
+  missing: number;
+  damaged: number;
+  withdrawn: number;
+  putBack: number;
+}

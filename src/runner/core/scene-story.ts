@@ -3,8 +3,8 @@ import type { AttemptState, Endpoint } from './attempt.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { SavedPicture } from './picture.ts';
 import { isFailureKind } from './failure.ts';
-import { settingFor } from './holding.ts';
-import { suspectCrashes } from './retry.ts';
+import { settingFor } from './halting.ts';
+import { suspectCrashes } from './retry-policy.ts';
 import { replacedSuffix, type SceneState } from './scene.ts';
 import { formatDuration } from '../../lib/text/format.ts';
 

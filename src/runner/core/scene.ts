@@ -1,4 +1,4 @@
-/** A scene: one requested picture, identified by its id and the fingerprint of its input, with its states. */
+/** A scene: one wanted picture, its identity and states, and the rules that make scenes of rows. */
 import { hash } from 'node:crypto';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 
@@ -85,4 +85,100 @@ export function sceneIdOf(fingerprint: string, occurrence: number): string {
 /** Returns the suffix for the file name of a picture whose row was edited, so that old and new picture both stay. */
 export function replacedSuffix(fingerprint: string): string {
   return `.replaced-${fingerprint.slice(0, 8)}`;
+}
+
+export interface SceneRules {
+  /** Seeds are below 2 to the power of this number: many renderers read a seed as a signed 32-bit integer. */
+  seedBits: 31 | 32;
+  /** Source of the seeds. With `row`, a row has the same seeds for every value of every axis. */
+  seedsOf: 'scene' | 'row';
+  /** True if white space at the ends of lines in a .txt file is removed. */
+  trimsLines: boolean;
+  /**
+   * True if lists may have the format of spreadsheet programs: semicolons or tabs, and empty values beyond
+   * the header.
+   */
+  readsSpreadsheets: boolean;
+  /** True if a column `ID`, `Id` or the like is the id column when none is called `id`. */
+  findsIds: boolean;
+  /** True if a list of which nothing is sent is rejected, even if bad rows are skipped. */
+  asksForPrompt: boolean;
+  /**
+   * True if a list with columns `scene` and `prompt` is rejected until `input` says which is sent. Otherwise
+   * `scene` is sent.
+   */
+  asksWhichIsSent: boolean;
+  /** True if rows of several lists get a column `source` with the name of their list. */
+  addsSource: boolean;
+}
+
+const before4 = {
+  readsSpreadsheets: false,
+  findsIds: false,
+  asksForPrompt: false,
+  asksWhichIsSent: false,
+  addsSource: false,
+};
+
+/** Rules by version. A change of a rule makes a new version. */
+export const sceneRules = {
+  1: { seedBits: 32, seedsOf: 'scene', trimsLines: false, ...before4 },
+  2: { seedBits: 31, seedsOf: 'scene', trimsLines: false, ...before4 },
+  3: { seedBits: 31, seedsOf: 'row', trimsLines: true, ...before4 },
+  4: {
+    seedBits: 31,
+    seedsOf: 'row',
+    trimsLines: true,
+    readsSpreadsheets: true,
+    findsIds: true,
+    asksForPrompt: true,
+    asksWhichIsSent: true,
+    addsSource: true,
+  },
+} as const satisfies Record<number, SceneRules>;
+
+export type RulesVersion = keyof typeof sceneRules;
+
+/** Version for new batches. */
+export const newestRules = 4 satisfies RulesVersion;
+
+/** Version for files of earlier releases, which did not record a version. */
+const unsaidRules = 2 satisfies RulesVersion;
+
+/** Reads the version from a file. Undefined if a newer release wrote the file. */
+export function readRulesVersion(value: unknown): RulesVersion | undefined {
+  if (value === undefined) return unsaidRules;
+  return typeof value === 'number' && value in sceneRules ? (value as RulesVersion) : undefined;
+}
+
+/** Size of the part. If both limits are set, the smaller part counts. */
+export interface Part {
+  /** Share of all scenes of the manifest, above 0 and at most 1. */
+  share?: number;
+  limit?: number;
+}
+
+export interface PartRecord extends Part {
+  scenes: number;
+}
+
+/** Returns the number of scenes in the part. A share is rounded up, so a preview is never empty. */
+export function sizeOfPart({ share = 1, limit = Infinity }: Part, scenes: number): number {
+  // Floating point: 7 % of 100 is 7.000000000000001.
+  const shared = Math.ceil(Number((share * scenes).toPrecision(12)));
+  return Math.min(scenes, shared, limit);
+}
+
+/**
+ * Returns the position of a scene in the order in which parts are filled: a pseudo-random whole number below
+ * 2^48.
+ */
+export function turnOf(id: string, fingerprint: string): number {
+  return Number.parseInt(hash('sha256', JSON.stringify([id, fingerprint])).slice(0, 12), 16);
+}
+
+/** Formats the part as command-line options, such as `--sample 1% --limit 20`. */
+export function formatPart({ share, limit }: Part): string {
+  const shown = share === undefined ? [] : `--sample ${Number((share * 100).toPrecision(12))}%`;
+  return [shown, limit === undefined ? [] : `--limit ${limit}`].flat().join(' ');
 }

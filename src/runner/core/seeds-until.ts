@@ -1,7 +1,9 @@
-/** Seeds of a row until one meets `scenes.until`: decides which seed is sent next. */
-import { splitFiles, type SavedPicture } from './picture.ts';
-import { sceneFacts, SceneValues, type KnownScene } from './scene-condition.ts';
-import { withValues, type NamedValue } from './output-value.ts';
+/** Conditions on one scene, and `scenes.until`: which seed of a row is sent next. */
+import { type JsonObject, type JsonValue, valueAt } from '../../lib/text/json.ts';
+import { compileCondition, conditionName } from './condition.ts';
+import { promptOf } from './naming.ts';
+import { type PictureOutput, type SavedPicture, splitFiles } from './picture.ts';
+import type { SceneRecord } from './scene-record.ts';
 import type { SceneState } from './scene.ts';
 
 /** Settings and columns of a batch that the condition needs. */
@@ -76,4 +78,93 @@ export function seedAfter(id: string): string | undefined {
 /** Returns a note for anyone who draws conclusions from the pictures. */
 export function untilNote(until: string): string {
   return `This set is biased: for each row, seeds were rendered only until one met \`${until}\``;
+}
+
+/** `columns` contains the columns of the row and the values of the job's output. */
+export type KnownScene = Pick<SceneRecord, 'id' | 'columns' | 'input'> & {
+  pictures: Pick<SavedPicture, 'seed' | 'output'>[];
+};
+
+/** Facts of a scene besides its columns, by name. */
+export type Facts<Scene> = Record<string, (scene: Scene) => JsonValue | undefined>;
+
+export const sceneFacts = {
+  id: ({ id }) => id,
+  prompt: ({ input, columns }) => promptOf(input ?? {}, columns),
+  seed: ({ input, pictures }) => input?.['seed'] ?? pictures[0]?.seed,
+  labelled_words: ({ pictures }) => pictures.flatMap(({ output }) => output?.labelled_words ?? []),
+  ignored_words: ({ pictures }) => pictures.flatMap(({ output }) => output?.ignored_words ?? []),
+} satisfies Facts<KnownScene>;
+
+/**
+ * Looks up values of scenes by name. A column with the name of a fact is called `manifest.<column>`, as in
+ * results.csv.
+ */
+export class SceneValues<Scene extends { columns: JsonObject }> {
+  readonly #columns: ReadonlyMap<string, string>;
+  readonly #facts: ReadonlyMap<string, Facts<Scene>[string]>;
+
+  constructor(columns: Iterable<string>, facts: Facts<Scene>) {
+    this.#columns = new Map([...columns].map((name) => [conditionName(name), name]));
+    this.#facts = new Map(Object.entries(facts));
+  }
+
+  get names(): string[] {
+    return [...this.#columns.keys(), ...this.#facts.keys()];
+  }
+
+  /** Returns undefined if the scene has no such value. */
+  valueOf(scene: Scene, name: string): JsonValue | undefined {
+    const column = this.#columns.get(name);
+    if (column === undefined) return this.#facts.get(name)?.(scene);
+    return Object.hasOwn(scene.columns, column) ? scene.columns[column] : undefined;
+  }
+
+  /** Compiles a condition. It returns undefined for a scene that lacks a needed value. Throws `ConditionError`. */
+  condition(text: string): (scene: Scene) => boolean | undefined {
+    const holds = compileCondition(text, this.names);
+    return (scene) => holds((name) => this.valueOf(scene, name));
+  }
+}
+
+/** One entry of `output.values`. */
+export interface NamedValue {
+  name: string;
+  /** Path in the output: keys, outermost first. */
+  at: string[];
+}
+
+type Values = Record<string, number | string | boolean>;
+
+/** Returns numbers, texts and booleans by name. Missing values and values of other types are left out. */
+export function valuesIn(output: PictureOutput | undefined, asked: readonly NamedValue[]): Values {
+  const values: Values = {};
+  for (const { name, at } of asked) {
+    const value = keptAt(output, at);
+    if (typeof value === 'number' || typeof value === 'string' || typeof value === 'boolean')
+      values[name] = value;
+  }
+  return values;
+}
+
+/** Returns the names of values whose path holds an object, a list or null. */
+export function oddValues(output: PictureOutput | undefined, asked: readonly NamedValue[]): string[] {
+  return asked.flatMap(({ name, at }) => (typeof keptAt(output, at) === 'object' ? [name] : []));
+}
+
+function keptAt({ rest = {} }: PictureOutput = {}, at: readonly string[]): unknown {
+  const joined = at.join('.');
+  return Object.hasOwn(rest, joined) ? valueAt(rest[joined], []) : valueAt(rest, at);
+}
+
+/** Returns the columns of a row together with its values. A value replaces a column of the same name. */
+export function withValues(
+  columns: JsonObject,
+  output: PictureOutput | undefined,
+  asked: readonly NamedValue[],
+): JsonObject {
+  if (asked.length === 0) return columns;
+  const names = new Set(asked.map(({ name }) => name));
+  const others = Object.entries(columns).filter(([name]) => !names.has(name));
+  return { ...Object.fromEntries(others), ...valuesIn(output, asked) };
 }

@@ -1,9 +1,8 @@
 /** Computes what a batch has cost so far, what its jobs in flight will cost, and how many more may be sent. */
 import type { Endpoint } from './attempt.ts';
 import type { FailureKind } from './failure.ts';
-import { noPicture } from './named-file.ts';
-import { shareOf, withObservation, type ObservedTimes } from './observed-times.ts';
-import { splitFiles, type SavedPicture } from './picture.ts';
+import { noPicture, type SavedPicture, splitFiles } from './picture.ts';
+import { shareOf, withObservation, type ObservedTimes } from './polling.ts';
 
 /** Prices, which are added up. */
 interface Prices {

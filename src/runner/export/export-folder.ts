@@ -1,5 +1,5 @@
 /** The folder of an export: whose it is, which of its files are whole, and which are no part of it any more. */
-import { InUse } from '../../lib/files/in-use.ts';
+import { InUse, removeLeftovers } from '../../lib/files/temporary-files.ts';
 import {
   appendFileSync,
   existsSync,
@@ -11,13 +11,11 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { removeLeftovers } from '../../lib/files/temporary-files.ts';
 import { makePrivateFile } from '../../lib/sqlite/database.ts';
 import { lockExclusively, type ExclusiveLock } from '../../lib/sqlite/exclusive-lock.ts';
 import { isJsonObject, type JsonObject } from '../../lib/text/json.ts';
 import { withDiskFailure } from '../files/disk-failure.ts';
-import { makeFolder, syncFolder } from '../files/folders.ts';
-import { UnfinishedFile } from '../files/unfinished-file.ts';
+import { makeFolder, syncFolder, UnfinishedFile } from '../files/folders.ts';
 
 export const exportKinds = ['imagefolder', 'webdataset', 'captions', 'parquet'] as const;
 

@@ -2,14 +2,15 @@
 import { createHash } from 'node:crypto';
 import type { ExportFolder, ExportKind } from './export-folder.ts';
 import {
-  groupsOf,
   type ExportedPicture,
   type ExportPorts,
+  groupsOf,
   readChecked,
   recordOf,
-} from './exported-picture.ts';
-import { writeCaptions, writeImageFolder } from './picture-folder.ts';
-import type { UnfinishedFile } from '../files/unfinished-file.ts';
+  writeCaptions,
+  writeImageFolder,
+} from './picture-folder.ts';
+import type { UnfinishedFile } from '../files/folders.ts';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import type { JsonValue } from '../../lib/text/json.ts';
 

@@ -1,7 +1,7 @@
 /** Recognizes failures of the disk in any error, and explains them to the user whose files are affected. */
 import { constants } from 'node:os';
-import { NotAFile } from '../../lib/files/plain-file.ts';
-import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
+import { NotAFile } from '../../lib/files/temporary-files.ts';
+import { Sqlite } from '../../lib/sqlite/database.ts';
 import { FatalFailure } from '../core/failure.ts';
 
 interface Meaning {

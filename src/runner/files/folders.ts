@@ -1,9 +1,11 @@
 /** Creates folders, and makes renames within them durable. */
-import { closeSync, fsync, openSync, mkdirSync, statSync } from 'node:fs';
+import { closeSync, fsync, mkdirSync, openSync, statSync } from 'node:fs';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { dirname } from 'node:path';
+import { temporaryName } from '../../lib/files/temporary-files.ts';
 import { FatalFailure } from '../core/failure.ts';
-import { isSystemError } from './disk-failure.ts';
+import { isSystemError, withDiskFailure } from './disk-failure.ts';
 
 /** Running sync of each folder. */
 const running = new Map<string, Promise<void>>();
@@ -71,4 +73,43 @@ function isFolder(path: string): boolean {
 
 function noFolders(folder: string): string {
   return `cannot make the folder ${folder}: the file system takes no folders there; choose another place, then give the same command again`;
+}
+
+export class UnfinishedFile {
+  readonly #path: string;
+  readonly #temporary: string;
+  readonly #handle: FileHandle;
+
+  private constructor(path: string, temporary: string, handle: FileHandle) {
+    this.#path = path;
+    this.#temporary = temporary;
+    this.#handle = handle;
+  }
+
+  /** Creates the file under a temporary name, because two programs may write the same report. */
+  static async begin(folder: string, name: string): Promise<UnfinishedFile> {
+    const path = join(folder, name);
+    const temporary = join(folder, temporaryName());
+    const handle = await withDiskFailure(path, () => open(temporary, 'wx', 0o600));
+    return new UnfinishedFile(path, temporary, handle);
+  }
+
+  write(content: string | Uint8Array): Promise<void> {
+    return withDiskFailure(this.#path, () => this.#handle.appendFile(content));
+  }
+
+  async complete(): Promise<void> {
+    await withDiskFailure(this.#path, () => this.#handle.sync());
+    await withDiskFailure(this.#path, () => this.#handle.close());
+  }
+
+  takeName(): Promise<void> {
+    return withDiskFailure(this.#path, () => rename(this.#temporary, this.#path));
+  }
+
+  /** Removes the temporary file. Never fails, because it follows another failure. */
+  async discard(): Promise<void> {
+    await this.#handle.close().catch(() => undefined);
+    await rm(this.#temporary, { force: true }).catch(() => undefined);
+  }
 }

@@ -6,7 +6,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { base64Bytes, formatBytes, type SentFile, filesIn, withFiles } from '../core/file-text.ts';
 import type { Failure } from '../core/failure.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
-import { otherSpelling } from '../../lib/files/similar-file.ts';
+import { otherSpelling } from '../../lib/files/glob.ts';
 
 /** Reason why a file cannot be sent, for the author of the row. */
 export class FileProblem extends Error {}

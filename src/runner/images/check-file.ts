@@ -1,13 +1,10 @@
 /** From what a job's output holds to a whole file of `output.files`, or to the reason why it is none. */
 import { createHash } from 'node:crypto';
-import type { ExaminedPicture } from '../core/adoption.ts';
+import type { ExaminedPicture } from '../core/provenance.ts';
 import type { Failure } from '../core/failure.ts';
-import type { FileKind, NamedFile } from '../core/named-file.ts';
-import type { PictureFormat } from '../core/picture-format.ts';
-import type { Picture, HeldPicture } from '../core/picture.ts';
+import type { FileKind, HeldPicture, NamedFile, Picture, PictureFormat } from '../core/picture.ts';
 import { wholePng } from './check-picture.ts';
-import { decodeBase64, nameOfOtherFormat, recognise, type Unusable } from './decode-base64.ts';
-import { bufferOf } from './decoding.ts';
+import { bufferOf, decodeBase64, nameOfOtherFormat, recognise, type Unusable } from './decoding.ts';
 import { otherFormat } from './other-formats.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
 import { crc32, createInflateRaw } from 'node:zlib';

@@ -3,21 +3,21 @@ import { createHash } from 'node:crypto';
 import sharp from 'sharp';
 import type { Failure, FailureKind } from '../core/failure.ts';
 import type { Picture, HeldPicture } from '../core/picture.ts';
-import { blankness } from './blankness.ts';
-import { checkPng, headerEnd, isPng, type WholePng } from './check-png.ts';
-import { decodeBase64, recognise, type Unusable } from './decode-base64.ts';
+import { blankness, checkPng, headerEnd, isPng, type WholePng } from './check-png.ts';
 import {
   bufferOf,
   damage,
+  decodeBase64,
+  type Demands,
   needsThumbnail,
   pixelsOf,
+  recognise,
   strict,
   tooLarge,
-  type Demands,
+  type Unusable,
   type WholePicture,
 } from './decoding.ts';
-import { otherFormat } from './other-formats.ts';
-import { triedThumbnail } from './thumbnail.ts';
+import { otherFormat, triedThumbnail } from './other-formats.ts';
 import { inflate, inflateSync } from 'node:zlib';
 import { promisify } from 'node:util';
 

@@ -1,8 +1,6 @@
 /** What every format is decoded by, and the words for what is wrong with it. */
 import type { Sharp, SharpOptions } from 'sharp';
-import type { PictureFormat } from '../core/picture-format.ts';
-import { thumbnailOf, type Picture } from '../core/picture.ts';
-import type { Unusable } from './decode-base64.ts';
+import { type FileKind, type Picture, type PictureFormat, thumbnailOf } from '../core/picture.ts';
 
 export interface Demands {
   maxPixels: number;
@@ -58,4 +56,166 @@ export function tooLarge(size: { width: number; height: number }, maxPixels: num
 export function damage(format: PictureFormat, error: unknown): Unusable {
   const message = error instanceof Error ? error.message : String(error);
   return { problem: `its ${format} data is cut or damaged (${message.split('\n', 1)[0] ?? ''})` };
+}
+
+type Decoded = { bytes: Buffer } | Unusable;
+
+const dataUri = /^\s*data:([^;,]{0,200})([^,]{0,200}),/i;
+
+/**
+ * Base64 of the standard or the URL-safe alphabet, with its padding or without; white space and a prefix such as
+ * `data:image/png;base64,` are left aside. The type of the prefix says nothing: the first bytes do.
+ */
+export function decodeBase64(text: string): Decoded {
+  const uri = dataUri.exec(text.slice(0, 1000));
+  if (uri === null) return decodeBare(text);
+  const [prefix, type = '', parameters = ''] = uri;
+  if (/;\s*base64\s*$/i.test(parameters)) return decodeBare(text.slice(prefix.length));
+  return /svg/i.test(type) ? unsupported('an SVG') : { problem: 'its data URI is not base64' };
+}
+
+function decodeBare(text: string): Decoded {
+  // Nearly all are one unbroken line: only what does not decode as it stands is copied without white space.
+  const bytes = decodeExactly(text) ?? decodeExactly(text.replaceAll(/\s+/g, ''));
+  if (bytes === undefined)
+    return nameOfText(text)?.startsWith('an SVG') ? unsupported('an SVG') : { problem: whyNot(text) };
+  return bytes.length === 0 ? { problem: 'it is empty' } : { bytes };
+}
+
+/**
+ * The bytes, if every character counted. Node drops characters it does not know, so a wrong one shows in the length,
+ * except for `-` and `_`, which it takes for `+` and `/`, and characters beyond ASCII, of which it reads one byte.
+ */
+function decodeExactly(text: string): Buffer | undefined {
+  if (isOfBothAlphabets(text) || Buffer.byteLength(text) !== text.length) return undefined;
+  const padding = text.endsWith('==') ? 2 : Number(text.endsWith('='));
+  const over = text.length % 4;
+  if (over === 1 || (over > 0 && padding > 0)) return undefined;
+  const bytes = Buffer.from(text, 'base64');
+  if (bytes.length !== Math.floor((text.length / 4) * 3) - padding) return undefined;
+  return over === 0 || isUncut(text.slice(-over)) ? bytes : undefined;
+}
+
+function isOfBothAlphabets(text: string): boolean {
+  return (text.includes('-') || text.includes('_')) && (text.includes('+') || text.includes('/'));
+}
+
+/** The end of a text without padding: what it says beyond whole bytes is nothing, and mostly is something where it was cut. */
+function isUncut(end: string): boolean {
+  return Buffer.from(end, 'base64').toString('base64url') === end.replaceAll('+', '-').replaceAll('/', '_');
+}
+
+function whyNot(text: string): string {
+  const all = text.replaceAll(/\s+/g, '');
+  const bare = isOfBothAlphabets(all) ? all : all.replaceAll('-', '+').replaceAll('_', '/');
+  const at = bare.search(/[^A-Za-z0-9+/=]/);
+  const name = nameOfText(text);
+  if (name !== undefined) return `it is ${name}, not base64`;
+  if (at >= 0) return `it is not base64: character ${at + 1} is ${JSON.stringify(bare[at])}`;
+  if (/=[^=]/.test(bare)) return 'it is not base64: there is padding in the middle';
+  return `it is cut or not base64: ${bare.length.toLocaleString('en')} characters cannot be whole`;
+}
+
+/** Why what came cannot be used. */
+export interface Unusable {
+  problem: string;
+  /** Whether it is as the worker meant it, so that another job would bring the same. */
+  isUnsupported?: boolean;
+  /** Present if a setting forbids it. */
+  kind?: 'too-many-pixels' | 'other-file-kind';
+}
+
+/** The format of a picture that can be saved, or what it is instead. */
+export function recognise(bytes: Buffer): { format: PictureFormat } | Unusable {
+  const start = bytes.toString('hex', 0, 48);
+  const known = formats.find(([, pattern]) => pattern.test(start));
+  if (known !== undefined) return { format: known[0] };
+  const other = others.find(([, pattern]) => pattern.test(start))?.[0];
+  if (other !== undefined) return unsupported(other);
+  const name = nameOfBytes(bytes, start);
+  return name.startsWith('an SVG') ? unsupported('an SVG') : { problem: `it is ${name}` };
+}
+
+function unsupported(what: string): Unusable {
+  const problem = `it is ${what}, and only PNG, JPEG, WebP and AVIF can be saved: let the worker send one of them`;
+  return { problem, isUnsupported: true };
+}
+
+/** What a file is that should have been of this kind and begins as another format does. */
+export function nameOfOtherFormat(bytes: Buffer, kind: FileKind): string | undefined {
+  const start = bytes.toString('hex', 0, 16);
+  const [format] = formats.find(([, pattern]) => pattern.test(start)) ?? [];
+  if (format !== undefined) return format.toLowerCase() === kind ? undefined : `a ${format}`;
+  const [other, , itself] = others.find(([, pattern]) => pattern.test(start)) ?? [];
+  return itself === kind ? undefined : other;
+}
+
+/** What a text is that should have been a picture, where that is known: a URL, a page, a file name. */
+function nameOfText(text: string): string | undefined {
+  const start = text.slice(0, 2000);
+  const kind = texts.find(([, pattern]) => pattern.test(start))?.[0];
+  return kind === undefined ? undefined : `${kind} (${quote(start)})`;
+}
+
+const formats: readonly [PictureFormat, RegExp][] = [
+  ['PNG', /^89504e47/],
+  ['JPEG', /^ffd8ff/],
+  ['WebP', /^52494646.{8}57454250/],
+  ['AVIF', /^.{8}66747970(?:6d696631.{8}(?:.{8})*?)?61766966/],
+];
+
+/** The kind of `output.files` that begins so, too. */
+const others: readonly [string, RegExp, FileKind?][] = [
+  ['a GIF', /^47494638/],
+  ['a BMP', /^424d.{8}00000000/],
+  ['a TIFF', /^(?:49492a00|4d4d002a)/],
+  ['an animated AVIF', /^.{8}6674797061766973/],
+  ['a HEIF', /^.{8}66747970(?:6865|6d696631|6d736631)/],
+  ['a video (MP4)', /^.{8}66747970/],
+  ['a video (WebM)', /^1a45dfa3/],
+  ['a JPEG XL', /^(?:ff0a|0000000c4a584c20)/],
+  ['an OpenEXR file', /^762f3101/, 'exr'],
+  ['a GLB', /^676c5446/, 'glb'],
+  ['a PDF', /^255044462d/],
+  ['a ZIP archive', /^504b0304/, 'npz'],
+  ['gzipped data', /^1f8b/],
+  ['a Photoshop file', /^38425053/],
+  ['an icon (ICO)', /^00000100[0-2][0-9a-f]00/],
+  ['a JPEG 2000', /^(?:0000000c6a502020|ff4fff51)/],
+  ['a JPEG XR', /^4949bc01/],
+  ['a QOI', /^716f6966/],
+  ['a Netpbm picture', /^503[1-7](?:0a|0d|20)/],
+  ['a DDS', /^44445320/],
+  ['a Radiance HDR', /^233f52414449/],
+  ['PostScript', /^25215053/],
+  ['a sound or video (RIFF)', /^52494646.{8}(?:57415645|41564920)/],
+  ['a sound or video (Ogg)', /^4f676753/],
+  ['a sound (MP3)', /^494433/],
+  ['a sound (FLAC)', /^664c6143/],
+  ['a NumPy file', /^934e554d5059/],
+];
+
+const texts: readonly [string, RegExp][] = [
+  ['an address', /^\s*(?:https?|s3|gs|ftp|file):\/\//i],
+  ['an SVG', /^\s*(?:(?:<\?xml[^>]*>|<!--[^]*?-->|<!DOCTYPE svg[^>]*>)\s*)*<(?:svg:)?svg[\s/>]/i],
+  ['an HTML page', /^\s*(?:<!doctype html|<html|<head|<body)/i],
+  ['XML', /^\s*<\?xml/i],
+  ['JSON', /^\s*(?:\{\s*"|\[\s*[[{"])/],
+  ['the name of a file on the worker', /^[^\s<>"]{1,500}\.(?:png|jpe?g|webp|gif|bmp|exr|glb|npz|json)\s*$/i],
+  ['text', /^[^\p{C}\uFFFD]*\s[^\p{C}\uFFFD]*$/u],
+];
+
+function nameOfBytes(bytes: Buffer, start: string): string {
+  const text = bytes.subarray(0, 1_000).toString('utf8');
+  const name = nameOfText(text);
+  if (name !== undefined) return name;
+  // A character that is cut off at the end becomes U+FFFD.
+  if (/^[^\p{C}\uFFFD]+\uFFFD?$/u.test(text.replaceAll(/\s/g, ''))) return `text (${quote(text)})`;
+  return `no picture: its first bytes are ${start.slice(0, 16).replaceAll(/..(?=.)/g, '$& ')}`;
+}
+
+function quote(text: string): string {
+  const line = text.replaceAll(/[\s\p{C}]+/gu, ' ').trim();
+  const characters = Array.from(line);
+  return JSON.stringify(characters.length > 60 ? `${characters.slice(0, 60).join('')}…` : line);
 }

@@ -18,8 +18,13 @@ import {
 } from 'node:fs';
 import { promisify } from 'node:util';
 import pLimit from 'p-limit';
-import { assertPlainFile, NotAFile } from '../../lib/files/plain-file.ts';
-import { isTemporary, removeLeftovers, temporaryName } from '../../lib/files/temporary-files.ts';
+import {
+  assertPlainFile,
+  isTemporary,
+  NotAFile,
+  removeLeftovers,
+  temporaryName,
+} from '../../lib/files/temporary-files.ts';
 import { FatalFailure } from '../core/failure.ts';
 import { asDiskFailure, isSystemError, withDiskFailure } from '../files/disk-failure.ts';
 import { syncFolder } from '../files/folders.ts';

@@ -1,28 +1,34 @@
 /** The store of finished pictures: nothing gets a name in it that is not whole and checked. */
-import { isSized, sidecarEnding, sidecarPath } from '../core/picture-copy.ts';
+import {
+  endingOfKind,
+  type HeldPicture,
+  isSized,
+  type Picture,
+  sidecarEnding,
+  sidecarPath,
+  thumbnailOf,
+} from '../core/picture.ts';
 import type { Failure } from '../core/failure.ts';
-import { endingOfKind } from '../core/named-file.ts';
 import { readAttemptFile } from '../core/naming.ts';
-import { thumbnailOf, type Picture, type HeldPicture } from '../core/picture.ts';
 import type { Provenance } from '../core/provenance.ts';
 import type { ImageStore } from '../pipeline/ports.ts';
 import { examineFile } from './check-file.ts';
 import { listingOf, pictureChecker, type CheckOptions } from './picture-checker.ts';
 import type { Place } from './place.ts';
-import { examinePicture } from './provenance-texts.ts';
-import { findMissing, holds, listFiles, listPictures, possibleFiles } from './saved-files.ts';
 import {
   completeSidecars,
+  examinePicture,
   missingSidecars,
   moveSidecars,
   putSidecars,
   removeSidecars,
   setAside,
-  sidecarsBut,
   type SidecarMaker,
+  sidecarsBut,
   wouldOverwrite,
 } from './sidecars.ts';
-import { thumbnailFiles } from './thumbnail.ts';
+import { findMissing, holds, listFiles, listPictures, possibleFiles } from './saved-files.ts';
+import { thumbnailFiles } from './other-formats.ts';
 
 export type ImageStoreOptions = CheckOptions & {
   /** Place of a copy of the report, which gets the thumbnails too. */

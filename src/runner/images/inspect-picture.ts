@@ -2,11 +2,10 @@
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import sharp from 'sharp';
-import { sidecarEnding } from '../core/picture-copy.ts';
-import type { SavedPicture } from '../core/picture.ts';
+import { type SavedPicture, sidecarEnding } from '../core/picture.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
-import { readTexts } from './png-texts.ts';
-import { provenanceKeyword } from './provenance-texts.ts';
+import { readTexts } from './png-metadata.ts';
+import { provenanceKeyword } from './sidecars.ts';
 
 /** What a picture's file says of itself, and its sidecar. */
 export interface Inspection extends Pick<SavedPicture, 'width' | 'height' | 'bytes' | 'sha256'> {

@@ -4,13 +4,13 @@ import { readFile } from 'node:fs/promises';
 import sharp from 'sharp';
 import pLimit from 'p-limit';
 import { thumbnailOf } from '../core/picture.ts';
-import type { RecordedPicture } from '../core/verification.ts';
+import type { RecordedPicture } from '../core/scene-record.ts';
 import { makeSidecars, missingSidecars, putSidecars, sidecarsBut, type SidecarMaker } from './sidecars.ts';
 import { checksAtOnce } from './picture-checker.ts';
 import type { Place } from './place.ts';
 import { readSaved } from './saved-files.ts';
 import { pictureToDraw } from './check-picture.ts';
-import { thumbnailFiles, triedThumbnail } from './thumbnail.ts';
+import { thumbnailFiles, triedThumbnail } from './other-formats.ts';
 
 /**
  * Pictures that are about to be renamed are left alone. `isPicture` is true for a file that is on record as a picture:

@@ -2,15 +2,13 @@
 import { availableParallelism } from 'node:os';
 import pLimit from 'p-limit';
 import type { Failure } from '../core/failure.ts';
-import { withFormat } from '../core/picture-format.ts';
-import { detailsOf, type HeldPicture, type Picture } from '../core/picture.ts';
+import { detailsOf, type HeldPicture, type Picture, withFormat } from '../core/picture.ts';
 import type { Provenance, ProvenanceWriter } from '../core/provenance.ts';
 import { checkFile } from './check-file.ts';
 import { checkPicture } from './check-picture.ts';
 import type { Demands } from './decoding.ts';
-import { embedded } from './provenance-texts.ts';
+import { embedded, makeSidecars, type SidecarMaker, sidecarsOf } from './sidecars.ts';
 import type { PictureListing } from './saved-files.ts';
-import { makeSidecars, sidecarsOf, type SidecarMaker } from './sidecars.ts';
 
 export interface CheckOptions {
   /** Pictures of more pixels fail; 100 megapixels where left out. */

@@ -1,10 +1,10 @@
 /** What a picture says of itself (EXIF, XMP, IPTC) and its colour profile, as chunks of the PNG that is made of it. */
-import { deflateSync } from 'node:zlib';
+import { crc32, deflateSync, inflateSync } from 'node:zlib';
 import type { Metadata } from 'sharp';
-import { chunksOf, withChunks, type PngChunk } from './png-chunks.ts';
-import { readTexts, textChunk } from './png-texts.ts';
+import { headerEnd } from './check-png.ts';
+import { recognise } from './decoding.ts';
 
-export type Embedded = Pick<Metadata, 'exif' | 'xmp' | 'iptc' | 'icc'>;
+type Embedded = Pick<Metadata, 'exif' | 'xmp' | 'iptc' | 'icc'>;
 
 const xmpKeyword = 'XML:com.adobe.xmp';
 
@@ -72,4 +72,158 @@ function iptcChunk(iptc: Buffer): PngChunk {
   const lines = iptc.toString('hex').replaceAll(/.{72}/g, '$&\n');
   const text = `\niptc\n${String(iptc.length).padStart(8)}\n${lines}\n`;
   return { type: 'tEXt', data: Buffer.from(`Raw profile type iptc\0${text}`, 'latin1') };
+}
+
+interface PngChunk {
+  type: string;
+  data: Buffer;
+}
+
+/** In the order of the file, as far as it can be read; the data of a last one that is cut is left out. */
+function* chunksOf(png: Buffer): Generator<PngChunk> {
+  for (let at = 8; at + 12 <= png.length;) {
+    const length = png.readUInt32BE(at);
+    const data = png.subarray(at + 8, at + 8 + length);
+    if (data.length === length) yield { type: png.toString('latin1', at + 4, at + 8), data };
+    at += 12 + length;
+  }
+}
+
+/** Behind its header, before the pixels; all else stays as it is, bit by bit. */
+export function withChunks(png: Buffer, chunks: PngChunk[]): Buffer {
+  if (chunks.length === 0) return png;
+  return Buffer.concat([png.subarray(0, headerEnd), ...chunks.map(framed), png.subarray(headerEnd)]);
+}
+
+function framed({ type, data }: PngChunk): Buffer {
+  const chunk = Buffer.alloc(data.length + 12);
+  chunk.writeUInt32BE(data.length, 0);
+  chunk.write(type, 4, 'latin1');
+  data.copy(chunk, 8);
+  chunk.writeUInt32BE(crc32(chunk.subarray(4, data.length + 8)), data.length + 8);
+  return chunk;
+}
+
+export interface PngText {
+  /** 1 to 79 characters of Latin-1. */
+  keyword: string;
+  text: string;
+}
+
+/** What a text may unpack to; longer ones are left out. */
+const maxBytes = 1_000_000;
+const maxTexts = 100;
+
+/** The picture with these texts behind its header; all else stays as it is, bit by bit. */
+export function withTexts(png: Buffer, texts: PngText[]): Buffer {
+  return withChunks(png, texts.map(textChunk));
+}
+
+/** Uncompressed, in UTF-8, of no language (`iTXt`; PNG specification, 11.3.3.4). */
+function textChunk({ keyword, text }: PngText): PngChunk {
+  const head = Buffer.from(`${keyword}\0\0\0\0\0`, 'latin1');
+  return { type: 'iTXt', data: Buffer.concat([head, Buffer.from(text.replaceAll('\0', '\uFFFD'))]) };
+}
+
+/** In the order of the file, as far as it can be read. */
+export function readTexts(png: Buffer): PngText[] {
+  const texts: PngText[] = [];
+  for (const { type, data } of chunksOf(png)) {
+    const text = readers[type]?.(data);
+    if (text !== undefined && texts.push(text) === maxTexts) break;
+  }
+  return texts;
+}
+
+const readers: Readonly<Record<string, (data: Buffer) => PngText | undefined>> = {
+  tEXt: (data) => {
+    const [keyword, rest] = cutAtNul(data);
+    return named(keyword, rest.length > maxBytes ? undefined : rest.toString('latin1'));
+  },
+  zTXt: (data) => {
+    const [keyword, rest] = cutAtNul(data);
+    return named(keyword, unpacked(rest.subarray(1))?.toString('latin1'));
+  },
+  iTXt: (data) => {
+    const [keyword, rest] = cutAtNul(data);
+    const [, behindLanguage] = cutAtNul(rest.subarray(2));
+    const [, text] = cutAtNul(behindLanguage);
+    const bytes = rest[0] === 1 ? unpacked(text) : text;
+    return named(
+      keyword,
+      bytes === undefined || bytes.length > maxBytes ? undefined : bytes.toString('utf8'),
+    );
+  },
+};
+
+function named(keyword: Buffer, text: string | undefined): PngText | undefined {
+  return text === undefined ? undefined : { keyword: keyword.toString('latin1'), text };
+}
+
+function cutAtNul(data: Buffer): [Buffer, Buffer] {
+  const at = data.indexOf(0);
+  return at === -1 ? [data, data.subarray(data.length)] : [data.subarray(0, at), data.subarray(at + 1)];
+}
+
+function unpacked(data: Buffer): Buffer | undefined {
+  try {
+    return inflateSync(data, { maxOutputLength: maxBytes });
+  } catch {
+    return undefined;
+  }
+}
+
+/** `picture` is whole. */
+export function isSigned(picture: Buffer): boolean {
+  const what = recognise(picture);
+  if ('problem' in what) return false;
+  switch (what.format) {
+    case 'PNG':
+      return Array.from(chunksOf(picture)).some(({ type }) => type === 'caBX');
+    case 'JPEG':
+      return isJpegSigned(picture);
+    case 'WebP':
+      return riffChunks(picture).includes('C2PA');
+    case 'AVIF':
+      return hasBox(picture, credentials);
+  }
+}
+
+/** Its type is `uuid`, and this. */
+const credentials = Buffer.from('75756964d8fec3d61b0e483c92975828877ec481', 'hex');
+
+/** In a segment APP11, as a JUMBF box that says what it is. */
+function isJpegSigned(jpeg: Buffer): boolean {
+  for (let at = 2; at + 4 <= jpeg.length && jpeg[at] === 0xff;) {
+    const marker = jpeg[at + 1] ?? 0;
+    // What follows are pixels.
+    if (marker === 0xda) return false;
+    const length = jpeg.readUInt16BE(at + 2);
+    const data = jpeg.subarray(at + 4, at + 2 + length);
+    if (marker === 0xeb && data.toString('latin1', 0, 2) === 'JP' && data.includes('c2pa')) return true;
+    at += 2 + Math.max(2, length);
+  }
+  return false;
+}
+
+function riffChunks(webp: Buffer): string[] {
+  const types: string[] = [];
+  for (let at = 12; at + 8 <= webp.length;) {
+    types.push(webp.toString('latin1', at, at + 4));
+    const length = webp.readUInt32LE(at + 4);
+    at += 8 + length + (length % 2);
+  }
+  return types;
+}
+
+/** Among the outermost. */
+function hasBox(file: Buffer, type: Buffer): boolean {
+  for (let at = 0; at + 8 <= file.length;) {
+    if (file.subarray(at + 4, at + 4 + type.length).equals(type)) return true;
+    const size = file.readUInt32BE(at);
+    // Of a longer one, and of the last.
+    if (size < 8) return false;
+    at += size;
+  }
+  return false;
 }

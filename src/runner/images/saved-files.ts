@@ -3,11 +3,16 @@ import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { FatalFailure } from '../core/failure.ts';
-import { kindOfFile } from '../core/named-file.ts';
+import {
+  formatOfFile,
+  kindOfFile,
+  pictureEndings,
+  picturesAmong,
+  sidecarPath,
+  withoutFormat,
+} from '../core/picture.ts';
 import { readAttemptFile } from '../core/naming.ts';
-import { sidecarPath } from '../core/picture-copy.ts';
-import { formatOfFile, pictureEndings, picturesAmong, withoutFormat } from '../core/picture-format.ts';
-import type { RecordedPicture, Verdict } from '../core/verification.ts';
+import type { RecordedPicture, Verdict } from '../core/scene-record.ts';
 import type { MissingPictures } from '../pipeline/ports.ts';
 import { wholeFile, wholePicture } from './check-file.ts';
 import { readIfReadable, UnreadableFile, type Place } from './place.ts';

@@ -1,31 +1,31 @@
 /** Reads the values that rows are multiplied by: the lists of `scenes`, with values from files, typed and checked. */
-import { type ListReading } from '../core/list-reading.ts';
-import { listKeys } from './list-digest.ts';
-import type { Config, NamedAxis } from '../config/config.ts';
-import type { Problem } from '../../lib/yaml/problem.ts';
-import { listed, TemplateError } from '../config/template.ts';
+import { createHash, hash } from 'node:crypto';
+import { program } from '../../lib/files/package-file.ts';
 import { closest, didYouMean } from '../../lib/text/closest.ts';
+import type { JsonValue } from '../../lib/text/json.ts';
+import { maxValues } from '../../lib/text/range.ts';
+import type { Problem } from '../../lib/yaml/problem.ts';
+import { shownFile } from '../../lib/yaml/yaml-file.ts';
+import type { Config, NamedAxis } from '../config/config.ts';
+import { listed, TemplateError } from '../config/template.ts';
 import {
+  type Axis,
   axisNames,
   combinations,
+  type Expansion,
+  type ListReading,
   maxExpanded,
   scenesPerRow,
   valueText,
-  type Axis,
-  type Expansion,
 } from '../core/expansion.ts';
-import type { SceneRules } from '../core/scene-rules.ts';
-import type { JsonValue } from '../../lib/text/json.ts';
+import type { RulesVersion, SceneRules } from '../core/scene.ts';
 import {
   leaveUnread,
-  ManifestError,
-  openManifest,
   type Manifest,
   type ManifestEntry,
+  ManifestError,
+  openManifest,
 } from '../manifest/read-manifest.ts';
-import { shownFile } from '../../lib/yaml/yaml-file.ts';
-import { maxValues } from '../../lib/text/range.ts';
-import { createHash } from 'node:crypto';
 import { shown, typedValue } from './scene-columns.ts';
 
 export interface ReadExpansion {
@@ -285,4 +285,46 @@ function sizeProblems(config: Config, expansion: Expansion): Problem[] {
       text: 'every combination is excluded: there is no scene to render',
     },
   ];
+}
+
+/** Returns absolute paths, in the order in which the files are read. */
+export function valueFiles({ scenes }: Config): string[] {
+  const axes = scenes === undefined ? [] : [...scenes.matrix, ...scenes.zip];
+  return axes.flatMap(({ source }) => (source.kind === 'file' ? [source.path] : []));
+}
+
+/** Returns the settings that say how lists are read. */
+export function listKeys({
+  header,
+  comments,
+  encoding,
+}: Config): Pick<ListReading, 'header' | 'comments' | 'encoding'> {
+  return { header, comments, encoding };
+}
+
+/**
+ * `contents`: the sha256 of each manifest's bytes, then of each of `valueFiles`. Includes the versions of the
+ * program and of Node, because other versions may read the lists differently.
+ */
+export function listDigest(config: Config, rules: RulesVersion, contents: readonly string[]): string {
+  const { manifestFiles, columns, scenes, input, output, skipBadRows, skipRepeatedRows } = config;
+  // The file extension decides the format, and the displayed path is part of every scene.
+  const files = [manifestFiles.map(({ path }) => shownFile(path)), contents];
+  const readers = [program, process.version];
+  const lists = scenes && { ...scenes, exclude: scenes.exclude.map((rule) => [...rule]) };
+  const templates = [input?.text ?? null, output.name?.text ?? null];
+  return hash(
+    'sha256',
+    JSON.stringify({
+      readers,
+      files,
+      list: listKeys(config),
+      types: [...columns],
+      lists,
+      templates,
+      skipBadRows,
+      skipRepeatedRows,
+      rules,
+    }),
+  );
 }

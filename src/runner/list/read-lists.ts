@@ -3,7 +3,7 @@ import { shownFile } from '../../lib/yaml/yaml-file.ts';
 import { readComparedDigest, readRules } from '../checkpoint/open-checkpoint.ts';
 import type { Config } from '../config/config.ts';
 import { hashManifest } from '../manifest/open-bytes.ts';
-import { listDigest, valueFiles } from './list-digest.ts';
+import { listDigest, valueFiles } from './read-expansion.ts';
 import { type ListOptions, readScenes, type ReadScenes } from './read-scenes.ts';
 
 /**

@@ -1,5 +1,5 @@
 /** Reads the manifests of a configuration into checked scenes on disk, without touching the batch. */
-import { idColumnOf } from '../core/list-reading.ts';
+import { equalRows, idColumnOf } from '../core/expansion.ts';
 import { pricingOf } from '../core/spending.ts';
 import { createHash } from 'node:crypto';
 import { relative } from 'node:path';
@@ -8,16 +8,14 @@ import { asDamage } from '../checkpoint/damage.ts';
 import { ManifestStage } from '../checkpoint/manifest-stage.ts';
 import { readRules } from '../checkpoint/open-checkpoint.ts';
 import { readEdits } from '../checkpoint/read-for-plan.ts';
-import type { Config, StageSource } from '../config/config.ts';
+import type { Config, ManifestFile, StageSource } from '../config/config.ts';
 import type { InputTemplate } from '../config/input-template.ts';
-import type { ManifestFile } from '../config/manifest-files.ts';
 import { listed } from '../config/template.ts';
 import { type Problem, ConfigError } from '../../lib/yaml/problem.ts';
 import { shownFile } from '../../lib/yaml/yaml-file.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
-import { equalRows } from '../core/equal-rows.ts';
-import { EditsRefused, type Edits } from '../core/plan.ts';
-import { type RulesVersion, type SceneRules, sceneRules } from '../core/scene-rules.ts';
+import { EditsRefused, type Edits } from '../core/batch-plan.ts';
+import { type RulesVersion, type SceneRules, sceneRules } from '../core/scene.ts';
 import {
   leaveUnread,
   ManifestError,
@@ -27,30 +25,28 @@ import {
 } from '../manifest/read-manifest.ts';
 import type { ManifestScenes } from '../pipeline/ports.ts';
 import { idOf } from '../manifest/read-json.ts';
-import { assertGoodList } from './assert-good-list.ts';
-import { addRow, type RowAdder } from './add-row.ts';
-import { listKeys, listDigest } from './list-digest.ts';
-import { NumberTexts, RepeatCounter, RowInputs } from './row-inputs.ts';
-import { readExpansion, type ReadExpansion } from './read-expansion.ts';
 import {
   addedColumns,
   ambiguousPrompt,
+  ambiguousPromptText,
+  assertGoodList,
   freeNames,
   headerProblems,
   idRemarks,
   inputOf,
-  problemsWithoutManifest,
   nameCheck,
   noPrompt,
+  problemsWithoutManifest,
   rowNumber,
   sourceColumn,
   takenNames,
   unusedAxes,
   usesRow,
-  ambiguousPromptText,
   withColumns,
   withId,
 } from './scene-columns.ts';
+import { addRow, NumberTexts, RepeatCounter, type RowAdder, RowInputs } from './add-row.ts';
+import { listDigest, listKeys, type ReadExpansion, readExpansion } from './read-expansion.ts';
 
 export interface ReadScenes {
   stage: ManifestScenes & { close(): void };

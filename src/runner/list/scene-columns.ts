@@ -1,16 +1,16 @@
 /** The columns of scenes: reads them as declared, and compares templates with the columns of manifests and lists. */
+import { closest, didYouMean } from '../../lib/text/closest.ts';
+import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
+import { ConfigError, type Problem } from '../../lib/yaml/problem.ts';
+import { shownFile } from '../../lib/yaml/yaml-file.ts';
+import type { ManifestStage } from '../checkpoint/manifest-stage.ts';
 import type { Config, NamedAxis } from '../config/config.ts';
 import { compileInput, defaultInput, type InputTemplate } from '../config/input-template.ts';
-import type { Problem } from '../../lib/yaml/problem.ts';
 import { nameValues } from '../config/read-config.ts';
 import { listed, type Template, TemplateError } from '../config/template.ts';
-import { closest, didYouMean } from '../../lib/text/closest.ts';
-import { idColumnOf } from '../core/list-reading.ts';
-import type { SceneRules } from '../core/scene-rules.ts';
+import { axisNames, type ColumnType, idColumnOf, seedNumberColumn, typedColumn } from '../core/expansion.ts';
+import type { SceneRules } from '../core/scene.ts';
 import type { Manifest, ManifestRow } from '../manifest/manifest.ts';
-import { axisNames, seedNumberColumn } from '../core/expansion.ts';
-import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
-import { typedColumn, type ColumnType } from '../core/typed-column.ts';
 
 /**
  * Name of the row number in templates, in addition to the columns of a manifest. It is 1 for the first row of
@@ -44,7 +44,7 @@ export function withColumns(row: ManifestRow, columns: JsonObject): ManifestRow 
 }
 
 /** Returns the columns that `scenes` adds. */
-export function axesOf({ scenes }: Config): string[] {
+function axesOf({ scenes }: Config): string[] {
   return scenes === undefined ? [] : axisNames(scenes);
 }
 
@@ -235,12 +235,12 @@ export function placeholder(name: string): string {
   return /^[A-Za-z_]\w*$/.test(name) ? `{{ ${name} }}` : `{{ [${JSON.stringify(name)}] }}`;
 }
 
-export function describeColumns(path: string, columns: string[], axes: string[]): string {
+function describeColumns(path: string, columns: string[], axes: string[]): string {
   return `${path} has ${listed(columns)}${axes.length === 0 ? '' : `; scenes adds ${listed(axes)}`}`;
 }
 
 /** Returns problems at the templates that use a column which does not exist. */
-export function missingColumns(config: Config, columns: ReadonlySet<string>, found: string): Problem[] {
+function missingColumns(config: Config, columns: ReadonlySet<string>, found: string): Problem[] {
   const wanted = [
     ...(config.input?.columns ?? []),
     ...columnsOfName(config.output.name).map((name) => ({ name, path: ['output', 'name'] })),
@@ -282,7 +282,7 @@ export function typedValue(value: JsonValue, type: ColumnType, name: string): Js
 }
 
 /** Returns problems at the declarations of columns that no manifest has. */
-export function undeclared({ columns, placeOf }: Config, there: ReadonlySet<string>): Problem[] {
+function undeclared({ columns, placeOf }: Config, there: ReadonlySet<string>): Problem[] {
   return [...columns.keys()]
     .filter((name) => !there.has(name))
     .map((name) => {
@@ -297,4 +297,56 @@ const maxLength = 80;
 export function shown(value: JsonValue): string {
   const text = JSON.stringify(value);
   return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text;
+}
+
+interface ListContents {
+  config: Config;
+  stage: ManifestStage;
+  columns: ReadonlySet<string>;
+  /** Problems other than invalid rows. */
+  problems: Problem[];
+  notes: string[];
+  /** Names that `freeNames` returns. */
+  free: string[];
+}
+
+const noPicture = 'none of the pictures of that batch is chosen';
+
+/** Throws `ConfigError`. Invalid rows are accepted with `skipBadRows`. */
+export function assertGoodList({ config, stage, columns, problems, notes, free }: ListContents): void {
+  const unknown = problems.length === 0 ? unknownColumns(config, columns, free) : [];
+  if (unknown.length > 0) throw new ConfigError(unknown);
+  const bad = config.skipBadRows ? [] : [...badRowProblems(stage)];
+  if (problems.length + bad.length > 0) throw new ConfigError([...problems, ...bad]);
+  if (stage.count().scenes > 0) return;
+  const files = config.manifest.map((path) => (path === '-' ? 'standard input' : shownFile(path)));
+  const where = files.length > 0 ? files.join(', ') : config.placeOf(['scenes'], true);
+  const why = config.stage === undefined ? ['it has no scene to render'] : [noPicture, ...notes];
+  throw new ConfigError([{ where, text: why.join('; ') }]);
+}
+
+/**
+ * Checks columns after everything was read, because JSON Lines show their columns only then. Without any
+ * column there is no good row to judge by.
+ */
+function unknownColumns(config: Config, columns: ReadonlySet<string>, free: string[]): Problem[] {
+  const axes = addedColumns(config);
+  if (columns.size === 0 && config.manifest.length > 0) return [];
+  const all = new Set([...columns, ...axes]);
+  const found = describeColumns('the manifest', [...columns], axes);
+  return [...undeclared(config, all), ...missingColumns(config, new Set([...all, ...free]), found)];
+}
+
+const shownBadRows = 10;
+
+function* badRowProblems(stage: ManifestStage): Generator<Problem> {
+  let count = 0;
+  for (const { source, problem } of stage.badRows()) {
+    if (count === shownBadRows) break;
+    count += 1;
+    yield { where: source, text: problem };
+  }
+  const more = stage.count().badRows - shownBadRows;
+  const text = more === 1 ? '1 more row is bad' : `${more.toLocaleString('en')} more rows are bad`;
+  if (more > 0) yield { where: '', text, count: more };
 }

@@ -1,23 +1,22 @@
 /** Chooses the saved pictures of a batch for a stage: by a condition, by id, or the best of each group. */
-import { formatCounts, plural } from '../../lib/text/format.ts';
+import { readFileSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { didYouMean } from '../../lib/text/closest.ts';
+import { similarFile } from '../../lib/files/glob.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
+import { didYouMean } from '../../lib/text/closest.ts';
+import { formatCounts, plural } from '../../lib/text/format.ts';
 import { ConfigError } from '../../lib/yaml/problem.ts';
-import type { BatchIdentity } from '../checkpoint/batch-identity.ts';
+import { type BatchIdentity, rowCondition, type RowValues, rowValues } from '../checkpoint/batch-identity.ts';
+import { readCounts } from '../checkpoint/read-totals.ts';
 import { pictureIds } from '../checkpoint/recorded-pictures.ts';
 import { readRecords } from '../checkpoint/scene-records.ts';
-import { readCounts } from '../checkpoint/read-totals.ts';
 import type { Config, StageSource } from '../config/config.ts';
 import { listed } from '../config/template.ts';
-import { numberOf } from '../core/number-of.ts';
+import { numberOf } from '../core/condition.ts';
 import { seedNumberColumn } from '../core/expansion.ts';
 import { filesIn, type SentFile } from '../core/file-text.ts';
-import { withValues } from '../core/output-value.ts';
 import type { SceneRecord } from '../core/scene-record.ts';
-
-import { readIdFile } from './id-file.ts';
-import { rowCondition, rowValues, type RowValues } from '../checkpoint/row-values.ts';
+import { withValues } from '../core/seeds-until.ts';
 
 export interface StagePicture {
   /** Id from `pictureIds`. */
@@ -229,4 +228,28 @@ function isBetter(a: Candidate, b: Candidate): boolean {
   const [left = -Infinity, right = -Infinity] = [a.value, b.value];
   if (left !== right) return left > right;
   return (a.seedNumber ?? Infinity) < (b.seedNumber ?? Infinity);
+}
+
+/** `where` names the file in messages. Throws `ConfigError`. */
+function readIdFile(path: string, where: string): Set<string> {
+  return new Set(idLines(path, where).filter((id) => id !== ''));
+}
+
+/** Returns one trimmed entry per line, '' for an empty line. Throws `ConfigError`. */
+export function idLines(path: string, where: string): string[] {
+  const ids = readLines(path, where).map((line) => line.trim());
+  // For some commands, no ids would mean every scene.
+  if (ids.every((id) => id === '')) throw new ConfigError([{ where, text: `${path} has no ids` }]);
+  return ids;
+}
+
+function readLines(path: string, where: string): string[] {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path)).split('\n');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why =
+      code === 'ENOENT' ? `there is no such file${similarFile(path)}` : `it cannot be read as text (${code})`;
+    throw new ConfigError([{ where, text: `${path}: ${why}` }]);
+  }
 }

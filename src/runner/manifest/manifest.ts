@@ -1,6 +1,6 @@
 /** The result of reading a manifest, and the limits for reading. */
-import type { SentFile } from '../core/file-text.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
+import type { SentFile } from '../core/file-text.ts';
 
 /**
  * A row as read. `line` is where it starts, 1-based; for Parquet, the number of the row. CSV, TSV and text
@@ -17,7 +17,7 @@ export interface ManifestRow {
 }
 
 /** A row that cannot be read. `problem` follows its place: "is not valid UTF-8". */
-export interface BadManifestRow {
+interface BadManifestRow {
   kind: 'bad';
   line: number;
   problem: string;
@@ -71,3 +71,25 @@ export const maxRowBytes = 1024 * 1024;
 
 /** Maximum rows per batch. At a million rows, an `await` for each would take too long. */
 export const maxBatchRows = 1000;
+
+/** True if the line begins with `comments` and white space follows. `#hashtag` and `#️⃣` are prompts. */
+export function isComment(line: string, comments: string | undefined): boolean {
+  return comments !== undefined && line.startsWith(comments) && /^\s?$/.test(line.charAt(comments.length));
+}
+
+export function seemsComment(line: string): boolean {
+  return line.startsWith('# ');
+}
+
+const maxShown = 3;
+
+/** Describes lines that look like comments and are read as rows. Empty if there is none. */
+export function commentNotes(lines: number[]): string[] {
+  if (lines.length === 0) return [];
+  const count = lines.length === 1 ? '1 line begins' : `${lines.length.toLocaleString('en')} lines begin`;
+  const shown = lines.slice(0, maxShown).map((line) => `line ${line}`);
+  const where = [...shown, ...(lines.length > maxShown ? ['…'] : [])].join(', ');
+  return [
+    `${count} with "# " (${where}), read like any other line; comments: '#' in pipeline.yaml leaves such lines out`,
+  ];
+}

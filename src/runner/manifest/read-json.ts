@@ -1,9 +1,8 @@
 /** Reads JSON as its bytes arrive: the elements of an array or object, and lines of JSON Lines. */
 import { isUtf8 } from 'node:buffer';
-import { notUtf8 } from './encodings.ts';
+import { notUtf8, startingWith } from './open-bytes.ts';
 import { ManifestError, maxBatchRows, maxRowBytes, type ManifestEntry } from './manifest.ts';
 import { readExactJson, isJsonObject, type JsonObject } from '../../lib/text/json.ts';
-import { startingWith } from './open-bytes.ts';
 
 /** Text of an array's element or an object's member, between its commas. */
 interface CutElement {

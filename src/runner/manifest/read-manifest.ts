@@ -1,34 +1,37 @@
 /** Opens a manifest of any format and reads its rows as a stream. */
-import { type ListReading, plainReading } from '../core/list-reading.ts';
+import { type ListReading, plainReading } from '../core/expansion.ts';
 import { extname, join } from 'node:path';
 import { addAbortSignal, Readable } from 'node:stream';
-import { commentNotes, isComment, seemsComment } from './comment-lines.ts';
 import {
-  ManifestError,
+  commentNotes,
   type Delimiter,
+  isComment,
   type Manifest,
   type ManifestEntry,
+  ManifestError,
   maxBatchRows,
   maxRowBytes,
+  seemsComment,
 } from './manifest.ts';
 import {
+  asUtf8,
+  EncodingProblem,
+  explain,
   isFolder,
   isWorkbook,
+  notUtf8,
   openFile,
   peek,
   type Peeked,
   plainBytes,
   startingWith,
-  explain,
 } from './open-bytes.ts';
 import { readJsonArray, readJsonLine, readJsonObject } from './read-json.ts';
-import { isKnownColumn, statedDelimiter } from './find-delimiter.ts';
-import { readTable, type Start } from './read-table.ts';
-import { isBlank, splitLines, type LineBlock, withoutReturn } from './split-lines.ts';
+import { isKnownColumn, readTable, type Start, statedDelimiter } from './read-table.ts';
+import { isBlank, splitLines, type LineBlock, withoutReturn } from './table-records.ts';
 import { isUtf8 } from 'node:buffer';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
-import { asUtf8, EncodingProblem, notUtf8 } from './encodings.ts';
 
 export { leaveUnread, ManifestError } from './manifest.ts';
 export interface ManifestOptions {

@@ -3,10 +3,18 @@ import { posix } from 'node:path';
 import { crc32 } from 'node:zlib';
 import sax, { type Tag } from 'sax';
 import { fromBufferPromise, type Entry, type ZipFile } from 'yauzl';
-import type { ListReading } from '../core/list-reading.ts';
+import type { ListReading } from '../core/expansion.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
-import { ManifestError, type Manifest, type ManifestEntry, maxBatchRows, maxRowBytes } from './manifest.ts';
-import { commentNotes, isComment, seemsComment } from './comment-lines.ts';
+import {
+  commentNotes,
+  isComment,
+  type Manifest,
+  type ManifestEntry,
+  ManifestError,
+  maxBatchRows,
+  maxRowBytes,
+  seemsComment,
+} from './manifest.ts';
 import { startingWith } from './open-bytes.ts';
 import { idOf } from './read-json.ts';
 import { readHeader } from './read-table.ts';

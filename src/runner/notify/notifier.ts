@@ -1,21 +1,21 @@
 /** Notifies targets of events of a run. A target that fails does not affect the run. */
 import { Agent, request, type Dispatcher } from 'undici';
 import {
+  type EndingKind,
   endNotice,
   finished,
   isFailureDue,
   newWatch,
-  stallAt,
-  submitted,
   type NoticeEvent,
   type NoticeTarget,
+  stallAt,
+  submitted,
   type Watch,
-} from '../core/notices.ts';
+} from '../core/ending.ts';
 import { formatDuration } from '../../lib/text/format.ts';
 import type { Event } from '../pipeline/event.ts';
 import type { Clock, Listener } from '../pipeline/ports.ts';
 import { spawn, type ChildProcess } from 'node:child_process';
-import type { EndingKind } from '../core/ending.ts';
 import type { SceneCounts } from '../core/scene.ts';
 
 export interface NotifierOptions extends Omit<SendOptions, 'dispatcher'> {

@@ -3,7 +3,7 @@ import type { Submitted } from '../core/attempt.ts';
 import type { Ending } from '../core/ending.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
 import { isRefusal } from '../core/request-rate.ts';
-import { quarantine, suspectCrashes } from '../core/retry.ts';
+import { quarantine, suspectCrashes } from '../core/retry-policy.ts';
 import {
   requestStatus,
   collect,
@@ -13,16 +13,16 @@ import {
   whyElsewhere,
   type PollResult,
 } from './follow.ts';
-import { factsOf, factsOfEnd, resumedJob, type Job } from './job.ts';
+import { factsOf, factsOfEnd, resumedJob, type Job } from './poll-scheduler.ts';
 import { handleMissing } from './missing.ts';
 import type { CancelReply, Ports, StatusReply } from './ports.ts';
 import { finishWriting, recordCrash, settleIntended, takeUpIntended } from './recover.ts';
 import { writeReport } from './report-batch.ts';
-import { startRun, type Run } from './run.ts';
-import type { PipelineConfig } from './pipeline-config.ts';
+import { startRun, type Run } from './run-parts.ts';
+import type { PipelineConfig } from './submission-limits.ts';
 import { settleWithoutPicture } from './settle.ts';
 import type { Stop } from './stop.ts';
-import { submitAgain } from './submit.ts';
+import { submitAgain } from './submit-attempt.ts';
 
 export interface CancelResult {
   ending: Ending;

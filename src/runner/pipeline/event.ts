@@ -1,13 +1,13 @@
 /** Events of a run. Each is emitted once and shown by a listener. */
 import type { EndingKind } from '../core/ending.ts';
 import type { FailureKind } from '../core/failure.ts';
-import type { HeldResults } from '../core/holding.ts';
-import type { Plan } from '../core/plan.ts';
-import type { SceneName } from '../core/prompt.ts';
+import type { HeldResults } from '../core/halting.ts';
+import type { Plan } from '../core/batch-plan.ts';
+import type { SceneName } from '../core/naming.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { PictureTotals } from '../core/picture.ts';
 import type { SceneCounts } from '../core/scene.ts';
-import type { ServiceHealth } from '../core/service-health.ts';
+import type { ServiceHealth } from '../core/service-description.ts';
 import type { Cost } from '../core/spending.ts';
 
 export type Event =

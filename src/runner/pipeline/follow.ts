@@ -1,9 +1,8 @@
 /** The step from a job at the service to its end: poll, wait, poll again. */
-import { sceneNameOf } from '../core/prompt.ts';
+import { sceneNameOf } from '../core/naming.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
-import { losesResult } from '../core/holding.ts';
-import { valuesIn } from '../core/output-value.ts';
-import { refusalIn } from '../core/refusals.ts';
+import { losesResult, refusalIn } from '../core/halting.ts';
+import { valuesIn } from '../core/seeds-until.ts';
 import { retryWaitMs } from '../core/request-rate.ts';
 import {
   ageMs,
@@ -17,12 +16,11 @@ import {
   withheldFailure,
   type Job,
   type JobFacts,
-} from './job.ts';
+} from './poll-scheduler.ts';
 import { isOnlyWay, handleMissing } from './missing.ts';
 import type { CancelReply, StatusReply } from './ports.ts';
-import { maxTries, save } from './save.ts';
-import { settleWithoutPicture, whileInProgress } from './settle.ts';
-import type { Run } from './run.ts';
+import { maxTries, save, settleWithoutPicture, whileInProgress } from './settle.ts';
+import type { Run } from './run-parts.ts';
 
 /**
  * `held`: the attempt stays in flight until a setting is changed. Without `waitMs` the next poll is when such

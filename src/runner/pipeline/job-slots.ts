@@ -1,14 +1,13 @@
 /** Jobs in flight: at most `concurrency` at a time, refilled from the checkpoint as slots become free. */
 import pLimit from 'p-limit';
-import type { Attempt, Submitted } from '../core/attempt.ts';
-import type { IdleReason } from '../core/slot-usage.ts';
-import type { Lost } from '../core/lost-submission.ts';
-import { suspectCrashes } from '../core/retry.ts';
+import type { Attempt, Lost, Submitted } from '../core/attempt.ts';
+import type { IdleReason } from '../core/run-stats.ts';
+import { suspectCrashes } from '../core/retry-policy.ts';
 import { follow, poll, type PollResult } from './follow.ts';
-import { freshJob, resumedJob, type Job } from './job.ts';
+import { freshJob, resumedJob, type Job } from './poll-scheduler.ts';
 import type { Checkpoint } from './ports.ts';
-import { submit, submitAgain } from './submit.ts';
-import type { Run } from './run.ts';
+import { submit, submitAgain } from './submit-attempt.ts';
+import type { Run } from './run-parts.ts';
 
 type Due = NonNullable<Awaited<ReturnType<Checkpoint['nextDue']>>>;
 

@@ -1,10 +1,10 @@
 /** Interprets a 404 for a job: too early, job gone, or endpoint gone. */
 import type { Failure } from '../core/failure.ts';
-import { refusalIn } from '../core/refusals.ts';
-import { ageMs, factsOf, type Job } from './job.ts';
+import { refusalIn } from '../core/halting.ts';
+import { ageMs, factsOf, type Job } from './poll-scheduler.ts';
 import type { StatusReply } from './ports.ts';
 import { settleWithoutPicture } from './settle.ts';
-import type { Run } from './run.ts';
+import type { Run } from './run-parts.ts';
 
 /** Time for which an endpoint without a sign of life is waited for before one job is given up to test it. */
 const uncertainMs = 60_000;

@@ -1,15 +1,19 @@
 /** Schedules polls of the jobs in flight, by learned job durations. */
 import { setMaxListeners } from 'node:events';
+import { formatDuration } from '../../lib/text/format.ts';
+import type { JobTimes, Settlement, Submitted, SubmittedJob } from '../core/attempt.ts';
+import type { Failure } from '../core/failure.ts';
 import {
   enoughJobs,
+  type LearnedTimes,
   nextPollMs,
   nothingLearned,
-  withCompleted,
-  type LearnedTimes,
   type PollRules,
+  type PollState,
+  withCompleted,
 } from '../core/polling.ts';
-import type { Clock } from './ports.ts';
-import { pollStateOf, type Job } from './job.ts';
+import type { PipelineConfig } from './submission-limits.ts';
+import type { Clock, StatusReply } from './ports.ts';
 import type { Stop } from './stop.ts';
 
 /** Number of first jobs that are polled often, to learn about the others. */
@@ -79,3 +83,216 @@ function manyListeners(): AbortController {
   setMaxListeners(0, controller.signal);
   return controller;
 }
+
+export interface Job extends SubmittedJob {
+  attempt: Submitted;
+  submittedElapsed: number;
+  /** Time since which this run follows the job. Deadlines count from here, because clocks may jump between runs. */
+  followedElapsed: number;
+  /** True if an earlier run submitted the job, so its completion may not have been observed. */
+  isResumed: boolean;
+  status: string;
+  executingElapsed: number | undefined;
+  /** Time at which the job was last seen running. */
+  polledElapsed: number | undefined;
+  /** Time at which execution began, as far as it is known. Undefined while the job waits, even if it waits again. */
+  beganElapsed: number | undefined;
+  /** Time since which the service does not know the job. */
+  missingElapsed: number | undefined;
+  /** Number of replies that the job is unknown, and number of consecutive later replies that it waits. */
+  missing: number;
+  waitingInARow: number;
+  /** Number of consecutive unreadable replies, and the time since which they are no longer an accident. */
+  unreadable: number;
+  unreadableElapsed: number | undefined;
+  /** Number of consecutive replies with the status of another job. */
+  foreign: number;
+  /** Time since which the job is done but its result is withheld, and number of replies that there is no result. */
+  withheldElapsed: number | undefined;
+  withheld: number;
+  polls: number;
+  failedPolls: number;
+  /** Number of COMPLETED replies without an output. */
+  emptyAnswers: number;
+  /** True if the latest reply was read from an answer that an earlier run kept. */
+  isReadFromKept: boolean;
+}
+
+export function freshJob(clock: Clock, attempt: Submitted): Job {
+  const now = clock.elapsed();
+  return {
+    ...unseen,
+    ...attempt.job,
+    attempt,
+    submittedElapsed: now,
+    followedElapsed: now,
+    isResumed: false,
+  };
+}
+
+/** Creates a job of an earlier run. Its age uses the wall clock, the only clock that spans runs. */
+export function resumedJob(clock: Clock, attempt: Submitted): Job {
+  const job = freshJob(clock, attempt);
+  const agedMs = Math.max(0, clock.now() - attempt.job.submittedAt);
+  return { ...job, submittedElapsed: job.submittedElapsed - agedMs, isResumed: true };
+}
+
+const neverMissing = { missingElapsed: undefined, missing: 0 };
+const alwaysReadable = { unreadable: 0, unreadableElapsed: undefined, foreign: 0 };
+
+const unseen = {
+  status: '',
+  executingElapsed: undefined,
+  polledElapsed: undefined,
+  beganElapsed: undefined,
+  ...neverMissing,
+  ...alwaysReadable,
+  waitingInARow: 0,
+  withheldElapsed: undefined,
+  withheld: 0,
+  polls: 0,
+  failedPolls: 0,
+  emptyAnswers: 0,
+  isReadFromKept: false,
+};
+
+export function ageMs(job: Job, clock: Clock): number {
+  return clock.elapsed() - job.submittedElapsed;
+}
+
+/** Number of consecutive replies that outweigh earlier 404s. A single reply may come from a stale replica. */
+const enoughWaiting = 3;
+
+export function markKnown(job: Job, reply: StatusReply): void {
+  const isWaiting = reply.kind === 'running' && !reply.isExecuting;
+  job.waitingInARow = isWaiting ? job.waitingInARow + 1 : 0;
+  Object.assign(job, { ...alwaysReadable, failedPolls: 0 });
+  if (!isWaiting || job.waitingInARow >= enoughWaiting) Object.assign(job, neverMissing);
+}
+
+/** Records that the job runs. `now` is in monotonic ms. */
+export function recordRunning(job: Job, reply: StatusReply & { kind: 'running' }, now: number): void {
+  const earliest = job.polledElapsed ?? job.submittedElapsed;
+  if (!reply.isExecuting) job.beganElapsed = undefined;
+  // Execution began after the last poll that saw the job waiting, whatever the service reports.
+  else
+    job.beganElapsed ??= Math.min(now, Math.max(earliest, job.submittedElapsed + (reply.delayTimeMs ?? 0)));
+  job.polledElapsed = now;
+}
+
+/** Returns the state at the latest poll, and the time of that poll. */
+function pollStateOf({ submittedElapsed, polledElapsed, beganElapsed }: Job): {
+  state: PollState;
+  atElapsed: number;
+} {
+  const atElapsed = polledElapsed ?? submittedElapsed;
+  const waiting = polledElapsed === undefined ? 'nothing' : 'waiting';
+  const state: PollState = {
+    ageMs: atElapsed - submittedElapsed,
+    seen: beganElapsed === undefined ? waiting : 'executing',
+    executedMs: beganElapsed === undefined ? 0 : atElapsed - beganElapsed,
+  };
+  return { state, atElapsed };
+}
+
+/** Returns how long a job that was just found completed waited and executed, in ms. Undefined if that is unknown. */
+export function timesTaken(
+  job: Job,
+  { delayTimeMs, executionTimeMs }: JobTimes,
+  now: number,
+): { delayMs: number; executionMs: number } | undefined {
+  const tookMs = now - job.submittedElapsed;
+  const ranMs = (job.polledElapsed ?? job.submittedElapsed) - job.submittedElapsed;
+  if (delayTimeMs !== undefined && executionTimeMs !== undefined && delayTimeMs + executionTimeMs <= tookMs) {
+    // Execution includes the time after the worker was done if the job was still seen running then.
+    return { delayMs: delayTimeMs, executionMs: Math.max(executionTimeMs, ranMs - delayTimeMs) };
+  }
+  if (job.isResumed) return undefined;
+  const delayMs = (job.beganElapsed ?? job.submittedElapsed) - job.submittedElapsed;
+  // The end is between the latest poll and this one; their middle is used.
+  return { delayMs, executionMs: (ranMs + tookMs) / 2 - delayMs };
+}
+
+type Timeouts = PipelineConfig['timeouts'];
+
+/** Returns why the job has exceeded its deadline, or undefined if it has not. */
+export function overdueFailure(
+  job: Job,
+  { queue: queueMs, execution: executionMs }: Timeouts,
+  clock: Clock,
+): Failure | undefined {
+  const now = clock.elapsed();
+  const status = job.status === '' ? 'no status' : `its status is still "${job.status}"`;
+  const text = (ms: number, since: string, key: string): Failure =>
+    overdue(`${status} ${formatDuration(ms)} after ${since} (\`${key}\`)`);
+  if (job.executingElapsed === undefined && now - job.followedElapsed > queueMs) {
+    return text(queueMs, job.isResumed ? 'it was resumed' : 'its submission', 'timeouts.queue');
+  }
+  if (job.executingElapsed !== undefined && now - job.executingElapsed > executionMs) {
+    return { ...text(executionMs, 'it began', 'timeouts.execution'), isExecution: true };
+  }
+  return undefined;
+}
+
+/**
+ * Like `overdueFailure`, but measured from submission. Used only if the status cannot be read, because the
+ * wall clock may jump between runs.
+ */
+export function overdueSinceSubmission(
+  job: Job,
+  { queue: queueMs, execution: executionMs }: Timeouts,
+  clock: Clock,
+): Failure | undefined {
+  const ms = queueMs + executionMs;
+  if (ageMs(job, clock) <= ms) return undefined;
+  const text = `no status ${formatDuration(ms)} after its submission (\`timeouts.queue\` and \`timeouts.execution\`)`;
+  return overdue(text);
+}
+
+/** Returns why the result of a finished job was requested for long enough, or undefined if it was not. */
+export function withheldFailure(
+  { withheldElapsed }: Job,
+  { unreachable: unreachableMs }: PipelineConfig['halt'],
+  clock: Clock,
+): Failure | undefined {
+  const now = clock.elapsed();
+  if (now - (withheldElapsed ?? now) <= unreachableMs) return undefined;
+  return overdue(
+    `the job is done, but the service has refused its result for ${formatDuration(unreachableMs)} (\`halt.unreachable\`)`,
+  );
+}
+
+const overdue = (text: string): Failure => ({ kind: 'job-overdue', text });
+
+export function factsOf(job: Job, clock: Clock): JobFacts {
+  // Nobody observed the job between two runs.
+  const executingElapsed = job.isResumed ? undefined : job.executingElapsed;
+  return {
+    jobId: job.jobId,
+    polls: job.polls,
+    ...(executingElapsed !== undefined && { executedMs: clock.elapsed() - executingElapsed }),
+  };
+}
+
+/** Must be called as soon as the answer has arrived. */
+export function factsOfEnd(job: Job, reply: JobTimes & { status: string }, clock: Clock): JobFacts {
+  const { status, delayTimeMs, executionTimeMs } = reply;
+  return {
+    ...factsOf(job, clock),
+    // An earlier run saw the end of a held job.
+    completedAt: job.held?.completedAt ?? clock.now(),
+    status,
+    ...(delayTimeMs !== undefined && { delayTimeMs }),
+    ...(executionTimeMs !== undefined && { executionTimeMs }),
+  };
+}
+
+/** Facts about a job besides its outcome. */
+export type JobFacts = Pick<
+  Settlement,
+  'completedAt' | 'status' | 'delayTimeMs' | 'executionTimeMs' | 'polls'
+> & {
+  jobId?: string;
+  /** Time for which this run, which submitted the job, saw it executing. */
+  executedMs?: number;
+};

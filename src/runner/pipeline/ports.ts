@@ -1,20 +1,41 @@
 /** Interfaces that the pipeline needs from the outside. Each edge implements one of them. */
-import type { AdoptedScene, ExaminedPicture, FoundScene, SceneToName } from '../core/adoption.ts';
-import type { Attempt, Endpoint, Held, JobAtService, Submitted } from '../core/attempt.ts';
+import type {
+  AdoptedScene,
+  ExaminedPicture,
+  FoundScene,
+  Provenance,
+  SceneToName,
+} from '../core/provenance.ts';
+import type {
+  Attempt,
+  Endpoint,
+  Held,
+  JobAtService,
+  JobTimes,
+  SavedSettlement,
+  Settlement,
+  Submitted,
+  UnfinishedWriting,
+} from '../core/attempt.ts';
 import type { Ending } from '../core/ending.ts';
 import type { Failure } from '../core/failure.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
-import type { Picture, FoundPicture, HeldPicture, PictureTotals, SavedPicture } from '../core/picture.ts';
-import type { FileKind, LackingFile, NamedFile } from '../core/named-file.ts';
-import type { Part } from '../core/part.ts';
-import type { MadeAt, Plan, PlanRefused, RepeatedRows } from '../core/plan.ts';
-import type { Provenance } from '../core/provenance.ts';
+import type {
+  FileKind,
+  FoundPicture,
+  HeldPicture,
+  LackingFile,
+  NamedFile,
+  Picture,
+  PictureTotals,
+  SavedPicture,
+} from '../core/picture.ts';
+import type { BadRow, ListedScene, Part, SceneCounts } from '../core/scene.ts';
+import type { MadeAt, Plan, PlanRefused, RepeatedRows } from '../core/batch-plan.ts';
 import type { RunStats } from '../core/run-stats.ts';
-import type { ServiceHealth } from '../core/service-health.ts';
+import type { ServiceHealth } from '../core/service-description.ts';
 import type { BatchSpending } from '../core/spending.ts';
-import type { BadRow, ListedScene, SceneCounts } from '../core/scene.ts';
-import type { RecordedPicture } from '../core/verification.ts';
-import type { JobTimes, SavedSettlement, Settlement, UnfinishedWriting } from '../core/settlement.ts';
+import type { RecordedPicture } from '../core/scene-record.ts';
 import type { Event } from './event.ts';
 
 export interface Ports {

@@ -1,15 +1,19 @@
 /** Takes over the unfinished work of crashed runs, before anything is sent, and of other runners that crash later. */
-import { endpointAddress, type Attempt } from '../core/attempt.ts';
+import {
+  type Attempt,
+  endpointAddress,
+  type Lost,
+  lostBefore,
+  type UnfinishedWriting,
+} from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
-import { lostBefore, type Lost } from '../core/lost-submission.ts';
 import { splitFiles } from '../core/picture.ts';
 import { provenanceOf } from '../core/provenance.ts';
-import { quarantine } from '../core/retry.ts';
-import type { UnfinishedWriting } from '../core/settlement.ts';
+import { quarantine } from '../core/retry-policy.ts';
 import type { Checkpoint, ImageStore, OtherRunners, TakenOver } from './ports.ts';
 import { recordWithoutPicture, settleWithoutPicture } from './settle.ts';
 import type { Stop } from './stop.ts';
-import type { Run } from './run.ts';
+import type { Run } from './run-parts.ts';
 import type { JobSlots } from './job-slots.ts';
 
 /** Finishes the renames that were decided. Pictures that were already renamed stay untouched. */

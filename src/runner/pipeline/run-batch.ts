@@ -1,16 +1,21 @@
 /** Pipeline of a batch: manifest → plan → submit → poll → save → report. */
 import type { Submitted } from '../core/attempt.ts';
-import { lackingText } from '../core/named-file.ts';
-import { endpointChange, PlanRefused } from '../core/plan.ts';
-import { quarantine } from '../core/retry.ts';
+import { lackingText } from '../core/picture.ts';
+import { endpointChange, PlanRefused } from '../core/batch-plan.ts';
+import { quarantine } from '../core/retry-policy.ts';
 import { adopt, assertNoUnknownPictures } from './adopt.ts';
-import { InterimReports, reportBatch, type BatchResult, type Progress } from './report-batch.ts';
+import {
+  type BatchResult,
+  InterimReports,
+  PictureWatch,
+  type Progress,
+  reportBatch,
+} from './report-batch.ts';
 import { JobSlots } from './job-slots.ts';
 import { workWithOthers, finishMoves, finishWriting, settleIntended, takeUpIntended } from './recover.ts';
-import { PictureWatch } from './picture-watch.ts';
 import type { ManifestScenes, Ports } from './ports.ts';
-import { startRun, type Run } from './run.ts';
-import type { PipelineConfig } from './pipeline-config.ts';
+import { startRun, type Run } from './run-parts.ts';
+import type { PipelineConfig } from './submission-limits.ts';
 import { settleWithoutPicture } from './settle.ts';
 import type { Stop } from './stop.ts';
 

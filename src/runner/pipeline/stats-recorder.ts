@@ -1,11 +1,15 @@
 /** Collects the statistics of a run. Its size does not grow with the batch. */
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
-import type { Attempt } from '../core/attempt.ts';
+import type { Attempt, JobTimes } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
 import type { SavedPicture } from '../core/picture.ts';
-import type { Percentiles, RunStats } from '../core/run-stats.ts';
-import type { JobTimes } from '../core/settlement.ts';
-import { SlotUsage, type IdleReason, type SlotState } from '../core/slot-usage.ts';
+import {
+  type IdleReason,
+  type Percentiles,
+  type RunStats,
+  type SlotState,
+  SlotUsage,
+} from '../core/run-stats.ts';
 import type { Clock } from './ports.ts';
 
 /** Fields of a job that determine its lag. */

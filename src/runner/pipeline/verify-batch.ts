@@ -1,5 +1,5 @@
 /** Checks every saved picture of a batch and, if requested, puts back those that are missing or damaged. */
-import type { BadPicture, RecordedPicture, Verdict, Verified } from '../core/verification.ts';
+import type { BadPicture, RecordedPicture, Verdict, Verified } from '../core/scene-record.ts';
 
 export interface VerifyPorts {
   /** Pictures of the batch grouped by job, read lazily. */

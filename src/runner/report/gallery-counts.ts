@@ -1,6 +1,5 @@
 /** Numbers of the report's page, counted while its rows are written. */
-import type { BatchSummary, RunSpan } from '../core/batch-summary.ts';
-import type { SceneRecord } from '../core/scene-record.ts';
+import type { BatchSummary, RunSpan, SceneRecord } from '../core/scene-record.ts';
 import { shellWord } from '../../lib/text/format.ts';
 import type {
   GalleryData,
@@ -9,7 +8,7 @@ import type {
   GalleryNight,
   GalleryTimes,
 } from '../core/gallery-data.ts';
-import { ColumnCounts } from './column-counts.ts';
+import { ColumnCounts } from './gallery-row.ts';
 import type { ReportHeader } from './result-json.ts';
 import { failureRules, isFailureKind } from '../core/failure.ts';
 

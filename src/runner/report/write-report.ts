@@ -1,16 +1,12 @@
 /** Writes the report of a batch: `results.csv`, `results.jsonl`, `summary.json` and the gallery, `index.html`. */
 import { join, resolve } from 'node:path';
-import type { BatchSummary, RunSpan } from '../core/batch-summary.ts';
-import type { SceneRecord } from '../core/scene-record.ts';
+import type { BatchSummary, RunSpan, SceneRecord } from '../core/scene-record.ts';
 import { withDiskFailure } from '../files/disk-failure.ts';
-import { makeFolder, syncFolder } from '../files/folders.ts';
-import { removeLeftovers, isAlive } from '../../lib/files/temporary-files.ts';
-import { csvTable, type ListName } from './csv-table.ts';
+import { makeFolder, syncFolder, UnfinishedFile } from '../files/folders.ts';
+import { assertPlainFile, isAlive, removeLeftovers } from '../../lib/files/temporary-files.ts';
+import { csvTable, type ListName, type ReportHeader, resultLine, summaryJson } from './result-json.ts';
 import { GalleryCounts } from './gallery-counts.ts';
-import { resultLine, summaryJson, type ReportHeader } from './result-json.ts';
-import { UnfinishedFile } from '../files/unfinished-file.ts';
 import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
-import { assertPlainFile } from '../../lib/files/plain-file.ts';
 import type { GalleryRow, GalleryData } from '../core/gallery-data.ts';
 import { besideReport, galleryRow } from './gallery-row.ts';
 import { createHash } from 'node:crypto';

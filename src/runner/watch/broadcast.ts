@@ -1,6 +1,5 @@
 /** Reads the watched batch once a second for all viewers, and not at all while there are none. */
-import type { ArrivedScene, LiveNews, LiveState } from '../core/live-batch.ts';
-import type { GalleryData, GalleryRow } from '../core/gallery-data.ts';
+import type { ArrivedScene, GalleryData, GalleryRow, LiveNews, LiveState } from '../core/gallery-data.ts';
 
 /** A batch as the page of `watch` reads it. Nothing here changes the batch. */
 export interface WatchedBatch {

@@ -4,12 +4,16 @@ import { constants } from 'node:fs';
 import { open, realpath, type FileHandle } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { type FiledText, OpenFile } from '../../lib/files/filed-text.ts';
-import { type HttpResponse, jsonResponse } from '../../lib/http/http-response.ts';
+import {
+  defaultClientLimits,
+  type HttpResponse,
+  jsonResponse,
+  type Page,
+  pageResponse,
+} from '../../lib/http/http-response.ts';
 import { startHttpServer } from '../../lib/http/http-server.ts';
 import { KnownNames } from '../../lib/http/known-names.ts';
-import { defaultClientLimits } from '../../lib/http/send-response.ts';
 import { isLoopback } from '../../lib/net/addresses.ts';
-import { type Page, pageResponse } from '../../lib/net/built-page.ts';
 import { earlierThumbnail } from '../core/picture.ts';
 import { startBroadcast, type Broadcast, type WatchedBatch } from './broadcast.ts';
 

@@ -8,15 +8,15 @@ import {
   type OfferedJob,
   type Outcome,
   PullingWorker,
-} from '../workers/pulling-worker.ts';
-import { Supervised } from '../workers/supervised.ts';
+  Supervised,
+} from '../workers/supervised.ts';
 import {
   outputText,
   type PullWorker,
   type PullWorkload,
   type WorkerContext,
   type Workload,
-} from '../workloads/workload.ts';
+} from '../workloads/workload-definition.ts';
 import { Reporter } from './reporter.ts';
 import type { Delivery, ServiceClient } from './service-client.ts';
 

@@ -1,7 +1,7 @@
 /** Operations of clients: submission, status, waiting for the end, streams, cancellation, retry, health. */
-import { idempotencyKeyHeader, idempotencyRetentionHeader } from '../../protocol/messages.ts';
+import { idempotencyKeyHeader, idempotencyRetentionHeader } from '../../protocol/message-schemas.ts';
 import { type AnswerOf, type OperationOf, operations } from '../../protocol/operations.ts';
-import type { ClientTurns } from './client-turns.ts';
+import type { BodyRoom, ClientTurns } from './quotas.ts';
 import {
   type AnswerOperation,
   type BodyContext,
@@ -11,7 +11,6 @@ import {
   keyEnded,
 } from './request-context.ts';
 import { type HttpResponse, jsonResponse, refusal } from '../../lib/http/http-response.ts';
-import type { BodyRoom } from './body-room.ts';
 import type { FolderWatch } from '../jobs/data-folder.ts';
 import type { Accepted, JobStore } from '../jobs/job-store.ts';
 import { waitUntilFound } from '../jobs/job-signals.ts';

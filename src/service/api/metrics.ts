@@ -1,9 +1,8 @@
 /** `GET /metrics` in the text format of Prometheus (prometheus.io/docs/instrumenting/exposition_formats). */
-import type { Endpoint } from '../workers/endpoint.ts';
 import type { HttpResponse } from '../../lib/http/http-response.ts';
-import { bucketSeconds, type Histogram } from '../jobs/job-durations.ts';
-import { type LoopDelay, loopDelaySeconds } from './loop-delay.ts';
+import { addTo, bucketSeconds, emptyHistogram, type Histogram } from '../jobs/job-history.ts';
 import type { JobStore } from '../jobs/job-store.ts';
+import type { Endpoint } from '../workers/endpoint.ts';
 
 type Labels = Record<string, string>;
 
@@ -131,4 +130,30 @@ function workersOf({ id, workers }: Endpoint): Sample[] {
   const counts = new Map<string, number>();
   for (const { state } of workers) counts.set(state, (counts.get(state) ?? 0) + 1);
   return [...counts].map(([state, count]) => line({ endpoint: id, state }, count));
+}
+
+/** Upper bounds of the buckets, in seconds. */
+const loopDelaySeconds = [0.01, 0.05, 0.1, 0.2, 0.5, 1, 5, 30] as const;
+
+const everyMs = 50;
+
+export class LoopDelay {
+  /** Delays since the start, measured every 50 ms. A longer block counts once, with its full length. */
+  readonly histogram: Histogram = emptyHistogram(loopDelaySeconds);
+  readonly #timer: NodeJS.Timeout;
+  #lastAt = performance.now();
+
+  constructor() {
+    this.#timer = setInterval(() => this.#note(), everyMs).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #note(): void {
+    const now = performance.now();
+    addTo(this.histogram, loopDelaySeconds, (now - this.#lastAt - everyMs) / 1_000);
+    this.#lastAt = now;
+  }
 }

@@ -1,6 +1,8 @@
-/** Refuses submissions of keys that exceed their execution time of the day, or their share of the queue. */
-import { durationText, sizeText } from '../../lib/yaml/scalar-schemas.ts';
+/** Limits on what each key may ask for: quotas, rates, turns of clients, and room in memory for bodies. */
+import type { IncomingMessage } from 'node:http';
 import { type HttpResponse, refusal, tooMany } from '../../lib/http/http-response.ts';
+import { ByteSemaphore, withTimeLimit } from '../../lib/limits/byte-semaphore.ts';
+import { durationText, sizeText } from '../../lib/yaml/scalar-schemas.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import type { KeyHolder } from '../model/key.ts';
 
@@ -69,4 +71,113 @@ export class Quotas {
     const text = `the key ${name} has used ${quota}; the next quota begins at ${new Date(next).toISOString()}`;
     return tooMany(text, next - now);
   }
+}
+
+export interface Rate {
+  requests: number;
+  withinMs: number;
+}
+
+interface Bucket {
+  left: number;
+  filledAt: number;
+}
+
+export class RateLimit {
+  readonly #rate: Rate;
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor(rate: Rate) {
+    this.#rate = rate;
+  }
+
+  /** Counts one request and returns 0, or returns the ms to wait if the limit is reached. `nowMs` is monotonic. */
+  take(who: string, nowMs: number, { requests, withinMs } = this.#rate): number {
+    const bucket = this.#buckets.get(who) ?? { left: requests, filledAt: nowMs };
+    bucket.left = Math.min(requests, bucket.left + ((nowMs - bucket.filledAt) * requests) / withinMs);
+    bucket.filledAt = nowMs;
+    this.#buckets.set(who, bucket);
+    if (bucket.left < 1) return Math.ceil(((1 - bucket.left) * withinMs) / requests);
+    bucket.left -= 1;
+    return 0;
+  }
+}
+
+/** Submissions accepted at once. Workers wait for those in the same group of writes: 256 take 80 ms. */
+const atOnce = 8;
+
+/** Time after the last request of a worker at which the limit ends, because accepting all at once is faster. */
+const shareMs = 1_000;
+
+export class ClientTurns {
+  #active = 0;
+  readonly #waiting: (() => void)[] = [];
+  #workerAt = -Infinity;
+
+  noteWorker(): void {
+    this.#workerAt = performance.now();
+  }
+
+  /** Runs `accept` when it is its turn. Submissions are accepted in order of arrival. */
+  async use<T>(accept: () => Promise<T>): Promise<T> {
+    if (this.#hasRoom) this.#active += 1;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await accept();
+    } finally {
+      this.#active -= 1;
+      while (this.#waiting.length > 0 && this.#hasRoom) {
+        this.#active += 1;
+        this.#waiting.shift()?.();
+      }
+    }
+  }
+
+  get #hasRoom(): boolean {
+    return this.#active < atOnce || performance.now() - this.#workerAt > shareMs;
+  }
+}
+
+/** Shorter bodies never wait, because all of them together use little memory. */
+const shortBytes = 256 * 1024;
+
+export class BodyRoom {
+  readonly #room: ByteSemaphore;
+  readonly #waitMs: number;
+
+  /** `maxBytes` counts bodies as sent. Parsing them takes several times as much memory. */
+  constructor(maxBytes: number, waitMs: number) {
+    this.#room = new ByteSemaphore(maxBytes);
+    this.#waitMs = waitMs;
+  }
+
+  /**
+   * Runs `work`, which reads the body, when there is room for the body. Returns undefined if the client has disconnected
+   * by then, or a refusal after the wait. A body of unknown length takes room for `maxBytes`. A body that is longer than
+   * `maxBytes` takes none, because `work` refuses it unread.
+   */
+  async use<T>(
+    { request, gone }: { request: IncomingMessage; gone: AbortSignal },
+    maxBytes: number,
+    work: () => Promise<T>,
+  ): Promise<T | HttpResponse | undefined> {
+    const bytes = lengthOf(request) ?? maxBytes;
+    if (bytes <= shortBytes || bytes > maxBytes) return await work();
+    if (!this.#room.tryTake(bytes)) {
+      const isTaken = await withTimeLimit(this.#waitMs, gone, (signal) => this.#room.take(bytes, signal));
+      if (!isTaken) return gone.aborted ? undefined : crowded;
+    }
+    try {
+      return gone.aborted ? undefined : await work();
+    } finally {
+      this.#room.giveBack(bytes);
+    }
+  }
+}
+
+const crowded = tooMany('too many long uploads at once; nothing was done, send it again later', 10_000);
+
+function lengthOf({ headers }: IncomingMessage): number | undefined {
+  if (headers['transfer-encoding'] !== undefined) return undefined;
+  return Number(headers['content-length'] ?? 0);
 }

@@ -1,6 +1,6 @@
 /** Authorised request, as operations get it, and functions that read its body. */
 import type { IncomingMessage } from 'node:http';
-import { JoinedBytes } from '../../lib/limits/joined-bytes.ts';
+import { JoinedBytes } from '../../lib/limits/byte-semaphore.ts';
 import type { OperationName } from '../../protocol/operations.ts';
 import type { Route } from '../../protocol/paths.ts';
 import type { Endpoint } from '../workers/endpoint.ts';

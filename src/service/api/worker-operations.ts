@@ -1,7 +1,7 @@
 /** Operations of workers that pull jobs: taking jobs, returning results and parts, reports and pings. */
 import { isUtf8 } from 'node:buffer';
 import { maxJsonDepth, scanJson, type ScannedJson, valueOrBeginning } from '../../lib/text/scan-json.ts';
-import type { ClientTurns } from './client-turns.ts';
+import { type BodyRoom, type ClientTurns, RateLimit } from './quotas.ts';
 import type { OperationOf } from '../../protocol/operations.ts';
 import type { EndpointSettings } from '../model/endpoint-settings.ts';
 import { workloadOf } from '../workloads/workload-of.ts';
@@ -15,14 +15,12 @@ import {
 import type { Text } from '../../lib/files/filed-text.ts';
 import { joinTexts } from '../jobs/status-text.ts';
 import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../../lib/http/http-response.ts';
-import type { BodyRoom } from './body-room.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobResults, WorkerError } from '../jobs/job-results.ts';
 import { waitUntilFound } from '../jobs/job-signals.ts';
 import type { TakenJob } from '../jobs/job-statements.ts';
-import { RateLimit } from './rate-limit.ts';
 import { pullingWorker } from '../model/worker-view.ts';
-import { readWorkerReport } from '../workers/worker-report.ts';
+import { readWorkerReport } from '../workers/remote-worker.ts';
 
 /** Time for which a request for jobs is held open. Workers give up after 90 s. */
 const heldOpenMs = 60_000;

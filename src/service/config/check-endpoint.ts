@@ -17,13 +17,18 @@ import {
   type FieldProblem,
   identityFields,
 } from '../model/endpoint-settings.ts';
-import { image } from '../workloads/image-name.ts';
+import { image } from '../workloads/container-tool.ts';
 import type { WorkloadDefinition } from '../workloads/workload-definition.ts';
 import { findWorkload, workloadOf } from '../workloads/workload-of.ts';
 import { workloads } from '../workloads/workloads.ts';
-import { endpointSchema, fieldsOf, writtenEndpoint } from './endpoint-schema.ts';
-import { readEndpoint, settingsOf } from './read-endpoint.ts';
-import type { EndpointContext } from './endpoint-rules.ts';
+import {
+  type EndpointContext,
+  endpointSchema,
+  fieldsOf,
+  readEndpoint,
+  settingsOf,
+  writtenEndpoint,
+} from './endpoint-schema.ts';
 
 /** Checks an endpoint of the console. Problems name the path of their key; an empty path is the whole endpoint. */
 export function checkEndpoint(

@@ -3,14 +3,11 @@ import { dirname, resolve } from 'node:path';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { checkAgainst, problemAt, readFields } from '../../lib/yaml/check-shape.ts';
 import type { FieldExpectation } from '../workloads/workload-definition.ts';
-import { publicUrlExpected } from './endpoint-rules.ts';
-import { readEndpoint, settingsOf } from './read-endpoint.ts';
-import { gatherProblems, ConfigError, type Problem } from '../../lib/yaml/problem.ts';
-import { serviceLayout, serviceSchema } from './service-schema.ts';
-import { sharedProblems, type SharedSettings } from './shared-settings.ts';
+import { publicUrlExpected, readEndpoint, settingsOf } from './endpoint-schema.ts';
+import { ConfigError, gatherProblems, type Problem, secretsOf } from '../../lib/yaml/problem.ts';
+import { serviceLayout, serviceSchema, sharedProblems, type SharedSettings } from './service-schema.ts';
 import { readTls, TlsProblem, type TlsFiles } from '../../lib/http/tls-files.ts';
 import type { EndpointSettings } from '../model/endpoint-settings.ts';
-import { secretsOf } from '../../lib/yaml/shown.ts';
 import type { YamlFile } from '../../lib/yaml/read-yaml.ts';
 import { readYamlFile, type Override } from '../../lib/yaml/yaml-file.ts';
 

@@ -1,8 +1,11 @@
 /** Schema of service.yaml with all keys and defaults. Messages of the schema say which value is expected. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { isAddressRange } from '../../lib/net/addresses.ts';
+import { isPostgresAddress, postgresExpected } from '../../lib/postgres/postgres.ts';
+import { bucketExpected, bucketUrl } from '../../lib/s3/bucket-address.ts';
+import { isJsonObject, type JsonObject } from '../../lib/text/json.ts';
 import type { Layout } from '../../lib/yaml/check-shape.ts';
-import { endpointSchema } from './endpoint-schema.ts';
 import {
   address,
   count,
@@ -11,10 +14,9 @@ import {
   longestWait,
   sizeWithin,
 } from '../../lib/yaml/scalar-schemas.ts';
-import type { JsonObject } from '../../lib/text/json.ts';
-import { isAddressRange } from '../../lib/net/trusted-proxies.ts';
-import { fileSchema } from '../../lib/yaml/file-schema.ts';
-import { sharedFields } from './shared-settings.ts';
+import { fileSchema } from '../../lib/yaml/yaml-file.ts';
+import type { FieldExpectation } from '../workloads/workload-definition.ts';
+import { endpointSchema } from './endpoint-schema.ts';
 
 const hostExpected = 'an address such as 127.0.0.1 or 0.0.0.0, or a name of this machine';
 
@@ -129,6 +131,32 @@ const origin = z
   .string(originExpected)
   .refine((text) => text === '*' || (URL.canParse(text) && new URL(text).origin === text), originExpected);
 
+const peerExpected = 'how the other processes reach this one, such as http://10.0.0.5:4747';
+
+const sharedFields = {
+  store: z
+    .string(postgresExpected)
+    .refine(isPostgresAddress, postgresExpected)
+    .optional()
+    .describe(
+      'a PostgreSQL database that any number of `nightrender serve` share as `${DATABASE_URL}`; left out, the service is one process with a file of its own',
+    ),
+  files: z
+    .string(bucketExpected)
+    .refine((text) => bucketUrl(text) !== undefined, bucketExpected)
+    .transform((text) => bucketUrl(text))
+    .optional()
+    .describe(
+      'with `store`: a bucket for inputs and results above 256 kB, which are in the database otherwise',
+    ),
+  peerUrl: z
+    .string(peerExpected)
+    .regex(/^https?:\/\/[^\s/?#@]+$/, peerExpected)
+    .refine((text) => URL.canParse(text), peerExpected)
+    .optional()
+    .describe('with `store`: the address at which the other processes reach this one'),
+};
+
 export const serviceSchema = z.strictObject({
   host,
   port: count(0, 65_535, 'a port').default(4747).describe('the port; 0 picks a free one'),
@@ -201,4 +229,27 @@ export function serviceJsonSchema(): JsonObject {
 /** Returns the JSON schema as indented text. */
 export function serviceSchemaText(): string {
   return `${JSON.stringify(serviceJsonSchema(), null, 2)}\n`;
+}
+
+export interface SharedSettings {
+  /** Address of the database, which may contain a password. */
+  store: string;
+  /** `s3://bucket/folder/` for long texts; undefined if the database holds them. */
+  files?: string | undefined;
+  peerUrl?: string | undefined;
+}
+
+/** Returns problems of the shared settings with each other and with the rest of service.yaml. */
+export function sharedProblems(given: unknown): FieldExpectation[] {
+  if (!isJsonObject(given)) return [];
+  const { store, files, peerUrl, host: listened, tls: served } = given;
+  const alone = 'none: it is for several processes, which share a `store`';
+  if (store === undefined)
+    return Object.entries({ files, peerUrl }).flatMap(([field, value]) =>
+      value === undefined ? [] : [{ field, expected: alone }],
+    );
+  const isAnywhere = listened === '0.0.0.0' || listened === '::';
+  return peerUrl === undefined && (isAnywhere || served !== undefined)
+    ? [{ field: 'peerUrl', expected: peerExpected }]
+    : [];
 }

@@ -1,6 +1,6 @@
 /** Types of the console's requests and of the services behind them, and functions that read its forms. */
-import type { Page } from '../../lib/net/built-page.ts';
-import type { TrustedProxies } from '../../lib/net/trusted-proxies.ts';
+import { type HttpResponse, jsonResponse, type Page, refusal } from '../../lib/http/http-response.ts';
+import type { TrustedProxies } from '../../lib/net/addresses.ts';
 import type { CatalogueEntry, EndpointFields, EndpointView, Overview } from '../../protocol/console-data.ts';
 import type { AuditLog } from '../keys/audit-log.ts';
 import type { EndpointSettings } from '../model/endpoint-settings.ts';
@@ -13,7 +13,6 @@ import type { KeyStore } from '../keys/key-store.ts';
 import type { Quotas } from '../api/quotas.ts';
 import { type BodyContext, bodyOf } from '../api/request-context.ts';
 import type { FieldProblem } from '../model/endpoint-settings.ts';
-import { type HttpResponse, jsonResponse, refusal } from '../../lib/http/http-response.ts';
 import type { KeyHolder } from '../model/key.ts';
 
 /** Parts of the service that the console shows and changes. */

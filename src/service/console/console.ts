@@ -1,14 +1,14 @@
 /** Console of the service: serves its page, keeps its sessions, and routes its requests. */
 import type { IncomingMessage } from 'node:http';
-import { pageResponse } from '../../lib/net/built-page.ts';
-import { createHash, randomBytes } from 'node:crypto';
 import {
-  type HttpResponse,
   emptyResponse,
+  type HttpResponse,
   jsonResponse,
+  pageResponse,
   refusal,
   tooMany,
 } from '../../lib/http/http-response.ts';
+import { createHash, randomBytes } from 'node:crypto';
 import { type ConsoleService, formOf, type Operation } from './console-request.ts';
 import { EndpointRequests } from './endpoint-requests.ts';
 import { JobRequests, WebhookRequests } from './job-requests.ts';

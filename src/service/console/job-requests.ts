@@ -4,7 +4,7 @@ import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../../l
 import type { ConsoleRequest, ConsoleService } from './console-request.ts';
 import { type JobQuery, JobViews } from './job-views.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { prepareWebhookStatements } from '../jobs/webhook-statements.ts';
+import { prepareWebhookStatements } from '../jobs/job-statements.ts';
 
 /** Number of jobs that are changed in one commit. */
 const changesAtOnce = 100;

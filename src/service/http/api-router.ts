@@ -1,24 +1,22 @@
 /** Authorises each request by its key, operation and endpoint, and routes it. */
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { openApi } from '../../protocol/openapi.ts';
-import { operations, type OperationName } from '../../protocol/operations.ts';
-import { descriptionPath, findRoute, metricsPath, type Route } from '../../protocol/paths.ts';
-import type { OperationHandlers, RequestContext } from '../api/request-context.ts';
-import type { AuditLog } from '../keys/audit-log.ts';
-import type { Endpoints } from '../workers/endpoints.ts';
-import type { AnswerRequest } from '../../lib/http/http-server.ts';
-import type { Connections } from './connections.ts';
-import type { CrossOrigin } from './cross-origin.ts';
-import { type KnownNames, nameIn } from '../../lib/http/known-names.ts';
 import { type HttpResponse, refusal, tooMany } from '../../lib/http/http-response.ts';
-import { isLoopback } from '../../lib/net/addresses.ts';
-import type { TrustedProxies } from '../../lib/net/trusted-proxies.ts';
-import type { Admission } from '../keys/admission.ts';
-import { type KeyHolder, permits } from '../model/key.ts';
-import type { Quotas } from '../api/quotas.ts';
-import type { RateLimit } from '../api/rate-limit.ts';
+import type { AnswerRequest } from '../../lib/http/http-server.ts';
+import { type KnownNames, nameIn } from '../../lib/http/known-names.ts';
+import { isLoopback, type TrustedProxies } from '../../lib/net/addresses.ts';
+import { idempotencyKeyHeader, idempotencyRetentionHeader } from '../../protocol/message-schemas.ts';
+import { openApi } from '../../protocol/openapi.ts';
+import { type OperationName, operations } from '../../protocol/operations.ts';
+import { descriptionPath, findRoute, metricsPath, type Route } from '../../protocol/paths.ts';
 import type { Metrics } from '../api/metrics.ts';
+import type { Quotas, RateLimit } from '../api/quotas.ts';
+import type { OperationHandlers, RequestContext } from '../api/request-context.ts';
+import type { Admission } from '../keys/admission.ts';
+import type { AuditLog } from '../keys/audit-log.ts';
+import { type KeyHolder, permits } from '../model/key.ts';
+import type { Endpoints } from '../workers/endpoints.ts';
+import type { Connections } from './connections.ts';
 
 /** OpenAPI description. It is public, because it describes only the interface. */
 const description = JSON.stringify(openApi);
@@ -215,3 +213,43 @@ function wrongKind(key: KeyHolder, { operation, endpointId }: Route): HttpRespon
   const kind = key.kind === 'admin' ? 'an admin key' : `a ${key.kind} key`;
   return refusal(403, `the key ${key.name} is ${kind}, which does not permit ${operation}`);
 }
+
+/** Adds CORS headers for allowed origins, such as `https://studio.example`; `*` allows any origin. */
+export class CrossOrigin {
+  readonly #origins: ReadonlySet<string>;
+
+  constructor(origins: readonly string[]) {
+    this.#origins = new Set(origins);
+  }
+
+  /** Returns the answer to a preflight request; undefined if it is none, or its origin is not allowed. */
+  preflight({ method, headers }: IncomingMessage): HttpResponse | undefined {
+    if (method !== 'OPTIONS' || headers['access-control-request-method'] === undefined) return undefined;
+    if (this.#allowed(headers.origin) === undefined) return undefined;
+    return { status: 204, body: '', headers: preflightHeaders };
+  }
+
+  /** Adds headers that let an allowed page read the answer. */
+  allow(answer: HttpResponse, { headers }: IncomingMessage): HttpResponse {
+    const origin = this.#allowed(headers.origin);
+    if (origin === undefined) return answer;
+    const allowing = { 'Access-Control-Allow-Origin': origin, Vary: 'Origin' };
+    return { ...answer, headers: { ...answer.headers, ...allowing, ...exposing } };
+  }
+
+  /** Returns the allowed origin for the header. Cookies are never allowed: any site could use the console's session. */
+  #allowed(origin: string | undefined): string | undefined {
+    if (origin === undefined) return undefined;
+    return this.#origins.has('*') ? '*' : this.#origins.has(origin) ? origin : undefined;
+  }
+}
+
+const exposing = {
+  'Access-Control-Expose-Headers': `Retry-After, ${idempotencyKeyHeader}, ${idempotencyRetentionHeader}`,
+};
+
+const preflightHeaders = {
+  'Access-Control-Allow-Methods': 'GET, POST',
+  'Access-Control-Allow-Headers': `Authorization, Content-Type, ${idempotencyKeyHeader}`,
+  'Access-Control-Max-Age': '600',
+};

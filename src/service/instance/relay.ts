@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, errors, type Dispatcher } from 'undici';
-import type { TrustedProxies } from '../../lib/net/trusted-proxies.ts';
+import type { TrustedProxies } from '../../lib/net/addresses.ts';
 import { operations, type OperationName } from '../../protocol/operations.ts';
 import { findRoute } from '../../protocol/paths.ts';
 import { emptyResponse, type HttpResponse, refusal } from '../../lib/http/http-response.ts';

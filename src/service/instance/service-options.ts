@@ -1,16 +1,15 @@
 /** What a service is started with, checked before anything is touched. */
-import type { PostgresAddress } from '../../lib/postgres/address.ts';
+import type { PostgresAddress } from '../../lib/postgres/postgres.ts';
 import { isLoopback } from '../../lib/net/addresses.ts';
-import type { Page } from '../../lib/net/built-page.ts';
+import { type ClientLimits, defaultClientLimits, type Page } from '../../lib/http/http-response.ts';
 import type { CatalogueEntry } from '../../protocol/console-data.ts';
 import { defaultMaxValues } from '../../lib/text/scan-json.ts';
-import { defaultRetentionMs, maxRequestBytes } from '../../protocol/messages.ts';
-import type { Rate } from '../api/rate-limit.ts';
+import { defaultRetentionMs, maxRequestBytes } from '../../protocol/message-schemas.ts';
+import type { Rate } from '../api/quotas.ts';
 import type { EndpointForms } from '../console/console-request.ts';
 import type { EndpointSettings } from '../model/endpoint-settings.ts';
 import type { RunnableWorkload } from '../workers/endpoint.ts';
 import type { TlsFiles } from '../../lib/http/tls-files.ts';
-import { type ClientLimits, defaultClientLimits } from '../../lib/http/send-response.ts';
 import type { WorkloadContext } from '../workloads/workload-definition.ts';
 import { fitsHeader } from '../model/key.ts';
 import type { Bucket } from '../../lib/s3/bucket.ts';

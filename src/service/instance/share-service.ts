@@ -6,9 +6,8 @@ import { jobsFile, keysFile, openService, type OpenService, type Surroundings } 
 import type { CheckedOptions, SharedOptions } from './service-options.ts';
 import { Leadership, type Write, Deposed, type LedService, trustMs } from '../replication/leadership.ts';
 import type { LeadingSession } from '../replication/leading-session.ts';
-import { PageStore } from '../replication/page-store.ts';
+import { BucketFiles, PageStore, SharedFiles } from '../replication/page-store.ts';
 import { Relay, notLeading, onlyReads, type Relayed } from './relay.ts';
-import { BucketFiles, SharedFiles } from '../replication/shared-files.ts';
 import type { Connections } from '../http/connections.ts';
 import { closeFilesOf } from '../../lib/files/filed-text.ts';
 import { type HttpResponse, refusal } from '../../lib/http/http-response.ts';

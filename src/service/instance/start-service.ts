@@ -1,7 +1,7 @@
 /** The service: the job interface over HTTP, on one's own machine or on several that share a store. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { TrustedProxies } from '../../lib/net/trusted-proxies.ts';
+import { TrustedProxies } from '../../lib/net/addresses.ts';
 import { Connections } from '../http/connections.ts';
 import { isDiskFull } from '../../lib/files/disk-reserve.ts';
 import { type HttpResponse, refusal } from '../../lib/http/http-response.ts';

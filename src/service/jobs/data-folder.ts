@@ -1,5 +1,5 @@
 /** The data folder: only one service may use it, and notices if it is deleted or replaced. */
-import { InUse } from '../../lib/files/in-use.ts';
+import { InUse } from '../../lib/files/temporary-files.ts';
 import { chmodSync, statSync } from 'node:fs';
 import { lockExclusively, type ExclusiveLock } from '../../lib/sqlite/exclusive-lock.ts';
 

@@ -1,8 +1,7 @@
 /** Reads jobs from the store. Only long texts are read asynchronously. */
 import type { OpenText } from '../../lib/files/filed-text.ts';
-import type { FairQueue } from './fair-queue.ts';
+import type { FairQueue, JobOfWorker } from './job-transitions.ts';
 import type { JobExpiry } from './job-expiry.ts';
-import type { JobOfWorker } from './job-transitions.ts';
 import type { JobState } from '../model/job.ts';
 import type { JobRecord, JobMetadata, prepareJobStatements } from './job-statements.ts';
 import type { LongTexts } from './long-texts.ts';

@@ -1,15 +1,15 @@
 /** Work of the workers: takes jobs, reports progress, and ends or requeues jobs. */
 import { isDiskFull } from '../../lib/files/disk-reserve.ts';
-import type { JobOfWorker, JobTaker } from './job-transitions.ts';
 import type { Text } from '../../lib/files/filed-text.ts';
 import type { JobState } from '../model/job.ts';
 import type { JobReads } from './job-reads.ts';
-import type { JobChange, TakenJob, WaitingJob } from './job-statements.ts';
+import type { DueJob, JobChange, TakenJob, WaitingJob } from './job-statements.ts';
+import type { JobOfWorker, JobTaker, JobTransitions } from './job-transitions.ts';
 import { longText } from './long-texts.ts';
 import type { StorePieces } from './store-pieces.ts';
 
 /** Result of a job. `output` and `errorValue` (an error that is not a string) are JSON text. */
-export type JobOutcome =
+type JobOutcome =
   | { state: 'COMPLETED'; output: Text }
   | { state: 'FAILED'; error: string; errorValue?: string | undefined; output?: Text | undefined };
 
@@ -146,6 +146,152 @@ export class JobWork {
     // If this write fails, the job times out later. The jobs taken with it must not be lost.
     await this.settle({ id, workerId }, { state: 'FAILED', error }).catch(() => undefined);
     return undefined;
+  }
+
+  #writeFromReserve<T>(work: () => T): Promise<T> {
+    const { commit, reserve } = this.#store;
+    return reserve.spend(() => commit.write(work));
+  }
+}
+
+/** Limits the unread parts of a job, which are handed out as one text. */
+const defaultMaxUnreadBytes = 100 * 1024 * 1024;
+
+/** Size of a stored part beside its text. */
+const partBytes = 100;
+
+export class JobStreams {
+  readonly #store: StorePieces;
+  readonly #maxUnreadBytes: number;
+  /** Unread bytes since this start, by job number, for jobs that have not ended. */
+  readonly #unreadBytes = new Map<number, number>();
+
+  constructor(store: StorePieces, maxUnreadBytes = defaultMaxUnreadBytes) {
+    this.#store = store;
+    this.#maxUnreadBytes = maxUnreadBytes;
+  }
+
+  /**
+   * Adds a part to the stream of a job. `output` is JSON text. Returns false and stores nothing if the worker no
+   * longer runs the job, or if too much of the stream is unread.
+   */
+  async add(job: JobOfWorker, output: Text): Promise<boolean> {
+    const { commit, texts, signals, transitions } = this.#store;
+    const byteCount = Buffer.byteLength(output) + partBytes;
+    const isAccepted = await texts.withStored('streams', output, (stored) =>
+      commit.write(() => {
+        const held = transitions.runningOn(job);
+        if (held === undefined) return false;
+        const unread = (this.#unreadBytes.get(held.number) ?? 0) + byteCount;
+        if (unread > this.#maxUnreadBytes) return false;
+        this.#sql.addPart.run({ job: held.number, ...stored });
+        this.#unreadBytes.set(held.number, unread);
+        return true;
+      }),
+    );
+    if (isAccepted) signals.streamed(job.id);
+    return isAccepted;
+  }
+
+  /** True if the stream of a job has unread parts. */
+  hasNews(id: string): boolean {
+    const job = this.#sql.metadata.get(id);
+    return job !== undefined && this.#sql.hasParts.get(job.number) !== undefined;
+  }
+
+  /** Returns and deletes the unread parts of a job's stream, as JSON texts. */
+  async drain(id: string): Promise<Text[]> {
+    const job = this.#sql.metadata.get(id);
+    if (job === undefined || !this.hasNews(id)) return [];
+    const { commit, texts } = this.#store;
+    const parts = await commit.write(() => {
+      const unread = this.#sql.parts.all(job.number);
+      this.#sql.deleteParts.run(job.number);
+      this.#unreadBytes.delete(job.number);
+      return unread;
+    });
+    const outputs = await Promise.all(parts.map((part) => texts.textOf(part)));
+    await texts.delete(parts);
+    return outputs.filter((output) => output !== undefined);
+  }
+
+  /** Drops the byte count of a job that gets no more parts. */
+  forget(job: number): void {
+    this.#unreadBytes.delete(job);
+  }
+
+  get #sql(): JobTransitions['sql'] {
+    return this.#store.transitions.sql;
+  }
+}
+
+export class BulkJobs {
+  readonly #store: StorePieces;
+
+  constructor(store: StorePieces) {
+    this.#store = store;
+  }
+
+  /** Cancels all queued jobs of the endpoint, or those of one key. Returns the number of cancelled jobs. */
+  async purgeQueue(endpointId: string, keyId?: string): Promise<number> {
+    const { commit, reserve, transitions, signals } = this.#store;
+    let removed = 0;
+    for (let some: string[] | undefined; some === undefined || some.length > 0; removed += some.length) {
+      // The batches are synced once, by the write at the end.
+      some = await reserve.spend(() => commit.writeUnsynced(() => transitions.cancelSome(endpointId, keyId)));
+      for (const id of some) signals.changed(id);
+    }
+    await commit.write(() => undefined);
+    return removed;
+  }
+
+  async cancelAll(endpointId: string): Promise<void> {
+    const { transitions, signals } = this.#store;
+    await this.purgeQueue(endpointId);
+    const { running } = transitions.sql;
+    const all = running.all({ isPulled: 0 }).concat(running.all({ isPulled: 1 }));
+    const jobs = all.filter((job) => job.endpointId === endpointId);
+    const ended = await this.#writeFromReserve(() =>
+      jobs.filter(({ id }) => {
+        const isOpen = transitions.sql.metadata.get(id)?.endedAt === null;
+        if (isOpen) transitions.end(id, 'CANCELLED');
+        return isOpen;
+      }),
+    );
+    for (const { id } of ended) signals.changed(id);
+  }
+
+  /** Requeues jobs that the service's own workers run at the endpoint, without counting a retry. */
+  async requeueOwn(endpointId: string): Promise<void> {
+    const { transitions, signals } = this.#store;
+    const jobs = transitions.sql.running.all({ isPulled: 0 }).filter((job) => job.endpointId === endpointId);
+    const back = await this.#writeFromReserve(() =>
+      jobs.filter(({ id, workerId }) => {
+        const job = transitions.runningOn({ id, workerId: workerId ?? '' });
+        if (job !== undefined) transitions.requeue(id, job, undefined);
+        return job !== undefined;
+      }),
+    );
+    for (const { id } of back) signals.changed(id);
+    if (back.length > 0) signals.queued(endpointId);
+  }
+
+  /** Signals each endpoint with queued jobs. */
+  announceWaiting(): void {
+    const { transitions, signals } = this.#store;
+    for (const { endpointId } of transitions.sql.waiting.all()) signals.queued(endpointId);
+  }
+
+  /**
+   * Ends some jobs whose execution timeout or time to live is over, and returns them. Call it until it returns
+   * none.
+   */
+  async timeOutSome(): Promise<DueJob[]> {
+    const { transitions, signals } = this.#store;
+    if (!transitions.isAnyDue()) return [];
+    const due = await this.#writeFromReserve(() => transitions.timeOutSome());
+    for (const { id } of due) signals.changed(id);
+    return due;
   }
 
   #writeFromReserve<T>(work: () => T): Promise<T> {

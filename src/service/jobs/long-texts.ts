@@ -5,7 +5,7 @@ import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDiskFull } from '../../lib/files/disk-reserve.ts';
 import { OpenFile, type OpenText, type Text, wholeOf } from '../../lib/files/filed-text.ts';
-import type { SharedFiles } from '../replication/shared-files.ts';
+import type { SharedFiles } from '../replication/page-store.ts';
 
 /**
  * Length from which a text is stored as a file: characters of a string, or bytes of a buffer. Long rows slow SQLite

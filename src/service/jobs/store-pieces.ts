@@ -1,7 +1,7 @@
 /** Parts that the modules of an open job store share. */
 import type { Database } from '../../lib/sqlite/database.ts';
 import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
-import type { Replica } from '../replication/replica.ts';
+import type { Replica } from '../replication/committed-pages.ts';
 import type { JobReserve } from './job-reserve.ts';
 import type { JobSignals } from './job-signals.ts';
 import type { JobTransitions } from './job-transitions.ts';

@@ -1,7 +1,7 @@
 /** Periodic work: times out jobs, deletes expired ones, records queue lengths, checks the data folder. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FolderWatch } from './data-folder.ts';
-import { stepText } from './job-clock.ts';
+import { stepText } from './job-expiry.ts';
 import type { JobStore } from './job-store.ts';
 
 const timeOutsEveryMs = 500;

@@ -1,8 +1,7 @@
 /** The key store: finds the key of a request, and adds, rotates and revokes keys. */
-import { InUse } from '../../lib/files/in-use.ts';
+import { InUse } from '../../lib/files/temporary-files.ts';
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
-import { type Database, openForWriting } from '../../lib/sqlite/database.ts';
+import { type Database, openForWriting, Sqlite } from '../../lib/sqlite/database.ts';
 import type { FieldProblem } from '../model/endpoint-settings.ts';
 import {
   checkKey,

@@ -1,5 +1,5 @@
 /** A job of the service: its states, the transitions between them, and its terms. */
-import type { JobStatus } from '../../protocol/messages.ts';
+import type { JobStatus } from '../../protocol/message-schemas.ts';
 
 /**
  * States that can follow each state. A job goes back to the queue if its worker or the service crashes, and if it

@@ -1,8 +1,7 @@
 /** Elects a leader among the processes that share a store. If it is gone, another process leads. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Changes } from './page-changes.ts';
-import type { Copied, LeadingSession } from './leading-session.ts';
+import type { Changes, Copied, LeadingSession } from './leading-session.ts';
 import type { Announced, PageStore } from './page-store.ts';
 
 export interface LedService {

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
 import { Agent, request } from 'undici';
 import { type Internet, publicLookup, isPublicAddress } from '../../lib/net/addresses.ts';
-import { withTimeLimit } from '../../lib/limits/time-limit.ts';
+import { withTimeLimit } from '../../lib/limits/byte-semaphore.ts';
 import { oneLine } from '../../lib/text/format.ts';
 import {
   closeFilesOf,
@@ -16,7 +16,7 @@ import {
 import type { JobStore } from '../jobs/job-store.ts';
 import { statusText } from '../jobs/status-text.ts';
 import { signedHeaders, type WebhookSecrets } from './webhook-secrets.ts';
-import { type DueWebhook, prepareWebhookStatements } from '../jobs/webhook-statements.ts';
+import { type DueWebhook, prepareWebhookStatements } from '../jobs/job-statements.ts';
 
 /** Bounds of the pause before the next try. The pause equals the time since the job ended. */
 const waitsMs = { min: 10_000, max: 60 * 60_000 };

@@ -1,10 +1,10 @@
 /** Starts and cancels an endpoint's workers on a cluster to match its queue, and never starts workers twice. */
 import { randomBytes } from 'node:crypto';
 import type { JobStore } from '../jobs/job-store.ts';
-import { taskOfWorker, type ClusterTask, type ClusterWorkload } from '../workloads/cluster-workload.ts';
-import { thrownText } from '../workloads/workload.ts';
+import { taskOfWorker, type ClusterTask, type ClusterWorkload } from '../workloads/workload-of.ts';
+import { thrownText } from '../workloads/workload-definition.ts';
 import { forgetAfterMs } from './remote-worker.ts';
-import type { PooledEndpoint } from './pooled-endpoint.ts';
+import type { PooledEndpoint } from './remote-workers.ts';
 import type { WorkerView } from '../../protocol/console-data.ts';
 import { ownView, shownWorker } from '../model/worker-view.ts';
 

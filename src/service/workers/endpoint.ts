@@ -4,12 +4,12 @@ import type { JobStore } from '../jobs/job-store.ts';
 import type { JobOfWorker } from '../jobs/job-transitions.ts';
 import type { JobResults } from '../jobs/job-results.ts';
 import { ClusterPool } from './cluster-pool.ts';
-import type { ClusterWorkload } from '../workloads/cluster-workload.ts';
+import type { ClusterWorkload } from '../workloads/workload-of.ts';
 import type { WorkerView } from '../../protocol/console-data.ts';
 import { shownWorker } from '../model/worker-view.ts';
 import { RemoteWorkers } from './remote-workers.ts';
 import { WorkerPool } from './worker-pool.ts';
-import type { PullWorkload, Workload } from '../workloads/workload.ts';
+import type { PullWorkload, Workload } from '../workloads/workload-definition.ts';
 
 /** Workload of an endpoint's own workers; undefined if all its workers are elsewhere. */
 export type RunnableWorkload = Workload | PullWorkload | ClusterWorkload | undefined;

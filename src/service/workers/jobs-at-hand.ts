@@ -3,10 +3,9 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { JobResults } from '../jobs/job-results.ts';
 import type { TakenJob } from '../jobs/job-statements.ts';
 import type { JobOfWorker } from '../jobs/job-transitions.ts';
-import { outputText } from '../workloads/workload.ts';
-import type { BegunJob, JobSource, OfferedJob, Outcome } from './pulling-worker.ts';
-import type { Supervised } from './supervised.ts';
-import type { PooledEndpoint } from './pooled-endpoint.ts';
+import { outputText } from '../workloads/workload-definition.ts';
+import type { BegunJob, JobSource, OfferedJob, Outcome, Supervised } from './supervised.ts';
+import type { PooledEndpoint } from './remote-workers.ts';
 
 interface Listeners {
   /** Called after waiting workers were given the available jobs; `jobs` is their number. */

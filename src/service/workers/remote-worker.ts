@@ -1,8 +1,7 @@
 /** State that an endpoint keeps about one worker that takes jobs, and what follows from it. */
+import { z } from 'zod';
 import { durationText } from '../../lib/yaml/scalar-schemas.ts';
-import { KeptLog } from './kept-log.ts';
-import type { WorkerReport } from './worker-report.ts';
-import type { WorkerView } from '../../protocol/console-data.ts';
+import type { MachineView, WorkerView } from '../../protocol/console-data.ts';
 import { shownWorker } from '../model/worker-view.ts';
 
 /** Time without a request after which a worker is forgotten. */
@@ -141,4 +140,90 @@ function stateOf(worker: RemoteWorker, silenceMs: number, now: number): WorkerVi
   if (isTaking || (hasAsked && isInTime)) return 'idle';
   // A worker that sends reports asks for jobs only after its program is ready.
   return isInTime || report !== undefined ? 'initializing' : 'unhealthy';
+}
+
+const maxLatestLines = 200;
+const maxLineLength = 2_000;
+const maxJobLogLength = 64 * 1024;
+
+export class KeptLog {
+  readonly latest: string[] = [];
+  #ofJob: string[] | undefined;
+  #length = 0;
+
+  /** Number of lines ever written. */
+  count = 0;
+
+  add(line: string): void {
+    this.count += 1;
+    const kept = line.length <= maxLineLength ? line : `${line.slice(0, maxLineLength)}…`;
+    this.latest.push(kept);
+    if (this.latest.length > maxLatestLines) this.latest.shift();
+    if (this.#ofJob === undefined) return;
+    this.#ofJob.push(kept);
+    this.#length += kept.length + 1;
+    // The end of a log says more than its beginning.
+    while (this.#length > maxJobLogLength) this.#length -= (this.#ofJob.shift()?.length ?? 0) + 1;
+  }
+
+  /** Starts the log of a new job. */
+  begin(): void {
+    this.#ofJob = [];
+    this.#length = 0;
+  }
+
+  /** Lines since the latest call of `begin`. */
+  get ofJob(): readonly string[] {
+    return this.#ofJob ?? [];
+  }
+}
+
+export interface WorkerReport {
+  machine: MachineView | null;
+  /** Human-readable text that says what the worker runs. */
+  workload: string | null;
+  /** `draining`: takes no more jobs. `leaving`: ends now and gives its jobs back. */
+  state: 'working' | 'draining' | 'leaving';
+  /** Log lines since the previous report. */
+  log: string[];
+  /** Reason why the worker's program ended in the middle of its jobs; null if it did not. */
+  died: string | null;
+}
+
+const text = z.string().max(200);
+const amount = z.number().min(0).max(Number.MAX_SAFE_INTEGER);
+
+const schema = z.object({
+  machine: z
+    .object({
+      host: text,
+      cores: amount,
+      memoryBytes: amount,
+      gpus: z
+        .array(
+          z.object({
+            index: amount,
+            name: text,
+            memoryBytes: amount,
+            usedMemoryBytes: amount,
+            driver: text,
+            celsius: z.number().min(-300).max(1_000),
+          }),
+        )
+        .max(64),
+    })
+    .nullable()
+    .default(null),
+  workload: text.nullable().default(null),
+  state: z.enum(['working', 'draining', 'leaving']),
+  log: z.array(z.string()).max(10_000).default([]),
+  died: z.string().max(10_000).nullable().default(null),
+});
+
+/** Checks and returns a report. `problem`: human-readable text that says why it is invalid. */
+export function readWorkerReport(body: unknown): WorkerReport | { problem: string } {
+  const read = schema.safeParse(body);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  return { problem: `${issue?.path.join('.') || 'the body'}: ${issue?.message ?? 'not a report'}` };
 }

@@ -1,18 +1,19 @@
 /** Workers that take an endpoint's jobs, over the network or in this process. Requeues jobs of silent or stalled workers. */
+import type { WorkerView } from '../../protocol/console-data.ts';
+import type { JobSignals } from '../jobs/job-signals.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobOfWorker } from '../jobs/job-transitions.ts';
-import type { JobSignals } from '../jobs/job-signals.ts';
+import type { EndpointSettings } from '../model/endpoint-settings.ts';
+import { keyOfWorker, shownWorker } from '../model/worker-view.ts';
 import {
+  forgetAfterMs,
   isDraining,
   newRemoteWorker,
-  forgetAfterMs,
-  viewOf,
   type RemoteWorker,
+  viewOf,
   whyLost,
+  type WorkerReport,
 } from './remote-worker.ts';
-import type { WorkerReport } from './worker-report.ts';
-import type { WorkerView } from '../../protocol/console-data.ts';
-import { keyOfWorker, shownWorker } from '../model/worker-view.ts';
 
 /** Time without contact after which a worker's job is requeued. Workers ping every 10 s. */
 const defaultSilenceMs = 60_000;
@@ -342,4 +343,11 @@ export class RemoteWorkers {
       this.#onProblem(`endpoint ${this.#endpointId} cannot requeue job ${job.id}: ${String(error)}`);
     }
   }
+}
+
+export interface PooledEndpoint {
+  store: JobStore;
+  remote: RemoteWorkers;
+  endpoint: Pick<EndpointSettings, 'id' | 'workers' | 'quickStart' | 'recycle'>;
+  onProblem: (text: string) => void;
 }

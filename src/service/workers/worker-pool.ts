@@ -1,13 +1,12 @@
 /** Pool of an endpoint's own workers. They take jobs in this process or, as containers do, over the network. */
 import type { JobResults } from '../jobs/job-results.ts';
 import { OwnWorkerKeys } from '../model/key.ts';
-import type { PullWorker, PullWorkload, WorkerContext, Workload } from '../workloads/workload.ts';
+import type { PullWorker, PullWorkload, WorkerContext, Workload } from '../workloads/workload-definition.ts';
 import { JobsAtHand } from './jobs-at-hand.ts';
-import { PullingWorker } from './pulling-worker.ts';
+import { PullingWorker, Supervised } from './supervised.ts';
 import type { WorkerView } from '../../protocol/console-data.ts';
 import { ownView, pullingWorker } from '../model/worker-view.ts';
-import { Supervised } from './supervised.ts';
-import type { PooledEndpoint } from './pooled-endpoint.ts';
+import type { PooledEndpoint } from './remote-workers.ts';
 
 export class WorkerPool {
   readonly #pooled: PooledEndpoint;

@@ -6,9 +6,20 @@ import { z } from 'zod';
 import { packageFile } from '../../lib/files/package-file.ts';
 import { filePath } from '../../lib/yaml/scalar-schemas.ts';
 import type { EndpointSettings } from '../model/endpoint-settings.ts';
-import { type ContainerTool, runTool } from './container-tool.ts';
-import { folderExpected, isProgram, programExpected } from './expected-files.ts';
-import { image } from './image-name.ts';
+import { type ContainerTool, image, runTool } from './container-tool.ts';
+import {
+  at,
+  defineWorkload,
+  deviceProblems,
+  folderExpected,
+  isProgram,
+  noCluster,
+  programExpected,
+  programVariables,
+  type WorkerContext,
+  type Workload,
+  type WorkloadNeeds,
+} from './workload-definition.ts';
 import { helperEnvironment } from './worker-environment.ts';
 import {
   addedCapabilities,
@@ -19,16 +30,6 @@ import {
   unboundedCapabilities,
 } from './container-workload.ts';
 import { moduleWorkload } from './module-workload.ts';
-import type { WorkerContext, Workload } from './workload.ts';
-
-import {
-  at,
-  defineWorkload,
-  deviceProblems,
-  noCluster,
-  programVariables,
-  type WorkloadNeeds,
-} from './workload-definition.ts';
 
 const ownPath = filePath.nullable().default(null);
 

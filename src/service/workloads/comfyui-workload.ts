@@ -1,13 +1,15 @@
 /** ComfyUI servers ("boxes") as a workload: each is one worker and runs the endpoint's workflow, one job at a time. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
-import { chosenPictures, viewPath, type PlacedPicture } from '../../protocol/comfyui-answers.ts';
 import {
-  ComfyuiDriver,
+  chosenPictures,
   type ComfyuiAnswer,
+  ComfyuiDriver,
   type ComfyuiOutcome,
   type ComfyuiRequest,
   type NothingTold,
+  type PlacedPicture,
+  viewPath,
 } from '../../protocol/comfyui-driver.ts';
 import {
   fillWorkflow,
@@ -33,7 +35,7 @@ import {
   WorkerDied,
   type Workload,
   type WorkloadJob,
-} from './workload.ts';
+} from './workload-definition.ts';
 
 export interface ComfyuiOptions {
   /** Addresses of the boxes, without a trailing slash. */

@@ -3,20 +3,26 @@ import { delimiter, resolve } from 'node:path';
 import { z } from 'zod';
 import { shellWord } from '../../lib/text/format.ts';
 import { filePath, programText } from '../../lib/yaml/scalar-schemas.ts';
-import { folderExpected, isPath, moduleExpected, programExpected } from './expected-files.ts';
+import {
+  type AnswerLimits,
+  at,
+  defineWorkload,
+  deviceProblems,
+  type FieldExpectation,
+  folderExpected,
+  hiddenWord,
+  isPath,
+  moduleExpected,
+  programExpected,
+  programVariables,
+  type Worker,
+  type WorkerContext,
+  type Workload,
+} from './workload-definition.ts';
 import { LineWorker } from './line-worker.ts';
 import { processEnvironment } from './worker-environment.ts';
 import { WorkerLog } from './worker-log.ts';
 import { WorkerProcess } from './worker-process.ts';
-import type { AnswerLimits, Worker, WorkerContext, Workload } from './workload.ts';
-import {
-  at,
-  defineWorkload,
-  deviceProblems,
-  hiddenWord,
-  programVariables,
-  type FieldExpectation,
-} from './workload-definition.ts';
 
 const commandExpected = 'a list such as [python3, worker.py]';
 

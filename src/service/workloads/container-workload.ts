@@ -3,14 +3,21 @@ import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { address, programText } from '../../lib/yaml/scalar-schemas.ts';
-import { type ContainerTool, runTool } from './container-tool.ts';
+import { type ContainerTool, image as imageName, runTool } from './container-tool.ts';
 import { WorkerLog } from './worker-log.ts';
-import { image as imageName } from './image-name.ts';
 import { helperEnvironment, publicWorkerDefaults, workerEnvironment } from './worker-environment.ts';
 import { WorkerProcess } from './worker-process.ts';
-import type { PullWorker, PullWorkload, WorkerContext } from './workload.ts';
+import {
+  at,
+  defineWorkload,
+  hiddenWord,
+  noCluster,
+  type PullWorker,
+  type PullWorkload,
+  type WorkerContext,
+  type WorkloadEdges,
+} from './workload-definition.ts';
 import type { EndpointSettings } from '../model/endpoint-settings.ts';
-import { at, defineWorkload, hiddenWord, noCluster, type WorkloadEdges } from './workload-definition.ts';
 
 const argumentExpected =
   'an option of `docker run` with its value after =, such as --shm-size=1g; a separate word would be taken as the image';

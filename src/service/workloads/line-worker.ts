@@ -2,11 +2,10 @@
 import type { Readable, Writable } from 'node:stream';
 import { inspect } from 'node:util';
 import { maxJsonDepth, scanJson, valueOrBeginning } from '../../lib/text/scan-json.ts';
-import { memberText } from '../../protocol/member-text.ts';
+import { memberText } from '../../protocol/json-value.ts';
 import type { Text } from '../../lib/files/filed-text.ts';
 import { longText } from '../jobs/long-texts.ts';
-import { type Line, readLines } from './read-lines.ts';
-import type { WorkerLog } from './worker-log.ts';
+import { type Line, readLines, type WorkerLog } from './worker-log.ts';
 import type { WorkerProcess } from './worker-process.ts';
 import {
   type AnswerLimits,
@@ -16,7 +15,7 @@ import {
   type Worker,
   WorkerDied,
   type WorkloadJob,
-} from './workload.ts';
+} from './workload-definition.ts';
 
 /** Time for a process that closed its pipes to exit by itself, since its exit code says more about the reason. */
 const exitGraceMs = 1_000;

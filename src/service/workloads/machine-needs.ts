@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { findContainerTool } from './container-tool.ts';
 import { removeLeftContainers } from './container-workload.ts';
 import { helperEnvironment } from './worker-environment.ts';
-import type { WorkloadNeeds } from './workload-definition.ts';
-import { thrownText } from './workload.ts';
+import { thrownText, type WorkloadNeeds } from './workload-definition.ts';
 
 /** Returns the container tool, which is looked for on first use. `onProblem` gets messages about leftover containers. */
 export function workloadNeeds(dataDir: string, onProblem: (text: string) => void): WorkloadNeeds {

@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
-import { readLines } from './read-lines.ts';
+import { readLines } from './worker-log.ts';
 
 interface Job {
   id: string;

@@ -3,13 +3,22 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { packageFile } from '../../lib/files/package-file.ts';
 import { filePath } from '../../lib/yaml/scalar-schemas.ts';
-import { moduleExpected } from './expected-files.ts';
+import {
+  type AnswerLimits,
+  at,
+  defineWorkload,
+  deviceProblems,
+  moduleExpected,
+  noCluster,
+  programVariables,
+  type Worker,
+  type WorkerContext,
+  type Workload,
+} from './workload-definition.ts';
 import { LineWorker } from './line-worker.ts';
 import { processEnvironment } from './worker-environment.ts';
 import { WorkerLog } from './worker-log.ts';
 import { WorkerProcess } from './worker-process.ts';
-import type { AnswerLimits, Worker, WorkerContext, Workload } from './workload.ts';
-import { at, defineWorkload, deviceProblems, noCluster, programVariables } from './workload-definition.ts';
 
 export const jsModule = defineWorkload({
   key: 'module',

@@ -1,7 +1,13 @@
 /** A module of this product as a workload, in a thread: it does not block the service, and ends with its process. */
 import { Worker as Thread } from 'node:worker_threads';
 import { packageFile } from '../../lib/files/package-file.ts';
-import { type RunReport, type Worker, WorkerDied, type Workload, type WorkloadJob } from './workload.ts';
+import {
+  type RunReport,
+  type Worker,
+  WorkerDied,
+  type Workload,
+  type WorkloadJob,
+} from './workload-definition.ts';
 
 export type ThreadJob = { id: string; inputText: string };
 export type ThreadAnswer = { output: unknown } | { error: string } | { progress: unknown };

@@ -1,7 +1,12 @@
 /** Environment variables of workers and helper programs. Workers that pull jobs get those of the public worker SDK. */
+import { randomUUID } from 'node:crypto';
+import { closeSync, openSync, readFileSync, readSync, writeSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isMainThread } from 'node:worker_threads';
 import { workerAddresses } from '../../protocol/paths.ts';
 
-export interface PullWorkerIdentity {
+interface PullWorkerIdentity {
   /** Address at which the worker reaches the service, without a trailing slash. */
   baseUrl: string;
   endpointId: string;
@@ -39,7 +44,7 @@ const ofHelpers = new RegExp(
     'CONTAINERS_(CONF|CONF_OVERRIDE|REGISTRIES_CONF|STORAGE_CONF)|_CONTAINERS_\\w+|STORAGE_(DRIVER|OPTS)|REGISTRY_AUTH_FILE)$',
 );
 
-export function isOfHelpers(name: string): boolean {
+function isOfHelpers(name: string): boolean {
   return ofHelpers.test(name);
 }
 
@@ -48,7 +53,7 @@ export function helperEnvironment(own: NodeJS.ProcessEnv = process.env): NodeJS.
   return Object.fromEntries(Object.entries(own).filter(([name]) => isOfHelpers(name)));
 }
 
-export interface ProcessOwner {
+interface ProcessOwner {
   endpointId: string;
   workerId: string;
 }
@@ -66,4 +71,99 @@ export function processEnvironment(
     RUNPOD_ENDPOINT_ID: endpointId,
     RUNPOD_POD_ID: workerId,
   };
+}
+
+/**
+ * Overwrites the initial environment of this process, except for variables that workloads get anyway. Linux shows it to
+ * all programs of the same user, and so to workloads. `process.env` keeps its values, because they are stored in other
+ * memory afterwards. Does nothing on other systems, or if the kernel forbids writing to `/proc/self/mem`.
+ */
+export function hideEnvironment(): void {
+  // In a thread, `process.env` is a copy.
+  if (process.platform !== 'linux' || !isMainThread) return;
+  try {
+    const shown = readFileSync('/proc/self/environ');
+    const memory = openSync('/proc/self/mem', 'r+');
+    try {
+      overwrite(memory, startOfEnvironment(), shown);
+    } finally {
+      closeSync(memory);
+    }
+  } catch {
+    // This protection is optional: the manual recommends to keep secrets in files.
+  }
+}
+
+function overwrite(memory: number, start: number, shown: Buffer): void {
+  const there = Buffer.alloc(shown.length);
+  readSync(memory, there, 0, there.length, start);
+  if (!there.equals(shown)) return;
+  let at = 0;
+  for (const entry of shown.toString('latin1').split('\0')) {
+    const [name = ''] = Buffer.from(entry, 'latin1').toString().split('=', 1);
+    if (!isOfHelpers(name) && name !== markName) {
+      const value = process.env[name];
+      writeSync(memory, Buffer.alloc(entry.length), 0, entry.length, start + at);
+      // Variables that are set now are stored in other memory.
+      if (value !== undefined) process.env[name] = value;
+    }
+    at += entry.length + 1;
+  }
+}
+
+/** Returns the address of the environment: field 50 of proc_pid_stat(5). The name in field 2 may contain spaces. */
+function startOfEnvironment(): number {
+  const stat = readFileSync('/proc/self/stat', 'latin1');
+  return Number(stat.slice(stat.lastIndexOf(') ') + 2).split(' ')[50 - 3]);
+}
+
+/** Pause between two checks for remaining processes. */
+const everyMs = 20;
+
+const markName = 'NIGHTRENDER_WORKER';
+
+/** Returns an environment variable that marks a process. Its child processes inherit the mark. */
+export function makeMark(): { name: string; value: string } {
+  return { name: markName, value: randomUUID() };
+}
+
+/** Kills the group, then marked processes until none is left or `withinMs` have passed. */
+export async function killFamily(group: number, mark: string | undefined, withinMs: number): Promise<void> {
+  signalTo(-group, 'SIGKILL');
+  if (mark === undefined) return;
+  const giveUpAt = performance.now() + withinMs;
+  for (;;) {
+    const left = await markedProcesses(mark);
+    for (const pid of left) signalTo(pid, 'SIGKILL');
+    if (left.length === 0 || performance.now() > giveUpAt) return;
+    await sleep(everyMs);
+  }
+}
+
+/** Sends a signal. A negative number is a process group; on Windows, which has no groups, only its first process. */
+export function signalTo(target: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(process.platform === 'win32' ? Math.abs(target) : target, signal);
+  } catch {
+    // The process or group has ended already.
+  }
+}
+
+/** Returns ids of running processes with the mark; none without /proc. Zombies have no environment, so never match. */
+async function markedProcesses(mark: string): Promise<number[]> {
+  const names = await readdir('/proc').catch(() => []);
+  const found = await Promise.all(
+    names
+      .filter((name) => /^\d+$/.test(name))
+      .map(async (pid) => ((await isMarked(pid, mark)) ? [Number(pid)] : [])),
+  );
+  return found.flat();
+}
+
+/** True if a process has the mark. Processes of other users are unreadable, and were not started by this service. */
+async function isMarked(pid: string, mark: string): Promise<boolean> {
+  return readFile(`/proc/${pid}/environ`).then(
+    (environment) => environment.includes(mark),
+    () => false,
+  );
 }

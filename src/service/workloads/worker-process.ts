@@ -3,8 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { Duplex, Readable, Writable } from 'node:stream';
-import { killFamily, makeMark, signalTo } from './process-family.ts';
-import { helperEnvironment } from './worker-environment.ts';
+import { helperEnvironment, killFamily, makeMark, signalTo } from './worker-environment.ts';
 
 /** Time between SIGTERM and SIGKILL. */
 const graceMs = 5_000;
@@ -209,7 +208,7 @@ shift 2
 
 interface Guarded {
   group: number;
-  /** Mark in the environment of further processes to kill; see `process-family.ts`. */
+  /** Mark in the environment of further processes to kill; see `worker-environment.ts`. */
   mark?: string | undefined;
   /** Command to run at the end. */
   cleanUp?: readonly string[] | undefined;

@@ -17,8 +17,7 @@ import { MachinesPage, AddMachinePage } from './machines-page.tsx';
 import { OverviewPage } from './overview-page.tsx';
 import { NothingHere } from './pieces.tsx';
 import { usePolled } from './polled.tsx';
-import { to, useRoute, type Route } from './route.ts';
-import { ServiceContext, useService, type Service } from './service.ts';
+import { type Route, type Service, ServiceContext, to, useRoute, useService } from './route.ts';
 
 function ConsolePage(): JSX.Element {
   const [hash, route] = useRoute();

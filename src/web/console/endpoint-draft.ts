@@ -1,7 +1,6 @@
 /** The state of the endpoint form: keys of service.yaml, including those typed for workloads not chosen any longer. */
 import type { CatalogueEntry, FieldSchema, WorkloadForm } from '../../protocol/console-data.ts';
 import type { Problem } from './ask.ts';
-import { joinWords, splitWords } from './command-words.ts';
 
 export type Keys = Readonly<Record<string, unknown>>;
 
@@ -31,7 +30,7 @@ export function isOfCard({ runs }: CatalogueEntry, { key, values }: WorkloadForm
 }
 
 /** Replaces a value whose text cannot be read. The form cannot be sent while it contains one. */
-export class Unreadable {
+class Unreadable {
   readonly why: string;
 
   constructor(why: string) {
@@ -91,7 +90,7 @@ export function problemAt(problems: Problem[], ...paths: string[]): string {
 }
 
 /** Converts between a value and its text in a field. */
-export interface Typed {
+interface Typed {
   inputMode?: 'decimal';
   /** Number of lines. Default: 1. */
   rows?: number;
@@ -108,7 +107,7 @@ const numeric: Typed = {
   show: String,
 };
 
-const words: Typed = {
+const wordList: Typed = {
   hint: 'Quote what has spaces.',
   read: (text) => (text === '' ? undefined : (splitWords(text) ?? new Unreadable('A quote is not closed.'))),
   show: (value) => (Array.isArray(value) ? joinWords(value.map(String)) : ''),
@@ -161,7 +160,7 @@ export function typedAs({ type, anyOf, properties }: FieldSchema): Typed {
   const types = new Set([type, ...(anyOf ?? []).map((each) => each.type)]);
   if (type === 'object' && properties === undefined) return variables;
   if (types.has('integer') || types.has('number')) return numeric;
-  return types.has('array') ? words : plain;
+  return types.has('array') ? wordList : plain;
 }
 
 export function isSame(one: unknown, other: unknown): boolean {
@@ -176,4 +175,31 @@ export function idFromName(name: unknown): string {
     .replaceAll(/[^a-z0-9]+/g, '-')
     .slice(0, 64)
     .replaceAll(/^-+|-+$/g, '');
+}
+
+/** Returns the words of a line, or undefined if a quote is not closed. */
+export function splitWords(line: string): string[] | undefined {
+  const words: string[] = [];
+  const word = /\s+|((?:[^\s'"\\]|\\[^]|'[^']*'|"(?:[^"\\]|\\[^])*")+)/y;
+  while (word.lastIndex < line.length) {
+    const match = word.exec(line);
+    if (match === null) return undefined;
+    if (match[1] !== undefined) words.push(withoutQuotes(match[1]));
+  }
+  return words;
+}
+
+/** Quotes words so that `splitWords` returns the same ones. */
+export function joinWords(words: string[]): string {
+  return words
+    .map((word) => (/^[\w./:@%+,=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`))
+    .join(' ');
+}
+
+function withoutQuotes(word: string): string {
+  return word.replaceAll(
+    /'([^']*)'|"((?:[^"\\]|\\[^])*)"|\\([^])/g,
+    (_, single?: string, double?: string, escaped?: string) =>
+      single ?? double?.replaceAll(/\\(["\\$`])/g, '$1') ?? escaped ?? '',
+  );
 }

@@ -4,8 +4,7 @@ import { useState } from 'preact/hooks';
 import type { EndpointView, FieldSchema, WorkloadForm } from '../../protocol/console-data.ts';
 import { ask } from './ask.ts';
 import { NothingHere, Card } from './pieces.tsx';
-import { to } from './route.ts';
-import { useEndpoint, useService } from './service.ts';
+import { to, useEndpoint, useService } from './route.ts';
 import {
   endpointToSend,
   idFromName,
@@ -18,9 +17,8 @@ import {
   type PartProps,
 } from './endpoint-draft.ts';
 import { ClusterFields, GpuFields, WorkersFields, WorkloadChoice } from './endpoint-inputs.tsx';
-import { Coded } from './field.tsx';
+import { Coded, sentence, TypedField } from './field.tsx';
 import { Form, OtherProblems, useSending } from './form.tsx';
-import { sentence, TypedField } from './typed-field.tsx';
 
 export function NewPage(): JSX.Element {
   const arrive = useArrival();

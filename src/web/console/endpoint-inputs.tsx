@@ -14,9 +14,8 @@ import {
   type Keys,
 } from './endpoint-draft.ts';
 import { entryLack, needsWords } from './endpoint-words.ts';
-import { Coded, Field, Option } from './field.tsx';
-import { labelOf, sentence, TypedField } from './typed-field.tsx';
-import { useService } from './service.ts';
+import { Coded, Field, labelOf, Option, sentence, TypedField } from './field.tsx';
+import { useService } from './route.ts';
 
 /** Returns the properties of the alternative that is an object; empty if there is none. */
 function sectionSchema(schema: FieldSchema | undefined): Record<string, FieldSchema> {

@@ -7,8 +7,7 @@ import { ask } from './ask.ts';
 import { useFocusKept, useSending } from './form.tsx';
 import { Card, Mark } from './pieces.tsx';
 import { usePolled } from './polled.tsx';
-import { to } from './route.ts';
-import { useService } from './service.ts';
+import { to, useService } from './route.ts';
 
 export function FailedWebhooks(): JSX.Element | null {
   const { data, refresh } = usePolled<Failed>('webhooks', () => 5_000);

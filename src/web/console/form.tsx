@@ -1,9 +1,10 @@
 /** Forms that are sent to the service. After a refusal, the first wrong field is focused. */
 import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { Refused, errorMessage, type Problem } from './ask.ts';
+import { Dialog } from '../shared/dialog.tsx';
+import { errorMessage, type Problem, Refused } from './ask.ts';
 
-export interface Sending<A extends unknown[] = []> {
+interface Sending<A extends unknown[] = []> {
   /** Problems of the last try. `field` is empty if a problem belongs to no field. */
   problems: Problem[];
   setProblems(problems: Problem[]): void;
@@ -96,4 +97,70 @@ export function useFocusKept<E extends HTMLElement>(): RefObject<E | null> {
     if (hadFocus && document.activeElement === document.body) place.current?.focus();
   });
   return place;
+}
+
+interface QuestionProps {
+  button: string;
+  /** Accessible name, if the button's text is not specific enough. */
+  label?: string;
+  isSmall?: boolean;
+  /** Question, followed by the name of the thing. */
+  question: string;
+  name: string;
+  children: ComponentChildren;
+  /** Text of the button that confirms. */
+  action: string;
+  /** Does the action. The dialog closes if it succeeds. */
+  onYes(): Promise<void>;
+}
+
+export function Question(props: QuestionProps): JSX.Element {
+  const { button, label, isSmall = false, question, name, ...rest } = props;
+  const [isAsked, setIsAsked] = useState(false);
+  const title = (
+    <>
+      {question} “<bdi>{name}</bdi>”?
+    </>
+  );
+  return (
+    <>
+      <button
+        type="button"
+        class={isSmall ? 'small' : ''}
+        aria-label={label}
+        onClick={() => setIsAsked(true)}
+      >
+        {button}
+      </button>
+      {isAsked && <ConfirmDialog title={title} {...rest} onClose={() => setIsAsked(false)} />}
+    </>
+  );
+}
+
+interface ConfirmProps extends Pick<QuestionProps, 'children' | 'action' | 'onYes'> {
+  title: ComponentChildren;
+  onClose(): void;
+}
+
+export function ConfirmDialog({ title, children, action, onYes, onClose }: ConfirmProps): JSX.Element {
+  const { problems, isBusy, send } = useSending(async () => {
+    await onYes();
+    onClose();
+  });
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <div class="stack">{children}</div>
+      <p class="problem" role="alert">
+        {problems[0]?.text}
+      </p>
+      <div class="row end">
+        <button type="button" onClick={onClose}>
+          No, leave it
+        </button>
+        <button type="button" class="bad" aria-disabled={isBusy} onClick={() => send()}>
+          {action}
+        </button>
+      </div>
+    </Dialog>
+  );
 }

@@ -8,11 +8,10 @@ import { LongText } from '../shared/text.tsx';
 import { ask, type Problem } from './ask.ts';
 import { Option, TextField } from './field.tsx';
 import { Form, OtherProblems, problemOf, useSending } from './form.tsx';
-import { JobActions, JobPictures, useJob } from './job-parts.tsx';
-import { delayWords, executionWords, statusWords } from './job-words.ts';
+import { JobActions, JobPictures, useJob } from './job-page.tsx';
+import { delayWords, executionWords, statusWords } from './endpoint-words.ts';
 import { Mark } from './pieces.tsx';
-import { to } from './route.ts';
-import { useService, useWorkload } from './service.ts';
+import { to, useService, useWorkload } from './route.ts';
 
 const ways = [
   ['fields', 'Scene'],

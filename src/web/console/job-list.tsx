@@ -5,15 +5,13 @@ import type { JobPage, JobRow, BulkCount } from '../../protocol/console-data.ts'
 import { Select } from '../shared/choices.tsx';
 import { useNow } from '../shared/hooks.ts';
 import { exactInstantWords, counted } from '../shared/number-words.ts';
-import { useFocusKept, useSending } from './form.tsx';
-import { Thumbnail } from './job-parts.tsx';
-import { delayWords, executionWords, statusNames, statusWords } from './job-words.ts';
+import { ConfirmDialog, useFocusKept, useSending } from './form.tsx';
+import { Thumbnail } from './job-page.tsx';
+import { delayWords, executionWords, statusNames, statusWords } from './endpoint-words.ts';
 import { Mark } from './pieces.tsx';
 import { usePolled, Waiting } from './polled.tsx';
-import { to } from './route.ts';
-import { useService } from './service.ts';
+import { to, useService } from './route.ts';
 import { ask } from './ask.ts';
-import { ConfirmDialog } from './question.tsx';
 
 const anyJob = { endpoint: '', status: '', text: '' };
 

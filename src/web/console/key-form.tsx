@@ -8,7 +8,7 @@ import { Copyable } from '../shared/text.tsx';
 import { ask } from './ask.ts';
 import { Field, Option, TextField } from './field.tsx';
 import { Form, OtherProblems, problemOf, useSending } from './form.tsx';
-import { useService } from './service.ts';
+import { useService } from './route.ts';
 
 const kinds = {
   client: 'Submits jobs and reads results.',

@@ -4,14 +4,13 @@ import { useState } from 'preact/hooks';
 import type { AuditEntry, KeyView } from '../../protocol/console-data.ts';
 import { counted, countWords, durationWords, instantWords, moneyWords } from '../shared/number-words.ts';
 import { ask } from './ask.ts';
-import { useFocusKept } from './form.tsx';
+import { Question, useFocusKept } from './form.tsx';
 import { Select } from '../shared/choices.tsx';
 import { Field, TextField } from './field.tsx';
 import { KeyForm, NewKey } from './key-form.tsx';
 import { Card, Mark } from './pieces.tsx';
 import { usePolled, Waiting } from './polled.tsx';
-import { Question } from './question.tsx';
-import { useService } from './service.ts';
+import { useService } from './route.ts';
 
 export function KeysPage(): JSX.Element {
   const polled = usePolled<KeyView[]>('keys', () => 5_000);

@@ -8,14 +8,11 @@ import { LongText, Copyable } from '../shared/text.tsx';
 import { ask } from './ask.ts';
 import { workerEndWords, workerStates } from './endpoint-words.ts';
 import { Mark, Card } from './pieces.tsx';
-import { Question } from './question.tsx';
-import { to } from './route.ts';
-import { useService } from './service.ts';
-import { workloadIn } from './endpoint-draft.ts';
+import { Form, OtherProblems, problemOf, Question, useSending } from './form.tsx';
+import { to, useService } from './route.ts';
+import { joinWords, workloadIn } from './endpoint-draft.ts';
 import { Select } from '../shared/choices.tsx';
-import { joinWords } from './command-words.ts';
 import { Field, TextField } from './field.tsx';
-import { Form, OtherProblems, problemOf, useSending } from './form.tsx';
 
 export function MachinesPage(): JSX.Element {
   const { endpoints } = useService().overview;

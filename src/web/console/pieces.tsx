@@ -1,6 +1,6 @@
 /** Elements that several pages of the console use. */
 import type { ComponentChildren, JSX } from 'preact';
-import type { Tone } from '../shared/tone.ts';
+import type { Tone } from '../shared/facts.tsx';
 
 /** A state as a word, with a shape and a colour. */
 export function Mark({ tone, children }: { tone: Tone; children: ComponentChildren }): JSX.Element {

@@ -5,16 +5,14 @@ import type { GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts'
 import { Dialog } from '../shared/dialog.tsx';
 import { useLoaded } from '../shared/hooks.ts';
 import { Image } from '../shared/picture-grid.tsx';
-import { KeyHint, markKeys, MarkButtons, type Marking, isPlainKey } from './mark-buttons.tsx';
-import { letterOf } from './picks.tsx';
-import type { Side } from './place.ts';
+import { isPlainKey, KeyHint, letterOf, MarkButtons, type Marking, markKeys } from './mark-buttons.tsx';
+import type { Side } from './page-location.ts';
 import type { Rows } from './rows.ts';
 import { findScene, type ViewProps } from './scene-dialog.tsx';
-import { pictureBefore, scenePicture } from './scene-picture.ts';
+import { apart, inputsOf, nameOf, pictureBefore, scenePicture, valuesOf } from './scene-picture.ts';
 import { Facts } from '../shared/facts.tsx';
 import { counted } from '../shared/number-words.ts';
 import { promptOf, textOf } from './query.ts';
-import { apart, inputsOf, nameOf, valuesOf } from './scene-facts.ts';
 
 export function ComparedPictures({ data, rows, place, go, marking }: ViewProps): JSX.Element {
   const { sides } = place;

@@ -1,21 +1,28 @@
 /** The views of a batch below its head, and the bar with marked scenes. */
 import type { JSX } from 'preact';
-import { useCallback, useMemo } from 'preact/hooks';
-import type { GalleryData } from '../../runner/core/gallery-data.ts';
-import { useHash } from '../shared/hooks.ts';
+import { useCallback, useMemo, useState } from 'preact/hooks';
+import type {
+  GalleryCause,
+  GalleryData,
+  GalleryFailure,
+  GalleryNight,
+  GalleryTimes,
+} from '../../runner/core/gallery-data.ts';
+import { clockTicks, counted, durationWords, instantWords, rateUnit } from '../shared/number-words.ts';
+import { Bars } from '../shared/charts.tsx';
+import { useHash, useLoaded } from '../shared/hooks.ts';
+import { Copyable, LongText } from '../shared/text.tsx';
 import { ComparedPictures } from './compared-pictures.tsx';
-import { FailuresView } from './failures-view.tsx';
-import { gridAxes } from './grid-axes.ts';
-import { GridView } from './grid-view.tsx';
-import { MarkBar, useMarks } from './mark-buttons.tsx';
-import { NightView } from './night-view.tsx';
-import { PicturesView } from './pictures-view.tsx';
-import { readPlace, views, writePlace, type Place, type View } from './place.ts';
-import { PickedButtons, usePicks } from './picks.tsx';
-import type { Query } from './query.ts';
+import { gridAxes, GridView } from './grid-view.tsx';
+import { MarkBar, PickedButtons, useMarks, usePicks } from './mark-buttons.tsx';
+import { PicturesView, type Scene, ScenePictures, SizeSlider, useTileSize } from './pictures-view.tsx';
+import { type Place, readPlace, type View, views, writePlace } from './page-location.ts';
+import { everything, type Query } from './query.ts';
 import type { Rows } from './rows.ts';
-import { SizeSlider, useTileSize } from './tile-size.tsx';
+import { OpenScene, type ViewProps } from './scene-dialog.tsx';
+import { About, endingWords } from './summary.tsx';
 import { Toolbar } from './toolbar.tsx';
+import { selectionOf } from './use-selection.ts';
 
 interface Props {
   data: GalleryData;
@@ -126,5 +133,184 @@ function ViewBar({ data, hasGrid, place, onView }: BarProps): JSX.Element {
         ),
       )}
     </nav>
+  );
+}
+
+function FailuresView(props: ViewProps): JSX.Element {
+  const { failures } = props.data;
+  const order = failures.flatMap(({ causes }) => causes.flatMap(({ first }) => first));
+  return (
+    <section aria-label="Failures" class="stack wide">
+      {failures.length === 0 && <p class="soft">Nothing failed.</p>}
+      {failures.map((failure) => (
+        <Kind key={failure.kind} {...props} failure={failure} />
+      ))}
+      <OpenScene {...props} order={selectionOf(order)} />
+    </section>
+  );
+}
+
+/** Up to this number of causes, all are expanded; of more, only the first. */
+const fewCauses = 3;
+
+function Kind({ failure, ...view }: ViewProps & { failure: GalleryFailure }): JSX.Element {
+  const { kind, means, scenes, causes, command } = failure;
+  const [only] = causes;
+  return (
+    <article class="card stack">
+      <div class="row">
+        <h2>
+          {kind} <small>{counted(scenes, 'scene')}</small>
+        </h2>
+        <button
+          type="button"
+          onClick={() => view.go({ view: 'pictures', query: { ...everything, kind }, page: 1 })}
+        >
+          Show {scenes === 1 ? 'it' : 'them'}
+        </button>
+      </div>
+      <p class="soft">{means}</p>
+      {causes.length === 1 && only !== undefined ? (
+        <Examples {...view} kind={kind} cause={only} />
+      ) : (
+        causes.map((cause, index) => (
+          <Cause
+            key={cause.text}
+            {...view}
+            kind={kind}
+            cause={cause}
+            isFirst={index === 0 || causes.length <= fewCauses}
+          />
+        ))
+      )}
+      {command !== null && <Copyable label="Command that retries them" text={command} />}
+    </article>
+  );
+}
+
+type CauseProps = ViewProps & { kind: string; cause: GalleryCause };
+
+function Cause({ isFirst, ...props }: CauseProps & { isFirst: boolean }): JSX.Element {
+  const [isOpen, setOpen] = useState(isFirst);
+  const { scenes, text, isRest } = props.cause;
+  return (
+    <details open={isOpen} class="cause" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <strong>{counted(scenes, 'scene')}</strong> <bdi>{isRest ? 'with other texts' : text}</bdi>
+      </summary>
+      {isOpen && <Examples {...props} />}
+    </details>
+  );
+}
+
+function Examples({ kind, cause, ...view }: CauseProps): JSX.Element {
+  const { rows } = view;
+  const shown = useLoaded<Scene[]>([rows, cause], async () => {
+    const all = await Promise.all(cause.first.map(async (index) => ({ index, row: await rows.at(index) })));
+    return all.flatMap(({ index, row }) => (row === undefined ? [] : [{ index, row }]));
+  });
+  return (
+    <div class="stack">
+      <ScenePictures {...view} shown={shown ?? []} />
+      <LongText label={`A failure, ${kind}`} text={cause.text} isBad />
+    </div>
+  );
+}
+
+function NightView({ data }: { data: GalleryData }): JSX.Element {
+  const [whole, latest] = data.nights;
+  return (
+    <section aria-label="The night" class="stack wide">
+      <About data={data} />
+      {whole === undefined && <p class="soft">Nothing was submitted yet.</p>}
+      {latest !== undefined && <Night title="The latest run" night={latest} />}
+      {whole !== undefined && (
+        <Night title={latest === undefined ? 'Throughput' : 'The whole batch'} night={whole} />
+      )}
+      {whole !== undefined && <Runs {...data} />}
+      <div class="columns even">
+        <Times title="Waiting in the queue" times={data.delay} />
+        <Times title="Execution" times={data.execution} />
+      </div>
+    </section>
+  );
+}
+
+function Night({ title, night }: { title: string; night: GalleryNight }): JSX.Element {
+  const { startedAt, endedAt, saved, failed } = night;
+  const binMs = (endedAt - startedAt) / saved.length;
+  const unit = rateUnit((1000 * Math.max(...saved)) / binMs);
+  const factor = (1000 * unit.seconds) / binMs;
+  const sum = saved.reduce((all, count) => all + count, 0);
+  const bad = failed.reduce((all, count) => all + count, 0);
+  const words = `${counted(sum, 'scene')} saved${bad > 0 ? ` and ${bad} failed` : ''} in ${durationWords(endedAt - startedAt)}`;
+  return (
+    <figure class="card">
+      <h2>{title}</h2>
+      <p class="soft">{words}</p>
+      <Bars
+        label={`${title}: ${words}`}
+        bars={saved.map((value, index) => ({
+          value: value * factor,
+          bad: (failed[index] ?? 0) * factor,
+          title: `${instantWords(startedAt + index * binMs)}: ${value} saved, ${failed[index] ?? 0} failed`,
+        }))}
+        unit={`scenes ${unit.words}`}
+        ticks={clockTicks(startedAt, endedAt)}
+      />
+    </figure>
+  );
+}
+
+function Runs({ runs, writtenAt }: GalleryData): JSX.Element {
+  return (
+    <section class="card" aria-label="Runs">
+      <h2>{counted(runs.length, 'run')}</h2>
+      <ol reversed>
+        {runs
+          .map((run, index) => {
+            // A run that crashed had ended by the time the next one started.
+            const endedAt = run.endedAt ?? runs[index + 1]?.startedAt ?? writtenAt;
+            return (
+              <li key={run.run}>
+                {instantWords(run.startedAt)} <small>for {durationWords(endedAt - run.startedAt)}</small>
+                <p class={run.ending === null ? 'bad' : 'soft'}>
+                  {endingWords(run, index === runs.length - 1)}
+                </p>
+              </li>
+            );
+          })
+          .toReversed()}
+      </ol>
+    </section>
+  );
+}
+
+function Times({ title, times }: { title: string; times: GalleryTimes | null }): JSX.Element {
+  if (times === null) return <></>;
+  const { bins, count, p50Ms, p95Ms, mostMs, upToMs } = times;
+  const binMs = upToMs / bins.length;
+  const words = `half within ${durationWords(p50Ms)}, 95 % within ${durationWords(p95Ms)}, at most ${durationWords(mostMs)}`;
+  return (
+    <figure class="card">
+      <h2>{title}</h2>
+      <p class="soft">
+        p50 {durationWords(p50Ms)} · p95 {durationWords(p95Ms)} · longest {durationWords(mostMs)}
+      </p>
+      <Bars
+        label={`${title} of ${counted(count, 'job')}: ${words}`}
+        bars={bins.map((value, index) => ({
+          value,
+          title: `${durationWords(index * binMs)} to ${durationWords((index + 1) * binMs)}: ${counted(value, 'job')}`,
+        }))}
+        marks={[p50Ms / upToMs, Math.min(1, p95Ms / upToMs)]}
+        unit="jobs"
+        ticks={[
+          { at: 0, text: '0' },
+          { at: 0.5, text: durationWords(upToMs / 2) },
+          { at: 1, text: `${durationWords(upToMs)}${mostMs > upToMs ? ' and longer' : ''}` },
+        ]}
+      />
+    </figure>
   );
 }

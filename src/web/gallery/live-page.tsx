@@ -1,18 +1,16 @@
 /** The page of `nightrender watch`: the state of the batch on top, and its scenes below. */
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { GalleryData } from '../../runner/core/gallery-data.ts';
-import type { ArrivedScene, LiveNews, LiveState } from '../../runner/core/live-batch.ts';
+import type { ArrivedScene, GalleryData, LiveNews, LiveState } from '../../runner/core/gallery-data.ts';
 import { useNow } from '../shared/hooks.ts';
-import { PageHead } from '../shared/page-head.tsx';
+import { PageHead, type Tone } from '../shared/facts.tsx';
 import { Copyable } from '../shared/text.tsx';
 import { Gallery } from './gallery-page.tsx';
 import { LiveStrip } from './live-strip.tsx';
-import { readPlace, writePlace } from './place.ts';
+import { readPlace, writePlace } from './page-location.ts';
 import { servedRows, type Rows } from './rows.ts';
 import { openedAt } from './scene-dialog.tsx';
 import { BatchNumbers } from './summary.tsx';
-import type { Tone } from '../shared/tone.ts';
 import { countWords, durationWords, instantWords } from '../shared/number-words.ts';
 
 interface Live {

@@ -1,11 +1,17 @@
 /** The part above the gallery during a run: numbers, failures, and the latest pictures. */
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import type { ArrivedScene, LiveFailure, LiveNumbers } from '../../runner/core/live-batch.ts';
-import { rateUnit } from '../shared/chart-axes.ts';
+import type { ArrivedScene, LiveFailure, LiveNumbers } from '../../runner/core/gallery-data.ts';
+import {
+  counted,
+  countWords,
+  durationWords,
+  hourWords,
+  moneyWords,
+  rateUnit,
+} from '../shared/number-words.ts';
 import { Tile } from '../shared/facts.tsx';
 import { useNow } from '../shared/hooks.ts';
-import { countWords, counted, durationWords, hourWords, moneyWords } from '../shared/number-words.ts';
 import { PictureGrid } from '../shared/picture-grid.tsx';
 import { scenePicture } from './scene-picture.ts';
 

@@ -1,19 +1,17 @@
 /** The view of pictures, in pages. */
 import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import type { GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
 import { useLoaded } from '../shared/hooks.ts';
-import { KeyHint, MarkButtons, markKeys } from './mark-buttons.tsx';
-import { marks } from './marks.ts';
-import { PickButton } from './picks.tsx';
-import { columnOf, kindOf, type Matching } from './query.ts';
-import { countWords, counted, durationWords, moneyWords } from '../shared/number-words.ts';
+import { counted, countWords, durationWords, moneyWords } from '../shared/number-words.ts';
 import { PictureGrid } from '../shared/picture-grid.tsx';
+import { isPlainKey, KeyHint, MarkButtons, markKeys, PickButton } from './mark-buttons.tsx';
+import { columnOf, kindOf, marks, type Matching } from './query.ts';
 import type { Rows } from './rows.ts';
 import { openedAt, OpenScene, type ViewProps } from './scene-dialog.tsx';
 import { scenePicture, standIn } from './scene-picture.ts';
 import { listedOf } from './summary.tsx';
-import type { TileSize } from './tile-size.tsx';
-import { useSelection, type Selected, type Selection } from './use-selection.ts';
+import { type Selected, type Selection, useSelection } from './use-selection.ts';
 
 export function matchingOf({ data, marking }: Pick<ViewProps, 'data' | 'marking'>): Matching {
   return { kindOf: (column) => kindOf(data.columns[column]), markOf: (id) => marking.of(id) };
@@ -221,4 +219,77 @@ export function Pages({ name = 'Page', isSmall = false, page, pages, onPage }: P
       {button('Next', '›', 1)}
     </nav>
   );
+}
+
+interface TileSize {
+  perRow: number;
+  /** Maximum on this screen. */
+  most: number;
+  /** True if there is no space for captions. */
+  isTight: boolean;
+  /** True if the reader chose the size. Pictures are then sharp, even if more must be loaded. */
+  isChosen: boolean;
+  choose(perRow: number): void;
+}
+
+const storedAs = 'nightrender pictures in a row';
+
+/** Returns the size of pictures. It follows the width of the window and the keys `+` and `-`. */
+export function useTileSize(): TileSize {
+  const [width, setWidth] = useState(innerWidth);
+  const [chosen, setChosen] = useState(storedChoice);
+  const most = Math.min(12, Math.max(2, Math.round(width / 65)));
+  const usual = Math.max(2, Math.round(Math.min(width, 1680) / 260));
+  const perRow = Math.min(most, chosen ?? usual);
+  const choose = (wanted: number): void => {
+    const next = Math.min(most, Math.max(1, wanted));
+    setChosen(next);
+    try {
+      localStorage.setItem(storedAs, String(next));
+    } catch {
+      // If the browser stores nothing, the choice is lost with the page.
+    }
+  };
+  useEffect(() => {
+    const onResize = (): void => setWidth(innerWidth);
+    const onKeyDown = (event: KeyboardEvent): void => {
+      if (!isPlainKey(event) || document.querySelector('dialog[open]') !== null) return;
+      if (event.key === '+' || event.key === '=') choose(perRow - 1);
+      else if (event.key === '-') choose(perRow + 1);
+    };
+    addEventListener('resize', onResize);
+    addEventListener('keydown', onKeyDown);
+    return () => {
+      removeEventListener('resize', onResize);
+      removeEventListener('keydown', onKeyDown);
+    };
+  });
+  const isTight = Math.min(width, 1680) / perRow < 150;
+  return { perRow, most, isTight, isChosen: chosen !== undefined, choose };
+}
+
+/** A slider; further right, pictures are larger. */
+export function SizeSlider({ perRow, most, choose }: TileSize): JSX.Element {
+  return (
+    <input
+      class="size"
+      type="range"
+      min="1"
+      max={most}
+      value={most + 1 - perRow}
+      aria-label="How large pictures are"
+      aria-valuetext={`${perRow} in a row`}
+      title={`${perRow} in a row (+ and −)`}
+      onInput={(event) => choose(most + 1 - event.currentTarget.valueAsNumber)}
+    />
+  );
+}
+
+function storedChoice(): number | undefined {
+  try {
+    const text = localStorage.getItem(storedAs) ?? '';
+    return /^([1-9]|1[0-2])$/.test(text) ? Number(text) : undefined;
+  } catch {
+    return undefined;
+  }
 }

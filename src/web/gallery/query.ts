@@ -1,7 +1,6 @@
 /** The filter and order of scenes that a reader chooses. */
-import type { GalleryColumn, GalleryRow } from '../../runner/core/gallery-data.ts';
-import { numberOf } from '../../runner/core/number-of.ts';
-import type { Mark } from './marks.ts';
+import { conditionName, numberOf, quotedName } from '../../runner/core/condition.ts';
+import type { GalleryColumn, GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
 
 export interface Query {
   /** Words that must all occur in the columns or the id. */
@@ -125,7 +124,7 @@ export function boundsOf(text: string): { least: string; most: string } {
   return { least, most };
 }
 
-export function wordsOf(text: string): string[] {
+function wordsOf(text: string): string[] {
   return text
     .toLowerCase()
     .split(/\s+/)
@@ -182,4 +181,53 @@ function isByColumn(order: Order): order is ByColumn {
 /** Index of the column that an order uses; undefined for other orders. */
 export function columnOf(order: Order): number | undefined {
   return isByColumn(order) ? Number(order.split(':')[1]) : undefined;
+}
+
+export const marks = {
+  star: { key: 's', sign: '★', act: 'Star', word: 'starred', file: 'starred.txt' },
+  reject: { key: 'x', sign: '✕', act: 'Reject', word: 'rejected', file: 'rejected.txt' },
+  again: { key: 'r', sign: '↻', act: 'Render again', word: 'to render again', file: 'render-again.txt' },
+} as const;
+
+export type Mark = keyof typeof marks;
+
+export const markNames = Object.keys(marks) as Mark[];
+
+/** Returns undefined if nothing is filtered, or if no condition can express the filter. */
+export function listCommand(query: Query, { batch, columns }: GalleryData): string | undefined {
+  if (query.text.trim() !== '' || query.lost !== '') return undefined;
+  const wanted = Object.entries(query.columns).flatMap(([index, value]) => {
+    const column = columns[Number(index)];
+    if (column === undefined || value === '') return [];
+    const name = quotedName(conditionName(column.name));
+    const { least, most } = boundsOf(value);
+    switch (kindOf(column)) {
+      case 'choice':
+        return [`${name} = ${quoted(value)}`];
+      case 'text':
+        if (value.startsWith('=')) return [`${name} = ${quoted(value.slice(1))}`];
+        return wordsOf(value).map((word) => `${name} contains ${quoted(word)}`);
+      case 'range':
+        return [least === '' ? '' : `${name} >= ${least}`, most === '' ? '' : `${name} <= ${most}`];
+    }
+  });
+  const conditions = [
+    query.state === '' ? '' : `state = ${quoted(query.state)}`,
+    query.kind === '' ? '' : `kind = ${quoted(query.kind)} and state != "saved"`,
+    ...wanted,
+  ].filter((each) => each !== '');
+  const options = [
+    query.mark === '' ? '' : ` --ids ${marks[query.mark].file}`,
+    conditions.length === 0 ? '' : ` --where ${inShell(conditions.join(' and '))}`,
+  ].join('');
+  return options === '' ? undefined : `nightrender list ${batch}${options}`;
+}
+
+function quoted(text: string): string {
+  if (text === 'true' || text === 'false') return text;
+  return `"${text.replaceAll('"', '""')}"`;
+}
+
+function inShell(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -4,18 +4,15 @@ import { useState } from 'preact/hooks';
 import type { GalleryData, GalleryFile, GalleryPicture, GalleryRow } from '../../runner/core/gallery-data.ts';
 import { lostWords } from '../../runner/core/picture.ts';
 import { PictureViewer } from '../shared/dialog.tsx';
-import { Facts, type Fact } from '../shared/facts.tsx';
+import { type Fact, Facts, toneOf } from '../shared/facts.tsx';
 import { useLoaded } from '../shared/hooks.ts';
 import { byteWords, counted, countWords, durationWords, exactInstantWords } from '../shared/number-words.ts';
 import { Image } from '../shared/picture-grid.tsx';
-import { toneOf } from '../shared/tone.ts';
-import { MarkButtons, type Marking } from './mark-buttons.tsx';
-import { PickButton, PickedButtons, type Picking } from './picks.tsx';
-import type { Place, Side } from './place.ts';
+import { MarkButtons, type Marking, PickButton, PickedButtons, type Picking } from './mark-buttons.tsx';
+import type { Place, Side } from './page-location.ts';
 import { promptOf, textOf } from './query.ts';
 import type { Rows } from './rows.ts';
-import { inputsOf, nameOf, valuesOf } from './scene-facts.ts';
-import { pictureBefore, scenePicture, standIn } from './scene-picture.ts';
+import { inputsOf, nameOf, pictureBefore, scenePicture, standIn, valuesOf } from './scene-picture.ts';
 import type { Selection } from './use-selection.ts';
 
 export interface ViewProps {

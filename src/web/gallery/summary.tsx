@@ -1,7 +1,7 @@
 /** The head of the page, and facts about the batch. */
 import type { JSX } from 'preact';
 import type { GalleryData, GalleryRun } from '../../runner/core/gallery-data.ts';
-import { Facts } from '../shared/facts.tsx';
+import { Facts, PageHead, type Tone } from '../shared/facts.tsx';
 import {
   byteWords,
   counted,
@@ -10,8 +10,6 @@ import {
   instantWords,
   moneyWords,
 } from '../shared/number-words.ts';
-import { PageHead } from '../shared/page-head.tsx';
-import type { Tone } from '../shared/tone.ts';
 
 export function Head({ data }: { data: GalleryData }): JSX.Element {
   const { scenes, runs } = data;

@@ -5,17 +5,17 @@ import type { GalleryColumn, GalleryData, GalleryRange } from '../../runner/core
 import { Select } from '../shared/choices.tsx';
 import { countWords, counted } from '../shared/number-words.ts';
 import { Copyable } from '../shared/text.tsx';
-import { listCommand } from './list-command.ts';
 import {
+  boundsOf,
   everything,
+  fewDigits,
   isEverything,
+  listCommand,
   lostKinds,
-  orders,
   type LostWords,
   type Order,
+  orders,
   type Query,
-  boundsOf,
-  fewDigits,
 } from './query.ts';
 
 interface Props {

@@ -1,7 +1,6 @@
 /** Small bar charts in SVG, each described in words for screen readers. */
 import type { JSX } from 'preact';
-import { roundTop, type Tick } from './chart-axes.ts';
-import { countWords } from './number-words.ts';
+import { countWords, roundTop, type Tick } from './number-words.ts';
 
 export interface Bar {
   value: number;

@@ -1,6 +1,5 @@
 /** Names with values: facts in rows, and numbers in tiles. */
 import type { ComponentChildren, JSX } from 'preact';
-import type { Tone } from './tone.ts';
 
 export type Fact = [name: string, value: ComponentChildren];
 
@@ -43,4 +42,34 @@ export function Tile({ name, value, unit, more, tone }: TileProps): JSX.Element 
       {more !== undefined && <dd class="hint">{more}</dd>}
     </div>
   );
+}
+
+interface Props {
+  name: string;
+  tone: Tone;
+  state: string;
+  /** State of the run, as an attribute for programs that read the page. */
+  kind?: string;
+  children: ComponentChildren;
+}
+
+export function PageHead({ name, tone, state, kind, children }: Props): JSX.Element {
+  return (
+    <header class="head" data-run={kind}>
+      <h1 title={name}>
+        <bdi>{name}</bdi>
+      </h1>
+      <strong class={`state ${tone}`}>{state}</strong>
+      {children}
+    </header>
+  );
+}
+
+export type Tone = 'good' | 'wait' | 'bad' | 'calm';
+
+/** Tone of a scene's state; undefined for neutral states. */
+export function toneOf(state: string): Tone | undefined {
+  if (state === 'saved') return 'good';
+  if (state === 'failed' || state === 'invalid') return 'bad';
+  return state === 'waiting' || state === 'active' ? 'wait' : undefined;
 }

@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { GridPicture } from './grid-picture.ts';
-import { toneOf } from './tone.ts';
+import { toneOf } from './facts.tsx';
 
 interface Props {
   pictures: GridPicture[];

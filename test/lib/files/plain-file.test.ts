@@ -6,8 +6,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { assertPlainFile, NotAFile } from '../../../src/lib/files/plain-file.ts';
-import { similarFile } from '../../../src/lib/files/similar-file.ts';
+import { assertPlainFile, NotAFile } from '../../../src/lib/files/temporary-files.ts';
+import { similarFile } from '../../../src/lib/files/glob.ts';
 
 function folder(): string {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-'));

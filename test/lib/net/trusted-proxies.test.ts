@@ -1,7 +1,7 @@
 /** Promise: a client is known by its own address through proxies that are trusted, and nobody can name another for itself. */
 import type { IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
-import { isAddressRange, TrustedProxies } from '../../../src/lib/net/trusted-proxies.ts';
+import { isAddressRange, TrustedProxies } from '../../../src/lib/net/addresses.ts';
 
 const proxies = new TrustedProxies(['127.0.0.1', '10.0.0.0/8', '2001:db8::/32']);
 

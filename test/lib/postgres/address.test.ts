@@ -1,6 +1,6 @@
 /** Promise: of a database's address people see where it is, never its user or password, and the driver all but what is ours. */
 import { expect, it } from 'vitest';
-import { isPostgresAddress, parsePostgresAddress } from '../../../src/lib/postgres/address.ts';
+import { isPostgresAddress, parsePostgresAddress } from '../../../src/lib/postgres/postgres.ts';
 
 it.each([
   ['postgres://me:secret@db.example:5433/night', 'db.example:5433/night'],

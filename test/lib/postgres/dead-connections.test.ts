@@ -1,7 +1,6 @@
 /** Promise: what waits for PostgreSQL ends where nothing comes any more, and waits on where it only takes long. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { parsePostgresAddress } from '../../../src/lib/postgres/address.ts';
-import { Postgres } from '../../../src/lib/postgres/postgres.ts';
+import { parsePostgresAddress, Postgres } from '../../../src/lib/postgres/postgres.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../../engines/postgres.ts';
 import { CuttableProxy } from '../../fakes/cuttable-proxy.ts';
 

@@ -1,7 +1,11 @@
 /** Promise: what PostgreSQL answers is handed on, and where it does not, it is told whether to wait or to ask somebody. */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { parsePostgresAddress } from '../../../src/lib/postgres/address.ts';
-import { Postgres, PostgresFailure, quoted } from '../../../src/lib/postgres/postgres.ts';
+import {
+  parsePostgresAddress,
+  Postgres,
+  PostgresFailure,
+  quoted,
+} from '../../../src/lib/postgres/postgres.ts';
 import { isWhole } from '../../fakes/tier.ts';
 import { PostgresFake } from '../../fakes/postgres-server.ts';
 

@@ -1,6 +1,6 @@
 /** Promise: a bucket is found by the address and the variables that other S3 programs read, or the one that is wrong is named. */
 import { describe, expect, it } from 'vitest';
-import { AddressProblem, bucketAddress, bucketUrl } from '../../../src/lib/s3/address.ts';
+import { AddressProblem, bucketAddress, bucketUrl } from '../../../src/lib/s3/bucket-address.ts';
 
 it.each([
   ['s3://bucket', 's3://bucket/'],

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Bucket, ListedObject } from '../../../src/lib/s3/bucket.ts';
-import { hexOf } from '../../../src/lib/s3/checksums.ts';
+import { hexOf } from '../../../src/lib/s3/s3-requests.ts';
 import { rest } from '../../fakes/tier.ts';
 import { MemoryStore } from '../../fakes/memory-store.ts';
 

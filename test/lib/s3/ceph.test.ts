@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { bucketAddress } from '../../../src/lib/s3/address.ts';
+import { bucketAddress } from '../../../src/lib/s3/bucket-address.ts';
 import { Bucket, type BucketOptions } from '../../../src/lib/s3/bucket.ts';
 import { noCeph, startCeph, type Ceph } from '../../engines/ceph.ts';
 

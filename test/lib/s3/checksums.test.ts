@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { rest } from '../../fakes/tier.ts';
-import { etagOf, isOf, md5Of, partBytes, recorded } from '../../../src/lib/s3/checksums.ts';
+import { etagOf, isOf, md5Of, partBytes, recorded } from '../../../src/lib/s3/s3-requests.ts';
 
 const bytes = Buffer.from('a picture');
 const of = (algorithm: string): Buffer => createHash(algorithm).update(bytes).digest();

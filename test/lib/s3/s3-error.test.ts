@@ -1,6 +1,6 @@
 /** Promise: what a store says no to is told in words, and tried again where that helps and only there. */
 import { describe, expect, it } from 'vitest';
-import { failureOf, S3Error } from '../../../src/lib/s3/s3-error.ts';
+import { failureOf, S3Error } from '../../../src/lib/s3/s3-requests.ts';
 
 const answered = (status: number, code = '', method = 'PUT'): S3Error | undefined =>
   failureOf({ status, body: Buffer.from(code && `<Error><Code>${code}</Code></Error>`) }, method);

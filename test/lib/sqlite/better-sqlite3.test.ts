@@ -1,7 +1,7 @@
 /** Promise: one SQLite is installed, the one that the Node at hand needs, and none is compiled but on Node 20. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { packageName, Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
+import { packageName, Sqlite } from '../../../src/lib/sqlite/database.ts';
 
 const isOldNode = Number.parseInt(process.versions.node) < 22;
 

@@ -15,15 +15,15 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { NotAFile } from '../../../src/lib/files/plain-file.ts';
-import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
-import { copyDatabase } from '../../../src/lib/sqlite/copy-database.ts';
+import { NotAFile } from '../../../src/lib/files/temporary-files.ts';
 import {
   type Database,
   openForReading,
   openForWriting,
+  Sqlite,
   UnusableDatabase,
 } from '../../../src/lib/sqlite/database.ts';
+import { copyDatabase } from '../../../src/lib/sqlite/copy-database.ts';
 import { isLocked, lockExclusively } from '../../../src/lib/sqlite/exclusive-lock.ts';
 
 const schema = {

@@ -4,9 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
+import { type Database, openForWriting, Sqlite } from '../../../src/lib/sqlite/database.ts';
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import { openForWriting, type Database } from '../../../src/lib/sqlite/database.ts';
 import { GroupCommit, type CommitMarker } from '../../../src/lib/sqlite/group-commit.ts';
 
 type Done = (error: NodeJS.ErrnoException | null) => void;

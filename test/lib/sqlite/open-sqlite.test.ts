@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openSqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
+import { openSqlite } from '../../../src/lib/sqlite/database.ts';
 import { asDiskFailure } from '../../../src/runner/files/disk-failure.ts';
 
 it.each([{}, { readonly: true, fileMustExist: true }])(

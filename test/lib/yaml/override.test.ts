@@ -1,5 +1,5 @@
 /** Flags over environment over file; a problem with such a value names where it came from. */
-import { overridesOf } from '../../../src/batch/overrides.ts';
+import { overridesOf } from '../../../src/batch/start-choices.ts';
 import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { configOf, problemsOf, withRequired } from '../../runner/config/pipeline-file.ts';

@@ -1,6 +1,6 @@
 /** Promise: a message shows what was found as people wrote it, and never what may be a secret. */
 import { describe, expect, it } from 'vitest';
-import { redact, secretsOf, shownKey, shownValue } from '../../../src/lib/yaml/shown.ts';
+import { redact, secretsOf, shownKey, shownValue } from '../../../src/lib/yaml/problem.ts';
 import { duration, durationText, sizeText, sizeWithin } from '../../../src/lib/yaml/scalar-schemas.ts';
 
 const none = { writtenAs: () => undefined };

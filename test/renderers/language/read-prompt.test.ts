@@ -1,8 +1,7 @@
 /** Promise: plain words become things, relations and a setting, and no word is lost without being listed. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { maxCount } from '../../../src/renderers/language/phrase.ts';
-import { maxSubjects } from '../../../src/renderers/language/placed-subjects.ts';
+import { maxCount, maxSubjects } from '../../../src/renderers/language/placed-subjects.ts';
 import { readPrompt, type Prompt } from '../../../src/renderers/language/read-prompt.ts';
 import { tokensOf, wordsOf } from '../../../src/renderers/language/tokens.ts';
 import { runs } from '../../fakes/tier.ts';

@@ -1,7 +1,6 @@
 /** What the road relies on from a checkpoint: one suite, for SQLite in memory and on file, and for PostgreSQL. */
 import { expect, it } from 'vitest';
-import type { Attempt, Submitted } from '../../../src/runner/core/attempt.ts';
-import type { SavedSettlement, Settlement } from '../../../src/runner/core/settlement.ts';
+import type { Attempt, SavedSettlement, Settlement, Submitted } from '../../../src/runner/core/attempt.ts';
 import type { Checkpoint } from '../../../src/runner/pipeline/ports.ts';
 import { endpoint, manifestOf, unstopped } from '../../fakes/world.ts';
 

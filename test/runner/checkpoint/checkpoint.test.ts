@@ -12,16 +12,20 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runMigrations } from '../../../src/lib/sqlite/database.ts';
-import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
+import {
+  type Database,
+  openForWriting,
+  runMigrations,
+  Sqlite,
+  UnusableDatabase,
+} from '../../../src/lib/sqlite/database.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openCheckpoint } from '../../../src/runner/checkpoint/open-checkpoint.ts';
-import { checkpointSchema } from '../../../src/runner/checkpoint/schema.ts';
+import { checkpointSchema } from '../../../src/runner/checkpoint/checkpoint-schema.ts';
 import { SqliteCheckpoint } from '../../../src/runner/checkpoint/sqlite-checkpoint.ts';
 import type { Attempt } from '../../../src/runner/core/attempt.ts';
 import type { Checkpoint } from '../../../src/runner/pipeline/ports.ts';
-import { openForWriting, UnusableDatabase, type Database } from '../../../src/lib/sqlite/database.ts';
-import type { CrashMarker } from '../../../src/runner/checkpoint/crash-markers.ts';
+import type { CrashMarker } from '../../../src/runner/checkpoint/batch-lock.ts';
 import { CrashMarkersInMemory } from '../../fakes/in-hand-in-memory.ts';
 import { endpoint, manifestOf, unstopped } from '../../fakes/world.ts';
 import { checkpointContract } from './checkpoint.contract.ts';

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
+import { Sqlite } from '../../../src/lib/sqlite/database.ts';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { openCheckpoint } from '../../../src/runner/checkpoint/open-checkpoint.ts';
 import { endpoint, manifestOf, unstopped } from '../../fakes/world.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { openForWriting, type Database } from '../../../src/lib/sqlite/database.ts';
-import { readReached } from '../../../src/runner/checkpoint/commit-mark.ts';
+import { readReached } from '../../../src/runner/checkpoint/find-loss.ts';
 import { rulesOf } from '../../../src/runner/checkpoint/batch-identity.ts';
 import { assertSound } from '../../../src/runner/checkpoint/repair-checkpoint.ts';
 import { LiveReader } from '../../../src/runner/checkpoint/live-reader.ts';
@@ -18,7 +18,7 @@ import {
 import { readExperience, readFoundAt } from '../../../src/runner/checkpoint/read-for-plan.ts';
 import { readRecords, readStory } from '../../../src/runner/checkpoint/scene-records.ts';
 import { readLatest, readSummary } from '../../../src/runner/checkpoint/read-summary.ts';
-import { checkpointSchema } from '../../../src/runner/checkpoint/schema.ts';
+import { checkpointSchema } from '../../../src/runner/checkpoint/checkpoint-schema.ts';
 import { fingerprintOf } from '../../../src/runner/core/scene.ts';
 
 const { migrations } = checkpointSchema;

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ManifestStage } from '../../../src/runner/checkpoint/manifest-stage.ts';
-import type { Settlement } from '../../../src/runner/core/settlement.ts';
+import type { Settlement } from '../../../src/runner/core/attempt.ts';
 import { SqliteCheckpoint } from '../../../src/runner/checkpoint/sqlite-checkpoint.ts';
 import { CrashMarkersInMemory } from '../../fakes/in-hand-in-memory.ts';
 import { endpoint, manifestOf, unstopped, World } from '../../fakes/world.ts';

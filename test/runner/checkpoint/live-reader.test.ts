@@ -6,15 +6,13 @@ import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LiveReader, maxArrived, type LiveList } from '../../../src/runner/checkpoint/live-reader.ts';
 import { openCheckpoint, openCheckpointForReading } from '../../../src/runner/checkpoint/open-checkpoint.ts';
-import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
+import { Sqlite, UnusableDatabase } from '../../../src/lib/sqlite/database.ts';
 import { putBackSession } from '../../../src/runner/checkpoint/put-back.ts';
 import { readRecords } from '../../../src/runner/checkpoint/scene-records.ts';
 import { readEnded, readNumbers } from '../../../src/runner/checkpoint/read-summary.ts';
-import type { Attempt, SettledState } from '../../../src/runner/core/attempt.ts';
-import { throughputOf, type BatchOnRecord } from '../../../src/runner/core/time-left.ts';
+import type { Attempt, SettledState, Settlement } from '../../../src/runner/core/attempt.ts';
+import { throughputOf, type BatchOnRecord } from '../../../src/runner/core/forecast.ts';
 import type { SceneRecord } from '../../../src/runner/core/scene-record.ts';
-import type { Settlement } from '../../../src/runner/core/settlement.ts';
-import { UnusableDatabase } from '../../../src/lib/sqlite/database.ts';
 import { endpoint, manifestOf, unstopped } from '../../fakes/world.ts';
 
 const pricing = { perSecond: 0.5, perPicture: 0.25, perMegapixel: 1, currency: 'USD' };

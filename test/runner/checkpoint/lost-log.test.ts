@@ -3,12 +3,11 @@ import { hash } from 'node:crypto';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
+import { type Database, Sqlite } from '../../../src/lib/sqlite/database.ts';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { LiveReader } from '../../../src/runner/checkpoint/live-reader.ts';
 import { openCheckpoint, openCheckpointForReading } from '../../../src/runner/checkpoint/open-checkpoint.ts';
 import { readNumbers } from '../../../src/runner/checkpoint/read-summary.ts';
-import type { Database } from '../../../src/lib/sqlite/database.ts';
 import { endpoint, manifestOf, unstopped } from '../../fakes/world.ts';
 
 const batch = { manifest: ['list.csv'], endpoint, columns: ['id', 'scene'] };

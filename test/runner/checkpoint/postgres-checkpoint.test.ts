@@ -11,13 +11,11 @@ import {
   type Joining,
   type SharedBatch,
 } from '../../../src/runner/checkpoint/postgres/shared-batch.ts';
-import { Lease } from '../../../src/runner/checkpoint/postgres/lease.ts';
+import { Lease, type Write } from '../../../src/runner/checkpoint/postgres/lease.ts';
 import { Recall } from '../../../src/runner/checkpoint/postgres/recall.ts';
-import type { Write } from '../../../src/runner/checkpoint/postgres/group-context.ts';
 import { writeGroup } from '../../../src/runner/checkpoint/postgres/write-group.ts';
-import type { AdoptedScene } from '../../../src/runner/core/adoption.ts';
-import type { Attempt } from '../../../src/runner/core/attempt.ts';
-import type { SavedSettlement } from '../../../src/runner/core/settlement.ts';
+import type { AdoptedScene } from '../../../src/runner/core/provenance.ts';
+import type { Attempt, SavedSettlement } from '../../../src/runner/core/attempt.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../../engines/postgres.ts';
 import { endpoint, manifestOf, plainBatch, unstopped } from '../../fakes/world.ts';
 import { checkpointContract } from './checkpoint.contract.ts';

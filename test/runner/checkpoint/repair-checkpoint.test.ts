@@ -2,13 +2,12 @@
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
+import { Sqlite, UnusableDatabase } from '../../../src/lib/sqlite/database.ts';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { asDamage } from '../../../src/runner/checkpoint/damage.ts';
 import { assertSound, repairCheckpoint } from '../../../src/runner/checkpoint/repair-checkpoint.ts';
 import { openCheckpoint, readComparedDigest } from '../../../src/runner/checkpoint/open-checkpoint.ts';
 import { clearLostCheckpoint } from '../../../src/batch/begin.ts';
-import { UnusableDatabase } from '../../../src/lib/sqlite/database.ts';
 import { forgetUnneeded } from '../../fakes/edit-checkpoint.ts';
 import { endpoint, manifestOf, unstopped } from '../../fakes/world.ts';
 

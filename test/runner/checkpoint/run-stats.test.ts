@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
+import { Sqlite } from '../../../src/lib/sqlite/database.ts';
 import { expect, it, onTestFinished } from 'vitest';
 import {
   openCheckpoint,
@@ -10,8 +10,8 @@ import {
   type OpenFile,
 } from '../../../src/runner/checkpoint/open-checkpoint.ts';
 import { readNumbers } from '../../../src/runner/checkpoint/read-summary.ts';
-import { checkpointSchema } from '../../../src/runner/checkpoint/schema.ts';
-import type { RunRecord } from '../../../src/runner/core/batch-summary.ts';
+import { checkpointSchema } from '../../../src/runner/checkpoint/checkpoint-schema.ts';
+import type { RunRecord } from '../../../src/runner/core/scene-record.ts';
 import { stats } from '../../fakes/stats.ts';
 import { endpoint } from '../../fakes/world.ts';
 

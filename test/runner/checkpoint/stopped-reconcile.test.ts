@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { expect, it, onTestFinished } from 'vitest';
-import { checkpointSchema } from '../../../src/runner/checkpoint/schema.ts';
+import { checkpointSchema } from '../../../src/runner/checkpoint/checkpoint-schema.ts';
 import { SqliteCheckpoint } from '../../../src/runner/checkpoint/sqlite-checkpoint.ts';
 import type { ListedScene } from '../../../src/runner/core/scene.ts';
 import type { ManifestScenes } from '../../../src/runner/pipeline/ports.ts';

@@ -2,10 +2,15 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { SqliteCheckpoint } from '../../../src/runner/checkpoint/sqlite-checkpoint.ts';
-import { attemptMoves, type Attempt, type AttemptState } from '../../../src/runner/core/attempt.ts';
+import {
+  type Attempt,
+  attemptMoves,
+  type AttemptState,
+  type NextScene,
+  type Settlement,
+} from '../../../src/runner/core/attempt.ts';
 import type { FailureKind } from '../../../src/runner/core/failure.ts';
 import { sceneMoves, type SceneState } from '../../../src/runner/core/scene.ts';
-import type { NextScene, Settlement } from '../../../src/runner/core/settlement.ts';
 import { CrashMarkersInMemory } from '../../fakes/in-hand-in-memory.ts';
 import { endpoint, manifestOf, unstopped, World } from '../../fakes/world.ts';
 import { runs } from '../../fakes/tier.ts';

@@ -5,7 +5,7 @@ import { readLarge } from '../../../src/runner/client/parse-body.ts';
 import { StatusReader } from '../../../src/runner/client/status-reader.ts';
 import { jobsDescription } from '../../../src/runner/config/read-description.ts';
 import { textOf } from '../../../src/runner/client/exchange.ts';
-import { decodeBase64 } from '../../../src/runner/images/decode-base64.ts';
+import { decodeBase64 } from '../../../src/runner/images/decoding.ts';
 import type { StatusReply } from '../../../src/runner/pipeline/ports.ts';
 import { runs } from '../../fakes/tier.ts';
 

@@ -1,9 +1,8 @@
 /** Promise: files besides pictures are found where `output.files` says, byte by byte, and one that is missing is named. */
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
-import type { FilePlace } from '../../../src/runner/core/named-file.ts';
-import type { NamedValue } from '../../../src/runner/core/output-value.ts';
-import type { FoundPicture } from '../../../src/runner/core/picture.ts';
+import type { FilePlace, FoundPicture } from '../../../src/runner/core/picture.ts';
+import type { NamedValue } from '../../../src/runner/core/seeds-until.ts';
 import { StatusReader } from '../../../src/runner/client/status-reader.ts';
 import { jobsDescription } from '../../../src/runner/config/read-description.ts';
 import { readLarge } from '../../../src/runner/client/parse-body.ts';

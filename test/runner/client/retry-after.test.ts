@@ -1,6 +1,6 @@
 /** How long the service asks to wait. */
 import { describe, expect, it } from 'vitest';
-import { readRetryAfter } from '../../../src/runner/client/read-refusal.ts';
+import { readRetryAfter } from '../../../src/runner/client/exchange.ts';
 import { answer, type Script } from '../../fakes/scripted-server.ts';
 import { statusFrom, submitTo } from './client.ts';
 

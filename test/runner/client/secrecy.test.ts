@@ -1,7 +1,7 @@
 /** The key is in no reply, wherever the service repeats it; the helpers of this folder look for it in every reply. */
 import { describe, expect, it } from 'vitest';
 import type { StatusReply } from '../../../src/runner/pipeline/ports.ts';
-import { chunksWithoutKey, withoutKey } from '../../../src/runner/client/without-key.ts';
+import { chunksWithoutKey, withoutKey } from '../../../src/runner/client/exchange.ts';
 import { answer, answerJson, scriptedServer } from '../../fakes/scripted-server.ts';
 import {
   canary,

@@ -1,7 +1,7 @@
 /** The output folder is found whatever else is wrong with the file. */
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { PipelineParts } from '../../../src/runner/config/pipeline-parts.ts';
+import { PipelineParts } from '../../../src/runner/config/config.ts';
 import { linesOf, withRequired, writePipeline } from './pipeline-file.ts';
 
 it.each([

@@ -5,7 +5,7 @@ import { Ajv } from 'ajv';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { pipelineSchema } from '../../../src/runner/config/schema.ts';
+import { pipelineSchema } from '../../../src/runner/config/pipeline-schema.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/lib/text/json.ts';
 import { isWhole, runs } from '../../fakes/tier.ts';
 import { problemsOf, withRequired } from './pipeline-file.ts';

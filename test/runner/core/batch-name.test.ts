@@ -1,6 +1,6 @@
 /** A batch has one name on every page. */
 import { expect, it } from 'vitest';
-import { batchName } from '../../../src/runner/core/batch-name.ts';
+import { batchName } from '../../../src/runner/core/naming.ts';
 
 it.each([
   ['/home/me/night/out', 'night/out'],

@@ -1,6 +1,6 @@
 /** Names of pictures by default: those of the id, or the words of the prompt where the list has no ids. */
 import { expect, it } from 'vitest';
-import { defaultName, namesOf } from '../../../src/runner/core/default-name.ts';
+import { defaultName, namesOf } from '../../../src/runner/core/naming.ts';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
 
 const hash = 'e52f0289abcd';

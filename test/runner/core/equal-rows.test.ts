@@ -1,7 +1,7 @@
 /** Promise: equal rows are counted, whatever rows stand between them. */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { equalRows } from '../../../src/runner/core/equal-rows.ts';
+import { equalRows } from '../../../src/runner/core/expansion.ts';
 import { fingerprintOf } from '../../../src/runner/core/scene.ts';
 
 test('each row has the number that a plain count gives it', () => {

@@ -12,7 +12,7 @@ import {
   valueSlug,
 } from '../../../src/runner/core/expansion.ts';
 import { canonicalJson, type JsonValue } from '../../../src/lib/text/json.ts';
-import { newestRules, sceneRules } from '../../../src/runner/core/scene-rules.ts';
+import { newestRules, sceneRules } from '../../../src/runner/core/scene.ts';
 import { nameKey, portablePath } from '../../../src/runner/core/naming.ts';
 
 const word = fc.oneof(

@@ -1,6 +1,6 @@
 /** Promise: a submission is sent again only while the service surely knows it, whatever the clocks did meanwhile. */
 import { expect, it } from 'vitest';
-import { isKnownStill } from '../../../src/runner/core/lost-submission.ts';
+import { isKnownStill } from '../../../src/runner/core/attempt.ts';
 
 const minutes = 60_000;
 const failure = { kind: 'unanswered', text: '502' } as const;

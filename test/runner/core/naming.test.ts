@@ -12,7 +12,7 @@ import {
   readAttemptFile,
   withSuffix,
 } from '../../../src/runner/core/naming.ts';
-import { fileKinds } from '../../../src/runner/core/named-file.ts';
+import { fileKinds } from '../../../src/runner/core/picture.ts';
 import { runs } from '../../fakes/tier.ts';
 
 describe('portablePath', () => {

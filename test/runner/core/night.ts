@@ -5,7 +5,7 @@ import {
   withFinished,
   withJobTime,
   type Finished,
-} from '../../../src/runner/core/time-left.ts';
+} from '../../../src/runner/core/forecast.ts';
 import { logNormal, seededRandom } from '../../bench/random.ts';
 
 export interface Night {

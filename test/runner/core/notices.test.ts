@@ -1,14 +1,15 @@
 /** What of a run is worth a notice: failures once, a stall once each, an end by what it means. */
 import { expect, it } from 'vitest';
 import {
+  type EndingKind,
+  endings,
   endNotice,
   finished,
   isFailureDue,
   newWatch,
   stallAt,
   submitted,
-} from '../../../src/runner/core/notices.ts';
-import { endings, type EndingKind } from '../../../src/runner/core/ending.ts';
+} from '../../../src/runner/core/ending.ts';
 
 const none = { isStart: false, isFinish: false, isHalt: false };
 const saved = { hasFailed: false, wasInFlight: true };

@@ -1,6 +1,6 @@
 /** Values of `output.values` in what is kept of an output. */
 import { expect, it } from 'vitest';
-import { oddValues, valuesIn, withValues } from '../../../src/runner/core/output-value.ts';
+import { oddValues, valuesIn, withValues } from '../../../src/runner/core/seeds-until.ts';
 
 const asked = ['quality.score', 'nsfw', 'model', 'list', 'gone.deep'].map((path) => ({
   name: path.split('.')[0] ?? '',

@@ -1,6 +1,6 @@
 /** What copies of a picture are called, and which pictures must not be called what. */
 import { expect, it } from 'vitest';
-import { clashingNames, copyEnding } from '../../../src/runner/core/picture-copy.ts';
+import { clashingNames, copyEnding } from '../../../src/runner/core/picture.ts';
 
 it.each([
   [{ format: 'webp' } as const, '.webp'],

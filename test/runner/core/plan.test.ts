@@ -1,6 +1,6 @@
 /** When a list seems to be cut off, and what is said of it and of an endpoint that has changed. */
 import { expect, it } from 'vitest';
-import { endpointChange, isCutOff, ListCutOff } from '../../../src/runner/core/plan.ts';
+import { endpointChange, isCutOff, ListCutOff } from '../../../src/runner/core/batch-plan.ts';
 
 it.each([
   { what: '57 of 60 rows', before: 60, unchanged: 3, withdrawn: 57, isCut: true },

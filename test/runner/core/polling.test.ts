@@ -1,15 +1,16 @@
 /** Polls are learned from what was seen, and stay within their bounds. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { withObservation, type ObservedTimes } from '../../../src/runner/core/observed-times.ts';
 import {
+  type LearnedTimes,
   nextPollMs,
   nothingLearned,
-  untilLagMs,
-  withCompleted,
-  type LearnedTimes,
+  type ObservedTimes,
   type PollRole,
   type PollState,
+  untilLagMs,
+  withCompleted,
+  withObservation,
 } from '../../../src/runner/core/polling.ts';
 
 const settings = { lag: 0.05, shortest: 10, longest: 30_000 };

@@ -1,6 +1,6 @@
 /** The words that people know a scene by. */
 import { expect, it } from 'vitest';
-import { promptOf, sceneNameOf } from '../../../src/runner/core/prompt.ts';
+import { promptOf, sceneNameOf } from '../../../src/runner/core/naming.ts';
 
 it.each([
   [{ scene: 'a wood', Prompt: 'a fox', steps: 30 }, {}, 'a fox'],

@@ -16,24 +16,24 @@ import {
   haltReason,
   unreachableReason,
 } from '../../../src/runner/core/halting.ts';
-import { sceneAfter } from '../../../src/runner/core/retry.ts';
+import { backoffMs, sceneAfter } from '../../../src/runner/core/retry-policy.ts';
 import {
   filesAsked,
   kindOfFile,
   lackingText,
   noPicture,
   type FilePlace,
-} from '../../../src/runner/core/named-file.ts';
-import { formatPart, sizeOfPart } from '../../../src/runner/core/part.ts';
+} from '../../../src/runner/core/picture.ts';
 import {
   fingerprintOf,
+  formatPart,
   sceneIdOf,
   sceneMoves,
   sentColumns,
   sentInput,
+  sizeOfPart,
 } from '../../../src/runner/core/scene.ts';
-import { hasNoJob, hasNoWorker } from '../../../src/runner/core/service-health.ts';
-import { backoffMs } from '../../../src/runner/core/backoff.ts';
+import { hasNoJob, hasNoWorker } from '../../../src/runner/core/service-description.ts';
 
 const settings = {
   attempts: 3,

@@ -1,7 +1,7 @@
 /** Promise: a condition may ask for a scene's columns, and for what is known of it besides. */
 import { expect, it } from 'vitest';
-import { quotedName } from '../../../src/runner/core/condition-name.ts';
-import { sceneFacts, SceneValues, type KnownScene } from '../../../src/runner/core/scene-condition.ts';
+import { quotedName } from '../../../src/runner/core/condition.ts';
+import { sceneFacts, SceneValues, type KnownScene } from '../../../src/runner/core/seeds-until.ts';
 
 const scene: KnownScene = {
   id: 'fox',

@@ -1,7 +1,7 @@
 /** Promise: the time of a run's slots is told to the last moment, and never more of it than there was. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { slotStates, SlotUsage, type SlotState } from '../../../src/runner/core/slot-usage.ts';
+import { slotStates, SlotUsage, type SlotState } from '../../../src/runner/core/run-stats.ts';
 
 it('counts half of the slots for a second as half a second, by what each of them does', () => {
   const usage = new SlotUsage(4, 100);

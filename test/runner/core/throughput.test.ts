@@ -1,6 +1,6 @@
 /** Promise: who looks at a run from outside is told its pace and the time left, and nothing where nobody can tell. */
 import { expect, it } from 'vitest';
-import { throughputOf, type BatchOnRecord } from '../../../src/runner/core/time-left.ts';
+import { throughputOf, type BatchOnRecord } from '../../../src/runner/core/forecast.ts';
 import type { EndedAttempt, RunCondition } from '../../../src/runner/core/run-condition.ts';
 
 const minute = 60_000;

@@ -1,6 +1,6 @@
 /** Promise: after a tenth of the work, the time that is left is known within a third of the whole. */
 import { expect, it } from 'vitest';
-import { noneFinished, timeLeftMs, withFinished, withJobTime } from '../../../src/runner/core/time-left.ts';
+import { noneFinished, timeLeftMs, withFinished, withJobTime } from '../../../src/runner/core/forecast.ts';
 import { isWhole } from '../../fakes/tier.ts';
 import { forecasts, type Night } from './night.ts';
 

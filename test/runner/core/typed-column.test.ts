@@ -1,7 +1,7 @@
 /** Promise: a declared column arrives as what it was declared to be, with every digit, or its row is bad. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { typedColumn } from '../../../src/runner/core/typed-column.ts';
+import { typedColumn } from '../../../src/runner/core/expansion.ts';
 
 it.each([
   ['30', 30],

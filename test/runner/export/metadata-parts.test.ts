@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ExportFolder } from '../../../src/runner/export/export-folder.ts';
-import type { ExportedPicture } from '../../../src/runner/export/exported-picture.ts';
+import type { ExportedPicture } from '../../../src/runner/export/picture-folder.ts';
 import { exportPictures } from '../../../src/runner/export/export-pictures.ts';
 import { folderWith } from '../../e2e/cli.ts';
 

@@ -3,7 +3,7 @@ import { deflateRawSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { checkFile } from '../../../src/runner/images/check-file.ts';
 import type { FailureKind } from '../../../src/runner/core/failure.ts';
-import type { FileKind } from '../../../src/runner/core/named-file.ts';
+import type { FileKind } from '../../../src/runner/core/picture.ts';
 import { flipped, noise } from './pictures.ts';
 import { camera, exr, glb, glbOf, mask, npz, packedNpz } from './whole-files.ts';
 

@@ -1,7 +1,6 @@
 /** Promise: of batches that begin in one folder of a bucket at once, one has it, before anything is paid for. */
 import { expect, it } from 'vitest';
-import { bucketPlace } from '../../../src/runner/images/bucket-place.ts';
-import { claimed, type ClaimedPlace } from '../../../src/runner/images/claimed-place.ts';
+import { bucketPlace, claimed, type ClaimedPlace } from '../../../src/runner/images/bucket-place.ts';
 import { MemoryStore } from '../../fakes/memory-store.ts';
 
 const placeIn = async (store: MemoryStore, batch: string, isAnyAccepted = false): Promise<ClaimedPlace> => {

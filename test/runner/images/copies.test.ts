@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import type { Picture } from '../../../src/runner/core/picture.ts';
-import type { RecordedPicture } from '../../../src/runner/core/verification.ts';
+import type { RecordedPicture } from '../../../src/runner/core/scene-record.ts';
 import { folderPlace } from '../../../src/runner/images/folder-place.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
 import { makeMissingCopies } from '../../../src/runner/images/missing-files.ts';

@@ -1,7 +1,7 @@
 /** Base64 comes back as the bytes it was made of, or is refused: never as other bytes. */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decodeBase64 } from '../../../src/runner/images/decode-base64.ts';
+import { decodeBase64 } from '../../../src/runner/images/decoding.ts';
 import { runs } from '../../fakes/tier.ts';
 
 const someBytes = fc.uint8Array({ minLength: 1, maxLength: 300 }).map((bytes) => Buffer.from(bytes));

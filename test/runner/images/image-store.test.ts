@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileS
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Picture, SavedPicture } from '../../../src/runner/core/picture.ts';
-import type { RecordedPicture } from '../../../src/runner/core/verification.ts';
+import type { RecordedPicture } from '../../../src/runner/core/scene-record.ts';
 import { folderPlace } from '../../../src/runner/images/folder-place.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
 import { temporaryName } from '../../../src/lib/files/temporary-files.ts';

@@ -6,11 +6,10 @@ import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import type { Submitted } from '../../../src/runner/core/attempt.ts';
 import { provenanceOf } from '../../../src/runner/core/provenance.ts';
-import { isSigned } from '../../../src/runner/images/content-credentials.ts';
+import { isSigned } from '../../../src/runner/images/png-metadata.ts';
 import { memoryPlace } from '../../fakes/memory-place.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
-import { sidecarUnlessEmbedded } from '../../../src/runner/images/provenance-texts.ts';
-import { copyMaker } from '../../../src/runner/images/sidecars.ts';
+import { copyMaker, sidecarUnlessEmbedded } from '../../../src/runner/images/sidecars.ts';
 import { chunksOf, noise, pngOf } from './pictures.ts';
 import { temporaryFolder } from './store.ts';
 

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
-import { picturesAmong, withFormat } from '../../../src/runner/core/picture-format.ts';
+import { picturesAmong, withFormat } from '../../../src/runner/core/picture.ts';
 import { folderPlace } from '../../../src/runner/images/folder-place.ts';
 import { memoryPlace } from '../../fakes/memory-place.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';

@@ -1,6 +1,6 @@
 /** Options with which tests read lists: nothing on standard input, no stop, stages as commands open them. */
 import { Readable } from 'node:stream';
-import { openStage } from '../../../src/batch/stage-list.ts';
+import { openStage } from '../../../src/batch/lists.ts';
 import type { ListOptions } from '../../../src/runner/list/read-scenes.ts';
 import { unstopped } from '../../fakes/world.ts';
 

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { readScenes } from '../../../src/runner/list/read-scenes.ts';
 import { ConfigError } from '../../../src/lib/yaml/problem.ts';
 import { readConfig } from '../../../src/runner/config/read-config.ts';
-import { newestRules, type RulesVersion } from '../../../src/runner/core/scene-rules.ts';
+import { newestRules, type RulesVersion } from '../../../src/runner/core/scene.ts';
 import { png } from '../../faults/picture-damages.ts';
 import { readList, unstopped } from '../../fakes/world.ts';
 import { tempFolder } from '../config/pipeline-file.ts';

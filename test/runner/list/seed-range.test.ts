@@ -1,17 +1,16 @@
 /** Promise: seeds fit a signed integer of 32 bits, and a batch that had larger ones keeps every scene. */
-import { newestRules } from '../../../src/runner/core/scene-rules.ts';
+import { fingerprintOf, type ListedScene, newestRules } from '../../../src/runner/core/scene.ts';
 import { hash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
+import { Sqlite } from '../../../src/lib/sqlite/database.ts';
 import { openCheckpoint, readRules } from '../../../src/runner/checkpoint/open-checkpoint.ts';
 import { beginBatch } from '../../../src/batch/begin.ts';
 import { readLists } from '../../../src/runner/list/read-lists.ts';
 import type { Config } from '../../../src/runner/config/config.ts';
 import { readConfig } from '../../../src/runner/config/read-config.ts';
-import type { Plan } from '../../../src/runner/core/plan.ts';
-import { fingerprintOf, type ListedScene } from '../../../src/runner/core/scene.ts';
+import type { Plan } from '../../../src/runner/core/batch-plan.ts';
 import { tempFolder } from '../config/pipeline-file.ts';
 import { unstopped } from '../../fakes/world.ts';
 import { listOptions } from './list-options.ts';

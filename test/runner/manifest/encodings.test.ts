@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { openManifest } from '../../../src/runner/manifest/read-manifest.ts';
-import type { ListReading } from '../../../src/runner/core/list-reading.ts';
+import type { ListReading } from '../../../src/runner/core/expansion.ts';
 import { badRows, complaint, readFileOf, shown, withFile } from './read-all.ts';
 
 const list = 'id\tprompt\r\n1\tGrüße 🦊 夜\r\n';

@@ -1,7 +1,7 @@
 /** Tables as spreadsheet programs write them: other separators, a line that names one, and empty values at the ends. */
-import { type ListReading, plainReading } from '../../../src/runner/core/list-reading.ts';
+import { type ListReading, plainReading } from '../../../src/runner/core/expansion.ts';
 import { describe, expect, it } from 'vitest';
-import { sceneRules } from '../../../src/runner/core/scene-rules.ts';
+import { sceneRules } from '../../../src/runner/core/scene.ts';
 import { openManifest } from '../../../src/runner/manifest/read-manifest.ts';
 import { collect, complaint, readFileOf, readStream, shown, withFile } from './read-all.ts';
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { hashManifest } from '../../../src/runner/manifest/open-bytes.ts';
 import { openManifest } from '../../../src/runner/manifest/read-manifest.ts';
 import { textRow, workbook, workbookParts, zipOf, type FakeWorkbook } from '../../fakes/workbook.ts';
-import { plainReading } from '../../../src/runner/core/list-reading.ts';
+import { plainReading } from '../../../src/runner/core/expansion.ts';
 import { collect, complaint, readFileOf, readStream, shown, withFile } from './read-all.ts';
 
 function read(rows: string, others: Omit<FakeWorkbook, 'rows'> = {}) {

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { portablePath } from '../../../src/runner/core/naming.ts';
 import type { BatchResult } from '../../../src/runner/pipeline/report-batch.ts';
-import { readReached } from '../../../src/runner/checkpoint/commit-mark.ts';
+import { readReached } from '../../../src/runner/checkpoint/find-loss.ts';
 import { readAttemptStates, readSpending } from '../../../src/runner/checkpoint/read-totals.ts';
 import { describeEvent } from '../../../src/terminal/describe-event.ts';
 import { pictureOf, type Behaviour } from '../../fakes/fake-service.ts';

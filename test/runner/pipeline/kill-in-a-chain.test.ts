@@ -1,6 +1,6 @@
 /** Promise: a chain of two batches that dies in either, at any call, is continued; the second has what the first has on record, and pays for nothing twice. */
 import { describe, expect, it } from 'vitest';
-import type { PutBackChoice } from '../../../src/runner/core/put-back.ts';
+import type { PutBackChoice } from '../../../src/runner/core/retry-policy.ts';
 import { isWhole, sampled } from '../../fakes/tier.ts';
 import { manifestOf } from '../../fakes/world.ts';
 import { Chain } from './kills/chain.ts';

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { rememberBatch, type BatchIdentity } from '../../../src/runner/checkpoint/batch-identity.ts';
 import { readIdsLacking } from '../../../src/runner/checkpoint/recorded-pictures.ts';
-import { noPicture, type FilePlace } from '../../../src/runner/core/named-file.ts';
+import { noPicture, type FilePlace } from '../../../src/runner/core/picture.ts';
 import { fileOf, pictureOf, type Behaviour } from '../../fakes/fake-service.ts';
 import { endpoint, manifestOf, outputWith, World } from '../../fakes/world.ts';
 

@@ -3,8 +3,13 @@ import { setMaxListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { Submitted } from '../../../src/runner/core/attempt.ts';
-import { freshJob, recordRunning, timesTaken, type Job } from '../../../src/runner/pipeline/job.ts';
-import { PollScheduler } from '../../../src/runner/pipeline/poll-scheduler.ts';
+import {
+  freshJob,
+  type Job,
+  PollScheduler,
+  recordRunning,
+  timesTaken,
+} from '../../../src/runner/pipeline/poll-scheduler.ts';
 import { Stop } from '../../../src/runner/pipeline/stop.ts';
 import { logNormal, seededRandom } from '../../bench/random.ts';
 import { isWhole, rest } from '../../fakes/tier.ts';

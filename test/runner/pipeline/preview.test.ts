@@ -1,7 +1,7 @@
 /** Promise: a preview renders a part, the same one each time, and its pictures count for the full run. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Part } from '../../../src/runner/core/part.ts';
+import type { Part } from '../../../src/runner/core/scene.ts';
 import { manifestOf, World } from '../../fakes/world.ts';
 import { runs } from '../../fakes/tier.ts';
 

@@ -1,6 +1,6 @@
 /** Promise: a service is trusted with more submissions as it answers, and with one at a time while it answers nobody. */
 import { expect, it } from 'vitest';
-import { Reachability } from '../../../src/runner/pipeline/reachability.ts';
+import { Reachability } from '../../../src/runner/pipeline/halt-monitor.ts';
 
 const waits = { firstWait: 2_000, longestWait: 120_000 };
 

@@ -1,6 +1,6 @@
 /** Promise: a start that asks before it submits has collected first what is paid for, before it expires. */
 import { expect, it } from 'vitest';
-import { ListCutOff, UnknownPictures } from '../../../src/runner/core/plan.ts';
+import { ListCutOff, UnknownPictures } from '../../../src/runner/core/batch-plan.ts';
 import type { ManifestScenes } from '../../../src/runner/pipeline/ports.ts';
 import { manifestOf, World } from '../../fakes/world.ts';
 

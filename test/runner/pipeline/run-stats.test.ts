@@ -1,9 +1,8 @@
 /** Promise: `--stats` says what a run needed and what held it back, in numbers that are right. */
 import { describe, expect, it } from 'vitest';
-import { slotStates, type SlotState } from '../../../src/runner/core/slot-usage.ts';
-import type { RunStats } from '../../../src/runner/core/run-stats.ts';
+import { type RunStats, type SlotState, slotStates } from '../../../src/runner/core/run-stats.ts';
 import type { RenderService, StatusReply } from '../../../src/runner/pipeline/ports.ts';
-import { freshJob } from '../../../src/runner/pipeline/job.ts';
+import { freshJob } from '../../../src/runner/pipeline/poll-scheduler.ts';
 import { StatsRecorder } from '../../../src/runner/pipeline/stats-recorder.ts';
 import type { Attempt, Submitted } from '../../../src/runner/core/attempt.ts';
 import { pictureOf, type FakeJob } from '../../fakes/fake-service.ts';

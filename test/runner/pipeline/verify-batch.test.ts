@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { readSavedJobs, recordedReader } from '../../../src/runner/checkpoint/recorded-pictures.ts';
 import { pictureRepair } from '../../../src/runner/checkpoint/repair-checkpoint.ts';
-import type { BadPicture, Verified } from '../../../src/runner/core/verification.ts';
+import type { BadPicture, Verified } from '../../../src/runner/core/scene-record.ts';
 import { verifyBatch, type Repair, type VerifyPorts } from '../../../src/runner/pipeline/verify-batch.ts';
 import { pictureOf } from '../../fakes/fake-service.ts';
 import { manifestOf, World } from '../../fakes/world.ts';

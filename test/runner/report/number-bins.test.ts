@@ -1,7 +1,7 @@
 /** Numbers are counted in a few bins, whatever they are and in whatever order they come. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { NumberBins } from '../../../src/runner/report/column-counts.ts';
+import { NumberBins } from '../../../src/runner/report/gallery-row.ts';
 
 /** Not so little beside the largest that it cannot be told from nothing. */
 const number = fc

@@ -2,8 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { BatchSummary, RunSpan } from '../../../src/runner/core/batch-summary.ts';
-import type { SceneRecord } from '../../../src/runner/core/scene-record.ts';
+import type { BatchSummary, RunSpan, SceneRecord } from '../../../src/runner/core/scene-record.ts';
 import type { ReportHeader, ReportSource } from '../../../src/runner/report/write-report.ts';
 
 export async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {

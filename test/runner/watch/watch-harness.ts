@@ -4,8 +4,8 @@ import { request as requestOver, type IncomingHttpHeaders, type RequestOptions }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { builtPage } from '../../../src/lib/net/built-page.ts';
-import type { ArrivedScene } from '../../../src/runner/core/live-batch.ts';
+import { builtPage } from '../../../src/lib/http/http-response.ts';
+import type { ArrivedScene } from '../../../src/runner/core/gallery-data.ts';
 import type { BatchReading } from '../../../src/runner/watch/broadcast.ts';
 import { startWatchServer } from '../../../src/runner/watch/start-watch-server.ts';
 

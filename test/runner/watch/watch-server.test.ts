@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startBroadcast } from '../../../src/runner/watch/broadcast.ts';
 import { rest } from '../../fakes/tier.ts';
-import type { LiveNews } from '../../../src/runner/core/live-batch.ts';
+import type { LiveNews } from '../../../src/runner/core/gallery-data.ts';
 import { arrived, ask, png, startWatch, webp, type Watch } from './watch-harness.ts';
 
 const fox = '/images/day%20one/fox%20%26%20100%20%25.png';

@@ -5,7 +5,7 @@ import {
   type WorkerContext,
   WorkerDied,
   type Workload,
-} from '../../../src/service/workloads/workload.ts';
+} from '../../../src/service/workloads/workload-definition.ts';
 import { answerJson, type Script } from '../../fakes/scripted-server.ts';
 import { held, reported, scriptedService, type ScriptedService } from './scripted-service.ts';
 import { machine, startAgent } from './started-agent.ts';

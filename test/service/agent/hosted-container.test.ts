@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { AgentOptions } from '../../../src/service/agent/agent.ts';
 import type { MachineView } from '../../../src/protocol/console-data.ts';
-import type { PullWorker } from '../../../src/service/workloads/workload.ts';
+import type { PullWorker } from '../../../src/service/workloads/workload-definition.ts';
 import { answer, answerJson, type Script } from '../../fakes/scripted-server.ts';
 import { reported, scriptedService } from './scripted-service.ts';
 import { machine, startAgent } from './started-agent.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { packageFile } from '../../../src/lib/files/package-file.ts';
-import { readGpus } from '../../../src/service/agent/machine.ts';
+import { readGpus } from '../../../src/service/agent/reporter.ts';
 
 it('reads names, memory in MiB, and cards without a sensor', () => {
   const told =

@@ -1,6 +1,10 @@
 /** Promise: whatever answers in the place of the service, a worker elsewhere goes on, says once what came, and loses no result. */
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { type Worker, WorkerDied, type Workload } from '../../../src/service/workloads/workload.ts';
+import {
+  type Worker,
+  WorkerDied,
+  type Workload,
+} from '../../../src/service/workloads/workload-definition.ts';
 import { inProcessWorkload } from '../in-process-workload.ts';
 import { answer, answerJson, headOf, type Script } from '../../fakes/scripted-server.ts';
 import { held, reported, scriptedService, type ScriptedService } from './scripted-service.ts';

@@ -1,6 +1,6 @@
 /** Promise: while workers ask, they wait for few submissions; while none does, submissions wait for nothing. */
 import { afterEach, expect, it, vi } from 'vitest';
-import { ClientTurns } from '../../../src/service/api/client-turns.ts';
+import { ClientTurns } from '../../../src/service/api/quotas.ts';
 
 afterEach(() => void vi.useRealTimers());
 

@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { checkEndpoint, endpointFields } from '../../../src/service/config/check-endpoint.ts';
-import { publicUrlExpected } from '../../../src/service/config/endpoint-rules.ts';
-import { writtenEndpoint } from '../../../src/service/config/endpoint-schema.ts';
+import { publicUrlExpected, writtenEndpoint } from '../../../src/service/config/endpoint-schema.ts';
 import { type EndpointSettings, endpointSettings } from '../../../src/service/model/endpoint-settings.ts';
 import { fill } from '../../runner/config/service-file.ts';
 

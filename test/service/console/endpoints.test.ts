@@ -5,7 +5,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import type { WorkerView } from '../../../src/protocol/console-data.ts';
 import { endpointSettings } from '../../../src/service/model/endpoint-settings.ts';
 import { JobStore } from '../../../src/service/jobs/job-store.ts';
-import type { Workload } from '../../../src/service/workloads/workload.ts';
+import type { Workload } from '../../../src/service/workloads/workload-definition.ts';
 import { inProcessWorkload } from '../in-process-workload.ts';
 import { endpointForm } from '../../web/console-things.ts';
 import { ask, endpointId, instantWorkload, key, makeDataDir, post, submit } from '../service-harness.ts';

@@ -6,7 +6,7 @@ import type { BulkCount, JobHistoryView, JobPage, JobRow } from '../../../src/pr
 import { prepareStatements, firstPicture } from '../../../src/service/console/job-views.ts';
 import { endpointSettings } from '../../../src/service/model/endpoint-settings.ts';
 import { JobStore } from '../../../src/service/jobs/job-store.ts';
-import { WorkerDied, type Workload } from '../../../src/service/workloads/workload.ts';
+import { WorkerDied, type Workload } from '../../../src/service/workloads/workload-definition.ts';
 import { inProcessWorkload, readJob } from '../in-process-workload.ts';
 import { accepted, ask, endpointId, instantWorkload, makeDataDir, post } from '../service-harness.ts';
 import { rest } from '../../fakes/tier.ts';

@@ -1,7 +1,7 @@
 /** Somebody who is signed in to the console of a service for one test. */
 import sharp from 'sharp';
 import { expect } from 'vitest';
-import { triedThumbnail } from '../../../src/runner/images/thumbnail.ts';
+import { triedThumbnail } from '../../../src/runner/images/other-formats.ts';
 import { checkEndpoint, endpointFields } from '../../../src/service/config/check-endpoint.ts';
 import { writtenEndpoint } from '../../../src/service/config/endpoint-schema.ts';
 import type { EndpointView, JobView, KeyView, Overview } from '../../../src/protocol/console-data.ts';

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { Agent, request, type Dispatcher } from 'undici';
 import { expect, it, onTestFinished } from 'vitest';
 import { Connections } from '../../../src/service/http/connections.ts';
-import { TrustedProxies } from '../../../src/lib/net/trusted-proxies.ts';
+import { TrustedProxies } from '../../../src/lib/net/addresses.ts';
 import { KnownNames } from '../../../src/lib/http/known-names.ts';
 import { openService as openBehind } from '../../../src/service/instance/open-service.ts';
 import { checkServiceOptions } from '../../../src/service/instance/service-options.ts';

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { rest } from '../../fakes/tier.ts';
 import type { ServiceOptions } from '../../../src/service/instance/service-options.ts';
-import type { ClientLimits } from '../../../src/lib/http/send-response.ts';
+import type { ClientLimits } from '../../../src/lib/http/http-response.ts';
 import { healthPath, runPath, statusPath } from '../../../src/protocol/paths.ts';
 import { ask, askStatus, endpointId, key, openService, submit } from '../service-harness.ts';
 import { SlowClient } from './slow-client.ts';

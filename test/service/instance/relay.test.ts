@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { TrustedProxies } from '../../../src/lib/net/trusted-proxies.ts';
+import { TrustedProxies } from '../../../src/lib/net/addresses.ts';
 import { Relay } from '../../../src/service/instance/relay.ts';
 import { answerJson, scriptedServer, type Script } from '../../fakes/scripted-server.ts';
 

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
+import { Sqlite } from '../../../src/lib/sqlite/database.ts';
 import type { AnswerOf } from '../../../src/protocol/operations.ts';
 import { endpointSettings } from '../../../src/service/model/endpoint-settings.ts';
 import type { JobStore } from '../../../src/service/jobs/job-store.ts';

@@ -3,7 +3,7 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { endpointSettings } from '../../../src/service/model/endpoint-settings.ts';
-import { parsePostgresAddress } from '../../../src/lib/postgres/address.ts';
+import { parsePostgresAddress } from '../../../src/lib/postgres/postgres.ts';
 import { checkServiceOptions, type ServiceOptions } from '../../../src/service/instance/service-options.ts';
 import { ask, makeDataDir, openService } from '../service-harness.ts';
 

@@ -2,7 +2,7 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { TrustedProxies } from '../../../src/lib/net/trusted-proxies.ts';
+import { TrustedProxies } from '../../../src/lib/net/addresses.ts';
 import { Connections } from '../../../src/service/http/connections.ts';
 import { Relay } from '../../../src/service/instance/relay.ts';
 import { type AnsweringService, SharedAnswers } from '../../../src/service/instance/share-service.ts';

@@ -1,7 +1,6 @@
 /** Promise: what became of jobs is counted by the minute, for an hour and a day, by endpoint and of all. */
 import { expect, it } from 'vitest';
-import { JobDurations } from '../../../src/service/jobs/job-durations.ts';
-import { JobHistory, type EndedJob } from '../../../src/service/jobs/job-history.ts';
+import { type EndedJob, JobDurations, JobHistory } from '../../../src/service/jobs/job-history.ts';
 import type { JobState } from '../../../src/service/model/job.ts';
 
 const minute = 60_000;

@@ -2,8 +2,7 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { jobSchema } from '../../../src/service/jobs/job-schema.ts';
-import { prepareJobStatements } from '../../../src/service/jobs/job-statements.ts';
-import { prepareWebhookStatements } from '../../../src/service/jobs/webhook-statements.ts';
+import { prepareJobStatements, prepareWebhookStatements } from '../../../src/service/jobs/job-statements.ts';
 import { openForWriting } from '../../../src/lib/sqlite/database.ts';
 import { makeDataDir } from '../service-harness.ts';
 

@@ -2,7 +2,7 @@
 import { readdirSync, rmSync, statSync, truncateSync, writeFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
+import { Sqlite } from '../../../src/lib/sqlite/database.ts';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   byteCountOf,
@@ -13,7 +13,7 @@ import {
   wholeOf,
 } from '../../../src/lib/files/filed-text.ts';
 import { longText, LongTexts, type StoredText } from '../../../src/service/jobs/long-texts.ts';
-import { type FileStore, SharedFiles } from '../../../src/service/replication/shared-files.ts';
+import { type FileStore, SharedFiles } from '../../../src/service/replication/page-store.ts';
 import type { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { jobSchema } from '../../../src/service/jobs/job-schema.ts';
 import { openStore, accepted, bytesIn, makeDataDir } from '../service-harness.ts';

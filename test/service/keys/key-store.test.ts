@@ -1,13 +1,12 @@
 /** Keys are several, named and revocable, good for what they were made for, and seen by every program at once. */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
+import { openForWriting, Sqlite, UnusableDatabase } from '../../../src/lib/sqlite/database.ts';
 import { assert as assertProperty, array, property, stringMatching } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jobSchema } from '../../../src/service/jobs/job-schema.ts';
 import { KeyStore, KeyStoreBusy, KeyRefused } from '../../../src/service/keys/key-store.ts';
 import { unlimited } from '../../../src/service/model/key.ts';
-import { openForWriting, UnusableDatabase } from '../../../src/lib/sqlite/database.ts';
 import { client, makePath, openJobStore } from './key-harness.ts';
 
 describe('finding', () => {

@@ -1,11 +1,9 @@
 /** Promise: only who leads writes, and what it writes stands on what the store has, whatever happens to its session. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { parsePostgresAddress } from '../../../src/lib/postgres/address.ts';
-import { Postgres } from '../../../src/lib/postgres/postgres.ts';
+import { parsePostgresAddress, Postgres } from '../../../src/lib/postgres/postgres.ts';
 import { Leadership, type LedService, type Write } from '../../../src/service/replication/leadership.ts';
-import { packPage, pageBytes } from '../../../src/service/replication/page-changes.ts';
-import type { Copied } from '../../../src/service/replication/leading-session.ts';
+import { type Copied, packPage, pageBytes } from '../../../src/service/replication/leading-session.ts';
 import { PageStore, schemaParameter } from '../../../src/service/replication/page-store.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../../engines/postgres.ts';
 

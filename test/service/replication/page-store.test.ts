@@ -3,10 +3,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { parsePostgresAddress } from '../../../src/lib/postgres/address.ts';
-import { Postgres } from '../../../src/lib/postgres/postgres.ts';
-import { packPage, pageBytes } from '../../../src/service/replication/page-changes.ts';
-import type { LeadingSession } from '../../../src/service/replication/leading-session.ts';
+import { parsePostgresAddress, Postgres } from '../../../src/lib/postgres/postgres.ts';
+import {
+  type LeadingSession,
+  packPage,
+  pageBytes,
+} from '../../../src/service/replication/leading-session.ts';
 import { PageStore, schemaParameter } from '../../../src/service/replication/page-store.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../../engines/postgres.ts';
 

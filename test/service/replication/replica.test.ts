@@ -3,10 +3,9 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
-import { openForWriting } from '../../../src/lib/sqlite/database.ts';
-import { applyChanges, type Changes } from '../../../src/service/replication/page-changes.ts';
-import { Replica } from '../../../src/service/replication/replica.ts';
+import { openForWriting, Sqlite } from '../../../src/lib/sqlite/database.ts';
+import { applyChanges, type Changes } from '../../../src/service/replication/leading-session.ts';
+import { Replica } from '../../../src/service/replication/committed-pages.ts';
 import { random, rest, runs, seed } from '../../fakes/tier.ts';
 
 const small = {

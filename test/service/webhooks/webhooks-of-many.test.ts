@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { theInternet } from '../../../src/lib/net/addresses.ts';
-import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
+import { Sqlite } from '../../../src/lib/sqlite/database.ts';
 import { jobSchema } from '../../../src/service/jobs/job-schema.ts';
 import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { Webhooks } from '../../../src/service/webhooks/webhooks.ts';

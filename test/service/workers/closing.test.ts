@@ -1,6 +1,10 @@
 /** A service that ends while its workers are still on their way, or does not get to open, leaves nothing of them. */
 import { expect, it } from 'vitest';
-import type { PullWorker, RunReport, WorkerContext } from '../../../src/service/workloads/workload.ts';
+import type {
+  PullWorker,
+  RunReport,
+  WorkerContext,
+} from '../../../src/service/workloads/workload-definition.ts';
 import { openWithConsole } from '../console/visit.ts';
 import { openService, submit } from '../service-harness.ts';
 

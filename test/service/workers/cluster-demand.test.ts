@@ -1,11 +1,7 @@
 /** Promise: a cluster runs as many workers as there are jobs, within min and max, and those that work are never among what is cancelled. */
 import { expect, it } from 'vitest';
 import { clusterChange, type ClusterDemand } from '../../../src/service/workers/cluster-pool.ts';
-import {
-  clusterSuffix,
-  taskOfWorker,
-  type ClusterTask,
-} from '../../../src/service/workloads/cluster-workload.ts';
+import { clusterSuffix, taskOfWorker, type ClusterTask } from '../../../src/service/workloads/workload-of.ts';
 
 /** `R0 W3 E1`: place 0 runs, 3 waits, 1 is about to end. */
 function tasksIn(text: string): ClusterTask[] {

@@ -1,7 +1,7 @@
 /** Promise: a cluster runs the workers that its queue asks for, is asked ever more slowly where it refuses them or they end at once, and told of once; what it may have taken is not asked for again. */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { ClusterPool } from '../../../src/service/workers/cluster-pool.ts';
-import type { ClusterTask, ClusterWorkload } from '../../../src/service/workloads/cluster-workload.ts';
+import type { ClusterTask, ClusterWorkload } from '../../../src/service/workloads/workload-of.ts';
 import { JobResults } from '../../../src/service/jobs/job-results.ts';
 import { RemoteWorkers } from '../../../src/service/workers/remote-workers.ts';
 import { pullingWorker } from '../../../src/service/model/worker-view.ts';

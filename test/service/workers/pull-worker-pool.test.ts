@@ -1,9 +1,9 @@
 /** Workers that the service starts and that then pull, as containers do: what becomes of their jobs with them. */
 import { join } from 'node:path';
-import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
+import { Sqlite } from '../../../src/lib/sqlite/database.ts';
 import { expect, it } from 'vitest';
 import { endpointSettings } from '../../../src/service/model/endpoint-settings.ts';
-import type { PullWorkload } from '../../../src/service/workloads/workload.ts';
+import type { PullWorkload } from '../../../src/service/workloads/workload-definition.ts';
 import { addKey, PullingWorker } from '../pull-harness.ts';
 import { cancelPath, healthPath } from '../../../src/protocol/paths.ts';
 import {

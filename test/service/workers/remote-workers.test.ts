@@ -1,9 +1,8 @@
 /** Promise: it is known of each worker what it is at, whether it shows anything of it, and what it is to stop; a job that is lost with it is somebody else's. */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { JobResults } from '../../../src/service/jobs/job-results.ts';
-import { KeptLog } from '../../../src/service/workers/kept-log.ts';
+import { KeptLog, readWorkerReport, type WorkerReport } from '../../../src/service/workers/remote-worker.ts';
 import { RemoteWorkers } from '../../../src/service/workers/remote-workers.ts';
-import { readWorkerReport, type WorkerReport } from '../../../src/service/workers/worker-report.ts';
 import { pullingWorker } from '../../../src/service/model/worker-view.ts';
 import { accepted, endpointId, openStore } from '../service-harness.ts';
 

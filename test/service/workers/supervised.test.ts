@@ -3,11 +3,10 @@ import { expect, it, onTestFinished } from 'vitest';
 import { endpointSettings } from '../../../src/service/model/endpoint-settings.ts';
 import { JobResults } from '../../../src/service/jobs/job-results.ts';
 import { JobsAtHand } from '../../../src/service/workers/jobs-at-hand.ts';
-import { PullingWorker } from '../../../src/service/workers/pulling-worker.ts';
+import { PullingWorker, Supervised } from '../../../src/service/workers/supervised.ts';
 import { RemoteWorkers } from '../../../src/service/workers/remote-workers.ts';
-import { Supervised } from '../../../src/service/workers/supervised.ts';
 import { WorkerPool } from '../../../src/service/workers/worker-pool.ts';
-import type { Worker } from '../../../src/service/workloads/workload.ts';
+import type { Worker } from '../../../src/service/workloads/workload-definition.ts';
 import { accepted, openStore } from '../service-harness.ts';
 
 it('is excused for an end that was asked for, and not for the one after that', async () => {

@@ -10,7 +10,7 @@ import {
   WorkerAway,
   WorkerDied,
   type WorkloadJob,
-} from '../../../src/service/workloads/workload.ts';
+} from '../../../src/service/workloads/workload-definition.ts';
 import { runs } from '../../fakes/tier.ts';
 import { inProcessWorkload, type ReadJob } from '../in-process-workload.ts';
 import {

@@ -10,7 +10,7 @@ import {
   WorkerAway,
   WorkerDied,
   type Workload,
-} from '../../../src/service/workloads/workload.ts';
+} from '../../../src/service/workloads/workload-definition.ts';
 import { startComfyStandIn, type ComfyStandIn } from '../../fakes/comfyui.ts';
 import { emptyImage, failing, saving, sleeping } from '../../fakes/comfyui-workflows.ts';
 import { unusedPort } from '../../e2e/listen-on-loopback.ts';

@@ -3,7 +3,11 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commandWorkload } from '../../../src/service/workloads/command-workload.ts';
-import { defaultAnswerLimits, JsonText, WorkerDied } from '../../../src/service/workloads/workload.ts';
+import {
+  defaultAnswerLimits,
+  JsonText,
+  WorkerDied,
+} from '../../../src/service/workloads/workload-definition.ts';
 import { isWhole } from '../../fakes/tier.ts';
 import {
   answering,

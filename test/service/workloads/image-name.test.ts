@@ -1,6 +1,6 @@
 /** Promise: an image is taken in the form that the console asks for, with a registry where it has one. */
 import { expect, it } from 'vitest';
-import { imageExpected } from '../../../src/service/workloads/image-name.ts';
+import { imageExpected } from '../../../src/service/workloads/container-tool.ts';
 
 it.each([
   'user/image:tag',

@@ -1,7 +1,7 @@
 /** Promise: a JavaScript module works as a worker, and whatever it does harms only itself and its job. */
 import { describe, expect, it } from 'vitest';
 import { moduleWorkload } from '../../../src/service/workloads/module-workload.ts';
-import { WorkerDied } from '../../../src/service/workloads/workload.ts';
+import { WorkerDied } from '../../../src/service/workloads/workload-definition.ts';
 import { isWhole } from '../../fakes/tier.ts';
 import { holdTimers, isRunning, makeFolder, passTimeUntil, start, startModule } from './started-worker.ts';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { PassThrough, Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Line, readLines } from '../../../src/service/workloads/read-lines.ts';
+import { type Line, readLines } from '../../../src/service/workloads/worker-log.ts';
 
 const many = 200_000;
 /** As a process writes that has no bounds: pieces of 64 kB, one right after the other. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
 import { commandWorkload, type CommandOptions } from '../../../src/service/workloads/command-workload.ts';
 import { moduleWorkload, type ModuleOptions } from '../../../src/service/workloads/module-workload.ts';
-import { JsonText, type Worker, type Workload } from '../../../src/service/workloads/workload.ts';
+import { JsonText, type Worker, type Workload } from '../../../src/service/workloads/workload-definition.ts';
 
 export interface StartedWorker extends Worker {
   log: string[];

@@ -1,7 +1,7 @@
 /** Promise: a command line is cut as a shell would cut it, and comes back as it was. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { joinWords, splitWords } from '../../../src/web/console/command-words.ts';
+import { joinWords, splitWords } from '../../../src/web/console/endpoint-draft.ts';
 
 it.each([
   ['python3 worker.py', ['python3', 'worker.py']],

@@ -6,7 +6,7 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SceneRecord } from '../../../src/runner/core/scene-record.ts';
 import { thumbnailOf } from '../../../src/runner/core/picture.ts';
-import { apart } from '../../../src/web/gallery/scene-facts.ts';
+import { apart } from '../../../src/web/gallery/scene-picture.ts';
 import { savedRow } from '../../runner/report/report-fixtures.ts';
 import { noBrowser, openBrowser, openPage, type PageOptions } from '../browser.ts';
 import { picture, writtenReport } from '../gallery-report.ts';

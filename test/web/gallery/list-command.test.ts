@@ -2,8 +2,7 @@
 import { expect, it } from 'vitest';
 import type { GalleryData } from '../../../src/runner/core/gallery-data.ts';
 import { compileCondition } from '../../../src/runner/core/condition.ts';
-import { listCommand } from '../../../src/web/gallery/list-command.ts';
-import { everything, type Query } from '../../../src/web/gallery/query.ts';
+import { everything, listCommand, type Query } from '../../../src/web/gallery/query.ts';
 
 const columns = [
   { name: 'art style', choices: [['ink', 1]] },

@@ -1,7 +1,7 @@
 /** The address of the page says where a reader is, whatever columns are called. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { readPlace, writePlace, type Place, type Side } from '../../../src/web/gallery/place.ts';
+import { readPlace, writePlace, type Place, type Side } from '../../../src/web/gallery/page-location.ts';
 import { everything, orders, type Order } from '../../../src/web/gallery/query.ts';
 
 const text = fc.string({ unit: 'grapheme' });

@@ -1,6 +1,6 @@
 /** Axes say what they count, and when, in numbers that people grasp. */
 import { expect, it } from 'vitest';
-import { clockTicks, rateUnit, roundTop } from '../../../src/web/shared/chart-axes.ts';
+import { clockTicks, rateUnit, roundTop } from '../../../src/web/shared/number-words.ts';
 
 const second = 1000;
 const minute = 60 * second;

@@ -1,12 +1,11 @@
 /** Distant surroundings of the things: mountains, hills, a shore, a forest, a town, a street, a room's wall; pure. */
-import { mix, rgb } from '../../colour.ts';
+import { type Colour, mix, namedColours, rgb } from '../../colour.ts';
 import { createRandom, type Random } from '../../random.ts';
 import type { Backdrop, Ground } from '../layout/setting-of.ts';
 import { cloudNoise } from '../picture/noise.ts';
 import type { PicturePlan } from '../plan-picture.ts';
-import { box, post, straight, type Paint, type Part, type Shape, slab } from '../things/parts.ts';
+import { both, box, type Paint, type Part, post, type Shape, slab, straight } from '../things/parts.ts';
 import type { Vector } from '../vector.ts';
-import { both } from '../things/placing.ts';
 
 export type AnyShape = Shape | { kind: 'sheet'; rows: Vector[][] };
 
@@ -197,4 +196,31 @@ function lampAt(x: number, z: number, isDark: boolean): Part[] {
     box([x, 2.74, z], [0.3, 0.06, 0.3], '#2b2e33', 0),
     box([x, 2.55, z], [0.2, 0.3, 0.2], `#fff0cc ${isDark ? 'glow' : 'matt'}`, 0),
   ];
+}
+
+const soils: Record<Ground, string> = {
+  studio: '#8f6750',
+  grass: '#7fa85a',
+  sand: '#e6d0a2',
+  snow: '#f4f6f9',
+  water: '#2c6f94',
+  floor: '#a57a56',
+  road: '#8b8c90',
+  stone: '#b8b2a8',
+  field: '#cfae58',
+  space: '#6b675f',
+};
+export const waterColour = rgb(soils.water);
+
+export function soilOf({ setting: { ground, groundColour } }: PicturePlan): Colour {
+  return groundColour === null ? rgb(soils[ground]) : namedColours[groundColour];
+}
+
+export function shoreAway({ box: { low, high } }: PicturePlan): number {
+  return 0.6 + 0.75 * Math.max(high[0] - low[0], high[2] - low[2], high[1]);
+}
+
+/** Point at a distance from the origin, directly away from the camera. */
+export function behind({ view: { facing } }: PicturePlan, away: number): [x: number, z: number] {
+  return [-Math.sin(facing) * away, -Math.cos(facing) * away];
 }

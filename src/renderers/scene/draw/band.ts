@@ -1,9 +1,9 @@
 /** Finds the nearest surface at each sample of some lines: sky, ground, water or a triangle, and glass before it. */
-import { behind, shoreAway } from '../around/ground.ts';
-import { snap } from '../exact.ts';
+import { behind, shoreAway } from '../around/backdrops.ts';
+import { snap } from '../vector.ts';
 import type { PicturePlan } from '../plan-picture.ts';
 import { depthOf, rayOf, type Seen } from './eye.ts';
-import { fillTriangle, makeSamples, samplesOfAPixel, type Samples } from './raster.ts';
+import { fillTriangle, makeSamples, samplesOfAPixel, type Samples } from './mesh.ts';
 import type { Scene } from './shade.ts';
 import { surfaceSize } from './surfaces.ts';
 

@@ -1,14 +1,11 @@
 /** Builds one mesh of a plan's things and their surroundings. */
-import type { AnyPart, Piece } from '../around/backdrops.ts';
+import { type AnyPart, type Piece, soilOf } from '../around/backdrops.ts';
 import type { Standing } from '../layout/cluster.ts';
 import type { PicturePlan } from '../plan-picture.ts';
-import { plus, type Vector, lengthOf, minus, toward } from '../vector.ts';
-import { cosine, sine, snap, snapped } from '../exact.ts';
+import { cosine, lengthOf, minus, plus, sine, snap, snapped, toward, type Vector } from '../vector.ts';
 import { depthOf, type Eye } from './eye.ts';
 import { Mesh, type Extent, pointSize } from './mesh.ts';
-import { Builder, type Placement } from './builder.ts';
-import { addSolid } from './solids.ts';
-import { soilOf } from '../around/ground.ts';
+import { addSolid, Builder, type Placement } from './solids.ts';
 import type { Surfaces } from './surfaces.ts';
 import { mix, rgb, type Colour } from '../../colour.ts';
 import { createRandom, type Random } from '../../random.ts';

@@ -4,19 +4,16 @@ import type { PicturePlan } from '../plan-picture.ts';
 import { buildMesh, placementOf, turned } from './build.ts';
 import { Drawing } from './drawing.ts';
 import { depthOf, eyeOf, nearest, projected } from './eye.ts';
-import { airOf, orbOf, type Lamp } from './light.ts';
+import { airOf, exactDaylight, type Lamp, orbOf, SkyGrid, skyToward, skyViewOf, wallAt } from './light.ts';
 import { drawLampShine, drawOrb, drawStars, drawWeather, type Picture, drawClouds } from './overlays.ts';
-import { backdropsOf, type Piece } from '../around/backdrops.ts';
-import { snap, snapped } from '../exact.ts';
+import { backdropsOf, behind, type Piece, shoreAway } from '../around/backdrops.ts';
+import { lengthOf, minus, plus, snap, snapped } from '../vector.ts';
 import type { Scene } from './shade.ts';
 import { Shadows } from './shadows.ts';
-import { exactDaylight, SkyGrid, skyToward, skyViewOf, wallAt } from './sky.ts';
-import { behind, shoreAway } from '../around/ground.ts';
 import { surfaceSize, Surfaces } from './surfaces.ts';
 import { boundsOf, sizeOf } from '../things/bounds.ts';
 import { windowPane } from '../things/buildings.ts';
 import { paintOf, type Part } from '../things/parts.ts';
-import { lengthOf, minus, plus } from '../vector.ts';
 
 /** Returns three bytes for each pixel. */
 export function drawPlan(given: PicturePlan, width: number, height: number): Uint8Array {

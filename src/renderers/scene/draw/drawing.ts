@@ -3,9 +3,9 @@ import type { PicturePlan } from '../plan-picture.ts';
 import { aim } from './eye.ts';
 import { shadeGround, shadeWater } from './ground.ts';
 import { Band, firstTriangle, linesOfABand, nothing, openWater, theGround } from './band.ts';
-import { samplesOfAPixel } from './raster.ts';
+import { samplesOfAPixel } from './mesh.ts';
 import { shadeTriangle, type Scene } from './shade.ts';
-import type { SkyGrid } from './sky.ts';
+import type { SkyGrid } from './light.ts';
 
 const light = new Float64Array(3);
 const behindGlass = new Float64Array(3);

@@ -1,7 +1,6 @@
 /** The camera, which projects points of the world to places in the picture and their depth. */
 import type { View } from '../layout/camera.ts';
-import { each, minus, type Vector } from '../vector.ts';
-import { cosine, normal, sine, snapped } from '../exact.ts';
+import { cosine, each, minus, normal, sine, snapped, type Vector } from '../vector.ts';
 import { pointSize, type Mesh } from './mesh.ts';
 
 export interface Eye {

@@ -2,7 +2,7 @@
 import type { Ground } from '../layout/setting-of.ts';
 import { airAt, mirrored, type Orb } from './light.ts';
 import { fadeInto, lamplight, lamplightAt, type Scene } from './shade.ts';
-import { smooth } from './texture.ts';
+import { smooth } from './surfaces.ts';
 
 /**
  * Writes the light of a place into `out`. `near`: 1 / depth of the place. `ray`: its direction, one metre deep.

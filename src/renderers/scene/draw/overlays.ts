@@ -2,11 +2,10 @@
 import { type Colour, mix, rgb } from '../../colour.ts';
 import { createRandom, type Random } from '../../random.ts';
 import type { Weather } from '../layout/setting-of.ts';
-import { dot, minus, type Vector } from '../vector.ts';
-import { falling, long, snap } from '../exact.ts';
+import { dot, falling, long, minus, snap, type Vector } from '../vector.ts';
 import { depthOf, type Eye } from './eye.ts';
 import type { Lamp, Orb } from './light.ts';
-import { smooth } from './texture.ts';
+import { smooth } from './surfaces.ts';
 import type { TimeOfDay } from '../../language/other-words.ts';
 import { fade } from '../picture/noise.ts';
 

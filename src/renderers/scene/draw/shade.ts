@@ -1,12 +1,10 @@
 /** Shades places of a triangle. */
-import { long } from '../exact.ts';
-import type { Vector } from '../vector.ts';
+import { long, type Vector } from '../vector.ts';
 import type { Eye, Seen } from './eye.ts';
 import { airAt, mirrored, type Air, type Lamp, type Orb } from './light.ts';
 import { pointSize, type Mesh } from './mesh.ts';
 import type { Shadows } from './shadows.ts';
-import { patterns, surfaceSize } from './surfaces.ts';
-import { patternAt, windowAt } from './texture.ts';
+import { patternAt, patterns, surfaceSize, windowAt } from './surfaces.ts';
 
 /** Everything that shading depends on. */
 export interface Scene {

@@ -1,9 +1,7 @@
 /** Shadows: how much of sun and sky reaches a point, by height maps from the direction of the sun and from above. */
 import type { PicturePlan } from '../plan-picture.ts';
-import { cross, mean, minus, type Vector } from '../vector.ts';
-import { long, normal, snapped } from '../exact.ts';
-import { pointSize, type Extent, type Mesh } from './mesh.ts';
-import { fillTriangle, makeSamples, samplesOfAPixel } from './raster.ts';
+import { cross, long, mean, minus, normal, snapped, type Vector } from '../vector.ts';
+import { type Extent, fillTriangle, makeSamples, type Mesh, pointSize, samplesOfAPixel } from './mesh.ts';
 
 /** A square map of the heights of the farthest points in a direction. */
 interface HeightMap {

@@ -1,11 +1,9 @@
 /** Triangulates the shapes of parts, as finely as the picture can show. */
-import { cloudNoise } from '../picture/noise.ts';
 import type { AnyShape } from '../around/backdrops.ts';
-import { tube, turns, curve } from '../things/sheets.ts';
-import { minus, type Vector } from '../vector.ts';
-import { long, normal, snap, snapped } from '../exact.ts';
-import type { Builder } from './builder.ts';
-import { addSlab } from './slabs.ts';
+import { cloudNoise } from '../picture/noise.ts';
+import { curve, tube, turns } from '../things/parts.ts';
+import { long, minus, normal, snap, snapped, type Vector } from '../vector.ts';
+import { type Mesh, pointSize } from './mesh.ts';
 
 type Pair = readonly [out: number, up: number];
 
@@ -125,7 +123,7 @@ function addTurned(builder: Builder, run: readonly Vector[], around: readonly Pa
   builder.mesh.addGrid(first, run.length, around.length);
 }
 
-const at = new Float64Array(3);
+const cornerAt = new Float64Array(3);
 const out = new Float64Array(3);
 
 /** Adds a box with rounded edges: a part of a ball at each corner of an inner box, and surfaces between. */
@@ -144,9 +142,9 @@ function addBox(builder: Builder, size: Vector, rounding: number): void {
     const first = isSharp ? builder.beginPatch() : builder.mesh.pointCount;
     for (const [sideOfU, a] of steps) {
       for (const [sideOfV, b] of steps) {
-        at[axis] = ((face & 1) - 0.5) * (size[axis] ?? 0);
-        at[u] = sideOfU * ((size[u] ?? 0) / 2 - radius) + a * radius;
-        at[v] = sideOfV * ((size[v] ?? 0) / 2 - radius) + b * radius;
+        cornerAt[axis] = ((face & 1) - 0.5) * (size[axis] ?? 0);
+        cornerAt[u] = sideOfU * ((size[u] ?? 0) / 2 - radius) + a * radius;
+        cornerAt[v] = sideOfV * ((size[v] ?? 0) / 2 - radius) + b * radius;
         addCorner(builder, size, isSharp ? 0 : radius, axis);
       }
     }
@@ -158,12 +156,19 @@ function addBox(builder: Builder, size: Vector, rounding: number): void {
 function addCorner(builder: Builder, size: Vector, radius: number, axis: number): void {
   for (let part = 0; part < 3; part += 1) {
     const half = (size[part] ?? 0) / 2 - radius;
-    const place = at[part] ?? 0;
+    const place = cornerAt[part] ?? 0;
     out[part] = radius === 0 ? (part === axis ? place : 0) : place - Math.max(-half, Math.min(half, place));
   }
   const [x = 0, y = 0, z = 0] = out;
   const short = radius === 0 ? 0 : radius / (long(x, y, z) || 1) - 1;
-  builder.addPoint((at[0] ?? 0) + x * short, (at[1] ?? 0) + y * short, (at[2] ?? 0) + z * short, x, y, z);
+  builder.addPoint(
+    (cornerAt[0] ?? 0) + x * short,
+    (cornerAt[1] ?? 0) + y * short,
+    (cornerAt[2] ?? 0) + z * short,
+    x,
+    y,
+    z,
+  );
 }
 
 /** Adds a smooth surface through rows of points. Rows whose ends meet are closed. */
@@ -222,4 +227,168 @@ function levelOut(normals: Float64Array, from: number, columns: number): void {
     for (let column = 1; column < columns; column += 1) sum += normals[from + column * 3 + part] ?? 0;
     for (let column = 0; column < columns; column += 1) normals[from + column * 3 + part] = sum;
   }
+}
+
+/** A linear transformation, given by the rows of its matrix, and the position of the origin. */
+export interface Placement {
+  rows: readonly [Vector, Vector, Vector];
+  at: Vector;
+  scale: number;
+}
+
+export class Builder {
+  readonly mesh: Mesh;
+  readonly #placement: Placement;
+  /** Pixels of the picture for each metre of the part. */
+  readonly #detail: number;
+  readonly #surface: number;
+  readonly #isClosed: boolean;
+
+  constructor(mesh: Mesh, placement: Placement, detail: number, surface: number, isClosed: boolean) {
+    this.mesh = mesh;
+    this.#placement = placement;
+    this.#detail = detail;
+    this.#surface = surface;
+    this.#isClosed = isClosed;
+  }
+
+  /** Returns the index of the patch's first point. */
+  beginPatch(): number {
+    this.mesh.beginPatch(this.#surface, this.#isClosed);
+    return this.mesh.pointCount;
+  }
+
+  /** Number of straight sides that look round at this radius. */
+  sidesOf(radius: number, most = 40): number {
+    const sides = 2.8 * Math.sqrt(radius * this.#detail);
+    return Math.max(8, Math.min(most, Math.ceil(sides / 2) * 2));
+  }
+
+  pixels(length: number): number {
+    return length * this.#detail;
+  }
+
+  /** Adds a point with a normal of any length. */
+  addPoint(x: number, y: number, z: number, nx: number, ny: number, nz: number): void {
+    const { rows, at } = this.#placement;
+    const [a, b, c] = rows;
+    const to = this.mesh.addPoint() * pointSize;
+    const { points } = this.mesh;
+    const by = 1 / (long(nx, ny, nz) || 1);
+    points[to] = a[0] * x + a[1] * y + a[2] * z + at[0];
+    points[to + 1] = b[0] * x + b[1] * y + b[2] * z + at[1];
+    points[to + 2] = c[0] * x + c[1] * y + c[2] * z + at[2];
+    points[to + 3] = (a[0] * nx + a[1] * ny + a[2] * nz) * by;
+    points[to + 4] = (b[0] * nx + b[1] * ny + b[2] * nz) * by;
+    points[to + 5] = (c[0] * nx + c[1] * ny + c[2] * nz) * by;
+    points[to + 6] = x;
+    points[to + 7] = y;
+    points[to + 8] = z;
+  }
+}
+
+type PairOfPoints = readonly [x: number, y: number];
+
+function addSlab(builder: Builder, outline: readonly PairOfPoints[], depth: number): void {
+  const corners = counterclockwise(outline);
+  const bevel = Math.min(depth * 0.25, 0.04);
+  const inset = corners.map((_, index) => insetAt(corners, index, bevel));
+  const half = depth / 2;
+  for (const side of [1, -1]) {
+    const first = builder.beginPatch();
+    for (const [x, y] of inset) builder.addPoint(x, y, side * half, 0, 0, side);
+    for (const [a, b, c] of triangled(inset)) builder.mesh.addTriangle(first + a, first + b, first + c);
+  }
+  for (const index of corners.keys()) addSide(builder, corners, inset, index, half, bevel);
+}
+
+function counterclockwise(outline: readonly PairOfPoints[]): readonly PairOfPoints[] {
+  let area = 0;
+  for (const [index, [x, y]] of outline.entries()) {
+    const [nextX, nextY] = outline[(index + 1) % outline.length] ?? [0, 0];
+    area += x * nextY - nextX * y;
+  }
+  return area < 0 ? outline.toReversed() : outline;
+}
+
+function pointAt(list: readonly PairOfPoints[], index: number): PairOfPoints {
+  return list[(index + list.length) % list.length] ?? [0, 0];
+}
+
+/** Direction away from the side that follows a corner. */
+function outward(corners: readonly PairOfPoints[], index: number): PairOfPoints {
+  const [[x, y], [nextX, nextY]] = [pointAt(corners, index), pointAt(corners, index + 1)];
+  const by = 1 / (long(nextX - x, nextY - y, 0) || 1);
+  return [(nextY - y) * by, (x - nextX) * by];
+}
+
+function insetAt(corners: readonly PairOfPoints[], index: number, by: number): PairOfPoints {
+  const [[ax, ay], [bx, by_], [x, y]] = [
+    outward(corners, index - 1),
+    outward(corners, index),
+    pointAt(corners, index),
+  ];
+  const share = by / Math.max(0.35, 1 + ax * bx + ay * by_);
+  return [x - (ax + bx) * share, y - (ay + by_) * share];
+}
+
+/** Adds a side from face to face with rounded edges. Corners of less than 40 degrees are smooth. */
+function addSide(
+  builder: Builder,
+  corners: readonly PairOfPoints[],
+  inset: readonly PairOfPoints[],
+  index: number,
+  half: number,
+  bevel: number,
+): void {
+  const own = outward(corners, index);
+  const first = builder.beginPatch();
+  for (const [corner, neighbour] of [
+    [index, index - 1],
+    [index + 1, index + 1],
+  ] as const) {
+    const [x, y] = outward(corners, neighbour);
+    const isSmooth = x * own[0] + y * own[1] > 0.76;
+    const [nx, ny] = isSmooth ? [(x + own[0]) / 2, (y + own[1]) / 2] : own;
+    const [outer, inner] = [pointAt(corners, corner), pointAt(inset, corner)];
+    const add = ([px, py]: PairOfPoints, z: number, flat: number): void =>
+      builder.addPoint(px, py, z, nx * (1 - Math.abs(flat)), ny * (1 - Math.abs(flat)), flat);
+    add(inner, half, 0.8);
+    add(outer, half - bevel, 0.15);
+    add(outer, bevel - half, -0.15);
+    add(inner, -half, -0.8);
+  }
+  builder.mesh.addGrid(first, 2, 4);
+}
+
+function triangled(corners: readonly PairOfPoints[]): [number, number, number][] {
+  const left = corners.map((_, index) => index);
+  const triangles: [number, number, number][] = [];
+  while (left.length > 2) {
+    const ear = left.findIndex((_, index) => isEar(corners, left, index));
+    const [before, own, after] = neighboursOf(left, Math.max(0, ear));
+    triangles.push([before, own, after]);
+    left.splice(Math.max(0, ear), 1);
+  }
+  return triangles;
+}
+
+function neighboursOf(left: readonly number[], index: number): [number, number, number] {
+  const of = (step: number): number => left[(index + step + left.length) % left.length] ?? 0;
+  return [of(-1), of(0), of(1)];
+}
+
+function isEar(corners: readonly PairOfPoints[], left: readonly number[], index: number): boolean {
+  const [before, own, after] = neighboursOf(left, index);
+  const [a, b, c] = [pointAt(corners, before), pointAt(corners, own), pointAt(corners, after)];
+  if (turn(a, b, c) <= 0) return false;
+  return left.every((other) => {
+    if (other === before || other === own || other === after) return true;
+    const point = pointAt(corners, other);
+    return turn(a, b, point) < 0 || turn(b, c, point) < 0 || turn(c, a, point) < 0;
+  });
+}
+
+function turn([ax, ay]: PairOfPoints, [bx, by]: PairOfPoints, [cx, cy]: PairOfPoints): number {
+  return (bx - ax) * (cy - ay) - (cx - ax) * (by - ay);
 }

@@ -1,8 +1,19 @@
 /** Four-legged animals: their sizes and features. */
-import { pointsOf } from '../../points.ts';
-import { times, type Vector } from '../vector.ts';
-import { ball, post, ring, rod, shaded, type Paint, type Part, bend } from './parts.ts';
-import { both, sideways, spiral, forward } from './placing.ts';
+import { pointsOf, times, type Vector } from '../vector.ts';
+import {
+  ball,
+  bend,
+  both,
+  forward,
+  type Paint,
+  type Part,
+  post,
+  ring,
+  rod,
+  shaded,
+  sideways,
+  spiral,
+} from './parts.ts';
 import { land, thing, top, type Thing } from './thing.ts';
 
 type Marks = (build: Build, coat: Paint, trim: Paint) => Part[];

@@ -1,6 +1,19 @@
 /** Buildings: houses, towers, bridges. */
-import { ball, bend, box, lump, post, rod, slab, turned, type Paint, type Part } from './parts.ts';
-import { both, forward, round } from './placing.ts';
+import {
+  ball,
+  bend,
+  both,
+  box,
+  forward,
+  lump,
+  type Paint,
+  type Part,
+  post,
+  rod,
+  round,
+  slab,
+  turned,
+} from './parts.ts';
 import type { Vector } from '../vector.ts';
 import { inkOn, inscription } from './letters.ts';
 import { land, thing, top, water } from './thing.ts';

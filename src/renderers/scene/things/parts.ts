@@ -1,8 +1,21 @@
 /** The simple solids that things are built of, in metres, with y up and their front towards +z; pure. */
-import { rgb, type Colour } from '../../colour.ts';
+import { type Colour, rgb } from '../../colour.ts';
 import type { Material } from '../../language/other-words.ts';
-import { pointsOf, type Points } from '../../points.ts';
-import { minus, mean, type Vector } from '../vector.ts';
+import {
+  cosine,
+  cross,
+  dot,
+  each,
+  mean,
+  minus,
+  normal,
+  plus,
+  type Points,
+  pointsOf,
+  sine,
+  times,
+  type Vector,
+} from '../vector.ts';
 
 type Pair = readonly [x: number, y: number];
 /** One radius, or the radii of both ends. */
@@ -127,4 +140,72 @@ function eulerOf(lean: number, around: number): Vector {
   return Math.abs(m13) < 0.999999
     ? [Math.atan2(sinL, cosA * cosL), y, Math.atan2(-sinA * sinL, cosA)]
     : [Math.atan2(cosA * sinL, cosL), y, 0];
+}
+
+/** Rotations that lay an upright round part down: with its ends to the front and back, or to the sides. */
+export const forward: Vector = [Math.PI / 2, 0, 0];
+export const sideways: Vector = [0, 0, Math.PI / 2];
+
+/** Builds a part on both sides: left and right, or back and front. */
+export function both(build: (side: -1 | 1) => Part | readonly Part[]): Part[] {
+  return ([-1, 1] as const).flatMap(build);
+}
+
+type AtAngle = (cos: number, sin: number, index: number, angle: number) => Part | readonly Part[];
+
+/** Builds parts at equal angles all around. */
+export function round(count: number, build: AtAngle): Part[] {
+  return turning(count, (2 * Math.PI) / count, build);
+}
+
+/** Builds parts turned by the golden angle like leaves on a stem, which spreads any number evenly. */
+export function spiral(count: number, build: AtAngle): Part[] {
+  return turning(count, 2.4, build);
+}
+
+function turning(count: number, step: number, build: AtAngle): Part[] {
+  return Array.from({ length: count }, (_, index) => index * step).flatMap((angle, index) =>
+    build(Math.cos(angle), Math.sin(angle), index, angle),
+  );
+}
+
+type Corner = readonly [out: number, up: number];
+
+/** Cosines and sines of a full turn; the last equals the first. */
+export function turns(sides: number): Corner[] {
+  return Array.from({ length: sides + 1 }, (_, side) => {
+    const angle = ((side % sides) / sides) * 2 * Math.PI;
+    return [cosine(angle), sine(angle)] as const;
+  });
+}
+
+export function lathe(profile: readonly Corner[], around: readonly Corner[]): Vector[][] {
+  return profile.map(([out, up]) => around.map(([cos, sin]): Vector => [sin * out, up, cos * out]));
+}
+
+/** A tube along a curve, without twisting. */
+export function tube(points: readonly Vector[], radius: number, steps: number, sides: number): Vector[][] {
+  const path = curve(points, steps);
+  let side: Vector = [0.3, 0.2, 0.93];
+  return path.map((point, step) => {
+    const along = normal(minus(path[step + 1] ?? point, path[step - 1] ?? point));
+    side = normal(minus(side, times(along, dot(side, along))));
+    const other = cross(along, side);
+    return turns(sides).map(([cos, sin]) =>
+      plus(point, plus(times(side, cos * radius), times(other, sin * radius))),
+    );
+  });
+}
+
+/** Catmull-Rom spline through points, with `steps` steps between neighbours. */
+export function curve(points: readonly Vector[], steps: number): Vector[] {
+  const from = (index: number): Vector =>
+    points[Math.max(0, Math.min(index, points.length - 1))] ?? [0, 0, 0];
+  return Array.from({ length: (points.length - 1) * steps + 1 }, (_, step): Vector => {
+    const [index, t] = [Math.floor(step / steps), (step % steps) / steps];
+    const [a, b, c, d] = [from(index - 1), from(index), from(index + 1), from(index + 2)];
+    const bent = (i: 0 | 1 | 2): number =>
+      2 * a[i] - 5 * b[i] + 4 * c[i] - d[i] + (3 * (b[i] - c[i]) + d[i] - a[i]) * t;
+    return each((axis) => b[axis] + ((c[axis] - a[axis] + bent(axis) * t) * t) / 2);
+  });
 }

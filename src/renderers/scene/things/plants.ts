@@ -3,16 +3,17 @@ import {
   ball,
   bend,
   lump,
+  type Paint,
+  type Part,
   post,
   ring,
   rod,
+  round,
   shaded,
-  turned,
+  spiral,
   straight,
-  type Paint,
-  type Part,
+  turned,
 } from './parts.ts';
-import { round, spiral } from './placing.ts';
 import type { Random } from '../../random.ts';
 import type { Vector } from '../vector.ts';
 import { land, thing } from './thing.ts';

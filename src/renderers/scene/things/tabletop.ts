@@ -2,19 +2,21 @@
 import {
   ball,
   bend,
+  both,
   box,
   lump,
+  type Paint,
+  type Part,
   post,
   ring,
   rod,
+  round,
   shaded,
   slab,
-  turned,
+  spiral,
   straight,
-  type Paint,
-  type Part,
+  turned,
 } from './parts.ts';
-import { both, round, spiral } from './placing.ts';
 import type { Vector } from '../vector.ts';
 import { table, thing, top } from './thing.ts';
 

@@ -2,21 +2,23 @@
 import {
   ball,
   bend,
+  both,
   box,
+  forward,
   lump,
+  type Paint,
+  type Part,
   post,
   ring,
   rod,
+  round,
   shaded,
+  sideways,
   slab,
-  turned,
   straight,
-  type Paint,
-  type Part,
+  turned,
 } from './parts.ts';
-import { both, forward, round, sideways } from './placing.ts';
-import type { Vector } from '../vector.ts';
-import { pointsOf } from '../../points.ts';
+import { pointsOf, type Vector } from '../vector.ts';
 import { air, land, thing, top, water } from './thing.ts';
 
 export const vehicles = {

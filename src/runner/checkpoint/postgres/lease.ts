@@ -1,7 +1,10 @@
 /** A runner's right to work on a shared batch: renewed from time to time, and lost to others if that fails too long. */
+import { type Postgres, PostgresFailure, type PostgresSession } from '../../../lib/postgres/postgres.ts';
+import type { Attempt, Endpoint, Held, SavedSettlement, Settlement } from '../../core/attempt.ts';
 import { FatalFailure } from '../../core/failure.ts';
-import { PostgresFailure, type Postgres, type PostgresSession } from '../../../lib/postgres/postgres.ts';
-import { adoptDead, readAdopted } from './adopt-dead.ts';
+import type { Pricing, SpendingLimits } from '../../core/spending.ts';
+import type { AcceptedJob } from '../../pipeline/ports.ts';
+import type { RunRow } from '../batch-lock.ts';
 import type { Recall } from './recall.ts';
 
 export interface LeaseClock {
@@ -11,7 +14,7 @@ export interface LeaseClock {
   elapsed(): number;
 }
 
-export interface LeaseEvents {
+interface LeaseEvents {
   /** Another runner has died, and these attempts are this runner's now. */
   onAdopted(attempts: number[]): void;
   /** Called once: another runner has taken over what this one had. */
@@ -246,4 +249,112 @@ export class Lease {
     this.#isReached = isReached;
     this.#events.onReach?.(isReached, text);
   }
+}
+
+/** Returns SQL on `runners`: the lease is over, or the runner was declared dead and still has something in flight. */
+const isDead = (s: string): string =>
+  `(NOT is_dead AND lease_until < now() OR is_dead AND EXISTS (
+     SELECT 1 FROM ${s}.attempts WHERE owner = runners.run AND (state IN ('intended', 'submitted') OR writing IS NOT NULL)))`;
+
+/**
+ * Gives `run` what dead runners had in flight, in one transaction, so that each attempt has one owner.
+ * Returns the keys of the attempts and the version of the batch. `ofOwners`: take only from the owners of
+ * these attempts. Attempts that a crashed runner was working on count as crashes of their scenes, unless the
+ * runner ended in order. Undefined if `run` itself was declared dead, because nobody would take over what it
+ * took.
+ */
+export async function adoptDead(
+  session: PostgresSession,
+  s: string,
+  run: number,
+  ofOwners?: number[],
+): Promise<{ taken: number[]; version: number } | undefined> {
+  const isToTake = `run <> $1 AND ${isDead(s)}
+    AND ($2::bigint[] IS NULL OR run IN (SELECT owner FROM ${s}.attempts WHERE attempt = ANY($2)))`;
+  const found = await session.query(`SELECT 1 FROM ${s}.runners WHERE ${isToTake} LIMIT 1`, [run, ofOwners]);
+  if (found.length === 0) return { taken: [], version: 0 };
+  // Takes the version before any runner's row, because writers lock the rows in this order.
+  const [next] = await session.query<{ version: number }>(`SELECT ${s}.next_version() AS version`);
+  const version = next?.version ?? 0;
+  const [own] = await session.query<{ dead: boolean }>(
+    `UPDATE ${s}.runners SET version = $2 WHERE run = $1 RETURNING is_dead AS dead`,
+    [run, version],
+  );
+  // The database has gone back to before the run. The next write of the run notices that.
+  if (own === undefined) return { taken: [], version: 0 };
+  if (own.dead) return undefined;
+  const dead = await session.query<{ run: number; died: boolean }>(
+    `SELECT run, lease_until > '-infinity' AS died FROM ${s}.runners WHERE ${isToTake} FOR UPDATE`,
+    [run, ofOwners],
+  );
+  const runs = dead.map((row) => row.run);
+  const died = dead.filter((row) => row.died).map((row) => row.run);
+  await session.query(`UPDATE ${s}.runners SET is_dead = true WHERE run = ANY($1)`, [runs]);
+  await session.query(
+    `UPDATE ${s}.scenes s SET deaths = deaths + 1, died_in = a.owner FROM ${s}.attempts a
+     WHERE a.scene = s.scene AND a.owner = ANY($1) AND (a.state = 'intended' AND a.run = a.owner OR a.state IN ('intended', 'submitted') AND a.in_hand)
+       AND coalesce(s.died_in, 0) < a.owner`,
+    [died],
+  );
+  const taken = await session.query<{ attempt: number }>(
+    `UPDATE ${s}.attempts SET owner = $2, in_hand = false
+     WHERE owner = ANY($1) AND (state IN ('intended', 'submitted') OR writing IS NOT NULL) RETURNING attempt`,
+    [runs, run],
+  );
+  await session.query(`DELETE FROM ${s}.parts WHERE run = ANY($1)`, [runs]);
+  return { taken: taken.map(({ attempt }) => attempt), version };
+}
+
+/** Returns all that `run` was given and that is still in flight. */
+async function readAdopted(session: PostgresSession, s: string, run: number): Promise<number[]> {
+  const own = await session.query<{ attempt: number }>(
+    `SELECT attempt FROM ${s}.attempts WHERE owner = $1 AND run <> $1 AND (state IN ('intended', 'submitted') OR writing IS NOT NULL)`,
+    [run],
+  );
+  return own.map(({ attempt }) => attempt);
+}
+
+export type Write =
+  | { do: 'claim'; max: number; endpoint: Endpoint; at: number; dueBy: number; isSuspect: boolean }
+  | { do: 'submitted'; attempt: Attempt; job: Omit<AcceptedJob, 'idempotencyMs'> }
+  | { do: 'status'; attempt: number; status: string; executingAt: number | null; held: Held | undefined }
+  | { do: 'hand'; attempt: number; isInHand: boolean }
+  | { do: 'writing'; attempt: Attempt; settlement: SavedSettlement }
+  | { do: 'drop'; attempt: number }
+  | { do: 'owner'; key: string }
+  /** `next`: id of the seed to send after that. */
+  | { do: 'settle'; attempt: Attempt; settlement: Settlement; next: string | undefined };
+
+export type Of<Kind extends Write['do']> = Write & { do: Kind };
+
+export interface Claimed {
+  attempts: Attempt[];
+  /** True if there are more scenes that were never submitted. */
+  hasMore: boolean;
+}
+
+export interface GroupContext {
+  db: Postgres;
+  /** Quoted for SQL. */
+  schema: string;
+  schemaName: string;
+  run: number;
+  lease: Lease;
+  limits: SpendingLimits;
+  pricing: Pricing | undefined;
+  /** True if only the scenes that `parts` lists for the run are claimed. */
+  hasPart: () => boolean;
+  recall: Recall;
+  row: RunRow;
+  again: Lasting[];
+}
+
+/**
+ * A change of the run that was not written by a group. If the database loses it, it is done again. Otherwise
+ * it is not repeated, because others may have changed the same rows since.
+ */
+interface Lasting {
+  work: () => Promise<unknown>;
+  /** Version of the batch, and at least of the run's own row, when the change was recorded. */
+  version: number;
 }

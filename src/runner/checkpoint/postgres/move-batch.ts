@@ -5,17 +5,21 @@ import { dirname, join } from 'node:path';
 import type { Postgres, PostgresSession } from '../../../lib/postgres/postgres.ts';
 import { quoted } from '../../../lib/postgres/postgres.ts';
 import { openForReading, openForWriting, type Database } from '../../../lib/sqlite/database.ts';
-import type { SavedSettlement } from '../../core/settlement.ts';
+import type { SavedSettlement } from '../../core/attempt.ts';
 import { nameKey } from '../../core/naming.ts';
 import { syncFolder } from '../../files/folders.ts';
 import { BatchHeld } from '../batch-lock.ts';
-import { markFile, readLostSubmissions } from '../commit-mark.ts';
-import { copiesFolder, movedFile } from '../copies-folder.ts';
-import { checkpointFile, hasLog } from '../find-loss.ts';
-import { checkpointSchema, tableNames, tables, type Table } from '../schema.ts';
-import { agreeWithRows, asJson, goOnFrom, pageRows, putStatement } from './change-batch.ts';
-import { adoptDead } from './adopt-dead.ts';
-import { columnsOf, Replica } from './replica.ts';
+import {
+  checkpointFile,
+  copiesFolder,
+  hasLog,
+  markFile,
+  movedFile,
+  readLostSubmissions,
+} from '../find-loss.ts';
+import { checkpointSchema, tableNames, tables, type Table } from '../checkpoint-schema.ts';
+import { agreeWithRows, asJson, columnsOf, goOnFrom, pageRows, putStatement, Replica } from './replica.ts';
+import { adoptDead } from './lease.ts';
 import {
   lockSchema,
   lookUpSchema,
@@ -25,7 +29,7 @@ import {
   upgradeMoving,
   versionOf,
   type Moving,
-} from './schema.ts';
+} from './shared-schema.ts';
 import { hasRunners } from './shared-batch.ts';
 
 export interface Place {

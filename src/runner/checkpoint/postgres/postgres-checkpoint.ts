@@ -1,11 +1,18 @@
 /** The journal of a batch in PostgreSQL, shared by many runners. Implements the pipeline's `Checkpoint` port. */
-import type { AdoptedScene } from '../../core/adoption.ts';
-import type { Attempt, Endpoint, JobAtService, Submitted } from '../../core/attempt.ts';
+import type { AdoptedScene } from '../../core/provenance.ts';
+import type {
+  Attempt,
+  Endpoint,
+  JobAtService,
+  SavedSettlement,
+  Settlement,
+  Submitted,
+  UnfinishedWriting,
+} from '../../core/attempt.ts';
 import { FatalFailure } from '../../core/failure.ts';
 import { nameKey } from '../../core/naming.ts';
-import type { Part } from '../../core/part.ts';
-import type { Plan } from '../../core/plan.ts';
-import type { SavedSettlement, Settlement, UnfinishedWriting } from '../../core/settlement.ts';
+import type { Part } from '../../core/scene.ts';
+import type { Plan } from '../../core/batch-plan.ts';
 import type { BatchSpending } from '../../core/spending.ts';
 import type { AcceptedJob, Checkpoint, ManifestScenes, PictureMove } from '../../pipeline/ports.ts';
 import type { Database } from '../../../lib/sqlite/database.ts';
@@ -14,21 +21,25 @@ import { PostgresFailure, type Postgres } from '../../../lib/postgres/postgres.t
 import { recordAdopted, prepareStatements } from '../attempt-records.ts';
 import { foundValue, readComparedList } from '../batch-identity.ts';
 import { choosePart } from '../due-scenes.ts';
-import { hasHeldSeeds, holdSeedsNow } from '../hold-seeds.ts';
-import { RecordedBatch } from '../recorded-batch.ts';
+import { hasHeldSeeds, holdSeedsNow, RecordedBatch } from '../recorded-batch.ts';
 import { hasOldOutcomes, planOfSame, reconcile } from '../reconcile.ts';
-import { readIntended, readSubmitted, readWritings } from './attempt-rows.ts';
-import { changeBatch } from './change-batch.ts';
+import {
+  asFatalFailure,
+  Orphans,
+  readIntended,
+  readMoves,
+  readNextDue,
+  readSharedSpending,
+  readSubmitted,
+  readWritings,
+  recordMove,
+  retryUntilReachable,
+} from './read-shared.ts';
+import { changeBatch, type Replica } from './replica.ts';
 import type { NameOwner } from './group-function.ts';
-import { readNextDue } from './read-next-due.ts';
-import { Orphans } from './orphans.ts';
-import { asFatalFailure, retryUntilReachable } from './patience.ts';
-import { readMoves, readSharedSpending, recordMove } from './read-shared.ts';
-import type { Replica } from './replica.ts';
-import { isMissing } from './schema.ts';
-import type { Claimed, GroupContext, Write } from './group-context.ts';
-import { showOwn } from './write-back.ts';
-import { writeGroup } from './write-group.ts';
+import { isMissing } from './shared-schema.ts';
+import type { Claimed, GroupContext, Write } from './lease.ts';
+import { showOwn, writeGroup } from './write-group.ts';
 
 /** How often to look again while other runners have jobs in flight, whose scenes may have to be sent again. */
 const recheckMs = 2_000;

@@ -1,14 +1,26 @@
-/** Reads that go to the database directly, because they cannot wait for the local copy. */
+/** Reads of a shared batch that cannot wait for the local copy, and waiting for the database. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { PostgresFailure, type PostgresSession } from '../../../lib/postgres/postgres.ts';
+import type { Attempt, Submitted, UnfinishedWriting } from '../../core/attempt.ts';
+import { FatalFailure } from '../../core/failure.ts';
 import { nameKey } from '../../core/naming.ts';
+import { suspectCrashes } from '../../core/retry-policy.ts';
 import {
   addBrought,
-  nothingBrought,
   type BatchSpending,
   type Brought,
+  nothingBrought,
   type Pricing,
 } from '../../core/spending.ts';
-import type { PictureMove } from '../../pipeline/ports.ts';
-import type { PostgresSession } from '../../../lib/postgres/postgres.ts';
+import type { OtherRunners, PictureMove, TakenOver } from '../../pipeline/ports.ts';
+import {
+  attemptOf,
+  type AttemptRow,
+  type HistoryRow,
+  selectAttempts,
+  withJob,
+  writingOf,
+} from '../attempt-records.ts';
 import {
   broughtColumns,
   forgottenOf,
@@ -16,6 +28,8 @@ import {
   latestTimesQuery,
   spentColumns,
 } from '../read-totals.ts';
+import type { GroupContext, Lease } from './lease.ts';
+import { UnusableSchema } from './shared-schema.ts';
 
 /** Reads the spending of all runners. `inFlight`: attempts that they have sent or are about to send. */
 export async function readSharedSpending(
@@ -73,4 +87,183 @@ export async function recordMove(session: PostgresSession, s: string, move: Pict
     `UPDATE ${s}.pictures SET file = $2, file_key = $3, move_to = NULL WHERE picture = $1 AND move_to = $2`,
     [move.key, move.to, nameKey(move.to)],
   );
+}
+
+/** `where` is a condition on `attempts a`, and `order` its sort order. */
+async function readAttemptRows(
+  session: PostgresSession,
+  schema: string,
+  { where, order = 'a.attempt' }: { where: string; order?: string },
+  values: unknown[],
+): Promise<{ row: AttemptRow; attempt: Attempt }[]> {
+  const rows = await session.query<AttemptRow>(
+    `${selectAttempts(`${schema}.`)} WHERE ${where} ORDER BY ${order}`,
+    values,
+  );
+  const later = rows.filter(({ number }) => number > 1).map(({ key }) => key);
+  const history =
+    later.length === 0
+      ? []
+      : await session.query<HistoryRow & { of: number }>(
+          `SELECT a.attempt AS of, e.state, e.failure_kind AS "failureKind", e.failure_digest AS "failureDigest" FROM ${schema}.attempts a
+           JOIN ${schema}.scenes s USING (scene) JOIN ${schema}.attempts e USING (scene)
+           WHERE a.attempt = ANY($1) AND e.number < a.number AND e.number > s.counted_from ORDER BY e.number`,
+          [later],
+        );
+  return rows.map((row) => ({
+    row,
+    attempt: attemptOf(
+      row,
+      history.filter(({ of }) => of === row.key),
+    ),
+  }));
+}
+
+export async function readIntended(
+  session: PostgresSession,
+  schema: string,
+  where: string,
+  values: unknown[],
+): Promise<Attempt[]> {
+  const read = await readAttemptRows(session, schema, { where: `a.state = 'intended' AND ${where}` }, values);
+  return read.map(({ attempt }) => attempt);
+}
+
+/** Reads the oldest submission first. */
+export async function readSubmitted(
+  session: PostgresSession,
+  schema: string,
+  where: string,
+  values: unknown[],
+): Promise<Submitted[]> {
+  const which = { where: `a.state = 'submitted' AND ${where}`, order: 'a.submitted_at' };
+  const read = await readAttemptRows(session, schema, which, values);
+  return read.map(({ row, attempt }) => withJob(attempt, row));
+}
+
+export async function readWritings(
+  session: PostgresSession,
+  schema: string,
+  where: string,
+  values: unknown[],
+): Promise<UnfinishedWriting[]> {
+  const which = { where: `a.writing IS NOT NULL AND ${where}` };
+  const read = await readAttemptRows(session, schema, which, values);
+  return read.map(({ row, attempt }) => writingOf(withJob(attempt, row), row));
+}
+
+interface NextDue {
+  at: number | null;
+  hasSuspect: boolean;
+  /** True if other runners have something in flight, whose scenes may have to be sent again. */
+  hasOthers: boolean;
+}
+
+export async function readNextDue(
+  session: PostgresSession,
+  s: string,
+  run: number,
+  part: number | undefined,
+): Promise<NextDue> {
+  const inPart = inPartOf(s, part);
+  const [row] = await session.query<{ at: number | null; suspect: boolean; others: boolean }>(
+    `SELECT (SELECT due_at FROM ${s}.scenes WHERE state = 'waiting' AND deaths < ${suspectCrashes} ${inPart} ORDER BY due_at LIMIT 1) AS at,
+       EXISTS (SELECT 1 FROM ${s}.scenes WHERE deaths >= ${suspectCrashes} AND state = 'waiting' ${inPart}) AS suspect,
+       EXISTS (SELECT 1 FROM ${s}.attempts WHERE state IN ('intended', 'submitted') AND owner <> $1) AS others`,
+    [run],
+  );
+  return { at: row?.at ?? null, hasSuspect: row?.suspect ?? false, hasOthers: row?.others ?? false };
+}
+
+function inPartOf(s: string, part: number | undefined): string {
+  return part === undefined ? '' : `AND scene IN (SELECT scene FROM ${s}.parts WHERE run = ${part})`;
+}
+
+const firstWaitMs = 200;
+const maxWaitMs = 5_000;
+
+/**
+ * Tries again until the database answers. Throws a `FatalFailure` if it answers but refuses, and the reason
+ * of `signal`.
+ */
+export async function retryUntilReachable<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  for (let waitMs = firstWaitMs; ; waitMs = Math.min(maxWaitMs, 2 * waitMs)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof PostgresFailure)) throw error;
+      if (error.kind === 'wrong') throw asFatalFailure(error);
+    }
+    signal?.throwIfAborted();
+    await delay(waitMs, undefined, signal && { signal }).catch(() => signal?.throwIfAborted());
+  }
+}
+
+/** Returns errors of the database as `FatalFailure`, and any other error unchanged, because it is a bug. */
+export function asFatalFailure(error: unknown): unknown {
+  if (error instanceof UnusableSchema)
+    return new FatalFailure({ kind: 'output-unwritable', text: error.message });
+  if (!(error instanceof PostgresFailure)) return error;
+  return new FatalFailure({
+    kind: 'output-unwritable',
+    text: `${error.message}; fix that, then start the run again`,
+  });
+}
+
+export class Orphans implements OtherRunners {
+  readonly #context: Pick<GroupContext, 'db' | 'schema' | 'run'>;
+  readonly #lease: Lease;
+  readonly #read: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Keys of attempts. */
+  #left: number[] = [];
+  #wake: (() => void) | undefined;
+  #isTaking = false;
+
+  /** `read` waits while the database does not answer. */
+  constructor(
+    { lease, ...context }: Pick<GroupContext, 'db' | 'schema' | 'run' | 'lease'>,
+    read: <T>(work: () => Promise<T>) => Promise<T>,
+  ) {
+    this.#context = context;
+    this.#lease = lease;
+    this.#read = read;
+    lease.on({
+      onAdopted: (attempts) => {
+        this.#left.push(...attempts);
+        this.#wake?.();
+      },
+    });
+  }
+
+  /** True if some of them are not in flight here yet. */
+  get isBusy(): boolean {
+    return this.#isTaking || this.#left.length > 0;
+  }
+
+  async takeOver(signal: AbortSignal): Promise<TakenOver | undefined> {
+    this.#isTaking = false;
+    // The start of the run finds what was left before the first call.
+    this.#lease.isAdopting = !signal.aborted;
+    while (this.#left.length === 0) {
+      if (signal.aborted) return undefined;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      this.#lease.isAdopting = !signal.aborted;
+    }
+    this.#isTaking = true;
+    const keys = this.#left.splice(0);
+    const { db, schema, run } = this.#context;
+    const where = 'a.owner = $1 AND a.attempt = ANY($2)';
+    return {
+      writing: await this.#read(() => readWritings(db, schema, where, [run, keys])),
+      intended: await this.#read(() => readIntended(db, schema, where, [run, keys])),
+      submitted: () => this.#read(() => readSubmitted(db, schema, where, [run, keys])),
+    };
+  }
+
+  listen(listener: Parameters<OtherRunners['listen']>[0]): void {
+    this.#lease.on(listener);
+  }
 }

@@ -3,11 +3,15 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
-import { batchName } from '../../core/batch-name.ts';
+import { batchName } from '../../core/naming.ts';
 import type { Pricing, SpendingLimits } from '../../core/spending.ts';
 import type { Database } from '../../../lib/sqlite/database.ts';
-import { parsePostgresAddress } from '../../../lib/postgres/address.ts';
-import { Postgres, quoted, type PostgresSession } from '../../../lib/postgres/postgres.ts';
+import {
+  parsePostgresAddress,
+  Postgres,
+  type PostgresSession,
+  quoted,
+} from '../../../lib/postgres/postgres.ts';
 import {
   wouldChangeBatch,
   readBatch,
@@ -16,15 +20,14 @@ import {
   type BatchIdentity,
 } from '../batch-identity.ts';
 import { ownRun, type RunRow } from '../batch-lock.ts';
-import { copiesFolder } from '../copies-folder.ts';
+import { copiesFolder } from '../find-loss.ts';
 import type { BatchLease, OpenCheckpoint } from '../open-checkpoint.ts';
 import { readAttemptStates } from '../read-totals.ts';
-import { changeBatch } from './change-batch.ts';
+import { changeBatch, Replica } from './replica.ts';
 import { Lease, type LeaseClock } from './lease.ts';
 import { Recall } from './recall.ts';
 import { PostgresCheckpoint } from './postgres-checkpoint.ts';
-import { Replica } from './replica.ts';
-import { migrate, schemaNameOf, versionOf } from './schema.ts';
+import { migrate, schemaNameOf, versionOf } from './shared-schema.ts';
 
 export interface SharedBatch {
   db: Postgres;

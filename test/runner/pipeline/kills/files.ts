@@ -1,7 +1,7 @@
 /** Nights of jobs that give files besides pictures. */
 import { fileOf, pictureOf } from '../../../fakes/fake-service.ts';
 import { manifestOf, outputWith } from '../../../fakes/world.ts';
-import { noPicture } from '../../../../src/runner/core/named-file.ts';
+import { noPicture } from '../../../../src/runner/core/picture.ts';
 import type { Scenario } from './scenario.ts';
 
 const asked = [

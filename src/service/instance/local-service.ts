@@ -1,14 +1,14 @@
-/** The service that a batch starts for itself, if it has no other: it draws in threads of the batch's own process. */
+/** Service that a batch starts for itself if it has no other. It renders scenes in threads of the batch's process. */
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { endpointSettings } from '../model/endpoint-settings.ts';
 import { rendererPath } from '../workloads/renderer-workload.ts';
 import { threadWorkload } from '../workloads/thread-workload.ts';
 
-/** Draws scenes in threads of this process. A request that it cannot read fails the job with the reason. */
+/** Renders scenes in threads of this process. An invalid input fails its job with the reason. */
 export const localWorkload = threadWorkload('scene-renderer', rendererPath);
 
-/** Maximum number of drawing threads. Each has memory of its own: 2,048 × 2,048 pixels take up to 120 MB. */
+/** Maximum number of rendering threads. Each has its own memory: 2,048 × 2,048 pixels take up to 120 MB. */
 const maxThreads = 8;
 
 interface LocalStart {
@@ -17,9 +17,9 @@ interface LocalStart {
   onProblem: (text: string) => void;
 }
 
-/** Loads the service when it is needed: most commands on a batch start none. */
+/** Loads the code of the service only when it is needed, because most commands on a batch start no service. */
 export const localService = {
-  /** Starts the service on loopback. Its jobs live in the batch's folder, so they survive a kill as jobs at a remote service do. */
+  /** Starts the service on loopback. Its jobs are stored in the batch's folder, so they survive a killed batch. */
   start: async ({ dataDir, endpointIds, onProblem }: LocalStart) => {
     const { startService } = await import('./start-service.ts');
     const apiKey = randomBytes(24).toString('hex');
@@ -37,7 +37,7 @@ export const localService = {
       url: service.url,
       apiKey,
       collected: (jobId: string): void => {
-        // A job that cannot be deleted, on a disk that fails, goes once its retention is over.
+        // A job that cannot be deleted now, for example on a failing disk, is deleted after its retention.
         const deletion = service.deleteJob(jobId).catch(() => undefined);
         deletions.add(deletion);
         void deletion.then(() => deletions.delete(deletion));
@@ -48,7 +48,7 @@ export const localService = {
       },
     };
   },
-  /** Throws `UnusableDatabase` if the service could not go on with this copy of its database. */
+  /** Throws `UnusableDatabase` if the service could not use this copy of its database. */
   assertDatabase: async (file: string): Promise<void> => {
     const { assertJobDatabase } = await import('./start-service.ts');
     assertJobDatabase(file);

@@ -1,4 +1,4 @@
-/** The service behind its HTTP servers: its files, endpoints and what answers requests. */
+/** Opens the service behind its HTTP servers: its files, its endpoints, and the router that answers requests. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -31,25 +31,26 @@ import { WebhookSecrets } from '../webhooks/webhook-secrets.ts';
 import { Webhooks } from '../webhooks/webhooks.ts';
 import { WorkerOperations } from '../api/worker-operations.ts';
 
-/** Where it stands. */
+/** Surroundings in which a service is opened. */
 export interface Surroundings {
-  /** Of its files; there is one. */
+  /** Folder of the service's files. It must exist. */
   dataDir: string;
-  /** Of the service, for people and for workers that it starts. */
+  /** Address of the service for people. */
   url: string;
+  /** Address of the service for workers that it starts on this machine. */
   workersUrl: string;
   proxies: TrustedProxies;
-  /** That its certificate holds for, which may be renewed. */
+  /** Returns the host names in the current certificate, which may be renewed while the service runs. */
   certifiedNames: () => readonly string[];
   connections: Connections;
-  /** Ends all connections, once what they were promised has been sent. */
+  /** Closes all connections after pending answers have been sent. */
   closeConnections: () => Promise<void>;
-  /** Where it shares a store with others. */
+  /** Shared store; undefined for a service of one process. */
   shared?: SharedSurroundings;
 }
 
 export interface SharedSurroundings {
-  /** The same in every process, for people. */
+  /** Name of the shared store, which is the same in every process and safe to show. */
   name: string;
   secret: Buffer;
   write: Write;
@@ -58,23 +59,23 @@ export interface SharedSurroundings {
 
 export interface OpenService {
   answer: AnswerRequest;
-  /** Resolves when all that it changed lasts. */
+  /** Resolves when all changes so far are durable, including in the shared store. */
   settled(): Promise<void>;
-  /** As `Service.deleteJob`. */
+  /** Deletes an ended job with its result before its retention is over. */
   deleteJob(id: string): Promise<void>;
-  /** Those that a shared store has copies of. */
+  /** Databases that the shared store has copies of; empty without a shared store. */
   databases: readonly Replica[];
-  /** Gives no more jobs to workers, and waits until those in progress have ended, or their grace is over. */
+  /** Gives no more jobs to workers. Resolves when running jobs have ended, or after the grace time. */
   drain(): Promise<void>;
-  /** Running workloads are told to stop, and their jobs go back to the queue for the next start. */
+  /** Stops the workers. Their jobs return to the queue for the next start. */
   close(): Promise<void>;
 }
 
-/** The names of its databases in `dataDir`. */
+/** Names of the service's databases in `dataDir`. */
 export const jobsFile = 'service.sqlite';
 export const keysFile = 'keys.sqlite';
 
-/** Resumes the queue. Throws what the system says of the folder. */
+/** Opens the service and resumes its queue. Throws system errors of the data folder. */
 export async function openService(options: CheckedOptions, around: Surroundings): Promise<OpenService> {
   const { dataDir, shared } = around;
   const { onProblem, retentionMs, hasPrivateWebhooks: hasPrivate } = options;
@@ -95,7 +96,7 @@ export async function openService(options: CheckedOptions, around: Surroundings)
     });
     opened.push(() => store.close());
     const { now } = store.clock;
-    // What a process has not brought into the shared store yet, the next one would not know.
+    // Changes that are not in the shared store yet would be unknown to the next leading process.
     const settled = async (): Promise<void> =>
       void (shared && (await Promise.all([keysReplica?.settled(), store.settled()])));
     await settled();
@@ -114,10 +115,10 @@ export async function openService(options: CheckedOptions, around: Surroundings)
       await Promise.all([endpoints.stop(), webhooks.stop()]);
       // Clients get the ids of committed jobs before connections close.
       await Promise.all([store.settle(), settled()]).catch((error: unknown) => {
-        // It is what another process makes of it by now.
+        // If another process leads by now, that process continues with the shared store.
         if (!(error instanceof Deposed)) onProblem(uncleanText(error));
       });
-      // They learn how their jobs are by now.
+      // Clients that wait for a job get its current status.
       store.signals.release();
       await nextTurn();
       await around.closeConnections();
@@ -148,7 +149,7 @@ interface Drained {
   isClosing: () => boolean;
 }
 
-/** Until then workers hand in what they have, and clients read. */
+/** Waits for running jobs during the grace time. Meanwhile, workers return results and clients read them. */
 async function drain({ store, endpoints, options, isClosing }: Drained): Promise<void> {
   const { graceMs, onProblem } = options;
   if (graceMs === 0) return;
@@ -170,7 +171,7 @@ function drainText(jobs: number, graceMs: number): string {
   return `waiting up to ${durationText(graceMs)} (shutdown.grace) for ${what} to end; a second signal ends the service at once`;
 }
 
-/** Last first. */
+/** Closes the opened parts in reverse order. Reports errors and continues. */
 function closeAll(opened: (() => void)[], onProblem: (text: string) => void): void {
   for (const closeOne of opened.toReversed()) {
     try {
@@ -181,23 +182,26 @@ function closeAll(opened: (() => void)[], onProblem: (text: string) => void): vo
   }
 }
 
-/** Nothing is lost: the next start finishes the clean-up. */
+/** Message for a failed shutdown. Nothing is lost, because the next start finishes the clean-up. */
 function uncleanText(error: unknown): string {
   return `the service did not shut down cleanly: ${String(error)}`;
 }
 
-/** Workers of a cluster outlive the service, and receivers of webhooks keep their secrets: the next start knows both by this. */
+/**
+ * Returns the secret of this data folder, and creates it at the first start. It must survive restarts: keys of cluster
+ * workers and secrets of webhooks derive from it.
+ */
 function lastingSecret(dataDir: string): Buffer {
   const path = join(dataDir, 'cluster.key');
   const kept = existsSync(path) ? readFileSync(path) : undefined;
-  // A crash may have left less than a secret.
+  // A crash may have left an incomplete file.
   if (kept?.length === 32) return kept;
   const made = randomBytes(32);
   writeFileSync(path, made, { mode: 0o600 });
   return made;
 }
 
-/** Throws where the network would be let in without a key; on this machine one may be made later. */
+/** Opens the key store. Throws if other machines could connect and there is no key. On loopback, keys may come later. */
 function openKeys(
   { keys, now, host }: CheckedOptions,
   dataDir: string,
@@ -217,7 +221,7 @@ interface Opened {
   folder: FolderWatch;
   results: JobResults;
   ownWorkers: OwnWorkerKeys;
-  /** Good for longer than this start of the service. */
+  /** Keys of cluster workers, which stay valid over restarts of the service. */
   clusterWorkers: OwnWorkerKeys;
   secrets: WebhookSecrets;
 }
@@ -229,7 +233,7 @@ function openEndpoints(
 ): Endpoints {
   const { workloadOf, silenceMs, onProblem, endpoints: given, publicUrl = url, maxValues } = options;
   const limits = { maxBytes: options.maxResultBytes, maxValues };
-  // The file says so of its own; one of the console may be older than the file is now.
+  // service.yaml is checked for this. An endpoint of the console may be older than the current service.yaml.
   const tellUnreachable = (id: string): void =>
     onProblem(
       `endpoint ${id} runs on a cluster, and \`publicUrl\` is not set in service.yaml: its workers are given ${url}, which other machines may not reach`,
@@ -265,10 +269,10 @@ function openRouter(
   const bodies = new BodyRoom(checked.maxBodiesBytes, checked.clientLimits.roomMs);
   const turns = new ClientTurns();
   const jobs = new JobOperations({ ...checked, store, folder, bodies, turns, secrets });
-  // Around a result there is little else.
+  // The body of a result contains little besides the result.
   const maxBytes = maxResultBytes + 1_000_000;
   const work = new WorkerOperations({ ...checked, store, results, bodies, turns, maxResultBytes: maxBytes });
-  // A folder that processes share is restored at each change of the leader.
+  // The log is in the process's own folder, because the shared folder is replaced whenever another process leads.
   const audit = new AuditLog(checked.dataDir, checked);
   const admission = new Admission(keys, checked.elapsed, (key, from) =>
     audit.note({ event: 'wrong-key', key, from, what: null }),
@@ -303,7 +307,7 @@ function openRouter(
   });
 }
 
-/** What it is called here, where it listens, and where others find it. */
+/** Returns the host names of the service: this machine's name, the address it listens on, and its public names. */
 function namesOf({ hosts, host, publicUrl, store }: CheckedOptions, url: string): string[] {
   const urls = [url, publicUrl, store?.reachedAt].filter((each) => each !== undefined);
   return [hostname(), host, ...urls.map((each) => new URL(each).hostname), ...hosts];

@@ -1,4 +1,4 @@
-/** Hands a request on to the process that leads, and its answer back. */
+/** Forwards a request to the leading process of the service, and returns its answer. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
@@ -9,27 +9,30 @@ import { operations, type OperationName } from '../../protocol/operations.ts';
 import { findRoute } from '../../protocol/paths.ts';
 import { emptyResponse, type HttpResponse, refusal } from '../../lib/http/http-response.ts';
 
-/** What became of it: answered, to be asked again, surely not done and not to be sent again from here, or nobody knows. */
+/**
+ * Outcome of a forwarded request: an answer; `again` (may be sent again); `not done` (surely not done, but its body is
+ * gone, so it cannot be sent again); or `unknown` (perhaps done).
+ */
 export type Relayed = HttpResponse | 'again' | 'not done' | 'unknown';
 
-/** By these a process knows that another of its service asks, and for whom. */
+/** Headers that prove that another process of the service asks, and name its client. */
 const relayHeader = 'nightrender-relay';
 const clientHeader = 'nightrender-client';
-/** Of an answer: it does not lead, and nothing was done. */
+/** Answer of a process that does not lead. Nothing was done. */
 export const notLeading = refusal(503, 'another process leads', { [relayHeader]: 'not leading' });
 
-/** Asked of the one that leads, which answers at once. */
+/** Path that a process answers at once, to show that it is alive. */
 const alivePath = '/alive';
 const alive = { ...emptyResponse, headers: { [relayHeader]: 'alive' } };
 
 const connectMs = 2_000;
-/** Time that the leader has to say that it lives. */
+/** Time within which the leader must answer that it is alive. */
 const aliveMs = 6_000;
-/** An answer that has begun goes on within this. */
+/** Maximum pause between two pieces of an answer. */
 const pieceMs = 20_000;
-/** Longer ones are sent once. */
+/** Maximum size of bodies that are kept in memory. Longer bodies are streamed, so they can be sent only once. */
 const maxKeptBytes = 256 * 1024;
-/** Of one connection, or made anew by whoever sends. */
+/** Headers that are not forwarded: they belong to one connection, or every sender sets them itself. */
 const ownHeaders =
   /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|host|expect|nightrender-.*)$/;
 
@@ -37,17 +40,17 @@ export class Relay {
   readonly #proof: string;
   readonly #proxies: TrustedProxies;
   readonly #askEveryMs: number;
-  // Waiting requests wait as long as they like, while the leader lives.
+  // There is no timeout for headers, because requests may wait as long as the leader is alive.
   readonly #agent = new Agent({ connect: { timeout: connectMs }, headersTimeout: 0, bodyTimeout: pieceMs });
-  /** What waits for an answer, and who is to give it. */
+  /** Forwarded requests without an answer, and the address of the process that each was sent to. */
   readonly #handedOn = new Map<AbortController, string>();
   #isWatching = false;
-  /** To whom a connection has broken last, until it is heard of again. */
+  /** Address of the process whose connection broke last; undefined after it has answered again. */
   #lately: string | undefined;
 
   /**
-   * All processes of the service have the same `secret`. While requests wait for the leader, it is asked every `askEveryMs`
-   * if it lives.
+   * `secret`: the same in all processes of the service. `askEveryMs`: interval in which the leader is asked if it is
+   * alive, while requests wait for its answer.
    */
   constructor(secret: Buffer, proxies: TrustedProxies, askEveryMs = 3_000) {
     this.#proof = createHmac('sha256', secret).update('relay').digest('base64url');
@@ -55,7 +58,7 @@ export class Relay {
     this.#askEveryMs = askEveryMs;
   }
 
-  /** Whether another process of the service asks; whom it names is believed from then on. */
+  /** True if another process of the service asks. Its client's address is trusted from then on. */
   believe(request: IncomingMessage): boolean {
     const given = Buffer.from(String(request.headers[relayHeader] ?? ''));
     const proof = Buffer.from(this.#proof);
@@ -65,17 +68,17 @@ export class Relay {
     return true;
   }
 
-  /** Of another process: whether this one lives. */
+  /** Returns the answer if another process asks if this one is alive; otherwise undefined. */
   answerAlive({ url }: IncomingMessage): HttpResponse | undefined {
     return url === alivePath ? alive : undefined;
   }
 
-  /** Waits no more for what it has handed on, to this process or to all. */
+  /** Aborts forwarded requests: those sent to `url`, or all. */
   giveUp(url?: string): void {
     for (const [waiting, to] of this.#handedOn) if (url === undefined || to === url) waiting.abort();
   }
 
-  /** To be asked for once for each request: `send` may be called until it is answered or nobody knows. */
+  /** Prepares a request for forwarding; call it once for each request. `send` may be repeated while it returns `again`. */
   prepare(request: IncomingMessage, gone: AbortSignal): { send: (url: string) => Promise<Relayed> } {
     const { method = 'GET', headers, url: path = '/' } = request;
     const length = Number(headers['content-length'] ?? (headers['transfer-encoding'] ? Infinity : 0));
@@ -115,7 +118,7 @@ export class Relay {
           if (isSafe) return 'again';
           if (isNotConnected(error)) return isKept ? 'again' : 'not done';
           this.#lately = url;
-          // Nobody has had all of it.
+          // If the request has not arrived completely, no process can have acted on it.
           return request.complete ? 'unknown' : 'not done';
         } finally {
           gone.removeEventListener('abort', giveUp);
@@ -125,7 +128,7 @@ export class Relay {
     };
   }
 
-  /** One that is stopped, or cut off, keeps its connections open. */
+  /** Asks the leaders of waiting requests if they are alive, because a stopped or cut-off process keeps connections open. */
   async #watch(): Promise<void> {
     if (this.#isWatching) return;
     this.#isWatching = true;
@@ -136,7 +139,7 @@ export class Relay {
     this.#isWatching = false;
   }
 
-  /** One that has been killed loses its connections one after the other: none is tried with what may be done once only. */
+  /** True if a process is alive. Its other connections may break soon if it was killed, so unsafe requests check first. */
   async #isThere(origin: string): Promise<boolean> {
     try {
       await this.#greet(origin);
@@ -158,7 +161,7 @@ export class Relay {
     try {
       await this.#greet(origin);
     } catch (error) {
-      // It may have too many connections; where its process has ended, those that it had end by themselves.
+      // A live process may have too many connections. If it has ended, its open connections end by themselves.
       if (!isTurnedAway(error)) this.giveUp(origin);
     }
   }
@@ -175,8 +178,8 @@ async function bytesOf(request: IncomingMessage): Promise<Buffer> {
 }
 
 /**
- * Reading changes nothing but for workers, who are given jobs; what is cancelled stays so, and a submission with a key
- * makes one job however often it comes.
+ * True if a request may be sent twice: it only reads (a worker's request for jobs does not), repeating it has no further
+ * effect, or it has an idempotency key.
  */
 function mayComeTwice(request: IncomingMessage): boolean {
   const operation = operationOf(request);
@@ -185,7 +188,7 @@ function mayComeTwice(request: IncomingMessage): boolean {
   return (operation && operations[operation].isRepeatable) ?? byDefault;
 }
 
-/** Of these nobody has read a body either. */
+/** True if a request only reads and its body is never read, so that it can be answered again. */
 export function onlyReads(request: IncomingMessage): boolean {
   return mayComeTwice(request) && (request.method === 'GET' || operationOf(request) === 'status');
 }
@@ -194,7 +197,7 @@ function operationOf({ url = '' }: IncomingMessage): OperationName | undefined {
   return findRoute(url)?.operation;
 }
 
-/** By somebody who is there. */
+/** True if the machine answered but refused or reset the connection. */
 function isTurnedAway(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'UND_ERR_SOCKET';
@@ -218,7 +221,7 @@ async function answerOf(
   );
   const common = { status, headers: Object.fromEntries(passed) };
   if (!request.complete) {
-    // What still comes is nobody's.
+    // The rest of the request's body is no longer forwarded.
     request.unpipe();
     return { ...common, body: Buffer.from(await body.arrayBuffer()) };
   }
@@ -231,7 +234,7 @@ async function answerOf(
   return { ...common, body: [pieces] };
 }
 
-/** `Content-Type`, as answers name their headers: of two that differ in that, both would be sent. */
+/** Returns a header's name like `Content-Type`, as answers spell it. Two spellings would send a header twice. */
 function named(header: string): string {
   return header.replace(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase());
 }

@@ -1,4 +1,4 @@
-/** A copy of what a service keeps, made while it runs: its databases as they are at one moment, and the files that they name. */
+/** Backs up a running service: its databases as of one moment, and the files that they name. */
 import { chmodSync, existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { constants, copyFile, mkdir, open, rename, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -21,28 +21,28 @@ import { jobsFile, keysFile } from './open-service.ts';
 export interface Backup {
   /** Number of jobs in the store. */
   jobs: number;
-  /** Number of these that wait or run. */
+  /** Number of jobs that wait or run. */
   openJobs: number;
-  /** Number of keys, with revoked ones. */
+  /** Number of keys, including revoked ones. */
   keys: number;
-  /** Number of files beside the databases. */
+  /** Number of files other than the databases. */
   files: number;
-  /** Size of all of it. */
+  /** Total size of the backup. */
   bytes: number;
-  /** Number of files that the job store names, and that the service has lost. */
+  /** Number of files that the job store names but the service has lost. */
   lost: number;
 }
 
-/** The backup could not be made; the message says why, in a sentence without its full stop. */
+/** Thrown if the backup cannot be made. The message is a sentence without its full stop. */
 export class BackupFailed extends Error {}
 
-/** What a start makes anew: the lock, the reserve, the mark of containers, and what SQLite keeps beside a database. */
+/** Files that are not copied, because a start creates them: lock, disk reserve, containers marker, SQLite's side files. */
 const madeAnew = /^(lock\.sqlite.*|(service|keys)\.sqlite-.*|reserve|containers|\.nightrender-.*)$/;
 
-/** Each time only what has changed meanwhile is left to copy. */
+/** Maximum number of passes. Each copies only files that were added since the previous one. */
 const maxTries = 20;
 
-/** Returns the size of what is copied, in bytes: the files of the data folder, with the logs of the databases. */
+/** Returns the size in bytes of the files to copy, including the write-ahead logs of the databases. */
 export function backupBytes(dataDir: string): number {
   const logs = [jobsFile, keysFile].map((name) => `${name}-wal`);
   const texts = textFolders.flatMap((folder) =>
@@ -55,9 +55,10 @@ export function backupBytes(dataDir: string): number {
 }
 
 /**
- * Copies the data folder into `temporary`, a new folder, for its owner only; checks the copy and renames it to `to`, which may be an
- * empty folder. `temporary` is removed if that fails. Endpoints with jobs that wait or run are paused in the copy, and nobody is
- * signed in there. Throws `BackupFailed`, `UnusableDatabase`, the reason of `signal`, and what the system and SQLite say.
+ * Copies the data folder into the new folder `temporary`, checks the copy, and renames it to `to`, which may be an empty
+ * folder. The copy is readable only by its owner. Removes `temporary` on failure. In the copy, endpoints with open jobs
+ * are paused and sessions are deleted. Throws `BackupFailed`, `UnusableDatabase`, the reason of `signal`, and errors of
+ * the system and SQLite.
  */
 export async function backUpService(
   dataDir: string,
@@ -79,7 +80,7 @@ export async function backUpService(
 
 async function fill(dataDir: string, dir: string, signal: AbortSignal): Promise<Backup> {
   const jobs = existsSync(join(dataDir, jobsFile)) ? await copyJobs(dataDir, dir, signal) : undefined;
-  // After the jobs: keys are never deleted, so that each job's key is there.
+  // Keys are copied after the jobs. They are never deleted, so every copied job's key is in the copy.
   const keys = existsSync(join(dataDir, keysFile))
     ? await copyDatabase(join(dataDir, keysFile), join(dir, keysFile), keySchema, forgetSessions)
     : undefined;
@@ -96,8 +97,9 @@ async function fill(dataDir: string, dir: string, signal: AbortSignal): Promise<
 }
 
 /**
- * A file is there before the store names it, and goes after the store has forgotten it. So what a copy of the store names and is gone
- * went meanwhile, and the next copy does not name it; what that one names still, the service itself has lost.
+ * Copies the job store and its files until both match. The service writes a file before the store names it, and deletes
+ * the file after its name. A named file that is missing was therefore deleted in the meantime, and the next copy of the
+ * store does not name it. If the next copy still does, the service itself has lost the file.
  */
 async function copyJobs(dataDir: string, dir: string, signal: AbortSignal) {
   const [from, to] = [join(dataDir, jobsFile), join(dir, jobsFile)];
@@ -112,7 +114,7 @@ async function copyJobs(dataDir: string, dir: string, signal: AbortSignal) {
     }
     return gone;
   };
-  // Most of them before the moment that counts.
+  // Most files are copied in advance, so that the passes after the copy of the store are short.
   await copyNew(await reading(from, jobSchema, filesNamedIn));
   for (let tries = 1; tries <= maxTries; tries++) {
     let found = { names: [] as string[], openJobs: 0 };
@@ -137,8 +139,9 @@ function filesNamedIn(db: Database): string[] {
 }
 
 /**
- * Returns the number of jobs that wait or run. A service that is put back would do them again, and they may be paid for. It does not
- * know the idempotency keys of submissions after the backup, and must not say so: the next start sets that instant.
+ * Prepares a copy for a restore, and returns its number of open jobs. Their endpoints are paused, because a restored
+ * service would run jobs again that may have been paid for already. The restored service does not know idempotency keys
+ * from after the backup. So `idempotent.since` is set such that the next start begins a new period.
  */
 function prepareForRestore(db: Database): number {
   db.exec('INSERT OR IGNORE INTO paused SELECT DISTINCT endpointId FROM job WHERE endedAt IS NULL');
@@ -146,12 +149,12 @@ function prepareForRestore(db: Database): number {
   return db.prepare<[], number>('SELECT count(*) FROM job WHERE endedAt IS NULL').pluck().get() ?? 0;
 }
 
-/** A session that has been ended since would be open again. */
+/** Deletes sessions, because a restore would reopen sessions that were ended after the backup. */
 function forgetSessions(db: Database): void {
   db.exec('DELETE FROM session');
 }
 
-/** Copies what a database holds at one moment, checks the copy, and changes it; returns the number of rows by table. */
+/** Copies a database as of one moment, checks the copy, and applies `change` to it. Returns the number of rows by table. */
 function copyDatabase(
   from: string,
   to: string,
@@ -209,7 +212,7 @@ function rowCounts(db: Database): Record<string, number> {
   return Object.fromEntries(tables.map((table) => [table, count(table)]));
 }
 
-/** Returns false if there is no such file any more. Its content never changes, or only grows. */
+/** Copies a file that never changes or only grows; false if it no longer exists. Only the owner can read the copy. */
 async function copyPrivate(from: string, to: string): Promise<boolean> {
   try {
     const { size } = await stat(from);
@@ -225,7 +228,7 @@ async function copyPrivate(from: string, to: string): Promise<boolean> {
   return true;
 }
 
-/** Puts a file or folder on the disk. */
+/** Flushes a file or folder to the disk. */
 async function sync(path: string): Promise<void> {
   const opened = await open(path);
   try {
@@ -235,7 +238,7 @@ async function sync(path: string): Promise<void> {
   }
 }
 
-/** Returns the names of the files in the data folder itself that a backup has to have. */
+/** Returns the names of the files directly in the data folder that a backup must contain. */
 function ownFiles(dataDir: string): string[] {
   return filesIn(dataDir).filter((name) => !madeAnew.test(name));
 }

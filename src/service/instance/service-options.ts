@@ -1,4 +1,4 @@
-/** What a service is started with, checked before anything is touched. */
+/** Options with which a service is started, and their checks, which run before any file is changed. */
 import type { PostgresAddress } from '../../lib/postgres/postgres.ts';
 import { isLoopback } from '../../lib/net/addresses.ts';
 import { type ClientLimits, defaultClientLimits, type Page } from '../../lib/http/http-response.ts';
@@ -15,102 +15,103 @@ import { fitsHeader } from '../model/key.ts';
 import type { Bucket } from '../../lib/s3/bucket.ts';
 
 export interface ServiceOptions {
-  /** The folder of the service's files; made where it is missing, for its owner only. */
+  /** Folder of the service's files. It is created if it is missing, readable only by its owner. */
   dataDir: string;
-  /** 127.0.0.1 by default; anything beyond loopback takes a key. */
+  /** Address to listen on; 127.0.0.1 by default. Any address other than loopback requires a key. */
   host?: string;
-  /** 0, the default: a free one. */
+  /** Port; 0, the default, picks a free one. */
   port?: number;
-  /** Where workers of a cluster find it, without a slash at the end; endpoints that have `on` need it. */
+  /** Address for workers of a cluster, without a trailing slash. Required by endpoints that have `on`. */
   publicUrl?: string | undefined;
-  /** For HTTPS; plain HTTP by default. */
+  /** Certificate and key for HTTPS; plain HTTP by default. */
   tls?: TlsFiles | undefined;
-  /** Addresses and ranges of the proxies whose word on clients is taken. */
+  /** Addresses and ranges of proxies whose `X-Forwarded-…` headers are trusted. */
   proxies?: string[];
-  /** Bearer keys that are accepted beside those of the key store, for everything but the pull operations. */
+  /** Admin keys that are accepted in addition to those of the key store. They do not permit pull operations. */
   keys: string[];
   endpoints: EndpointSettings[];
-  /** What an endpoint's own workers run; `context` is what they need of the service. */
+  /** Returns the workload of an endpoint's own workers. `context`: addresses and key with which they reach the service. */
   workloadOf: (settings: EndpointSettings, context: WorkloadContext) => RunnableWorkload;
-  /** How long inputs and outputs are kept after their job has settled. */
+  /** Time for which inputs and outputs are kept after their job has ended. */
   retentionMs?: number;
-  /** The largest body of a submission, and of a result. */
+  /** Maximum size of a submission's body. */
   maxRequestBytes?: number;
+  /** Maximum size of a result. */
   maxResultBytes?: number;
-  /** The most values in the JSON of either. */
+  /** Maximum number of JSON values in a submission or result. */
   maxValues?: number;
-  /** Of the long bodies that are in memory at a time. */
+  /** Maximum total size of long bodies that are in memory at the same time. */
   maxBodiesBytes?: number;
-  /** Room that is kept on the disk for ending jobs, and deleting what is over, when it is full; none by default. */
+  /** Disk space kept in reserve, so that jobs can end and be deleted when the disk is full; none by default. */
   reserveBytes?: number;
-  /** True if the disk is full, and the room was given back: nothing is begun until there is space. */
+  /** True if the disk is full and the reserve is used. No jobs are accepted until there is space. */
   isDiskFull?: boolean;
-  /** How long jobs in progress have to end before the service closes; 0 by default. */
+  /** Time that running jobs have to end before the service closes; 0 by default. */
   graceMs?: number;
-  /** Connections that are open at once. */
+  /** Maximum number of open connections. */
   maxConnections?: number;
-  /** A request of which nothing arrives for so long is refused. */
+  /** Time without data after which an arriving request is refused. */
   requestTimeoutMs?: number;
-  /** A body that keeps arriving is refused after this. */
+  /** Maximum time for a body to arrive. */
   bodyTimeMs?: number;
-  /** How slow clients may be beyond that. */
+  /** Further limits for slow clients. */
   clientLimits?: Partial<ServiceClientLimits>;
-  /** For each key and operation. */
+  /** Rate limit of each key and operation. */
   rate?: Rate;
-  /** True if webhooks may lead to this machine and its network. By default only if nothing leads other machines to the service. */
+  /** True if webhooks may lead to this machine or its network. By default only if other machines cannot reach the service. */
   hasPrivateWebhooks?: boolean;
-  /** Of other sites whose pages may use the job interface, such as `https://studio.example`; `*` for any. */
+  /** Origins whose pages may use the job interface, such as `https://studio.example`; `*` for any. */
   origins?: string[];
-  /** Names of the service beside its own, under which the console and what else needs no key is answered. */
+  /** Additional host names under which the service answers the console and requests without a key. */
   hosts?: string[];
-  /** How long a worker elsewhere may be silent before its job is queued again. */
+  /** Time without contact after which the job of a worker elsewhere is requeued. */
   silenceMs?: number;
-  /** The console, where there is to be one. */
+  /** Console of the service; none by default. */
   console?: ConsoleOptions;
-  /** What it shares with other processes; nothing by default. */
+  /** Database and bucket that several processes share; none by default. */
   store?: SharedOptions | undefined;
   /** System clock, epoch ms. */
   now?: () => number;
-  /** Monotonic clock, ms: the ages of jobs are counted by it. `now` by default where that is given. */
+  /** Monotonic clock in ms, which measures the age of jobs. By default, `now` if that is given. */
   elapsed?: () => number;
   /** Receives a message for each problem of the service itself. */
   onProblem?: (text: string) => void;
 }
 
-/** Limits for clients of the service, beside those of every server. */
+/** Limits for clients of the service, in addition to those of every HTTP server. */
 export interface ServiceClientLimits extends ClientLimits {
-  /** How long a long body waits for room in memory. */
+  /** Time that a long body may wait for room in memory. */
   roomMs: number;
-  /** Delay of an answer that refuses a worker a job. Public workers ask again at once, 2,000 times a second. */
+  /** Delay before a worker is refused a job. Public workers ask again at once, 2,000 times a second. */
   refusedTakeMs: number;
 }
 
-/** Of a service of several processes. */
+/** Options of a service with several processes. */
 export interface SharedOptions {
   address: PostgresAddress;
-  /** For long texts; by default they are in the database. */
+  /** Bucket for long texts; by default, the database holds them. */
   bucket?: Bucket | undefined;
-  /** How the other processes reach this one, without a slash at the end; as it listens by default. */
+  /** Address at which the other processes reach this one, without a trailing slash; by default, where it listens. */
   reachedAt?: string | undefined;
-  /** Says who leads. */
+  /** Receives a message when another process begins to lead. */
   onChange: (text: string) => void;
 }
 
 export interface ConsoleOptions {
   page: Page;
-  /** A page of the manual as Markdown; undefined where there is no such topic. */
+  /** Returns a page of the manual as Markdown; undefined if there is no such topic. */
   manual: (topic: string) => string | undefined;
   forms: EndpointForms;
-  /** `nightrender 1.2.3`. */
+  /** Name and version of the program, such as `nightrender 1.2.3`. */
   program: string;
-  /** The GPUs of this machine in words; null while they are looked for. */
+  /** Returns the names of this machine's GPUs; null until they are known. */
   gpus: () => string[] | null;
   catalogue: CatalogueEntry[];
-  /** Why containers cannot be run; null where they can, or it is not known yet. */
+  /** Returns the reason why containers cannot run; null if they can, or until it is known. */
   containerLack: () => string | null;
-  /** A small JPEG; undefined for what is no picture. */
+  /** Returns a small JPEG; undefined if the data is not a picture. */
   thumbnailOf: (picture: Buffer) => Promise<Buffer | undefined>;
-  /** The name of the file that the service was started with; null for none. */
+  /** Name of the service.yaml that the service was started with; null for none. */
   file: string | null;
 }
 
@@ -120,7 +121,7 @@ type Optional = 'silenceMs' | 'console' | 'tls' | 'publicUrl' | 'store';
 export type CheckedOptions = Required<Omit<ServiceOptions, Optional>> &
   Pick<ServiceOptions, Optional> & { clientLimits: ServiceClientLimits };
 
-/** Throws, with what is wrong in words, for options that no service can be started with. */
+/** Adds defaults to the options. Throws an error with a message for people if they are invalid. */
 export function checkServiceOptions(options: ServiceOptions): CheckedOptions {
   const checked = {
     host: defaultHost,
@@ -162,7 +163,7 @@ export function checkServiceOptions(options: ServiceOptions): CheckedOptions {
   return checked;
 }
 
-/** True if requests of other machines may come from this one, by a proxy that does not say so. */
+/** True if requests of other machines may seem to come from this one, through a proxy that does not identify itself. */
 export function mayBeBehindProxy({ proxies = [], hosts = [], publicUrl }: ServiceOptions): boolean {
   return proxies.length > 0 || hosts.length > 0 || publicUrl !== undefined;
 }

@@ -1,4 +1,4 @@
-/** A service of several processes: this one leads, or hands on what it is asked to the one that does. */
+/** Service of several processes: this process leads, or forwards requests to the leading process. */
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { IncomingMessage } from 'node:http';
@@ -16,7 +16,7 @@ import { unlimited } from '../model/key.ts';
 
 type Around = Omit<Surroundings, 'dataDir' | 'shared'>;
 
-/** Resolves when it is known who leads. Throws `PostgresFailure`, or as `openService`. */
+/** Joins the service. Resolves when it is known which process leads. Throws `PostgresFailure`, or like `openService`. */
 export async function shareService(
   options: CheckedOptions,
   { address, bucket, reachedAt, onChange }: SharedOptions,
@@ -33,14 +33,14 @@ export async function shareService(
     const relay = new Relay(secret, around.proxies);
     const url = reachedAt ?? around.url;
     let isStopping = false;
-    // One that leads no more goes on to hand requests on.
+    // A process that no longer leads keeps its connections, because it forwards requests.
     const closeConnections = async () => void (isStopping && (await around.closeConnections()));
     const files = bucket && new BucketFiles(bucket, secret);
     const open = async (session: LeadingSession, write: Write): Promise<OpenService> => {
       const dataDir = join(options.dataDir, 'shared');
       await restore(session, dataDir);
       const shared = { name: store.shown, secret, write, texts: new SharedFiles(files ?? store, onProblem) };
-      // The ages of jobs are by one clock, whichever machine leads.
+      // All machines use the database's clock, so that the age of jobs does not change with the leader.
       const aheadMs = (await session.now()) - options.now();
       const now = (): number => options.now() + aheadMs;
       return openService({ ...options, now }, { ...around, url, dataDir, closeConnections, shared });
@@ -63,7 +63,7 @@ export async function shareService(
   }
 }
 
-/** What an earlier time has left in the folder is nobody's any more. */
+/** Restores the databases from the shared store. Files of an earlier lead are outdated and are deleted. */
 async function restore(session: LeadingSession, dataDir: string): Promise<void> {
   rmSync(dataDir, { recursive: true, force: true });
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -75,14 +75,14 @@ async function restore(session: LeadingSession, dataDir: string): Promise<void> 
 
 export interface AnsweringService extends LedService {
   answer: AnswerRequest;
-  /** Resolves when all that it changed is in the store. */
+  /** Resolves when all changes so far are in the shared store. */
   settled(): Promise<void>;
 }
 
-/** Requests wait so long for somebody to lead. */
+/** Time for which requests wait for a leading process. */
 const patienceMs = 20_000;
 
-/** Of one request: until when (as `performance.now()`) it waits for somebody to lead. */
+/** Deadline until which one request waits for a leading process (monotonic ms). */
 class Patience {
   #until = performance.now() + patienceMs;
 
@@ -90,7 +90,7 @@ class Patience {
     return performance.now() > this.#until;
   }
 
-  /** Says for whom it has waited since: while that one lived nobody was missed. */
+  /** Starts the wait again after a long answer, because a process was leading during that time. `since`: its begin. */
   noteWaited(since: number): void {
     const now = performance.now();
     if (now - since > patienceMs) this.#until = now + patienceMs;
@@ -102,18 +102,18 @@ const nobody = refusal(503, 'no process of the service leads at the moment; try 
 const notDone = refusal(503, 'the leading process cannot answer: nothing was done; try again', again);
 const unknown = refusal(502, 'the process that leads did not answer: this was done, or it was not');
 
-/** The process that leads knows the key, and bounds what it has in progress. */
+/** Key of forwarded requests in this process. The leading process checks the real key and its limits. */
 const handedOn = { ...unlimited, id: 'handed on', name: 'handed on', kind: 'admin' } as const;
 
 type Leads = Pick<Leadership<AnsweringService>, 'serviceFor' | 'leads' | 'leaderUrl' | 'news'>;
 
-/** Answers requests: in the process that leads by its own service, in the others by asking that process. */
+/** Answers requests: the leading process by its own service, other processes by forwarding. */
 export class SharedAnswers {
   readonly #leadership: Leads;
   readonly #relay: Relay;
   readonly #connections: Connections;
   readonly #onProblem: (text: string) => void;
-  /** Here. */
+  /** Requests that this process's own service is answering. */
   readonly #answering = new Set<IncomingMessage>();
   #told: string | undefined;
 
@@ -124,7 +124,7 @@ export class SharedAnswers {
     this.#onProblem = onProblem;
   }
 
-  /** Ends the connections of all who wait for an answer from here: nobody knows what comes of it. */
+  /** Closes connections that wait for an answer of this process, because their outcome is unknown. */
   giveUp(): void {
     for (const { socket } of this.#answering) socket.destroy();
   }
@@ -140,18 +140,18 @@ export class SharedAnswers {
       const { leads, leaderUrl } = this.#leadership;
       const service = relayed === undefined ? this.#leadership.serviceFor(since) : undefined;
       if (isRelayed && !leads) return notLeading;
-      // Where the one that leads says so, whoever asks it would only wait anew.
+      // The leading process answers 503 itself: with `notLeading`, the forwarding process would wait again.
       if (patience.isOver) return this.#nobodyAt(leads ? undefined : leaderUrl);
       const begunAt = performance.now();
       let answer: Relayed | undefined;
       if (service !== undefined) {
         answer = await this.#answerHere(service, { since, patience }, request, sendContinue, gone);
-        // Its own client learns what another process of the service is to find out.
+        // The forwarding process must find out the outcome itself, so it gets no answer.
         if (answer === 'unknown' && isRelayed) return undefined;
       } else {
         if (leaderUrl === undefined || (leads && relayed === undefined)) continue;
         if (relayed === undefined) sendContinue();
-        // Who has read the body of a request, and leads by now, asks itself.
+        // If the body was read for forwarding and this process leads by now, it forwards the request to itself.
         relayed ??= this.#relay.prepare(request, gone);
         this.#connections.take(request, handedOn, false);
         answer = await relayed.send(leaderUrl);
@@ -164,7 +164,7 @@ export class SharedAnswers {
     return undefined;
   };
 
-  /** That it cannot be reached is told once of each. */
+  /** Reports once for each leading process that it does not answer. */
   #nobodyAt(leaderUrl: string | undefined): HttpResponse {
     if (leaderUrl !== undefined && this.#told !== leaderUrl)
       this.#onProblem(`the process that leads does not answer at ${leaderUrl}, its \`peerUrl\``);
@@ -172,7 +172,7 @@ export class SharedAnswers {
     return nobody;
   }
 
-  /** What it says is of a time at which this process led for sure. */
+  /** Answers by the own service. Returns the answer only if this process was surely leading at that time. */
   async #answerHere(
     service: AnsweringService,
     { since, patience }: { since: number; patience: Patience },
@@ -183,7 +183,7 @@ export class SharedAnswers {
     this.#answering.add(request);
     try {
       const answer = await service.answer(...asked).finally(() => patience.noteWaited(begunAt));
-      // What has waited is as new as its end.
+      // An answer that waited for news is as recent as its end.
       const latest = Math.max(since, performance.now() - trustMs);
       await service.settled();
       if (await this.#isSure(service, latest, patience)) return answer;
@@ -196,7 +196,7 @@ export class SharedAnswers {
     return onlyReads(request) ? 'again' : 'unknown';
   }
 
-  /** Waits for the store to say so. */
+  /** Waits until the store confirms that this process leads with this service; false if it does not. */
   async #isSure(service: AnsweringService, since: number, patience: Patience): Promise<boolean> {
     for (; ; await this.#leadership.news()) {
       if (this.#leadership.serviceFor(since) === service) return true;

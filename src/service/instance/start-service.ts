@@ -1,4 +1,4 @@
-/** The service: the job interface over HTTP, on one's own machine or on several that share a store. */
+/** Starts the service: the job interface over HTTP, as one process or as one of several that share a store. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { TrustedProxies } from '../../lib/net/addresses.ts';
@@ -16,20 +16,20 @@ import { shareService } from './share-service.ts';
 export type { ServiceOptions } from './service-options.ts';
 
 export interface Service {
-  /** Without a slash at the end. */
+  /** Address of the service, without a trailing slash. */
   url: string;
-  /** Deletes a job that has ended, with its result, before its retention is over. Not for a shared store. */
+  /** Deletes an ended job with its result before its retention is over. Does nothing with a shared store. */
   deleteJob(id: string): Promise<void>;
-  /** Jobs in progress have their grace. Then workloads are told to stop, and their jobs go back to the queue for the next start. */
+  /** Waits for running jobs during the grace time, then stops workers and requeues their jobs for the next start. */
   close(): Promise<void>;
 }
 
-/** What answers behind the HTTP servers. */
+/** Service behind the HTTP servers, which answers their requests. */
 type Answering = Pick<OpenService, 'answer' | 'drain' | 'close'> & Partial<Pick<OpenService, 'deleteJob'>>;
 
 /**
- * Opens the store in the data folder or the shared one, resumes its queue, and listens. Throws where the options are of
- * no use, `DataFolderInUse` where another service runs on the folder, and what the system says of folder and port.
+ * Opens the job store (in the data folder, or shared), resumes its queue, and listens. Throws if options are invalid,
+ * `DataFolderInUse` if another service uses the folder, and system errors of folder and port.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const checked = checkServiceOptions(options);
@@ -40,13 +40,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const closeConnections = async () => void (await Promise.all(servers.map((server) => server.close())));
   try {
     makePrivate(checked.dataDir, checked.onProblem);
-    // Workers need its URL, so it listens before the endpoints open.
+    // The servers listen before the endpoints open, because workers need their address.
     let answering: Answering | undefined;
     const answerRequest: AnswerRequest = async (...asked) => answering?.answer(...asked);
     const serving = { connections, answerRequest, answerError };
     servers.push(await startHttpServer({ ...checked, tls: checked.tls, ...serving }));
     if (checked.tls !== undefined) {
-      // Workers that are started here need not know the certificate.
+      // Workers on this machine use plain HTTP on loopback, so they need not trust the certificate.
       const here = { ...checked, tls: undefined, host: '127.0.0.1', port: 0 };
       servers.push(await startHttpServer({ ...here, ...serving }));
     }
@@ -87,7 +87,7 @@ function openBehind(
     : shareService(checked, store, { ...around, proxies });
 }
 
-/** Throws `UnusableDatabase` if a service could not go on with this copy of its database. */
+/** Throws `UnusableDatabase` if a service could not use this copy of its database. */
 export function assertJobDatabase(file: string): void {
   openForWriting(file, jobSchema).close();
 }

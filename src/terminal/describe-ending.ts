@@ -240,7 +240,7 @@ export function workersText({ workers }: ServiceHealth): string | undefined {
  * `stalledMs` is.
  */
 export function stallText(
-  { stalledMs, healthWords: said = [] }: { stalledMs: number | undefined; healthWords?: readonly JobWord[] },
+  { stalledMs, words: said = [] }: { stalledMs: number | undefined; words?: readonly JobWord[] },
   health: ServiceHealth | undefined,
 ): string | undefined {
   if (stalledMs === undefined) return undefined;

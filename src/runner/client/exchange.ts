@@ -133,7 +133,10 @@ const unpackers = new Map([
   ['br', promisify(brotliDecompress)],
 ]);
 
-/** Decompresses the body. Returns `too-large` if the result exceeds `maxBytes`. */
+/**
+ * Decompresses the body. Returns `too-large` if the result exceeds `maxBytes`, and `unreadable` if the encoding is
+ * unknown or the body is damaged.
+ */
 async function unpack(bytes: Buffer, encoding: string, maxBytes: number): Promise<Unpacked> {
   const unpackNamed = unpackers.get(encoding);
   if (unpackNamed === undefined) {
@@ -148,7 +151,7 @@ async function unpack(bytes: Buffer, encoding: string, maxBytes: number): Promis
   }
 }
 
-/** Returns the failure if the status code means the same for every operation, such as 401 or 429. */
+/** Returns the failure if the status code means the same for every operation, such as 401 or 429. Otherwise undefined. */
 export function readRefusal({ status, headers, body }: HttpResponse): Failure | undefined {
   const rule = rules[status];
   if (rule === undefined) return undefined;

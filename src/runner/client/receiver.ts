@@ -125,7 +125,7 @@ export class Receiver implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Ends without a complete answer. If the status is not 2xx, it says enough, and the body may be incomplete.
+   * Ends without a complete answer. A status of 300 or higher says enough, so the body may be incomplete.
    */
   giveUp(why: string, cause?: unknown): void {
     const wasSent = this.#controller !== undefined;

@@ -79,16 +79,23 @@ function inBytes(bytes: number): string {
   return `${bytes.toLocaleString('en')} bytes`;
 }
 
-/** True if the file is there with exactly these bytes. It then stays, whatever happens to the machine. */
+/**
+ * True if the file is there with exactly these bytes. It then stays, whatever happens to the machine. Throws `UnreadableFile`
+ * if that cannot be told: a picture that counts as missing would be paid for again.
+ */
 export async function holds(
   place: Place,
   { file, bytes, sha256 }: Pick<Recorded, 'file' | 'bytes' | 'sha256'>,
 ): Promise<boolean> {
   const facts = await place.facts(file);
   if (facts?.kind !== 'file' || facts.bytes !== bytes) return false;
-  const isSame = facts.isOf(sha256) ?? (await readSaved(place, file, sha256)) !== undefined;
+  const isSame = facts.isOf(sha256) ?? isOf(await place.read(file), sha256);
   if (isSame) await place.makeLast(file);
   return isSame;
+}
+
+function isOf(content: Buffer | undefined, sha256: string): boolean {
+  return content !== undefined && digestOf(content) === sha256;
 }
 
 /** Returns undefined if the file cannot be read, or is not what was saved: what is made of another would pass for made of this one. */
@@ -98,7 +105,7 @@ export async function readSaved(
   sha256: string,
 ): Promise<Buffer | undefined> {
   const content = await readIfReadable(place, file);
-  return content !== undefined && digestOf(content) === sha256 ? content : undefined;
+  return isOf(content, sha256) ? content : undefined;
 }
 
 /**
@@ -111,7 +118,7 @@ export async function copyPicture(
   { file, label, bytes, sha256 }: RecordedPicture,
   endings: string[],
 ): Promise<Verdict> {
-  const isThere = await holds(to, { file, bytes, sha256 });
+  const isThere = await hasCopy(to, { file, bytes, sha256 });
   const content = isThere ? undefined : await readIfReadable(from, file);
   if (!isThere && content === undefined) return { kind: 'missing' };
   if (content !== undefined && digestOf(content) !== sha256) return otherBytes;
@@ -122,11 +129,21 @@ export async function copyPicture(
     if (beside === undefined) continue;
     // Some may be newer than a picture that was copied before.
     const same = { file: name, bytes: beside.length, sha256: digestOf(beside) };
-    if (!isThere || !(await holds(to, same))) await to.put(name, beside);
+    if (!isThere || !(await hasCopy(to, same))) await to.put(name, beside);
   }
   // The picture comes last: once it is there, all of it is.
   if (content !== undefined) await to.put(file, content, { sha256 });
   return { kind: 'good' };
+}
+
+/** False if the file cannot be read either: the copy then takes its place. */
+async function hasCopy(to: Place, copy: Pick<Recorded, 'file' | 'bytes' | 'sha256'>): Promise<boolean> {
+  try {
+    return await holds(to, copy);
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error;
+    return false;
+  }
 }
 
 function digestOf(bytes: Buffer): string {

@@ -1,0 +1,65 @@
+/** A picture that is there and cannot be read: it was paid for, so it never counts as missing. */
+import { createHash } from 'node:crypto';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { FatalFailure } from '../../../src/runner/core/failure.ts';
+import type { UnfinishedWriting } from '../../../src/runner/core/settlement.ts';
+import { folderPlace } from '../../../src/runner/images/folder-place.ts';
+import { createImageStore } from '../../../src/runner/images/image-store.ts';
+import { UnreadableFile, type Place } from '../../../src/runner/images/place.ts';
+import { copyPicture } from '../../../src/runner/images/saved-files.ts';
+import { finishWriting } from '../../../src/runner/pipeline/recover.ts';
+import { Stop } from '../../../src/runner/pipeline/stop.ts';
+
+const bytes = Buffer.from('a picture');
+const sha256 = createHash('sha256').update(bytes).digest('hex');
+const picture = { width: 1, height: 1, bytes: bytes.length, sha256 };
+let dir = '';
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'unreadable-'));
+});
+
+afterEach(() => rm(dir, { recursive: true }));
+
+/** The folder on a disk that fails to read one file. */
+function failingPlace(unreadable: string): Place {
+  const place = folderPlace(dir);
+  const read: Place['read'] = async (file) => {
+    if (file !== unreadable) return place.read(file);
+    throw new UnreadableFile({ kind: 'output-unwritable', text: `cannot read ${file}` }, file, 'EIO');
+  };
+  return { ...place, read };
+}
+
+test('after a crash, a run ends rather than forget a picture that it cannot read, and removes none', async () => {
+  const place = failingPlace('b.png');
+  for (const file of ['a.png', 'b.png']) await place.put(file, bytes);
+  const settlement = { pictures: ['a.png', 'b.png'].map((file) => ({ ...picture, file })) };
+  const unfinished = { attempt: {}, isInFlight: true, settlement } as UnfinishedWriting;
+  const dropped: unknown[] = [];
+  const checkpoint = {
+    unfinishedWriting: async () => [unfinished],
+    ownerOf: async () => undefined,
+    settle: async () => undefined,
+    dropWriting: async (attempt: unknown) => void dropped.push(attempt),
+  };
+
+  const finished = finishWriting(checkpoint, createImageStore(place), new Stop());
+
+  await expect(finished).rejects.toThrow(FatalFailure);
+  expect(dropped).toEqual([]);
+  expect(await readdir(dir)).toEqual(['a.png', 'b.png']);
+});
+
+test('a copy replaces a file of its name that cannot be read', async () => {
+  const to = failingPlace('a.png');
+  await to.put('a.png', Buffer.from('a damage!'));
+  const from: Place = { ...to, read: async (file) => (file === 'a.png' ? bytes : undefined) };
+  const recorded = { ...picture, file: 'a.png', label: null } as Parameters<typeof copyPicture>[2];
+
+  expect(await copyPicture(from, to, recorded, [])).toEqual({ kind: 'good' });
+  expect(await folderPlace(dir).read('a.png')).toEqual(bytes);
+});

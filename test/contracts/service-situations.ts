@@ -53,7 +53,7 @@ export const submissions: Situations = {
       replicate: { reply: { kind: 'accepted', jobId, status: '', idempotencyMs: 3_600_000 } },
       fal: {
         answers: { submit: answer(200, `{"request_id":"${jobId}","sta`) },
-        reply: failure('unanswered', 'without a job id'),
+        reply: lostAsEach(failure('unanswered', 'without a job id at request_id (`submit.job`)')),
       },
       own: {
         answers: { submit: answer(200, `{"data":{"id":"${jobId}","sta`) },
@@ -130,6 +130,9 @@ export const submissions: Situations = {
         { submit: answer(200, body) },
         failure('unanswered', /without a (job id|prompt_id)/),
         {
+          // The first answer already: a gateway may put the id elsewhere, and each submission would be paid for in vain.
+          fal: { reply: lostAsEach(failure('unanswered', 'without a job id at request_id')) },
+          replicate: { reply: lostAsEach(failure('unanswered', 'without a job id at id')) },
           own: { reply: lostAsEach(failure('unanswered', 'without a job id at data.id')) },
           ...(body.includes('error') && { comfyui: 'an error is a refusal there, whatever the code' }),
         },

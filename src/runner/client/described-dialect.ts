@@ -53,7 +53,7 @@ export class DescribedDialect implements Dialect {
     this.#requests = new DescribedRequests(description);
     this.#reader = new StatusReader(description, places);
     this.#accepted = acceptedPlaces(description);
-    this.#hasNamedJob = description.isProven;
+    this.#hasNamedJob = description.isOfJobs;
   }
 
   submit(line: Line, submission: Submission): Promise<SubmitReply> {

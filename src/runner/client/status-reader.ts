@@ -42,7 +42,7 @@ export class StatusReader {
   constructor(description: ServiceDescription, places: StatusPlaces) {
     this.#description = description;
     this.#places = places;
-    this.#isJobNamed = description.isProven;
+    this.#isJobNamed = description.isJobNamed;
     const { map } = description.status;
     const statuses = Object.entries(places.statuses ?? {});
     const own = new Set(statuses.map(([word]) => spelled(word)));

@@ -287,11 +287,12 @@ function checkVariables(yaml: YamlFile, value: unknown, path: (string | number)[
     );
 }
 
-function descriptionOf(name: string, raw: RawDescription, isProven: boolean): ServiceDescription {
+function descriptionOf(name: string, raw: RawDescription, isOurs: boolean): ServiceDescription {
   const { submit, status, result, find, check, health } = raw;
   return {
     name,
-    isProven,
+    isOfJobs: isOurs && !isKnownService(name),
+    isJobNamed: isOurs,
     baseUrl: raw.baseUrl?.replace(/\/+$/, ''),
     id: raw.id,
     auth: typeof raw.auth === 'string' ? { authorization: raw.auth } : raw.auth,

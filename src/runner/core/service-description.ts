@@ -16,8 +16,13 @@ type AnswerPath = string;
 
 export interface ServiceDescription {
   name: string;
-  /** True if the paths are known to be right. Otherwise a path is trusted once an answer had a value there. */
-  isProven: boolean;
+  /**
+   * True for the interface of job services, which many services share. Any other service may have been put behind a gateway
+   * that changes its answers, so an answer without a job id stops the run until one had an id.
+   */
+  isOfJobs: boolean;
+  /** True if a status is known to name its job. Otherwise this is trusted once a status has named its job. */
+  isJobNamed: boolean;
   /** Default base URL, without a trailing slash. */
   baseUrl: string | undefined;
   /** Meaning of `endpoint.id`, for people. */

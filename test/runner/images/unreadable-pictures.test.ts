@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FatalFailure } from '../../../src/runner/core/failure.ts';
-import type { UnfinishedWriting } from '../../../src/runner/core/settlement.ts';
+import type { UnfinishedWriting } from '../../../src/runner/core/attempt.ts';
 import { folderPlace } from '../../../src/runner/images/folder-place.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
 import { UnreadableFile, type Place } from '../../../src/runner/images/place.ts';

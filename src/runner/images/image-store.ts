@@ -14,7 +14,7 @@ import type { Provenance } from '../core/provenance.ts';
 import type { ImageStore } from '../pipeline/ports.ts';
 import { examineFile } from './check-file.ts';
 import { listingOf, pictureChecker, type CheckOptions } from './picture-checker.ts';
-import type { Place } from './place.ts';
+import { readIfReadable, type Place } from './place.ts';
 import {
   completeSidecars,
   examinePicture,
@@ -100,7 +100,7 @@ export function createImageStore(place: Place, options: ImageStoreOptions = {}):
         if (bytes === undefined) return { problem: 'it has disappeared' };
         if (named !== undefined) return examineFile(bytes, file, named, checker.demands.maxPixels);
         const sidecar = async (): Promise<string | undefined> =>
-          (await place.read(sidecarPath(file, sidecarEnding)))?.toString();
+          (await readIfReadable(place, sidecarPath(file, sidecarEnding)))?.toString();
         const examined = await examinePicture(bytes, file, checker.demands, sidecar);
         const name = place.isNamedByAttempt ? readAttemptFile(file)?.name : undefined;
         return 'problem' in examined || name === undefined ? examined : { ...examined, name };

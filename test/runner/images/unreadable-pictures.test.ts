@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import sharp from 'sharp';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FatalFailure } from '../../../src/runner/core/failure.ts';
 import type { UnfinishedWriting } from '../../../src/runner/core/attempt.ts';
@@ -62,4 +63,16 @@ test('a copy replaces a file of its name that cannot be read', async () => {
 
   expect(await copyPicture(from, to, recorded, [])).toEqual({ kind: 'good' });
   expect(await folderPlace(dir).read('a.png')).toEqual(bytes);
+});
+
+test('a picture is examined without the details beside it, if those cannot be read', async () => {
+  const content = await sharp({ create: { width: 2, height: 2, channels: 3, background: 'red' } })
+    .png()
+    .toBuffer();
+  const place = failingPlace('a.json');
+  await place.put('a.png', content);
+
+  const examined = await createImageStore(place).examine('a.png');
+
+  expect(examined).toMatchObject({ picture: { file: 'a.png', bytes: content.length } });
 });

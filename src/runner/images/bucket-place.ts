@@ -9,7 +9,9 @@ import { readAttemptFile } from '../core/naming.ts';
 import { withDiskFailure } from '../files/disk-failure.ts';
 import type { Place } from './place.ts';
 
-/** `folder` begins all keys and ends with a `/`; empty for the whole bucket. */
+/**
+ * Returns a place in a bucket. `folder` is the prefix of all keys and ends with a `/`; empty means the whole bucket.
+ */
 export function bucketPlace(bucket: Bucket, folder = ''): Place {
   const keyOf = (file: string): string => folder + file;
   const place: Place = {
@@ -79,14 +81,14 @@ async function withBucketFailure<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Returns a refusal of the store, or its silence, as `FatalFailure`, and any other error as it is. */
+/** Converts an `S3Error` (a refusal or no answer) into a `FatalFailure`. Returns any other error unchanged. */
 function asBucketFailure(error: unknown): unknown {
   if (!(error instanceof S3Error)) return error;
   const text = `the pictures in the bucket cannot be reached or written. ${error.message}; see to that, then repeat the command`;
   return new FatalFailure({ kind: 'output-unwritable', text });
 }
 
-/** False if the store refused the object, because another has the key or because it does not know the condition. */
+/** True if the object was stored. False if its key is taken, or if the store does not support the condition. */
 async function isTaken(put: Promise<void>): Promise<boolean> {
   try {
     await put;
@@ -122,40 +124,43 @@ const types: Record<string, string> = {
 };
 
 export interface PictureOwner {
-  /** Random name that the batch got when it began there. */
+  /** Random name that the batch got when it began to use the place. */
   batch: string;
   run: {
     token: string;
     isKnown(token: string): boolean;
-    /** The highest attempt on record, if a copy of the checkpoint may have been taken before more were made. */
+    /** Highest attempt on record. Defined if this checkpoint may be an older copy, so that newer pictures may exist. */
     lastAttempt?: number | undefined;
   };
-  /** True if pictures of others may be there: a person said what is to become of them. */
+  /** True if the user has decided what happens to pictures of other batches in the place (`--adopt`, `--fresh`). */
   isAnyAccepted: boolean;
 }
 
-/** A place whose first picture of a run is preceded by the claim of that run. */
+/** Place that records a claim of the run before it stores the run's first picture. */
 export interface ClaimedPlace extends Place {
-  /** Throws `ConfigError` if the checkpoint does not know all that has been put there. */
+  /** Throws `ConfigError` if the place has pictures of another batch, or of runs that the checkpoint does not know. */
   assertOurs(): Promise<void>;
-  /** Records the run as the latest that puts pictures there. */
+  /** Records this run as the latest that stored pictures in the place. */
   claim(): Promise<void>;
 }
 
-/** Name of the file that says whose pictures are there. */
+/** Name of the file that records which batch and run the pictures belong to. */
 export const claimFile = 'batch.json';
 
-/** `hasOthers`: pictures of others may be there as well, since a person has accepted it. */
+/** Content of the claim file. `hasOthers`: true if the user accepted pictures of other batches in the place. */
 interface Claim {
   batch: string;
   run: string;
   hasOthers: boolean;
 }
 
-/** Stands for a run if none of the batch has put pictures there, until one puts more. */
+/**
+ * Token in the claim file until a run of the batch stores a picture, and after commands that store pictures without a
+ * run.
+ */
 const movedToken = 'moved';
 
-/** Returns the owner for work on a batch while no run is at work on it. */
+/** Returns the owner for commands that work on a batch while no run is active. */
 export function ownerWithoutRun(batch: string): PictureOwner {
   const run = { token: movedToken, isKnown: () => true };
   return { batch, run, isAnyAccepted: false };
@@ -166,7 +171,10 @@ const begun =
   'belongs to another batch, or to this one before its checkpoint was lost, and may have its pictures';
 const older = 'has pictures of runs that this checkpoint does not know; an older copy of it was put back';
 
-/** `claims` is the place of the claim file, which names the latest run that has put a picture into `place`. */
+/**
+ * Returns `place` protected by a claim. `claims` holds the claim file, which names the latest run that stored a
+ * picture.
+ */
 export function claimed(place: Place, claims: Place, owner: PictureOwner): ClaimedPlace {
   const { batch, run, isAnyAccepted } = owner;
   let hasOthers = false;
@@ -197,12 +205,12 @@ export function claimed(place: Place, claims: Place, owner: PictureOwner): Claim
     return claims.put(claimFile, Buffer.from(`${JSON.stringify(claim)}\n`), { isFirst });
   };
 
-  /** Claims a place that is nobody's before anything is paid for. Of several batches that begin at once, one has it. */
+  /** Claims an unclaimed place before anything is paid for. If several batches start at once, only one succeeds. */
   const begin = async (): Promise<void> => {
     await assertOurs();
     if (isMarked || isAnyAccepted) return;
     await putClaim(movedToken, true);
-    // Not every store knows the condition: the claim that is there counts.
+    // Not every store supports the condition, so the claim is written without it if it is missing.
     if ((await claims.facts(claimFile)) === undefined) await putClaim(movedToken);
     await assertOurs();
   };
@@ -233,7 +241,7 @@ export function claimed(place: Place, claims: Place, owner: PictureOwner): Claim
   };
 }
 
-/** Returns undefined if the file is not a claim of ours. */
+/** Returns undefined if the content is not a valid claim. */
 function readClaim(bytes: Buffer): Claim | undefined {
   const json = parsed(bytes.toString());
   if (!isJsonObject(json)) return undefined;

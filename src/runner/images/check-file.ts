@@ -10,10 +10,10 @@ import { isJsonObject } from '../../lib/text/json.ts';
 import { crc32, createInflateRaw } from 'node:zlib';
 import { oneLine } from '../../lib/text/format.ts';
 
-/** Pixels of those that have any. */
+/** Size in pixels for files that have one, or the reason why the file cannot be used. */
 export type WholeFile = { width?: number; height?: number } | Unusable;
 
-/** The bytes are kept as they came. */
+/** Checks a file of `output.files`. Its bytes are kept unchanged. */
 export async function checkFile(
   held: HeldPicture,
   { label, kind }: NamedFile,
@@ -39,7 +39,7 @@ async function wholeAsAsked(bytes: Buffer, kind: FileKind, maxPixels: number): P
   return { problem, kind: 'other-file-kind' };
 }
 
-/** Of a file that is there without a record. */
+/** Checks an existing file that has no record. */
 export async function examineFile(
   bytes: Buffer,
   file: string,
@@ -52,11 +52,11 @@ export async function examineFile(
   return { picture: { file, ...facts, bytes: bytes.length, label: named.label }, origin: undefined };
 }
 
-/** What is wrong with a file of that kind, or its size in pixels. */
+/** Returns the size of a sound file in pixels (if it has any), or what is wrong with the file. */
 export async function wholeFile(bytes: Buffer, kind: FileKind, maxPixels: number): Promise<WholeFile> {
   switch (kind) {
     case 'png':
-      // A mask in another format has lost what it says.
+      // Only PNG is accepted, because a lossy format changes the exact values of a mask.
       return wholePicture(bytes, 'PNG', maxPixels);
     case 'exr':
       return checkExr(bytes);
@@ -72,7 +72,7 @@ export async function wholeFile(bytes: Buffer, kind: FileKind, maxPixels: number
   }
 }
 
-/** What is wrong with a picture of that format, or its size. */
+/** Returns the size of a sound picture of this format in pixels, or what is wrong with it. */
 export async function wholePicture(
   bytes: Buffer,
   format: PictureFormat,
@@ -92,12 +92,12 @@ export async function wholePicture(
 }
 
 const exrMagic = 0x01312f76;
-/** Deep samples (0x800) are no picture. */
+/** Accepted flags of the version field. Deep samples (0x800) are refused, because they are not a picture. */
 const exrFlags = { tiled: 0x200, long: 0x400, multipart: 0x1000 };
 const maxAttributeNameBytes = 255;
 const exrStartBytes = 8;
 
-/** One of the pictures in an EXR; most have one. */
+/** Part of an EXR: one of its pictures. Most files have a single part. */
 interface ExrPart {
   width: number;
   height: number;
@@ -106,7 +106,7 @@ interface ExrPart {
 
 class ExrProblem extends Error {}
 
-/** Checks an OpenEXR file: its header, and that every block its offset table names is there as a whole. */
+/** Checks the header of an OpenEXR file, and that every block in its offset table is complete. */
 function checkExr(exr: Buffer): { width: number; height: number } | { problem: string } {
   if (exr.length < exrStartBytes || exr.readUInt32LE(0) !== exrMagic)
     return { problem: 'it is not an EXR: its first bytes differ' };
@@ -119,7 +119,7 @@ function checkExr(exr: Buffer): { width: number; height: number } | { problem: s
     const { width, height } = parts[0] ?? { width: 0, height: 0 };
     return { width, height };
   } catch (error) {
-    // Reading beyond the end.
+    // A read beyond the end of the file throws RangeError.
     if (error instanceof RangeError) return { problem: 'it is cut: its header or offset table is not whole' };
     if (error instanceof ExrProblem) return { problem: error.message };
     throw error;
@@ -131,7 +131,7 @@ function readExrParts(exr: Buffer, version: number): { parts: ExrPart[]; end: nu
   const parts = [first.part];
   let { end } = first;
   if ((version & exrFlags.multipart) === 0) return { parts, end };
-  // A further end mark is the end of all headers.
+  // A second zero byte marks the end of all headers.
   while (exr.readUInt8(end) !== 0) {
     const next = readExrPart(exr, end, version);
     parts.push(next.part);
@@ -168,7 +168,10 @@ function readExrPart(exr: Buffer, from: number, version: number): { part: ExrPar
   return { part: { width, height, isTiled }, end: at };
 }
 
-/** The table ends where the first of the blocks begins, whichever entry that is; each block has its place and its size first. */
+/**
+ * Checks that every block is complete. The table ends where the first block of the file begins, which any entry may
+ * name. Each block begins with its coordinates and its size.
+ */
 function checkOffsetTable(exr: Buffer, start: number, parts: ExrPart[], isMultipart: boolean): void {
   let end = exr.length;
   for (let at = start; at < end; at += 8) {
@@ -190,7 +193,7 @@ const glbMagic = 'glTF';
 const glbHeaderBytes = 12;
 const chunkHeaderBytes = 8;
 
-/** Checks a GLB (binary glTF 2): its header, its chunks, its JSON, and the buffer that this speaks of. */
+/** Checks a GLB (binary glTF 2): its header, its chunks, its JSON, and the length of its buffer. */
 function checkGlb(glb: Buffer): { problem: string } | Record<string, never> {
   if (glb.toString('latin1', 0, 4) !== glbMagic || glb.length < glbHeaderBytes)
     return { problem: 'it is not a GLB: it does not begin with "glTF"' };
@@ -216,7 +219,7 @@ function checkGlb(glb: Buffer): { problem: string } | Record<string, never> {
   return checkScene(first.data, second?.type === 'BIN\0' ? second.data.length : 0);
 }
 
-/** `binBytes`: of the chunk that the first buffer without an address is. */
+/** Checks the JSON of a GLB. `binBytes`: length of the binary chunk, which is the first buffer if that has no URI. */
 function checkScene(json: Buffer, binBytes: number): { problem: string } | Record<string, never> {
   const scene = parseJson(json);
   if (scene instanceof Error || !isJsonObject(scene) || !isJsonObject(scene['asset']))
@@ -232,7 +235,7 @@ function checkScene(json: Buffer, binBytes: number): { problem: string } | Recor
   };
 }
 
-/** UTF-8 without a mark at its beginning, or what is wrong with it. */
+/** Returns the parsed JSON, or the error. Accepts only UTF-8 without a byte order mark. */
 function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)) as unknown;
@@ -245,7 +248,7 @@ const zipEndBytes = 22;
 const maxZipCommentBytes = 65_535;
 const zipEntryBytes = 46;
 const zipLocalBytes = 30;
-/** Some bytes unpack to a thousand times their size, which takes seconds to look through. */
+/** Maximum size of all unpacked arrays. A ZIP can unpack to a thousand times its size, which takes seconds to check. */
 const maxUnpackedBytes = 4e9;
 
 interface ZipEntry {
@@ -257,7 +260,7 @@ interface ZipEntry {
   offset: number;
 }
 
-/** Checks an NPZ, a ZIP of NumPy arrays: every entry is there, unpacks to its checksum and begins as an array does. */
+/** Checks an NPZ, a ZIP of NumPy arrays: every entry is complete, has the right checksum, and begins like an array. */
 async function checkNpz(npz: Buffer): Promise<{ problem: string } | Record<string, never>> {
   if (npz.toString('latin1', 0, 2) !== 'PK')
     return { problem: 'it is not an NPZ: it does not begin like a ZIP' };
@@ -279,7 +282,7 @@ async function checkNpz(npz: Buffer): Promise<{ problem: string } | Record<strin
   return {};
 }
 
-/** Where the end mark of the directory is, which nothing but its own comment follows. */
+/** Returns the offset of the end record of the ZIP directory. Only the comment of the ZIP may follow the record. */
 function zipEndOf(zip: Buffer): number | undefined {
   const last = zip.length - zipEndBytes;
   for (let at = last; at >= Math.max(0, last - maxZipCommentBytes); at--)
@@ -287,7 +290,7 @@ function zipEndOf(zip: Buffer): number | undefined {
   return undefined;
 }
 
-/** Undefined where it is torn. */
+/** Returns the entries of the ZIP directory; undefined if the directory is damaged. */
 function readZipEntries(directory: Buffer): ZipEntry[] | undefined {
   const entries: ZipEntry[] = [];
   for (let at = 0; at < directory.length;) {
@@ -307,7 +310,7 @@ function readZipEntries(directory: Buffer): ZipEntry[] | undefined {
   return entries;
 }
 
-/** What is wrong with it; `before` is what comes before the directory. */
+/** Returns what is wrong with a ZIP entry; undefined if it is sound. `before`: the bytes before the ZIP directory. */
 async function checkZipEntry(before: Buffer, entry: ZipEntry): Promise<string | undefined> {
   const { name, method, offset, packed } = entry;
   if (!name.endsWith('.npy')) return 'is no .npy';
@@ -336,7 +339,7 @@ async function checkArray(
 ): Promise<string | undefined> {
   let [bytes, sum, isArray] = [0, 0, false];
   for await (const part of parts) {
-    // The first part is never as short as that, save for the whole.
+    // The first part is shorter than six bytes only if the whole entry is.
     if (bytes === 0) isArray = part.toString('latin1', 0, 6) === '\x93NUMPY';
     bytes += part.length;
     sum = crc32(part, sum);

@@ -22,9 +22,9 @@ import { inflate, inflateSync } from 'node:zlib';
 import { promisify } from 'node:util';
 
 /**
- * PNG bytes are kept as they came, and the others too where that is demanded; else they become PNG (`otherFormat`). An
- * animated WebP is refused: to keep one frame of many would lose the rest without a word. `finish` makes the file of a
- * good one.
+ * Checks a picture. PNG bytes are kept unchanged, and so are other formats if `isOriginalKept`; otherwise they are
+ * converted to PNG (`otherFormat`). An animated WebP is refused, because keeping one frame would silently lose the
+ * others. `finish` returns the content to save.
  */
 export async function checkPicture(
   picture: HeldPicture,
@@ -59,7 +59,7 @@ function unusable({ problem, isUnsupported = false, kind }: Unusable, came: Buff
   return failure(kind ?? (isUnsupported ? 'output-unsupported' : 'bad-picture'), problem, came);
 }
 
-/** `came` identifies repeated output. */
+/** Returns the failure of a picture. `came`: received data, whose digest identifies repeated output. */
 function failure(kind: FailureKind, problem: string, came: Buffer | string): Failure {
   return { kind, text: `the picture cannot be used: ${problem}`, digest: sha256Of(came) };
 }
@@ -72,7 +72,10 @@ function tooSmall({ width, height }: { width: number; height: number }, minSide:
   return `it is ${width}×${height} pixels, and \`check.minSide\` asks for ${minSide} at least`;
 }
 
-/** What is wrong with a PNG, or its size: every chunk and every pixel is checked. Fill behind its end is cut off unless the original is kept. */
+/**
+ * Checks every chunk and every pixel of a PNG. Returns the picture, or what is wrong with it. Removes fill bytes behind
+ * the end unless the original is kept.
+ */
 export async function wholePng(file: Buffer, demands: Demands): Promise<WholePicture | Unusable> {
   const checked = checkPng(file);
   if ('problem' in checked) return checked;
@@ -83,12 +86,12 @@ export async function wholePng(file: Buffer, demands: Demands): Promise<WholePic
   if (large !== undefined) return large;
   const isThumbnailWanted = demands.isThumbnailWanted && needsThumbnail(whole);
   const wanted = { ...demands, isThumbnailWanted };
-  // What is blank shows in decoded pixels alone.
+  // Blank pictures can be recognised only by their decoded pixels.
   if (demands.isBlankRefused) return decodedPng(whole, checked, wanted);
   const madeThumbnail = () => triedThumbnail(() => sharp(coloured(checked), strict(demands.maxPixels)));
   if (isThumbnailWanted && !isUnpackedSoon(checked)) {
     const thumbnail = await madeThumbnail();
-    // Making one has decoded every pixel.
+    // Making the thumbnail has decoded every pixel.
     if (thumbnail !== undefined) return { ...whole, thumbnail };
   }
   const rows = await inflatePixels(checked);
@@ -97,14 +100,17 @@ export async function wholePng(file: Buffer, demands: Demands): Promise<WholePic
   return { ...whole, thumbnail: isThumbnailWanted ? await madeThumbnail() : undefined };
 }
 
-/** What a decoder is given to make something of a saved picture: of a PNG nothing that unpacks to a thousandfold. */
+/**
+ * Returns the bytes of a saved picture for a decoder. Removes chunks of a PNG that may unpack to a thousand times their
+ * size.
+ */
 export function pictureToDraw(content: Buffer): { bytes: Buffer } | Unusable {
   if (!isPng(content)) return { bytes: content };
   const checked = checkPng(content);
   return 'problem' in checked ? checked : { bytes: coloured(checked) };
 }
 
-/** With its colour profile, and nothing else that pixels do not depend on. */
+/** Returns the PNG without chunks that do not affect its pixels, but with its colour profile. */
 function coloured({ bare, profile }: WholePng): Buffer {
   if (profile === undefined) return bare;
   return Buffer.concat([bare.subarray(0, headerEnd), profile, bare.subarray(headerEnd)]);
@@ -130,28 +136,30 @@ async function decodedPng(
   }
 }
 
-/** Samples a pixel by colour type: grey, RGB, grey with alpha, RGB with alpha. */
+/** Samples per pixel by colour type: grey, RGB, grey with alpha, RGB with alpha. */
 const samples: Readonly<Record<number, number>> = { 0: 1, 2: 3, 4: 2, 6: 4 };
-/** Bits a sample that each of them may have (PNG specification, 11.2.1). */
+/** Bits per sample that each colour type may have (PNG specification, 11.2.1). */
 const depths: Readonly<Record<number, readonly number[]>> = {
   0: [1, 2, 4, 8, 16],
   2: [8, 16],
   4: [8, 16],
   6: [8, 16],
 };
-/** None, Sub, Up, Average, Paeth: the filter that begins each row. */
+/** Highest filter number. Each row begins with its filter: None, Sub, Up, Average or Paeth. */
 const highestFilter = 4;
-/** Larger pictures go through the picture library, which holds a few rows of them in memory at a time. */
+/**
+ * Maximum size of pixel data that is unpacked at once. Larger pictures go to sharp, which holds a few rows at a time.
+ */
 const maxBytes = 8 * 1024 * 1024;
-/** Smaller ones are not worth the way to another thread and back. */
+/** Pixel data up to this size is unpacked on this thread, because a round trip to another thread takes longer. */
 const fewBytes = 256 * 1024;
 
 const inflateElsewhere = promisify(inflate);
 
 /**
- * Every row of the picture, a filter and its samples, or why some are missing or cannot be drawn. Unpacking is all that
- * can fail: undoing a row's filter is arithmetic that takes any bytes. Undefined where it takes more to tell (palettes,
- * transparent colours, interlaced or large pictures).
+ * Returns all rows of the picture, each with a filter and its samples, or the reason why rows are missing or cannot be
+ * drawn. Only unpacking can fail: undoing a row's filter is arithmetic that accepts any bytes. Undefined if only a full
+ * decoder can tell (palettes, transparent colours, interlaced or large pictures).
  */
 export async function inflatePixels({
   header,
@@ -169,22 +177,22 @@ export async function inflatePixels({
   const size = rowBytes * height;
   if (width === 0 || height === 0 || size > maxBytes) return undefined;
   try {
-    // In one piece of work; nothing beyond the rows is kept.
+    // The output is a single chunk. Data beyond the rows throws ERR_BUFFER_TOO_LARGE.
     const options = { chunkSize: Math.max(64, size + 1), maxOutputLength: size };
     const packed = Buffer.concat(pixelData);
     const rows = size <= fewBytes ? inflateSync(packed, options) : await inflateElsewhere(packed, options);
     const problem = problemIn(rows, rowBytes, height);
     return problem === undefined ? rows : { problem };
   } catch (error) {
-    // Excess data is harmless: the picture library decides.
+    // Excess data is harmless, so the picture library decides.
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return undefined;
     return { problem: `its pixel data is cut or damaged (${(error as Error).message})` };
   }
 }
 
 /**
- * Whether it costs next to nothing: it is then worth it also where all pixels are decoded, since decoders do not look at
- * what comes behind the last row.
+ * True if the pixel data is small enough to unpack cheaply. It is then unpacked even if a thumbnail decodes all pixels,
+ * because decoders ignore data behind the last row.
  */
 function isUnpackedSoon({ header, width, height }: WholePng): boolean {
   const [depth = 0, colour = 0] = header.subarray(8);

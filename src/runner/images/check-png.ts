@@ -6,26 +6,29 @@ const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 /** Length, type and checksum around a chunk's data. */
 const frameBytes = 12;
 
-/** Those of cameras and screens have less; unpacked it may be a thousandfold. */
+/**
+ * Maximum size of a packed colour profile. Cameras and screens use smaller ones, and a larger one may unpack to a
+ * thousand times its size.
+ */
 const fewProfileBytes = 16_000;
 
-/** Where the header (IHDR), always the first chunk, ends. */
+/** Offset of the end of the header (IHDR), which is always the first chunk. */
 export const headerEnd = 33;
 
 export interface WholePng {
   /** Pixels, as the file declares them. */
   width: number;
   height: number;
-  /** The file without what the pixels do not depend on. */
+  /** File without the chunks that do not affect its pixels. The whole PNG if none of these chunks is compressed. */
   bare: Buffer;
-  /** Bytes of the PNG itself, without the fill behind its end. */
+  /** Size of the PNG in bytes, without the fill behind its end. */
   bytes: number;
-  /** The chunk that says what the colours are, where it is small enough for viewers to unpack. */
+  /** Chunk of the colour profile (iCCP). Undefined if it is missing, or too large to unpack safely. */
   profile: Buffer | undefined;
-  /** Data of the header chunk, and of those that hold the pixels, as packed. */
+  /** Data of the header chunk (IHDR). `pixelData` is the data of the IDAT chunks, still compressed. */
   header: Buffer;
   pixelData: Buffer[];
-  /** Whether nothing else has a say in how the pixels are decoded, such as a palette. */
+  /** True if no other chunk affects how the pixels are decoded, such as a palette. */
   isPlain: boolean;
 }
 
@@ -33,7 +36,7 @@ export function isPng(bytes: Buffer): boolean {
   return bytes.subarray(0, signature.length).equals(signature);
 }
 
-/** Bytes of the file without the line ends, spaces and NULs behind it. Some workers and stores add these. */
+/** Returns the size of the file without line ends, spaces and NULs at its end. Some workers and stores add these. */
 export function bytesWithoutFill(file: Buffer): number {
   let end = file.length;
   while (end > 0 && fill.includes(file[end - 1] ?? 1)) end -= 1;
@@ -41,10 +44,10 @@ export function bytesWithoutFill(file: Buffer): number {
 }
 
 const fill = Buffer.from('\0 \r\n');
-/** Of the chunk that ends every PNG. */
+/** Checksum of the chunk (IEND) that ends every PNG. */
 const endChecksum = Buffer.from('ae426082', 'hex');
 
-/** What a whole PNG holds, or what is wrong with the file. */
+/** Returns the parts of a sound PNG, or what is wrong with the file. */
 export function checkPng(file: Buffer): WholePng | Unusable {
   const bytes = bytesWithoutFill(file);
   const png = file.subarray(0, bytes).subarray(-endChecksum.length).equals(endChecksum)
@@ -60,7 +63,7 @@ export function checkPng(file: Buffer): WholePng | Unusable {
     if ('problem' in chunk) return chunk;
     const problem = misplaced(chunk, types);
     if (problem !== undefined) return { problem };
-    // Decoders read the first frame alone, so damage in the others would stay undetected.
+    // Decoders read only the first frame, so damage in the other frames would stay undetected.
     if (chunk.type === 'acTL') return animation;
     types.push(chunk.type);
     const end = at + frameBytes + chunk.data.length;
@@ -71,7 +74,7 @@ export function checkPng(file: Buffer): WholePng | Unusable {
   }
   if (types.at(-1) !== 'IEND') return { problem: 'it is cut: the end mark (IEND) is missing' };
   if (!types.includes('IDAT')) return { problem: 'it holds no picture data (IDAT)' };
-  // The header is the first chunk, so it stands where it always does.
+  // The header is the first chunk, so its offset is fixed.
   const header = png.subarray(16, 29);
   const size = { width: header.readUInt32BE(0), height: header.readUInt32BE(4) };
   const isPlain = types.every((type) => plainTypes.has(type) || !isNeeded(type));
@@ -93,12 +96,12 @@ const animation: Unusable = {
 
 const plainTypes: ReadonlySet<string> = new Set(['IHDR', 'IDAT', 'IEND']);
 
-/** Capital letters begin the chunks that no decoder may pass over. */
+/** True for chunks that no decoder may ignore (their types begin with a capital letter), and for transparency. */
 function isNeeded(type: string): boolean {
   return /^[A-Z]/.test(type) || type === 'tRNS';
 }
 
-/** Texts and profiles that decoders unpack whether they are asked for or not, a thousandfold in size. */
+/** True for texts and profiles that decoders always unpack, to up to a thousand times their size. */
 function isCompressed(type: string): boolean {
   return type === 'zTXt' || type === 'iTXt' || type === 'iCCP';
 }
@@ -133,7 +136,7 @@ function misplaced({ type, data }: Chunk, before: readonly string[]): string | u
   return undefined;
 }
 
-/** Why a picture counts as blank, or undefined where it does not. 8 bits a channel, alpha last. */
+/** Returns why a picture counts as blank, or undefined. `pixels` has 8 bits per channel, with alpha last. */
 export function blankness(pixels: Uint8Array, channels: number): string | undefined {
   const isWithAlpha = channels % 2 === 0;
   if (isWithAlpha && isWithin(pixels, channels - 1, channels, 0)) return 'it is fully transparent';
@@ -144,12 +147,15 @@ export function blankness(pixels: Uint8Array, channels: number): string | undefi
 }
 
 /**
- * Values of a channel this close are one colour. Lossless formats and JPEG keep one colour exactly; lossy WebP spreads
- * greys by up to 4 of 255 from quality 50 on, and any colour by up to 7 from quality 80 on. To the eye it is one colour.
+ * Maximum difference of values in a channel that count as one colour. Lossless formats and JPEG keep one colour
+ * exactly. Lossy WebP spreads greys by up to 4 of 255 at quality 50 and above, and any colour by up to 7 at quality 80
+ * and above. The eye sees one colour.
  */
 const tolerance = 8;
 
-/** Ends at the first pixel that stands out, which in a picture of something comes soon. */
+/**
+ * True if all values of a channel are nearly equal. Stops at the first pixel that differs, which usually comes early.
+ */
 function isEven(pixels: Uint8Array, channel: number, channels: number): boolean {
   let least = 255;
   let most = 0;

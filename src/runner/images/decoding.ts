@@ -4,37 +4,42 @@ import { type FileKind, type Picture, type PictureFormat, thumbnailOf } from '..
 
 export interface Demands {
   maxPixels: number;
-  /** Pixels that the shorter side has at least. */
+  /** Minimum length of the shorter side in pixels. */
   minSide: number;
-  /** Whether a picture that shows nothing fails. */
+  /** True if blank pictures are refused. */
   isBlankRefused: boolean;
-  /** Whether a thumbnail is made on the way, of pictures that need one. */
+  /** True if the check also makes a thumbnail of pictures that need one. */
   isThumbnailWanted: boolean;
-  /** Whether JPEG, WebP and AVIF are kept as they came. */
+  /** True if JPEG, WebP and AVIF keep their bytes instead of being converted to PNG. */
   isOriginalKept: boolean;
 }
 
-/** A picture that was decoded, upright. `blank`: why it counts as blank; found out only if blank pictures are refused. */
+/** Decoded, upright picture. `blank`: why it counts as blank; set only if blank pictures are refused. */
 export type WholePicture = Pick<Picture, 'width' | 'height'> & {
   content: Buffer;
   format: PictureFormat;
   blank: string | undefined;
   thumbnail?: Buffer | undefined;
-  /** Whether what came was signed and this is no more. */
+  /** True if the received picture was signed (C2PA), and the converted one no longer is. */
   isSignatureLost?: boolean;
 };
 
-/** The same memory. */
+/** Returns a `Buffer` that shares the memory of the array. */
 export function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-/** `warning` is the strictest: it alone notices much of the damage within a JPEG. */
+/**
+ * Returns options for strict decoding. Only `warning`, the strictest level, detects much of the damage within a JPEG.
+ */
 export function strict(maxPixels: number): SharpOptions {
   return { failOn: 'warning', limitInputPixels: maxPixels };
 }
 
-/** One channel is enough to have every pixel decoded, at a third of the memory; what is blank shows in all of them. */
+/**
+ * Decodes every pixel. A single channel is enough for that, at a third of the memory. The check for blank pictures
+ * needs all channels.
+ */
 export function pixelsOf(image: Sharp, isBlankRefused: boolean) {
   return (isBlankRefused ? image : image.extractChannel(0)).raw().toBuffer({ resolveWithObject: true });
 }
@@ -63,8 +68,9 @@ type Decoded = { bytes: Buffer } | Unusable;
 const dataUri = /^\s*data:([^;,]{0,200})([^,]{0,200}),/i;
 
 /**
- * Base64 of the standard or the URL-safe alphabet, with its padding or without; white space and a prefix such as
- * `data:image/png;base64,` are left aside. The type of the prefix says nothing: the first bytes do.
+ * Decodes Base64 of the standard or the URL-safe alphabet, with or without padding. Ignores white space and a prefix
+ * such as `data:image/png;base64,`. The media type of the prefix does not matter, because the first bytes tell the
+ * format.
  */
 export function decodeBase64(text: string): Decoded {
   const uri = dataUri.exec(text.slice(0, 1000));
@@ -75,7 +81,7 @@ export function decodeBase64(text: string): Decoded {
 }
 
 function decodeBare(text: string): Decoded {
-  // Nearly all are one unbroken line: only what does not decode as it stands is copied without white space.
+  // Nearly all texts are one unbroken line. White space is removed only if the text does not decode as it is.
   const bytes = decodeExactly(text) ?? decodeExactly(text.replaceAll(/\s+/g, ''));
   if (bytes === undefined)
     return nameOfText(text)?.startsWith('an SVG') ? unsupported('an SVG') : { problem: whyNot(text) };
@@ -83,8 +89,9 @@ function decodeBare(text: string): Decoded {
 }
 
 /**
- * The bytes, if every character counted. Node drops characters it does not know, so a wrong one shows in the length,
- * except for `-` and `_`, which it takes for `+` and `/`, and characters beyond ASCII, of which it reads one byte.
+ * Returns the bytes; undefined if a character is invalid. Node drops unknown characters, so the length reveals most of
+ * them. Two cases need their own check: Node reads `-` and `_` as `+` and `/`, and takes one byte of a character beyond
+ * ASCII.
  */
 function decodeExactly(text: string): Buffer | undefined {
   if (isOfBothAlphabets(text) || Buffer.byteLength(text) !== text.length) return undefined;
@@ -100,7 +107,9 @@ function isOfBothAlphabets(text: string): boolean {
   return (text.includes('-') || text.includes('_')) && (text.includes('+') || text.includes('/'));
 }
 
-/** The end of a text without padding: what it says beyond whole bytes is nothing, and mostly is something where it was cut. */
+/**
+ * True if the end of a text without padding has no bits beyond its whole bytes. A text that was cut mostly has some.
+ */
 function isUncut(end: string): boolean {
   return Buffer.from(end, 'base64').toString('base64url') === end.replaceAll('+', '-').replaceAll('/', '_');
 }
@@ -116,16 +125,16 @@ function whyNot(text: string): string {
   return `it is cut or not base64: ${bare.length.toLocaleString('en')} characters cannot be whole`;
 }
 
-/** Why what came cannot be used. */
+/** Reason why received data cannot be used. */
 export interface Unusable {
   problem: string;
-  /** Whether it is as the worker meant it, so that another job would bring the same. */
+  /** True if the worker sent what it intended, so another job would return the same. */
   isUnsupported?: boolean;
-  /** Present if a setting forbids it. */
+  /** Set if a setting forbids the data. */
   kind?: 'too-many-pixels' | 'other-file-kind';
 }
 
-/** The format of a picture that can be saved, or what it is instead. */
+/** Returns the format of a picture that can be saved, or what the data is instead. */
 export function recognise(bytes: Buffer): { format: PictureFormat } | Unusable {
   const start = bytes.toString('hex', 0, 48);
   const known = formats.find(([, pattern]) => pattern.test(start));
@@ -141,7 +150,7 @@ function unsupported(what: string): Unusable {
   return { problem, isUnsupported: true };
 }
 
-/** What a file is that should have been of this kind and begins as another format does. */
+/** Returns the format that the data begins with; undefined if that is `kind` or unknown. */
 export function nameOfOtherFormat(bytes: Buffer, kind: FileKind): string | undefined {
   const start = bytes.toString('hex', 0, 16);
   const [format] = formats.find(([, pattern]) => pattern.test(start)) ?? [];
@@ -150,7 +159,7 @@ export function nameOfOtherFormat(bytes: Buffer, kind: FileKind): string | undef
   return itself === kind ? undefined : other;
 }
 
-/** What a text is that should have been a picture, where that is known: a URL, a page, a file name. */
+/** Returns the kind of a text that was sent instead of a picture (a URL, a page, a file name); undefined if unknown. */
 function nameOfText(text: string): string | undefined {
   const start = text.slice(0, 2000);
   const kind = texts.find(([, pattern]) => pattern.test(start))?.[0];
@@ -164,7 +173,10 @@ const formats: readonly [PictureFormat, RegExp][] = [
   ['AVIF', /^.{8}66747970(?:6d696631.{8}(?:.{8})*?)?61766966/],
 ];
 
-/** The kind of `output.files` that begins so, too. */
+/**
+ * Formats that cannot be saved as pictures, by their first bytes in hex. Third: the kind of `output.files`, if there is
+ * one.
+ */
 const others: readonly [string, RegExp, FileKind?][] = [
   ['a GIF', /^47494638/],
   ['a BMP', /^424d.{8}00000000/],
@@ -209,7 +221,7 @@ function nameOfBytes(bytes: Buffer, start: string): string {
   const text = bytes.subarray(0, 1_000).toString('utf8');
   const name = nameOfText(text);
   if (name !== undefined) return name;
-  // A character that is cut off at the end becomes U+FFFD.
+  // A character that is cut at the end becomes U+FFFD.
   if (/^[^\p{C}\uFFFD]+\uFFFD?$/u.test(text.replaceAll(/\s/g, ''))) return `text (${quote(text)})`;
   return `no picture: its first bytes are ${start.slice(0, 16).replaceAll(/..(?=.)/g, '$& ')}`;
 }

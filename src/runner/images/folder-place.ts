@@ -30,10 +30,12 @@ import { asDiskFailure, isSystemError, withDiskFailure } from '../files/disk-fai
 import { syncFolder } from '../files/folders.ts';
 import { UnreadableFile, type FileFacts, type FileSource, type ListedFile, type Place } from './place.ts';
 
-/** Each takes an open file, of which some systems allow 256. More concurrent writes bring nothing. */
+/**
+ * Maximum number of concurrent writes. Each needs an open file, and some systems allow 256. More writes are not faster.
+ */
 const maxConcurrentWrites = 32;
 
-/** Only one run at a time may write to `dir`, unless it `isShared`. */
+/** Returns a place in the folder `dir`. Only one run at a time may write there, unless `isShared`. */
 export function folderPlace(dir: string, isShared = false): Place {
   const root = resolve(dir);
   const files = new DurableFiles(root);
@@ -78,7 +80,7 @@ export function folderPlace(dir: string, isShared = false): Place {
   };
 }
 
-/** Throws if the name leads out of the folder: a bug of ours. */
+/** Returns the path of a file in the folder. Throws if the name leads out of the folder, which is a bug. */
 function pathWithin(root: string, file: string): string {
   const path = resolve(root, file);
   const way = relative(root, path);
@@ -87,7 +89,7 @@ function pathWithin(root: string, file: string): string {
   return path;
 }
 
-/** Larger files are read and written in another thread. With smaller ones, the way there and back takes longer. */
+/** Files above this size are read and written on another thread. For smaller files, that round trip takes longer. */
 const smallBytes = 64 * 1024;
 
 async function read(path: string): Promise<Buffer | undefined> {
@@ -101,10 +103,13 @@ async function read(path: string): Promise<Buffer | undefined> {
   }
 }
 
-/** Codes that say something of the machine, or of the whole disk, rather than of one file. */
+/** Error codes that concern the machine or the whole disk, not a single file. */
 const machineCodes = new Set(['EMFILE', 'ENFILE', 'ESTALE', 'ENODEV', 'ENXIO']);
 
-/** Returns what a failed read means: for this file, or for all. A bug stays what it is. */
+/**
+ * Returns the error for a failed read: `UnreadableFile` for one file, `FatalFailure` for the disk. Other errors stay as
+ * they are.
+ */
 function unreadable(error: unknown, path: string): unknown {
   const failure = asDiskFailure(error, path);
   if (failure === undefined) return error;
@@ -113,12 +118,15 @@ function unreadable(error: unknown, path: string): unknown {
   return new UnreadableFile(failure.failure, path, code === 'EISDIR' ? undefined : code);
 }
 
-/** True if nothing has the name: below a file there is nothing either. */
+/** True if nothing has the name. ENOTDIR means that a parent of the path is a file. */
 function isAbsent(error: unknown): boolean {
   return isSystemError(error) && ['ENOENT', 'ENOTDIR'].includes(error.code);
 }
 
-/** Waits for no other thread: a start looks at every picture of a batch. */
+/**
+ * Returns facts about a file. Works synchronously, because a start checks every picture and a thread switch takes
+ * longer.
+ */
 function factsOf(path: string): FileFacts | undefined {
   try {
     const own = lstatSync(path, { throwIfNoEntry: false });
@@ -136,7 +144,7 @@ function unknown(): undefined {
   return undefined;
 }
 
-/** Sorted within each folder. Links are left out. */
+/** Lists files, sorted within each folder. Links are left out. */
 function* filesBelow(root: string, below: string): Generator<ListedFile> {
   for (const entry of entriesOf(`${root}/${below}`)) {
     const name = below + entry.name;
@@ -160,11 +168,11 @@ async function move(files: DurableFiles, from: string, to: string, isReplacing: 
   const source = await statsOf(from);
   const target = await statsOf(to);
   if (source === undefined) {
-    // A run that crashed may have renamed it without making that durable.
+    // A crashed run may have renamed the file without making the new name durable.
     if (target !== undefined) await syncFolder(dirname(to));
     return;
   }
-  // The same file if the two names differ in nothing that the file system sees, such as case.
+  // Both names mean the same file if they differ only in ways that the file system ignores, such as case.
   if (isReplacing || target === undefined || (await isSameFile(from, to))) return files.rename(from, to);
   if (!(await isSameContent(from, source, to, target))) throw nameConflict(from, to);
   await files.remove(from);
@@ -184,7 +192,9 @@ async function statsOf(path: string): Promise<Stats | undefined> {
   }
 }
 
-/** Compares whole numbers: those of Windows are so large that two files next to each other have the same when rounded. */
+/**
+ * True if both paths are the same file. Compares bigints, because file numbers on Windows are too large for `number`.
+ */
 async function isSameFile(a: string, b: string): Promise<boolean> {
   const [one, other] = await Promise.all([a, b].map((path) => lstat(path, { bigint: true })));
   return one?.ino === other?.ino && one?.dev === other?.dev;
@@ -209,7 +219,7 @@ async function fetch(from: string, to: string, isLinked: boolean): Promise<boole
 
 const sourceCodes = new Set(['EISDIR', 'EACCES']);
 
-/** False across disks, and on file systems without links. */
+/** Makes a hard link. False if that is impossible: across disks, or on a file system without links. */
 function hasLinked(from: string, to: string): boolean {
   try {
     linkSync(from, to);
@@ -220,25 +230,28 @@ function hasLinked(from: string, to: string): boolean {
   }
 }
 
-/** Folders remembered as durable. Others are only synced again. */
+/** Maximum number of folders that are remembered as durable. Other folders are synced again. */
 const maxRemembered = 1000;
 
 const opened = promisify(open);
 const writtenElsewhere = promisify(writeFile);
 const synced = promisify(fsync);
 
-/** Files below one folder, by absolute paths. Errors are the operating system's; `FatalFailure` if its disk is unmounted meanwhile. */
+/**
+ * Writes files below one folder durably. Paths are absolute. Throws system errors, and `FatalFailure` if the disk of
+ * the folder is unmounted.
+ */
 class DurableFiles {
   readonly #root: string;
   readonly #lasting = new Set<string>();
-  /** The device that the root is on. */
+  /** Device number of the file system that holds the root. */
   #device: number | undefined;
 
   constructor(root: string) {
     this.#root = root;
   }
 
-  /** Replaces or makes the file at once and durably. False if `isFirst` and something has the name. */
+  /** Replaces or creates the file atomically and durably. False if `isFirst` and the name is taken. */
   async write(path: string, source: FileSource, isFirst: boolean): Promise<boolean> {
     const folder = dirname(path);
     await this.makeFolder(folder);
@@ -249,7 +262,7 @@ class DurableFiles {
       if (!isFirst) await rename(temporary, path);
       else if (!(await hasTaken(path, temporary))) return false;
     } catch (error) {
-      // The first failure is the one that people have to know.
+      // The user needs to know the first failure, so a second one is ignored.
       await rm(temporary, { force: true }).catch(() => undefined);
       throw error;
     }
@@ -264,7 +277,7 @@ class DurableFiles {
     if (dirname(from) !== dirname(to)) await syncFolder(dirname(from));
   }
 
-  /** Makes the name of a file durable. Its bytes were on the disk before it had the name. */
+  /** Makes the name of an existing file durable. Its bytes were synced before it got the name. */
   async makeLast(path: string): Promise<void> {
     await this.makeFolder(dirname(path));
     await syncFolder(dirname(path));
@@ -275,7 +288,10 @@ class DurableFiles {
     await syncFolder(dirname(path));
   }
 
-  /** Makes the folder and those above it, durably. A folder that is there may be one that a crashed run made a moment before. */
+  /**
+   * Creates the folder and its parents durably. An existing folder is synced too, because a crashed run may have just
+   * created it.
+   */
   async makeFolder(folder: string): Promise<void> {
     if (this.#lasting.has(folder)) return;
     if (this.#device !== undefined) this.#assertSameDisk((await stat(this.#root)).dev);
@@ -288,7 +304,9 @@ class DurableFiles {
     this.#assertSameDisk((await stat(this.#root)).dev);
   }
 
-  /** A file that is written to the folder below an unmounted disk is hidden once the disk is back. */
+  /**
+   * Throws if the disk of the root has changed. A file written below an unmounted disk is hidden once the disk is back.
+   */
   #assertSameDisk(dev: number): void {
     this.#device ??= dev;
     if (dev === this.#device) return;
@@ -297,7 +315,7 @@ class DurableFiles {
   }
 }
 
-/** Closing is part of it: some file systems report a failed write only then. Returns what the file is then. */
+/** Writes, syncs and closes a file, because some file systems report a failed write only at the close. */
 async function writeThrough(path: string, source: FileSource): Promise<Stats> {
   const isCopied = 'path' in source;
   if (isCopied) await copyFile(source.path, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
@@ -312,7 +330,7 @@ async function writeThrough(path: string, source: FileSource): Promise<Stats> {
   }
 }
 
-/** Gives the file its name unless another has it: of several that try at once, one succeeds. */
+/** Gives the file its final name. False if that name is taken. If several try at once, only one succeeds. */
 async function hasTaken(path: string, temporary: string): Promise<boolean> {
   try {
     await link(temporary, path);

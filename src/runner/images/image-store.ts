@@ -31,21 +31,24 @@ import { findMissing, holds, listFiles, listPictures, possibleFiles } from './sa
 import { thumbnailFiles } from './other-formats.ts';
 
 export type ImageStoreOptions = CheckOptions & {
-  /** Place of a copy of the report, which gets the thumbnails too. */
+  /** Place of a copy of the report. Thumbnails are written there too. */
   reportCopy?: Place | undefined;
 };
 
 export interface PreparedImageStore extends ImageStore {
-  /** Makes the place and removes what earlier runs left half-written. Throws `FatalFailure` if it cannot be used. */
+  /**
+   * Creates the place and removes half-written files of earlier runs. Throws `FatalFailure` if the place cannot be
+   * used.
+   */
   prepare(): Promise<void>;
-  /** Number of pictures that had the name of one that was written, and are kept as `.former`. */
+  /** Number of existing pictures that were renamed to `.former`, because a new picture got their name. */
   kept(): number;
   /**
-   * Renames the file durably, and its sidecars, to names that end in `as`. Returns its new name; undefined if nothing is
-   * there, or if the next picture gets another name anyway.
+   * Renames the file and its sidecars durably to names that end in `as`. Returns the new name of the file. Undefined if
+   * nothing is there, or if each attempt has its own file names anyway.
    */
   setAside(file: string, as: string): Promise<string | undefined>;
-  /** As the port has it. A picture that is not to say where it comes from needs no provenance. */
+  /** Checks a picture like `ImageStore.check`. `provenance` may be missing if it is not to be recorded. */
   check(picture: HeldPicture, provenance?: Provenance): Promise<Picture | Failure>;
 }
 
@@ -81,7 +84,7 @@ export function createImageStore(place: Place, options: ImageStoreOptions = {}):
       const picture = { ...checked, beside: (checked.beside ?? []).filter(isOwn) };
       await keepFormer(picture, file, makers);
       await place.put(file, picture.content, { sha256: picture.sha256 });
-      // Missing if the program crashes here, until the report is asked for.
+      // After a crash at this point, sidecars and thumbnail are missing until the report is written.
       await Promise.all([putSidecars(place, file, picture.beside), putThumbnail(picture)]);
     },
     has: (picture) => holds(place, picture),
@@ -89,7 +92,7 @@ export function createImageStore(place: Place, options: ImageStoreOptions = {}):
       kinds === undefined ? listPictures(place, listing) : listFiles(place, kinds.map(endingOfKind)),
     whichExist: async (names) => {
       const there: string[] = [];
-      // A name of an attempt that this batch does not know is not its own.
+      // In such a place, a file that this batch does not know belongs to another batch.
       const possible = place.isNamedByAttempt ? [] : names.flatMap((name) => possibleFiles(name, listing));
       for (const file of possible) if ((await place.facts(file))?.kind === 'file') there.push(file);
       return there;

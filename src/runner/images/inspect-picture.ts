@@ -7,24 +7,24 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/js
 import { readTexts } from './png-metadata.ts';
 import { provenanceKeyword } from './sidecars.ts';
 
-/** What a picture's file says of itself, and its sidecar. */
+/** Facts about a picture, from its file and its sidecar. */
 export interface Inspection extends Pick<SavedPicture, 'width' | 'height' | 'bytes' | 'sha256'> {
-  /** As sharp and the standards spell it: png, jpeg, webp, heif … */
+  /** Name of the format as sharp and the standards spell it: png, jpeg, webp, heif … */
   format: string;
-  /** Where it comes from; null where that is unknown. */
+  /** Provenance of the picture; null if it is unknown. */
   provenance: JsonObject | null;
   from: 'embedded' | 'sidecar' | null;
-  /** Whether the sidecar was written for this very picture; null where that is unknown. */
+  /** True if the sidecar was written for this very picture; null if that is unknown. */
   isOfThisPicture: boolean | null;
-  /** Other texts within a PNG. */
+  /** Other texts in a PNG. */
   texts: { keyword: string; text: string }[];
 }
 
-/** Larger files are no pictures of this program's. */
+/** Maximum size of a picture in bytes. This program writes no larger ones. */
 const maxImageBytes = 1_000_000_000;
 const maxSidecarBytes = 10_000_000;
 
-/** `problem`: why the picture cannot be inspected. */
+/** Reads facts and provenance of a picture. `problem`: why it cannot be inspected. */
 export async function inspectPicture(path: string): Promise<Inspection | { problem: string }> {
   const bytes = await bytesOf(path, maxImageBytes);
   if ('problem' in bytes) return bytes;
@@ -69,7 +69,7 @@ async function bytesOf(path: string, maxBytes: number): Promise<{ file: Buffer }
 
 async function sizeOf(file: Buffer): Promise<Pick<Inspection, 'format' | 'width' | 'height'> | undefined> {
   const isPng = file.length >= 33 && file.toString('latin1', 1, 4) === 'PNG';
-  // A library would unpack whatever texts the file holds.
+  // sharp would unpack all texts in the file, of any size.
   if (isPng) return { format: 'png', width: file.readUInt32BE(16), height: file.readUInt32BE(20) };
   try {
     const { format, width, height } = await sharp(file, { limitInputPixels: false }).metadata();
@@ -79,18 +79,18 @@ async function sizeOf(file: Buffer): Promise<Pick<Inspection, 'format' | 'width'
   }
 }
 
-/** Copies in other formats share the sidecar of the picture. */
+/** Reads the sidecar of a picture. Copies in other formats share the sidecar of the picture. */
 async function sidecarOf(path: string): Promise<JsonObject | undefined> {
   const bytes = await bytesOf(path.replace(/\.[^./\\]+$/, '') + sidecarEnding, maxSidecarBytes);
   return 'problem' in bytes ? undefined : ownJson(bytes.file.toString('utf8'));
 }
 
-/** Undefined where the text is not ours. */
+/** Parses provenance that this program wrote. Returns undefined for any other text. */
 function ownJson(text: string): JsonObject | undefined {
   try {
     const value = JSON.parse(text) as JsonValue;
     const isOurs = isJsonObject(value) && typeof value['program'] === 'string' && 'jobId' in value;
-    // Nothing of ours is nested so deeply that it could be read and not be written again.
+    // This throws for JSON that is nested too deeply to be printed. This program never writes such JSON.
     return isOurs && JSON.stringify(value) !== '' ? value : undefined;
   } catch {
     return undefined;

@@ -13,8 +13,9 @@ import { pictureToDraw } from './check-picture.ts';
 import { thumbnailFiles, triedThumbnail } from './other-formats.ts';
 
 /**
- * Pictures that are about to be renamed are left alone. `isPicture` is true for a file that is on record as a picture:
- * a copy of one size may have its name. Otherwise like `makeMissing`; throws `FatalFailure` if a copy cannot be put.
+ * Makes the copies that saved pictures lack. Skips pictures that are about to be renamed. `isPicture`: true if a file
+ * is on record as a picture, because a copy of one size may have the same name. Otherwise like `makeMissing`. Throws
+ * `FatalFailure` if a copy cannot be written.
  */
 export async function makeMissingCopies(
   place: Place,
@@ -33,7 +34,10 @@ export async function makeMissingCopies(
   return makeMissing(pictures, find, signal, onProgress);
 }
 
-/** Answers from one list. Of most pictures, the file itself is left out, which nobody asks for. */
+/**
+ * Answers `facts` from a single listing. PNG pictures are left out to save memory, because their facts do not matter
+ * here.
+ */
 async function listedCopies(place: Place): Promise<Pick<Place, 'facts'>> {
   const there = new Map<string, number>();
   for await (const { name, bytes } of place.list()) if (!name.endsWith('.png')) there.set(name, bytes);
@@ -53,14 +57,17 @@ async function makeCopies(place: Place, picture: RecordedPicture, missing: Sidec
   return made.length === missing.length;
 }
 
-/** Where pictures are read, and thumbnails that others have made of them. */
+/** Places that pictures, and existing thumbnails of them, are read from. */
 export interface ThumbnailSource {
   images: Place;
-  /** Place of a copy of the report, which gets the thumbnails too. */
+  /** Place of a copy of the report. Thumbnails are written there too. */
   reportCopy: Place | undefined;
 }
 
-/** A picture that has its thumbnail costs one `stat`. Otherwise like `makeMissing`. */
+/**
+ * Makes the thumbnails that saved pictures lack. A picture with a thumbnail costs one `stat`. Otherwise like
+ * `makeMissing`.
+ */
 export async function makeMissingThumbnails(
   { images, reportCopy }: ThumbnailSource,
   reportDir: string,
@@ -89,7 +96,7 @@ export async function makeMissingThumbnails(
   return makeMissing(pictures, find, signal, onProgress);
 }
 
-/** Returns undefined if the picture is not what was saved: the thumbnail has the name of the content. */
+/** Returns undefined if the picture is not the saved one, because a thumbnail is named after its picture's content. */
 async function thumbnailOfSaved(
   images: Place,
   { file, moveTo, sha256, width, height }: RecordedPicture,
@@ -104,18 +111,18 @@ async function thumbnailOfSaved(
 }
 
 export interface Made {
-  /** Pictures that have all they should have now and had not before. */
+  /** Number of pictures whose missing files were all made. */
   made: number;
-  /** Pictures that are missing or damaged, or that something could not be made or written of. */
+  /** Number of pictures that are missing or damaged, or whose files could not all be made or written. */
   lacking: number;
 }
 
-/** Pictures between two turns of the event loop. */
+/** Number of pictures between two turns of the event loop. */
 const sliceSize = 500;
 
 /**
- * `find` returns what makes the missing files of a picture, and tells whether it has, or undefined if nothing is missing.
- * Throws the reason of `signal` once that aborts. What was made stays.
+ * Makes missing files of pictures. `find` returns a function that makes them and returns true on success, or undefined
+ * if nothing is missing. Throws the reason of `signal` after an abort. Files that were made stay.
  */
 async function makeMissing(
   pictures: Iterable<RecordedPicture>,

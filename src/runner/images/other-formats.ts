@@ -28,8 +28,8 @@ import {
 import { isSigned, withMetadata } from './png-metadata.ts';
 
 /**
- * A PNG made of it is upright, and has its colour profile and what it says of its origin (EXIF, XMP, IPTC). What was signed
- * is signed no more then.
+ * Checks a JPEG, WebP or AVIF. Unless the original is kept, converts it to an upright PNG with its colour profile and
+ * metadata (EXIF, XMP, IPTC). The PNG loses a signature (C2PA) of the original.
  */
 export async function otherFormat(
   content: Buffer,
@@ -46,21 +46,21 @@ export async function otherFormat(
       ? await original(content, demands, format)
       : await converted(content, demands, metadata);
     if ('problem' in whole || !isThumbnailWanted || !needsThumbnail(whole)) return whole;
-    // These formats are decoded at the smaller size at once, which takes a fraction of the time.
+    // sharp decodes these formats directly at the smaller size, which takes a fraction of the time.
     return { ...whole, thumbnail: await triedThumbnail(() => sharp(content, strict(maxPixels))) };
   } catch (error) {
     return damage(format, error);
   }
 }
 
-/** Its bytes stay, so nothing may be wrong with any of them. */
+/** Checks a picture whose bytes are kept, so every byte must be sound. */
 async function original(
   content: Buffer,
   { maxPixels, isBlankRefused }: Demands,
   format: PictureFormat,
 ): Promise<WholePicture | Unusable> {
   const { data, info } = await pixelsOf(sharp(content, strict(maxPixels)).autoOrient(), isBlankRefused);
-  // It is whole, since it was decoded.
+  // Decoding succeeded, so the data is complete.
   const bytes = declaredBytes(content, format);
   const isFilled = format === 'JPEG' && bytes >= bytesWithoutFill(content);
   if (bytes !== content.length && !isFilled)
@@ -97,7 +97,7 @@ async function encoded(image: Sharp): Promise<Encoded> {
   return { data, width: info.width, height: info.height, blank: undefined };
 }
 
-/** Decoded once, to be checked and encoded; raw pixels carry no profile. */
+/** Decodes a picture once for both the check and the encoding. Raw pixels carry no colour profile. */
 async function checkedAndEncoded(image: Sharp): Promise<Encoded> {
   const { data, info } = await pixelsOf(image, true);
   const { width, height, channels } = info;
@@ -119,15 +119,15 @@ function cut(format: PictureFormat): Unusable {
   return { problem: `its ${format} data is cut: its end is missing` };
 }
 
-/** What is declared at the beginning of such a file need not be what was sent. */
+/** True if the end of the data is missing. The beginning of a file may declare more than was sent. */
 function isCut(bytes: Buffer, format: PictureFormat): boolean {
-  // Both bytes of either marker never follow each other within pixels; some programs put more after the end.
+  // Neither marker occurs within pixel data. Some programs add data after the end.
   if (format === 'JPEG')
     return bytes.lastIndexOf(Buffer.of(0xff, 0xd9)) <= bytes.lastIndexOf(Buffer.of(0xff, 0xda));
   return declaredBytes(bytes, format) > bytes.length;
 }
 
-/** Of a WebP by its header; of an AVIF by the boxes that it is made of (ISO/IEC 14496-12, 4.2). */
+/** Returns the size of the picture data in bytes: WebP by its header, AVIF by its boxes (ISO/IEC 14496-12, 4.2). */
 function declaredBytes(bytes: Buffer, format: PictureFormat): number {
   if (format === 'JPEG') return jpegBytes(bytes);
   if (format === 'WebP') {
@@ -139,16 +139,16 @@ function declaredBytes(bytes: Buffer, format: PictureFormat): number {
     const left = bytes.length - at;
     const short = left < 8 ? Infinity : bytes.readUInt32BE(at);
     const size = short === 1 ? (left < 16 ? Infinity : Number(bytes.readBigUInt64BE(at + 8))) : short;
-    // The last one may go on to the end of the file.
+    // The last box may extend to the end of the file.
     if (size === 0) return bytes.length;
-    // Bytes that are no box.
+    // The following bytes are not a box.
     if (size < 8) return at;
     at += size;
   }
   return at;
 }
 
-/** Up to its end, or to that of the further pictures that cameras put behind it, which viewers pass over. */
+/** Returns the offset of the end of a JPEG, including further pictures that cameras append and viewers ignore. */
 function jpegBytes(bytes: Buffer): number {
   let end = bytes.length;
   for (let at = 2; at + 2 <= bytes.length;) {
@@ -158,9 +158,9 @@ function jpegBytes(bytes: Buffer): number {
       if (end + 2 > bytes.length || bytes.readUInt16BE(end) !== 0xffd8) return end;
       at = end + 2;
     }
-    // Within pixels.
+    // This byte is pixel data.
     else if (bytes[at] !== 0xff) at = nextOrEnd(bytes, at);
-    // There, too: a byte of them, one that fills up, or a mark to begin anew at.
+    // This is pixel data as well: an escaped 0xff, a fill byte, or a restart marker.
     else if (marker === 0 || marker === 0xff || (marker >= 0xd0 && marker <= 0xd8)) at += 1;
     else at += at + 4 <= bytes.length ? 2 + bytes.readUInt16BE(at + 2) : 2;
   }
@@ -172,16 +172,19 @@ function nextOrEnd(bytes: Buffer, from: number): number {
   return at === -1 ? bytes.length : at;
 }
 
-/** JPEG knows no transparency: what shows through is paper. */
+/** Background of transparent pixels in a JPEG, which has no transparency. */
 export const paper = '#ffffff';
 
-/** Tables of its own would make a file a fifth smaller, and cost more than all else but the decoding. */
+/**
+ * JPEG options of thumbnails. Optimised tables would make a file a fifth smaller, but would be the slowest step after
+ * decoding.
+ */
 const jpeg = { quality: 80, optimiseCoding: false };
 
-/** No picture is decoded twice, and what the library keeps for that is memory of every run. */
+/** Disables sharp's cache. It would take memory in every run, and no picture is decoded twice. */
 sharp.cache(false);
 
-/** As JPEG: upright, in sRGB, without metadata. Every pixel of the picture is decoded; what is wrong with it is thrown. */
+/** Returns an upright JPEG in sRGB without metadata. Decodes every pixel, and throws if the picture is damaged. */
 function toThumbnail(image: Sharp): Promise<Buffer> {
   return image
     .autoOrient()
@@ -191,7 +194,7 @@ function toThumbnail(image: Sharp): Promise<Buffer> {
     .toBuffer();
 }
 
-/** Undefined where none can be made. */
+/** Returns a thumbnail, or undefined if it cannot be made. */
 export async function triedThumbnail(image: () => Sharp): Promise<Buffer | undefined> {
   try {
     return await toThumbnail(image());
@@ -203,11 +206,14 @@ export async function triedThumbnail(image: () => Sharp): Promise<Buffer | undef
 type Thumbnailed = Pick<SavedPicture, 'width' | 'height' | 'bytes' | 'sha256'>;
 
 interface ThumbnailFiles {
-  /** Where the thumbnail lies, or is to lie; undefined where the picture needs none. Absolute. */
+  /** Returns the absolute path of the picture's thumbnail; undefined if the picture needs none. */
   pathOf: (picture: Thumbnailed) => string | undefined;
-  /** The file for a path as above, or an earlier version's; undefined where there is none, or none with content. */
+  /**
+   * Returns the existing file for a result of `pathOf`, which an earlier version may have named. Undefined if it is
+   * missing or empty.
+   */
   find: (path: string) => string | undefined;
-  /** Tells whether the disk took it. Half of one never has a name. */
+  /** Writes a thumbnail atomically. False if the disk refuses it. */
   write: (path: string, thumbnail: Uint8Array) => Promise<boolean>;
 }
 
@@ -217,7 +223,7 @@ export function thumbnailFiles(reportDir: string): ThumbnailFiles {
       const path = thumbnailOf(picture);
       return path === undefined ? undefined : resolve(reportDir, path);
     },
-    // A machine that went down may have left a name without content.
+    // A power cut may have left an empty file.
     find: (path) =>
       [path, earlierThumbnail(path)].find(
         (file) => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0,
@@ -246,7 +252,7 @@ async function write(path: string, thumbnail: Uint8Array): Promise<void> {
 }
 
 async function writeIntoFolder(path: string, bytes: Uint8Array): Promise<void> {
-  // As all of the report, its owner's alone.
+  // Like the whole report, thumbnails are readable only by their owner.
   const options = { flag: 'wx', mode: 0o600 };
   try {
     await writeFile(path, bytes, options);

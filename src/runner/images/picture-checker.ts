@@ -11,38 +11,40 @@ import { embedded, makeSidecars, type SidecarMaker, sidecarsOf } from './sidecar
 import type { PictureListing } from './saved-files.ts';
 
 export interface CheckOptions {
-  /** Pictures of more pixels fail; 100 megapixels where left out. */
+  /** Maximum number of pixels; larger pictures fail. Default: 100 megapixels. */
   pixels?: number;
-  /** Pictures whose shorter side has fewer pixels fail. */
+  /** Minimum length of the shorter side in pixels; smaller pictures fail. */
   minSide?: number | undefined;
-  /** Whether pictures that show nothing fail; false where left out. */
+  /** True if blank pictures fail. Default: false. */
   blank?: boolean;
-  /** The report's folder, where thumbnails are to be put into it. */
+  /** Folder of the report, if thumbnails are to be written there. */
   reportDir?: string | undefined;
-  /** Whether JPEG, WebP and AVIF are kept as they came; they become PNG where left out. */
+  /** True if JPEG, WebP and AVIF keep their bytes. By default, they are converted to PNG. */
   isOriginalKept?: boolean;
-  /** Where pictures are to say themselves where they come from, as far as they can. */
+  /** Writes provenance into pictures whose format allows it. Undefined if provenance is not embedded. */
   embedsAs?: ProvenanceWriter | undefined;
-  /** Called for each picture that was signed (C2PA) and is no more, since it became a PNG. */
+  /** Called for each picture that lost its signature (C2PA) when it was converted to PNG. */
   onSignatureLost?: () => void;
   /** Makers of the sidecar files of each picture. */
   beside?: SidecarMaker[];
-  /** Whether a file is on record as a picture: `a-512.jpg` is no copy of `a.png` then. None is where left out. */
+  /**
+   * Returns true if a file is on record as a picture: `a-512.jpg` is then not a copy of `a.png`. Default: always false.
+   */
   isPicture?: ((file: string) => Promise<boolean>) | undefined;
 }
 
 interface PictureChecker {
   demands: Demands;
-  /** As the port has it; what is not to say where it comes from needs no provenance. */
+  /** Checks a picture like `ImageStore.check`. `provenance` may be missing if it is not to be recorded. */
   check(picture: HeldPicture, provenance?: Provenance): Promise<Picture | Failure>;
-  /** Does the work when its turn comes: each may hold a whole decoded picture. */
+  /** Runs `work` when its turn comes, because each check may hold a whole decoded picture. */
   inTurn<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** One a processor; each may hold a whole decoded picture, however many processors there are. */
+/** Maximum number of concurrent checks: one per processor, at most 4, because each may hold a whole decoded picture. */
 export const checksAtOnce = Math.min(4, availableParallelism());
 
-/** Which of the files that are there are pictures. */
+/** Returns the rules that tell pictures from other files. */
 export function listingOf({ isOriginalKept = false, beside = [] }: CheckOptions): PictureListing {
   return { isOriginalKept, copyEndings: beside.map(({ ending }) => ending) };
 }

@@ -2,53 +2,61 @@
 import { FatalFailure, type Failure } from '../core/failure.ts';
 
 /**
- * Files by names relative to the place, with `/` between folders. Every method throws `FatalFailure`, with words for the
- * user, if the disk or the store does not do what is asked.
+ * Stores files under names relative to the place, with `/` between folders. Every method throws `FatalFailure`, with a
+ * message for the user, if the disk or the store fails.
  */
 export interface Place {
-  /** The place as messages name it: an absolute path, or `s3://bucket/folder/`. */
+  /** Name of the place in messages: an absolute path, or `s3://bucket/folder/`. */
   readonly name: string;
-  /** True if each call is a request over the network: one list is then cheaper than many questions. */
+  /** True if each call is a network request, so one listing is cheaper than many calls. */
   readonly isRemote: boolean;
-  /** True if every attempt has a name of its own there, so that no file is ever in the way of another. */
+  /** True if every attempt has its own file names, so no file ever blocks another. */
   readonly isNamedByAttempt: boolean;
-  /** Addresses that a browser opens. Undefined if a page on this machine shows the files themselves. */
+  /** Addresses of files for browsers. Undefined if a page on this machine shows the files directly. */
   readonly links?: PlaceLinks;
-  /** Checks that files can be put there, then does `work`; for both, a remote place is waited for no longer than for one call. */
+  /**
+   * Checks that files can be written, then runs `work`. A remote place must finish both within the timeout of one call.
+   */
   probe(work: () => Promise<void>): Promise<void>;
-  /** Makes the place and removes what earlier runs left half-written. */
+  /** Creates the place and removes half-written files of earlier runs. */
   prepare(): Promise<void>;
-  /** Returns undefined if there is no such file. Throws `UnreadableFile` if it is there and cannot be read. */
+  /**
+   * Returns the content, or undefined if there is no such file. Throws `UnreadableFile` if an existing file cannot be
+   * read.
+   */
   read(file: string): Promise<Buffer | undefined>;
-  /** Returns undefined if nothing has the name. */
+  /** Returns facts about the file; undefined if nothing has the name. */
   facts(file: string): Promise<FileFacts | undefined>;
   /**
-   * Puts the file under its name, durably and whole: at every instant the name has the old file or the new one. False, and
-   * nothing is changed, if `isFirst` and something has the name already.
+   * Writes the file atomically and durably: at every instant the name has the old content or the new content. Returns
+   * false, without any change, if `isFirst` and the name is taken.
    */
   put(file: string, source: FileSource, how?: HowToPut): Promise<boolean>;
-  /** Lists the files below a folder (with a `/` at its end), or all files, but not those that are being written. */
+  /** Lists the files below a folder (with a `/` at its end), or all files. Leaves out files that are being written. */
   list(below?: string): AsyncIterable<ListedFile>;
   /**
-   * Renames the file, durably; does nothing if that has happened already. Throws `FatalFailure` if another file has the
+   * Renames the file durably. Does nothing if that has happened already. Throws `FatalFailure` if another file has the
    * name, unless `isReplacing`.
    */
   move(from: string, to: string, isReplacing?: boolean): Promise<void>;
-  /** Makes a file durable that is there already, such as one that a crashed run wrote. */
+  /** Makes an existing file durable, such as one that a crashed run wrote. */
   makeLast(file: string): Promise<void>;
-  /** Removes the file, durably, if it is there. */
+  /** Removes the file durably, if it exists. */
   remove(file: string): Promise<void>;
-  /** Makes a copy at the path `to` on this machine, where nothing is yet; a hard link if `isLinked` and the disks allow it. False if there is no such file. */
+  /**
+   * Copies the file to the unused path `to` on this machine. Makes a hard link if `isLinked` and the disks allow it.
+   * False if there is no such file.
+   */
   fetch(file: string, to: string, isLinked: boolean): Promise<boolean>;
 }
 
 export interface FileFacts {
-  /** What has the name. A link counts as what it leads to; `other` is a pipe, a device, or a link that leads nowhere. */
+  /** Kind of what has the name. A link counts as its target; `other` is a pipe, a device, or a broken link. */
   kind: 'file' | 'folder' | 'other';
   bytes: number;
-  /** Epoch ms. Undefined if a name never gets another content there. */
+  /** Epoch ms. Undefined if the content of a name never changes in this place. */
   writtenAt?: number;
-  /** True if the checksum that the place keeps is this sha256 (in hex). Undefined if only reading the file can tell. */
+  /** True if the place's checksum equals this sha256 (hex). Undefined if only reading the file can tell. */
   isOf(sha256: string): boolean | undefined;
 }
 
@@ -57,27 +65,27 @@ export interface ListedFile {
   bytes: number;
 }
 
-/** Bytes, or a file on this machine, which stays. */
+/** Bytes, or a file on this machine, which is copied. */
 export type FileSource = Uint8Array | { path: string };
 
 export interface HowToPut {
-  /** In hex, if it is known. */
+  /** Checksum in hex, if it is known. */
   sha256?: string;
-  /** True if a file that has the name already stays. */
+  /** True if an existing file with that name is kept. */
   isFirst?: boolean;
 }
 
 export interface PlaceLinks {
-  /** Address that names are appended to, for those who may read the place. */
+  /** Base address that file names are appended to. It works for people who may read the place. */
   at: string;
-  /** Returns an address that shows the file to whoever has it, for so long: it is a credential. */
+  /** Returns an address that lets anybody open the file for `ms` milliseconds. The address is a credential. */
   sign(file: string, ms: number): Promise<string>;
 }
 
-/** Thrown for a file that is there and cannot be read, though others can. */
+/** Thrown if an existing file cannot be read, although other files can. */
 export class UnreadableFile extends FatalFailure {
   readonly path: string;
-  /** The system's word, such as `EIO`. Undefined if something other than a file has the name. */
+  /** System error code, such as `EIO`. Undefined if something other than a file has the name. */
   readonly code: string | undefined;
 
   constructor(failure: Failure, path: string, code: string | undefined) {
@@ -87,7 +95,7 @@ export class UnreadableFile extends FatalFailure {
   }
 }
 
-/** Like `read`, but returns undefined if the file cannot be read either. */
+/** Like `read`, but also returns undefined if the file cannot be read. */
 export async function readIfReadable(place: Pick<Place, 'read'>, file: string): Promise<Buffer | undefined> {
   try {
     return await place.read(file);

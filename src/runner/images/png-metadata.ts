@@ -8,7 +8,7 @@ type Embedded = Pick<Metadata, 'exif' | 'xmp' | 'iptc' | 'icc'>;
 
 const xmpKeyword = 'XML:com.adobe.xmp';
 
-/** The pixels are upright by now, and what is put in says so. */
+/** Adds metadata to a PNG. Its pixels are upright already, so the metadata gets the upright orientation. */
 export function withMetadata(png: Buffer, { exif, xmp, iptc, icc }: Embedded): Buffer {
   return withChunks(png, [
     ...(icc === undefined ? [] : profileChunk(icc)),
@@ -18,7 +18,10 @@ export function withMetadata(png: Buffer, { exif, xmp, iptc, icc }: Embedded): B
   ]);
 }
 
-/** What copies of a PNG take over: as chunks that the decoder reads, unpacked. Its pixels are taken as they lie. */
+/**
+ * Returns EXIF and XMP of a PNG as uncompressed chunks for its copies. They get the upright orientation, because PNG
+ * pixels are never rotated.
+ */
 export function originChunks(png: Buffer): PngChunk[] {
   const exif = Array.from(chunksOf(png)).filter(({ type }) => type === 'eXIf');
   const texts = readTexts(png).filter(({ keyword }) => keyword === xmpKeyword);
@@ -28,16 +31,16 @@ export function originChunks(png: Buffer): PngChunk[] {
   ];
 }
 
-/** Some write it in UTF-16. */
+/** Decodes XMP. Some programs write it in UTF-16. */
 function textOf(xmp: Buffer): string {
   if (xmp[0] === 0 || xmp[0] === 0xfe) return new TextDecoder('utf-16be').decode(xmp);
   return new TextDecoder(xmp[1] === 0 || xmp[0] === 0xff ? 'utf-16le' : 'utf-8').decode(xmp);
 }
 
-/** None where the profile is not for RGB. */
+/** Returns the chunk of a colour profile; none if the profile is not for RGB. */
 function profileChunk(profile: Buffer): PngChunk[] {
   if (profile.toString('latin1', 16, 20) !== 'RGB ') return [];
-  // The name, its end and the method of compression come before the profile.
+  // The name, its terminator and the compression method come before the profile.
   return [{ type: 'iCCP', data: Buffer.concat([Buffer.from('icc\0\0', 'latin1'), deflateSync(profile)]) }];
 }
 
@@ -47,7 +50,7 @@ function withoutPrefix(bytes: Buffer, prefix: string): Buffer {
 
 const orientationTag = 0x0112;
 
-/** With 1 as its orientation, which is an entry of the first directory (TIFF 6.0, section 2). */
+/** Returns the EXIF with orientation 1, an entry of the first directory (TIFF 6.0, section 2). */
 function upright(exif: Buffer): Buffer {
   const tiff = Buffer.from(exif);
   const isLittle = tiff.toString('latin1', 0, 2) === 'II';
@@ -67,7 +70,10 @@ function uprightXmp(xmp: string): string {
   return xmp.replaceAll(/(\btiff:Orientation(?:\s*=\s*["']|>))[1-8]/g, '$11');
 }
 
-/** As ImageMagick writes it and ExifTool reads it: hexadecimal, 72 digits a line, below its name and length. */
+/**
+ * Returns IPTC as ImageMagick writes it and ExifTool reads it: hexadecimal, 72 digits a line, below its name and
+ * length.
+ */
 function iptcChunk(iptc: Buffer): PngChunk {
   const lines = iptc.toString('hex').replaceAll(/.{72}/g, '$&\n');
   const text = `\niptc\n${String(iptc.length).padStart(8)}\n${lines}\n`;
@@ -79,7 +85,7 @@ interface PngChunk {
   data: Buffer;
 }
 
-/** In the order of the file, as far as it can be read; the data of a last one that is cut is left out. */
+/** Yields the readable chunks in file order. A last chunk that is cut is left out. */
 function* chunksOf(png: Buffer): Generator<PngChunk> {
   for (let at = 8; at + 12 <= png.length;) {
     const length = png.readUInt32BE(at);
@@ -89,7 +95,7 @@ function* chunksOf(png: Buffer): Generator<PngChunk> {
   }
 }
 
-/** Behind its header, before the pixels; all else stays as it is, bit by bit. */
+/** Inserts chunks between the header and the pixels. All other bytes stay unchanged. */
 export function withChunks(png: Buffer, chunks: PngChunk[]): Buffer {
   if (chunks.length === 0) return png;
   return Buffer.concat([png.subarray(0, headerEnd), ...chunks.map(framed), png.subarray(headerEnd)]);
@@ -110,22 +116,22 @@ export interface PngText {
   text: string;
 }
 
-/** What a text may unpack to; longer ones are left out. */
+/** Maximum size of an unpacked text in bytes. Longer texts are left out. */
 const maxBytes = 1_000_000;
 const maxTexts = 100;
 
-/** The picture with these texts behind its header; all else stays as it is, bit by bit. */
+/** Inserts texts after the header of a PNG. All other bytes stay unchanged. */
 export function withTexts(png: Buffer, texts: PngText[]): Buffer {
   return withChunks(png, texts.map(textChunk));
 }
 
-/** Uncompressed, in UTF-8, of no language (`iTXt`; PNG specification, 11.3.3.4). */
+/** Returns the chunk of an uncompressed UTF-8 text without a language (`iTXt`; PNG specification, 11.3.3.4). */
 function textChunk({ keyword, text }: PngText): PngChunk {
   const head = Buffer.from(`${keyword}\0\0\0\0\0`, 'latin1');
   return { type: 'iTXt', data: Buffer.concat([head, Buffer.from(text.replaceAll('\0', '\uFFFD'))]) };
 }
 
-/** In the order of the file, as far as it can be read. */
+/** Returns the readable texts in file order. */
 export function readTexts(png: Buffer): PngText[] {
   const texts: PngText[] = [];
   for (const { type, data } of chunksOf(png)) {
@@ -173,7 +179,7 @@ function unpacked(data: Buffer): Buffer | undefined {
   }
 }
 
-/** `picture` is whole. */
+/** True if a picture has a signature (C2PA). `picture` must be complete. */
 export function isSigned(picture: Buffer): boolean {
   const what = recognise(picture);
   if ('problem' in what) return false;
@@ -189,14 +195,14 @@ export function isSigned(picture: Buffer): boolean {
   }
 }
 
-/** Its type is `uuid`, and this. */
+/** Type and id of the AVIF box that holds a C2PA signature. The type is `uuid`. */
 const credentials = Buffer.from('75756964d8fec3d61b0e483c92975828877ec481', 'hex');
 
-/** In a segment APP11, as a JUMBF box that says what it is. */
+/** True if an APP11 segment holds a JUMBF box labelled `c2pa`. */
 function isJpegSigned(jpeg: Buffer): boolean {
   for (let at = 2; at + 4 <= jpeg.length && jpeg[at] === 0xff;) {
     const marker = jpeg[at + 1] ?? 0;
-    // What follows are pixels.
+    // Pixel data follows.
     if (marker === 0xda) return false;
     const length = jpeg.readUInt16BE(at + 2);
     const data = jpeg.subarray(at + 4, at + 2 + length);
@@ -216,12 +222,12 @@ function riffChunks(webp: Buffer): string[] {
   return types;
 }
 
-/** Among the outermost. */
+/** True if one of the outermost boxes has this type. */
 function hasBox(file: Buffer, type: Buffer): boolean {
   for (let at = 0; at + 8 <= file.length;) {
     if (file.subarray(at + 4, at + 4 + type.length).equals(type)) return true;
     const size = file.readUInt32BE(at);
-    // Of a longer one, and of the last.
+    // Sizes below 8 are special: 1 for a box with a 64-bit size, 0 for the last box.
     if (size < 8) return false;
     at += size;
   }

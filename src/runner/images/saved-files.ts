@@ -20,8 +20,8 @@ import { readIfReadable, UnreadableFile, type Place } from './place.ts';
 type Recorded = Pick<RecordedPicture, 'file' | 'bytes' | 'sha256' | 'width' | 'height'>;
 
 /**
- * Returns what judges a picture against the recorded bytes and sha256, and by decoding. Unless `isDeep`, it believes a
- * place that keeps checksums. Throws `FatalFailure` if a picture is there and cannot be read.
+ * Returns a function that compares a picture with its recorded size and sha256, and decodes it. Unless `isDeep`, it
+ * trusts a place that keeps checksums. Throws `FatalFailure` if a picture exists but cannot be read.
  */
 export function inspector(place: Place, isDeep: boolean): (picture: Recorded) => Promise<Verdict> {
   return async (picture) => {
@@ -31,7 +31,8 @@ export function inspector(place: Place, isDeep: boolean): (picture: Recorded) =>
       if (!(error instanceof UnreadableFile)) throw error;
       const { path, code } = error;
       if (code === undefined) return noFile;
-      // A disk that fails to read it today may read it tomorrow. Only what was read can be damaged, and be paid for again.
+      // A read error may be temporary. Only content that was read counts as damaged, and is rendered and paid for
+      // again.
       const text = `cannot read ${path} (${code}), so it was not verified; make it readable, or move it away to have it rendered again, and verify again`;
       throw new FatalFailure({ kind: 'output-unwritable', text });
     }
@@ -80,8 +81,8 @@ function inBytes(bytes: number): string {
 }
 
 /**
- * True if the file is there with exactly these bytes. It then stays, whatever happens to the machine. Throws `UnreadableFile`
- * if that cannot be told: a picture that counts as missing would be paid for again.
+ * True if the file exists with exactly these bytes, and makes it durable then. Throws `UnreadableFile` if it cannot be
+ * read, because a picture that counts as missing is paid for again.
  */
 export async function holds(
   place: Place,
@@ -98,7 +99,10 @@ function isOf(content: Buffer | undefined, sha256: string): boolean {
   return content !== undefined && digestOf(content) === sha256;
 }
 
-/** Returns undefined if the file cannot be read, or is not what was saved: what is made of another would pass for made of this one. */
+/**
+ * Returns undefined if the file cannot be read or is not the saved one. Otherwise a copy of another picture would pass
+ * as a copy of this one.
+ */
 export async function readSaved(
   place: Pick<Place, 'read'>,
   file: string,
@@ -109,8 +113,8 @@ export async function readSaved(
 }
 
 /**
- * Copies a picture and what is made of it, under these endings, or a named file. A file that is there already is left
- * alone. Returns what the picture is in the place that it comes from.
+ * Copies a picture and its sidecars with these endings, or a named file. Files that the target already has are not
+ * written again. Returns the state of the picture in `from`; it is not read if `to` has it.
  */
 export async function copyPicture(
   from: Place,
@@ -127,16 +131,16 @@ export async function copyPicture(
     if (name === file) continue;
     const beside = await readIfReadable(from, name);
     if (beside === undefined) continue;
-    // Some may be newer than a picture that was copied before.
+    // A sidecar may be newer than a picture that was copied earlier.
     const same = { file: name, bytes: beside.length, sha256: digestOf(beside) };
     if (!isThere || !(await hasCopy(to, same))) await to.put(name, beside);
   }
-  // The picture comes last: once it is there, all of it is.
+  // The picture comes last, so its presence means that its sidecars are there too.
   if (content !== undefined) await to.put(file, content, { sha256 });
   return { kind: 'good' };
 }
 
-/** False if the file cannot be read either: the copy then takes its place. */
+/** Like `holds`, but also false if the file cannot be read, so that a copy replaces it. */
 async function hasCopy(to: Place, copy: Pick<Recorded, 'file' | 'bytes' | 'sha256'>): Promise<boolean> {
   try {
     return await holds(to, copy);
@@ -150,14 +154,19 @@ function digestOf(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** From so many on, pictures that a list of a remote place lacks count as missing. Before, each is asked for: it may have come since. */
+/**
+ * Number of missing pictures after which a remote listing is final. Until then, each missing picture is looked up,
+ * because it may have arrived after the listing.
+ */
 const maxMissing = 1_000;
 const maxConcurrentQuestions = 32;
 
-/** Pictures and listed files between two turns of the event loop, which take some milliseconds. */
+/** Number of pictures or listed files between two turns of the event loop, which take some milliseconds. */
 const sliceSize = 500;
 
-/** Compares names and sizes. Returns undefined if `signal` aborts before the last picture is checked. */
+/**
+ * Finds saved pictures that are missing, by name and size. Returns undefined if `signal` aborts before the last one.
+ */
 export async function findMissing(
   place: Place,
   pictures: Iterable<RecordedPicture>,
@@ -195,7 +204,7 @@ export async function findMissing(
   return found;
 }
 
-/** Eight bytes a file, sorted: ten million take 80 MB. */
+/** Returns sorted marks of all files in a place, or undefined on abort. Ten million files take 80 MB. */
 async function listedMarks(place: Place, signal: AbortSignal): Promise<Float64Array | undefined> {
   let marks = new Float64Array(1024);
   let count = 0;
@@ -213,7 +222,7 @@ async function listedMarks(place: Place, signal: AbortSignal): Promise<Float64Ar
   return marks.subarray(0, count).toSorted();
 }
 
-/** Returns 48 bits of name and size: of ten million files, none or one is taken for another. */
+/** Returns 48 bits of a hash of name and size. Among ten million files, about one at most is mistaken for another. */
 function markOf(name: string, bytes: number): number {
   return createHash('sha1').update(`${name}\0${bytes}`).digest().readUIntBE(0, 6);
 }
@@ -228,11 +237,11 @@ function has(sorted: Float64Array, mark: number): boolean {
   return sorted[low] === mark;
 }
 
-/** Which files are pictures. */
+/** Rules that tell pictures from other files. */
 export interface PictureListing {
-  /** True if a file that has the name of a copy may be a picture. */
+  /** True if a file that is named like a copy may be a picture. */
   isOriginalKept?: boolean;
-  /** What copies of a picture have in place of its ending. */
+  /** Endings of copies, which replace the ending of the picture. */
   copyEndings?: readonly string[];
 }
 
@@ -243,7 +252,7 @@ export async function listPictures(
   return picturesAmong(await listFiles(place, Object.values(pictureEndings)), copyEndings, isOriginalKept);
 }
 
-/** Lists the files with these endings; those of later attempts last. */
+/** Lists the files with these endings. Files of later attempts come last. */
 export async function listFiles(place: Place, endings: readonly string[]): Promise<string[]> {
   const files: string[] = [];
   for await (const { name } of place.list())
@@ -253,7 +262,7 @@ export async function listFiles(place: Place, endings: readonly string[]): Promi
   return files.toSorted((a, b) => attempt(a) - attempt(b));
 }
 
-/** Returns what the file of a picture with this name may be called, and of another file its name. */
+/** Returns all names that a picture's file may have. For other files, returns only `name`. */
 export function possibleFiles(name: string, listing: PictureListing): string[] {
   if (formatOfFile(name) === undefined) return [name];
   if (listing.isOriginalKept !== true) return [name];

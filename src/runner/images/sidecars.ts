@@ -27,25 +27,27 @@ import { paper } from './other-formats.ts';
 import type { Place } from './place.ts';
 import { isSigned, originChunks, type PngText, readTexts, withChunks, withTexts } from './png-metadata.ts';
 
-/** What a sidecar is made of. */
+/** Picture that a sidecar is made from. */
 type SidecarSource = Pick<Picture, 'content' | 'width' | 'height' | 'sha256'>;
 
-/** Makes one of the files. */
+/** Makes one kind of sidecar. */
 export interface SidecarMaker {
-  /** What takes the place of the picture's ending; each maker has its own. */
+  /** Replaces the picture's ending in the sidecar's name. Each maker has its own ending. */
   ending: string;
-  /** Undefined where it cannot be made. */
+  /** Returns the content of the sidecar; undefined if it cannot be made. */
   make: (picture: SidecarSource, provenance: Provenance | undefined) => Promise<Uint8Array | undefined>;
 }
 
 type Sidecars = NonNullable<Picture['beside']>;
 
-/** Without a copy that would have the picture's own name: it is there in that format already. */
+/** Returns the makers, except for a copy that would have the picture's own name: it has the same format. */
 export function sidecarsOf(makers: SidecarMaker[], file: string): SidecarMaker[] {
   return makers.filter(({ ending }) => sidecarPath(file, ending) !== file);
 }
 
-/** Without those whose name is that of a picture: copies of a size alone have a name that another may have. */
+/**
+ * Returns the makers whose file is not itself a picture. Only copies of one size can have the name of another picture.
+ */
 export async function sidecarsBut(
   isPicture: (file: string) => Promise<boolean>,
   makers: SidecarMaker[],
@@ -75,8 +77,8 @@ export async function putSidecars(place: Place, file: string, beside: Sidecars):
 }
 
 /**
- * Returns the makers whose file is not there, or is older than its picture: while the configuration did not name that kind,
- * the file stayed behind when the picture that it was made of gave its name to another.
+ * Returns the makers whose file is missing, or older than its picture. An older file belongs to another picture that
+ * had this name before. The file was not renamed with that picture because its kind was not configured then.
  */
 export async function missingSidecars(
   place: Pick<Place, 'facts'>,
@@ -92,7 +94,7 @@ export async function missingSidecars(
   return missing;
 }
 
-/** Makes and puts them, from the picture as it is in the place. */
+/** Makes the missing sidecars from the stored picture, and stores them. */
 export async function completeSidecars(
   place: Place,
   missing: SidecarMaker[],
@@ -104,18 +106,24 @@ export async function completeSidecars(
   await putSidecars(place, file, await makeSidecars(missing, { content, width, height, sha256 }, provenance));
 }
 
-/** Sidecars that earlier runs may have left, whatever is made today; of the smaller copies only those that are. */
+/**
+ * Endings of sidecars that earlier runs may have left, whatever is configured today. Copies of one size are not
+ * included.
+ */
 const earlierEndings = [
   sidecarEnding,
   ...(['webp', 'jpeg', 'avif'] as const).map((format) => copyEnding({ format })),
 ];
 
-/** Of all possible sidecars of a picture. */
+/** Returns the endings of all sidecars that a picture may have. */
 export function sidecarEndings(makers: Pick<SidecarMaker, 'ending'>[]): string[] {
   return [...new Set([...makers.map((maker) => maker.ending), ...earlierEndings])];
 }
 
-/** Moves the sidecars with their picture. What has their new names made way with its picture, or has none. */
+/**
+ * Renames the sidecars with their picture. Files with the new names are replaced: their picture was renamed before, or
+ * does not exist.
+ */
 export async function moveSidecars(
   place: Place,
   makers: SidecarMaker[],
@@ -128,14 +136,14 @@ export async function moveSidecars(
   }
 }
 
-/** Removes them before their picture, so that none stays behind alone. */
+/** Removes the sidecars. Call this before their picture is removed, so that no sidecar stays behind alone. */
 export async function removeSidecars(place: Place, makers: SidecarMaker[], file: string): Promise<void> {
   for (const { ending } of sidecarsOf(makers, file)) await place.remove(sidecarPath(file, ending));
 }
 
 /**
- * In sRGB, with what the picture says of its origin (EXIF, XMP). One that cannot be made (a format has its own largest size) fails no picture: `onLacking` is
- * given the reason.
+ * Returns a maker of copies in sRGB with the picture's metadata (EXIF, XMP). A copy that cannot be made never fails its
+ * picture (each format has its own maximum size): `onLacking` gets the reason.
  */
 export function copyMaker(copy: PictureCopy, onLacking: (ending: string, why: string) => void): SidecarMaker {
   const ending = copyEnding(copy);
@@ -165,8 +173,8 @@ async function copyOf(content: Buffer, limitInputPixels: number, copy: PictureCo
 }
 
 /**
- * Renames the picture and its sidecars to names that end in `as`. What was set aside before keeps its name. Returns what
- * the names got, or undefined if nothing is there.
+ * Renames the picture and its sidecars to names that end in `as`. Files that were set aside before keep their names.
+ * Returns the suffix, or undefined if nothing is there.
  */
 export async function setAside(
   place: Place,
@@ -189,7 +197,7 @@ export async function setAside(
   }
 }
 
-/** True if writing the picture would overwrite something other than itself, which a power cut may have left unrecorded. */
+/** True if writing the picture would overwrite another file. A power cut may have left that file without a record. */
 export async function wouldOverwrite(
   place: Place,
   file: string,
@@ -207,7 +215,7 @@ export async function wouldOverwrite(
       ).length > 0
     );
   }
-  // The write then fails with the system's own error.
+  // Writing to the name of a folder fails with the system's own error.
   if (facts.kind === 'folder') return false;
   if (facts.kind !== 'file' || facts.bytes !== content.length) return true;
   return (await place.read(file))?.equals(content) !== true;
@@ -219,12 +227,15 @@ async function thereAmong(place: Place, files: string[]): Promise<string[]> {
   return there;
 }
 
-/** The keyword of the JSON, which is ours alone. */
+/** Keyword of the PNG text that holds this program's JSON. No other program uses it. */
 export const provenanceKeyword = 'nightrender';
-/** Read by many programs; where the service has written one, it stays the only one. */
+/** Keyword that many programs read. If the service has written this text, no second one is added. */
 const parametersKeyword = 'parameters';
 
-/** A picture of another format, or one that is signed, stays as it is: a sidecar says it then (`sidecarUnlessEmbedded`). */
+/**
+ * Returns the content with its provenance embedded. Other formats and signed pictures stay unchanged, and get a sidecar
+ * instead (`sidecarUnlessEmbedded`).
+ */
 export function embedded(whole: WholePicture, provenance: Provenance, writer: ProvenanceWriter): Buffer {
   return isEmbeddable(whole.content) ? withProvenance(whole, provenance, writer) : whole.content;
 }
@@ -250,7 +261,7 @@ function withProvenance(
   return withTexts(png, texts);
 }
 
-/** Names its picture, since the two files may be separated. */
+/** Returns the content of a sidecar. It names its picture, since the two files may be separated. */
 function sidecarOf(
   provenance: Provenance,
   { sha256, width, height }: Pick<Picture, 'sha256' | 'width' | 'height'>,
@@ -260,7 +271,7 @@ function sidecarOf(
   return Buffer.from(`${JSON.stringify(json, undefined, 2)}\n`);
 }
 
-/** Durable like its picture; without provenance, as when a report is written, it cannot be made. */
+/** Returns a maker of provenance sidecars. It makes nothing if provenance is missing, as when a report is written. */
 export function sidecarMaker(writer: ProvenanceWriter): SidecarMaker {
   return {
     ending: sidecarEnding,
@@ -268,7 +279,7 @@ export function sidecarMaker(writer: ProvenanceWriter): SidecarMaker {
   };
 }
 
-/** Of pictures that cannot say themselves where they come from. */
+/** Returns a maker of provenance sidecars for pictures that cannot embed their provenance. */
 export function sidecarUnlessEmbedded(writer: ProvenanceWriter): SidecarMaker {
   const { ending, make } = sidecarMaker(writer);
   const isEmbedded = ({ content }: SidecarSource): boolean => isEmbeddable(bufferOf(content));
@@ -278,7 +289,10 @@ export function sidecarUnlessEmbedded(writer: ProvenanceWriter): SidecarMaker {
   };
 }
 
-/** `file`: its name within the images folder; `sidecar` reads the text beside it. */
+/**
+ * Checks a picture and reads its provenance. `file`: name within the images folder. `sidecar`: reads the sidecar's
+ * text.
+ */
 export async function examinePicture(
   bytes: Buffer,
   file: string,
@@ -299,7 +313,7 @@ export async function examinePicture(
   return { picture, origin };
 }
 
-/** Undefined where there is none, or it is another picture's. */
+/** Returns the parsed sidecar; undefined if it is missing or belongs to another picture. */
 function sidecarOfThis(json: unknown, sha256: string): unknown {
   if (!isJsonObject(json) || !isJsonObject(json['picture'])) return undefined;
   return json['picture']['sha256'] === sha256 ? json : undefined;

@@ -5,10 +5,10 @@ import pLimit from 'p-limit';
 import { isSystemError } from '../files/disk-failure.ts';
 import type { Place } from './place.ts';
 
-/** Each holds a file of rows, of a megabyte. */
+/** Maximum number of concurrent uploads. Each holds a file of rows of about a megabyte in memory. */
 const filesAtOnce = 8;
 
-/** A report that is written anew meanwhile is put by whoever has written it. */
+/** Uploads a report. If the report is replaced meanwhile, the process that replaced it uploads the new one. */
 export async function uploadReport(to: Place, folder: string, signal?: AbortSignal): Promise<void> {
   try {
     await upload(to, folder, signal);
@@ -17,7 +17,10 @@ export async function uploadReport(to: Place, folder: string, signal?: AbortSign
   }
 }
 
-/** `folder` is the report's on this machine. Throws the reason of `signal` if that cuts it; the page there stays whole. */
+/**
+ * Uploads the report in `folder`. Throws the reason of `signal` after an abort; the page in the place then stays
+ * intact.
+ */
 async function upload(to: Place, folder: string, signal?: AbortSignal): Promise<void> {
   const put = async (name: string): Promise<void> => {
     signal?.throwIfAborted();
@@ -27,7 +30,7 @@ async function upload(to: Place, folder: string, signal?: AbortSignal): Promise<
   const before: string[] = [];
   for await (const { name } of to.list('gallery/')) before.push(name);
   const page = await readFile(join(folder, 'index.html'), 'utf8');
-  // Links that are credentials stay on this machine.
+  // Signed links are credentials, so a report with them stays on this machine.
   if (page.includes('<meta name="nightrender-links" content="signed">')) return;
   const rows = /<meta name="nightrender-rows" content="([\w/-]+)">/.exec(page)?.[1] ?? '';
   const names = (await readdir(join(folder, rows))).map((name) => `${rows}/${name}`);

@@ -21,9 +21,9 @@ export const exportKinds = ['imagefolder', 'webdataset', 'captions', 'parquet'] 
 
 export type ExportKind = (typeof exportKinds)[number];
 
-/** Why a folder is none that this export may write into, to follow its name. */
+/** Thrown if this export may not write into the folder. The message is a phrase that follows the name of the folder. */
 export class OtherFolder extends Error {
-  /** What to do about it; undefined if any other folder will do. */
+  /** Suggestion for the user; undefined if choosing any other folder is enough. */
   readonly advice: string | undefined;
 
   constructor(message: string, advice?: string) {
@@ -32,24 +32,27 @@ export class OtherFolder extends Error {
   }
 }
 
-/** Thrown if another export writes into the folder at this moment. */
+/** Thrown if another export is writing into the folder. */
 export class ExportHeld extends InUse {}
 
 export interface ExportIdentity {
-  /** What no other batch has. */
+  /** Random name of the batch, which no other batch has. */
   batch: string;
   to: ExportKind;
-  /** Of the last export, for people: what is whole is told by content. */
+  /** Options of the last export, for people. They do not decide which files are complete; the content does. */
   options: JsonObject;
 }
 
 const stateFile = '.nightrender-export.json';
-/** The name of every file that was begun here, a line each: what is to be removed once it is no part any more. */
+/**
+ * Name of the list of all files that exports began here, one per line. A file that leaves the export is removed by this
+ * list.
+ */
 const namesFile = '.nightrender-export.files';
-/** Only there while an export is at work, and after one that was killed. */
+/** Name of the lock file. It exists only while an export is running, and after an export was killed. */
 const lockFile = '.nightrender-export.lock';
 
-/** What a shard was written from, and the size of its files. */
+/** Digest of a shard's input, and the sizes of its files in bytes. */
 interface Shard {
   digest: string;
   files: Record<string, number>;
@@ -72,10 +75,12 @@ export class ExportFolder {
     this.#begun = readNames(dir);
   }
 
-  /** No other export writes there until `finish` or `close`. Throws `OtherFolder`, `ExportHeld` and `FatalFailure`. */
+  /**
+   * Opens the folder, and locks it until `finish` or `close`. Throws `OtherFolder`, `ExportHeld` and `FatalFailure`.
+   */
   static async open(dir: string, identity: ExportIdentity): Promise<ExportFolder> {
     return withDiskFailure(dir, async () => {
-      // Before anything is written into a folder that is somebody else's.
+      // This check comes before anything is written, because the folder may belong to somebody else.
       knownShards(dir, identity);
       makeFolder(dir, 0o700);
       const lock = lockFolder(dir);
@@ -92,13 +97,13 @@ export class ExportFolder {
     });
   }
 
-  /** Lets other exports write there, also if this one did not finish. */
+  /** Releases the folder for other exports, even if this one did not finish. */
   close(): void {
     this.#lock?.release();
     this.#lock = undefined;
   }
 
-  /** Before any of these files is written. */
+  /** Records names of files. Call this before any of these files is written, so that a later export can remove them. */
   begin(names: readonly string[]): void {
     const fresh = names.filter((name) => !this.#begun.has(name));
     if (fresh.length === 0) return;
@@ -106,24 +111,27 @@ export class ExportFolder {
     for (const name of fresh) this.#begun.add(name);
   }
 
-  /** Whether an export has begun such a file, so that it may be there. */
+  /** True if an export has begun this file, so the file may exist. */
   hasBegun(name: string): boolean {
     return this.#begun.has(name);
   }
 
-  /** It is whole, and stays. */
+  /** Keeps a complete file as part of this export when `finish` removes outdated files. */
   keep(name: string): void {
     this.#parts.add(name);
   }
 
-  /** Whether the shard of this name is there, written from the same. */
+  /** True if the shard is complete and was written from the same input. */
   holds(name: string, digest: string): boolean {
     const shard = this.#shards.get(name);
     if (shard?.digest !== digest) return false;
     return Object.entries(shard.files).every(([file, bytes]) => sizeOf(join(this.dir, file)) === bytes);
   }
 
-  /** `files`, which are whole. `digest`: undefined where something is not in them that belongs there. */
+  /**
+   * Records a shard with its complete `files`. `digest`: undefined if pictures are missing, so the next export repeats
+   * it.
+   */
   async recordShard(name: string, digest: string | undefined, files: readonly string[]): Promise<void> {
     const sizes = Object.fromEntries(files.map((file) => [file, sizeOf(join(this.dir, file)) ?? -1]));
     if (digest === undefined) this.#shards.delete(name);
@@ -131,7 +139,7 @@ export class ExportFolder {
     await this.#writeState();
   }
 
-  /** Returns the folder of a file, and makes it if it is not there. Throws `OtherFolder` if a link leads to it. */
+  /** Returns the folder of a file, and creates it if needed. Throws `OtherFolder` if a link leads to it. */
   folderOf(name: string): string {
     const folder = dirname(join(this.dir, name));
     if (this.#made.has(folder)) return folder;
@@ -146,12 +154,12 @@ export class ExportFolder {
     return folder;
   }
 
-  /** A file that gets its name at once. */
+  /** Writes a file atomically. */
   async write(name: string, content: string | Uint8Array): Promise<void> {
     await this.writeInPieces(name, (file) => file.write(content));
   }
 
-  /** As above. What `work` returns. */
+  /** Writes a file in pieces. The file gets its name when `work` has resolved. Returns the result of `work`. */
   async writeInPieces<T>(name: string, work: (file: UnfinishedFile) => Promise<T>): Promise<T> {
     const folder = this.folderOf(name);
     const file = await UnfinishedFile.begin(folder, name.slice(name.lastIndexOf('/') + 1));
@@ -167,7 +175,10 @@ export class ExportFolder {
     }
   }
 
-  /** Removes what earlier exports wrote and this one did not. Returns the names of files that stay because a link leads to them. */
+  /**
+   * Removes files of earlier exports that are not in this one. Returns names of files that stay because a link leads to
+   * them.
+   */
   async finish(): Promise<string[]> {
     const outdated = [...this.#begun].filter(
       (name) => !this.#parts.has(name) && isFile(join(this.dir, name)),
@@ -187,7 +198,7 @@ export class ExportFolder {
       try {
         rmdirSync(join(this.dir, folder));
       } catch {
-        // Others are in it.
+        // The folder is not empty.
         return;
       }
     }
@@ -203,11 +214,14 @@ export class ExportFolder {
   }
 }
 
-/** The lock file goes with the lock, so that the folder holds nothing but the export. Throws `ExportHeld`. */
+/**
+ * Locks the folder. Releasing the lock removes the lock file, so only the export stays in the folder. Throws
+ * `ExportHeld`.
+ */
 function lockFolder(dir: string): ExclusiveLock {
   const path = join(dir, lockFile);
   for (;;) {
-    // Nothing is ever written into it, and SQLite refuses what is no database.
+    // The lock file is always empty, and SQLite refuses other content that is not a database.
     if ((sizeOf(path) ?? 0) > 0) rmSync(path);
     makePrivateFile(path);
     const number = fileNumber(path);
@@ -230,11 +244,11 @@ function fileNumber(path: string): bigint | undefined {
   return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 }
 
-/** Throws `OtherFolder`. A shard whose record is damaged is written anew. */
+/** Returns the recorded shards. A shard with a damaged record is left out, and written again. Throws `OtherFolder`. */
 function knownShards(dir: string, { batch, to }: ExportIdentity): Map<string, Shard> {
   if (!existsSync(dir)) return new Map();
   if (!statSync(dir).isDirectory()) throw new OtherFolder('is no folder');
-  // SQLite keeps a journal beside the lock.
+  // SQLite keeps a journal beside the lock file.
   const isOwn = (name: string): boolean =>
     name.startsWith(lockFile) || (name.startsWith('.nightrender-') && name.endsWith('.tmp'));
   if (readdirSync(dir).every(isOwn)) return new Map();
@@ -263,7 +277,10 @@ function parsed(text: string): unknown {
   }
 }
 
-/** A last line that a kill has cut begins no file: names are written before. None may lead out of the folder. */
+/**
+ * Returns the recorded names. Ignores a last line that is cut: names are recorded first, so its file was not begun.
+ * Also ignores names that lead out of the folder.
+ */
 function readNames(dir: string): Set<string> {
   const path = join(dir, namesFile);
   const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : [];
@@ -274,7 +291,7 @@ function linesOf(names: Iterable<string>): string {
   return Array.from(names, (name) => `${name}\n`).join('');
 }
 
-/** Returns undefined if the file is not there, or has a name that no file can have. */
+/** Returns the size in bytes; undefined if the file does not exist or cannot have this name. */
 function sizeOf(path: string): number | undefined {
   try {
     return statSync(path).size;
@@ -283,7 +300,7 @@ function sizeOf(path: string): number | undefined {
   }
 }
 
-/** True for anything but a folder; false for a name that no file can have, such as one of a damaged list. */
+/** True for anything except a folder. False for a name that no file can have, such as one from a damaged list. */
 function isFile(path: string): boolean {
   try {
     return !lstatSync(path).isDirectory();
@@ -292,7 +309,7 @@ function isFile(path: string): boolean {
   }
 }
 
-/** Returns the first folder on the way to the file that is a link to another folder. */
+/** Returns the first folder on the path of the file that is a link to another folder; undefined if there is none. */
 function linkOnTheWay(dir: string, name: string): string | undefined {
   const folders = dirname(name).split('/');
   return folders

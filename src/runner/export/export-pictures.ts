@@ -15,17 +15,17 @@ import { parquetWriteBuffer } from 'hyparquet-writer';
 import type { JsonValue } from '../../lib/text/json.ts';
 
 export interface ExportChoice {
-  /** Pictures a shard. */
+  /** Maximum number of pictures per shard. */
   shard: number;
-  /** What else the bytes of a shard depend on. */
+  /** Further input that the bytes of a shard depend on. */
   salt: string;
-  /** Of parquet: `numericNames`. */
+  /** Names of the numeric columns of Parquet, from `numericNames`. */
   numeric: string[];
-  /** Of one metadata.jsonl. */
+  /** Maximum size of one metadata.jsonl in bytes. */
   mostMetadataBytes?: number;
 }
 
-/** What is not part of it any more stays until `finish`. */
+/** Exports pictures into the folder. Files that are no longer part of the export stay until `finish`. */
 export async function exportPictures(
   folder: ExportFolder,
   to: ExportKind,
@@ -45,7 +45,7 @@ export async function exportPictures(
   }
 }
 
-/** Of columns and values that are numbers wherever they are. */
+/** Returns the names of columns and values that are numbers in every picture that has them. */
 export function numericNames(pictures: Iterable<ExportedPicture>): string[] {
   const known = new Map<string, boolean>();
   for (const { columns, values } of pictures)
@@ -54,10 +54,10 @@ export function numericNames(pictures: Iterable<ExportedPicture>): string[] {
   return [...known].flatMap(([name, isNumeric]) => (isNumeric ? [name] : []));
 }
 
-/** One file, or several that are written together; the first gives it its name. */
+/** Form of a shard: one file, or several that are written together. The first file gives the shard its name. */
 interface ShardForm {
   files: (number: string) => [string, ...string[]];
-  /** Whether all pictures are in it. */
+  /** Writes the files. Returns true if they contain all pictures. */
   write: (
     folder: ExportFolder,
     files: readonly string[],
@@ -114,8 +114,8 @@ interface TarContent {
 }
 
 /**
- * Writes a tar file of pictures, their metadata and captions: the same bytes on every machine. `first` is the number of the
- * first picture among all. A key has no dot and is that of no other shard.
+ * Writes a tar file of pictures, their metadata and captions, with the same bytes on every machine. `first`: number of
+ * the first picture in the whole export. A key has no dot, and no other shard uses the key.
  */
 async function writeTar(
   file: UnfinishedFile,
@@ -144,7 +144,9 @@ async function writeTar(
 
 const tarBlockBytes = 512;
 
-/** Returns the blocks of a file in the format ustar. Names are keys and endings, far shorter than the hundred bytes that fit. */
+/**
+ * Returns the blocks of a file in ustar format. Names are keys and endings, far shorter than the 100 bytes that fit.
+ */
 function tarEntry(name: string, content: Buffer): Buffer[] {
   const header = Buffer.alloc(tarBlockBytes);
   const fields: [offset: number, text: string][] = [
@@ -166,7 +168,7 @@ function tarEntry(name: string, content: Buffer): Buffer[] {
   return [header, content, Buffer.alloc((tarBlockBytes - (content.length % tarBlockBytes)) % tarBlockBytes)];
 }
 
-/** With the zero byte at its end that `bytes` counts. */
+/** Returns an octal number for a field of `bytes` bytes, without the zero byte that ends the field. */
 function octal(value: number, bytes: number): string {
   return value.toString(8).padStart(bytes - 1, '0');
 }
@@ -200,8 +202,8 @@ const ownColumns = [
 ] as const satisfies [string, string, (picture: ExportedPicture) => JsonValue | bigint][];
 
 /**
- * Returns a table of pictures as Parquet: the same bytes on every machine, since its compression is the writer's own.
- * `numeric`: the columns and values that are numbers in all pictures, and get a column of their own in each part.
+ * Returns a Parquet table of pictures. Its bytes are the same on every machine, since the writer has its own
+ * compression. `numeric`: names that are numbers in all pictures; each name gets its own column in every part.
  */
 function parquetPart(pictures: readonly ExportedPicture[], numeric: readonly string[]): Uint8Array {
   const own = ownColumns.map(([name, type, valueOf]) => ({
@@ -223,7 +225,7 @@ function parquetPart(pictures: readonly ExportedPicture[], numeric: readonly str
 
 const takenNames = new Set<string>(ownColumns.map(([name]) => name));
 
-/** Null where a run has changed it meanwhile. */
+/** Returns the number; null if there is none, for example because a run changed the value after `numericNames`. */
 function numberIn({ columns, values }: ExportedPicture, name: string): number | null {
   const value = Object.hasOwn(values, name) ? values[name] : columns[name];
   return typeof value === 'number' ? value : null;

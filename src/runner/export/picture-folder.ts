@@ -20,10 +20,10 @@ import { isSystemError, withDiskFailure } from '../files/disk-failure.ts';
 import { syncFolder } from '../files/folders.ts';
 import type { ExportFolder } from './export-folder.ts';
 
-/** Between two syncs of the folders. */
+/** Number of pictures between two syncs of the folders. */
 const picturesAtOnce = 250;
 
-/** Each with a text of its name. */
+/** Exports pictures, each with its caption in a text file of the same name. */
 export async function writeCaptions(
   folder: ExportFolder,
   pictures: Iterable<ExportedPicture>,
@@ -39,10 +39,13 @@ function captionFile(file: string): string {
   return file.replace(/\.\w+$/, '.txt');
 }
 
-/** Beyond this, readers of metadata take much memory or fail. */
+/** Maximum size of a metadata file in bytes. Programs that read larger ones take much memory or fail. */
 const metadataBytes = 100_000_000;
 
-/** Readers want the metadata in the folder of the pictures: what is too much for one file has a folder below, for each file. */
+/**
+ * Exports pictures and their metadata. Readers expect both in one folder, so every further metadata file gets a
+ * subfolder.
+ */
 export async function writeImageFolder(
   folder: ExportFolder,
   pictures: Iterable<ExportedPicture>,
@@ -60,7 +63,7 @@ function metadataLine(picture: ExportedPicture): string {
   return `${JSON.stringify({ file_name: picture.file, ...recordOf(picture) })}\n`;
 }
 
-/** Each is to be read to its end before the next. */
+/** Splits pictures so that the metadata of a part fits into one file. Read each part to its end before the next. */
 function* partsOf(
   pictures: Iterable<ExportedPicture>,
   mostBytes: number,
@@ -98,7 +101,7 @@ async function writePart(
   folder.keep(name);
 }
 
-/** Those that were good. `besides`: other files that go with a picture. */
+/** Writes pictures, and returns those that are intact. `besides`: further files to write for a picture. */
 async function writePictures(
   folder: ExportFolder,
   below: string,
@@ -137,13 +140,16 @@ async function writePictures(
       folders.add(place(folder, below + name, content));
     }
   }
-  // Memory is set free between turns of the event loop, and what is whole already takes none.
+  // Memory is freed only between turns of the event loop. Pictures that are already complete do not cause a turn.
   await nextTurn();
   for (const each of folders) await withDiskFailure(each, () => syncFolder(each));
   return inOrder;
 }
 
-/** Under temporary names, whole but not synced: the next export reads what is there. Others copy while this thread compares. */
+/**
+ * Fetches and checks pictures under temporary names. They are not synced, because the next export reads existing files
+ * again. The next group is fetched while this thread compares.
+ */
 async function* fetchChecked(
   folder: ExportFolder,
   below: string,
@@ -160,7 +166,7 @@ async function* fetchChecked(
   for (const [index] of groups.entries()) {
     const fetched = await next;
     next = begin(groups[index + 1]);
-    // It is waited for in its turn, unless something else fails before.
+    // The next group is awaited in its turn, unless something else fails first.
     next.catch(() => undefined);
     for (const { picture, temporary, isFetched } of fetched) {
       const content = isFetched ? contentOf(temporary) : undefined;
@@ -184,10 +190,10 @@ function isSameFile(one: string, other: string): boolean {
   return contentOf(one)?.equals(content) === true;
 }
 
-/** Of a usual picture: one buffer for all, as each would be garbage at once. */
+/** Buffer for pictures of usual size. It is reused, because a new buffer for each picture would be garbage at once. */
 const shared = Buffer.alloc(4_000_000);
 
-/** Valid until the next call. Undefined where it cannot be read. */
+/** Returns the content of a file, which is valid until the next call. Undefined if the file cannot be read. */
 function contentOf(path: string): Buffer | undefined {
   try {
     const file = openSync(path, 'r');
@@ -204,7 +210,7 @@ function contentOf(path: string): Buffer | undefined {
   }
 }
 
-/** A text that goes with a picture. Returns its folder. */
+/** Writes a text file that belongs to a picture. Returns the folder of the file. */
 function place(folder: ExportFolder, name: string, content: Buffer): string {
   const into = folder.folderOf(name);
   const temporary = join(into, temporaryName());
@@ -213,52 +219,55 @@ function place(folder: ExportFolder, name: string, content: Buffer): string {
   return into;
 }
 
-/** If a copy is exported, `file` is the copy, and `bytes` and `sha256` are those of the picture on record. */
+/** Picture to export. If a copy is exported, `file` is the copy; `bytes` and `sha256` describe the recorded picture. */
 export type ExportedPicture = Pick<SavedPicture, 'file' | 'width' | 'height' | 'bytes' | 'sha256'> & {
-  /** Unique within the batch: that of its scene; the second picture of a scene gets `.2`, and so on. */
+  /** Unique within the batch: the id of the scene. The second picture of a scene gets `.2`, and so on. */
   id: string;
   scene: string;
-  /** Where the batch has it, for people: `images/a.png`, `s3://bucket/images/a.png`. */
+  /** Path of the picture in the batch, for people: `images/a.png`, `s3://bucket/images/a.png`. */
   path: string;
   prompt: string;
-  /** In the service's digits. */
+  /** Seed in the service's digits; null if it is unknown. */
   seed: string | null;
   endpoint: string | null;
   attempts: number;
-  /** Its share of what its job costs; null where that is unknown. */
+  /** Share of the cost of its job; null if it is unknown. */
   cost: number | null;
-  /** Both have the same names in every picture. */
+  /** `columns` and `values` each have the same names in every picture. */
   columns: JsonObject;
   values: JsonObject;
   caption: string;
 };
 
 export interface ExportPorts {
-  /** Undefined where it is not there. */
+  /** Returns the content; undefined if the picture does not exist. */
   read: (picture: ExportedPicture) => Promise<Buffer | undefined>;
-  /** Makes a file of it at `to`; false where it is not there. */
+  /** Copies the picture to the path `to`; false if the picture does not exist. */
   fetch: (picture: ExportedPicture, to: string) => Promise<boolean>;
-  /** Whether what is read is a copy, of which no sha256 is on record. */
+  /** True if copies of pictures are exported. No sha256 of a copy is on record. */
   isCopy: boolean;
   onBad: (picture: ExportedPicture, verdict: Exclude<Verdict, { kind: 'good' }>) => void;
-  /** So many more pictures are done: `written` of them now, the others by an earlier export. */
+  /** Called when `pictures` more are done. `written` of them are new; an earlier export wrote the others. */
   onDone: (pictures: number, written: number, bytes: number) => void;
 }
 
 const ownNames = new Set(['file_name', 'id', 'prompt', 'seed']);
 
-/** What metadata say of it, in order. A column with one of our names is `manifest.` and its name, as in results.csv. */
+/**
+ * Returns the metadata of a picture, in order. A column with a reserved name gets the prefix `manifest.`, as in
+ * results.csv.
+ */
 export function recordOf({ id, prompt, seed, columns, values }: ExportedPicture): JsonObject {
   const named = Object.entries({ ...columns, ...values }).filter(([name]) => name !== 'id');
   const renamed = named.map(([name, value]) => [ownNames.has(name) ? `manifest.${name}` : name, value]);
   return { id, prompt, seed, ...(Object.fromEntries(renamed) as JsonObject) };
 }
 
-/** Read at once: as many as keep a disk or a bucket busy, as few as fit into memory. */
+/** Maximum number of pictures that are read at once: enough to keep a disk or a bucket busy, within little memory. */
 const mostAtOnce = 32;
 const mostBytesAtOnce = 16_000_000;
 
-/** In their order; those that are not as they were saved are told of and left out. */
+/** Yields intact pictures in order, with their content. Others are reported to `onBad` and left out. */
 export async function* readChecked(
   pictures: Iterable<ExportedPicture>,
   ports: ExportPorts,
@@ -285,7 +294,7 @@ function isOf(content: Buffer, sha256: string): boolean {
   return hash('sha256', content) === sha256;
 }
 
-/** Each has at most so many, and no more bytes than these unless it is a single one. */
+/** Splits pictures into groups of at most `most` pictures and `mostBytes` bytes. A single picture may be larger. */
 export function* groupsOf(
   pictures: Iterable<ExportedPicture>,
   most: number,

@@ -1,4 +1,4 @@
-/** An open batch: its checkpoint, and the pictures that the checkpoint knows. */
+/** An open batch: its checkpoint, the pictures that the checkpoint knows, and its status, once or repeatedly. */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../lib/sqlite/database.ts';
@@ -109,8 +109,8 @@ const lookEveryMs = 1_000;
 const restShare = 10;
 
 /**
- * Yields the status once a second. The last one shows the batch without a run, or at the time when `signal`
- * aborted.
+ * Yields the status once a second until no run is at work. The last one shows the batch without a run, or at
+ * the time when `signal` aborted.
  */
 export async function* followStatus(
   book: Book,

@@ -127,6 +127,10 @@ export function submissionOf(
   return { method, url, body: JSON.parse(body) as JsonValue };
 }
 
+/**
+ * Interface to the job service that comes with the program. Callers pass it in, because batches never import
+ * the service.
+ */
 export interface LocalService {
   /** Starts the service with its data in `dataDir` for these endpoints. `onProblem` is called with warnings. */
   start(options: {
@@ -146,6 +150,7 @@ export interface RunningService {
   close(): Promise<void>;
 }
 
+/** Connections to the services of a batch: the configured service and the local one, each with its own key. */
 export interface Connections {
   of: (endpoint: Endpoint) => Connection;
   /**
@@ -251,7 +256,10 @@ function hasBegunWith({ baseUrl, id }: Endpoint, checkpointDir: string): boolean
 /** An id that no service uses. */
 const impossibleJob = 'nightrender-asks-whether-this-endpoint-is-there';
 
-/** Checks the endpoint. `signal` cancels the check. */
+/**
+ * Checks whether the service accepts key and endpoint, without starting a job (`nightrender plan --check`).
+ * `signal` cancels the check.
+ */
 export async function checkEndpoint(
   config: Config,
   signal: AbortSignal,

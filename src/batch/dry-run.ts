@@ -306,6 +306,7 @@ interface Planned {
   upTo: number;
 }
 
+/** Several plans in one answer: their sum, and the scenes that a stage may get from the batch before it. */
 export class PlansTogether {
   readonly #plans: Pick<Planned, 'forecast' | 'upTo'>[] = [];
   /** Keyed by absolute path. */

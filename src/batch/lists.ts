@@ -185,7 +185,10 @@ function reportedRules(dir: string): RulesVersion | undefined {
   }
 }
 
-/** Reads the other batch, even while it runs. Writes and locks nothing there. Throws `ConfigError`. */
+/**
+ * Opens the list of a stage: the saved pictures of another batch as rows of a manifest. Reads the other
+ * batch, even while it runs. Writes and locks nothing there. Throws `ConfigError`.
+ */
 export async function openStage(stage: StageSource, config: Config): Promise<StageManifest> {
   const { from } = stage;
   const place = config.placeOf(['scenes', 'from']);

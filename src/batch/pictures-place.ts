@@ -1,4 +1,4 @@
-/** The place of a batch's pictures according to its checkpoint: the output folder or a bucket. Only this file asks which. */
+/** The place of a batch's pictures, which only this file asks for: the output folder or a bucket; and files beside them. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { program } from '../lib/files/package-file.ts';
@@ -214,8 +214,8 @@ export async function finishMoves(images: PreparedImageStore, repair: PictureRep
 type Output = Pick<Config['output'], 'formats' | 'metadata' | 'keep'>;
 
 /**
- * Returns options for pictures. `warn` is called once for each kind of copy that cannot be made, and once if
- * a signature is lost.
+ * Returns options for saving pictures: the files that are written next to each. `warn` is called once for
+ * each kind of copy that cannot be made, and once if a signature is lost.
  */
 export function outputFiles(
   output: Output,

@@ -256,6 +256,10 @@ interface Runs {
   run?: number | undefined;
 }
 
+/**
+ * Note of the file system on which a batch began, to distinguish a disk that is not mounted from an empty
+ * folder.
+ */
 interface KnownBatch extends Place, Runs {
   firstStartAt: number;
 }

@@ -1,4 +1,4 @@
-/** Explains why a command was refused: the ending and the text, with obstacles that are visible on the disk. */
+/** Explains why a command was refused, with obstacles that are visible on the disk, and formats paths and commands. */
 import { accessSync, closeSync, constants, lstatSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { InUse } from '../lib/files/temporary-files.ts';

@@ -1,4 +1,4 @@
-/** Puts scenes of a batch back to be rendered again. */
+/** Puts scenes of a batch back to be rendered again, and chooses rows by a condition and by ids. */
 import { randomInt } from 'node:crypto';
 import type { Database } from '../lib/sqlite/database.ts';
 import { formatCounts, plural, shellWord } from '../lib/text/format.ts';

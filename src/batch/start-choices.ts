@@ -1,4 +1,4 @@
-/** Choices for a single start: the part of the batch to render, and consents without which a start is refused. */
+/** Choices for a single start: settings that override pipeline.yaml, the part to render, and consents. */
 import { resolve } from 'node:path';
 import type { JsonValue } from '../lib/text/json.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
@@ -103,6 +103,7 @@ interface OptionRule {
   describe: string;
 }
 
+/** Settings that options and environment variables override, each with its key in pipeline.yaml. */
 export const optionRules = {
   manifest: {
     path: ['manifest'],

@@ -1,4 +1,4 @@
-/** Workers of a service as Slurm jobs: a job array with one worker per task, whose index is the worker's place. */
+/** Slurm job arrays: one worker of a service per task, or one runner of a batch per task. */
 import { spawn } from 'node:child_process';
 import { shellWord } from '../lib/text/format.ts';
 
@@ -166,6 +166,10 @@ const maxRestarts = 30;
 /** Extra seconds for a signal to arrive. Slurm counts in whole seconds. */
 const signalSeconds = 5;
 
+/**
+ * Returns the batch script with which Slurm keeps the runners of a batch going: a job array with one runner
+ * per task.
+ */
 export function slurmScript(job: SlurmJob): string {
   const drainSeconds = Math.ceil(job.drainMs / 1000);
   const aheadSeconds = drainSeconds + Math.ceil(job.endMs / 1000) + signalSeconds;

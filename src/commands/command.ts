@@ -1,4 +1,4 @@
-/** The definition of a command, for the parser, completion, the man page and hints; and options that several share. */
+/** The definition of a command, and what commands share: options, exit codes, signals, and the versions of the program. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -177,6 +177,7 @@ export function oneText(argv: Record<string, unknown>, name: string): string | u
   throw new ConfigError([{ where: `--${name}`, text: `${quoteValue(value)} is given; expected one text` }]);
 }
 
+/** Purpose of the program. */
 export const purpose = 'Renders long lists of scenes on a GPU job service, and resumes where it stopped.';
 
 /** Returns names and versions. If a part cannot be loaded, the reason replaces its version. */
@@ -222,6 +223,10 @@ function whyNot(error: unknown): string {
   return `cannot be loaded: ${line}`;
 }
 
+/**
+ * Meaning of each signal: SIGINT and SIGTERM ask a command to stop, SIGHUP asks it to finish its jobs in
+ * flight.
+ */
 const rules = {
   SIGINT: { mode: 'leave', ending: { kind: 'interrupted', text: 'Interrupted (SIGINT)' } },
   SIGTERM: { mode: 'leave', ending: { kind: 'terminated', text: 'Terminated (SIGTERM)' } },
@@ -273,6 +278,7 @@ export async function untilSignal(): Promise<void> {
   await Promise.race(signals).finally(() => heard.abort());
 }
 
+/** The options `--where`, `--id` and `--ids`, which choose scenes of a batch. */
 export const rowOptions = {
   where: {
     ...textOption,

@@ -1,4 +1,4 @@
-/** Checks the arguments of the library's functions. Wrong ones are reported in the result instead of thrown. */
+/** Checks arguments of the library's functions, opens the batch, and reports problems in the result instead of throwing. */
 import { inspect } from 'node:util';
 import { Batch } from '../batch/batch.ts';
 import { overridesOf } from '../batch/start-choices.ts';
@@ -185,8 +185,8 @@ function shown(value: unknown): string {
 }
 
 /**
- * `file`: a pipeline.yaml or its folder; for reading also the output folder. `options`: named like those of the
- * command line.
+ * Opens the batch whose path a program passes to the library. `file`: a pipeline.yaml or its folder; for
+ * reading also the output folder. `options`: named like those of the command line.
  */
 export function batchForCaller(
   file: string,

@@ -1,4 +1,4 @@
-/** Drives a ComfyUI: submits workflows, looks for their jobs and cancels jobs. Its user sends the requests. */
+/** Drives a ComfyUI: submits workflows, looks for their jobs, cancels jobs and reads answers. Its user sends requests. */
 import { oneLine } from '../lib/text/format.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/text/json.ts';
 import { nodeName, textOf, type Workflow, workflowProblems } from './comfyui-workflow.ts';

@@ -1,4 +1,4 @@
-/** Finds the message of an error in any form that a service or worker may send. */
+/** Finds the message of an error or refusal in any form that a service or worker may send. */
 import { oneLine } from '../lib/text/format.ts';
 import { isJsonObject } from '../lib/text/json.ts';
 import { describeValue, exactInteger, isNothing, parseExactly } from './json-value.ts';
@@ -196,7 +196,10 @@ const doubts = [
   /(?:check\w*|filter|service|model|system|moderation|api) (?:has |is |was )?(?:crashed|down|errored|failed|passed)/,
 ];
 
-/** True if the words clearly mean a refusal because of content, so that the same input would be refused again. */
+/**
+ * True if the words clearly mean a refusal because of content (moderation, NSFW, safety), so that the same
+ * input would be refused again.
+ */
 export function isContentRefusal(words: string): boolean {
   const text = words.toLowerCase();
   return refusals.some((pattern) => pattern.test(text)) && !doubts.some((pattern) => pattern.test(text));

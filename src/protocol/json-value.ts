@@ -68,7 +68,8 @@ function kindOf(value: unknown): string {
 
 /**
  * Returns the text of the last member with this name at the top level of `json`; undefined if there is none.
- * `json` must be a valid object, and `name` must not need escaping.
+ * `json` must be a valid object, and `name` must not need escaping. The text is as written, so integers
+ * beyond 2^53 keep their digits.
  */
 export function memberText(json: string, name: string): string | undefined {
   let found: string | undefined;

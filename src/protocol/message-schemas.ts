@@ -1,4 +1,4 @@
-/** The bodies and answers of the job interface as JSON Schema, and the types of their values. */
+/** The bodies and answers of the job interface as JSON Schema, the types of their values, and its names and limits. */
 
 const text = { type: 'string' } as const;
 const count = { type: 'integer', minimum: 0 } as const;

@@ -1,4 +1,4 @@
-/** Visits the texts of an output, including JSON within a text, and classifies them. */
+/** Reads what a job's output contains besides pictures: texts, lists of words, and other values worth keeping. */
 import { oneLine } from '../lib/text/format.ts';
 import { isJsonObject, type JsonObject, type JsonValue, valueAt } from '../lib/text/json.ts';
 import { parseExactly } from './json-value.ts';

@@ -1,4 +1,4 @@
-/** The text at the end of a run: how it ended, where the results are, what to do next. */
+/** Text about a run: how it ended, where the results are, what to do next, its statistics, and its workers. */
 import { formatCounts, formatDuration, plural } from '../lib/text/format.ts';
 import { type EndingRule, endings } from '../runner/core/ending.ts';
 import { type HeldResults, isTimeout } from '../runner/core/halting.ts';
@@ -129,7 +129,10 @@ function hintOf(event: Event & { type: 'run-ended' }, file: string, runArguments
   return `The report says why each scene failed; \`nightrender retry ${file}\` gives them new attempts.`;
 }
 
-/** `columns`: maximum width of a line. */
+/**
+ * Returns the statistics of a run as text: requests, lag, data, and what held the run back. `columns`:
+ * maximum width of a line.
+ */
 export function describeStats(stats: RunStats, columns: number): string[] {
   const { pictures, requestsPerJob } = stats;
   const looks = requestsPerJob.status === null ? [] : `${requestsPerJob.status} status requests`;

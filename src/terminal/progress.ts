@@ -1,4 +1,4 @@
-/** Counts the progress of a run from its events. */
+/** Counts the progress of a run from its events, and limits repeated lines of its log. */
 import {
   type Finished,
   finishedPerMs,
@@ -146,6 +146,7 @@ export class ProgressCount {
 const capacity = 40;
 const perMinute = 2;
 
+/** Limits repeated lines of a log by a token bucket. */
 export class RepeatLimit {
   readonly #elapsed: () => number;
   #left = capacity;

@@ -222,6 +222,7 @@ const troubles: ReadonlySet<Event['type']> = new Set([
   'access-regained',
 ]);
 
+/** Shows a run as lines of a log, few enough that a long run stays readable. */
 export class PlainView implements RunView {
   readonly #options: ViewOptions;
   readonly #progress: ProgressCount;

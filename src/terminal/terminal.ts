@@ -1,4 +1,4 @@
-/** The only code that writes to the terminal: lines on stdout and stderr, and their colours. */
+/** The only code that writes to the terminal: lines and their colours, blocks that are redrawn, progress, a pager. */
 import { spawnSync } from 'node:child_process';
 import { performance } from 'node:perf_hooks';
 import { styleText } from 'node:util';
@@ -59,6 +59,7 @@ interface Terminal {
   write(text: string): unknown;
 }
 
+/** Lines at the bottom of a terminal that are redrawn in place. */
 export interface Block {
   /** Draws lines, each narrower than the terminal; writes nothing if they are unchanged. */
   draw(lines: string[]): void;

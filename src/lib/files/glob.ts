@@ -1,4 +1,4 @@
-/** Finds files by a pattern: `*`, `?` and `[a-c]` within a name, and `**` for folders of any depth. */
+/** Finds files by a pattern with `*`, `?`, `[a-c]` and `**`, and suggests paths for a mistyped one. */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { closestFew, didYouMean } from '../text/closest.ts';
@@ -7,7 +7,10 @@ export function isGlob(path: string): boolean {
   return /[*?]|\[.+\]/.test(path);
 }
 
-/** Returns the files that match, sorted by path. Hidden files and folders never match. */
+/**
+ * Returns the files that match, sorted by path. `*`, `?` and `[a-c]` match within a name, `**` matches
+ * folders of any depth. Hidden files and folders never match.
+ */
 export function matchingFiles(pattern: string): string[] {
   const { folder, parts } = split(pattern);
   const matches = matcher(parts.join('/'));

@@ -1,4 +1,4 @@
-/** Finds the package's own files, equally from the sources, from the build and in an installed package. */
+/** Finds the package's own files, from the sources, the build or an installed package, and reads name and version. */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
@@ -17,5 +17,5 @@ function folderAbove(folder: string): string {
 
 const { version } = JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as { version: string };
 
-/** For example `nightrender 0.2.0`. */
+/** Name and version of this program, such as `nightrender 0.2.0`. */
 export const program = `nightrender ${version}`;

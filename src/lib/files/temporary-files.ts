@@ -1,4 +1,4 @@
-/** Names temporary files, and removes those that dead processes left behind. */
+/** Names and removes temporary files, and checks paths: links, files that are not plain, processes that hold them. */
 import { hash } from 'node:crypto';
 import { realpathSync, type Stats, statSync } from 'node:fs';
 import { opendir, rm, stat } from 'node:fs/promises';
@@ -71,7 +71,11 @@ export function isAlive(pid: number): boolean {
 /** The message says what the path is, without a full stop. */
 export class NotAFile extends Error {}
 
-/** Returns undefined if the path does not exist. Throws `NotAFile` if it is neither a file nor a folder, and the system's errors. */
+/**
+ * Detects files that are not plain, because opening a named pipe may wait forever for its other end. Returns
+ * undefined if the path does not exist. Throws `NotAFile` if it is neither a file nor a folder, and the
+ * system's errors.
+ */
 export function assertPlainFile(path: string): Stats | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });
   const what = stats && kindOf(stats);
@@ -85,6 +89,7 @@ function kindOf(stats: Stats): string | undefined {
   return stats.isCharacterDevice() || stats.isBlockDevice() ? 'a device' : undefined;
 }
 
+/** Resolves links, so that each file has one path. Returns a path that does not exist unchanged. */
 export function realPath(path: string): string {
   try {
     return realpathSync(path);

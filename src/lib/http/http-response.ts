@@ -1,4 +1,4 @@
-/** A server's response, before it is sent. */
+/** A server's response, HTML pages among them, and how it is sent: no faster than it is read. */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -42,7 +42,10 @@ export const emptyResponse: HttpResponse = { status: 204, body: '' };
 
 type ReadingLimits = Pick<ClientLimits, 'readingMs' | 'bytesReadPerSecond' | 'drainMs'>;
 
-/** Resolves when nothing of the response is needed any more. Rejects if its file could not be read to the end. */
+/**
+ * Sends a response, no faster than it is read. Resolves when nothing of the response is needed any more.
+ * Rejects if its file could not be read to the end.
+ */
 export async function sendAnswer(
   request: IncomingMessage,
   response: ServerResponse,

@@ -1,10 +1,14 @@
-/** Limits the bytes that are in use at the same time, such as long bodies. Requests are served in order of arrival. */
+/** Limits of memory and time: bytes in use at the same time, bytes that arrive in chunks, and work that takes too long. */
 
 interface Waiting {
   bytes: number;
   enter: () => void;
 }
 
+/**
+ * Limits the bytes that are in use at the same time, such as long bodies. Requests are served in order of
+ * arrival.
+ */
 export class ByteSemaphore {
   readonly #limit: number;
   #taken = 0;
@@ -64,6 +68,7 @@ export class ByteSemaphore {
 /** Shorter bodies are joined at the end, because an announced body may never be sent. */
 const longBytes = 1024 * 1024;
 
+/** Joins bytes that arrive in chunks. */
 export class JoinedBytes {
   /** Buffer for the whole body. Joining a long body at its end would take twice the memory, and block for long. */
   #whole: Buffer | undefined;

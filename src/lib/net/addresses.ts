@@ -1,4 +1,4 @@
-/** IP addresses: which are public, how they are grouped, and a DNS lookup restricted to public ones. */
+/** IP addresses: which are public, how they are grouped, the client behind proxies, and a DNS lookup of public ones. */
 import type { LookupAddress } from 'node:dns';
 import { lookup as systemLookup } from 'node:dns/promises';
 import type { IncomingMessage } from 'node:http';
@@ -96,6 +96,7 @@ interface Client {
   host: string | undefined;
 }
 
+/** Finds the client behind a request that came through proxies. */
 export class TrustedProxies {
   readonly #ranges: [ipaddr.IPv4 | ipaddr.IPv6, number][];
   readonly #believed = new WeakMap<IncomingMessage, Client>();

@@ -1,4 +1,4 @@
-/** A small pool of connections to one PostgreSQL database. Loads the driver when it is opened. */
+/** A small pool of connections to one PostgreSQL database, and its address. Loads the driver when it is opened. */
 import type { Socket } from 'node:net';
 import type { Client, ClientBase, ClientConfig, Pool, QueryResultRow } from 'pg';
 
@@ -316,6 +316,7 @@ function kindOf(error: unknown): 'gone' | 'wrong' | undefined {
     : undefined;
 }
 
+/** Address of a PostgreSQL database: what the driver gets, and what people may see. */
 export interface PostgresAddress {
   /** URL for the driver. It may contain a password. */
   url: string;

@@ -1,4 +1,4 @@
-/** Sends signed requests to a bucket, and repeats them while they fail for a temporary reason. */
+/** Sends signed requests to a bucket, repeats those that fail temporarily, explains errors, and computes checksums. */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AwsV4Signer } from 'aws4fetch';
@@ -226,6 +226,10 @@ export function encoded(key: string): string {
   return key.split('/').map(encodeURIComponent).join('/');
 }
 
+/**
+ * Explains why a request to a bucket failed: temporarily (`isPassing`), or for a reason that a person has to
+ * fix.
+ */
 export class S3Error extends Error {
   /** Error code of the store or the system; empty if there is none. */
   readonly code: string;

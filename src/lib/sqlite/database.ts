@@ -313,9 +313,10 @@ function restrictToOwner(path: string): void {
 const load = createRequire(import.meta.url);
 
 /**
- * Release 13 ends Node 20 with a segmentation fault. Release 12, compiled for Node 24.19 or later, aborts the
- * process when it frees a statement (https://github.com/nodejs/node/issues/65446). npm installs the one for
- * its Node. A checkout on Node 20 has both, because the lock file names one. Node may have changed since.
+ * Returns the release of better-sqlite3 that works with this version of Node. Release 13 ends Node 20 with a
+ * segmentation fault. Release 12, compiled for Node 24.19 or later, aborts the process when it frees a
+ * statement (https://github.com/nodejs/node/issues/65446). npm installs the one for its Node. A checkout on
+ * Node 20 has both, because the lock file names one. Node may have changed since.
  */
 function packageOfThisNode(): string {
   const needed = Number.parseInt(process.versions.node) < 22 ? '12.' : '13.';

@@ -1,4 +1,4 @@
-/** A problem of a configuration, worded for the reader: its place, what was found, what was expected. */
+/** A problem of a configuration, worded for the reader without secrets: its place, what was found, what was expected. */
 
 export interface Problem {
   /** `pipeline.yaml:7:14`, or the option or environment variable. */

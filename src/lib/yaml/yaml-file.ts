@@ -1,4 +1,4 @@
-/** Reads a YAML file as values with their places, with options and environment variables applied. */
+/** Reads a YAML file as values with their places, with options and variables applied, and makes its JSON Schema. */
 import { isUtf8 } from 'node:buffer';
 import { readFileSync, statSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
@@ -171,7 +171,10 @@ function problem(where: string, text: string): ConfigError {
   return new ConfigError([{ where, text }]);
 }
 
-/** Returns a schema that accepts everything that the checking schema accepts. */
+/**
+ * Makes the JSON Schema of a YAML file that may use environment variables, from the schema that checks the
+ * file. It accepts everything that the checking schema accepts.
+ */
 export function fileSchema(checking: z.ZodType, title: string): JsonObject {
   const made = z.toJSONSchema(checking, { io: 'input', target: 'draft-7', unrepresentable: 'any' });
   const { $schema = null, ...rest } = made as JsonObject;

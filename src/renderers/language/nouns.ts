@@ -5,6 +5,31 @@ type Place = 'floor' | 'studio' | 'pavement' | 'sand' | 'water';
 export type ThingNoun = Each<typeof plainThings> | keyof typeof thingWords;
 export type Noun = ThingNoun | keyof typeof landWords | keyof typeof skyWords | Place;
 
+export interface KnownNoun {
+  noun: Noun;
+  /** True if the word is a plural. */
+  isPlural: boolean;
+}
+
+/** Returns the noun that a word names, in the singular or plural. */
+export function nounOf(word: string): KnownNoun | undefined {
+  const same = nouns.get(word);
+  if (same !== undefined) return { noun: same, isPlural: settlements.has(word) };
+  for (const singular of singularsOf(word)) {
+    const noun = nouns.get(singular);
+    if (noun !== undefined) return { noun, isPlural: true };
+  }
+  return undefined;
+}
+
+function singularsOf(word: string): string[] {
+  const irregular = irregularPlurals.get(word);
+  if (irregular !== undefined) return [irregular];
+  if (!word.endsWith('s')) return [];
+  const isSibilant = /(?:s|x|z|ch|sh)es$/.test(word);
+  return [word.slice(0, -1), ...(isSibilant ? [word.slice(0, -2)] : []), word.replace(/ies$/, 'y')];
+}
+
 /** Things with a shape whose only word is their own name. */
 const plainThings =
   'lighthouse windmill pyramid fence wall stopsign trafficlight parkingmeter snowman unicorn zebra pig bear panda tiger lion elephant giraffe owl penguin whale butterfly hotairballoon balloon kite train bed ladder banana pineapple pumpkin cake pizza hotdog sandwich broccoli carrot juice can fork knife spoon toothbrush microwave toaster sink toilet keyboard computermouse tie frisbee snowboard surfboard skateboard baseballbat baseballglove basketball baseball tennisball cone triangle heart raccoon squirrel goat microphone sword piano eiffeltower sydneyoperahouse statueofliberty yinyang tornado bowtie window sloth earth';
@@ -183,31 +208,6 @@ const irregularPlurals = new Map(
     .map((pair) => pair.split(' ') as [string, string]),
 );
 const settlements: ReadonlySet<string> = new Set(['village', 'town']);
-
-export interface KnownNoun {
-  noun: Noun;
-  /** True if the word is a plural. */
-  isPlural: boolean;
-}
-
-/** Returns the noun that a word names, in the singular or plural. */
-export function nounOf(word: string): KnownNoun | undefined {
-  const same = nouns.get(word);
-  if (same !== undefined) return { noun: same, isPlural: settlements.has(word) };
-  for (const singular of singularsOf(word)) {
-    const noun = nouns.get(singular);
-    if (noun !== undefined) return { noun, isPlural: true };
-  }
-  return undefined;
-}
-
-function singularsOf(word: string): string[] {
-  const irregular = irregularPlurals.get(word);
-  if (irregular !== undefined) return [irregular];
-  if (!word.endsWith('s')) return [];
-  const isSibilant = /(?:s|x|z|ch|sh)es$/.test(word);
-  return [word.slice(0, -1), ...(isSibilant ? [word.slice(0, -2)] : []), word.replace(/ies$/, 'y')];
-}
 
 export function isThing(noun: Noun): noun is ThingNoun {
   return things.has(noun);

@@ -1,4 +1,4 @@
-/** All words that are not nouns: times, colours, numbers, materials, relations, camera and grammar. */
+/** All words that are not nouns: times, colours, numbers, relations, grammar; and nouns that cannot stand in a scene. */
 import type { ColourName } from '../colour.ts';
 import type { Noun } from './nouns.ts';
 
@@ -191,6 +191,7 @@ export function numberMap(table: Record<number, string>): ReadonlyMap<string, nu
   return new Map([...wordMap(table)].map(([word, meaning]) => [word, Number(meaning)]));
 }
 
+/** Words that cannot stand in a scene although they are nouns: style, quality, feelings, parts and measures. */
 const noThings = wordSet(
   // the picture itself: style, quality, requests
   'artwork artist artstation aesthetic anime atmosphere blur bokeh canvas caption closeup collage colour color colours colors composition concept contrast depth design detail details diagram dslr engine fantasy film flare grain focus font frame gouache graphic hdr highlight highlights image ink layout lens letter letters light lighting lights line lines masterpiece medium mode mood motion motif octane oil palette pastel pattern pencil perspective photography pixar pixel quality realism resolution scan scale shading shape shapes sharpness still symbol technique text texture theme tone unreal vibe vignette watercolor watercolour wallpaper word words writing ' +

@@ -254,7 +254,7 @@ export const maxCount = 50;
 /** Number of things that a plural without a number means. */
 const usualPlural = 3;
 
-/** The words since the beginning of a phrase, until its noun follows. */
+/** The words since the beginning of a phrase, until its noun follows: number, colours, material and size. */
 export class Phrase {
   readonly isLed: boolean;
   count: number | null = null;

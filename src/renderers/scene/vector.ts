@@ -1,4 +1,4 @@
-/** Points and directions in space; pure. */
+/** Points and directions in space, and arithmetic that gives the same bits on every machine; pure. */
 
 export type Vector = readonly [x: number, y: number, z: number];
 export type Axis = 0 | 1 | 2;
@@ -66,7 +66,7 @@ export function snapped(vector: Vector): Vector {
   return each((axis) => snap(vector[axis]));
 }
 
-/** Sine with seven correct digits. */
+/** Sine with seven correct digits, and the same bits on every machine and version of Node, unlike Math.sin. */
 export function sine(angle: number): number {
   const turns = angle / (2 * Math.PI);
   let x = (turns - Math.floor(turns + 0.5)) * 4;
@@ -96,6 +96,7 @@ export function normal(vector: Vector): Vector {
   return each((axis) => vector[axis] * by);
 }
 
+/** A list of points, as an array or as text in the notation of SVG: "x y, x y", or with three numbers each. */
 export type Points<Point extends readonly number[]> = string | readonly Point[];
 
 export function pointsOf<Point extends readonly number[]>(points: Points<Point>): readonly Point[] {

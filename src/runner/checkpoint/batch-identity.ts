@@ -200,6 +200,7 @@ const facts: Record<(typeof sceneNames)[number], Facts<SceneRecord>[string]> = {
 
 export type RowValues = SceneValues<SceneRecord>;
 
+/** Returns the values that conditions may use on the rows of a batch. */
 export function rowValues(batch: BatchIdentity | undefined): RowValues {
   return new SceneValues([...resultColumns(batch), ...(batch?.axes ?? [])], facts);
 }

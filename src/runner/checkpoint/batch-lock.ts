@@ -1,4 +1,4 @@
-/** Lets only one run work on a batch, by a lock that the kernel releases however its holder ends. */
+/** Lets only one run work on a batch, by a lock that the kernel releases, and marks its attempts in progress for a crash. */
 import {
   closeSync,
   constants,
@@ -223,7 +223,8 @@ const slotBytes = 32;
 const empty = ' '.repeat(slotBytes - 1) + '\n';
 
 /**
- * A file with one line of fixed length per slot: `run attempt`, padded with spaces. Markers are not synced.
+ * Records which attempts the program is working on, in a file that survives a crash and costs no fsync. A
+ * file with one line of fixed length per slot: `run attempt`, padded with spaces. Markers are not synced.
  * They survive a crash of the process but not a power cut, which no scene causes. System errors pass through.
  */
 export class CrashMarkerFile implements CrashMarkers {

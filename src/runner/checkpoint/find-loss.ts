@@ -150,6 +150,7 @@ export function isClosedInOrder(dir: string): boolean {
   return typeof readCommitMark(dir)?.sha256 === 'string';
 }
 
+/** The sidecar file that records how far the checkpoint on disk has come, so that lost commits are detected. */
 export class CommitMarkFile {
   readonly #file: number;
   #isOpen = true;

@@ -380,7 +380,10 @@ export interface GroupedInsert {
 /** Small enough that even the longest rows fit into memory. */
 const groupRows = 16;
 
-/** `into`: the table, with its columns if not all are given. `row`: one row of it, as after `VALUES`. */
+/**
+ * Inserts rows a few at a time. With a statement per row, most of the time is spent on calls. `into`: the
+ * table, with its columns if not all are given. `row`: one row of it, as after `VALUES`.
+ */
 export function insertGrouped(db: Database, into: string, row: string): GroupedInsert {
   const one = db.prepare<Value[]>(`INSERT INTO ${into} VALUES ${row}`);
   const many = db.prepare<Value[]>(

@@ -1,4 +1,4 @@
-/** Reads that both journals share: from the batch's own file, or from the local copy of a shared batch. */
+/** Reads and decisions that both journals share: on the batch's own file, or on the local copy of a shared batch. */
 import type { Database } from '../../lib/sqlite/database.ts';
 import type { Attempt, Endpoint, Settlement } from '../core/attempt.ts';
 import type { LackingFile, PictureTotals } from '../core/picture.ts';
@@ -128,9 +128,10 @@ export function hasHeldSeeds(db: Database): boolean {
 }
 
 /**
- * Marks each seed as waiting or unneeded. `due_at` of an unneeded seed is 1 if a seed before it is good,
- * otherwise 0. Call in a transaction, after everything else that changes which seeds are needed. Pauses after
- * each page. Returns how many seeds wait for the outcome of a seed before them.
+ * Marks each seed as waiting or unneeded (`scenes.until`), judged by the recorded seeds before it. Marks each
+ * seed as waiting or unneeded. `due_at` of an unneeded seed is 1 if a seed before it is good, otherwise 0.
+ * Call in a transaction, after everything else that changes which seeds are needed. Pauses after each page.
+ * Returns how many seeds wait for the outcome of a seed before them.
  */
 export function* holdSeeds(db: Database): Generator<undefined, number> {
   if (!hasHeldSeeds(db)) return 0;

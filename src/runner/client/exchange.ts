@@ -1,4 +1,4 @@
-/** Sends one HTTP request and returns its whole answer or, if none came, whether it may have been sent. */
+/** Sends one HTTP request, reads refusals that mean the same for every operation, and removes the key from replies. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';

@@ -1,4 +1,4 @@
-/** Receives the response to one request through undici's callbacks. */
+/** Receives the response to one request through undici's callbacks, in memory that is reserved for it. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher, errors } from 'undici';
 import type { ByteSemaphore } from '../../lib/limits/byte-semaphore.ts';
@@ -239,6 +239,10 @@ function isCertificateCode(code: string): boolean {
 /** Answers up to this size reserve nothing: all of them together take a few megabytes. */
 export const smallBytes = 64 * 1024;
 
+/**
+ * Reserves memory for the large answers of one job. A holder never waits for more, so no two wait for each
+ * other.
+ */
 export class Reservation implements Hold {
   readonly #memory: ByteSemaphore;
   readonly #onWait: (() => void) | undefined;

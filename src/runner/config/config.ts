@@ -1,4 +1,4 @@
-/** A checked pipeline.yaml. */
+/** A checked pipeline.yaml, and the parts of one that can be read without the schema. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
 import { isGlob, matchingFiles } from '../../lib/files/glob.ts';
@@ -99,8 +99,9 @@ export interface Config extends Omit<CheckedFile, 'manifest' | 'endpoint' | 'inp
 }
 
 /**
- * A file that is read once. Problems elsewhere in it do not affect a part, such as a variable that is not set
- * in this terminal.
+ * Parts of a pipeline.yaml that say where a batch is, each checked alone and without the schema. The file is
+ * read once. Problems elsewhere in it do not affect a part, such as a variable that is not set in this
+ * terminal.
  */
 export class PipelineParts {
   readonly file: string;
@@ -161,8 +162,9 @@ export interface ManifestFile {
 }
 
 /**
- * `manifest`: absolute paths and patterns. A pattern does not match what the batch itself has written into
- * `outputDir`.
+ * Returns the files that `manifest` stands for: paths, patterns such as `lists/*.txt`, and folders of Parquet
+ * files. `manifest`: absolute paths and patterns. A pattern does not match what the batch itself has written
+ * into `outputDir`.
  */
 export function manifestFiles(manifest: readonly string[], outputDir: string): ManifestFile[] {
   const written = ['images', 'report', 'kept-answers'].map((name) => join(outputDir, name) + sep);

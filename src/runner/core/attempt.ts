@@ -1,4 +1,4 @@
-/** An attempt: one submission of a scene, one job, one bill. All its states and transitions are in this table. */
+/** An attempt: one submission of a scene, one job, one bill. Defines its states and moves, and its outcome. */
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { Failure, FailureKind } from './failure.ts';
 import type { SavedPicture } from './picture.ts';
@@ -152,6 +152,7 @@ export interface JobTimes {
   executionTimeMs?: number;
 }
 
+/** Outcome of an attempt, as the checkpoint records it. */
 export interface Settlement extends JobTimes {
   state: SettledState;
   at: number;
@@ -178,6 +179,7 @@ export interface UnfinishedWriting {
   settlement: SavedSettlement;
 }
 
+/** A submission whose answer was lost, and the time for which it may be sent again. */
 export interface Lost {
   failure: Failure;
   /** Time of the first sending, or an earlier time if that is unknown, in epoch ms. */

@@ -252,6 +252,7 @@ function textOf(value: JsonValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
+/** Returns the value if it is a number, or the number that its text represents. Undefined if there is none. */
 export function numberOf(value: unknown): number | undefined {
   if (typeof value === 'number') return value;
   const isNumber = typeof value === 'string' && /^\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?\s*$/i.test(value);

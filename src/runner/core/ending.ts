@@ -65,6 +65,7 @@ export interface NoticeTarget {
   rules: NoticeRules;
 }
 
+/** Rules that decide which events of a run are worth a notification to a target, and when. */
 export interface NoticeRules {
   isStart: boolean;
   /** Notify when the run ends, in any way. */

@@ -1,4 +1,4 @@
-/** Expands rows into scenes: typed values, products with lists, and counts of equal rows. */
+/** Expands rows into scenes: products with lists, typed values, counts of equal rows, and the rules for reading a list. */
 import { hash } from 'node:crypto';
 import { canonicalJson, type JsonObject, type JsonValue, readExactJson } from '../../lib/text/json.ts';
 import type { SceneRules } from './scene.ts';
@@ -202,6 +202,7 @@ export function seedsOf(of: string, count: number, bits: SceneRules['seedBits'])
   return [...seeds];
 }
 
+/** Types that a column may be declared with. Its values are read strictly and exactly, or rejected. */
 export const columnTypes = ['number', 'boolean', 'json'] as const;
 
 export type ColumnType = (typeof columnTypes)[number];
@@ -271,7 +272,10 @@ function readJson(given: JsonValue): TypedValue {
   return { expected: `JSON, such as {"scale": 0.8} or [1, 2]; it ${problem ?? 'is none'}` };
 }
 
-/** Returns a function that counts the rows with a fingerprint so far, including the current one. */
+/**
+ * Returns a function that counts the rows with a fingerprint so far, including the current one. Uses 16 bytes
+ * a row instead of about 160 in a map of texts.
+ */
 export function equalRows(): (fingerprint: string) => number {
   let seen = new Float64Array(1024);
   let used = 0;

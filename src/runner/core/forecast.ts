@@ -1,4 +1,4 @@
-/** Forecasts the cost and time that a batch still takes. */
+/** Forecasts the cost and time that a batch still takes, before a run and during it. */
 import type { EndedAttempt, RunCondition } from './run-condition.ts';
 import type { PartRecord, SceneCounts } from './scene.ts';
 import { type Billed, priceOf, type Pricing, type SpendingLimits, unseenJob } from './spending.ts';
@@ -108,7 +108,7 @@ function cutsOf(
   return cuts;
 }
 
-/** The latest finished scenes. Instants are monotonic ms. */
+/** The latest finished scenes, over which throughput and remaining time are averaged. Instants are monotonic ms. */
 export interface Finished {
   lastAt: number;
   /**

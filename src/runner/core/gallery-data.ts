@@ -1,4 +1,4 @@
-/** Data for the report's page: JSON in the page itself, and files of rows that it loads. Instants are epoch ms. */
+/** Data for the gallery: JSON in the page, files of rows that it loads, and news of a live batch. Instants are epoch ms. */
 import type { PictureTotals, SavedPicture } from './picture.ts';
 import type { RecordGallery } from './record-columns.ts';
 import type { RunCondition } from './run-condition.ts';
@@ -151,7 +151,10 @@ type LiveCounts = Record<'waiting' | 'active' | 'saved' | 'failed' | 'withdrawn'
   unneeded?: number;
 };
 
-/** State of a batch at one moment. Instants are epoch ms. */
+/**
+ * State of a batch at one moment. The watch server sends it to a live gallery, in addition to the data of the
+ * report. Instants are epoch ms.
+ */
 export interface LiveState {
   name: string;
   /** Command that resumes the batch. */

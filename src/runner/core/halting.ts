@@ -127,7 +127,10 @@ export function withRefusal({ count, since }: Refusals, now: number): Refusals {
 
 const enoughRefusals = 3;
 
-/** True if enough refusals have lasted for at least `lastMs` (`halt.refused`). */
+/**
+ * True if enough refusals have lasted for at least `lastMs` (`halt.refused`). Until then, the refusals of a
+ * service that has worked in this run are taken for an error.
+ */
 export function isBelieved({ count, since }: Refusals, now: number, lastMs: number): boolean {
   return count >= enoughRefusals && now - since >= lastMs;
 }

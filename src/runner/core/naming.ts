@@ -170,7 +170,10 @@ function bytesOf(text: string): number {
  */
 export type DefaultNames = 'id' | 'prompt' | 'sent';
 
-/** Returns a portable path: `harbour.png` for a row with an id, `a-photo-of-a-bench-e52f02.png` for a row without. */
+/**
+ * Returns the file name of a picture if `output.name` is not set, as a portable path: `harbour.png` for a row
+ * with an id, `a-photo-of-a-bench-e52f02.png` for a row without.
+ */
 export function defaultName(
   { id, columns, input }: { id: string; columns: JsonObject; input: JsonObject },
   names: DefaultNames,
@@ -228,8 +231,8 @@ function slugOf(text: string): string {
 }
 
 /**
- * Returns the prompt of the input, else of the row, else the longest text of the input or the row. Undefined
- * if there is no text.
+ * Returns the prompt by which people recognize a scene: that of the input, else of the row, else the longest
+ * text of the input or the row. Undefined if there is no text.
  */
 export function promptOf(input: JsonObject, columns: JsonObject): string | undefined {
   return named(input) ?? named(columns) ?? longest(input) ?? longest(columns);
@@ -280,7 +283,10 @@ function textsOf(from: JsonObject): [string, string][] {
   );
 }
 
-/** Returns the last two parts of the output folder's path, such as `night/out`. */
+/**
+ * Returns the name of a batch in the gallery and the terminal: the last two parts of the output folder's
+ * path, such as `night/out`.
+ */
 export function batchName(dir: string): string {
   return dir
     .split(/[/\\]+/)

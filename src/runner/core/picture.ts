@@ -135,6 +135,7 @@ export function earlierThumbnail(thumbnail: string): string {
   return thumbnail.replace(/\.jpg$/, '.webp');
 }
 
+/** Formats in which pictures are saved, and their file extensions. */
 export const pictureEndings = { PNG: '.png', JPEG: '.jpg', WebP: '.webp', AVIF: '.avif' } as const;
 
 export type PictureFormat = keyof typeof pictureEndings;
@@ -257,6 +258,7 @@ export function sidecarTwin(file: string): string[] {
   return formatOfFile(file) === undefined ? [] : [sidecarPath(file, sidecarEnding)];
 }
 
+/** A copy of each picture in another format or size. */
 export interface PictureCopy {
   format: 'webp' | 'jpeg' | 'avif';
   /** 1 to 100. */

@@ -143,7 +143,7 @@ function timesLeft({ seen, executedMs }: PollState, { executions, totals }: Lear
     : left;
 }
 
-/** Durations in ascending ms. */
+/** Sorted sample of recent durations, such as those of jobs, in ascending ms. Its size is bounded. */
 export type ObservedTimes = readonly number[];
 
 const maxObservations = 512;

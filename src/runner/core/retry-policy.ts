@@ -1,4 +1,4 @@
-/** Decides whether a scene gets another attempt, and how long the wait before it is. */
+/** Decides whether a scene gets another attempt and after what wait. Defines which scenes a user can put back. */
 import type { AttemptHistory } from './attempt.ts';
 import { type Failure, type FailureKind, failureRules } from './failure.ts';
 import type { SceneState } from './scene.ts';
@@ -102,7 +102,7 @@ export function fullWaitMs(count: number, { firstWait, longestWait }: Backoff): 
   return Math.min(longestWait, firstWait * 2 ** Math.min(count - 1, 40));
 }
 
-/** Union of all the scenes that the fields select. */
+/** Choice of scenes that a user puts back to be rendered again: the union of all that the fields select. */
 export interface PutBackChoice {
   /** Failed scenes of these kinds. */
   kinds: 'every' | FailureKind[];

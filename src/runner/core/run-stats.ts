@@ -67,7 +67,10 @@ export const slotStates = ['inFlight', ...(Object.keys(idleReasons) as IdleReaso
 
 type PerState = Record<SlotState, number>;
 
-/** All instants are monotonic ms. */
+/**
+ * Accounts for the time of a run's slots: with a job at the service, or the reason why not. Its size is
+ * constant. All instants are monotonic ms.
+ */
 export class SlotUsage {
   readonly limit: number;
   #at: number;

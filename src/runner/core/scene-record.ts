@@ -1,4 +1,4 @@
-/** Records of scenes and the summary of a batch, as reports, lists, exports and the library read them. */
+/** Records of scenes, the summary of a batch, and checks of its pictures, as reports, lists and exports read them. */
 import type { JsonObject } from '../../lib/text/json.ts';
 import { type FailureKind, failureRules } from './failure.ts';
 import type { PictureTotals, SavedPicture } from './picture.ts';
@@ -66,6 +66,7 @@ export interface BatchNumbers {
   lastRun: RunRecord | null;
 }
 
+/** A batch in numbers: read from the checkpoint, written into the report and shown by `status`. */
 export interface BatchSummary extends BatchNumbers {
   times: {
     firstSubmittedAt: number | null;
@@ -108,6 +109,7 @@ export type RecordedPicture = Pick<SavedPicture, 'file' | 'width' | 'height' | '
   moveTo: string | null;
 };
 
+/** Result of checking a saved picture against its record. */
 export type Verdict =
   | { kind: 'good' }
   | { kind: 'missing' }

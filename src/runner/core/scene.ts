@@ -87,6 +87,7 @@ export function replacedSuffix(fingerprint: string): string {
   return `.replaced-${fingerprint.slice(0, 8)}`;
 }
 
+/** Rules that turn rows into scenes. A batch keeps its rules, because others would make new scenes of paid rows. */
 export interface SceneRules {
   /** Seeds are below 2 to the power of this number: many renderers read a seed as a signed 32-bit integer. */
   seedBits: 31 | 32;
@@ -151,7 +152,10 @@ export function readRulesVersion(value: unknown): RulesVersion | undefined {
   return typeof value === 'number' && value in sceneRules ? (value as RulesVersion) : undefined;
 }
 
-/** Size of the part. If both limits are set, the smaller part counts. */
+/**
+ * Part of a batch for a preview: a fixed choice of scenes, spread over the whole list. If both limits are
+ * set, the smaller part counts.
+ */
 export interface Part {
   /** Share of all scenes of the manifest, above 0 and at most 1. */
   share?: number;

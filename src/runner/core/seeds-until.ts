@@ -1,4 +1,4 @@
-/** Conditions on one scene, and `scenes.until`: which seed of a row is sent next. */
+/** Values of one scene, conditions on them, and `scenes.until`: which seed of a row is sent next. */
 import { type JsonObject, type JsonValue, valueAt } from '../../lib/text/json.ts';
 import { compileCondition, conditionName } from './condition.ts';
 import { promptOf } from './naming.ts';

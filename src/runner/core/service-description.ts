@@ -144,6 +144,7 @@ export function compileText(
 export const workerStates = ['running', 'idle', 'ready', 'initializing', 'throttled', 'unhealthy'] as const;
 export const jobStates = ['inProgress', 'inQueue', 'completed', 'failed', 'retried'] as const;
 
+/** Workers and jobs of an endpoint, as its service reports them. */
 export interface ServiceHealth {
   workers: Partial<Record<(typeof workerStates)[number], number>>;
   jobs: Partial<Record<(typeof jobStates)[number], number>>;

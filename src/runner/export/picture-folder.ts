@@ -1,4 +1,4 @@
-/** Pictures as files of a folder, under the names that the batch gave them, with captions or metadata beside them. */
+/** Reads and checks pictures for exports, and writes them into a folder with captions or metadata beside them. */
 import { hash } from 'node:crypto';
 import {
   closeSync,
@@ -219,7 +219,10 @@ function place(folder: ExportFolder, name: string, content: Buffer): string {
   return into;
 }
 
-/** Picture to export. If a copy is exported, `file` is the copy; `bytes` and `sha256` describe the recorded picture. */
+/**
+ * A saved picture as an export describes it. If a copy is exported, `file` is the copy, and `bytes` and
+ * `sha256` are those of the picture on record.
+ */
 export type ExportedPicture = Pick<SavedPicture, 'file' | 'width' | 'height' | 'bytes' | 'sha256'> & {
   /** Unique within the batch: the id of the scene. The second picture of a scene gets `.2`, and so on. */
   id: string;

@@ -1,4 +1,4 @@
-/** Creates folders, and makes renames within them durable. */
+/** Creates folders, makes renames within them durable, and writes files that are named only when complete. */
 import { closeSync, fsync, mkdirSync, openSync, statSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -75,6 +75,7 @@ function noFolders(folder: string): string {
   return `cannot make the folder ${folder}: the file system takes no folders there; choose another place, then give the same command again`;
 }
 
+/** A file that gets its name only when it is complete and on disk, so nobody reads it half-written. */
 export class UnfinishedFile {
   readonly #path: string;
   readonly #temporary: string;

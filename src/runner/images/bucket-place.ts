@@ -1,4 +1,4 @@
-/** A folder of a bucket: objects that the store compares with their checksums, each attempt's under a key of its own. */
+/** Pictures in a folder of a bucket, with checksums and a key for each attempt, and the claim of one batch to a place. */
 import { writeFile } from 'node:fs/promises';
 import type { Bucket } from '../../lib/s3/bucket.ts';
 import { S3Error } from '../../lib/s3/s3-requests.ts';
@@ -136,7 +136,10 @@ export interface PictureOwner {
   isAnyAccepted: boolean;
 }
 
-/** Place that records a claim of the run before it stores the run's first picture. */
+/**
+ * A place whose first picture of a run is preceded by the claim of that run. A batch that forgot its
+ * pictures, or another batch, would otherwise pay for them again.
+ */
 export interface ClaimedPlace extends Place {
   /** Throws `ConfigError` if the place has pictures of another batch, or of runs that the checkpoint does not know. */
   assertOurs(): Promise<void>;

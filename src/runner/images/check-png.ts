@@ -1,4 +1,4 @@
-/** Walks a PNG's chunks: decoders pass over a missing end, wrong checksums and what hangs on behind. */
+/** Checks a PNG: its chunks, because decoders ignore a missing end and wrong checksums, and whether it is blank. */
 import { crc32 } from 'node:zlib';
 import type { Unusable } from './decoding.ts';
 

@@ -1,4 +1,4 @@
-/** What every format is decoded by, and the words for what is wrong with it. */
+/** Recognizes and decodes pictures of all formats, and words the problems of bytes that are none. */
 import type { Sharp, SharpOptions } from 'sharp';
 import { type FileKind, type Picture, type PictureFormat, thumbnailOf } from '../core/picture.ts';
 
@@ -68,9 +68,9 @@ type Decoded = { bytes: Buffer } | Unusable;
 const dataUri = /^\s*data:([^;,]{0,200})([^,]{0,200}),/i;
 
 /**
- * Decodes Base64 of the standard or the URL-safe alphabet, with or without padding. Ignores white space and a prefix
- * such as `data:image/png;base64,`. The media type of the prefix does not matter, because the first bytes tell the
- * format.
+ * Decodes base64 strictly, because Node's own decoder skips unknown characters and never complains. Accepts
+ * the standard and the URL-safe alphabet, with or without padding. Ignores white space and a prefix such as
+ * `data:image/png;base64,`. The type in the prefix is not used, because the first bytes show the format.
  */
 export function decodeBase64(text: string): Decoded {
   const uri = dataUri.exec(text.slice(0, 1000));

@@ -1,4 +1,4 @@
-/** JPEG, WebP and AVIF: whole, as they came or as PNG. */
+/** Checks JPEG, WebP and AVIF, which are kept or converted to PNG, and makes thumbnails. */
 import { statSync } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -184,7 +184,11 @@ const jpeg = { quality: 80, optimiseCoding: false };
 /** Disables sharp's cache. It would take memory in every run, and no picture is decoded twice. */
 sharp.cache(false);
 
-/** Returns an upright JPEG in sRGB without metadata. Decodes every pixel, and throws if the picture is damaged. */
+/**
+ * Makes a thumbnail: small enough that a page of hundreds shows at once, large enough to choose from. As
+ * JPEG: upright, in sRGB, without metadata. Every pixel of the picture is decoded; what is wrong with it is
+ * thrown.
+ */
 function toThumbnail(image: Sharp): Promise<Buffer> {
   return image
     .autoOrient()

@@ -1,4 +1,4 @@
-/** What a picture says of itself (EXIF, XMP, IPTC) and its colour profile, as chunks of the PNG that is made of it. */
+/** Metadata in PNGs: EXIF, XMP, IPTC, colour profile and texts as chunks, and signatures that any change breaks. */
 import { crc32, deflateSync, inflateSync } from 'node:zlib';
 import type { Metadata } from 'sharp';
 import { headerEnd } from './check-png.ts';
@@ -80,6 +80,7 @@ function iptcChunk(iptc: Buffer): PngChunk {
   return { type: 'tEXt', data: Buffer.from(`Raw profile type iptc\0${text}`, 'latin1') };
 }
 
+/** A chunk of a PNG (PNG specification, 5). */
 interface PngChunk {
   type: string;
   data: Buffer;
@@ -179,7 +180,10 @@ function unpacked(data: Buffer): Buffer | undefined {
   }
 }
 
-/** True if a picture has a signature (C2PA). `picture` must be complete. */
+/**
+ * True if a picture is signed with Content Credentials (C2PA specification 2.1, appendix A). Any change
+ * breaks the signature. `picture` must be complete.
+ */
 export function isSigned(picture: Buffer): boolean {
   const what = recognise(picture);
   if ('problem' in what) return false;

@@ -1,4 +1,4 @@
-/** Sidecar files of pictures: made of a picture, written, moved and removed with it. */
+/** Sidecar files of pictures, such as copies and provenance: made of a picture, written, moved and removed with it. */
 import sharp from 'sharp';
 import { isJsonObject } from '../../lib/text/json.ts';
 import {

@@ -303,8 +303,9 @@ export function listKeys({
 }
 
 /**
- * `contents`: the sha256 of each manifest's bytes, then of each of `valueFiles`. Includes the versions of the
- * program and of Node, because other versions may read the lists differently.
+ * Returns the digest by which a start sees that lists, and the settings that make scenes of them, are
+ * unchanged. `contents`: the sha256 of each manifest's bytes, then of each of `valueFiles`. Includes the
+ * versions of the program and of Node, because other versions may read the lists differently.
  */
 export function listDigest(config: Config, rules: RulesVersion, contents: readonly string[]): string {
   const { manifestFiles, columns, scenes, input, output, skipBadRows, skipRepeatedRows } = config;

@@ -312,7 +312,10 @@ interface ListContents {
 
 const noPicture = 'none of the pictures of that batch is chosen';
 
-/** Throws `ConfigError`. Invalid rows are accepted with `skipBadRows`. */
+/**
+ * Refuses a list that was read, with all its problems at once. Throws `ConfigError`. Invalid rows are
+ * accepted with `skipBadRows`.
+ */
 export function assertGoodList({ config, stage, columns, problems, notes, free }: ListContents): void {
   const unknown = problems.length === 0 ? unknownColumns(config, columns, free) : [];
   if (unknown.length > 0) throw new ConfigError(unknown);

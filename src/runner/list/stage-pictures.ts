@@ -230,7 +230,7 @@ function isBetter(a: Candidate, b: Candidate): boolean {
   return (a.seedNumber ?? Infinity) < (b.seedNumber ?? Infinity);
 }
 
-/** `where` names the file in messages. Throws `ConfigError`. */
+/** Reads a file with one id of a scene in each line. `where` names the file in messages. Throws `ConfigError`. */
 function readIdFile(path: string, where: string): Set<string> {
   return new Set(idLines(path, where).filter((id) => id !== ''));
 }

@@ -1,4 +1,4 @@
-/** The result of reading a manifest, and the limits for reading. */
+/** The result of reading a manifest, the limits for reading, and comments in lists. */
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { SentFile } from '../core/file-text.ts';
 
@@ -77,6 +77,7 @@ export function isComment(line: string, comments: string | undefined): boolean {
   return comments !== undefined && line.startsWith(comments) && /^\s?$/.test(line.charAt(comments.length));
 }
 
+/** True if a line that is read as a row was probably meant as a comment. */
 export function seemsComment(line: string): boolean {
   return line.startsWith('# ');
 }

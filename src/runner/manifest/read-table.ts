@@ -187,7 +187,8 @@ export function isKnownColumn(name: string): boolean {
  * Returns the delimiter of a list. `lines`: the header and rows below it. `usual`: the delimiter that the
  * file extension suggests. Another one is chosen only if it fits more rows, and if `usual` leaves the header
  * in one piece or without a known column. `readsSpreadsheets`: as in `SceneRules`. Without it, only a CSV
- * header in one piece may turn out to have semicolons, which earlier programs refused.
+ * header in one piece may turn out to have semicolons, which earlier programs refused. Spreadsheet programs
+ * write semicolons if the comma is the decimal sign.
  */
 function findDelimiter(lines: readonly string[], usual: Delimiter, readsSpreadsheets: boolean): Delimiter {
   const start = lines.slice(0, maxLines);

@@ -1,4 +1,4 @@
-/** Divides lines of CSV and TSV into records. A misplaced quotation mark spoils only its own record. */
+/** Splits bytes into lines, and lines of CSV and TSV into records. A misplaced quotation mark spoils only its own record. */
 import { isUtf8 } from 'node:buffer';
 import { type CsvError, parse } from 'csv-parse/sync';
 import { type Delimiter, isComment, maxRowBytes, seemsComment } from './manifest.ts';
@@ -286,7 +286,10 @@ export interface LineBlock {
 const lineFeed = 10;
 const longLine = 'is longer than 1 MiB';
 
-/** `endInReturns`: lines end with a carriage return alone. Otherwise one within a line is text. */
+/**
+ * Splits bytes into numbered lines of at most `maxRowBytes` each, and finds lines that are not valid text.
+ * `endInReturns`: lines end with a carriage return alone. Otherwise one within a line is text.
+ */
 export async function* splitLines(
   bytes: AsyncIterable<Buffer>,
   endInReturns: boolean,

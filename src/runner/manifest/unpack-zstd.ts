@@ -162,8 +162,8 @@ export function isSkippable(start: Buffer): boolean {
 }
 
 /**
- * Reads a header. `start`: at least `maxHeaderBytes` of the frame, or all. Undefined if reserved bits are set
- * or the header is cut off.
+ * Reads the header of a frame (RFC 8878, 3.1.1). `start`: at least `maxHeaderBytes` of the frame, or all.
+ * Undefined if reserved bits are set or the header is cut off.
  */
 export function readZstdFrame(start: Buffer): ZstdFrame | undefined {
   const descriptor = start[4];

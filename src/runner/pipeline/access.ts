@@ -276,6 +276,7 @@ class EndpointAccess {
 
 type Ask = (endpoint: Endpoint) => Promise<HealthReply | undefined>;
 
+/** Signs that an endpoint exists. Without one, a 404 may mean that the endpoint is gone and not the job. */
 export class EndpointLiveness {
   readonly #clock: Pick<Clock, 'elapsed'>;
   readonly #askHealth: Ask;

@@ -1,4 +1,4 @@
-/** Adopts pictures that are on disk but not in the checkpoint, so that paid pictures are not paid again. */
+/** Adopts pictures that are on disk but not in the checkpoint, so that they are not paid again, and names pictures. */
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { Attempt } from '../core/attempt.ts';
 import { defaultName, namedFile, nameKey, readAttemptFile, withSuffix } from '../core/naming.ts';
@@ -265,6 +265,7 @@ function nameOf(config: NamedBy, { id, columns, input }: SceneToName): string | 
 
 type Named = Pick<PipelineConfig, 'output' | 'names'>;
 
+/** Assigns file names of pictures: each belongs to one scene, even among pictures that are being written. */
 export class PictureNames {
   readonly #checkpoint: Pick<Checkpoint, 'ownerOf'>;
   readonly #config: Named;

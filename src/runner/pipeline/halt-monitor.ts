@@ -153,6 +153,7 @@ function jobAddress({ endpoint, jobId }: JobAtService): string {
 
 type Operation = 'submit' | 'status';
 
+/** Tracks whether the service answers, and limits submissions while it does not. */
 export class Reachability {
   readonly #elapsed: () => number;
   readonly #random: () => number;
@@ -225,6 +226,10 @@ const blindPauseMs = 5_000;
 type HoldPorts = Pick<Ports, 'checkpoint' | 'service' | 'answers' | 'clock' | 'emit'>;
 type HoldRules = Pick<PipelineConfig, 'outputDigest' | 'halt' | 'concurrency' | 'timeouts' | 'keepsMs'>;
 
+/**
+ * Results that wait for a setting. Keeps their answers, and halts the run before more jobs are paid for in
+ * vain.
+ */
 export class Holds {
   readonly #ports: HoldPorts;
   readonly #config: HoldRules;

@@ -1,4 +1,4 @@
-/** Schedules polls of the jobs in flight, by learned job durations. */
+/** Schedules polls of the jobs in flight, by learned job durations, and keeps what is known of each job. */
 import { setMaxListeners } from 'node:events';
 import { formatDuration } from '../../lib/text/format.ts';
 import type { JobTimes, Settlement, Submitted, SubmittedJob } from '../core/attempt.ts';
@@ -84,6 +84,7 @@ function manyListeners(): AbortController {
   return controller;
 }
 
+/** A job in flight and this run's observations of it. Ages and times use the monotonic clock. */
 export interface Job extends SubmittedJob {
   attempt: Submitted;
   submittedElapsed: number;

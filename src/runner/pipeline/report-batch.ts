@@ -1,4 +1,4 @@
-/** Writes the reports of a run: the final one with its ending, and interim ones during the run. */
+/** Writes the reports of a run, the final one and interim ones, and checks that recorded pictures still exist. */
 import type { Ending } from '../core/ending.ts';
 import { FatalFailure } from '../core/failure.ts';
 import type { HeldResults } from '../core/halting.ts';
@@ -183,6 +183,7 @@ interface WatchPorts extends Pick<Ports, 'emit'> {
   images: Pick<ImageStore, 'findMissing'>;
 }
 
+/** Checks that recorded pictures still exist, during a run and at its end. */
 export class PictureWatch {
   readonly #ports: WatchPorts;
   readonly #stop: Stop;

@@ -1,4 +1,4 @@
-/** Records how an attempt ended, and emits the event. */
+/** Ends an attempt: saves its pictures, records the outcome, and emits the event. */
 import type { Attempt, SavedSettlement, Submitted } from '../core/attempt.ts';
 import { type Failure, failureRules, FatalFailure } from '../core/failure.ts';
 import { attemptFile, sceneNameOf } from '../core/naming.ts';

@@ -1,4 +1,4 @@
-/** Limits what a run may still submit, by cost, number and time. */
+/** Limits what a run may still submit, by cost, number and time, and lists the settings that the pipeline needs. */
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { Endpoint } from '../core/attempt.ts';
 import type { HaltRules } from '../core/halting.ts';
@@ -163,7 +163,10 @@ function nextHour(text: string, now: number): number {
   return at.getTime();
 }
 
-/** Durations are in ms. */
+/**
+ * Part of the configuration that the pipeline needs: keys of pipeline.yaml, and settings of one start.
+ * Durations are in ms.
+ */
 export interface PipelineConfig {
   /** Endpoint for new jobs. Jobs in flight are followed at the endpoint to which they were sent. */
   endpoint: Endpoint;

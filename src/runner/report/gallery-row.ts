@@ -1,4 +1,4 @@
-/** Converts a scene into the row that the gallery shows. */
+/** Converts a scene into the row that the gallery shows, and counts the choices for its filters. */
 import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
 import { numberOf } from '../core/condition.ts';
 import { withFilesNamed } from '../core/file-text.ts';
@@ -144,6 +144,7 @@ interface CountedColumn {
   numbers: NumberBins | null;
 }
 
+/** Counts the choices for filters of the gallery in each column: a few values, or a range of numbers. */
 export class ColumnCounts {
   readonly #columns: CountedColumn[];
 

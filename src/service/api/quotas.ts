@@ -83,6 +83,7 @@ interface Bucket {
   filledAt: number;
 }
 
+/** Token-bucket rate limit with one bucket for each caller. */
 export class RateLimit {
   readonly #rate: Rate;
   readonly #buckets = new Map<string, Bucket>();
@@ -109,6 +110,7 @@ const atOnce = 8;
 /** Time after the last request of a worker at which the limit ends, because accepting all at once is faster. */
 const shareMs = 1_000;
 
+/** Keeps the service fast for workers: while they send requests, only a few submissions are accepted at a time. */
 export class ClientTurns {
   #active = 0;
   readonly #waiting: (() => void)[] = [];
@@ -141,6 +143,7 @@ export class ClientTurns {
 /** Shorter bodies never wait, because all of them together use little memory. */
 const shortBytes = 256 * 1024;
 
+/** Limits the memory for long request bodies. Each body is read when there is room for it, in order of arrival. */
 export class BodyRoom {
   readonly #room: ByteSemaphore;
   readonly #waitMs: number;

@@ -1,4 +1,4 @@
-/** Schema of an endpoint in service.yaml, which is derived from the table of workloads. */
+/** Schema of an endpoint in service.yaml, derived from the table of workloads, and the rules that it cannot express. */
 import { z } from 'zod';
 import { isLoopback } from '../../lib/net/addresses.ts';
 import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
@@ -164,7 +164,10 @@ export interface EndpointContext {
   publicUrl?: string | undefined;
 }
 
-/** Returns problems of an endpoint. `fields`: valid fields. `isWritten`: true for keys that are present, valid or not. */
+/**
+ * Returns problems of an endpoint that its schema cannot express: between its fields, with other endpoints,
+ * and on this machine. `fields`: valid fields. `isWritten`: true for keys that are present, valid or not.
+ */
 function endpointProblems(
   fields: Partial<EndpointSettings>,
   isWritten: (key: string) => boolean,

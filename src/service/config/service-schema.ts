@@ -231,6 +231,7 @@ export function serviceSchemaText(): string {
   return `${JSON.stringify(serviceJsonSchema(), null, 2)}\n`;
 }
 
+/** Settings of a service with several processes, which share a database and a bucket. */
 export interface SharedSettings {
   /** Address of the database, which may contain a password. */
   store: string;

@@ -214,7 +214,11 @@ function wrongKind(key: KeyHolder, { operation, endpointId }: Route): HttpRespon
   return refusal(403, `the key ${key.name} is ${kind}, which does not permit ${operation}`);
 }
 
-/** Adds CORS headers for allowed origins, such as `https://studio.example`; `*` allows any origin. */
+/**
+ * Lets pages of other sites use the job interface from a browser (CORS,
+ * fetch.spec.whatwg.org/#http-cors-protocol). Adds CORS headers for allowed origins, such as
+ * `https://studio.example`; `*` allows any origin.
+ */
 export class CrossOrigin {
   readonly #origins: ReadonlySet<string>;
 

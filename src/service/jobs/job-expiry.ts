@@ -1,4 +1,4 @@
-/** Finds jobs whose retention is over, and deletes them and their traces on disk. */
+/** Finds jobs whose retention is over by an even clock, and deletes them and their traces on disk. */
 import type { Database } from '../../lib/sqlite/database.ts';
 import { formatDuration } from '../../lib/text/format.ts';
 import type { JobMetadata, prepareJobStatements } from './job-statements.ts';
@@ -172,6 +172,7 @@ interface SystemClocks {
 /** Smaller differences between the two clocks are rounding errors. */
 const minStepMs = 1_000;
 
+/** Clock that measures the ages of jobs. It runs evenly even if the system clock is set or the machine sleeps. */
 export class JobClock {
   readonly #clocks: SystemClocks;
   readonly #isShared: boolean;

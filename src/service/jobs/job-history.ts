@@ -1,4 +1,4 @@
-/** Statistics of ended jobs by the minute for one day, counted in memory so that they need no query. */
+/** Statistics of ended jobs, counted in memory so that they need no query: by the minute for one day, and histograms. */
 import type { JobHistoryView, Quantiles } from '../../protocol/console-data.ts';
 import type { JobState } from '../model/job.ts';
 
@@ -144,6 +144,7 @@ interface Durations {
   execution: Histogram;
 }
 
+/** Histograms of the times that jobs waited and executed since the start of the service. */
 export class JobDurations {
   readonly #byEndpoint = new Map<string, Durations>();
 

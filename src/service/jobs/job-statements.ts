@@ -1,4 +1,4 @@
-/** Prepared SQL statements of the job store. */
+/** Prepared SQL statements of the job store, for jobs and for webhooks. */
 import type { Text } from '../../lib/files/filed-text.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import type { JobState } from '../model/job.ts';
@@ -288,6 +288,7 @@ const ofTry =
 /** Memory for a text in a file, which is sent piece by piece. */
 const bytesOfFile = 1024 * 1024;
 
+/** Prepares the SQL statements of webhooks, in the job store. */
 export function prepareWebhookStatements(db: Database) {
   return {
     add: db.prepare<[job: number | bigint, url: string, queue: string]>(

@@ -1,4 +1,4 @@
-/** Adds jobs to the store and moves them between states, within the caller's transaction. */
+/** Adds jobs to the store, selects the next one fairly, and moves jobs between states, within the caller's transaction. */
 import type { Text } from '../../lib/files/filed-text.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { assertTransition, type JobState, type JobTerms } from '../model/job.ts';
@@ -222,6 +222,7 @@ interface KeyQueue {
   after: number;
 }
 
+/** Selects the next queued job of an endpoint: by priority, then by key in turn, then by age. */
 export class FairQueue {
   readonly #sql: ReturnType<typeof prepare>;
   /** Sequence number of the latest turn, by endpoint and key. */

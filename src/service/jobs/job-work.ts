@@ -1,4 +1,4 @@
-/** Work of the workers: takes jobs, reports progress, and ends or requeues jobs. */
+/** Work on stored jobs: workers take and end them, streams keep parts of their outputs, and many change at once. */
 import { isDiskFull } from '../../lib/files/disk-reserve.ts';
 import type { Text } from '../../lib/files/filed-text.ts';
 import type { JobState } from '../model/job.ts';
@@ -160,6 +160,7 @@ const defaultMaxUnreadBytes = 100 * 1024 * 1024;
 /** Size of a stored part beside its text. */
 const partBytes = 100;
 
+/** Streams of jobs: parts of an output, stored until they are read. */
 export class JobStreams {
   readonly #store: StorePieces;
   readonly #maxUnreadBytes: number;
@@ -225,6 +226,7 @@ export class JobStreams {
   }
 }
 
+/** Changes many jobs in small batches, so that requests do not wait. */
 export class BulkJobs {
   readonly #store: StorePieces;
 

@@ -1,4 +1,4 @@
-/** Databases of a shared service in PostgreSQL: copies and logs of changes. The holder of its lock leads. */
+/** Databases of a shared service in PostgreSQL: copies, logs of changes, long texts. The holder of its lock leads. */
 import { createHmac, randomBytes } from 'node:crypto';
 import { Postgres, type PostgresAddress, PostgresFailure, quoted } from '../../lib/postgres/postgres.ts';
 import type { Bucket } from '../../lib/s3/bucket.ts';
@@ -205,6 +205,7 @@ export class BucketFiles implements FileStore {
   }
 }
 
+/** Long texts of a service of several processes, stored in its database or in an S3 bucket. */
 export class SharedFiles {
   readonly #store: FileStore;
   readonly #onProblem: (text: string) => void;

@@ -1,4 +1,4 @@
-/** State that an endpoint keeps about one worker that takes jobs, and what follows from it. */
+/** State that an endpoint keeps about one worker that takes jobs: its report, its log, and what follows from them. */
 import { z } from 'zod';
 import { durationText } from '../../lib/yaml/scalar-schemas.ts';
 import type { MachineView, WorkerView } from '../../protocol/console-data.ts';
@@ -146,6 +146,7 @@ const maxLatestLines = 200;
 const maxLineLength = 2_000;
 const maxJobLogLength = 64 * 1024;
 
+/** Log lines of a worker: the latest ones, and those of its current job. */
 export class KeptLog {
   readonly latest: string[] = [];
   #ofJob: string[] | undefined;
@@ -178,6 +179,7 @@ export class KeptLog {
   }
 }
 
+/** Report that `nightrender work` sends about its worker: machine, workload, state and log. */
 export interface WorkerReport {
   machine: MachineView | null;
   /** Human-readable text that says what the worker runs. */

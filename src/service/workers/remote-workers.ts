@@ -345,6 +345,7 @@ export class RemoteWorkers {
   }
 }
 
+/** Parts that an endpoint's pool of workers uses: job store, settings, and the workers that take jobs. */
 export interface PooledEndpoint {
   store: JobStore;
   remote: RemoteWorkers;

@@ -1,4 +1,4 @@
-/** Starts one worker when asked to, and delays restarts for longer and longer if the worker keeps ending. */
+/** Starts one worker when asked to, feeds it jobs, and delays restarts for longer and longer if it keeps ending. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Text } from '../../lib/files/filed-text.ts';
@@ -201,6 +201,7 @@ export interface BegunJob extends Omit<RunReport, 'signal'> {
 /** Outcome of a job: output as JSON text, error, or reason for the worker's end. `isCounted`: it costs an attempt. */
 export type Outcome = { output: Text } | { error: string } | { died: string; isCounted: boolean };
 
+/** Wraps a worker so that it takes jobs from a `JobSource`, one at a time, until it ends. */
 export class PullingWorker implements PullWorker {
   /** Resolves after the worker has ended and handed in its last job, so that the job is not taken for lost. */
   readonly ended: Promise<string>;

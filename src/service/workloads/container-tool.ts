@@ -1,4 +1,4 @@
-/** Finds the tool that runs containers (`podman` or `docker`), and runs its commands. */
+/** Finds the tool that runs containers (`podman` or `docker`), runs its commands, and checks names of images. */
 import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
@@ -125,6 +125,7 @@ const imageName = new RegExp(imagePattern);
 
 const maxLength = 255;
 
+/** Schema of the name of a container image: `<registry_user>/<image_name>:<tag>`. */
 export const image = z
   .string('an image such as user/name:1.0')
   .superRefine((name, context) => {

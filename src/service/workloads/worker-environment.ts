@@ -1,4 +1,4 @@
-/** Environment variables of workers and helper programs. Workers that pull jobs get those of the public worker SDK. */
+/** Processes of workers and helper programs: variables without secrets, and killing a process with its descendants. */
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, readFileSync, readSync, writeSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';

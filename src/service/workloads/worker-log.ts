@@ -1,4 +1,4 @@
-/** Log of a worker. Limits the length of lines and their rate, so that a noisy worker cannot flood the service. */
+/** Log of a worker, and reading its lines: limited in length and rate, so that a noisy worker cannot flood the service. */
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';

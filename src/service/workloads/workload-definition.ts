@@ -1,4 +1,4 @@
-/** Definition of a workload: its keys in service.yaml, its rules, its part of the console's form, and its workers. */
+/** Definition of a workload: its keys in service.yaml, rules and form; the ports to its workers; and checks of files. */
 import { accessSync, constants, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
@@ -170,6 +170,7 @@ export const defaultAnswerLimits: AnswerLimits = {
   maxValues: defaultMaxValues,
 };
 
+/** Port to user-supplied code that turns a job's input into an output. */
 export interface Workload {
   name: string;
   /**
@@ -233,6 +234,10 @@ export function thrownText(error: unknown): string {
   return typeof error === 'string' ? error : inspect(error);
 }
 
+/**
+ * Returns a message if the path is not a file. Undefined if all is well, as for all functions named
+ * `…Expected`.
+ */
 export function moduleExpected(path: string): string | undefined {
   return kindOf(path) === 'file' ? undefined : `an existing file: ${path} is not one`;
 }

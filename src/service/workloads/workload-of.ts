@@ -81,6 +81,10 @@ export function slurmWorkload(
 
 const maxGraceMs = 600_000;
 
+/**
+ * Port to a cluster that runs workers as jobs of its own. These workers pull the service's jobs over the
+ * network.
+ */
 export interface ClusterWorkload {
   /** Name shown to people, such as `Slurm`. */
   name: string;

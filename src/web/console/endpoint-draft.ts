@@ -1,4 +1,4 @@
-/** The state of the endpoint form: keys of service.yaml, including those typed for workloads not chosen any longer. */
+/** The state of the endpoint form: keys of service.yaml, also of workloads no longer chosen, and their texts in fields. */
 import type { CatalogueEntry, FieldSchema, WorkloadForm } from '../../protocol/console-data.ts';
 import type { Problem } from './ask.ts';
 

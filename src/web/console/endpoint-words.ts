@@ -1,4 +1,4 @@
-/** Texts about endpoints and their workers. */
+/** Texts about endpoints, their workers and their jobs. */
 import type {
   CatalogueEntry,
   EndpointView,

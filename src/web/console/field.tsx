@@ -121,6 +121,7 @@ interface TypedFieldProps {
   onValue(value: unknown): void;
 }
 
+/** A field whose label, hint and text format come from a JSON Schema. */
 export function TypedField(props: TypedFieldProps): JSX.Element {
   const { path, schema, value, problem, typed = typedAs(schema), label = labelOf(path, schema) } = props;
   const show = (given: unknown): string => (given === undefined ? '' : typed.show(given));

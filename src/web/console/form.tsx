@@ -1,4 +1,4 @@
-/** Forms that are sent to the service. After a refusal, the first wrong field is focused. */
+/** Forms that are sent to the service, and confirmations. After a refusal, the first wrong field is focused. */
 import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Dialog } from '../shared/dialog.tsx';
@@ -114,6 +114,7 @@ interface QuestionProps {
   onYes(): Promise<void>;
 }
 
+/** A button for an action that cannot be undone, with a confirmation dialog. */
 export function Question(props: QuestionProps): JSX.Element {
   const { button, label, isSmall = false, question, name, ...rest } = props;
   const [isAsked, setIsAsked] = useState(false);

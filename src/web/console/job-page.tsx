@@ -1,4 +1,4 @@
-/** The page of one job: its status and times, input and output, and the log of its worker. */
+/** The page of one job: its status, times, input, output and log; and its parts that the job form shows as well. */
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { JobView } from '../../protocol/console-data.ts';

@@ -1,4 +1,4 @@
-/** The page of all endpoints, with their workers and queues. */
+/** The page of all endpoints, with their workers, their queues and charts of jobs over time. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { EndpointView, JobHistoryView } from '../../protocol/console-data.ts';
@@ -161,7 +161,10 @@ const ranges = [
 
 type Step = JobHistoryView['steps'][number];
 
-/** History of one endpoint, or of all if `endpoint` is null. */
+/**
+ * Charts of jobs over time: how many ended and how, the queue, and the worker seconds. `endpoint`: null for
+ * all endpoints.
+ */
 export function History({ endpoint }: { endpoint: string | null }): JSX.Element {
   const [range, setRange] = useState<'hour' | 'day'>('hour');
   const query = new URLSearchParams({ range, ...(endpoint !== null && { endpoint }) });

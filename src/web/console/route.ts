@@ -1,4 +1,4 @@
-/** The routes of the console, kept in the hash of the address. */
+/** The routes of the console, kept in the hash of the address, and the state of the service that all parts share. */
 import { createContext } from 'preact';
 import { useContext, useMemo } from 'preact/hooks';
 import type {
@@ -64,6 +64,7 @@ function decoded(part: string): string {
   }
 }
 
+/** The state of the service that all parts of the console share. */
 export interface Service {
   overview: Overview;
   catalogue: CatalogueEntry[];

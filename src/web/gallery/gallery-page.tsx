@@ -1,4 +1,4 @@
-/** The views of a batch below its head, and the bar with marked scenes. */
+/** The views of a batch below its head, those of failures and runs among them, and the bar with marked scenes. */
 import type { JSX } from 'preact';
 import { useCallback, useMemo, useState } from 'preact/hooks';
 import type {
@@ -136,6 +136,7 @@ function ViewBar({ data, hasGrid, place, onView }: BarProps): JSX.Element {
   );
 }
 
+/** The view of failures by kind and cause: the first scenes, the message, and the command that retries them. */
 function FailuresView(props: ViewProps): JSX.Element {
   const { failures } = props.data;
   const order = failures.flatMap(({ causes }) => causes.flatMap(({ first }) => first));
@@ -217,6 +218,7 @@ function Examples({ kind, cause, ...view }: CauseProps): JSX.Element {
   );
 }
 
+/** The view of the runs: throughput, runs, queue and execution times. */
 function NightView({ data }: { data: GalleryData }): JSX.Element {
   const [whole, latest] = data.nights;
   return (

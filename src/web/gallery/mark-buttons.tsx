@@ -1,4 +1,4 @@
-/** Buttons and keys that mark scenes, and the bar that uses the marks. */
+/** Buttons and keys that mark scenes or pick them for a comparison, and the bar that uses the marks. */
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { countWords } from '../shared/number-words.ts';
@@ -277,6 +277,7 @@ export function isPlainKey({ target, altKey, ctrlKey, metaKey }: KeyboardEvent):
   return !isTyping && !altKey && !ctrlKey && !metaKey;
 }
 
+/** Picks two to four pictures for a comparison. */
 export interface Picking {
   picked: Side[];
   /** Picks a picture if there are less than four, or drops it if it is picked. */

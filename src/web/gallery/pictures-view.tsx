@@ -221,6 +221,7 @@ export function Pages({ name = 'Page', isSmall = false, page, pages, onPage }: P
   );
 }
 
+/** Number of pictures in a row, which the reader can choose and the browser keeps. */
 interface TileSize {
   perRow: number;
   /** Maximum on this screen. */

@@ -1,4 +1,4 @@
-/** The filter and order of scenes that a reader chooses. */
+/** The filter and order of scenes that a reader chooses, and the command that lists the same scenes. */
 import { conditionName, numberOf, quotedName } from '../../runner/core/condition.ts';
 import type { GalleryColumn, GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
 
@@ -183,6 +183,7 @@ export function columnOf(order: Order): number | undefined {
   return isByColumn(order) ? Number(order.split(':')[1]) : undefined;
 }
 
+/** The marks that a reader can give a scene. */
 export const marks = {
   star: { key: 's', sign: '★', act: 'Star', word: 'starred', file: 'starred.txt' },
   reject: { key: 'x', sign: '✕', act: 'Reject', word: 'rejected', file: 'rejected.txt' },
@@ -193,7 +194,10 @@ export type Mark = keyof typeof marks;
 
 export const markNames = Object.keys(marks) as Mark[];
 
-/** Returns undefined if nothing is filtered, or if no condition can express the filter. */
+/**
+ * Returns the command that lists the filtered scenes in a terminal. Undefined if nothing is filtered, or if
+ * no condition can express the filter.
+ */
 export function listCommand(query: Query, { batch, columns }: GalleryData): string | undefined {
   if (query.text.trim() !== '' || query.lost !== '') return undefined;
   const wanted = Object.entries(query.columns).flatMap(([index, value]) => {

@@ -1,4 +1,4 @@
-/** Turns a scene into a picture of the grid. */
+/** Turns a scene into a picture of the grid, and finds its values by name and how texts differ. */
 import { numberOf } from '../../runner/core/condition.ts';
 import type { GalleryData, GalleryPicture, GalleryRow } from '../../runner/core/gallery-data.ts';
 import { earlierThumbnail } from '../../runner/core/picture.ts';

@@ -1,4 +1,4 @@
-/** Names with values: facts in rows, and numbers in tiles. */
+/** Names with values: facts in rows, numbers in tiles, the head of a page, and tones of states. */
 import type { ComponentChildren, JSX } from 'preact';
 
 export type Fact = [name: string, value: ComponentChildren];
@@ -53,6 +53,7 @@ interface Props {
   children: ComponentChildren;
 }
 
+/** The head of a page about a batch: its name, its state, and a line of numbers. */
 export function PageHead({ name, tone, state, kind, children }: Props): JSX.Element {
   return (
     <header class="head" data-run={kind}>
@@ -65,6 +66,7 @@ export function PageHead({ name, tone, state, kind, children }: Props): JSX.Elem
   );
 }
 
+/** Tone of a state: a CSS class that sets its colour. */
 export type Tone = 'good' | 'wait' | 'bad' | 'calm';
 
 /** Tone of a scene's state; undefined for neutral states. */

@@ -1,4 +1,4 @@
-/** Numbers, times and amounts as text. */
+/** Numbers, times and amounts as text, and the labels and scales of chart axes. */
 
 /** Formats a number, such as `12,345`. */
 export function countWords(count: number): string {

@@ -1,4 +1,4 @@
-/** Distant surroundings of the things: mountains, hills, a shore, a forest, a town, a street, a room's wall; pure. */
+/** Surroundings of the things: mountains, hills, a shore, a forest, a town, a street, a wall, and the ground; pure. */
 import { type Colour, mix, namedColours, rgb } from '../../colour.ts';
 import { createRandom, type Random } from '../../random.ts';
 import type { Backdrop, Ground } from '../layout/setting-of.ts';
@@ -212,10 +212,12 @@ const soils: Record<Ground, string> = {
 };
 export const waterColour = rgb(soils.water);
 
+/** Returns the colour of the ground. */
 export function soilOf({ setting: { ground, groundColour } }: PicturePlan): Colour {
   return groundColour === null ? rgb(soils[ground]) : namedColours[groundColour];
 }
 
+/** Returns the distance behind the things at which water begins. */
 export function shoreAway({ box: { low, high } }: PicturePlan): number {
   return 0.6 + 0.75 * Math.max(high[0] - low[0], high[2] - low[2], high[1]);
 }

@@ -148,7 +148,7 @@ export function airAt({ near, far }: Air, depth: number): number {
 
 const step = 8;
 
-/** Light of the sky on a grid over the picture. */
+/** Light of the sky and its reflection, computed at every eighth pixel of the picture and interpolated between. */
 export class SkyGrid {
   readonly #columns: number;
   readonly #values: Float32Array;

@@ -1,4 +1,4 @@
-/** Triangles for the renderer: points with normals, and the surface of each triangle. */
+/** Triangles for the renderer: points with normals, the surface of each triangle, and the samples that it covers. */
 
 /** Numbers for each point: its position in the world, its normal, and its position in its part. */
 export const pointSize = 9;
@@ -111,6 +111,7 @@ function doubled<List extends Float32Array<ArrayBuffer> | Int32Array<ArrayBuffer
 export const samplesOfAPixel = 4;
 const asides = [0.375, 0.875, 0.125, 0.625] as const;
 
+/** A depth buffer: the nearest triangle at each sample of some lines. */
 export interface Samples {
   width: number;
   /** First line of samples, and number of lines. */

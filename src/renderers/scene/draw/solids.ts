@@ -236,6 +236,7 @@ export interface Placement {
   scale: number;
 }
 
+/** Adds the points of a part to a mesh in their place, and decides how fine the part must be. */
 export class Builder {
   readonly mesh: Mesh;
   readonly #placement: Placement;
@@ -289,6 +290,7 @@ export class Builder {
 
 type PairOfPoints = readonly [x: number, y: number];
 
+/** Adds an outline with a thickness: two faces, a bevel that catches the light, and the sides. */
 function addSlab(builder: Builder, outline: readonly PairOfPoints[], depth: number): void {
   const corners = counterclockwise(outline);
   const bevel = Math.min(depth * 0.25, 0.04);

@@ -1,4 +1,4 @@
-/** Converts paints into surfaces: rows of numbers that say how they react to light. */
+/** Converts paints into surfaces: rows of numbers that say how they react to light; and patterns of wood, stone, bricks. */
 import type { Colour } from '../../colour.ts';
 import { type Light, linear } from '../picture/daylight.ts';
 import { chanceAt } from '../picture/noise.ts';
@@ -65,7 +65,10 @@ function makeTable(): Float32Array {
   );
 }
 
-/** Noise from -1 to 1, smooth between whole numbers. Repeats after 128. */
+/**
+ * Noise from -1 to 1, smooth between whole numbers. Repeats after 128. It is read from a table, which is fast
+ * enough for every pixel.
+ */
 export function smooth(x: number, y: number): number {
   table ??= makeTable();
   const column = Math.floor(x);

@@ -12,6 +12,16 @@ import { tabletop } from './tabletop.ts';
 import { land, mainOf, type Thing } from './thing.ts';
 import { vehicles } from './vehicles.ts';
 
+export function thingOf(noun: ThingNoun): Thing {
+  return catalogue[noun];
+}
+
+const maxLetters = 14;
+const margin = 0.16;
+const usualLetter = 0.46;
+const maxWide = 2.4;
+
+/** A box with a name, which stands for a thing without a shape of its own. */
 const label: Thing = {
   ...land,
   height: 0.8,
@@ -40,12 +50,3 @@ const catalogue: Record<ThingNoun, Thing> = {
   ...sports,
   label,
 };
-
-export function thingOf(noun: ThingNoun): Thing {
-  return catalogue[noun];
-}
-
-const maxLetters = 14;
-const margin = 0.16;
-const usualLetter = 0.46;
-const maxWide = 2.4;

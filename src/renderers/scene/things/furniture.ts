@@ -1,4 +1,4 @@
-/** Furniture. */
+/** Furniture, and appliances of a kitchen, a bathroom and a desk. */
 import type { Random } from '../../random.ts';
 import {
   ball,
@@ -124,6 +124,7 @@ function booksOn(shelf: number, random: Random): Part[] {
 const steel = '#c3c8ce metal';
 const dark = '#26292e glossy';
 
+/** Appliances of a kitchen, a bathroom and a desk. */
 export const appliances = {
   fridge: thing(1.75, land, '#e4e8ec glossy, #9aa2aa metal', (main, handle) => [
     box([0, 0.6, 0], [0.8, 1.12, 0.7], main, 0.05),

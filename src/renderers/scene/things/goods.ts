@@ -1,4 +1,4 @@
-/** Balls, cubes and other plain forms; and goods: books, hats, signs, instruments. */
+/** Balls, cubes and other plain forms; books, hats, signs, instruments; and sports equipment. */
 import type { Vector } from '../vector.ts';
 import { inkOn, inscription } from './letters.ts';
 import {
@@ -227,6 +227,7 @@ function patchesAt(one: number, other: number, paint: Paint): Part[] {
   ];
 }
 
+/** Sports equipment, and things to carry or wear. */
 export const sports = {
   frisbee: thing(0.3, table, '#e8552c plastic, #f6f2e6', (main, trim) => {
     const tilt: Vector = [0.95, 0, 0.2];

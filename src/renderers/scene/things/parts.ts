@@ -1,4 +1,4 @@
-/** The simple solids that things are built of, in metres, with y up and their front towards +z; pure. */
+/** The simple solids that things are built of, in metres, with y up and their front towards +z, and their places; pure. */
 import { type Colour, rgb } from '../../colour.ts';
 import type { Material } from '../../language/other-words.ts';
 import {
@@ -179,11 +179,12 @@ export function turns(sides: number): Corner[] {
   });
 }
 
+/** A shape turned on a lathe, as rows of points. */
 export function lathe(profile: readonly Corner[], around: readonly Corner[]): Vector[][] {
   return profile.map(([out, up]) => around.map(([cos, sin]): Vector => [sin * out, up, cos * out]));
 }
 
-/** A tube along a curve, without twisting. */
+/** A tube along a curve, without twisting, as rows of points. */
 export function tube(points: readonly Vector[], radius: number, steps: number, sides: number): Vector[][] {
   const path = curve(points, steps);
   let side: Vector = [0.3, 0.2, 0.93];

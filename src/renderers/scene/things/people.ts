@@ -1,4 +1,4 @@
-/** People: a body in clothes, a detailed face, and hair that suits them. One of them is a statue. */
+/** People: a body in clothes, a detailed face, and hair that suits them; and figures, from robots to birds and fish. */
 import type { Random } from '../../random.ts';
 import {
   ball,
@@ -159,6 +159,7 @@ function beard(hair: string): Part[] {
   ];
 }
 
+/** Robots, snowmen, teddy bears, birds, butterflies, and animals that swim. */
 export const figures = {
   robot: thing(1.6, land, '#c3c9d0 metal, #38d6ff glow', (body, glow) => [
     box([0, 1.4, 0], [0.46, 0.38, 0.38], body, 0.07),

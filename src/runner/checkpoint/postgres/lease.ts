@@ -1,4 +1,4 @@
-/** A runner's right to work on a shared batch: renewed from time to time, and lost to others if that fails too long. */
+/** A runner's lease of a shared batch, which it renews from time to time, and the jobs that it adopts from dead runners. */
 import { type Postgres, PostgresFailure, type PostgresSession } from '../../../lib/postgres/postgres.ts';
 import type { Attempt, Endpoint, Held, SavedSettlement, Settlement } from '../../core/attempt.ts';
 import { FatalFailure } from '../../core/failure.ts';
@@ -314,6 +314,7 @@ async function readAdopted(session: PostgresSession, s: string, run: number): Pr
   return own.map(({ attempt }) => attempt);
 }
 
+/** A write of a runner. */
 export type Write =
   | { do: 'claim'; max: number; endpoint: Endpoint; at: number; dueBy: number; isSuspect: boolean }
   | { do: 'submitted'; attempt: Attempt; job: Omit<AcceptedJob, 'idempotencyMs'> }
@@ -333,6 +334,7 @@ export interface Claimed {
   hasMore: boolean;
 }
 
+/** Parts that are needed to carry out the writes of a runner. */
 export interface GroupContext {
   db: Postgres;
   /** Quoted for SQL. */

@@ -1,4 +1,4 @@
-/** Reads of a shared batch that cannot wait for the local copy, and waiting for the database. */
+/** Reads of a shared batch that cannot use the local copy, waiting for the database, and jobs of runners that died. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { PostgresFailure, type PostgresSession } from '../../../lib/postgres/postgres.ts';
 import type { Attempt, Submitted, UnfinishedWriting } from '../../core/attempt.ts';
@@ -89,7 +89,10 @@ export async function recordMove(session: PostgresSession, s: string, move: Pict
   );
 }
 
-/** `where` is a condition on `attempts a`, and `order` its sort order. */
+/**
+ * Reads attempts of a shared batch, with their scenes and their history. `where` is a condition on `attempts
+ * a`, and `order` its sort order.
+ */
 async function readAttemptRows(
   session: PostgresSession,
   schema: string,
@@ -159,6 +162,7 @@ interface NextDue {
   hasOthers: boolean;
 }
 
+/** Reads when a runner of a shared batch finds work next. */
 export async function readNextDue(
   session: PostgresSession,
   s: string,
@@ -210,6 +214,7 @@ export function asFatalFailure(error: unknown): unknown {
   });
 }
 
+/** Takes over what runners that died left behind while this run goes on. */
 export class Orphans implements OtherRunners {
   readonly #context: Pick<GroupContext, 'db' | 'schema' | 'run'>;
   readonly #lease: Lease;

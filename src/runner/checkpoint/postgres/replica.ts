@@ -1,4 +1,4 @@
-/** A local copy of a shared batch, itself a `checkpoint.sqlite`, kept up to date by reading what has changed. */
+/** A local copy of a shared batch, itself a `checkpoint.sqlite`: reads changes of the batch, and sends those made here. */
 import { mkdirSync, rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Postgres, PostgresSession } from '../../../lib/postgres/postgres.ts';
@@ -273,7 +273,8 @@ const signOfLifeMs = 2_000;
 
 /**
  * Runs `work` in a transaction on the copy, and sends the changes. Nobody else writes to the tables
- * meanwhile: runners go on rendering, and what they record waits. If `work` throws, nothing is changed.
+ * meanwhile: runners go on rendering, and what they record waits. If `work` throws, nothing is changed. The
+ * code for local batches can thus change a shared one.
  */
 export async function changeBatch<T>(
   from: Postgres,

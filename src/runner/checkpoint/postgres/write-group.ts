@@ -1,4 +1,4 @@
-/** Writes what a runner records, many writes at a time and all or none, as long as the runner counts as alive. */
+/** Writes records of a runner, in groups that succeed or fail as a whole, and writes them back after a failover. */
 import type { Outcome } from '../../../lib/postgres/grouped-writes.ts';
 import { PostgresFailure, type PostgresSession } from '../../../lib/postgres/postgres.ts';
 import { assertAttemptMove, type Attempt, type AttemptState } from '../../core/attempt.ts';
@@ -199,6 +199,7 @@ async function shareId({ db, schema: s }: GroupContext, { attempt, job }: Of<'su
 
 type Lists = Record<string, object[]>;
 
+/** Converts the writes of a group to the lists that the database function takes, one for each kind. */
 function listsOf({ hasPart }: GroupContext, group: Write[]): Lists {
   const of = <Kind extends Write['do']>(kind: Kind): Of<Kind>[] =>
     group.filter((write): write is Of<Kind> => write.do === kind);
@@ -276,9 +277,10 @@ function pictureRows({ attempt, settlement }: Of<'settle'>): object[] {
 const skippedKeys = 100_000;
 
 /**
- * Resolves when everything is recorded again. Until all other runners have had the time of a lease for the
- * same, the database function lets nobody claim scenes. It may be interrupted anywhere and begun again.
- * Throws the `FatalFailure` of a lost lease.
+ * Writes back what this runner remembers, after a failover that lost the latest commits. Every living runner
+ * does so before it goes on. Resolves when everything is recorded again. Until all other runners have had the
+ * time of a lease for the same, the database function lets nobody claim scenes. It may be interrupted
+ * anywhere and begun again. Throws the `FatalFailure` of a lost lease.
  */
 async function writeBack(context: GroupContext): Promise<void> {
   const { db, schema: s, run, recall, lease } = context;

@@ -42,10 +42,7 @@ function captionFile(file: string): string {
 /** Maximum size of a metadata file in bytes. Programs that read larger ones take much memory or fail. */
 const metadataBytes = 100_000_000;
 
-/**
- * Exports pictures and their metadata. Readers expect both in one folder, so every further metadata file gets a
- * subfolder.
- */
+/** Exports pictures and their metadata. Readers expect both in one folder, so more metadata files get subfolders. */
 export async function writeImageFolder(
   folder: ExportFolder,
   pictures: Iterable<ExportedPicture>,
@@ -257,7 +254,7 @@ export interface ExportPorts {
 const ownNames = new Set(['file_name', 'id', 'prompt', 'seed']);
 
 /**
- * Returns the metadata of a picture, in order. A column with a reserved name gets the prefix `manifest.`, as in
+ * Returns the metadata of a picture, in order. Columns with reserved names get the prefix `manifest.`, as in
  * results.csv.
  */
 export function recordOf({ id, prompt, seed, columns, values }: ExportedPicture): JsonObject {

@@ -9,9 +9,7 @@ import { readAttemptFile } from '../core/naming.ts';
 import { withDiskFailure } from '../files/disk-failure.ts';
 import type { Place } from './place.ts';
 
-/**
- * Returns a place in a bucket. `folder` is the prefix of all keys and ends with a `/`; empty means the whole bucket.
- */
+/** Returns a place in a bucket. `folder` is the prefix of all keys and ends with `/`. Empty means the whole bucket. */
 export function bucketPlace(bucket: Bucket, folder = ''): Place {
   const keyOf = (file: string): string => folder + file;
   const place: Place = {
@@ -157,10 +155,7 @@ interface Claim {
   hasOthers: boolean;
 }
 
-/**
- * Token in the claim file until a run of the batch stores a picture, and after commands that store pictures without a
- * run.
- */
+/** Token in the claim file until a run of the batch stores a picture, and after commands without a run. */
 const movedToken = 'moved';
 
 /** Returns the owner for commands that work on a batch while no run is active. */
@@ -174,10 +169,7 @@ const begun =
   'belongs to another batch, or to this one before its checkpoint was lost, and may have its pictures';
 const older = 'has pictures of runs that this checkpoint does not know; an older copy of it was put back';
 
-/**
- * Returns `place` protected by a claim. `claims` holds the claim file, which names the latest run that stored a
- * picture.
- */
+/** Returns `place` protected by a claim. The claim file in `claims` names the latest run that stored a picture. */
 export function claimed(place: Place, claims: Place, owner: PictureOwner): ClaimedPlace {
   const { batch, run, isAnyAccepted } = owner;
   let hasOthers = false;

@@ -101,7 +101,7 @@ export async function wholePng(file: Buffer, demands: Demands): Promise<WholePic
 }
 
 /**
- * Returns the bytes of a saved picture for a decoder. Removes chunks of a PNG that may unpack to a thousand times their
+ * Returns the bytes of a saved picture for a decoder. Removes PNG chunks that may unpack to a thousand times their
  * size.
  */
 export function pictureToDraw(content: Buffer): { bytes: Buffer } | Unusable {
@@ -110,7 +110,7 @@ export function pictureToDraw(content: Buffer): { bytes: Buffer } | Unusable {
   return 'problem' in checked ? checked : { bytes: coloured(checked) };
 }
 
-/** Returns the PNG without chunks that do not affect its pixels, but with its colour profile. */
+/** Returns the bare PNG with its colour profile. */
 function coloured({ bare, profile }: WholePng): Buffer {
   if (profile === undefined) return bare;
   return Buffer.concat([bare.subarray(0, headerEnd), profile, bare.subarray(headerEnd)]);
@@ -147,9 +147,7 @@ const depths: Readonly<Record<number, readonly number[]>> = {
 };
 /** Highest filter number. Each row begins with its filter: None, Sub, Up, Average or Paeth. */
 const highestFilter = 4;
-/**
- * Maximum size of pixel data that is unpacked at once. Larger pictures go to sharp, which holds a few rows at a time.
- */
+/** Maximum size of pixel data that is unpacked at once. Larger pictures go to sharp, which holds only a few rows. */
 const maxBytes = 8 * 1024 * 1024;
 /** Pixel data up to this size is unpacked on this thread, because a round trip to another thread takes longer. */
 const fewBytes = 256 * 1024;

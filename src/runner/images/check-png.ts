@@ -153,9 +153,7 @@ export function blankness(pixels: Uint8Array, channels: number): string | undefi
  */
 const tolerance = 8;
 
-/**
- * True if all values of a channel are nearly equal. Stops at the first pixel that differs, which usually comes early.
- */
+/** True if all values of a channel are nearly equal. Stops at the first that differs, which usually comes early. */
 function isEven(pixels: Uint8Array, channel: number, channels: number): boolean {
   let least = 255;
   let most = 0;

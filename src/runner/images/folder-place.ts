@@ -30,9 +30,7 @@ import { asDiskFailure, isSystemError, withDiskFailure } from '../files/disk-fai
 import { syncFolder } from '../files/folders.ts';
 import { UnreadableFile, type FileFacts, type FileSource, type ListedFile, type Place } from './place.ts';
 
-/**
- * Maximum number of concurrent writes. Each needs an open file, and some systems allow 256. More writes are not faster.
- */
+/** Maximum number of concurrent writes. Each needs an open file, and some systems allow 256. More are not faster. */
 const maxConcurrentWrites = 32;
 
 /** Returns a place in the folder `dir`. Only one run at a time may write there, unless `isShared`. */
@@ -107,8 +105,7 @@ async function read(path: string): Promise<Buffer | undefined> {
 const machineCodes = new Set(['EMFILE', 'ENFILE', 'ESTALE', 'ENODEV', 'ENXIO']);
 
 /**
- * Returns the error for a failed read: `UnreadableFile` for one file, `FatalFailure` for the disk. Other errors stay as
- * they are.
+ * Returns the error for a failed read: `UnreadableFile` for one file, `FatalFailure` for the disk. Keeps other errors.
  */
 function unreadable(error: unknown, path: string): unknown {
   const failure = asDiskFailure(error, path);
@@ -123,10 +120,7 @@ function isAbsent(error: unknown): boolean {
   return isSystemError(error) && ['ENOENT', 'ENOTDIR'].includes(error.code);
 }
 
-/**
- * Returns facts about a file. Works synchronously, because a start checks every picture and a thread switch takes
- * longer.
- */
+/** Returns facts about a file. Synchronous, because a start checks every picture and a thread switch takes longer. */
 function factsOf(path: string): FileFacts | undefined {
   try {
     const own = lstatSync(path, { throwIfNoEntry: false });
@@ -192,9 +186,7 @@ async function statsOf(path: string): Promise<Stats | undefined> {
   }
 }
 
-/**
- * True if both paths are the same file. Compares bigints, because file numbers on Windows are too large for `number`.
- */
+/** True if both paths are the same file. Compares bigints, because file numbers on Windows exceed `number`. */
 async function isSameFile(a: string, b: string): Promise<boolean> {
   const [one, other] = await Promise.all([a, b].map((path) => lstat(path, { bigint: true })));
   return one?.ino === other?.ino && one?.dev === other?.dev;
@@ -304,9 +296,7 @@ class DurableFiles {
     this.#assertSameDisk((await stat(this.#root)).dev);
   }
 
-  /**
-   * Throws if the disk of the root has changed. A file written below an unmounted disk is hidden once the disk is back.
-   */
+  /** Throws if the disk of the root has changed. A file below an unmounted disk is hidden once the disk is back. */
   #assertSameDisk(dev: number): void {
     this.#device ??= dev;
     if (dev === this.#device) return;

@@ -14,15 +14,12 @@ export interface Place {
   readonly isNamedByAttempt: boolean;
   /** Addresses of files for browsers. Undefined if a page on this machine shows the files directly. */
   readonly links?: PlaceLinks;
-  /**
-   * Checks that files can be written, then runs `work`. A remote place must finish both within the timeout of one call.
-   */
+  /** Checks that files can be written, then runs `work`. A remote place must do both within the timeout of one call. */
   probe(work: () => Promise<void>): Promise<void>;
   /** Creates the place and removes half-written files of earlier runs. */
   prepare(): Promise<void>;
   /**
-   * Returns the content, or undefined if there is no such file. Throws `UnreadableFile` if an existing file cannot be
-   * read.
+   * Returns the content; undefined if there is no such file. Throws `UnreadableFile` if an existing file is unreadable.
    */
   read(file: string): Promise<Buffer | undefined>;
   /** Returns facts about the file; undefined if nothing has the name. */

@@ -164,9 +164,7 @@ const maxConcurrentQuestions = 32;
 /** Number of pictures or listed files between two turns of the event loop, which take some milliseconds. */
 const sliceSize = 500;
 
-/**
- * Finds saved pictures that are missing, by name and size. Returns undefined if `signal` aborts before the last one.
- */
+/** Finds saved pictures that are missing, by name and size. Returns undefined if `signal` aborts before the end. */
 export async function findMissing(
   place: Place,
   pictures: Iterable<RecordedPicture>,

@@ -45,9 +45,7 @@ export function sidecarsOf(makers: SidecarMaker[], file: string): SidecarMaker[]
   return makers.filter(({ ending }) => sidecarPath(file, ending) !== file);
 }
 
-/**
- * Returns the makers whose file is not itself a picture. Only copies of one size can have the name of another picture.
- */
+/** Returns the makers whose file is not itself a picture. Only copies of one size can have a picture's name. */
 export async function sidecarsBut(
   isPicture: (file: string) => Promise<boolean>,
   makers: SidecarMaker[],
@@ -106,10 +104,7 @@ export async function completeSidecars(
   await putSidecars(place, file, await makeSidecars(missing, { content, width, height, sha256 }, provenance));
 }
 
-/**
- * Endings of sidecars that earlier runs may have left, whatever is configured today. Copies of one size are not
- * included.
- */
+/** Endings of sidecars that earlier runs may have left, whatever is configured today. Sized copies are not included. */
 const earlierEndings = [
   sidecarEnding,
   ...(['webp', 'jpeg', 'avif'] as const).map((format) => copyEnding({ format })),
@@ -120,10 +115,7 @@ export function sidecarEndings(makers: Pick<SidecarMaker, 'ending'>[]): string[]
   return [...new Set([...makers.map((maker) => maker.ending), ...earlierEndings])];
 }
 
-/**
- * Renames the sidecars with their picture. Files with the new names are replaced: their picture was renamed before, or
- * does not exist.
- */
+/** Renames the sidecars with their picture. Replaces files with the new names, whose own picture is gone. */
 export async function moveSidecars(
   place: Place,
   makers: SidecarMaker[],
@@ -197,7 +189,10 @@ export async function setAside(
   }
 }
 
-/** True if writing the picture would overwrite another file. A power cut may have left that file without a record. */
+/**
+ * True if another file is in the way: under the picture's name or, if that is free, under the name of a sidecar or
+ * another format of the picture. A power cut may have left that file without a record.
+ */
 export async function wouldOverwrite(
   place: Place,
   file: string,
@@ -289,10 +284,7 @@ export function sidecarUnlessEmbedded(writer: ProvenanceWriter): SidecarMaker {
   };
 }
 
-/**
- * Checks a picture and reads its provenance. `file`: name within the images folder. `sidecar`: reads the sidecar's
- * text.
- */
+/** Checks a picture and reads its provenance. `file`: name within the images folder. `sidecar`: reads the sidecar. */
 export async function examinePicture(
   bytes: Buffer,
   file: string,

@@ -254,8 +254,7 @@ export interface ExportPorts {
 const ownNames = new Set(['file_name', 'id', 'prompt', 'seed']);
 
 /**
- * Returns the metadata of a picture, in order. Columns with reserved names get the prefix `manifest.`, as in
- * results.csv.
+ * Returns the metadata of a picture, in order. Columns with reserved names become `manifest.NAME`, as in results.csv.
  */
 export function recordOf({ id, prompt, seed, columns, values }: ExportedPicture): JsonObject {
   const named = Object.entries({ ...columns, ...values }).filter(([name]) => name !== 'id');

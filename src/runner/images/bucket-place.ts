@@ -39,7 +39,7 @@ export function bucketPlace(bucket: Bucket, folder = ''): Place {
         const key = keyOf(file);
         const type = typeOf(file);
         if ('path' in source) await bucket.putFile(key, source.path, type);
-        else if (isFirst) return isTaken(bucket.put(key, source, { type, isFirst }));
+        else if (isFirst) return isStored(bucket.put(key, source, { type, isFirst }));
         else await bucket.put(key, source, { type, ...(sha256 !== undefined && { sha256 }) });
         return true;
       }),
@@ -87,7 +87,7 @@ function asBucketFailure(error: unknown): unknown {
 }
 
 /** True if the object was stored. False if its key is taken, or if the store does not support the condition. */
-async function isTaken(put: Promise<void>): Promise<boolean> {
+async function isStored(put: Promise<void>): Promise<boolean> {
   try {
     await put;
     return true;

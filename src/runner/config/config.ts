@@ -85,7 +85,7 @@ export interface Config extends Omit<CheckedFile, 'manifest' | 'endpoint' | 'inp
     isOverridden: boolean;
     /**
      * Template over columns, `id`, `seed` and `index`, which makes a portable path. Undefined for names from
-     * `core/default-name`.
+     * `defaultName`.
      */
     name: Template | undefined;
     /** Files that each scene has besides pictures. For a job without pictures, this includes its whole output. */

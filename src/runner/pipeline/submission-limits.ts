@@ -200,7 +200,7 @@ export interface PipelineConfig {
   report: { every: number | undefined };
   scenes?: { until?: string | undefined } | undefined;
   output: {
-    /** Template for names of pictures. If undefined, names come from `core/default-name`. */
+    /** Template for names of pictures. If undefined, names come from `defaultName`. */
     name: { renderText(values: JsonObject): string } | undefined;
     /** Folder in a bucket. Undefined if pictures are in the file system. */
     pictures?: string | undefined;

@@ -13,10 +13,9 @@ import { fingerprintOf, type BadRow, type ListedScene, type Scene } from '../../
 import type { Verified } from '../../src/runner/core/scene-record.ts';
 import type { Event } from '../../src/runner/pipeline/event.ts';
 import { cancelBatch, type CancelResult } from '../../src/runner/pipeline/cancel-batch.ts';
-import type { ManifestScenes, Report } from '../../src/runner/pipeline/ports.ts';
+import type { ManifestScenes, Ports, Report } from '../../src/runner/pipeline/ports.ts';
 import type { BatchResult } from '../../src/runner/pipeline/report-batch.ts';
 import { runBatch } from '../../src/runner/pipeline/run-batch.ts';
-import type { Ports } from '../../src/runner/pipeline/ports.ts';
 import type { PipelineConfig } from '../../src/runner/pipeline/submission-limits.ts';
 import { Stop } from '../../src/runner/pipeline/stop.ts';
 import { verifyBatch } from '../../src/runner/pipeline/verify-batch.ts';

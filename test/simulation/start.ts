@@ -6,8 +6,11 @@ import { cpSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isBatch, lockBatch, type BatchLock } from '../../src/runner/checkpoint/batch-lock.ts';
 import { readBatch } from '../../src/runner/checkpoint/batch-identity.ts';
-import { openCheckpoint, openCheckpointForReading } from '../../src/runner/checkpoint/open-checkpoint.ts';
-import type { OpenCheckpoint } from '../../src/runner/checkpoint/open-checkpoint.ts';
+import {
+  type OpenCheckpoint,
+  openCheckpoint,
+  openCheckpointForReading,
+} from '../../src/runner/checkpoint/open-checkpoint.ts';
 import { beginRun } from '../../src/batch/begin.ts';
 import { outputFiles } from '../../src/batch/pictures-place.ts';
 import type { ReadScenes } from '../../src/runner/list/read-scenes.ts';
@@ -22,10 +25,9 @@ import { folderPlace } from '../../src/runner/images/folder-place.ts';
 import { createImageStore } from '../../src/runner/images/image-store.ts';
 import { cancelBatch } from '../../src/runner/pipeline/cancel-batch.ts';
 import type { Event } from '../../src/runner/pipeline/event.ts';
-import type { Clock } from '../../src/runner/pipeline/ports.ts';
+import type { Clock, Ports } from '../../src/runner/pipeline/ports.ts';
 import { runBatch } from '../../src/runner/pipeline/run-batch.ts';
 import type { PipelineConfig } from '../../src/runner/pipeline/submission-limits.ts';
-import type { Ports } from '../../src/runner/pipeline/ports.ts';
 import { Stop, type StopMode } from '../../src/runner/pipeline/stop.ts';
 import { KeptAnswersFolder } from '../../src/runner/checkpoint/kept-answers.ts';
 import { FakeDownloads } from '../fakes/fake-downloads.ts';

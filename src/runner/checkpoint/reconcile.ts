@@ -15,12 +15,6 @@ import {
 import { holdSeeds } from './recorded-batch.ts';
 import type { SceneRow } from './checkpoint-schema.ts';
 
-/** Rows per turn of the event loop: enough to be fast, few enough that a signal never waits for them. */
-const sliceRows = 500;
-
-/** Scenes per turn of the event loop in statements that SQLite runs by itself. */
-const sliceScenes = 20_000;
-
 /** `isEdited`: rows of unchanged scenes have other texts or places than before, or some rows are or were invalid. */
 type Reconciled = Plan & { isEdited: boolean };
 
@@ -186,6 +180,9 @@ function countListed(db: Database, ids: Iterable<string>): number {
   return count;
 }
 
+/** Rows per turn of the event loop: enough to be fast, few enough that a signal never waits for them. */
+const sliceRows = 500;
+
 async function inSlices<T>(items: Iterable<T>, signal: AbortSignal, work: (item: T) => void): Promise<void> {
   let count = 0;
   for (const item of items) {
@@ -200,6 +197,9 @@ interface Slice {
   from: number;
   to: number;
 }
+
+/** Scenes per turn of the event loop in statements that SQLite runs by itself. */
+const sliceScenes = 20_000;
 
 async function overTable(
   db: Database,

@@ -127,7 +127,6 @@ export interface Finished {
 const latest = 150;
 const maxKept = 4_096;
 const enough = 3;
-const minPauseMs = 1_000;
 
 export function noneFinished(startedAt: number): Finished {
   return { lastAt: startedAt, gapsMs: [], times: [] };
@@ -247,6 +246,8 @@ export function throughputOf(run: RunCondition, batch: BatchOnRecord, now: numbe
   const leftMs = timeLeftMs(finished, end, scenes.waiting + scenes.active, inFlight);
   return { perSecond: perMs * 1000, leftMs: part === null ? (leftMs ?? null) : null };
 }
+
+const minPauseMs = 1_000;
 
 /** Returns the maximum time without a finished scene while jobs are in progress, as far as it is known. */
 const longestMs = (times: readonly number[]): number =>

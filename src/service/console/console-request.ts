@@ -3,7 +3,7 @@ import { type HttpResponse, jsonResponse, type Page, refusal } from '../../lib/h
 import type { TrustedProxies } from '../../lib/net/addresses.ts';
 import type { CatalogueEntry, EndpointFields, EndpointView, Overview } from '../../protocol/console-data.ts';
 import type { AuditLog } from '../keys/audit-log.ts';
-import type { EndpointSettings } from '../model/endpoint-settings.ts';
+import type { EndpointSettings, FieldProblem } from '../model/endpoint-settings.ts';
 import type { Endpoints } from '../workers/endpoints.ts';
 import type { Connections } from '../http/connections.ts';
 import type { JobOperations } from '../api/job-operations.ts';
@@ -12,7 +12,6 @@ import type { Admission } from '../keys/admission.ts';
 import type { KeyStore } from '../keys/key-store.ts';
 import type { Quotas } from '../api/quotas.ts';
 import { type BodyContext, bodyOf } from '../api/request-context.ts';
-import type { FieldProblem } from '../model/endpoint-settings.ts';
 import type { KeyHolder } from '../model/key.ts';
 
 /** Parts of the service that the console shows and changes. */

@@ -2,8 +2,7 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { Postgres, PostgresSession } from '../../../lib/postgres/postgres.ts';
-import { quoted } from '../../../lib/postgres/postgres.ts';
+import { type Postgres, type PostgresSession, quoted } from '../../../lib/postgres/postgres.ts';
 import { openForReading, openForWriting, type Database } from '../../../lib/sqlite/database.ts';
 import type { SavedSettlement } from '../../core/attempt.ts';
 import { nameKey } from '../../core/naming.ts';

@@ -12,10 +12,6 @@ type Rows = Record<string, unknown>[];
 /** Rows per read: few enough that no statement stays open for long. */
 const copiedRows = 5_000;
 
-const busyMs = 50;
-/** How long to wait while another process prepares the same copy. */
-const preparingMs = 30_000;
-
 /** Short tables that are read completely. */
 const wholeTables = ['batch', 'runs', 'bad_rows'] as const;
 
@@ -242,6 +238,10 @@ function openCopy(dir: string): Database {
     return prepare(openForWriting(checkpointFile(dir), checkpointSchema, 'known'));
   }
 }
+
+const busyMs = 50;
+/** Wait in ms while another process prepares the same copy. */
+const preparingMs = 30_000;
 
 /** Prepares the tables only once, because a suspended process may hold a lock on the copy. */
 function prepare(db: Database): Database {

@@ -1,6 +1,5 @@
 /** Nights that stop by themselves, and go on when what stopped them is gone. */
-import { manifestOf, type World } from '../../../fakes/world.ts';
-import { defaultSettings } from '../../../fakes/world.ts';
+import { defaultSettings, manifestOf, type World } from '../../../fakes/world.ts';
 import type { Scenario } from './scenario.ts';
 
 const list = (count: number) =>

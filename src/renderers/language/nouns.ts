@@ -35,6 +35,7 @@ const plainThings =
   'lighthouse windmill pyramid fence wall stopsign trafficlight parkingmeter snowman unicorn zebra pig bear panda tiger lion elephant giraffe owl penguin whale butterfly hotairballoon balloon kite train bed ladder banana pineapple pumpkin cake pizza hotdog sandwich broccoli carrot juice can fork knife spoon toothbrush microwave toaster sink toilet keyboard computermouse tie frisbee snowboard surfboard skateboard baseballbat baseballglove basketball baseball tennisball cone triangle heart raccoon squirrel goat microphone sword piano eiffeltower sydneyoperahouse statueofliberty yinyang tornado bowtie window sloth earth';
 
 const plain = plainThings.split(' ');
+/** The words for each thing that has more than its own name, in the singular. */
 const thingWords = {
   house: 'house home cottage cabin hut farmhouse building dollhouse village town',
   castle: 'castle palace kremlin',

@@ -160,7 +160,10 @@ interface HoldEvidence {
   hasEndedOtherwise: boolean;
 }
 
-/** True if a setting, and not the scene, causes the failure of a finished job. */
+/**
+ * True if a setting, and not the scene, causes the failure of a finished job. The result of the job then
+ * waits for the setting, and its scene does not fail.
+ */
 export function isHeld(
   { kind, isExecution }: Failure,
   { isAnyFound, hasEndedOtherwise }: HoldEvidence,

@@ -185,9 +185,9 @@ const jpeg = { quality: 80, optimiseCoding: false };
 sharp.cache(false);
 
 /**
- * Makes a thumbnail: small enough that a page of hundreds shows at once, large enough to choose from. As
- * JPEG: upright, in sRGB, without metadata. Every pixel of the picture is decoded; what is wrong with it is
- * thrown.
+ * Makes a thumbnail, small enough that a page of hundreds shows at once, and large enough to choose from. It
+ * is a JPEG, upright, in sRGB, without metadata. Decodes every pixel of the picture, and throws if something
+ * is wrong with it.
  */
 function toThumbnail(image: Sharp): Promise<Buffer> {
   return image

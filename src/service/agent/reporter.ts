@@ -151,8 +151,8 @@ function bytesOf(line: string): number {
 }
 
 /**
- * Describes this machine. `device`: index of the only GPU in use; undefined for all. Once `signal` aborts, GPUs are
- * left out.
+ * Describes this machine: processors, memory, and GPUs as reported by the NVIDIA driver. `device`: index of
+ * the only GPU in use; undefined for all. Once `signal` aborts, GPUs are left out.
  */
 export async function describeMachine(device: string | undefined, signal: AbortSignal): Promise<MachineView> {
   const gpus = await nvidiaGpus(signal);

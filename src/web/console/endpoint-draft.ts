@@ -177,7 +177,10 @@ export function idFromName(name: unknown): string {
     .replaceAll(/^-+|-+$/g, '');
 }
 
-/** Returns the words of a line, or undefined if a quote is not closed. */
+/**
+ * Returns the words of a line, with the quotes and backslashes of a shell but no expansions. Undefined if a
+ * quote is not closed.
+ */
 export function splitWords(line: string): string[] | undefined {
   const words: string[] = [];
   const word = /\s+|((?:[^\s'"\\]|\\[^]|'[^']*'|"(?:[^"\\]|\\[^])*")+)/y;

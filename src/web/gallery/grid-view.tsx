@@ -311,6 +311,7 @@ function keyOf([down, across]: string[]): string {
   return JSON.stringify([down, across]);
 }
 
+/** An axis of a grid: a column with several values, or seeds by number. */
 interface Axis {
   name: string;
   /** Index of the column; undefined for seeds by number. */

@@ -112,7 +112,7 @@ function unreadable(error: unknown, path: string): unknown {
   if (failure === undefined) return error;
   const code = isSystemError(error) ? error.code : undefined;
   if (code !== undefined && machineCodes.has(code)) return failure;
-  return new UnreadableFile(failure.failure, path, code === 'EISDIR' ? undefined : code);
+  return new UnreadableFile(failure.failure, path, code === 'EISDIR' || code === 'ELOOP' ? undefined : code);
 }
 
 /** True if nothing has the name. ENOTDIR means that a parent of the path is a file. */
@@ -125,12 +125,22 @@ function factsOf(path: string): FileFacts | undefined {
   try {
     const own = lstatSync(path, { throwIfNoEntry: false });
     if (own === undefined) return undefined;
-    const stats = own.isSymbolicLink() ? statSync(path, { throwIfNoEntry: false }) : own;
+    const stats = own.isSymbolicLink() ? targetOf(path) : own;
     const kind = stats?.isFile() === true ? 'file' : stats?.isDirectory() === true ? 'folder' : 'other';
     return { kind, bytes: stats?.size ?? 0, writtenAt: stats?.mtimeMs ?? 0, isOf: unknown };
   } catch (error) {
     if (isAbsent(error)) return undefined;
     throw unreadable(error, path);
+  }
+}
+
+/** Returns undefined if the link leads nowhere, or in a circle. */
+function targetOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    if (isSystemError(error) && error.code === 'ELOOP') return undefined;
+    throw error;
   }
 }
 

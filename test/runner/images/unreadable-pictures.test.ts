@@ -1,6 +1,6 @@
 /** A picture that is there and cannot be read: it was paid for, so it never counts as missing. */
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
@@ -10,7 +10,7 @@ import type { UnfinishedWriting } from '../../../src/runner/core/attempt.ts';
 import { folderPlace } from '../../../src/runner/images/folder-place.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
 import { UnreadableFile, type Place } from '../../../src/runner/images/place.ts';
-import { copyPicture } from '../../../src/runner/images/saved-files.ts';
+import { copyPicture, inspector } from '../../../src/runner/images/saved-files.ts';
 import { finishWriting } from '../../../src/runner/pipeline/recover.ts';
 import { Stop } from '../../../src/runner/pipeline/stop.ts';
 
@@ -75,4 +75,17 @@ test('a picture is examined without the details beside it, if those cannot be re
   const examined = await createImageStore(place).examine('a.png');
 
   expect(examined).toMatchObject({ picture: { file: 'a.png', bytes: content.length } });
+});
+
+test('a link that leads in a circle makes way for a picture, and is damage for a verification', async () => {
+  await symlink('a.png', join(dir, 'a.png'));
+  const place = folderPlace(dir);
+  const store = createImageStore(place);
+
+  expect(await store.whichExist(['a.png'])).toEqual([]);
+  for (const isDeep of [false, true])
+    expect(await inspector(place, isDeep)({ ...picture, file: 'a.png' })).toMatchObject({ kind: 'damaged' });
+  await store.write({ ...picture, content: bytes, format: 'PNG' }, 'a.png');
+  expect(await readdir(dir)).toEqual(['a.png', 'a.png.former']);
+  expect(await place.read('a.png')).toEqual(bytes);
 });

@@ -60,12 +60,16 @@ export class ComfyuiDriver<Answer extends ComfyuiAnswer> {
     this.#deleted = deleted;
   }
 
-  /** Submits a filled workflow under `id`. `set`: the keys of the inputs that the scene sets, as `node.input`. */
+  /**
+   * Submits a filled workflow under `id`. `set`: the keys of the inputs that the scene sets, as `node.input`.
+   * `cancelling` returns the signal for cancelling an accepted part of a refused workflow; `signal` by default.
+   */
   async submit(
     id: string,
     prompt: Workflow,
     set: readonly string[],
     signal: AbortSignal,
+    cancelling = (): AbortSignal => signal,
   ): Promise<ComfyuiSubmission<Answer>> {
     const body = { prompt, prompt_id: id, client_id: 'nightrender', extra_data: {} };
     const request = { path: '/prompt', body: JSON.stringify(body) };
@@ -80,7 +84,7 @@ export class ComfyuiDriver<Answer extends ComfyuiAnswer> {
     if (json === undefined || why === undefined || (jobId === undefined && status !== 400)) return nothing;
     const refused = { kind: 'refused', why, isOfWorkflow: isFaultOfWorkflow(json, set) } as const;
     // ComfyUI runs the part that it accepted, and nobody fetches its pictures.
-    const left = jobId === undefined ? undefined : await this.cancel(jobId, signal);
+    const left = jobId === undefined ? undefined : await this.cancel(jobId, cancelling());
     return left?.kind === 'nothing-told' ? { ...refused, leftRunning: left } : refused;
   }
 

@@ -45,6 +45,8 @@ export interface ComfyuiOptions {
   set: WorkflowSet;
   /** First pause between two polls of a job, in ms; pauses grow to one second. Default 100. */
   pollMs?: number;
+  /** Maximum time to cancel a job; 5 s by default. */
+  cancelMs?: number;
   /** Maximum size of a result in bytes; `defaultAnswerLimits` by default. */
   maxBytes?: number | undefined;
 }
@@ -165,7 +167,7 @@ class ComfyuiWorker implements Worker {
       await sleep(grownMs, undefined, { signal: stop }).catch(() => undefined);
       if (!stop.aborted) continue;
       // Nobody fetches the result any more, so the box need not finish the job.
-      await driver.cancel(jobId, AbortSignal.timeout(cancelTimeoutMs));
+      await driver.cancel(jobId, this.#cancelling());
       throw new Error('nobody wants the job any more');
     }
   }
@@ -175,7 +177,7 @@ class ComfyuiWorker implements Worker {
     const { url, driver } = this.#box;
     const prompt = fillWorkflow(this.#workflow, values, `nightrender/${promptId}`);
     const uncut = new AbortController().signal;
-    const reply = await driver.submit(promptId, prompt, Object.keys(values), uncut);
+    const reply = await driver.submit(promptId, prompt, Object.keys(values), uncut, () => this.#cancelling());
     if (reply.kind === 'accepted') return reply.jobId;
     if (reply.kind === 'refused') {
       const what = reply.isOfWorkflow ? 'the workflow' : 'what the input sets';
@@ -187,6 +189,11 @@ class ComfyuiWorker implements Worker {
     if (status >= 200 && status <= 299) return promptId;
     const text = `${url}/prompt answered ${status}: ${bodyText(body.toString()) ?? 'an empty body'}`;
     throw status < 500 ? new Error(text) : new WorkerDied(text);
+  }
+
+  /** Without this limit, a box that answers late would hold its job, and the end of the service. */
+  #cancelling(): AbortSignal {
+    return AbortSignal.timeout(this.#options.cancelMs ?? defaultCancelMs);
   }
 
   /** Fetches the pictures one by one. Throws as soon as the result would exceed `maxBytes`. */
@@ -270,7 +277,7 @@ class BoxAway extends Error {}
 const connectTimeoutMs = 10_000;
 /** ComfyUI answers late while it loads a model. */
 const answerTimeoutMs = 30_000;
-const cancelTimeoutMs = 5_000;
+const defaultCancelMs = 5_000;
 /** Equals the default maximum size of a result. */
 const maxAnswerBytes = 100 * 1024 * 1024;
 

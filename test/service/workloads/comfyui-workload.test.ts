@@ -140,6 +140,23 @@ it('fails the job where a part of its workflow is refused, and has the rest stop
   expect(await historyOf(comfy)).toMatch(/execution_interrupted/);
 });
 
+it('fails the job where a part of its workflow is refused and its box does not stop the rest in time', async () => {
+  const { comfy, worker } = await boxOf(undefined, { cancelMs: 20 });
+  const errors = { '9': { class_type: 'SaveImage', errors: [{ message: 'no images', details: '' }] } };
+  let isRefused = false;
+  comfy.meet = (path, response) => {
+    if (path === '/prompt') sendJson(response, { prompt_id: 'its-own', node_errors: errors });
+    else if (isRefused) sendJson(response, { queue_running: [[0, 'its-own']], queue_pending: [] });
+    else return false;
+    isRefused = true;
+    return true;
+  };
+  await expect(worker.job({}).output).rejects.toThrow('refused the workflow: node 9 (SaveImage): no images');
+  // Without a limit it would be asked nine times.
+  const stops = comfy.requests.filter(({ path }) => path === '/interrupt');
+  expect(stops.length).toBeLessThan(9);
+});
+
 it('cancels what runs by its id, and takes the next job', async () => {
   const { comfy, worker } = await boxOf(sleeping(1, 'x', 9));
   const job = worker.job({}, 'a');

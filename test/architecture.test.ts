@@ -357,7 +357,7 @@ const numbers: Record<string, [count: () => number, entered: number]> = {
           ),
         ),
       ),
-    1,
+    0,
   ],
   // Two programs of renderers are each a `handler`; the console is a page and the server of that page.
   'file names that exist twice': [

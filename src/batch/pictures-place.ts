@@ -1,4 +1,4 @@
-/** The place of a batch's pictures, which only this file asks for: the output folder or a bucket; and files beside them. */
+/** Opens the places of a batch's pictures, in the output folder or in a bucket, and names the files beside them. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { program } from '../lib/files/package-file.ts';

@@ -250,7 +250,7 @@ endpoints:
         farm.release('answers');
         farm.release('go');
         expect((await farm.ended(id)).status).toBe('COMPLETED');
-        expect(farm.service.program.stderr.match(/cannot be asked/g)).toHaveLength(1);
+        expect(farm.service.program.stderr.match(/Slurm does not answer/g)).toHaveLength(1);
       },
     );
 

@@ -33,7 +33,7 @@ it('prints it, and summary.json, status and a report made anew say the same', as
 it('is one event with its fields before the end in JSON, and kept for the report where it was not asked for', async () => {
   const cwd = newBatch('local', 2, small);
   const silent = await inProcess(['run', 'pipeline.yaml'], { cwd });
-  expect(silent.stdout).not.toContain('What held');
+  expect(silent.stdout).not.toContain('What slowed');
   expect(statsIn(cwd)).toMatchObject({ jobs: { submitted: 2 } });
   const { stdout } = await inProcess(['run', 'pipeline.yaml', '--json', '--stats'], { cwd });
   const events = linesOf<{ type: string }>({ stdout });
@@ -51,7 +51,7 @@ it('is absent where the run died', async () => {
   const service = await startSlowService(20);
   const cwd = newBatch(service.url, 40);
   await cutOffRun(cwd, 1, { event: 'scene-saved', args: ['--stats'] });
-  expect((await inProcess(['status', 'pipeline.yaml'], { cwd })).stdout).not.toContain('What held');
+  expect((await inProcess(['status', 'pipeline.yaml'], { cwd })).stdout).not.toContain('What slowed');
   await inProcess(['report', 'pipeline.yaml'], { cwd });
   expect(statsIn(cwd)).toBeNull();
 });

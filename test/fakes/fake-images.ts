@@ -24,6 +24,8 @@ export class FakeImages implements ImageStore {
   /** Ids of jobs by the pictures' file names. */
   readonly sidecars = new Map<string, string>();
 
+  readonly isNamedByAttempt = false;
+
   async check(picture: HeldPicture, provenance: Provenance): Promise<Picture | Failure> {
     const came = 'bytes' in picture ? Buffer.from(picture.bytes) : Buffer.from(picture.base64, 'base64');
     if (came.toString().includes('bad') && picture.named !== undefined)

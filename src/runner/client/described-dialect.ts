@@ -144,7 +144,10 @@ export class DescribedDialect implements Dialect {
     if (outcome.kind === 'too-large') return failure('unanswered', whyNot(outcome, line, request));
     if (outcome.kind === 'broken') {
       const jobId = jobIdAtBeginning(outcome.beginning, this.#accepted);
-      if (jobId !== undefined) return { kind: 'accepted', jobId, status: '', ...this.#knownFor };
+      if (jobId !== undefined) {
+        this.#hasNamedJob = true;
+        return { kind: 'accepted', jobId, status: '', ...this.#knownFor };
+      }
       return failure(outcome.wasSent ? 'unanswered' : 'not-reached', whyNot(outcome, line, request));
     }
     const { answer } = outcome;

@@ -34,7 +34,7 @@ export class StatusReader {
   readonly #places: StatusPlaces;
   readonly #meanings: ReadonlyMap<string, StatusMeaning>;
   readonly #spelled: ReadonlyMap<string, StatusMeaning>;
-  /** True if the description is proven, or a status named its job at the described path. */
+  /** True if statuses are known to name their job, or one has named it at the described path. */
   #isJobNamed: boolean;
   /** Status word of the description for a job that is done. Empty if it has none. */
   readonly doneWord: string;

@@ -75,6 +75,7 @@ export function createImageStore(place: Place, options: ImageStoreOptions = {}):
   };
 
   return {
+    isNamedByAttempt: place.isNamedByAttempt,
     prepare: () => place.probe(() => place.prepare()),
     check: checker.check,
     write: async (checked, file) => {

@@ -1,4 +1,4 @@
-/** Where finished pictures are: the few operations that a folder and a bucket share. All that is done with pictures is written once, on top of them. */
+/** A place for pictures: the few operations that a folder and a bucket share. All other work on pictures is written once, above them. */
 import { FatalFailure, type Failure } from '../core/failure.ts';
 
 /**

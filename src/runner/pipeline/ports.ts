@@ -372,6 +372,8 @@ export interface Downloads {
 
 /** Storage of finished pictures: a folder or a bucket. */
 export interface ImageStore {
+  /** True if file names contain the attempt there, so that no file is ever overwritten. */
+  readonly isNamedByAttempt: boolean;
   /**
    * Decodes a picture strictly and checks that it is complete and as configured. A failure is `bad-picture`,
    * `output-unsupported`, `blank-picture` or `picture-too-small`, with a digest of the content. If

@@ -181,11 +181,9 @@ async function write(
   names: string[],
   facts: JobFacts,
 ): Promise<boolean> {
-  // In a bucket, names contain the attempt, so no file is overwritten.
-  const isNamedByAttempt = run.config.output.pictures !== undefined;
   const files = good.map(({ sha256, format }, i) => {
     const name = names[i] ?? '';
-    const file = isNamedByAttempt ? attemptFile(name, attempt.key, sha256) : name;
+    const file = run.ports.images.isNamedByAttempt ? attemptFile(name, attempt.key, sha256) : name;
     return format === undefined ? file : withFormat(file, format);
   });
   const pictures = good.map((picture, i) => saved(picture, files[i] ?? ''));

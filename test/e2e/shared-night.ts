@@ -75,7 +75,7 @@ export class Night {
     onTestFailed(() => {
       for (const { child, stdout } of this.#programs)
         process.stdout.write(
-          `${child.pid} ended with ${child.exitCode ?? child.signalCode}:${stdout.slice(-600)}`,
+          `${child.pid} ended with ${child.exitCode ?? child.signalCode}:${stdout.slice(-2_000)}\n`,
         );
     });
   }

@@ -11,7 +11,13 @@ import { RefusedForGood, ServiceClient } from '../service/agent/service-client.t
 import { endpointSettings } from '../service/model/endpoint-settings.ts';
 import { hideEnvironment } from '../service/workloads/worker-environment.ts';
 import { lockDataFolder } from '../service/jobs/data-folder.ts';
-import { clusterSuffix, workloadOf } from '../service/workloads/workload-of.ts';
+import {
+  type AllowedWorkload,
+  clusterSuffix,
+  isNamedBy,
+  readAllowed,
+  workloadOf,
+} from '../service/workloads/workload-of.ts';
 import { type LoadedCommand, commonExits, textOption, oneText, wholeNumber } from './command.ts';
 import { refuseService, defaultDataDir, printServiceFailure } from './service-data.ts';
 import { StoppedEarly } from '../runner/pipeline/stop.ts';
@@ -151,15 +157,15 @@ async function chosenOf(
   { allowed, endpointId }: WorkOptions,
   openClient: () => ServiceClient,
   signal: AbortSignal,
-): Promise<Allowed['workload'] | undefined> {
+): Promise<AllowedWorkload['keys'] | undefined> {
   const [first] = allowed;
-  if (first !== undefined && allowed.length === 1) return first.workload;
+  if (first !== undefined && allowed.length === 1) return first.keys;
   const client = openClient();
   try {
     const answer = await client.report({ state: 'working' }, signal);
     const runs = 'refusal' in answer ? null : answer.runs;
-    const named = allowed.find(({ text }) => currentName(text) === currentName(runs));
-    if (named !== undefined) return named.workload;
+    const named = runs === null ? undefined : allowed.find((each) => isNamedBy(each, runs));
+    if (named !== undefined) return named.keys;
     throw problem(
       '--allow',
       runs === null
@@ -218,7 +224,7 @@ function workOptions(argv: Record<string, unknown>): WorkOptions {
     url: addressIn(textIn(argv, 'service'), argv['insecure'] === true),
     endpointId: endpointIn(oneText(argv, 'endpoint')),
     workerKey: keyIn(process.env[keyName]),
-    allowed: allowedIn(oneText(argv, 'allow') ?? 'scene'),
+    allowed: allowedIn(argv),
     gpu,
     jobs: jobs === undefined ? 1 : wholeNumber(argv, 'jobs', 1, 64),
     idleMs: durationIn(argv, 'idle'),
@@ -233,7 +239,7 @@ interface WorkOptions {
   url: string;
   endpointId: string;
   workerKey: string;
-  allowed: Allowed[];
+  allowed: AllowedWorkload[];
   gpu: string | undefined;
   jobs: number;
   idleMs: number | undefined;
@@ -246,6 +252,12 @@ interface WorkOptions {
 function environmentIn(names: string | undefined): Record<string, string> {
   const given = (names ?? '').split(',').map((name) => [name.trim(), process.env[name.trim()]] as const);
   return Object.fromEntries(given.filter((pair): pair is [string, string] => pair[1] !== undefined));
+}
+
+function allowedIn(argv: Record<string, unknown>): AllowedWorkload[] {
+  const read = readAllowed(oneText(argv, 'allow') ?? 'scene');
+  if ('workloads' in read) return read.workloads;
+  throw problem('--allow', `${JSON.stringify(read.text)} is given; expected ${read.expected}`);
 }
 
 function addressIn(text: string, isInsecure: boolean): string {
@@ -276,37 +288,6 @@ function keyIn(key: string | undefined): string {
   throw problem(
     keyName,
     `${what}; on the service, make one with \`nightrender keys add NAME --kind worker --endpoint ID\``,
-  );
-}
-
-interface Allowed {
-  /** The text as given; the service names the workload of an endpoint in the same notation. */
-  text: string;
-  /** Keys of an endpoint that runs this workload. */
-  workload: Readonly<Record<string, unknown>>;
-}
-
-/** Earlier versions, files and services call the scene renderer `painter`. */
-function currentName(text: string | null): string | null {
-  return text === 'painter' ? 'scene' : text;
-}
-
-/** Splits at commas that start a new entry: a command may contain commas itself. */
-function allowedIn(list: string): Allowed[] {
-  const texts = list.split(/,(?=\s*(?:painter|scene|command:|image:))/).map((text) => text.trim());
-  return texts.map((text) => ({ text, workload: workloadIn(text) }));
-}
-
-function workloadIn(text: string): Allowed['workload'] {
-  const [kind = '', ...rest] = text.split(':');
-  const what = rest.join(':').trim();
-  if (text === 'painter') return { quickDeploy: 'painter' };
-  if (text === 'scene') return { quickDeploy: 'scene-renderer' };
-  if (kind === 'command' && what !== '') return { command: ['sh', '-c', what], cwd: process.cwd() };
-  if (kind === 'image' && /^[\w./:@-]+$/.test(what)) return { image: what };
-  throw problem(
-    '--allow',
-    `${JSON.stringify(text)} is given; expected scene, command:LINE or image:NAME, or several with commas`,
   );
 }
 

@@ -36,7 +36,3 @@ export function mix(from: Colour, to: Colour, share: number): Colour {
   const at = (a: number, b: number): number => a + (b - a) * share;
   return [at(from[0], to[0]), at(from[1], to[1]), at(from[2], to[2])];
 }
-
-export function clamp(value: number, low: number, high: number): number {
-  return Math.min(high, Math.max(low, value));
-}

@@ -373,7 +373,7 @@ it('says what is wrong with what it is given', async () => {
   expect(await said('http://render.example', [])).toContain('is not encrypted');
   expect(await said('render.example', [])).toContain('expected for example https://render.example');
   expect(await said(`${url}/v2/farm`, [])).toContain(`the service alone, ${url}`);
-  expect(await said(url, ['--allow', 'diffusion'])).toContain('expected scene, command:LINE');
+  expect(await said(url, ['--allow', 'diffusion'])).toContain('expected scene, image:NAME or command:LINE');
   expect(await said(url, ['--allow', 'painter,scene'])).toContain(
     'scene-renderer does not name its workload; allow only one',
   );

@@ -70,11 +70,6 @@ const hostOfAzure = '168.63.129.16';
 /** IPv6 range in use. ipaddr.js calls all unassigned addresses `unicast` too. */
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
 
-/** Returns the network of an address: the /24 of IPv4, the /64 of IPv6, and any other text unchanged. */
-export function networkOf(text: string): string {
-  return addressGroup(text).replace(/^(\d+\.\d+\.\d+)\.\d+$/, '$1.0/24');
-}
-
 /** Returns the key for limits per client: an IPv4 address itself, the /64 of IPv6, and any other text unchanged. */
 export function addressGroup(text: string): string {
   if (!ipaddr.isValid(text)) return text;

@@ -1,7 +1,7 @@
 /** Limits connections and concurrent requests of networks and keys, and closes a connection if there are too many. */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { networkOf } from '../../lib/net/addresses.ts';
+import { addressGroup } from '../../lib/net/addresses.ts';
 import type { KeyHolder, KeyKind } from '../model/key.ts';
 import { type HttpResponse, tooMany } from '../../lib/http/http-response.ts';
 
@@ -197,3 +197,8 @@ function ofKeyText(name: string, most: number): string {
 
 const crowdedText =
   'too many requests are in progress at once; the rest is reserved for workers and administrators';
+
+/** Returns the network of an address: the /24 of IPv4, the /64 of IPv6, and any other text unchanged. */
+function networkOf(text: string): string {
+  return addressGroup(text).replace(/^(\d+\.\d+\.\d+)\.\d+$/, '$1.0/24');
+}

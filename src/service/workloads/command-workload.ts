@@ -70,6 +70,14 @@ export const lineProgram = defineWorkload({
     environment: settings.environment,
     on: settings.on,
   }),
+  allowed: {
+    notation: 'command:LINE',
+    beginnings: ['command:'],
+    read: (text) => {
+      const line = text.slice('command:'.length).trim();
+      return line === '' ? undefined : { command: ['sh', '-c', line], cwd: process.cwd() };
+    },
+  },
   onCluster: (settings) => ({
     // A comma before a word such as `scene` would begin another that is allowed.
     allow: `command:${settings.command.map((word) => shellWord(word).replaceAll(',', "','")).join(' ')}`,

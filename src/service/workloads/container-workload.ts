@@ -120,6 +120,14 @@ export const container = defineWorkload({
     arguments: options,
     capabilities: addedCapabilities(kept),
   }),
+  allowed: {
+    notation: 'image:NAME',
+    beginnings: ['image:'],
+    read: (text) => {
+      const image = text.slice('image:'.length).trim();
+      return /^[\w./:@-]+$/.test(image) ? { image } : undefined;
+    },
+  },
   nameElsewhere: ({ image }) => `image:${image}`,
   start: (settings, edges) => ({
     name: settings.image,

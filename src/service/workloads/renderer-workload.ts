@@ -20,6 +20,11 @@ export const renderer = defineWorkload({
   readsScenes: true,
   words: ({ quickDeploy }) => `Quick deploy: ${String(quickDeploy)}`,
   programs: ({ environment, on }) => ({ environment, on }),
+  allowed: {
+    notation: 'scene',
+    beginnings: ['scene', 'painter'],
+    read: (text) => (['scene', 'painter'].includes(text) ? { quickDeploy: 'scene-renderer' } : undefined),
+  },
   nameElsewhere: (settings) => allowedName(settings),
   onCluster: (settings) => ({ allow: allowedName(settings) }),
   start: ({ id: endpointId, environment }) => moduleWorkload({ endpointId, path: rendererPath, environment }),

@@ -54,12 +54,24 @@ export interface WorkloadDefinition<Own extends z.ZodRawShape = z.ZodRawShape> {
   unbounded?(settings: Read<Own>): string[];
   /** Returns the settings that decide which programs run on this machine, by form key. Variables can name programs, too. */
   programs?(settings: EndpointSettings & Read<Own>): Readonly<Record<string, unknown>>;
+  /** Values of `nightrender work --allow` for this workload. Undefined if `work` cannot run it. */
+  allowed?: AllowedNotation;
   /** Returns the value of `--allow` for workers elsewhere; undefined if the workload runs only on this machine. */
   nameElsewhere?(settings: Read<Own>): string;
   /** Returns `--allow` and the folder (default: that of service.yaml) of cluster workers; undefined if unsupported. */
   onCluster?(settings: Read<Own>): { allow: string; folder?: string };
   /** Returns the workload of the service's own workers. Undefined if all workers are elsewhere. */
   start?(settings: EndpointSettings & Read<Own>, edges: WorkloadEdges): Workload | PullWorkload;
+}
+
+/** Notation of a workload in `nightrender work --allow`. */
+export interface AllowedNotation {
+  /** Notation in messages, such as `image:NAME`. */
+  notation: string;
+  /** Beginnings of such values. In a list, a comma before one of them starts a new value. */
+  beginnings: readonly [string, ...string[]];
+  /** Returns keys of an endpoint that runs this workload. Undefined if the value is incomplete. */
+  read(text: string): Readonly<Record<string, unknown>> | undefined;
 }
 
 type Read<Own extends z.ZodRawShape> = z.output<z.ZodObject<Own>>;

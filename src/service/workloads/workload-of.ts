@@ -21,6 +21,40 @@ export function workloadOf(settings: EndpointSettings): WorkloadDefinition {
   return found;
 }
 
+/** Workload that `nightrender work --allow` names, as keys of an endpoint that runs it. */
+export interface AllowedWorkload {
+  keys: Readonly<Record<string, unknown>>;
+}
+
+/** Reads the list of `--allow`. Returns the first value that names no workload, and the expected notations, if there is one. */
+export function readAllowed(
+  list: string,
+): { workloads: AllowedWorkload[] } | { text: string; expected: string } {
+  const notations = workloads.flatMap(({ allowed }) => allowed ?? []);
+  // A command may contain commas itself, so only a comma before a beginning separates.
+  const beginnings = notations.flatMap((each) => each.beginnings).join('|');
+  const texts = list.split(new RegExp(`,(?=\\s*(?:${beginnings}))`)).map((text) => text.trim());
+  const named = texts.map((text) => ({ text, keys: keysOfAllowed(text) }));
+  const unknown = named.find(({ keys }) => keys === undefined);
+  if (unknown === undefined)
+    return { workloads: named.flatMap(({ keys }) => (keys === undefined ? [] : { keys })) };
+  const names = notations.map(({ notation }) => notation);
+  const expected = `${names.slice(0, -1).join(', ')} or ${names.at(-1)}, or several with commas`;
+  return { text: unknown.text, expected };
+}
+
+/** True if a service names this workload by `runs`, in the notation of `--allow`. */
+export function isNamedBy({ keys }: AllowedWorkload, runs: string): boolean {
+  return JSON.stringify(keysOfAllowed(runs)) === JSON.stringify(keys);
+}
+
+function keysOfAllowed(text: string): AllowedWorkload['keys'] | undefined {
+  for (const { allowed } of workloads)
+    if (allowed?.beginnings.some((beginning) => text.startsWith(beginning)) === true)
+      return allowed.read(text);
+  return undefined;
+}
+
 /** Variables of the service's own environment that its Slurm jobs get. */
 const passedOn = 'PATH HOME USER LOGNAME LANG LC_ALL TZ SLURM_CONF NODE_EXTRA_CA_CERTS'.split(' ');
 

@@ -4,7 +4,7 @@ import { expect, it, vi } from 'vitest';
 import { endpointFields } from '../../../src/service/config/check-endpoint.ts';
 import { serviceJsonSchema } from '../../../src/service/config/service-schema.ts';
 import { endpointSettings } from '../../../src/service/model/endpoint-settings.ts';
-import { workloadOf } from '../../../src/service/workloads/workload-of.ts';
+import { isNamedBy, readAllowed, workloadOf } from '../../../src/service/workloads/workload-of.ts';
 import { endpointProblemsOf, serviceOf } from '../../runner/config/service-file.ts';
 import { enter, openWithConsole } from '../console/visit.ts';
 
@@ -25,6 +25,8 @@ vi.mock(import('../../../src/service/workloads/workloads.ts'), async (importOrig
     choice: { title: 'Echo', means: 'Says a word again.' },
     gpu: 'needs no GPU',
     words: (settings) => `Echo of ${settings.echo}`,
+    allowed: { notation: 'echo:WORD', beginnings: ['echo:'], read: (text) => ({ echo: text.slice(5) }) },
+    nameElsewhere: ({ echo: word }) => `echo:${word}`,
     problems: (settings) => at('echo', settings.echo === '' ? 'a word that is not empty' : undefined),
     start: (settings) =>
       inProcessWorkload('echo', () => Promise.resolve(settings.echo.repeat(settings.loudness))),
@@ -57,6 +59,19 @@ it.each([
   const expected = endpointProblemsOf(keys).map(() => expect.stringContaining(problem) as string);
   expect(endpointProblemsOf(keys)).toEqual(expected);
   expect(expected).not.toEqual([]);
+});
+
+it('is run by `nightrender work` if --allow names it', () => {
+  const read = readAllowed('scene, echo:ho, ho, image:acme/box:1');
+  const workloads = 'workloads' in read ? read.workloads : [];
+  expect(workloads.map(({ keys }) => keys)).toEqual([
+    { quickDeploy: 'scene-renderer' },
+    { echo: 'ho, ho' },
+    { image: 'acme/box:1' },
+  ]);
+  expect(workloads.map((each) => isNamedBy(each, 'echo:ho, ho'))).toEqual([false, true, false]);
+  const misspelt = { text: 'eco:ho', expected: expect.stringContaining(' or echo:WORD') as string };
+  expect(readAllowed('eco:ho')).toEqual(misspelt);
 });
 
 it('has the fields that it takes in the form of the console', () => {

@@ -1,5 +1,4 @@
 /** Smooth, reproducible noise; pure. */
-import { clamp } from '../../colour.ts';
 
 /** Noise from -1 to 1, the same at the same place. */
 export function noise(x: number, y: number, z: number): number {
@@ -40,7 +39,7 @@ export function chanceAt(x: number, y: number, z: number): number {
 
 /** Smoothstep from 0 to 1. */
 export function fade(share: number): number {
-  const clear = clamp(share, 0, 1);
+  const clear = Math.min(1, Math.max(0, share));
   return clear * clear * (3 - 2 * clear);
 }
 

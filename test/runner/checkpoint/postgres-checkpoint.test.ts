@@ -171,7 +171,7 @@ describe.skipIf(noPostgres !== undefined)(
       const taking = second.joined.checkpoint.others.takeOver(unstopped);
       await second.joined.lease.renew();
       const left = await taking;
-      expect(left?.intended).toMatchObject([{ sceneId: 'b', deaths: 1 }]);
+      expect(left?.intended).toMatchObject([{ sceneId: 'b', crashes: 1 }]);
       expect(await left?.submitted()).toMatchObject([{ sceneId: 'a', job: { jobId: '1' } }]);
       expect(first.joined.lease.isFresh()).toBe(true);
       await expect(first.joined.checkpoint.settle(a, saved('a.png'))).rejects.toThrow(
@@ -525,7 +525,7 @@ describe.skipIf(noPostgres !== undefined)(
         // One that comes anew knows of nothing.
         const third = await joinNow(newFolder(), nameOf(first));
         expect(await claimOne(third)).toMatchObject({ sceneId: 'a' });
-        await expect(first.joined.checkpoint.recordSubmitted(a, job('1'))).rejects.toThrow('submitted again');
+        await expect(first.joined.checkpoint.recordSubmitted(a, job('1'))).rejects.toThrow('submitted scenes of this run again');
         expect(await attemptsOf(third.shared)).toMatchObject([
           { id: 'a', number: 1, state: 'intended' },
           { id: 'a', number: 2, state: 'unanswered' },

@@ -106,3 +106,14 @@ function decode(encoded: string): string {
     return '';
   }
 }
+
+/** Makes the id of an endpoint from its name: `My renderer (2)` becomes `my-renderer-2`. Undefined if nothing is left of the name. */
+export function idOfName(name: string): string | undefined {
+  const words = name
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9_]+/g, '-');
+  const id = words.replace(/^-/, '').replace(/-$/, '');
+  return id === '' ? undefined : id;
+}

@@ -4,6 +4,7 @@ import { isLoopback } from '../../lib/net/addresses.ts';
 import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
 import { readFields } from '../../lib/yaml/check-shape.ts';
 import { durationText } from '../../lib/yaml/scalar-schemas.ts';
+import { idOfName } from '../../protocol/paths.ts';
 import {
   commonFields,
   type EndpointSettings,
@@ -130,17 +131,6 @@ export function readEndpoint(
   const fields = Object.fromEntries(right) as Partial<EndpointSettings>;
   const placed = { ...fields, ...findWorkload(fields)?.inFolder?.(fields, context.folder) };
   return { fields: placed, problems: [...problems, ...endpointProblems(placed, isWritten, context)] };
-}
-
-/** Derives an id from a name; undefined if the name has no characters that an id may contain. */
-function idOfName(name: string): string | undefined {
-  const words = name
-    .normalize('NFKD')
-    .replaceAll(/\p{M}/gu, '')
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9_]+/g, '-');
-  const id = words.replace(/^-/, '').replace(/-$/, '');
-  return id === '' ? undefined : id;
 }
 
 /** Returns the settings of valid fields. */

@@ -167,16 +167,6 @@ export function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** Makes an id from a name: `My renderer (2)` becomes `my-renderer-2`. */
-export function idFromName(name: unknown): string {
-  const text = typeof name === 'string' ? name : '';
-  const plainName = text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
-  return plainName
-    .replaceAll(/[^a-z0-9]+/g, '-')
-    .slice(0, 64)
-    .replaceAll(/^-+|-+$/g, '');
-}
-
 /**
  * Returns the words of a line, with the quotes and backslashes of a shell but no expansions. Undefined if a
  * quote is not closed.

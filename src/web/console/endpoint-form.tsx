@@ -2,12 +2,12 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { EndpointView, FieldSchema, WorkloadForm } from '../../protocol/console-data.ts';
+import { idOfName } from '../../protocol/paths.ts';
 import { ask } from './ask.ts';
 import { NothingHere, Card } from './pieces.tsx';
 import { to, useEndpoint, useService } from './route.ts';
 import {
   endpointToSend,
-  idFromName,
   problemAt,
   sectionOf,
   shownKeys,
@@ -210,7 +210,7 @@ function Names({ isNew, ...part }: PartProps & { isNew: boolean }): JSX.Element 
           onValue={(value) =>
             onChange({
               name: value,
-              ...(isNew && !isIdTyped && { id: idFromName(value) || undefined }),
+              ...(isNew && !isIdTyped && { id: typeof value === 'string' ? idOfName(value) : undefined }),
             })
           }
         />

@@ -525,7 +525,9 @@ describe.skipIf(noPostgres !== undefined)(
         // One that comes anew knows of nothing.
         const third = await joinNow(newFolder(), nameOf(first));
         expect(await claimOne(third)).toMatchObject({ sceneId: 'a' });
-        await expect(first.joined.checkpoint.recordSubmitted(a, job('1'))).rejects.toThrow('submitted scenes of this run again');
+        await expect(first.joined.checkpoint.recordSubmitted(a, job('1'))).rejects.toThrow(
+          'submitted scenes of this run again',
+        );
         expect(await attemptsOf(third.shared)).toMatchObject([
           { id: 'a', number: 1, state: 'intended' },
           { id: 'a', number: 2, state: 'unanswered' },

@@ -261,7 +261,7 @@ const numbers: Record<string, [count: () => number, entered: number]> = {
   ],
   'files in commands that are no command': [
     () => files.filter((file) => file.startsWith('commands/') && !isCommand(file)).length,
-    5,
+    7,
   ],
   'files in the longest chain of imports within commands': [
     () => Math.max(...files.filter((file) => file.startsWith('commands/')).map(chainWithin('commands/'))),
@@ -338,7 +338,7 @@ const numbers: Record<string, [count: () => number, entered: number]> = {
     () => files.filter((file) => /bucket (=|!)== undefined/.test(textOf(file))).length,
     1,
   ],
-  'files in src': [() => files.length, 454],
+  'files in src': [() => files.length, 456],
   'files with a single importer': [
     () => [...usersOfFiles().values()].filter((users) => users.size === 1).length,
     126,

@@ -1,17 +1,12 @@
-/** The definition of a command, and what commands share: options, exit codes, signals, and the versions of the program. */
-import { once } from 'node:events';
+/** The definition of a command, and what commands share: options, exit codes, and the versions of the program. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { arch, platform, release } from 'node:os';
 import type { Argv, Options, PositionalOptions } from 'yargs';
 import { type OptionName, optionRules, variableOf } from '../batch/start-choices.ts';
-import type { RowsChosen } from '../batch/retry-scenes.ts';
 import { packageFile } from '../lib/files/package-file.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
-import { asFatalFailure } from '../runner/checkpoint/journal.ts';
-import { type Ending, type EndingKind, endings } from '../runner/core/ending.ts';
-import { idLines } from '../runner/list/stage-pictures.ts';
-import { Stop, type StopMode } from '../runner/pipeline/stop.ts';
+import { type EndingKind, endings } from '../runner/core/ending.ts';
 
 export interface Command {
   /** Arguments in the notation of the parser: `<pipeline>`. */
@@ -221,100 +216,4 @@ function packageVersion(name: string): string {
 function whyNot(error: unknown): string {
   const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
   return `cannot be loaded: ${line}`;
-}
-
-/**
- * Meaning of each signal: SIGINT and SIGTERM ask a command to stop, SIGHUP asks it to finish its jobs in
- * flight.
- */
-const rules = {
-  SIGINT: { mode: 'leave', ending: { kind: 'interrupted', text: 'Interrupted (SIGINT)' } },
-  SIGTERM: { mode: 'leave', ending: { kind: 'terminated', text: 'Terminated (SIGTERM)' } },
-  SIGHUP: {
-    mode: 'drain',
-    ending: {
-      kind: 'incomplete',
-      text: 'Asked to finish (SIGHUP): the next run renders the rest',
-    },
-  },
-} as const satisfies Record<string, { mode: StopMode; ending: Ending }>;
-
-/**
- * Passes signals to `work` as a `Stop`. A second SIGINT or SIGTERM ends the process at once, which is safe:
- * everything on disk is crash-proof. A second SIGHUP changes nothing, because a closed terminal may send
- * several.
- */
-export async function withSignals<Result>(work: (stop: Stop) => Promise<Result>): Promise<Result> {
-  const stop = new Stop(asFatalFailure);
-  let isLeaving = false;
-  const listeners = Object.entries(rules).map(([signal, { mode, ending }]) => {
-    const listener = (): void => {
-      // Keep listening after the first signal, or a second one that is on its way would be lost.
-      if (mode === 'leave' && isLeaving) {
-        stopListening('leave');
-        process.kill(process.pid, signal);
-        return;
-      }
-      isLeaving ||= mode === 'leave';
-      stop.request(mode, ending);
-    };
-    process.on(signal, listener);
-    return { mode, remove: () => process.removeListener(signal, listener) };
-  });
-  const stopListening = (...modes: StopMode[]): void => {
-    for (const { mode, remove } of listeners) if (modes.includes(mode)) remove();
-  };
-  try {
-    return await work(stop);
-  } finally {
-    stopListening('leave', 'drain');
-  }
-}
-
-/** Resolves at the first SIGINT or SIGTERM, the normal end of a service. A second one ends the process. */
-export async function untilSignal(): Promise<void> {
-  const heard = new AbortController();
-  const signals = ['SIGINT', 'SIGTERM'].map((name) => once(process, name, heard));
-  await Promise.race(signals).finally(() => heard.abort());
-}
-
-/** The options `--where`, `--id` and `--ids`, which choose scenes of a batch. */
-export const rowOptions = {
-  where: {
-    ...textOption,
-    describe: 'scenes that meet a condition, such as "guidance > 5 and not style = \'ink\'"',
-  },
-  ids: {
-    ...textOption,
-    describe: 'scenes of a file of ids, one a line, such as starred.txt of the gallery',
-  },
-} as const;
-
-/** Returns the scenes chosen by `rowOptions`. Throws `ConfigError`. */
-export function rowsChosen(argv: Record<string, unknown>): RowsChosen {
-  return { ids: argv['ids'] === undefined ? undefined : readIds(argv), where: conditionOf(argv) };
-}
-
-/** Returns undefined if no condition is given. Throws `ConfigError` if several are. */
-export function conditionOf(argv: Record<string, unknown>): string | undefined {
-  const [where, ...more] = textsOf(argv, 'where');
-  if (more.length === 0) return where;
-  throw new ConfigError([
-    { where: '--where', text: 'it is given twice; join the conditions with and, or or' },
-  ]);
-}
-
-/** Returns ids with the place where each was given: `--id`, or the file and line of `--ids`. */
-export function readIds(argv: Record<string, unknown>): Map<string, string> {
-  const places = new Map(textsOf(argv, 'id').map((id) => [id, '--id']));
-  for (const path of textsOf(argv, 'ids')) {
-    const ids = idLines(path, '--ids');
-    for (const [index, id] of ids.entries())
-      if (id !== '' && !places.has(id)) places.set(id, `${path}:${index + 1}`);
-  }
-  return places;
-}
-
-export function textsOf(argv: Record<string, unknown>, name: string): string[] {
-  return [argv[name] ?? []].flat().map(String);
 }

@@ -19,15 +19,8 @@ import { clearStatus, progressLine, writeError, writeOut } from '../terminal/ter
 import { escapeControls } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { formatBytes, screenful } from '../terminal/words.ts';
-import {
-  commonExits,
-  type LoadedCommand,
-  oneText,
-  rowOptions,
-  rowsChosen,
-  textOption,
-  wholeNumber,
-} from './command.ts';
+import { commonExits, type LoadedCommand, oneText, textOption, wholeNumber } from './command.ts';
+import { rowOptions, rowsChosen } from './where-option.ts';
 import { onBatch, textIn } from './reply.ts';
 
 export const exportCommand: LoadedCommand = {

@@ -6,7 +6,7 @@ import { endings } from '../runner/core/ending.ts';
 import { realPath } from '../lib/files/temporary-files.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { writeError } from '../terminal/terminal.ts';
-import { withSignals } from './command.ts';
+import { withSignals } from './signals.ts';
 
 export interface Turns {
   /** Adds problems of the command's options. */

@@ -8,14 +8,8 @@ import { type Stop, StoppedEarly } from '../runner/pipeline/stop.ts';
 import { checkEndpoint } from '../batch/connect-service.ts';
 import { comingText, type PlanChoices, PlansTogether } from '../batch/dry-run.ts';
 import type { Batch } from '../batch/batch.ts';
-import {
-  beginOptions,
-  commonExits,
-  type LoadedCommand,
-  partOptions,
-  pipelineArguments,
-  withSignals,
-} from './command.ts';
+import { beginOptions, commonExits, type LoadedCommand, partOptions, pipelineArguments } from './command.ts';
+import { withSignals } from './signals.ts';
 import { program } from '../lib/files/package-file.ts';
 import { onBatch, filesIn } from './reply.ts';
 import { inTurn } from './in-turn.ts';

@@ -8,7 +8,8 @@ import { durationWithin } from '../lib/yaml/scalar-schemas.ts';
 import type { Made } from '../runner/images/missing-files.ts';
 import { clearStatus, progressLine, writeError, writeOut } from '../terminal/terminal.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
-import { commonExits, type LoadedCommand, textOption, withSignals } from './command.ts';
+import { commonExits, type LoadedCommand, textOption } from './command.ts';
+import { withSignals } from './signals.ts';
 import { onBatch, writeWarning } from './reply.ts';
 import { readReportKeys } from '../runner/config/schema-parts.ts';
 

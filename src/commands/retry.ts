@@ -15,7 +15,8 @@ import { writeError, writeOut } from '../terminal/terminal.ts';
 import { escapeControls } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { screenful } from '../terminal/words.ts';
-import { commonExits, conditionOf, type LoadedCommand, readIds, textOption, textsOf } from './command.ts';
+import { commonExits, type LoadedCommand, textOption } from './command.ts';
+import { conditionOf, readIds, textsOf } from './where-option.ts';
 import { onBatch } from './reply.ts';
 
 export const retryCommand: LoadedCommand = {

@@ -7,7 +7,8 @@ import { configuredArguments, configuredRun, shownPath } from '../batch/refusal.
 import { systemClock } from '../batch/system-clock.ts';
 import { runChoicesOf } from '../batch/start-choices.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
-import { beginOptions, type LoadedCommand, partOptions, pipelineArguments, withSignals } from './command.ts';
+import { beginOptions, type LoadedCommand, partOptions, pipelineArguments } from './command.ts';
+import { withSignals } from './signals.ts';
 import { onBatch, filesIn } from './reply.ts';
 import { inTurn } from './in-turn.ts';
 import { endings } from '../runner/core/ending.ts';

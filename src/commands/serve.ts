@@ -32,7 +32,8 @@ import {
   printServiceFailure,
 } from './service-data.ts';
 import { shownPath } from '../batch/refusal.ts';
-import { commonExits, type LoadedCommand, oneText, textOption, untilSignal, wholeNumber } from './command.ts';
+import { commonExits, type LoadedCommand, oneText, textOption, wholeNumber } from './command.ts';
+import { untilSignal } from './signals.ts';
 import { program } from '../lib/files/package-file.ts';
 import {
   containerSign,

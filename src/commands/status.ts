@@ -54,7 +54,7 @@ export const statusCommand: LoadedCommand = {
  * ends.
  */
 async function watch(book: Book, json: boolean): Promise<void> {
-  const { withSignals } = await import('./command.ts');
+  const { withSignals } = await import('./signals.ts');
   const view = watchStatus(json, () => performance.now(), Date.now);
   await withSignals(async ({ draining }) => {
     for await (const seen of followStatus(book, draining)) {

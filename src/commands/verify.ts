@@ -17,7 +17,8 @@ import { clearStatus, outColumns, progressLine, writeOut } from '../terminal/ter
 import { wrapIndented } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { screenful } from '../terminal/words.ts';
-import { commonExits, type LoadedCommand, withSignals } from './command.ts';
+import { commonExits, type LoadedCommand } from './command.ts';
+import { withSignals } from './signals.ts';
 import { onBatch, writeWarning } from './reply.ts';
 import { readReportKeys } from '../runner/config/schema-parts.ts';
 

@@ -8,7 +8,8 @@ import { startWatchServer } from '../runner/watch/start-watch-server.ts';
 import { writeError, writeOut } from '../terminal/terminal.ts';
 import { escapeControls } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
-import { commonExits, type LoadedCommand, untilSignal, wholeNumber } from './command.ts';
+import { commonExits, type LoadedCommand, wholeNumber } from './command.ts';
+import { untilSignal } from './signals.ts';
 import { onBatch } from './reply.ts';
 
 export const watchCommand: LoadedCommand = {

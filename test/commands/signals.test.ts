@@ -1,6 +1,6 @@
 /** Promise: two signals that are heard at the same moment, since the program was at one long step, end it all the same. */
 import { expect, it, vi } from 'vitest';
-import { withSignals } from '../../src/commands/command.ts';
+import { withSignals } from '../../src/commands/signals.ts';
 
 /** A run of several files, which listens while each of them does. */
 const nested: typeof withSignals = (work) => withSignals(() => withSignals(work));

@@ -1,0 +1,46 @@
+/** The options `--where`, `--id` and `--ids`: which scenes of a batch a command is about. */
+import type { RowsChosen } from '../batch/retry-scenes.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import { idLines } from '../runner/list/stage-pictures.ts';
+import { textOption } from './command.ts';
+
+/** The options `--where`, `--id` and `--ids`, which choose scenes of a batch. */
+export const rowOptions = {
+  where: {
+    ...textOption,
+    describe: 'scenes that meet a condition, such as "guidance > 5 and not style = \'ink\'"',
+  },
+  ids: {
+    ...textOption,
+    describe: 'scenes of a file of ids, one a line, such as starred.txt of the gallery',
+  },
+} as const;
+
+/** Returns the scenes chosen by `rowOptions`. Throws `ConfigError`. */
+export function rowsChosen(argv: Record<string, unknown>): RowsChosen {
+  return { ids: argv['ids'] === undefined ? undefined : readIds(argv), where: conditionOf(argv) };
+}
+
+/** Returns undefined if no condition is given. Throws `ConfigError` if several are. */
+export function conditionOf(argv: Record<string, unknown>): string | undefined {
+  const [where, ...more] = textsOf(argv, 'where');
+  if (more.length === 0) return where;
+  throw new ConfigError([
+    { where: '--where', text: 'it is given twice; join the conditions with and, or or' },
+  ]);
+}
+
+/** Returns ids with the place where each was given: `--id`, or the file and line of `--ids`. */
+export function readIds(argv: Record<string, unknown>): Map<string, string> {
+  const places = new Map(textsOf(argv, 'id').map((id) => [id, '--id']));
+  for (const path of textsOf(argv, 'ids')) {
+    const ids = idLines(path, '--ids');
+    for (const [index, id] of ids.entries())
+      if (id !== '' && !places.has(id)) places.set(id, `${path}:${index + 1}`);
+  }
+  return places;
+}
+
+export function textsOf(argv: Record<string, unknown>, name: string): string[] {
+  return [argv[name] ?? []].flat().map(String);
+}

@@ -12,7 +12,8 @@ import { type BatchIdentity, readBatch, resultColumns } from '../runner/checkpoi
 import { asDamage } from '../runner/checkpoint/damage.ts';
 import { openCheckpointForReading, readJobsInFlight } from '../runner/checkpoint/open-checkpoint.ts';
 import { hasPicturesOrJobs } from '../runner/checkpoint/read-totals.ts';
-import { type Config, pipelineIn, PipelineParts, type StageSource } from '../runner/config/config.ts';
+import { type Config, PipelineParts, type StageSource } from '../runner/config/config.ts';
+import { pipelineIn } from '../runner/config/pipeline-in.ts';
 import { wordsOf } from '../runner/core/naming.ts';
 import { withoutFormat } from '../runner/core/picture.ts';
 import { newestRules, readRulesVersion, type RulesVersion } from '../runner/core/scene.ts';

@@ -3,7 +3,7 @@ import { overridesOf } from '../batch/start-choices.ts';
 import type { Batch } from '../batch/batch.ts';
 import { namedRefusal, type Refusal } from '../batch/refusal.ts';
 import { endings } from '../runner/core/ending.ts';
-import { pipelineIn } from '../runner/config/config.ts';
+import { pipelineIn } from '../runner/config/pipeline-in.ts';
 import { clearStatus, writeError } from '../terminal/terminal.ts';
 import { escapeControlsByLine } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';

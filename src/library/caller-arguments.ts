@@ -6,7 +6,7 @@ import { NoBatch } from '../batch/record.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
 import { asDamage } from '../runner/checkpoint/damage.ts';
-import { pipelineIn } from '../runner/config/config.ts';
+import { pipelineIn } from '../runner/config/pipeline-in.ts';
 import type { EndingKind } from '../runner/core/ending.ts';
 import { failureRules } from '../runner/core/failure.ts';
 import { rowStates } from '../runner/core/scene-record.ts';

@@ -148,12 +148,6 @@ export function valueAt(yaml: YamlFile, path: Path) {
   return { value, where, problems: yaml.problems.filter((problem) => problem.where === where) };
 }
 
-/** Returns the pipeline.yaml in a folder that has one, otherwise the path itself. */
-export function pipelineIn(path: string): string {
-  const inside = join(path, 'pipeline.yaml');
-  return path !== '' && existsSync(inside) ? inside : path;
-}
-
 export interface ManifestFile {
   /** Absolute path, or `-`. A pattern that matches no file is kept, so that reading it reports the problem. */
   path: string;

@@ -23,7 +23,7 @@ import { isPostgresAddress, postgresExpected } from '../../lib/postgres/postgres
 import { count, duration, flag, path } from '../../lib/yaml/scalar-schemas.ts';
 import { columns, scenes } from './scene-schema.ts';
 import type { Layout } from '../../lib/yaml/check-shape.ts';
-import { fileSchema } from '../../lib/yaml/yaml-file.ts';
+import { fileSchema } from '../../lib/yaml/file-schema.ts';
 
 const paths = 'a path, a pattern such as lists/*.txt, or a list of them; - is standard input';
 

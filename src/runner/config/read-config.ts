@@ -8,9 +8,9 @@ import {
   type ListExpansion,
   manifestFiles,
   type NamedAxis,
-  pipelineIn,
   type StageSource,
 } from './config.ts';
+import { pipelineIn } from './pipeline-in.ts';
 import { isLoopback } from '../../lib/net/addresses.ts';
 import { ConfigError, gatherProblems, type Problem, secretsOf } from '../../lib/yaml/problem.ts';
 import type { AxisSource } from './scene-schema.ts';

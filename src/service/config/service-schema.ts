@@ -14,7 +14,7 @@ import {
   longestWait,
   sizeWithin,
 } from '../../lib/yaml/scalar-schemas.ts';
-import { fileSchema } from '../../lib/yaml/yaml-file.ts';
+import { fileSchema } from '../../lib/yaml/file-schema.ts';
 import type { FieldExpectation } from '../workloads/workload-definition.ts';
 import { endpointSchema } from './endpoint-schema.ts';
 

@@ -34,9 +34,11 @@ import { newestRules, type Part, type SceneCounts, sceneRules } from '../runner/
 import { formatCost, pricingOf } from '../runner/core/spending.ts';
 import { readExpansion } from '../runner/list/read-expansion.ts';
 import type { ReadScenes } from '../runner/list/read-scenes.ts';
-import { assertNoUnknownPictures, pictureName, PictureNames } from '../runner/pipeline/adopt.ts';
+import { assertNoUnknownPictures } from '../runner/pipeline/adopt.ts';
+import { pictureName, PictureNames } from '../runner/pipeline/picture-names.ts';
 import type { Checkpoint } from '../runner/pipeline/ports.ts';
-import { leftMsAt, type PipelineConfig } from '../runner/pipeline/submission-limits.ts';
+import { leftMsAt } from '../runner/pipeline/submission-limits.ts';
+import { type PipelineConfig } from '../runner/pipeline/pipeline-config.ts';
 import { beginBatch, type BegunBatch, imagesInFolder } from './begin.ts';
 import { type BeginChoices, unknownPicturesOf } from './start-choices.ts';
 import { batchLists } from './lists.ts';

@@ -23,7 +23,7 @@ import { type ReadScenes, readScenes, type StageManifest } from '../runner/list/
 import { addedColumns } from '../runner/list/scene-columns.ts';
 import { type StagePicture, StagePictures } from '../runner/list/stage-pictures.ts';
 import { type ManifestRow, maxBatchRows } from '../runner/manifest/manifest.ts';
-import { pictureName } from '../runner/pipeline/adopt.ts';
+import { pictureName } from '../runner/pipeline/picture-names.ts';
 import type { ImageStore } from '../runner/pipeline/ports.ts';
 import { type Stop, StoppedEarly } from '../runner/pipeline/stop.ts';
 import { openRecord } from './find-record.ts';

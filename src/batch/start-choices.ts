@@ -5,7 +5,7 @@ import type { Problem } from '../lib/yaml/problem.ts';
 import type { Override } from '../lib/yaml/yaml-file.ts';
 import type { Config } from '../runner/config/config.ts';
 import type { Part } from '../runner/core/scene.ts';
-import type { PipelineConfig } from '../runner/pipeline/submission-limits.ts';
+import type { PipelineConfig } from '../runner/pipeline/pipeline-config.ts';
 
 export interface BeginChoices {
   /** True if the run resumes although part of the checkpoint was lost. */

@@ -1,5 +1,5 @@
 /** A whole run against a service with a limit, in virtual time: when the service accepted and refused its submissions. */
-import type { PipelineConfig } from '../../src/runner/pipeline/submission-limits.ts';
+import type { PipelineConfig } from '../../src/runner/pipeline/pipeline-config.ts';
 import { seeded } from './limited-service.ts';
 import { manifestOf, World } from './world.ts';
 

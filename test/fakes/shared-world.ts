@@ -11,7 +11,7 @@ import {
 } from '../../src/runner/checkpoint/postgres/shared-batch.ts';
 import type { CancelResult } from '../../src/runner/pipeline/cancel-batch.ts';
 import type { Checkpoint, Ports } from '../../src/runner/pipeline/ports.ts';
-import type { PipelineConfig } from '../../src/runner/pipeline/submission-limits.ts';
+import type { PipelineConfig } from '../../src/runner/pipeline/pipeline-config.ts';
 import type { BatchResult } from '../../src/runner/pipeline/report-batch.ts';
 import type { Behaviour } from './fake-service.ts';
 import { pricingOf } from '../../src/runner/core/spending.ts';

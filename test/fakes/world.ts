@@ -16,7 +16,7 @@ import { cancelBatch, type CancelResult } from '../../src/runner/pipeline/cancel
 import type { ManifestScenes, Ports, Report } from '../../src/runner/pipeline/ports.ts';
 import type { BatchResult } from '../../src/runner/pipeline/report-batch.ts';
 import { runBatch } from '../../src/runner/pipeline/run-batch.ts';
-import type { PipelineConfig } from '../../src/runner/pipeline/submission-limits.ts';
+import type { PipelineConfig } from '../../src/runner/pipeline/pipeline-config.ts';
 import { Stop } from '../../src/runner/pipeline/stop.ts';
 import { verifyBatch } from '../../src/runner/pipeline/verify-batch.ts';
 import type { CrashMarker } from '../../src/runner/checkpoint/batch-lock.ts';

@@ -80,13 +80,13 @@ export const plantedBugs: PlantedBug[] = [
   },
   {
     name: 'the name of another picture is taken',
-    file: 'src/runner/pipeline/adopt.ts',
+    file: 'src/runner/pipeline/picture-names.ts',
     from: 'const isFree = owner === undefined || isOwnedBy(attempt, owner);',
     to: 'const isFree = true;',
   },
   {
     name: 'names of pictures that are being written are not reserved',
-    file: 'src/runner/pipeline/adopt.ts',
+    file: 'src/runner/pipeline/picture-names.ts',
     from: '      if (this.#reserved.has(key)) continue;',
     to: '',
   },

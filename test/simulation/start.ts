@@ -27,7 +27,7 @@ import { cancelBatch } from '../../src/runner/pipeline/cancel-batch.ts';
 import type { Event } from '../../src/runner/pipeline/event.ts';
 import type { Clock, Ports } from '../../src/runner/pipeline/ports.ts';
 import { runBatch } from '../../src/runner/pipeline/run-batch.ts';
-import type { PipelineConfig } from '../../src/runner/pipeline/submission-limits.ts';
+import type { PipelineConfig } from '../../src/runner/pipeline/pipeline-config.ts';
 import { Stop, type StopMode } from '../../src/runner/pipeline/stop.ts';
 import { KeptAnswersFolder } from '../../src/runner/checkpoint/kept-answers.ts';
 import { FakeDownloads } from '../fakes/fake-downloads.ts';

@@ -19,7 +19,7 @@ import type { CancelReply, Ports, StatusReply } from './ports.ts';
 import { finishWriting, recordCrash, settleIntended, takeUpIntended } from './recover.ts';
 import { writeReport } from './report-batch.ts';
 import { startRun, type Run } from './run-parts.ts';
-import type { PipelineConfig } from './submission-limits.ts';
+import type { PipelineConfig } from './pipeline-config.ts';
 import { settleWithoutPicture } from './settle.ts';
 import type { Stop } from './stop.ts';
 import { submitAgain } from './submit-attempt.ts';

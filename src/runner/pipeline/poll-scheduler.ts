@@ -12,7 +12,7 @@ import {
   type PollState,
   withCompleted,
 } from '../core/polling.ts';
-import type { PipelineConfig } from './submission-limits.ts';
+import type { PipelineConfig } from './pipeline-config.ts';
 import type { Clock, StatusReply } from './ports.ts';
 import type { Stop } from './stop.ts';
 

@@ -15,7 +15,7 @@ import { JobSlots } from './job-slots.ts';
 import { workWithOthers, finishMoves, finishWriting, settleIntended, takeUpIntended } from './recover.ts';
 import type { ManifestScenes, Ports } from './ports.ts';
 import { startRun, type Run } from './run-parts.ts';
-import type { PipelineConfig } from './submission-limits.ts';
+import type { PipelineConfig } from './pipeline-config.ts';
 import { settleWithoutPicture } from './settle.ts';
 import type { Stop } from './stop.ts';
 

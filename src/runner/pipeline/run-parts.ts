@@ -1,11 +1,13 @@
 /** Creates the objects that the steps of one run share. Each step declares the part that it uses. */
 import { setMaxListeners } from 'node:events';
 import { Access, EndpointLiveness } from './access.ts';
-import { Budget, Deadline, type PipelineConfig } from './submission-limits.ts';
-import { FirstRefusals, HaltMonitor, Holds, Reachability, SharedIds } from './halt-monitor.ts';
+import { Budget, Deadline } from './submission-limits.ts';
+import type { PipelineConfig } from './pipeline-config.ts';
+import { FirstRefusals, HaltMonitor, Reachability, SharedIds } from './halt-monitor.ts';
+import { Holds } from './holds.ts';
 import { RefusalCount } from '../core/request-rate.ts';
 import { pricingOf } from '../core/spending.ts';
-import { PictureNames } from './adopt.ts';
+import { PictureNames } from './picture-names.ts';
 import { type Job, PollScheduler } from './poll-scheduler.ts';
 import { RateLimiter } from './rate-limiter.ts';
 import type { Clock, Ports, HealthReply } from './ports.ts';

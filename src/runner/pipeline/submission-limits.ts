@@ -1,14 +1,5 @@
-/** Limits what a run may still submit, by cost, number and time, and lists the settings that the pipeline needs. */
-import type { JsonObject } from '../../lib/text/json.ts';
-import type { Endpoint } from '../core/attempt.ts';
-import type { HaltRules } from '../core/halting.ts';
-import type { DefaultNames } from '../core/naming.ts';
-import type { NamedFile, PictureCopy } from '../core/picture.ts';
-import { type ObservedTimes, type PollRules, shareOf, withObservation } from '../core/polling.ts';
-import type { RequestRate } from '../core/request-rate.ts';
-import type { RetryRules } from '../core/retry-policy.ts';
-import type { Part } from '../core/scene.ts';
-import type { NamedValue } from '../core/seeds-until.ts';
+/** Limits what a run may still submit, by cost, number and time. */
+import { type ObservedTimes, shareOf, withObservation } from '../core/polling.ts';
 import {
   allowedSubmissions,
   type BatchSpending,
@@ -16,13 +7,13 @@ import {
   formatCost,
   type JobEnd,
   nothingBrought,
-  type PriceList,
   type Pricing,
   type SpendingLimits,
   spentOn,
   withEnd,
 } from '../core/spending.ts';
 import type { Checkpoint, Clock } from './ports.ts';
+import type { PipelineConfig } from './pipeline-config.ts';
 
 const nothingSpent: BatchSpending = {
   jobs: 0,
@@ -161,67 +152,4 @@ function nextHour(text: string, now: number): number {
   at.setHours(hours, minutes, 0, 0);
   if (at.getTime() <= now) at.setDate(at.getDate() + 1);
   return at.getTime();
-}
-
-/**
- * Part of the configuration that the pipeline needs: keys of pipeline.yaml, and settings of one start.
- * Durations are in ms.
- */
-export interface PipelineConfig {
-  /** Endpoint for new jobs. Jobs in flight are followed at the endpoint to which they were sent. */
-  endpoint: Endpoint;
-  /** A 404 for a job younger than this means that the service does not know the job yet. */
-  freshness: number;
-  /** Minimum time for which the service keeps a result after completion. */
-  keepsMs: number;
-  /** A `described` service reports health only if its description has a request for it. */
-  service: { kind: string; description?: { health: object | undefined } };
-  concurrency: number;
-  retry: RetryRules;
-  polling: PollRules;
-  halt: HaltRules;
-  timeouts: {
-    /** Maximum time until a job is seen executing. After that it has failed. */
-    queue: number;
-    /** Maximum time of execution. After that a job has failed. */
-    execution: number;
-  };
-  rate: { submit: RequestRate; status: RequestRate };
-  pricing?: PriceList | undefined;
-  limits: SpendingLimits & {
-    /** Time after the first submission of the run. Nothing is submitted that is not expected to be done by then. */
-    for?: number | undefined;
-    /** Like `for`, as a local time of day: `07:00`. */
-    until?: string | undefined;
-  };
-  /** `grace` is the time for requests in progress to finish when the run leaves. */
-  shutdown: { grace: number };
-  /** Interval between reports during the run, if writing is quick. If undefined, only the end writes one. */
-  report: { every: number | undefined };
-  scenes?: { until?: string | undefined } | undefined;
-  output: {
-    /** Template for names of pictures. If undefined, names come from `defaultName`. */
-    name: { renderText(values: JsonObject): string } | undefined;
-    /** Folder in a bucket. Undefined if pictures are in the file system. */
-    pictures?: string | undefined;
-    /** `none` if jobs return no pictures. */
-    image?: string | undefined;
-    /** Other files of each scene. */
-    files: readonly NamedFile[];
-    /** Values that decide, with `scenes.until`, whether further seeds are rendered. */
-    values: readonly NamedValue[];
-    formats: readonly PictureCopy[];
-    keep: 'png' | 'original';
-  };
-  /** Identifies the settings that find and check pictures. See `Holds`. */
-  outputDigest: string;
-  /** Naming scheme for pictures without `output.name`. */
-  names: DefaultNames;
-  /** Part of the batch to render. If absent, the whole batch. */
-  part?: Part | undefined;
-  /**
-   * Treatment of unknown pictures that have the names of waiting scenes: `ask` (the default) refuses the run,
-   * `keep` renames them to `.former`.
-   */
-  unknownPictures?: 'ask' | 'adopt' | 'keep';
 }

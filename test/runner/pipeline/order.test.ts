@@ -1,7 +1,7 @@
 /** Promise: write before you act. Where a write does not return, what depends on it is never done. */
 import { expect, it } from 'vitest';
 import type { Attempt } from '../../../src/runner/core/attempt.ts';
-import { PictureNames } from '../../../src/runner/pipeline/adopt.ts';
+import { PictureNames } from '../../../src/runner/pipeline/picture-names.ts';
 import type { Checkpoint, ImageStore } from '../../../src/runner/pipeline/ports.ts';
 import { defaultSettings, endpoint, manifestOf, World } from '../../fakes/world.ts';
 

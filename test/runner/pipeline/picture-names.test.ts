@@ -1,6 +1,6 @@
 /** What a picture is called: the seed that the service tells counts before the one that it was sent. */
 import { expect, it } from 'vitest';
-import { pictureName } from '../../../src/runner/pipeline/adopt.ts';
+import { pictureName } from '../../../src/runner/pipeline/picture-names.ts';
 import { configOf, withRequired } from '../config/pipeline-file.ts';
 
 it.each([

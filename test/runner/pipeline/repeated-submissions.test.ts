@@ -1,7 +1,7 @@
 /** Promise: where the service knows submissions by their keys, each scene is one job there, and none is unanswered. */
 import { describe, expect, it } from 'vitest';
 import type { RetryRules } from '../../../src/runner/core/retry-policy.ts';
-import type { PipelineConfig } from '../../../src/runner/pipeline/submission-limits.ts';
+import type { PipelineConfig } from '../../../src/runner/pipeline/pipeline-config.ts';
 import { sampledUpTo } from '../../fakes/tier.ts';
 import { defaultSettings, endpoint, manifestOf, World } from '../../fakes/world.ts';
 

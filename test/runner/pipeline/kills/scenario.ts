@@ -2,7 +2,7 @@
 import type { PutBackChoice } from '../../../../src/runner/core/retry-policy.ts';
 import type { Event } from '../../../../src/runner/pipeline/event.ts';
 import type { ManifestScenes } from '../../../../src/runner/pipeline/ports.ts';
-import type { PipelineConfig } from '../../../../src/runner/pipeline/submission-limits.ts';
+import type { PipelineConfig } from '../../../../src/runner/pipeline/pipeline-config.ts';
 import type { Stop } from '../../../../src/runner/pipeline/stop.ts';
 import type { Behaviour } from '../../../fakes/fake-service.ts';
 import type { World } from '../../../fakes/world.ts';

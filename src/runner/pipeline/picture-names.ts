@@ -1,0 +1,130 @@
+/** Assigns file names of pictures. Each name belongs to one scene, even among pictures that are being written. */
+import type { JsonObject } from '../../lib/text/json.ts';
+import type { Attempt } from '../core/attempt.ts';
+import { defaultName, namedFile, nameKey, withSuffix } from '../core/naming.ts';
+import { clashingNames, copyEnding, type Picture, pictureEndings, sidecarTwin } from '../core/picture.ts';
+import { replacedSuffix } from '../core/scene.ts';
+import type { Checkpoint } from './ports.ts';
+import type { PipelineConfig } from './pipeline-config.ts';
+
+type Named = Pick<PipelineConfig, 'output' | 'names'>;
+
+/** Assigns file names of pictures: each belongs to one scene, even among pictures that are being written. */
+export class PictureNames {
+  readonly #checkpoint: Pick<Checkpoint, 'ownerOf'>;
+  readonly #config: Named;
+  readonly #copyEndings: readonly string[];
+  readonly #hasJson: boolean;
+  /** Keys of names that are about to be written, with the attempt. */
+  readonly #reserved = new Map<string, number>();
+
+  constructor(checkpoint: Pick<Checkpoint, 'ownerOf'>, config: Named) {
+    this.#checkpoint = checkpoint;
+    this.#config = config;
+    this.#copyEndings = endingsBeside(config.output);
+    this.#hasJson = config.output.files.some(({ kind }) => kind === 'json');
+  }
+
+  /**
+   * Reserves a name for each picture of an attempt, in order, and for the other files. The caller calls
+   * `release` once the checkpoint has the names.
+   */
+  async reserve(attempt: Attempt, pictures: Pick<Picture, 'seed' | 'named'>[]): Promise<string[]> {
+    const names: string[] = [];
+    let first: string | undefined;
+    for (const { seed, named } of pictures) {
+      const index = named === undefined ? names.length + 1 : 1;
+      const picture = (named && first) ?? this.#plain(attempt, seed, index);
+      const wanted = named === undefined ? picture : namedFile(picture, named);
+      const name = await this.#firstFree(attempt, namesToTry(wanted, index, attempt));
+      if (named === undefined) first ??= name;
+      names.push(name);
+    }
+    return names;
+  }
+
+  #plain(attempt: Attempt, seed: string | undefined, index: number): string {
+    const { sceneId: id, columns, input, isReplaced, fingerprint } = attempt;
+    const plain = pictureName(this.#config, { id, columns, input, seed: seed ?? '', index });
+    return isReplaced ? withSuffix(plain, replacedSuffix(fingerprint)) : plain;
+  }
+
+  release(names: string[]): void {
+    for (const name of names) this.#reserved.delete(nameKey(name));
+  }
+
+  async #firstFree(attempt: Attempt, names: Iterable<string>): Promise<string> {
+    for (const name of names) {
+      const key = nameKey(name);
+      if (this.#reserved.has(key)) continue;
+      this.#reserved.set(key, attempt.key);
+      const owner = await this.#checkpoint.ownerOf(name);
+      const isFree = owner === undefined || isOwnedBy(attempt, owner);
+      if (isFree && !(await this.#clashes(attempt, name))) return name;
+      this.#reserved.delete(key);
+    }
+    throw new Error(`no free file name for scene ${attempt.sceneId}`);
+  }
+
+  /** True if a file next to this one would have the same name as a file of another scene. */
+  async #clashes(attempt: Attempt, name: string): Promise<boolean> {
+    const twin = this.#hasJson ? sidecarTwin(name) : [];
+    for (const other of [...clashingNames(name, this.#copyEndings), ...twin]) {
+      if (this.#reserved.has(nameKey(other))) return true;
+      const owner = await this.#checkpoint.ownerOf(other);
+      if (owner !== undefined && !isOwnedBy(attempt, owner)) return true;
+    }
+    return false;
+  }
+}
+
+/**
+ * Returns the endings of copies and, if pictures are kept in their original format, of pictures: `a-512.webp`
+ * may be either.
+ */
+function endingsBeside({ formats, keep }: PipelineConfig['output']): string[] {
+  const copies = formats.map(copyEnding);
+  return keep === 'original' ? [...copies, ...Object.values(pictureEndings)] : copies;
+}
+
+/** Values that `output.name` may use. */
+interface PictureData {
+  id: string;
+  columns: JsonObject;
+  input: JsonObject;
+  /** Empty if the output names none. */
+  seed: string;
+  /** 1 for the first picture of an output. */
+  index: number;
+}
+
+/** Returns the portable file name of a picture, before it is made unique. */
+export function pictureName(
+  { output, names }: Named,
+  { columns, seed, input, ...picture }: PictureData,
+): string {
+  if (output.name === undefined) return defaultName({ id: picture.id, columns, input }, names);
+  // A service that reports no seed has used the seed of its input.
+  const usedSeed = seed === '' ? (columns['seed'] ?? '') : seed;
+  return output.name.renderText({ ...columns, seed: usedSeed, ...picture });
+}
+
+function isOwnedBy(attempt: Attempt, owner: { sceneId: string; fingerprint: string }): boolean {
+  return owner.sceneId === attempt.sceneId && owner.fingerprint === attempt.fingerprint;
+}
+
+/**
+ * Generates names to try in order: from the template, numbered within the output, then with the scene's
+ * fingerprint.
+ */
+function* namesToTry(name: string, index: number, attempt: Attempt): Generator<string> {
+  if (index === 1) yield name;
+  const numbered = index === 1 ? name : withSuffix(name, `-${index}`);
+  if (index > 1) yield numbered;
+  for (let length = 6; length <= 32; length += 2) {
+    yield withSuffix(numbered, `-${attempt.fingerprint.slice(0, length)}`);
+  }
+  for (let count = 2; count < 1000; count++) {
+    yield withSuffix(numbered, `-${attempt.fingerprint}-${count}`);
+  }
+}

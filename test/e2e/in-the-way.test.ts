@@ -142,15 +142,18 @@ describe.skipIf(process.platform === 'win32')(
       expect(run.code, run.stderr).toBe(3);
     });
 
-    rest.it('a named pipe in the place of a sidecar is not waited for by --adopt, which goes by the name', async () => {
-      const cwd = await begun(true);
-      rmSync(join(cwd, 'out/checkpoint.sqlite'));
-      const path = put(cwd, 'images/s0.json', (place) => execFileSync('mkfifo', [place]));
-      const { code, stderr } = await nightrender(['run', 'pipeline.yaml', '--adopt'], { cwd });
-      expect(stderr).toContain('1 of them by name only');
-      expect(code, stderr).toBe(0);
-      expect(lstatSync(path).isFIFO()).toBe(true);
-    });
+    rest.it(
+      'a named pipe in the place of a sidecar is not waited for by --adopt, which goes by the name',
+      async () => {
+        const cwd = await begun(true);
+        rmSync(join(cwd, 'out/checkpoint.sqlite'));
+        const path = put(cwd, 'images/s0.json', (place) => execFileSync('mkfifo', [place]));
+        const { code, stderr } = await nightrender(['run', 'pipeline.yaml', '--adopt'], { cwd });
+        expect(stderr).toContain('1 of them by name only');
+        expect(code, stderr).toBe(0);
+        expect(lstatSync(path).isFIFO()).toBe(true);
+      },
+    );
 
     function put(cwd: string, name: string, make: (path: string) => void): string {
       const path = join(cwd, 'out', name);

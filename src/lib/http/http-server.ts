@@ -26,6 +26,8 @@ export interface HttpServerOptions {
   /** Undefined for plain HTTP. */
   tls: TlsFiles | undefined;
   now: () => number;
+  /** Monotonic clock in ms, which measures how long bodies take. */
+  elapsed: () => number;
   maxConnections: number;
   /**
    * Decides which connection is closed if there are too many. By default, new ones are closed while
@@ -77,7 +79,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   else server.on('connection', (socket) => connections.add(socket));
   server.timeout = options.clientLimits.idleMs;
   const watch = new BodyWatch(bodyLimits(options));
-  const looking = setInterval(() => watch.look(performance.now()), options.clientLimits.checkEveryMs).unref();
+  const looking = setInterval(() => watch.look(options.elapsed()), options.clientLimits.checkEveryMs).unref();
   const isStrict = options.tls !== undefined && options.tls.hsts !== false;
   const serve = (request: IncomingMessage, response: ServerResponse) => {
     if (isStrict) response.setHeader('Strict-Transport-Security', `max-age=${strictSeconds}`);
@@ -122,11 +124,11 @@ function openServer(
   return { server, certifiedNames: () => pair.names, stopFollowing };
 }
 
-function serverOptions({ requestTimeoutMs, clientLimits }: HttpServerOptions) {
+function serverOptions({ clientLimits }: HttpServerOptions) {
   return {
     // `BodyWatch` limits the time of bodies.
     requestTimeout: 0,
-    headersTimeout: Math.min(clientLimits.headMs, requestTimeoutMs),
+    headersTimeout: clientLimits.headMs,
     keepAliveTimeout: clientLimits.keepAliveMs,
     connectionsCheckingInterval: clientLimits.checkEveryMs,
   };
@@ -174,7 +176,7 @@ async function serveRequest(
   request: IncomingMessage,
   response: ServerResponse,
   watch: BodyWatch,
-  { answerRequest, answerError, onProblem, clientLimits, requestTimeoutMs }: HttpServerOptions,
+  { answerRequest, answerError, onProblem, clientLimits, requestTimeoutMs, elapsed }: HttpServerOptions,
 ): Promise<void> {
   if (hasSeveralHosts(request)) {
     response.shouldKeepAlive = false;
@@ -199,7 +201,7 @@ async function serveRequest(
         gone.abort(why);
         void sendAnswer(request, response, why, clientLimits);
       };
-      const { remove } = watch.add(request, { bytes, refuse }, performance.now());
+      const { remove } = watch.add(request, { bytes, refuse }, elapsed());
       response.once('close', remove);
     };
     const answer = await answerRequest(request, sendContinue, gone.signal);

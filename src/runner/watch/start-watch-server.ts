@@ -59,6 +59,7 @@ export async function startWatchServer(options: {
     port,
     tls: undefined,
     now: Date.now,
+    elapsed: () => performance.now(),
     onProblem,
     answerRequest: async (request, _, gone) => {
       const answered = await answer(request, served, gone);

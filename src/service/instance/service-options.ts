@@ -72,7 +72,7 @@ export interface ServiceOptions {
   store?: SharedOptions | undefined;
   /** System clock, epoch ms. */
   now?: () => number;
-  /** Monotonic clock in ms, which measures the age of jobs. By default, `now` if that is given. */
+  /** Monotonic clock in ms, which measures the age of jobs and the time of bodies. By default, `now` if that is given. */
   elapsed?: () => number;
   /** Receives a message for each problem of the service itself. */
   onProblem?: (text: string) => void;
@@ -151,7 +151,13 @@ export function checkServiceOptions(options: ServiceOptions): CheckedOptions {
       !mayBeBehindProxy(options) &&
       options.store?.reachedAt === undefined,
     ...options,
-    clientLimits: { ...defaultClientLimits, roomMs: 60_000, refusedTakeMs: 1_000, ...options.clientLimits },
+    clientLimits: {
+      ...defaultClientLimits,
+      headMs: Math.min(defaultClientLimits.headMs, options.requestTimeoutMs ?? Infinity),
+      roomMs: 60_000,
+      refusedTakeMs: 1_000,
+      ...options.clientLimits,
+    },
   };
   assertLimit('retentionMs', checked.retentionMs);
   assertLimit('maxRequestBytes', checked.maxRequestBytes);

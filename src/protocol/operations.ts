@@ -1,4 +1,4 @@
-/** The operations of the job interface, one entry each. Router, paths, description and message types come from here. */
+/** The operations of the service, one entry each. Router, paths, handlers, description and message types come from here. */
 import type { Message, MessageName } from './message-schemas.ts';
 
 /**
@@ -233,3 +233,16 @@ export type PartsOf<Name extends OperationName> = (typeof table)[Name]['parts'];
 
 /** The JSON of an operation's answer with status 200. */
 export type AnswerOf<Name extends OperationName> = Message<(typeof table)[Name]['answer']['schema']>;
+
+/**
+ * Operations of the service as a whole. Their path is their name alone, their method is GET, and the OpenAPI
+ * document does not describe them. `openTo`: who needs no key, unless the service may be behind a proxy.
+ */
+export const serviceOperations = {
+  /** The OpenAPI document, which describes only the interface. */
+  'openapi.json': { openTo: 'everyone' },
+  /** Numbers for Prometheus. They count the jobs of all keys, so a key that sees only its own jobs gets none. */
+  metrics: { openTo: 'this machine' },
+} as const satisfies Record<string, { openTo: 'everyone' | 'this machine' }>;
+
+export type ServiceOperationName = keyof typeof serviceOperations;

@@ -1,12 +1,6 @@
 /** The paths of the service: builds the path of an operation, and finds the operation that a path names. */
 import { operations, type Operation, type OperationName, type PartsOf } from './operations.ts';
 
-/** Path of the OpenAPI description of all operations. */
-export const descriptionPath = '/openapi.json';
-
-/** Path of the numbers of the service, as Prometheus reads them. */
-export const metricsPath = '/metrics';
-
 export const versions = ['v2', 'v1'] as const;
 
 /** `dev` is the development server of a worker SDK. It serves one endpoint, so its paths do not name the endpoint. */

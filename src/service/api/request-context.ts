@@ -1,7 +1,7 @@
 /** Authorised request, as operations get it, and functions that read its body. */
 import type { IncomingMessage } from 'node:http';
 import { JoinedBytes } from '../../lib/limits/byte-semaphore.ts';
-import type { OperationName } from '../../protocol/operations.ts';
+import type { OperationName, ServiceOperationName } from '../../protocol/operations.ts';
 import type { Route } from '../../protocol/paths.ts';
 import type { Endpoint } from '../workers/endpoint.ts';
 import { type HttpResponse, refusal } from '../../lib/http/http-response.ts';
@@ -29,6 +29,9 @@ export type AnswerOperation = (context: RequestContext) => Promise<HttpResponse 
 
 /** One function for each of the named operations. */
 export type OperationHandlers<Name extends OperationName> = { readonly [Each in Name]: AnswerOperation };
+
+/** One function for each operation of the service as a whole. */
+export type ServiceHandlers = { readonly [Each in ServiceOperationName]: () => HttpResponse };
 
 /** Parts of a request that are needed to read its body. */
 export type BodyContext = Pick<RequestContext, 'request' | 'sendContinue' | 'gone' | 'isKeyGood'>;

@@ -6,20 +6,21 @@ import type { AnswerRequest } from '../../lib/http/http-server.ts';
 import { type KnownNames, nameIn } from '../../lib/http/known-names.ts';
 import { isLoopback, type TrustedProxies } from '../../lib/net/addresses.ts';
 import { idempotencyKeyHeader, idempotencyRetentionHeader } from '../../protocol/message-schemas.ts';
-import { openApi } from '../../protocol/openapi.ts';
-import { type OperationName, operations } from '../../protocol/operations.ts';
-import { descriptionPath, findRoute, metricsPath, type Route } from '../../protocol/paths.ts';
+import {
+  type OperationName,
+  operations,
+  type ServiceOperationName,
+  serviceOperations,
+} from '../../protocol/operations.ts';
+import { findRoute, type Route } from '../../protocol/paths.ts';
 import type { Metrics } from '../api/metrics.ts';
 import type { Quotas, RateLimit } from '../api/quotas.ts';
-import type { OperationHandlers, RequestContext } from '../api/request-context.ts';
+import type { OperationHandlers, RequestContext, ServiceHandlers } from '../api/request-context.ts';
 import type { Admission } from '../keys/admission.ts';
 import type { AuditLog } from '../keys/audit-log.ts';
 import { type KeyHolder, permits } from '../model/key.ts';
 import type { Endpoints } from '../workers/endpoints.ts';
 import type { Connections } from './connections.ts';
-
-/** OpenAPI description. It is public, because it describes only the interface. */
-const description = JSON.stringify(openApi);
 
 /** Port to the console, which answers requests of its own page. */
 interface WebConsole {
@@ -38,7 +39,7 @@ export class ApiRouter {
     proxies: TrustedProxies;
     connections: Connections;
     endpoints: Endpoints;
-    handlers: OperationHandlers<OperationName>;
+    handlers: OperationHandlers<OperationName> & ServiceHandlers;
     /** Returns true if the service has accepted this submission before. */
     wasSubmitted: (context: RequestContext) => boolean;
     rates: RateLimit;
@@ -82,22 +83,23 @@ export class ApiRouter {
     sendContinue: (maxBytes?: number) => void,
     gone: AbortSignal,
   ): Promise<HttpResponse | undefined> {
-    const { metrics, endpoints, proxies } = this.#parts;
+    const { endpoints, handlers, proxies } = this.#parts;
     const address = proxies.addressOf(request);
-    const open = this.#openAt(request, address);
-    if (open !== undefined && this.#isKnown(request)) return open();
+    const ofService = serviceOperationOf(request);
+    const isOpen =
+      ofService !== undefined &&
+      (serviceOperations[ofService].openTo === 'everyone' || this.#isOfThisMachine(request, address));
+    if (isOpen && this.#isKnown(request)) return handlers[ofService]();
     const admitted = this.#parts.admission.admit(request.headers.authorization, address);
-    if (admitted === 'wrong' && open !== undefined) return this.#misdirected(request);
+    if (admitted === 'wrong' && isOpen) return this.#misdirected(request);
     if (admitted === 'wrong')
       return refusal(401, 'the API key is missing or unknown', { 'WWW-Authenticate': 'Bearer' });
     if ('waitMs' in admitted) return tooMany('too many wrong keys from this address', admitted.waitMs);
     const key = admitted.holder;
     const crowded = this.#parts.connections.take(request, key, !isShort(route));
     if (crowded !== undefined) return crowded;
-    if (open !== undefined) return open();
-    const isMetrics = request.method === 'GET' && request.url === metricsPath;
-    // Metrics count the jobs of all keys, so a key that sees only its own jobs gets none.
-    if (isMetrics && permits(key, 'jobs') && !key.hasOwnJobsOnly) return metrics.answer(endpoints.all);
+    const seesAll = permits(key, 'jobs') && !key.hasOwnJobsOnly;
+    if (ofService !== undefined && (isOpen || seesAll)) return handlers[ofService]();
     if (route === undefined) return refusal(404, 'not found');
     const { methods: described, isAudited = false } = operations[route.operation];
     const methods = Object.keys(described);
@@ -117,7 +119,7 @@ export class ApiRouter {
     const refused = this.#tooFast(key, route) ?? wrongKind(key, route) ?? this.#overQuota(key, context);
     if (refused !== undefined) return refused;
     const { operation, endpointId, jobId } = route;
-    const answer = await this.#parts.handlers[operation](context);
+    const answer = await handlers[operation](context);
     // Only admin keys are audited here, because every job already records the key that submitted it.
     const isNoted = isAudited && key.kind === 'admin';
     if (isNoted && answer !== undefined && answer.status < 400) {
@@ -127,14 +129,13 @@ export class ApiRouter {
     return answer;
   }
 
-  /** Returns the answer to a request that needs no key if the host name is known; undefined for all other requests. */
-  #openAt(request: IncomingMessage, address: string | undefined) {
-    const { method, url } = request;
-    if (method !== 'GET') return undefined;
-    if (url === descriptionPath) return (): HttpResponse => ({ status: 200, body: description });
-    const { metrics, endpoints, mayBeBehindProxy } = this.#parts;
-    if (url !== metricsPath || mayBeBehindProxy || !isOfThisMachine(request, address)) return undefined;
-    return (): HttpResponse => metrics.answer(endpoints.all);
+  /** True if a request comes from this machine and not through a local proxy. By default, nginx forwards with HTTP/1.0. */
+  #isOfThisMachine({ headers, httpVersion }: IncomingMessage, address = ''): boolean {
+    const isForwarded =
+      this.#parts.mayBeBehindProxy ||
+      httpVersion === '1.0' ||
+      ['forwarded', 'x-forwarded-for', 'via'].some((name) => headers[name] !== undefined);
+    return !isForwarded && isLoopback(address.replace(/^::ffff:/, ''));
   }
 
   #isKnown(request: IncomingMessage): boolean {
@@ -163,6 +164,13 @@ export class ApiRouter {
   }
 }
 
+/** Returns the operation of the service as a whole that a request names; undefined if it names none. */
+function serviceOperationOf({ method, url = '' }: IncomingMessage): ServiceOperationName | undefined {
+  const name = url.slice(1);
+  const isNamed = method === 'GET' && url.startsWith('/') && Object.hasOwn(serviceOperations, name);
+  return isNamed ? (name as ServiceOperationName) : undefined;
+}
+
 function isShort(route: Route | undefined): boolean {
   return route === undefined || operations[route.operation].isShort === true;
 }
@@ -189,14 +197,6 @@ function endpointNotFound(ids: string[]): HttpResponse {
   const named = [...ids.slice(0, maxNamed), ...more].join(', ');
   const known = named === '' ? '' : `; there ${ids.length === 1 ? 'is' : 'are'} ${named}`;
   return refusal(404, `endpoint not found${known}`);
-}
-
-/** True if a request comes from this machine and not through a local proxy. By default, nginx forwards with HTTP/1.0. */
-function isOfThisMachine({ headers, httpVersion }: IncomingMessage, address = ''): boolean {
-  const isForwarded =
-    httpVersion === '1.0' ||
-    ['forwarded', 'x-forwarded-for', 'via'].some((name) => headers[name] !== undefined);
-  return !isForwarded && isLoopback(address.replace(/^::ffff:/, ''));
 }
 
 function isInScope({ endpoints }: KeyHolder, endpointId: string): boolean {

@@ -15,6 +15,7 @@ import type { Connections } from '../http/connections.ts';
 import { KnownNames } from '../../lib/http/known-names.ts';
 import type { AnswerRequest } from '../../lib/http/http-server.ts';
 import { LoopDelay, Metrics } from '../api/metrics.ts';
+import { openApi } from '../../protocol/openapi.ts';
 import { JobOperations } from '../api/job-operations.ts';
 import { FolderWatch } from '../jobs/data-folder.ts';
 import { JobResults } from '../jobs/job-results.ts';
@@ -258,6 +259,9 @@ function openEndpoints(
   });
 }
 
+/** JSON text of the OpenAPI document. */
+const description = JSON.stringify(openApi);
+
 function openRouter(
   checked: CheckedOptions,
   { keys, store, folder, results, secrets, loopDelay }: Opened & { loopDelay: LoopDelay },
@@ -279,6 +283,7 @@ function openRouter(
   );
   const quotas = new Quotas(store, now);
   const common = { keys, admission, audit, quotas, proxies, connections, store, endpoints, jobs, now };
+  const metrics = new Metrics(store, now, loopDelay);
   const about = console && { program: console.program, url, retentionMs, file: console.file };
   return new ApiRouter({
     admission,
@@ -287,10 +292,15 @@ function openRouter(
     proxies,
     connections,
     endpoints,
-    handlers: { ...jobs.handlers, ...work.handlers },
+    handlers: {
+      ...jobs.handlers,
+      ...work.handlers,
+      'openapi.json': () => ({ status: 200, body: description }),
+      metrics: () => metrics.answer(endpoints.all),
+    },
     wasSubmitted: (context) => jobs.wasSubmitted(context),
     rates: new RateLimit(rate),
-    metrics: new Metrics(store, now, loopDelay),
+    metrics,
     names: new KnownNames(namesOf(checked, url), { certified: certifiedNames }),
     mayBeBehindProxy: mayBeBehindProxy(checked),
     crossOrigin: new CrossOrigin(checked.origins),

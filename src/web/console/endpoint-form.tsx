@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { EndpointView, FieldSchema, WorkloadForm } from '../../protocol/console-data.ts';
-import { idOfName } from '../../protocol/paths.ts';
+import { idOfName, runPath } from '../../protocol/paths.ts';
 import { ask } from './ask.ts';
 import { NothingHere, Card } from './pieces.tsx';
 import { to, useEndpoint, useService } from './route.ts';
@@ -219,7 +219,7 @@ function Names({ isNew, ...part }: PartProps & { isNew: boolean }): JSX.Element 
             path="id"
             schema={{
               ...fields.id,
-              description: `Part of its URL: ${url}/v2/${id === '' ? '…' : id}/run`,
+              description: id === '' ? 'Part of its URL' : `Part of its URL: ${url}${runPath('v2', id)}`,
               examples: ['as the name'],
             }}
             value={keys['id']}

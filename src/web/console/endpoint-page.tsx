@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { EndpointView, WorkerView, WorkloadForm } from '../../protocol/console-data.ts';
-import { runSyncPath, workerAddresses } from '../../protocol/paths.ts';
+import { runPath, runSyncPath, workerAddresses } from '../../protocol/paths.ts';
 import { counted, countWords, durationWords } from '../shared/number-words.ts';
 import { ask } from './ask.ts';
 import { gpuWords, endpointState, workerEndWords, workerCounts, workerStates } from './endpoint-words.ts';
@@ -133,7 +133,7 @@ function Remove({ endpoint: { settings, jobs } }: { endpoint: EndpointView }): J
       onYes={remove}
     >
       <p>
-        Programs that use <code>/v2/{settings.id}</code> get 404 from then on.
+        Programs that submit to <code>{runPath('v2', settings.id)}</code> get 404 from then on.
       </p>
       {jobs.inQueue + jobs.inProgress > 0 && (
         <p>

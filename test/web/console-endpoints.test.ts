@@ -141,7 +141,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await field(page, 'GPU devices').fill('0, 1');
     await field(page, 'Variables').fill('MODEL');
     await make.click();
-    expect(await problemOf(page, 'Variables')).toBe('“MODEL” is no NAME=value.');
+    expect(await problemOf(page, 'Variables')).toBe('“MODEL” is not NAME=value.');
     await field(page, 'Variables').fill('MODEL=a\nMODEL=b');
     await make.click();
     await page.getByText('MODEL is given twice.').waitFor();
@@ -239,7 +239,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
       .waitFor();
     expect(await one('w-down').locator('pre').textContent()).toBe(log.slice(1).join('\n'));
     await one('w-again')
-      .getByText(/^The worker before it ended .* ago: it was killed\.$/)
+      .getByText(/^The previous worker ended .* ago: it was killed\.$/)
       .waitFor();
     await one('w-far')
       .getByText(/^It last asked for a job 2 min .*ago\.$/)

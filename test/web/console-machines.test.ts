@@ -94,7 +94,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
       machine: { ...box, host: 'cellar' },
     });
     service.overview.endpoints[0]?.workers.push(arrived);
-    await page.getByText('It is here: cellar').waitFor();
+    await page.getByText('Connected: cellar').waitFor();
     await page.getByRole('link', { name: 'See all machines' }).click();
     await page.getByRole('article', { name: 'cellar' }).waitFor();
   });

@@ -23,7 +23,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     service.overview.endpoints.push(endpointView());
     const { page, troubles } = await enter(browser, service, '#/endpoints/painter');
     await page.getByRole('button', { name: 'Submit job' }).click();
-    await page.getByText('Say what is to be rendered.').waitFor();
+    await page.getByText('Describe the picture to render.').waitFor();
     await field(page, 'Scene').fill('Two hills');
     await field(page, 'Seed').fill('7');
     await page.getByRole('button', { name: 'JSON' }).click();
@@ -59,7 +59,9 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.getByText('Time-outs, priority, webhook').click();
     await page.getByRole('button', { name: 'Submit job' }).click();
     await expect.poll(() => labelOfFocus(page)).toBe('Execution time-out');
-    expect(await problemOf(page, 'Execution time-out')).toBe('“soon” is no duration such as 30s, 10m or 2h.');
+    expect(await problemOf(page, 'Execution time-out')).toBe(
+      '“soon” is not a duration such as 30s, 10m or 2h.',
+    );
     expect(await problemOf(page, 'Webhook')).toMatch(/^Expected a URL/);
     expect(service.jobs).toEqual([]);
     await field(page, 'Execution time-out').fill('90s');
@@ -119,7 +121,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.getByRole('button', { name: 'Newest' }).click();
     await expect.poll(() => page.locator('.job').count()).toBe(50);
     await page.getByLabel('Status').selectOption('COMPLETED');
-    await page.getByText('No such jobs.').waitFor();
+    await page.getByText('No matching jobs.').waitFor();
     await page.getByLabel('Status').selectOption('IN_QUEUE');
     await expect.poll(() => page.locator('.job').count()).toBe(50);
   });
@@ -146,9 +148,9 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.getByRole('dialog', { name: 'Cancel 6 open jobs?' }).waitFor();
     await page.getByRole('button', { name: 'Cancel them' }).click();
     await page.getByText('6 jobs cancelled.').waitFor();
-    await page.getByText('No such jobs.').waitFor();
+    await page.getByText('No matching jobs.').waitFor();
     await page.getByRole('button', { name: 'Cancel all …' }).click();
-    await page.getByText('There is no open job among these.').waitFor();
+    await page.getByText('There is no matching open job.').waitFor();
     expect(troubles()).toEqual([]);
   });
 
@@ -172,7 +174,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await failed.getByText(/it answered 500 · 9 tries/).waitFor();
     await failed.getByText(/^again in /).waitFor();
     await failed.getByRole('button', { name: 'Send the webhook of job job-1 again' }).click();
-    await failed.getByText('waits for its turn').waitFor();
+    await failed.getByText('waiting for its turn').waitFor();
     await failed.getByRole('button', { name: 'Send all again' }).click();
     await page.getByText('1 webhook will be sent again.').waitFor();
     await expect.poll(() => failed.count()).toBe(0);

@@ -162,7 +162,13 @@ function Routed({ route }: { route: Route }): JSX.Element {
     case 'job':
       return <JobPage id={route.id} />;
     case 'nowhere':
-      return <NothingHere title="No such page" text="The address leads nowhere." back={to.overview} />;
+      return (
+        <NothingHere
+          title="No such page"
+          text="This console has no page at this address."
+          back={to.overview}
+        />
+      );
   }
 }
 
@@ -200,7 +206,7 @@ function SignIn(): JSX.Element {
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
   const sending = useSending(async () => {
-    if (key.trim() === '') return [{ field: 'key', text: 'Give a key.' }];
+    if (key.trim() === '') return [{ field: 'key', text: 'Enter a key.' }];
     try {
       return await signIn(key.trim());
     } catch (error) {

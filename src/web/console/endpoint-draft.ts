@@ -108,7 +108,7 @@ const numeric: Typed = {
 };
 
 const wordList: Typed = {
-  hint: 'Quote what has spaces.',
+  hint: 'Put quotes around arguments that contain spaces.',
   read: (text) => (text === '' ? undefined : (splitWords(text) ?? new Unreadable('A quote is not closed.'))),
   show: (value) => (Array.isArray(value) ? joinWords(value.map(String)) : ''),
 };
@@ -122,7 +122,7 @@ export const list: Typed = {
 /** Variables as in an .env file. Values may be quoted; values of several lines are. */
 const variables: Typed = {
   rows: 4,
-  hint: 'One a line, as NAME=value. Everybody who can open this console can read them.',
+  hint: 'One per line, as NAME=value. Everyone who can open this console can read them.',
   read: readVariables,
   show: (value) => Object.entries(sectionOf(value)).map(variableLine).join('\n'),
 };
@@ -133,7 +133,7 @@ function readVariables(text: string): unknown {
   const names = given.map(([name = '']) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   const [lone] = given.find((parts) => parts.length === 1) ?? [];
-  if (lone !== undefined) return new Unreadable(`“${lone}” is no NAME=value.`);
+  if (lone !== undefined) return new Unreadable(`“${lone}” is not NAME=value.`);
   if (names.includes('')) return new Unreadable('A value has no name.');
   if (twice !== undefined) return new Unreadable(`${twice} is given twice.`);
   const all = given.map(([name = '', value = '']) => [name, unquoted(value)]);

@@ -208,7 +208,7 @@ export function WorkloadChoice({ keys, workload, problems, onChange }: PartProps
             />
           ))}
           {cards.some(({ lack }) => lack !== null) && (
-            <p class="hint">What this machine lacks another one may have: choose workers elsewhere.</p>
+            <p class="hint">Another machine may have what this one lacks: choose workers elsewhere.</p>
           )}
         </fieldset>
         <fieldset class="card">

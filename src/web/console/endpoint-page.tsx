@@ -168,8 +168,8 @@ function UseIt({ endpoint }: { endpoint: EndpointView }): JSX.Element {
         {way === 'worker' ? (
           <>
             <code>NIGHTRENDER_WORKER_KEY</code> is a key of the kind <em>worker</em>. The last line makes a
-            folder of the worker’s own: releases 1.7.13 to 1.9.0 that share one stand still. Start the program
-            by its full path.
+            folder of the worker’s own: releases 1.7.13 to 1.9.0 hang if they share one. Start the program by
+            its full path.
           </>
         ) : (
           <>
@@ -310,7 +310,7 @@ function Workers({ endpoint }: { endpoint: EndpointView }): JSX.Element {
 }
 
 function absence({ quickStart }: EndpointView['settings'], { isElsewhere }: WorkloadForm): string {
-  if (isElsewhere) return 'None has connected yet. See “Use it” for how to start one.';
+  if (isElsewhere) return 'No worker has connected yet. “Use it” shows how to start one.';
   return quickStart === true ? 'None.' : 'None; they start when a job arrives.';
 }
 
@@ -322,7 +322,7 @@ function OneWorker({ worker, now }: { worker: WorkerView; now: number }): JSX.El
   const facts = [
     `for ${durationWords(Math.max(0, now - since))}`,
     gpu,
-    kind === 'remote' ? `elsewhere, heard ${durationWords(Math.max(0, now - lastSeenAt))} ago` : null,
+    kind === 'remote' ? `elsewhere, last seen ${durationWords(Math.max(0, now - lastSeenAt))} ago` : null,
   ];
   return (
     <>

@@ -16,7 +16,7 @@ type WorkerState = WorkerView['state'];
 /** Worker states, worst first. `tone`: colour and shape of the mark. */
 export const workerStates = {
   unhealthy: { tone: 'bad', word: 'down' },
-  throttled: { tone: 'wait', word: 'held back' },
+  throttled: { tone: 'wait', word: 'throttled' },
   initializing: { tone: 'wait', word: 'starting' },
   running: { tone: 'calm', word: 'busy' },
   idle: { tone: 'good', word: 'idle' },
@@ -40,7 +40,7 @@ export function workerEndWords(
   if (kind === 'remote' && state === 'unhealthy') return `It last asked for a job ${ago(lastSeenAt)}.`;
   if (lastDeath === null) return null;
   const why = `${lastDeath.why}${/[.!?]$/.test(lastDeath.why) ? '' : '.'}`;
-  if (state !== 'unhealthy') return `The worker before it ended ${ago(lastDeath.at)}: ${why}`;
+  if (state !== 'unhealthy') return `The previous worker ended ${ago(lastDeath.at)}: ${why}`;
   const next =
     startsAt === null || startsAt <= now
       ? 'now'

@@ -75,6 +75,8 @@ export function FailedWebhooks(): JSX.Element | null {
 function NextTry({ dueAt, now }: { dueAt: number | null; now: number }): JSX.Element {
   if (dueAt === null) return <Mark tone="bad">given up</Mark>;
   return (
-    <Mark tone="wait">{dueAt <= now ? 'waits for its turn' : `again in ${durationWords(dueAt - now)}`}</Mark>
+    <Mark tone="wait">
+      {dueAt <= now ? 'waiting for its turn' : `again in ${durationWords(dueAt - now)}`}
+    </Mark>
   );
 }

@@ -156,7 +156,7 @@ export function ConfirmDialog({ title, children, action, onYes, onClose }: Confi
       </p>
       <div class="row end">
         <button type="button" onClick={onClose}>
-          No, leave it
+          Go back
         </button>
         <button type="button" class="bad" aria-disabled={isBusy} onClick={() => send()}>
           {action}

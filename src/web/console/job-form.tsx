@@ -92,7 +92,7 @@ export function JobForm({ endpoint }: { endpoint: EndpointView }): JSX.Element {
 }
 
 function inputHint(card: CatalogueEntry | undefined): string {
-  if (card === undefined) return 'JSON, as your worker reads it.';
+  if (card === undefined) return 'JSON that your worker reads.';
   const keys = Object.entries(card.input).map(([key, means]) => `${key}: ${means}`);
   return `JSON. ${keys.join('. ')}.`;
 }
@@ -145,7 +145,7 @@ function TermsFields({ settings, terms, problems, onTerms }: TermsProps): JSX.El
     [
       'executionTimeout',
       'Execution time-out',
-      'The longest it may run.',
+      'Maximum time in a worker.',
       textIn(settings['executionTimeout']),
     ],
     ['ttl', 'Time to live', 'From submission to end.', textIn(settings['ttl'])],
@@ -254,7 +254,7 @@ function convertInput(typed: TypedInput, way: TypedInput['way']): Read<TypedInpu
 function readFields(fields: InputFields, others: JobInput): Read<JobInput> {
   const problems: Problem[] = [];
   const value: JobInput = { scene: fields.scene, ...others };
-  if (fields.scene.trim() === '') problems.push({ field: 'scene', text: 'Say what is to be rendered.' });
+  if (fields.scene.trim() === '') problems.push({ field: 'scene', text: 'Describe the picture to render.' });
   for (const name of numbers) {
     const text = fields[name].trim();
     if (text === '') continue;
@@ -305,7 +305,8 @@ function termsOf(typed: TypedTerms): Read<JobTerms> {
     const text = typed[field].trim();
     if (text === '') continue;
     const ms = durationOf(text);
-    if (ms === undefined) problems.push({ field, text: `“${text}” is no duration such as 30s, 10m or 2h.` });
+    if (ms === undefined)
+      problems.push({ field, text: `“${text}” is not a duration such as 30s, 10m or 2h.` });
     else policy[field] = ms;
   }
   if (typed.isLowPriority) policy.lowPriority = true;

@@ -74,8 +74,8 @@ function queryOf(values: Record<string, string>): URLSearchParams {
 }
 
 function absenceWords(isAny: boolean, isFurther: boolean): string {
-  if (isFurther) return 'Not among these 20,000 jobs.';
-  return isAny ? 'No jobs yet.' : 'No such jobs.';
+  if (isFurther) return 'No match among these 20,000 jobs.';
+  return isAny ? 'No jobs yet.' : 'No matching jobs.';
 }
 
 interface FilterProps {
@@ -194,12 +194,12 @@ function BulkAction({ what, query, onDone }: Props): JSX.Element {
   const path = `jobs/${what}?${query}`;
   const { problems, isBusy, send } = useSending(async () => {
     const found = await ask<BulkCount>('GET', path);
-    if (found.jobs === 0) return [{ field: '', text: `There is no ${of} among these.` }];
+    if (found.jobs === 0) return [{ field: '', text: `There is no matching ${of}.` }];
     return setCount(found);
   });
   const act = async (): Promise<void> => {
     const { jobs, isMore } = await ask<BulkCount>('POST', path);
-    say(`${counted(jobs, 'job')} ${done}.${isMore ? ' There are more: press again.' : ''}`);
+    say(`${counted(jobs, 'job')} ${done}.${isMore ? ' There are more: do this again for the rest.' : ''}`);
     await Promise.all([refresh(), onDone()]);
   };
   return (
@@ -217,8 +217,8 @@ function BulkAction({ what, query, onDone }: Props): JSX.Element {
           onYes={act}
           onClose={() => setCount(undefined)}
         >
-          <p>All that the filters leave, whoever submitted them.</p>
-          {count.isMore && <p>There are more; press again for those.</p>}
+          <p>All jobs that match the filters, no matter who submitted them.</p>
+          {count.isMore && <p>There are more: do this again for the rest.</p>}
         </ConfirmDialog>
       )}
     </>

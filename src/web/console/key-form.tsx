@@ -82,7 +82,7 @@ export function KeyForm({ onAdded }: { onAdded(): Promise<void> }): JSX.Element 
         />
         {typed.kind !== 'worker' && (
           <Option checked={typed.readOnly === true} onCheck={(readOnly) => onType({ readOnly })}>
-            read-only: it sees everything, and changes nothing
+            read-only: it sees everything and changes nothing
           </Option>
         )}
         {typed.kind === 'client' && (
@@ -113,7 +113,7 @@ export function KeyForm({ onAdded }: { onAdded(): Promise<void> }): JSX.Element 
                 <TextField
                   key={limit}
                   label={label}
-                  hint="At most. Leave it empty for no limit."
+                  hint="Maximum. Leave it empty for no limit."
                   placeholder={placeholder}
                   problem={problemOf(problems, limit)}
                   value={typed[limit] ?? ''}
@@ -147,7 +147,7 @@ function Scope({ chosen, problem, onChoose }: ScopeProps): JSX.Element {
     onChoose([...(chosen ?? []).filter((each) => each !== id), ...(isOn ? [id] : [])]);
   return (
     <fieldset aria-describedby="scope-problem">
-      <legend>Good for</legend>
+      <legend>Endpoints</legend>
       <Option type="radio" name="scope" checked={chosen === null} onCheck={() => onChoose(null)}>
         all endpoints
       </Option>

@@ -209,7 +209,7 @@ function Rotate({ view, onChanged }: OneKeyProps): JSX.Element {
         </Field>
         <TextField
           label="The new text expires after"
-          hint="Such as 90d. Leave it empty to keep the date that there is."
+          hint="Such as 90d. Leave it empty to keep the present date."
           problem=""
           value={typed.expires}
           onText={(expires) => setTyped({ ...typed, expires })}
@@ -240,8 +240,8 @@ function Revoke({ view, onChanged }: OneKeyProps): JSX.Element {
       onYes={revoke}
     >
       <p>
-        Whoever uses it is refused from then on, this browser too if it signed in with it. It cannot be
-        undone.
+        Requests with it are refused from then on, also those of this browser if it signed in with it. This
+        cannot be undone.
       </p>
     </Question>
   );

@@ -168,7 +168,7 @@ function Drain({ endpoint, id }: { endpoint: string; id: string }): JSX.Element 
       action="Drain it"
       onYes={drain}
     >
-      <p>It takes no more jobs, finishes what it is at, and ends. Start it again on its machine.</p>
+      <p>It takes no more jobs, finishes its present one, and ends. Start it again on its machine.</p>
     </Question>
   );
 }
@@ -233,14 +233,14 @@ function Choose({ endpoints, onMade }: { endpoints: EndpointView[]; onMade(made:
       <Form sending={sending}>
         <TextField
           label="Name of the machine"
-          hint="Its key is called this. Revoke the key, and the machine is out."
+          hint="The machine’s key gets this name. If you revoke the key, the machine gets no more jobs."
           problem={problemOf(problems, 'name')}
           value={wanted.name}
           onText={(name) => setWanted({ ...wanted, name })}
         />
         <Field
           label="Endpoint"
-          hint="The key is good for no other."
+          hint="The key works for this endpoint only."
           problem={problemOf(problems, 'endpoints')}
         >
           {(attributes) => (
@@ -257,7 +257,7 @@ function Choose({ endpoints, onMade }: { endpoints: EndpointView[]; onMade(made:
         </Field>
         <TextField
           label="It runs"
-          hint="scene, command:./worker.py or image:registry/name. Its owner decides: nothing else is run there."
+          hint="scene, command:./worker.py or image:registry/name. The worker runs nothing else, whatever the endpoint asks for."
           problem={problemOf(problems, 'allow')}
           value={wanted.allow}
           onText={(allow) => setWanted({ ...wanted, allow })}
@@ -296,14 +296,14 @@ function Start({ made: { wanted, key, known } }: { made: Made }): JSX.Element {
           With several GPUs start one for each, with <code>--gpu 0</code>, <code>--gpu 1</code> and so on.
         </p>
       </Card>
-      <Card title="3. Its first sign of life">
+      <Card title="3. Wait until it connects">
         <div role="status">
           {arrived === undefined ? (
             <Mark tone="wait">Waiting for “{wanted.name}” …</Mark>
           ) : (
             <div class="stack">
               <Mark tone="good">
-                It is here: <bdi>{arrived.machine?.host ?? arrived.id}</bdi>
+                Connected: <bdi>{arrived.machine?.host ?? arrived.id}</bdi>
               </Mark>
               <p>
                 <a class="button primary" href={to.machines}>

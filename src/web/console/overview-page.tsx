@@ -243,7 +243,7 @@ function Charts({ view, range }: { view: JobHistoryView; range: 'hour' | 'day' }
           ))}
         </dl>
       )}
-      <p class="hint">Jobs by when they ended, {counting}.</p>
+      <p class="hint">Jobs by the time they ended, {counting}.</p>
     </>
   );
 }

@@ -197,7 +197,7 @@ function Cause({ isFirst, ...props }: CauseProps & { isFirst: boolean }): JSX.El
   return (
     <details open={isOpen} class="cause" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
-        <strong>{counted(scenes, 'scene')}</strong> <bdi>{isRest ? 'with other texts' : text}</bdi>
+        <strong>{counted(scenes, 'scene')}</strong> <bdi>{isRest ? 'with other messages' : text}</bdi>
       </summary>
       {isOpen && <Examples {...props} />}
     </details>

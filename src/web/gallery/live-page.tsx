@@ -68,7 +68,7 @@ export function LivePage(): JSX.Element {
         {isLost && (
           <p class="message bad">
             <strong>Connection lost.</strong> <code>nightrender watch</code> does not answer; the run itself
-            goes on without it. The page looks again by itself, and shows what it last knew.
+            goes on without it. The page tries again by itself, and shows what it last knew.
           </p>
         )}
       </RunHead>
@@ -155,7 +155,7 @@ function followBatch({ hear, lose }: Follower): () => void {
     const answer = await fetch(`data.json?since=${revision}`, {
       signal: AbortSignal.any([signal, AbortSignal.timeout(silenceMs)]),
     });
-    if (!answer.ok) throw new Error(`${answer.status} came for ${answer.url}`);
+    if (!answer.ok) throw new Error(`${answer.url} answered ${answer.status}`);
     const news = (await answer.json()) as LiveNews;
     if (signal.aborted) return;
     revision = news.revision;
@@ -217,7 +217,7 @@ function wordsOf({ run, numbers, command }: LiveState, now: number): RunWords {
     case 'stalled':
       return {
         head: 'Stalled',
-        text: `Nothing has finished for ${durationWords(now - run.quietSince)}, with ${countWords(numbers?.scenes.active ?? 0)} in flight. The service may be short of workers. The run waits on by itself: what takes longer than timeouts in pipeline.yaml allow is submitted again.`,
+        text: `Nothing has finished for ${durationWords(now - run.quietSince)}, with ${countWords(numbers?.scenes.active ?? 0)} in flight. The service may be short of workers. The run keeps waiting, and submits a job again once it exceeds timeouts in pipeline.yaml.`,
         tone: 'wait',
       };
     case 'ended':

@@ -80,7 +80,7 @@ function Tiles({
         value={doneAt === null ? '–' : leftWords(doneAt - now)}
         more={doneAt === null ? noLeftWords(scenes) : `done about ${hourWords(doneAt - aheadMs)}`}
       />
-      <Tile name="pace" {...paceOf(perSecond)} more={perSecond === null ? 'not known' : 'of late'} />
+      <Tile name="pace" {...paceOf(perSecond)} more={perSecond === null ? 'not known' : 'recently'} />
       <Tile
         name="in flight"
         value={scenes.active === 0 ? '0' : <a href="#state=active">{countWords(scenes.active)}</a>}
@@ -92,7 +92,7 @@ function Tiles({
         more={scenes.invalid > 0 ? counted(scenes.invalid, 'invalid row') : undefined}
         tone={scenes.failed > 0 ? 'bad' : undefined}
       />
-      {lagMs !== null && <Tile name="lag" value={durationWords(lagMs)} more="from done to saved" />}
+      {lagMs !== null && <Tile name="lag" value={durationWords(lagMs)} more="from completed to saved" />}
       {cost !== null && (
         <Tile
           name="cost"
@@ -104,7 +104,7 @@ function Tiles({
         <Tile
           name="in doubt"
           value={countWords(doubtful)}
-          more={`of ${counted(attempts, 'submission')} possibly billed for nothing`}
+          more={`of ${counted(attempts, 'submission')} may have been billed without a picture`}
           tone="bad"
         />
       )}
@@ -118,7 +118,7 @@ function leftWords(ms: number): string {
 }
 
 function noLeftWords({ waiting, active }: LiveNumbers['scenes']): string {
-  return waiting + active === 0 ? 'nothing is left' : 'not known';
+  return waiting + active === 0 ? 'nothing left to do' : 'not known';
 }
 
 function paceOf(perSecond: number | null): { value: string; unit?: string } {

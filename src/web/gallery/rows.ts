@@ -119,7 +119,7 @@ function loadScript(address: string, number: number): Promise<GalleryRow[]> {
     script.addEventListener('load', leave);
     script.addEventListener('error', () => {
       leave();
-      reject(new Error(`${address} is not there`));
+      reject(new Error(`${address} cannot be loaded`));
     });
     script.src = address;
     document.head.append(script);
@@ -130,7 +130,7 @@ function loadScript(address: string, number: number): Promise<GalleryRow[]> {
 export function servedRows(chunks: GalleryData['chunks']): Rows {
   const load = async (folder: string, number: number): Promise<GalleryRow[]> => {
     const response = await fetch(`${folder}/${number}.json`);
-    if (!response.ok) throw new Error(`${response.status} came for ${response.url}`);
+    if (!response.ok) throw new Error(`${response.url} answered ${response.status}`);
     return (await response.json()) as GalleryRow[];
   };
   return new Rows(chunks, load, true);

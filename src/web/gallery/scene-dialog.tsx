@@ -159,7 +159,12 @@ function SceneStory({ row, picture, data }: StoryProps): JSX.Element {
         <section class="before" aria-label="The picture before">
           <h3>The picture before</h3>
           <a href={before}>
-            <Image sources={[before]} alt="what this one was made from" state={row.state} word="" />
+            <Image
+              sources={[before]}
+              alt="The picture that this one was made from"
+              state={row.state}
+              word=""
+            />
           </a>
         </section>
       )}

@@ -83,7 +83,7 @@ export function Image({ sources, alt, state, word, size, density = 1 }: ImagePro
     return (
       <span class={`word ${toneOf(state) ?? ''}`}>
         <span class="unseen">{alt}: </span>
-        {sources.length > 0 ? 'the file is gone' : word}
+        {sources.length > 0 ? 'the file is missing' : word}
       </span>
     );
   return (

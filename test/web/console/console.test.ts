@@ -28,7 +28,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     const service = await startFakeConsole();
     const { page, troubles } = await look(browser, service);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByText('Give a key.').waitFor();
+    await page.getByText('Enter a key.').waitFor();
     await page.getByLabel('API key').fill('another');
     await page.keyboard.press('Enter');
     await page.getByText('This key is not good here.').waitFor();

@@ -589,7 +589,7 @@ describe.skipIf(noBrowser !== undefined)(
       // Neither the thumbnail is there nor, behind it, the picture.
       await expect
         .poll(() => page.locator('.picture .word').first().innerText())
-        .toMatch(/the file is gone$/);
+        .toMatch(/the file is missing$/);
       await page.context().close();
     });
 

@@ -78,9 +78,14 @@ export function openService(
 type ComfyuiInterface = Config['service'] & { kind: 'comfyui' };
 
 /** Returns the description for an endpoint, or undefined for ComfyUI. Jobs of job services keep their interface. */
-function descriptionFor({ service }: Config, endpoint: Endpoint): ServiceDescription | undefined {
+function descriptionFor({ service, policy }: Config, endpoint: Endpoint): ServiceDescription | undefined {
   const version = versionOfJobs(endpoint);
-  if (version !== undefined) return jobsDescription(version);
+  if (version !== undefined) {
+    const { submit, ...rest } = jobsDescription(version);
+    // A development server has no limits of its own.
+    if (policy === undefined || version === 'dev') return { ...rest, submit };
+    return { ...rest, submit: { ...submit, body: { input: '{{ input }}', policy: policy as JsonObject } } };
+  }
   if (service.kind === 'jobs') throw new Error(`${endpoint.version} is not the interface of job services`);
   return service.kind === 'described' ? service.description : undefined;
 }

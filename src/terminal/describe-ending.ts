@@ -90,6 +90,8 @@ function describeHeld({ setting, kind, count, kept, addresses, keptUntil }: Held
     return `${plural(count, 'job')} for ${setting}; they continue at the service, and the next run collects them`;
   if (kind === 'job-timed-out')
     return `${plural(count, 'scene')} for ${setting}; the next run sends them again, one at first`;
+  if (kind === 'default-timeout')
+    return `${plural(count, 'scene')} for ${setting}; once it is set, the next run sends them again`;
   const results = `${plural(count, 'paid result')} for ${setting}`;
   const where =
     kept === count

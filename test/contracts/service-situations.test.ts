@@ -111,6 +111,26 @@ it.each(serviceNames)('%s: nothing is requested of a service that is given up', 
   expect(spoken.submissions()).toBe(0);
 });
 
+it.each([
+  [
+    'v2',
+    'policy: { executionTimeout: 30m, ttl: 2h, lowPriority: true }',
+    { executionTimeout: 1_800_000, ttl: 7_200_000, lowPriority: true },
+  ],
+  ['v2', 'policy: { lowPriority: false }', { lowPriority: false }],
+  ['v2', 'freshness: 1s', undefined],
+  // A development server has no limits of its own.
+  ['dev', 'policy: { executionTimeout: 30m }', undefined],
+])('jobs: a submission to %s has the policy that is set: %s', async (version, setting, policy) => {
+  const server = await scriptedServer(answerJson({ id: 'j1', status: 'IN_QUEUE' }));
+  const { client, config } = openAt('jobs', server.url, {
+    endpoint: `id: painter, version: ${version}, ${setting}`,
+  });
+  const input = { prompt: 'a hill' };
+  expect(await client.submit(config.endpoint, input, never, 'night-1')).toMatchObject({ kind: 'accepted' });
+  expect(JSON.parse(server.requests[0]?.body ?? '')).toEqual({ input, ...(policy && { policy }) });
+});
+
 it('comfyui: a seed of the scene gives no key away, whatever digits it has', async () => {
   const { url } = await scriptedServer(answerJson({ prompt_id: 'j1', node_errors: {} }));
   const { client, config } = openAt('comfyui', url, { apiKey: '4711' });

@@ -68,6 +68,10 @@ export interface Config extends Omit<CheckedFile, 'manifest' | 'endpoint' | 'inp
   service: ServiceInterface;
   /** `endpoint.statuses`: meanings of status words that the job interface does not have. */
   statuses: Readonly<Record<string, StatusMeaning>>;
+  /** `endpoint.policy`; undefined if none is sent. */
+  policy:
+    | { executionTimeout?: number | undefined; ttl?: number | undefined; lowPriority?: boolean | undefined }
+    | undefined;
   /** `endpoint.apiKey`; undefined for the local service, which makes its own. */
   apiKey: string | undefined;
   /** `endpoint.freshness`. */

@@ -20,7 +20,7 @@ import {
 } from './run-schema.ts';
 import { files, formats, output, outputFile, pictureCopy } from './output-schema.ts';
 import { isPostgresAddress, postgresExpected } from '../../lib/postgres/postgres.ts';
-import { count, duration, flag, path } from '../../lib/yaml/scalar-schemas.ts';
+import { count, duration, durationWithin, flag, path } from '../../lib/yaml/scalar-schemas.ts';
 import { columns, scenes } from './scene-schema.ts';
 import type { Layout } from '../../lib/yaml/check-shape.ts';
 import { fileSchema } from '../../lib/yaml/file-schema.ts';
@@ -40,6 +40,17 @@ export const statusMeaning = z.enum(
   ['waiting', 'running', 'done', 'failed', 'cancelled', 'timed-out'],
   'waiting, running, done, failed, cancelled or timed-out',
 );
+
+const policy = z.strictObject({
+  executionTimeout: durationWithin('1s', '7d')
+    .optional()
+    .describe('how long a job may execute; many services end it after 10 minutes by default'),
+  ttl: durationWithin('1s', '7d').optional().describe('how long a job may wait and execute together'),
+  lowPriority: z
+    .boolean('true or false')
+    .optional()
+    .describe('`true` lets other jobs of the endpoint go first'),
+});
 
 const endpoint = z.strictObject({
   speaks: z
@@ -67,6 +78,7 @@ const endpoint = z.strictObject({
     .default({})
     .describe('meanings of further statuses that the service sends: `{SUCCEEDED: done}`'),
   apiKey,
+  policy: policy.optional().describe('limits that each job is sent with; without it, none are sent'),
   freshness: freshness('150s'),
 });
 

@@ -90,6 +90,7 @@ export function readConfig(
     scenes: scenesOf(raw, base),
     endpoint,
     statuses,
+    policy: 'policy' in raw.endpoint ? raw.endpoint.policy : undefined,
     apiKey,
     freshness: raw.endpoint.freshness,
     keepsMs: described?.keepsMs ?? defaultKeepsMs,
@@ -380,6 +381,11 @@ function warningsOf(raw: CheckedFile, yaml: YamlFile, jobs: number): string[] {
   if (isJsonObject(yaml.value) && yaml.value['concurrency'] !== undefined && raw.concurrency > jobs)
     warnings.push(
       `${yaml.placeOf(['concurrency'])}: concurrency is ${raw.concurrency}, and this service accepts ${jobs} jobs at once`,
+    );
+  const { executionTimeout = 0 } = ('policy' in raw.endpoint && raw.endpoint.policy) || {};
+  if (executionTimeout > raw.timeouts.execution)
+    warnings.push(
+      `${yaml.placeOf(['endpoint', 'policy', 'executionTimeout'])}: the run gives a job up after \`timeouts.execution\`, which is shorter; make it as long`,
     );
   if (isPlainHttp(baseUrl) && ('version' in raw.endpoint || apiKey !== undefined)) {
     warnings.push(

@@ -135,6 +135,12 @@ export const failureRules = {
     means:
       'an output or an error came with an unknown status; define it in `endpoint.statuses`, or in `status.map` of a description',
   },
+  'default-timeout': {
+    whose: 'yours',
+    next: 'hold',
+    means:
+      'the service ended the job after 10 minutes, its default, and `endpoint.policy.executionTimeout` is not set',
+  },
   'job-failed': { whose: 'worker', next: 'new-attempt', means: 'the job ended as FAILED' },
   'job-timed-out': { whose: 'worker', next: 'new-attempt', means: 'the job ended as TIMED_OUT' },
   'job-cancelled': { whose: 'worker', next: 'new-attempt', means: 'the job ended as CANCELLED' },

@@ -168,7 +168,7 @@ export function isHeld(
   { kind, isExecution }: Failure,
   { isAnyFound, hasEndedOtherwise }: HoldEvidence,
 ): boolean {
-  if (isTimeout(kind)) return !hasEndedOtherwise && (kind !== 'job-overdue' || isExecution === true);
+  if (isOfEveryJob(kind)) return !hasEndedOtherwise && (kind !== 'job-overdue' || isExecution === true);
   if (isOwnOnceFound.has(kind)) return !isAnyFound;
   return failureRules[kind].next === 'hold';
 }
@@ -178,6 +178,11 @@ const isOwnOnceFound = new Set<FailureKind>(['picture-not-found', 'status-unknow
 
 /** True if the service or the run ended the job because it took too long. */
 export function isTimeout(kind: FailureKind): boolean {
+  return kind === 'default-timeout' || isOfEveryJob(kind);
+}
+
+/** True for a timeout that waits for a setting only if it ends every job. */
+export function isOfEveryJob(kind: FailureKind): boolean {
   return kind === 'job-timed-out' || kind === 'job-overdue';
 }
 
@@ -189,6 +194,7 @@ export function losesResult(kind: FailureKind): boolean {
 const lostWith = new Set<FailureKind>([
   'job-overdue',
   'job-timed-out',
+  'default-timeout',
   'picture-refused',
   'expired',
   'no-output',
@@ -219,6 +225,7 @@ const settings: Partial<Record<FailureKind, string>> = {
   'too-many-pixels': '`limits.pixels`',
   'job-overdue': '`timeouts.execution`',
   'job-timed-out': "the endpoint's own timeout",
+  'default-timeout': '`endpoint.policy.executionTimeout`',
 };
 
 /** Results of one run that wait for the same setting. */

@@ -98,6 +98,8 @@ function whileActive({ attempts }: SceneVersion, { isRunning, now }: StoryPlace)
       : 'it may have been sent when the program crashed: the next run records it as unanswered, and `retry.unanswered` decides';
   }
   const { failureKind: kind } = last;
+  if (kind === 'default-timeout' || kind === 'job-timed-out')
+    return `its job ended without a result, and it waits for ${settingFor(kind)}: set that, and the next run sends it again`;
   if (kind !== null && isFailureKind(kind))
     return `its job is done, and its result waits for ${settingFor(kind)}: fix that, and the next run saves it without another job`;
   if (isRunning) return 'the run polls its job until it is done; then its pictures are checked and saved';

@@ -97,6 +97,7 @@ export const nothingBrought: Brought = { jobs: 0, pictures: 0, pixels: 0, mostPi
 export const kindsWithoutPicture = [
   'job-failed',
   'job-timed-out',
+  'default-timeout',
   'job-cancelled',
   'cancelled',
 ] as const satisfies readonly FailureKind[];

@@ -1,7 +1,9 @@
 /** The step from a job at the service to its end: poll, wait, poll again. */
+import { formatDuration } from '../../lib/text/format.ts';
+import { versionOfJobs } from '../core/attempt.ts';
 import { sceneNameOf } from '../core/naming.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
-import { losesResult, refusalIn } from '../core/halting.ts';
+import { isTimeout, losesResult, refusalIn } from '../core/halting.ts';
 import { valuesIn } from '../core/seeds-until.ts';
 import { retryWaitMs } from '../core/request-rate.ts';
 import {
@@ -47,6 +49,10 @@ export async function follow(
 /** Requests the job's status once, acts on the answer, and returns how long to wait before the next poll. */
 export async function poll(run: Run, job: Job): Promise<PollResult> {
   if (run.sharedIds.has(job)) return settleShared(run, job);
+  if (job.held?.kind === 'default-timeout' && run.config.policy?.executionTimeout === undefined) {
+    await run.holds.hold(job, { ...job.held, kind: 'default-timeout' }, factsOf(job, run.ports.clock), false);
+    return 'held';
+  }
   const reply = await requestStatus(run, job);
   if (reply === undefined) return { waitMs: 0 };
   learnFrom(run, job, reply);
@@ -208,12 +214,13 @@ function undecidedFailure({ config }: Run, { pictures }: Completed): Failure | u
 export async function endWithoutPicture(
   run: Run,
   job: Job,
-  failure: Failure,
+  found: Failure,
   facts: JobFacts,
   hasAddresses = false,
 ): Promise<PollResult> {
+  const failure = found.kind === 'job-timed-out' ? asDefaultTimeout(run, job, found, facts) : found;
   // The endpoint's own timeout cannot be read. One job at a time shows whether it was changed.
-  if (job.held?.kind === 'job-timed-out' && failure.kind === 'job-timed-out') {
+  if (job.held !== undefined && isTimeout(job.held.kind) && failure.kind === 'job-timed-out') {
     const text = `${failure.text}; it is sent again, because the timeout may have been changed`;
     await settleWithoutPicture(run, job.attempt, 'failed', { kind: 'given-up', text }, facts);
     run.holds.isProbing = true;
@@ -229,6 +236,24 @@ export async function endWithoutPicture(
   }
   await settleWithoutPicture(run, job.attempt, 'failed', failure, facts);
   return 'settled';
+}
+
+/** Execution time after which job services end a job by default, in ms. */
+const defaultTimeoutMs = 600_000;
+
+/**
+ * Returns a failure that waits for `endpoint.policy.executionTimeout` if the job ended within 10 % of the
+ * default. Another attempt would take as long and be billed as well.
+ */
+function asDefaultTimeout({ config, ports }: Run, job: Job, failure: Failure, facts: JobFacts): Failure {
+  // Without times, a job that is old enough is assumed to have executed for that long.
+  const assumedMs = Math.min(ageMs(job, ports.clock), defaultTimeoutMs);
+  const ranMs = facts.executionTimeMs ?? facts.executedMs ?? assumedMs;
+  const isNear = Math.abs(ranMs - defaultTimeoutMs) <= defaultTimeoutMs / 10;
+  const isSet = config.policy?.executionTimeout !== undefined;
+  if (isSet || !isNear || versionOfJobs(job.endpoint) === undefined) return failure;
+  const text = `${failure.text}, after ${formatDuration(ranMs)}; set \`endpoint.policy.executionTimeout\`, such as 30m, and it is sent again`;
+  return { kind: 'default-timeout', text };
 }
 
 /** Settles a job that shares its id with another. Its picture may belong to either scene, so none is saved. */

@@ -1,7 +1,14 @@
 /** Keeps results that wait for a setting, and stops the run before more jobs are paid for in vain. */
 import type { Held } from '../core/attempt.ts';
 import type { Failure, FailureKind } from '../core/failure.ts';
-import { type HeldResults, isHeld, isTimeout, losesResult, settingFor } from '../core/halting.ts';
+import {
+  type HeldResults,
+  isHeld,
+  isOfEveryJob,
+  isTimeout,
+  losesResult,
+  settingFor,
+} from '../core/halting.ts';
 import { sceneNameOf } from '../core/naming.ts';
 import type { Job, JobFacts } from './poll-scheduler.ts';
 import type { PipelineConfig } from './pipeline-config.ts';
@@ -82,7 +89,7 @@ export class Holds {
     return isHeld(failure, {
       isAnyFound: await this.#readFound(),
       hasEndedOtherwise:
-        isTimeout(failure.kind) &&
+        isOfEveryJob(failure.kind) &&
         (await checkpoint.hasEndedOtherwise(endpoint, this.#config.timeouts.execution)),
     });
   }
@@ -108,11 +115,11 @@ export class Holds {
     };
     const status = facts.status ?? job.status;
     await checkpoint.recordStatus(attempt, { status, isExecuting: false, at: now, held });
-    if (kind === 'job-timed-out') this.countLost(kind);
+    if (isTimeout(kind) && kind !== 'job-overdue' && job.held?.kind !== kind) this.countLost(kind);
     this.#count(held, hasAddresses || failure.isByAddress === true);
     const setting = settingFor(kind);
     emit({ type: 'result-held', ...sceneNameOf(attempt), jobId: job.jobId, kind, text, setting });
-    this.#stopIfVain(held, kept === 'full');
+    await this.#stopIfVain(held, kept === 'full');
   }
 
   countLost(kind: FailureKind): void {
@@ -164,7 +171,7 @@ export class Holds {
     this.#inARow.set(kind, (this.#inARow.get(kind) ?? 0) + 1);
   }
 
-  #stopIfVain({ kind, text }: Held, isFull: boolean): void {
+  async #stopIfVain({ kind, text }: Held, isFull: boolean): Promise<void> {
     if (isFull) {
       return this.#stop.halt(
         `an answer that waits for a setting cannot be kept, because the disk is full or \`limits.kept\` is reached; it waits because ${text}`,
@@ -173,8 +180,8 @@ export class Holds {
     const { halt, concurrency } = this.#config;
     // A timeout that ends every job is at fault even if pictures were found before it was set.
     const isVain =
-      isTimeout(kind) ||
-      this.#isAnyFound !== true ||
+      isOfEveryJob(kind) ||
+      !(await this.#readFound()) ||
       (this.#inARow.get(kind) ?? 0) >= halt.consecutive ||
       this.addresses >= concurrency;
     if (isVain) this.#stop.halt(text);

@@ -24,6 +24,8 @@ export interface PipelineConfig {
   keepsMs: number;
   /** A `described` service reports health only if its description has a request for it. */
   service: { kind: string; description?: { health: object | undefined } };
+  /** Limits that the service is sent with each job, in ms. */
+  policy?: { executionTimeout?: number | undefined } | undefined;
   concurrency: number;
   retry: RetryRules;
   polling: PollRules;

@@ -85,3 +85,27 @@ status: { get: '{{ baseUrl }}/jobs/{{ job.id }}', at: state, map: { done: done }
     expect(problemsOf(at(own), { env: { ...env, SECRET: 'x' }, files }).join('\n')).toContain(words);
   });
 });
+
+it('warns if the run gives a job up before the time that its `policy` asks for', () => {
+  const jobs = (more: string): string =>
+    at(
+      `{ baseUrl: 'https://api.example', id: a, apiKey: '\${FAL_KEY}', policy: { executionTimeout: 40m } }`,
+      more,
+    );
+  expect(configOf(jobs(''), { env }).warnings).toEqual([expect.stringContaining('`timeouts.execution`')]);
+  expect(configOf(jobs('timeouts: { execution: 45m }'), { env }).warnings).toEqual([]);
+});
+
+it('takes `policy` at job services only, in durations', () => {
+  const jobs = (policy: string): string =>
+    at(`{ baseUrl: 'https://api.example', id: a, apiKey: '\${FAL_KEY}', policy: ${policy} }`);
+  expect(problemsOf(jobs('{ executionTimeout: 600000 }'), { env })).toEqual([
+    expect.stringContaining('a duration from 1s to 7d'),
+  ]);
+  expect(problemsOf(jobs('{ executionTimout: 30m }'), { env })).toEqual([
+    expect.stringContaining('executionTimout'),
+  ]);
+  expect(problemsOf(at(fal.replace('id:', 'policy: { ttl: 1h }, id:')), { env })).toEqual([
+    expect.stringContaining('policy'),
+  ]);
+});

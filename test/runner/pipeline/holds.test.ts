@@ -357,6 +357,96 @@ describe('a time-out', () => {
   });
 });
 
+describe("the service's default time-out of ten minutes", () => {
+  const timedOut: Failure = { kind: 'job-timed-out', text: 'TIMED_OUT: the service gave no reason' };
+  const policy = { executionTimeout: 1_800_000 };
+  const timeouts = { queue: 3_600_000, execution: 3_600_000 };
+
+  /** `slow` takes twelve minutes, all others four seconds. */
+  const night = (slow = 'a scene 2'): { world: World; raise: () => void } => {
+    let isRaised = false;
+    const world = new World((scene) => {
+      if (scene !== slow) return {};
+      return isRaised ? { executionMs: 720_000 } : { executionMs: 600_000, failure: timedOut };
+    });
+    return { world, raise: () => void (isRaised = true) };
+  };
+
+  it('sets the one job aside that it ends, without another attempt, until `policy` is set', async () => {
+    const { world, raise } = night();
+    const first = await world.run({ manifest: listOf(6), settings: { timeouts } });
+    expect(first?.ending).toMatchObject({
+      kind: 'halted',
+      text: expect.stringContaining('`endpoint.policy.executionTimeout`'),
+    });
+    expect(first?.counts).toMatchObject({ saved: 5, active: 1, failed: 0 });
+    expect(first?.held).toMatchObject([{ setting: '`endpoint.policy.executionTimeout`', count: 1, kept: 0 }]);
+    expect(first?.lostResults).toBe(1);
+
+    // The same command asks for nothing and pays for nothing, even after the service has forgotten the job.
+    const asked = world.service.log.length;
+    const again = await world.run({ manifest: listOf(6), settings: { timeouts }, afterMs: 2 * 86_400_000 });
+    expect(again?.counts).toMatchObject({ saved: 5, active: 1, failed: 0 });
+    expect(again?.lostResults ?? 0).toBe(0);
+    expect(world.service.log).toHaveLength(asked);
+
+    raise();
+    const end = await world.run({ manifest: listOf(6), settings: { timeouts, policy } });
+    expect(end?.ending.kind).toBe('complete');
+    expect(world.service.submissionsOf('a scene 2')).toBe(2);
+    expect(world.service.jobs).toHaveLength(7);
+  });
+
+  it('stops the run at the first job if nothing was saved yet', async () => {
+    const world = new World(() => ({ executionMs: 600_000, failure: timedOut }));
+    const end = await world.run({ manifest: list, settings: { timeouts } });
+    expect(end?.ending.kind).toBe('halted');
+    expect(world.service.jobs).toHaveLength(2);
+  });
+
+  it('is taken for the cause in a run that did not see the job begin', async () => {
+    const { world } = night();
+    await world.run({ manifest: listOf(3), settings: { timeouts }, until: 60_000 });
+    const end = await world.run({ manifest: listOf(3), settings: { timeouts }, afterMs: 900_000 });
+    expect(end?.held).toMatchObject([{ setting: '`endpoint.policy.executionTimeout`', count: 1 }]);
+    expect(world.service.submissionsOf('a scene 2')).toBe(1);
+  });
+
+  it.each([
+    ['ends long before', {}, 120_000],
+    ['ends with `policy` set', { policy }, 600_000],
+  ])("is not the cause if the job %s: it is the job's own failure", async (_, settings, executionMs) => {
+    const world = new World((scene, nth) =>
+      scene === 'a scene 3' && nth < 3 ? { executionMs, failure: timedOut } : {},
+    );
+    const end = await world.run({ manifest: listOf(3), settings: { timeouts, ...settings } });
+    expect(end?.ending.kind).toBe('complete');
+    expect(world.service.submissionsOf('a scene 3')).toBe(3);
+  });
+
+  it('costs one job, whenever the program is killed, and one more once `policy` is set', async () => {
+    const plain = night();
+    await plain.world.run({ manifest: listOf(3), settings: { timeouts } });
+    for (const killAt of sampledUpTo(plain.world.killer.halves, { ms: 8 })) {
+      const { world, raise } = night();
+      world.service.knowsKeysMs = 86_400_000;
+      await world.run({ manifest: listOf(3), settings: { timeouts }, killAt });
+      const stopped = await world.run({ manifest: listOf(3), settings: { timeouts }, afterMs: 60_000 });
+      expect(stopped?.counts, `killed at ${killAt}`).toMatchObject({ saved: 2, active: 1, failed: 0 });
+      raise();
+      const end = await world.run({
+        manifest: listOf(3),
+        settings: { timeouts, policy },
+        killAt: 1 + (killAt % 40),
+      });
+      const last = end ?? (await world.run({ manifest: listOf(3), settings: { timeouts, policy } }));
+      expect(last?.ending.kind, `killed at ${killAt}`).toBe('complete');
+      expect(world.service.submissionsOf('a scene 2'), `killed at ${killAt}`).toBe(2);
+      expect(world.service.jobs, `killed at ${killAt}`).toHaveLength(4);
+    }
+  });
+});
+
 describe('submissions that are refused before any was accepted', () => {
   const refused: Failure = { kind: 'input-refused', text: '400: prompt is required' };
 

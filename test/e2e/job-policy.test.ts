@@ -1,0 +1,45 @@
+/** Promise: a job that needs longer than the service's ten minutes is paid twice at most, and no other job is sent again for it. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { noise } from '../runner/images/pictures.ts';
+import { inProcess, newBatch, withKey } from './cli.ts';
+import { completed, startStandIn } from './stand-ins.ts';
+
+it('waits for `endpoint.policy.executionTimeout`, which changes no other scene', async () => {
+  const picture = (await noise(48, 32).png().toBuffer()).toString('base64');
+  let isLong = false;
+  const service = await startStandIn({
+    plan: ({ scene }) => {
+      const end =
+        isLong || scene !== 'Hills and 1 trees'
+          ? completed([{ rendered_image: picture }])
+          : { status: 'TIMED_OUT', delayTime: 5, executionTime: 600_004 };
+      return { end: () => end };
+    },
+  });
+  const cwd = newBatch(service.url, 4);
+  const run = () => inProcess(['run', 'pipeline.yaml'], { cwd, ...withKey });
+  const first = await run();
+  expect(first.code, first.stdout + first.stderr).toBe(10);
+  expect(first.stdout + first.stderr).toMatch(
+    /1 scene for `endpoint\.policy\.executionTimeout`; once it is set/,
+  );
+  const { stdout: status } = await inProcess(['status', 'pipeline.yaml'], { cwd });
+  expect(status).toMatch(/1 job for `endpoint\.policy\.executionTimeout`/);
+  const { stdout: story } = await inProcess(['explain', 'pipeline.yaml', 's1'], { cwd });
+  expect(story.replaceAll(/\s+/g, ' ')).toContain('set that, and the next run sends it again');
+  expect((await run()).code).toBe(10);
+  expect([...service.submissions().values()]).toEqual([1, 1, 1, 1]);
+
+  const file = join(cwd, 'pipeline.yaml');
+  writeFileSync(
+    file,
+    readFileSync(file, 'utf8').replace('endpoint:\n', 'endpoint:\n  policy: { executionTimeout: 30m }\n'),
+  );
+  isLong = true;
+  const last = await run();
+  expect(last.code, last.stdout + last.stderr).toBe(0);
+  expect(Object.fromEntries(service.submissions())).toMatchObject({ 'Hills and 1 trees': 2 });
+  expect(service.jobs.all).toHaveLength(5);
+});

@@ -75,7 +75,7 @@ export function readConfig(
     isOverridden: isOverridden('output.dir'),
     name: templates.name,
     files: filesAsked(raw.output.image, raw.output.files),
-    hosts: [...raw.output.hosts, ...(described?.hosts ?? [])],
+    hosts: [...raw.output.hosts, ...(described?.hosts ?? hostsAt(endpoint))],
   };
   return {
     ...raw,
@@ -345,6 +345,15 @@ function outputDigest(
 ): string {
   const places = described && [described.result, described.status.map];
   return hash('sha256', JSON.stringify([image, files, values, hosts, body, pixels, places, statuses]));
+}
+
+/** Hosts of the pictures of public endpoints, by the host of their service: https://docs.runpod.io/hub/public-endpoints. */
+const publicHosts: Readonly<Record<string, string[]>> = {
+  'api.runpod.ai': ['image.runpod.ai', 'video.runpod.ai', 'audio.runpod.ai'],
+};
+
+function hostsAt({ baseUrl }: Config['endpoint']): string[] {
+  return (baseUrl.startsWith('https:') && publicHosts[new URL(baseUrl).host]) || [];
 }
 
 /** No job service deletes a result before this time. */

@@ -86,6 +86,16 @@ status: { get: '{{ baseUrl }}/jobs/{{ job.id }}', at: state, map: { done: done }
   });
 });
 
+it.each([
+  ['https://api.runpod.ai', ['image.runpod.ai', 'video.runpod.ai', 'audio.runpod.ai']],
+  ['https://api.runpod.ai.example', []],
+  ['http://api.runpod.ai', []],
+  ['local', []],
+])('knows the hosts of the pictures of public endpoints at %s', (baseUrl, hosts) => {
+  const config = configOf(at(`{ baseUrl: '${baseUrl}', id: scene-renderer, apiKey: '\${TOKEN}' }`), { env });
+  expect(config.output.hosts).toEqual(['cdn.example', ...hosts]);
+});
+
 it('warns if the run gives a job up before the time that its `policy` asks for', () => {
   const jobs = (more: string): string =>
     at(

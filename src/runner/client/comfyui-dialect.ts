@@ -54,11 +54,6 @@ type Answer = HttpResponse & { json: JsonObject | undefined };
 export class ComfyuiDialect implements Dialect {
   readonly #places: ComfyuiPlaces;
   readonly #deleted = new Set<string>();
-  /**
-   * Submission that is sent alone before all others. A workflow that is wrong for all scenes is sent only
-   * once.
-   */
-  #first: Promise<unknown> | undefined;
   /** Reply to all further submissions, after ComfyUI refused the workflow for a reason that no scene sets. */
   #refusal: SubmitReply | undefined;
 
@@ -73,16 +68,10 @@ export class ComfyuiDialect implements Dialect {
     if (lost !== undefined) return this.#find(line, promptId, set, lost.sentAt);
     if (input['workflow'] !== this.#places.workflowSha256)
       return failure('file-changed', 'the workflow has changed since the list was read; nothing was sent');
-    const send = async (): Promise<SubmitReply> => {
-      const reply = this.#refusal ?? (await this.#send(line, promptId, set));
-      if (reply.kind !== 'accepted' || (idempotencyKey !== undefined && reply.jobId === promptId))
-        return reply;
-      const { idempotencyMs: _, ...unknown } = reply;
-      return unknown;
-    };
-    if (this.#first === undefined) return (this.#first = send());
-    await this.#first;
-    return send();
+    const reply = this.#refusal ?? (await this.#send(line, promptId, set));
+    if (reply.kind !== 'accepted' || (idempotencyKey !== undefined && reply.jobId === promptId)) return reply;
+    const { idempotencyMs: _, ...unknown } = reply;
+    return unknown;
   }
 
   async status(line: Line, job: JobAtService): Promise<ToldStatus> {

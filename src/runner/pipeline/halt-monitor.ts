@@ -146,10 +146,12 @@ export class Reachability {
   readonly #waits: Backoff;
   #states: Record<Operation, ReachabilityState> = { submit: noSilence, status: noSilence };
   /**
-   * Maximum number of concurrent submissions. It is 1 at first and while contact is lost, and doubles with
-   * each later answer. Thus a service whose jobs cannot be polled is paid for only one job.
+   * Maximum number of concurrent submissions. It is 1 until the first is accepted and while contact is lost,
+   * and doubles with each later answer. Thus a service whose jobs cannot be polled is paid for only one job.
    */
   #window = 1;
+  /** Undefined until the service has answered a submission. */
+  #hasAccepted: boolean | undefined;
   #nextSubmission = 0;
 
   constructor(waits: Backoff, elapsed: () => number, random: () => number) {
@@ -162,11 +164,12 @@ export class Reachability {
     return this.#states[operation];
   }
 
-  /** Records a readable answer, whatever it says. */
-  answered(operation: Operation): void {
+  /** Records a readable answer, whatever it says. `isAccepted`: it accepts a submission. */
+  answered(operation: Operation, isAccepted = false): void {
     this.#states[operation] = noSilence;
     if (operation !== 'submit') return;
-    this.#window = this.#window > maxWindow ? Infinity : this.#window * 2;
+    this.#hasAccepted = isAccepted || this.#hasAccepted === true;
+    if (this.#hasAccepted) this.#window = this.#window > maxWindow ? Infinity : this.#window * 2;
     this.#nextSubmission = 0;
   }
 
@@ -183,6 +186,11 @@ export class Reachability {
   /** True if submissions are currently not answered. */
   isOutage(): boolean {
     return isLost(this.#states.submit);
+  }
+
+  /** True if the service answers and has not yet accepted any submission. */
+  get isRefusing(): boolean {
+    return this.#hasAccepted === false && this.#states.submit === noSilence;
   }
 
   /**

@@ -208,9 +208,9 @@ export class JobSlots {
     if (budget.allowedSubmissions(this.#inFlight.size + holds.count) === 0) return 'limits';
     if (access.isDoubted(config.endpoint)) return 'outage';
     if (limiters.submit.allowedRequests() === 0) return limiters.submit.isPaused ? 'slowed' : 'rate';
-    return jobs.uncertain.size > 0 || reachability.allowedSubmissions(this.#submitting, false) === 0
-      ? 'outage'
-      : 'disk';
+    if (jobs.uncertain.size > 0) return 'outage';
+    if (reachability.allowedSubmissions(this.#submitting, false) > 0) return 'disk';
+    return reachability.isRefusing ? 'load' : 'outage';
   }
 
   #idleMs(dueAt: number | undefined): number {

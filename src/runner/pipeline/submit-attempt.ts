@@ -144,7 +144,7 @@ async function recordAccepted(
     return undefined;
   }
   run.sharedIds.endRow();
-  run.reachability.answered('submit');
+  run.reachability.answered('submit', true);
   emit({ type: 'scene-submitted', scene: attempt.sceneId, attempt: attempt.number, jobId });
   const { endpoint } = attempt;
   return { ...attempt, job: { endpoint, jobId, submittedAt: at, ...(kept !== undefined && { kept }) } };

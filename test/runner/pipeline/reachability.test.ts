@@ -16,12 +16,14 @@ function reachability(): { of: Reachability; pass: (ms: number) => void } {
   };
 }
 
-it('sends one submission first, and with each answer twice as many', () => {
+it('sends one submission at a time until one is accepted, and with each answer twice as many', () => {
   const { of } = reachability();
+  for (let refusals = 0; refusals < 9; refusals++) of.answered('submit');
+  expect([of.allowedSubmissions(0, false), of.allowedSubmissions(1, false)]).toEqual([1, 0]);
   const windows = Array.from({ length: 9 }, () => {
     const allowed = of.allowedSubmissions(0, false);
     expect(of.allowedSubmissions(1, false)).toBe(Math.max(0, allowed - 1));
-    of.answered('submit');
+    of.answered('submit', allowed === 1);
     return allowed;
   });
   expect(windows).toEqual([1, 2, 4, 8, 16, 32, 64, 128, Infinity]);
@@ -36,7 +38,7 @@ it('learns nothing of submissions from answers to status requests', () => {
 
 it('begins anew, with growing waits, once five submissions in a row were not answered', () => {
   const { of, pass } = reachability();
-  for (let answers = 0; answers < 9; answers++) of.answered('submit');
+  for (let answers = 0; answers < 9; answers++) of.answered('submit', true);
   for (let silent = 0; silent < 4; silent++) of.silent('submit');
   expect([of.isOutage(), of.allowedSubmissions(0, false), of.pauseMs()]).toEqual([false, Infinity, 0]);
   of.silent('submit');

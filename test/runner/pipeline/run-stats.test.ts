@@ -84,6 +84,17 @@ describe('the time below the limit', () => {
     expect(stats.requestsPerJob.submissions).toBe(1.67);
   });
 
+  it('names the 429 of the first submission, until whose acceptance no other is sent', async () => {
+    const world = new World();
+    let refusals = 3;
+    world.service.instead.submit = () =>
+      refusals-- > 0 ? { kind: 'failure', failure: { kind: 'overloaded', text: '429' } } : undefined;
+    const { load, ...other } = timeOf(await statsOf(world, 4, { concurrency: 4 }));
+    expect(load).toBeGreaterThan(0);
+    expect(other).toEqual({ inFlight: 5_000 });
+    expect(world.service.jobs.map(({ scene }) => scene)).toContain('scene 3');
+  });
+
   it('names a Retry-After that other submissions wait for', async () => {
     const world = new World();
     refuseFirst(world, 20);

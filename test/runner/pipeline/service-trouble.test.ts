@@ -288,6 +288,25 @@ describe('a service whose jobs nobody can ask for', () => {
     expect(result?.counts).toMatchObject({ failed: 0, waiting: 100 });
   });
 
+  it('is paid for one of them, even if it was too busy before for as many as may be in flight', async () => {
+    const world = new World();
+    world.random = seeded(7);
+    let [tries, paid] = [0, 0];
+    world.service.instead.submit = () => {
+      tries += 1;
+      if (tries < 60) return refusing('overloaded');
+      // All that were refused wait for the same moment.
+      if (tries === 60)
+        return { kind: 'failure', failure: { kind: 'overloaded', text: '429', retryAfterMs: 30_000 } };
+      paid += 1;
+      return lost;
+    };
+    const result = await world.run({ manifest: list(100), settings: { concurrency: 20 } });
+    expect(result?.ending).toMatchObject({ kind: 'halted' });
+    expect(paid).toBe(1);
+    expect(result?.counts).toMatchObject({ failed: 0, waiting: 100 });
+  });
+
   const named = 'the service answered with the id of another job, job: ';
 
   /** One picture for all. */

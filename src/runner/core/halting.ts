@@ -1,6 +1,7 @@
 /** Decides when failures stop a run, pause its requests or hold its results. */
 import { formatDuration } from '../../lib/text/format.ts';
 import { type Failure, type FailureKind, failureRules } from './failure.ts';
+import { isRefusal } from './request-rate.ts';
 
 /** Key `halt` of pipeline.yaml. Durations are in ms. */
 export interface HaltRules {
@@ -242,4 +243,25 @@ export interface HeldResults {
   addresses: number;
   /** Time until which the service keeps the oldest of these results, in epoch ms. */
   keptUntil: number;
+}
+
+/** Maximum number of tries to cancel a job, and then to learn its status. */
+const maxTries = 4;
+/**
+ * Time during which refusals for load do not count as tries. A job that is given up may go on running and
+ * being billed.
+ */
+const maxRefusedMs = 10 * 60_000;
+
+/**
+ * Returns a function that counts the failures of one request, and returns true once it has been tried often
+ * enough. `elapsed` returns monotonic ms.
+ */
+export function patienceOf(clock: { elapsed(): number }): (failure: Failure) => boolean {
+  const since = clock.elapsed();
+  let tries = 0;
+  return (failure) => {
+    if (!isRefusal(failure) || clock.elapsed() - since > maxRefusedMs) tries += 1;
+    return tries >= maxTries;
+  };
 }

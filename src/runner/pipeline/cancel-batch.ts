@@ -2,14 +2,14 @@
 import type { Submitted } from '../core/attempt.ts';
 import type { Ending } from '../core/ending.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
-import { isRefusal } from '../core/request-rate.ts';
+import { patienceOf } from '../core/halting.ts';
 import { quarantine, suspectCrashes } from '../core/retry-policy.ts';
 import {
   requestStatus,
   collect,
   endWithoutPicture,
   learnFrom,
-  retryLater,
+  repeatUntilUseful,
   whyElsewhere,
   type PollResult,
 } from './follow.ts';
@@ -44,13 +44,6 @@ export interface JobLeft {
 
 /** Halt rules that never apply, because nothing is submitted here. */
 const neverHalt = { consecutive: Infinity, percent: 100, minimum: Infinity, unreachable: Infinity };
-/** Maximum number of tries of a request, because the user is waiting for `cancel`. */
-const maxTries = 4;
-/**
- * Time during which refusals for load do not count as tries. A job that is given up may go on running and
- * being billed.
- */
-const maxRefusedMs = 10 * 60_000;
 
 /** Runs until each job has been cancelled and polled, or `stop` is requested. Throws only for a bug. */
 export async function cancelBatch(ports: Ports, config: PipelineConfig, stop: Stop): Promise<CancelResult> {
@@ -88,7 +81,7 @@ async function findIntended(run: Run): Promise<number> {
   const { length } = await run.ports.checkpoint.recover();
   let found = 0;
   for (const { attempt, lost } of await takeUpIntended(run)) {
-    const sent = await submitAgain(run, attempt, lost, patienceOf(run));
+    const sent = await submitAgain(run, attempt, lost, patienceOf(run.ports.clock));
     if (sent === 'left') await recordCrash(run, attempt);
     else if (sent !== undefined) found += 1;
   }
@@ -129,34 +122,6 @@ async function cancelOne(run: Run, job: Job): Promise<string | undefined> {
 /** True if the job is done and paid for, but its output may appear a moment later. */
 function isWithoutOutput(reply: StatusReply | undefined): boolean {
   return reply?.kind === 'ended' && reply.failure.kind === 'no-output';
-}
-
-/** Repeats the request until it has a useful reply or was tried often enough. Undefined if the run is left. */
-async function repeatUntilUseful<Reply extends CancelReply | StatusReply>(
-  run: Run,
-  job: Job,
-  request: () => Promise<Reply | undefined>,
-): Promise<Reply | undefined> {
-  for (const isEnough = patienceOf(run); ;) {
-    const reply = await request();
-    if (reply?.kind !== 'failure' || isEnough(reply.failure)) return reply;
-    const { waitMs } = retryLater(run, job, reply.failure);
-    await run.ports.clock.sleep(waitMs, run.stop.leaving);
-    if (run.stop.leaving.aborted) return undefined;
-  }
-}
-
-/**
- * Returns a function that counts the failures of one request, and returns true once it has been tried often
- * enough.
- */
-function patienceOf({ ports: { clock } }: Run): (failure: Failure) => boolean {
-  const since = clock.elapsed();
-  let tries = 0;
-  return (failure) => {
-    if (!isRefusal(failure) || clock.elapsed() - since > maxRefusedMs) tries += 1;
-    return tries >= maxTries;
-  };
 }
 
 function askToCancel(run: Run, job: Job): Promise<CancelReply | undefined> {

@@ -3,7 +3,7 @@ import { formatDuration } from '../../lib/text/format.ts';
 import { versionOfJobs } from '../core/attempt.ts';
 import { sceneNameOf } from '../core/naming.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
-import { isTimeout, losesResult, refusalIn } from '../core/halting.ts';
+import { isTimeout, losesResult, patienceOf, refusalIn } from '../core/halting.ts';
 import { valuesIn } from '../core/seeds-until.ts';
 import { retryWaitMs } from '../core/request-rate.ts';
 import {
@@ -273,8 +273,8 @@ async function settleShared(run: Run, job: Job): Promise<'settled'> {
 /** Cancels an overdue job, so that it costs nothing more, and saves a result that arrived meanwhile. */
 async function giveUp(run: Run, job: Job, overdue: Failure): Promise<PollResult> {
   const { service } = run.ports;
-  const cancelled = await run.limiters.cancel.pass(run.stop.leaving, () =>
-    service.cancel(job, run.abandoned),
+  const cancelled = await repeatUntilUseful(run, job, () =>
+    run.limiters.cancel.pass(run.stop.leaving, () => service.cancel(job, run.abandoned)),
   );
   const last = cancelled && (await requestStatus(run, job));
   if (cancelled === undefined || last === undefined) return { waitMs: 0 };
@@ -384,7 +384,27 @@ async function isLastUnsettled(run: Run): Promise<boolean> {
   return run.jobs.count === run.jobs.unreadable.size && (await isOnlyWay(run));
 }
 
-export function retryLater(run: Run, job: Job, failure: Failure): { waitMs: number } {
+/**
+ * Repeats the request until it has a useful reply, was tried often enough, or must not be repeated. Undefined
+ * if the run is left.
+ */
+export async function repeatUntilUseful<Reply extends CancelReply | StatusReply>(
+  run: Run,
+  job: Job,
+  request: () => Promise<Reply | undefined>,
+): Promise<Reply | undefined> {
+  const { clock } = run.ports;
+  for (const isEnough = patienceOf(clock); ;) {
+    const reply = await request();
+    if (reply?.kind !== 'failure' || isEnough(reply.failure)) return reply;
+    if (failureRules[reply.failure.kind].next === 'stop') return reply;
+    const { waitMs } = retryLater(run, job, reply.failure);
+    await clock.sleep(waitMs, run.stop.leaving);
+    if (run.stop.leaving.aborted) return undefined;
+  }
+}
+
+function retryLater(run: Run, job: Job, failure: Failure): { waitMs: number } {
   if (failureRules[failure.kind].next === 'stop') {
     run.stop.forFailure(failure);
     return { waitMs: 0 };

@@ -1,5 +1,6 @@
 /** Promise: a job that has had long enough is cancelled at the service, and what it brought in the meantime is kept. */
 import { expect, it } from 'vitest';
+import { Stop } from '../../../src/runner/pipeline/stop.ts';
 import { moveJob } from '../../fakes/service-jobs.ts';
 import { manifestOf, World } from '../../fakes/world.ts';
 
@@ -31,6 +32,56 @@ it('is saved where it completes while it is being cancelled', async () => {
   const result = await world.run({ manifest: one });
   expect(result?.ending.kind).toBe('complete');
   expect(world.service.jobs).toHaveLength(1);
+});
+
+it.each([
+  ['429', { kind: 'overloaded', text: '429' }, 30],
+  ['429 with a Retry-After', { kind: 'overloaded', text: '429', retryAfterMs: 20_000 }, 5],
+  ['502', { kind: 'poll-failed', text: '502' }, 2],
+] as const)(
+  'is cancelled before its scene is rendered again, also where that is refused (%s)',
+  async (_, failure, times) => {
+    const world = slow(999 * minutes);
+    let refusals: number = times;
+    const cancelled: boolean[] = [];
+    world.service.instead.cancel = () => {
+      cancelled.push(refusals === 0);
+      if (refusals > 0) refusals -= 1;
+      else return undefined;
+      return { kind: 'failure', failure };
+    };
+    const result = await world.run({ manifest: one });
+    expect(result?.ending.kind).toBe('complete');
+    expect(cancelled).toEqual([...Array<boolean>(times).fill(false), true]);
+    expect(world.rows('SELECT failure_text FROM attempts WHERE number = 1')).toEqual([
+      { failure_text: expect.stringMatching(/\(`timeouts.queue`\)$/) as unknown },
+    ]);
+  },
+);
+
+it('is given up where every cancellation is refused for ten minutes, and the failure says so', async () => {
+  const world = slow(999 * minutes);
+  world.service.instead.cancel = () => ({ kind: 'failure', failure: { kind: 'overloaded', text: '429' } });
+  expect((await world.run({ manifest: one }))?.ending.kind).toBe('complete');
+  const [, second] = world.service.jobs;
+  expect((second?.submittedAt ?? 0) - world.started).toBeGreaterThan(70 * minutes);
+  expect(world.rows('SELECT failure_text FROM attempts WHERE number = 1')).toEqual([
+    {
+      failure_text: expect.stringContaining('it was not cancelled and may run and be billed: 429') as unknown,
+    },
+  ]);
+});
+
+it('is left to the next run where this one ends while its cancellation is refused', async () => {
+  const world = slow(999 * minutes);
+  const stop = new Stop();
+  let refusals = 0;
+  world.service.instead.cancel = () => {
+    if (++refusals === 3) stop.request('leave', { kind: 'interrupted', text: 'you' });
+    return { kind: 'failure', failure: { kind: 'overloaded', text: '429' } };
+  };
+  await world.run({ manifest: one, stop });
+  expect(world.rows('SELECT state FROM attempts')).toEqual([{ state: 'submitted' }]);
 });
 
 it('is given up also where the service cannot cancel', async () => {

@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { sha256 } from '../account/read-folder.ts';
 import type { Chance } from '../faults/chance.ts';
 import { pictureOf } from './night-service.ts';
 
@@ -25,8 +26,8 @@ export interface Damaged {
   what: string;
   /** Pictures, by their paths in the folder of pictures. */
   pictures: string[];
-  /** A file of somebody else's that is there now. */
-  stranger?: Buffer;
+  /** SHA-256 of a file of somebody else's that is there now. */
+  stranger?: string;
   /** A job in flight that is on record under another id now. */
   job?: { attempt: number; id: string };
 }
@@ -148,9 +149,9 @@ const stranger: Damage = ({ out, names, chance }) => {
   const path = join(out, 'images', name);
   if (existsSync(path)) return undefined;
   mkdirSync(dirname(path), { recursive: true });
-  const own = Buffer.from(`a stranger's file ${chance.draw()}`);
+  const own = `a stranger's file ${chance.draw()}`;
   writeFileSync(path, own);
-  return { what: `a stranger's ${name}`, pictures: [name], stranger: own };
+  return { what: `a stranger's ${name}`, pictures: [name], stranger: sha256(own) };
 };
 
 export const damages = {

@@ -2,11 +2,11 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import type { Folder } from '../account/read-folder.ts';
 import { chance, type Chance } from '../faults/chance.ts';
-import { Account, type Terms } from './account.ts';
 import { copyFolder, damages, fastFolder, keepCheckpoint } from './damages.ts';
-import { readFolder, type Folder } from './folder-state.ts';
 import { NightList } from './list.ts';
+import { NightRules, readNight, type Terms } from './night-rules.ts';
 import { persist } from './persist.ts';
 import { calm, goodScore, NightService, places, type Weather } from './night-service.ts';
 import { outOf, start, type Machine, type Outcome, type Start } from './start.ts';
@@ -39,7 +39,7 @@ class Night {
   readonly #chance: Chance;
   readonly #list: NightList;
   readonly #machine: Machine;
-  readonly #account: Account;
+  readonly #rules: NightRules;
   readonly #result: NightResult;
   readonly #hash = createHash('sha256');
   readonly #metadata: string;
@@ -70,7 +70,7 @@ class Night {
     };
     this.#settings = chance(seed, 'settings');
     if (this.#settings.hits(0.3)) this.#machine.service.workersPlace = places[1];
-    this.#account = new Account(this.#machine);
+    this.#rules = new NightRules(this.#machine);
     this.#result = { seed, hash: '', wrong: [], trace: [], starts: 0, kills: 0, damages: 0 };
     this.#metadata = this.#chance.pick(['none', 'none', 'embed', 'sidecar']);
     this.#report = this.#chance.pick(['never', 'never', 'never', '5m']);
@@ -202,7 +202,7 @@ report: {every: ${this.#report}, thumbnails: false}
     copyFolder(out, `${out}.before`);
     const place = {
       out,
-      olds: this.#olds.filter(({ begun }) => begun === this.#account.begun).map(({ path }) => path),
+      olds: this.#olds.filter(({ begun }) => begun === this.#rules.begun).map(({ path }) => path),
       names: this.#list.names,
       chance: this.#chance,
     };
@@ -211,14 +211,14 @@ report: {every: ${this.#report}, thumbnails: false}
     this.#result.damages += 1;
     this.#isDamaged = true;
     this.#emit(damaged.what);
-    this.#account.touch(damaged);
+    this.#rules.touch(damaged);
   }
 
   /** A start, and what a person does where it is refused. */
   #start(asked: Start, terms: Terms): Promise<Outcome> {
     const person = {
       out: outOf(this.#machine),
-      account: this.#account,
+      rules: this.#rules,
       chance: this.#chance,
       isDamaged: () => this.#isDamaged,
       emit: (line: string) => this.#emit(line),
@@ -232,15 +232,15 @@ report: {every: ${this.#report}, thumbnails: false}
     const machine = this.#machine;
     this.#result.starts += 1;
     this.#emit(`start ${JSON.stringify(asked)}`);
-    this.#account.begin();
+    this.#rules.begin();
     const outcome = await start(machine, asked);
     if (outcome.kind === 'died') this.#result.kills += 1;
     if (outcome.kind === 'ended' && asked.what === 'run') this.#halves = Math.max(50, outcome.halves);
     this.#emit(`${outcome.kind} ${outcome.exitCode} ${outcome.words}`);
-    const folder = readFolder(outOf(machine));
+    const folder = readNight(machine);
     // What is damaged and was not looked at yet says nothing of the program.
     const isSeen = !this.#isDamaged || outcome.kind !== 'died' || outcome.halves > halvesToOpen;
-    const wrong = isSeen ? this.#account.judge(asked, outcome, terms, folder) : [];
+    const wrong = isSeen ? this.#rules.judge(asked, outcome, terms, folder) : [];
     for (const sentence of wrong) this.#tellWrong(sentence);
     this.#tellFolder(folder);
     if (outcome.kind !== 'refused') this.#keep();
@@ -253,7 +253,7 @@ report: {every: ${this.#report}, thumbnails: false}
     if (!existsSync(join(out, 'checkpoint.sqlite'))) return;
     const old = `${out}.old-${this.#olds.length}`;
     keepCheckpoint(out, old);
-    this.#olds.push({ path: old, begun: this.#account.begun });
+    this.#olds.push({ path: old, begun: this.#rules.begun });
   }
 
   /** The service is well, and nobody disturbs: in the end all that was asked for is there. */
@@ -281,10 +281,9 @@ report: {every: ${this.#report}, thumbnails: false}
     this.#result.wrong.push(sentence);
   }
 
-  #tellFolder({ state, files }: Folder): void {
-    this.#emit(JSON.stringify(state ?? 'no checkpoint'));
-    for (const [file, bytes] of files)
-      this.#emit(`${file} ${createHash('sha256').update(bytes).digest('hex').slice(0, 12)}`);
+  #tellFolder({ books, pictures }: Folder): void {
+    this.#emit(JSON.stringify(books ?? 'no checkpoint'));
+    for (const [file, { sha256 }] of pictures) this.#emit(`${file} ${sha256.slice(0, 12)}`);
   }
 
   #emit(told: string): void {

@@ -2,13 +2,12 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Chance } from '../faults/chance.ts';
-import type { Account } from './account.ts';
-import { readFolder } from './folder-state.ts';
+import type { NightRules } from './night-rules.ts';
 import type { Outcome, Start } from './start.ts';
 
 export interface Person {
   out: string;
-  account: Account;
+  rules: NightRules;
   chance: Chance;
   /** Whether `out` was damaged, and is in `out.before` as it was. */
   isDamaged: () => boolean;
@@ -65,14 +64,14 @@ async function follow(
   words: string,
   followed: ReadonlySet<Way>,
 ): Promise<Start> {
-  const { out, account } = person;
+  const { out, rules } = person;
   switch (way) {
     case 'acceptLoss':
     case 'allow-fewer':
     case 'adopt':
     case 'fresh': {
-      if (/--accept-loss/.test(words)) account.acceptLoss();
-      else if (way !== 'allow-fewer' && !words.includes('that the checkpoint does not know')) account.letGo();
+      if (/--accept-loss/.test(words)) rules.acceptLoss();
+      else if (way !== 'allow-fewer' && !words.includes('that the checkpoint does not know')) rules.letGo();
       if (asked.what === 'run' || (asked.what === 'cancel' && way === 'acceptLoss'))
         return { ...asked, argv: { ...asked.argv, [way]: true } };
       await persist(person, { what: 'run', argv: { [way]: true } }, followed);
@@ -95,7 +94,7 @@ async function follow(
     case 'putBack':
       rmSync(out, { recursive: true, force: true });
       renameSync(`${out}.before`, out);
-      account.undamage(readFolder(out));
+      rules.undo();
       return asked;
   }
 }

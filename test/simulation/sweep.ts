@@ -12,9 +12,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { chance, type Chance } from '../faults/chance.ts';
-import { Account, type Terms } from './account.ts';
 import { copyFolder, damageFile, drawFlip, fastFolder, type FileDamage } from './damages.ts';
-import { readFolder } from './folder-state.ts';
+import { NightRules, readNight, type Terms } from './night-rules.ts';
 import { NightService } from './night-service.ts';
 import { persist } from './persist.ts';
 import { outOf, start, type Machine, type Outcome, type Start } from './start.ts';
@@ -141,7 +140,7 @@ async function moments(seed: number, place: string): Promise<Moment[]> {
 
 class Case {
   readonly #machine: Machine;
-  readonly #account: Account;
+  readonly #rules: NightRules;
   readonly #chance: Chance;
   readonly #wrong: string[] = [];
   wasRefused = false;
@@ -152,15 +151,15 @@ class Case {
     this.#chance = draw;
     const { service, now } = moment.machine;
     this.#machine = machineIn(root, service.copy(chance(1, 'case')), now + 60_000);
-    this.#account = new Account(this.#machine);
+    this.#rules = new NightRules(this.#machine);
   }
 
   async go(file: string, damage: SweptDamage): Promise<string[]> {
     const out = outOf(this.#machine);
     const path = join(out, file);
-    this.#account.see(readFolder(out));
+    this.#rules.see();
     if (file.startsWith('images/'))
-      this.#account.touch({ what: file, pictures: [file.slice('images/'.length)] });
+      this.#rules.touch({ what: file, pictures: [file.slice('images/'.length)] });
     copyFolder(out, `${out}.before`);
     if (damage === 'yesterday') writeFileSync(path, readFileSync(join(`${out}.yesterday`, file)));
     else damageFile(path, damage);
@@ -177,7 +176,7 @@ class Case {
     };
     const person = {
       out,
-      account: this.#account,
+      rules: this.#rules,
       chance: this.#chance,
       isDamaged: () => true,
       emit: () => undefined,
@@ -192,9 +191,9 @@ class Case {
   }
 
   async #once(asked: Start): Promise<Outcome> {
-    this.#account.begin();
+    this.#rules.begin();
     const outcome = await start(this.#machine, asked);
-    this.#wrong.push(...this.#account.judge(asked, outcome, terms, readFolder(outOf(this.#machine))));
+    this.#wrong.push(...this.#rules.judge(asked, outcome, terms, readNight(this.#machine)));
     return outcome;
   }
 }

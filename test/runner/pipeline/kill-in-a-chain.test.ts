@@ -32,7 +32,7 @@ const inTheFirst: Scenario = {
   steps: [
     { what: 'run', manifest: listed, afterDeath: 'on' },
     { what: 'run', manifest: listed, before: runSecond },
-    { what: 'put-back', choice: again, before: runSecond },
+    { what: 'retry', choice: again, before: runSecond },
     { what: 'run', manifest: edited, before: runSecond, afterDeath: 'on' },
     { what: 'run', manifest: edited, before: runSecond },
     { what: 'run', manifest: edited, isSetup: true, before: runSecond, wrong: () => chain.wrong() },

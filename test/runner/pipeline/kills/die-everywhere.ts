@@ -1,6 +1,6 @@
 /** Lets the program die at every call of a scenario, and again in what resumes it, and holds each night against its account. */
 import { expect } from 'vitest';
-import { differences } from './account.ts';
+import { differences } from './death-rules.ts';
 import type { Scenario } from './scenario.ts';
 import { walk, type MakeWorld, type Seen } from './walk.ts';
 

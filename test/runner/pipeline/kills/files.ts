@@ -52,7 +52,7 @@ export const files: Scenario[] = [
         ]),
         settings,
       },
-      { what: 'put-back', choice: { kinds: [], ids: ['b'], notAt: undefined, isAgain: true } },
+      { what: 'retry', choice: { kinds: [], ids: ['b'], notAt: undefined, isAgain: true } },
       {
         what: 'run',
         manifest: manifestOf([

@@ -152,7 +152,7 @@ export const outages: Scenario[] = [
             .filter((scene) => service.submissionsOf(scene) > 1)
             .map((scene) => `"${scene}" was not held`),
       },
-      { what: 'put-back', choice: { kinds: ['unanswered'], ids: [], notAt: undefined } },
+      { what: 'retry', choice: { kinds: ['unanswered'], ids: [], notAt: undefined } },
       { what: 'run', manifest: three },
     ],
     everyNthInResume: 97,

@@ -83,7 +83,7 @@ export const people: Scenario[] = [
     behaviour: (scene) => (scene === 'quick' ? { pictures: [pictureOf('first'), pictureOf('second')] } : {}),
     steps: [
       { what: 'run', manifest: three, isSetup: true },
-      { what: 'repair', before: damage },
+      { what: 'verify', before: damage },
       { what: 'run', manifest: three },
     ],
     everyNthInResume: 97,
@@ -93,7 +93,7 @@ export const people: Scenario[] = [
     name: 'retry of a failed scene, while others are in flight',
     behaviour: (scene, nth) =>
       scene === 'sea' && nth === 1 ? { reply: { kind: 'input-refused', text: '400' } } : {},
-    steps: [leftInFlight, { what: 'put-back' }, { what: 'run', manifest: three }],
+    steps: [leftInFlight, { what: 'retry' }, { what: 'run', manifest: three }],
     everyNthInResume: 97,
     atLeast: { deaths: 65, inResume: 25 },
   },
@@ -103,7 +103,7 @@ export const people: Scenario[] = [
       scene === 'quick' && nth === 1 ? { pictures: [pictureOf('first'), pictureOf('second')] } : {},
     steps: [
       { what: 'run', manifest: three, isSetup: true },
-      { what: 'put-back', choice: { kinds: [], ids: ['a', 'c'], notAt: undefined, isAgain: true } },
+      { what: 'retry', choice: { kinds: [], ids: ['a', 'c'], notAt: undefined, isAgain: true } },
       {
         what: 'run',
         manifest: three,
@@ -120,7 +120,7 @@ export const people: Scenario[] = [
     name: 'retry --elsewhere of jobs at another address, whenever the run there died',
     steps: [
       { ...leftAtOnce, afterDeath: 'on' },
-      { what: 'put-back', choice: { kinds: [], ids: [], notAt: elsewhere.baseUrl } },
+      { what: 'retry', choice: { kinds: [], ids: [], notAt: elsewhere.baseUrl } },
       { what: 'run', manifest: three, settings: { endpoint: elsewhere } },
     ],
     everyNthInResume: 97,

@@ -21,7 +21,7 @@ export interface Scenario {
 
 /** One start of the program, and those that resume it. */
 export interface Step {
-  what: 'run' | 'cancel' | 'repair' | 'put-back';
+  what: 'run' | 'cancel' | 'verify' | 'retry';
   manifest?: ManifestScenes;
   settings?: Partial<PipelineConfig>;
   choice?: PutBackChoice;

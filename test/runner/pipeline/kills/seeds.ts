@@ -100,7 +100,7 @@ export const seeds: Scenario[] = [
         settings: { retry },
         wrong: sentUpTo('a1 b3 c3 d5'),
       },
-      { what: 'put-back', choice: { kinds: [], ids: ['a-s1', 'c-s1'], notAt: undefined, isAgain: true } },
+      { what: 'retry', choice: { kinds: [], ids: ['a-s1', 'c-s1'], notAt: undefined, isAgain: true } },
       { what: 'run', manifest: seedList(5), settings: { retry }, wrong: sentUpTo('a1 b3 c3 d5') },
       { what: 'run', before: sendUntil(), manifest: seedList(5), settings: { retry } },
     ],

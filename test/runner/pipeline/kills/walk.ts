@@ -1,11 +1,18 @@
 /** Walks through a scenario, dying where it is told to, and writes down what only an onlooker can know. */
+import { Account } from '../../../account/account.ts';
+import { readBooks, type Books } from '../../../account/books.ts';
 import type { Behaviour } from '../../../fakes/fake-service.ts';
 import { World } from '../../../fakes/world.ts';
+import type { WalkJob } from './death-rules.ts';
 import type { Scenario, Step } from './scenario.ts';
 
 /** What was seen of a walk. */
 export interface Seen {
   world: World;
+  /** Has seen the books after every start. */
+  account: Account<WalkJob>;
+  /** As the latest start has left them. */
+  books: Books;
   /** How many of the deaths that were asked for came about. */
   deaths: number;
   /** Keys of the attempts that were on record as intended when the program died. */
@@ -38,6 +45,8 @@ export async function walk({ behaviour, steps }: Scenario, at?: Deaths, makeWorl
   const world = await makeWorld(behaviour);
   const seen: Seen = {
     world,
+    account: new Account(),
+    books: readBooks(world.db, 'text'),
     deaths: 0,
     intendedAtDeaths: new Set(),
     inHandAtDeaths: new Map(),
@@ -47,6 +56,8 @@ export async function walk({ behaviour, steps }: Scenario, at?: Deaths, makeWorl
   };
   for (const [i, step] of steps.entries()) {
     await step.before?.(world);
+    // A checkpoint that was deleted begins anew.
+    if (world.rows('SELECT 1 FROM attempts LIMIT 1').length === 0) seen.account = new Account();
     await takeStep(seen, step, at?.step === i ? at.kills : []);
     seen.halves.push(world.killer.halves);
     const wrong = step.wrong?.(world, seen.deaths) ?? [];
@@ -65,11 +76,12 @@ async function takeStep(seen: Seen, step: Step, kills: number[]): Promise<void> 
       return;
     }
     const isLeft = seen.world.killer.halves < killAt;
-    await noteDeath(seen, !isLeft);
+    noteDeath(seen);
     if (isLeft) {
       seen.endings.push('left');
       return;
     }
+    seen.deaths += 1;
     afterMs = downMs;
     if (step.afterDeath === 'on') {
       seen.endings.push('died');
@@ -77,12 +89,21 @@ async function takeStep(seen: Seen, step: Step, kills: number[]): Promise<void> 
     }
   }
   const ending = await start(seen, step, afterMs);
-  if (ending === undefined) await noteDeath(seen, false);
+  if (ending === undefined) noteDeath(seen);
   seen.endings.push(ending ?? 'left');
 }
 
-/** How it ended; undefined where it died. */
-async function start(
+/** Returns how it ended, or undefined if it died; and takes in the books as they are then. */
+async function start(seen: Seen, step: Step, afterMs: number, killAt?: number): Promise<string | undefined> {
+  const ending = await command(seen, step, afterMs, killAt);
+  // What a dead program had on its way to the disk arrives there.
+  if (ending === undefined) await new Promise((resolve) => setImmediate(resolve));
+  seen.books = readBooks(seen.world.db, 'text');
+  seen.wrong.push(...seen.account.see(seen.books, step.what));
+  return ending;
+}
+
+async function command(
   { world, wrong }: Seen,
   step: Step,
   afterMs: number,
@@ -105,9 +126,9 @@ async function start(
     }
     case 'cancel':
       return (await world.cancel(options))?.ending.kind;
-    case 'repair':
+    case 'verify':
       return (await world.repair(options)) && 'repaired';
-    case 'put-back':
+    case 'retry':
       return (
         (await world.putBack(step.choice ?? { kinds: 'every', ids: [], notAt: undefined }, options)) &&
         'put back'
@@ -138,18 +159,11 @@ function watchQuestions({ db, service, images }: World): () => string[] {
   };
 }
 
-async function noteDeath(seen: Seen, isCounted = true): Promise<void> {
-  // What was on its way to the disk arrives there.
-  await new Promise((resolve) => setImmediate(resolve));
-  const intended = seen.world.rows<{ attempt: number; scene: string }>(
-    "SELECT attempt, json_extract(input, '$.scene') AS scene FROM attempts JOIN scenes USING (scene) WHERE attempts.state = 'intended'",
-  );
-  const marked = seen.world.rows<{ attempt: number; scene: string }>(
-    `SELECT attempt, json_extract(input, '$.scene') AS scene FROM attempts JOIN scenes USING (scene)
-     WHERE attempt IN (${seen.world.marks.map(({ attempt }) => attempt).join()})`,
-  );
+function noteDeath({ books, world, ...seen }: Seen): void {
+  const intended = books.attempts.filter(({ state }) => state === 'intended');
+  const marks = new Set(world.marks.map(({ attempt }) => attempt));
+  const marked = books.attempts.filter(({ attempt }) => marks.has(attempt));
   for (const { attempt } of intended) seen.intendedAtDeaths.add(attempt);
   for (const scene of new Set([...intended, ...marked].map((row) => row.scene)))
     seen.inHandAtDeaths.set(scene, (seen.inHandAtDeaths.get(scene) ?? 0) + 1);
-  if (isCounted) seen.deaths += 1;
 }

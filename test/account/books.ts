@@ -1,0 +1,80 @@
+/** The books of a batch: what its checkpoint says of scenes, attempts and pictures, read without the program's own code. */
+import type { Database } from '../../src/lib/sqlite/database.ts';
+
+export interface Attempt {
+  attempt: number;
+  /** Counts the attempts of the scene. */
+  number: number;
+  /** Key of the scene, as of `Books.scenes`. */
+  scene: string;
+  state: string;
+  job_id: string | null;
+  kind: string | null;
+  text: string | null;
+  /** Names the answer that is kept of a job that waits for a setting. */
+  answer: string | null;
+  base_url: string;
+  /** Epoch ms of the program's clock. */
+  settled_at: number | null;
+}
+
+export interface Scene {
+  /** Tells the scene from all others, and is known of its jobs as well. */
+  scene: string;
+  id: string;
+  input: string;
+  state: string;
+  kind: string | null;
+  /** Crashes that are held against the scene. */
+  deaths: number;
+}
+
+interface Picture {
+  attempt: number;
+  scene: string;
+  /** Null of a picture that was adopted by its name. */
+  job_id: string | null;
+  /** Counts the pictures of the attempt. */
+  number: number;
+  file: string;
+  /** Name that the picture may have already. */
+  move_to: string | null;
+  bytes: number;
+  sha256: string;
+}
+
+export interface Books {
+  attempts: Attempt[];
+  scenes: Scene[];
+  pictures: Picture[];
+  /** Submissions that a person has accepted as lost. */
+  lost: number;
+}
+
+export const noBooks: Books = { attempts: [], scenes: [], pictures: [], lost: 0 };
+
+/** What tells scenes apart: their input with seeds, its text alone (which a test can read), or their ids. */
+const keys = { fingerprint: 's.fingerprint', text: "json_extract(s.input, '$.scene')", id: 's.id' };
+
+export type SceneKey = keyof typeof keys;
+
+/** Throws `SqliteError` if the checkpoint cannot be read. */
+export function readBooks(db: Database, key: SceneKey): Books {
+  const read = <Row>(sql: string): Row[] => db.prepare<[], Row>(sql).all();
+  const scene = `${keys[key]} AS scene`;
+  return {
+    attempts: read<Attempt>(
+      `SELECT attempt, number, ${scene}, a.state, job_id, a.failure_kind AS kind, a.failure_text AS text,
+         failure_digest AS answer, base_url, settled_at
+       FROM attempts a JOIN scenes s USING (scene) ORDER BY attempt`,
+    ),
+    scenes: read<Scene>(
+      `SELECT ${scene}, id, input, state, failure_kind AS kind, deaths FROM scenes s ORDER BY s.scene`,
+    ),
+    pictures: read<Picture>(
+      `SELECT attempt, ${scene}, job_id, p.number, file, move_to, bytes, sha256
+       FROM pictures p JOIN attempts USING (attempt) JOIN scenes s USING (scene) ORDER BY picture`,
+    ),
+    lost: read<{ n: number }>('SELECT lost_submissions AS n FROM commits')[0]?.n ?? 0,
+  };
+}

@@ -1,0 +1,145 @@
+/** What must hold after the deaths of a walk: the rules of the account, and those of a comparison with the same night undisturbed. */
+import type { JobSeen, PictureSeen } from '../../../account/account.ts';
+import type { Attempt, Books } from '../../../account/books.ts';
+import { sha256 } from '../../../account/read-folder.ts';
+import type { FakeJob } from '../../../fakes/fake-service.ts';
+import { retentionMs } from '../../../fakes/service-jobs.ts';
+import { defaultSettings, type World } from '../../../fakes/world.ts';
+import type { Scenario } from './scenario.ts';
+import type { Seen } from './walk.ts';
+
+/** Every difference is a sentence. `undisturbed` is the same night without a death. */
+export function differences(scenario: Scenario, seen: Seen, undisturbed: Seen): string[] {
+  const setAside = quarantined(seen);
+  const { world, books } = seen;
+  const latestAddress = books.attempts.at(-1)?.base_url;
+  const attempts = scenario.steps.map(({ settings }) => (settings?.retry ?? defaultSettings.retry).attempts);
+  const left = {
+    jobs: world.service.jobs.map(jobSeen),
+    books,
+    pictures: picturesOf(world),
+    keptAnswers: new Set(world.answers.kept.keys()),
+  };
+  const wrong = seen.account.judge(left, {
+    command: 'run',
+    end: 'over',
+    attempts: Math.max(...attempts),
+    fatesOf: ({ job }, row) => {
+      if (row.kind === 'quarantined' && setAside.has(job.scene)) return ['failed quarantined'];
+      if (row.kind === 'given-up' && job.endpoint.baseUrl !== latestAddress) return ['expired given-up'];
+      return fatesOf(job, row);
+    },
+  });
+  return [
+    ...seen.wrong,
+    ...wrong,
+    ...wrongEndings(scenario, seen, undisturbed),
+    ...wrongScenes(books, undisturbed.books, setAside),
+    ...wrongFormers(seen, undisturbed),
+    ...wrongUnanswered(seen),
+    ...wrongCount(scenario, seen, undisturbed),
+    ...wrongDeaths(seen),
+  ];
+}
+
+export interface WalkJob extends JobSeen {
+  job: FakeJob;
+}
+
+function jobSeen(job: FakeJob): WalkJob {
+  const { id, scene, polls, plan } = job;
+  const pictures = plan.pictures ?? [{ base64: Buffer.from(`picture of ${id}`).toString('base64') }];
+  const made = pictures.map((picture) => {
+    if ('url' in picture) return `picture at ${picture.url}`;
+    return 'base64' in picture ? Buffer.from(picture.base64, 'base64').toString() : '';
+  });
+  return { id, scene, polls, made, isNamed: plan.isAnswerLost !== true, job };
+}
+
+function picturesOf({ images }: World): Map<string, PictureSeen> {
+  const seen = (made: string): PictureSeen => ({
+    made,
+    sha256: sha256(made),
+    bytes: Buffer.byteLength(made),
+  });
+  return new Map([...images.files].map(([file, content]) => [file, seen(content)]));
+}
+
+/** What was paid for is collected, unless the service had deleted it or somebody had it cancelled. */
+function fatesOf({ plan, completesAt, isCancelled }: FakeJob, { settled_at }: Attempt): string[] {
+  const { failure, pictures = [] } = plan;
+  const settledAt = settled_at ?? Infinity;
+  // The answer of a job that waited for a setting was kept.
+  if (settledAt >= completesAt + retentionMs) return [plan.place === undefined ? 'expired expired' : 'saved'];
+  if (isCancelled) return ['failed job-cancelled', 'failed cancelled', 'failed job-overdue'];
+  if (settledAt < completesAt) return ['failed job-overdue'];
+  if (failure !== undefined) return [`failed ${failure.kind}`];
+  const bad = pictures.find((one) => 'base64' in one && Buffer.from(one.base64, 'base64').includes('bad'));
+  if (bad === undefined) return ['saved'];
+  return [bad.named === undefined ? 'failed bad-picture' : 'failed bad-file'];
+}
+
+function wrongEndings({ steps }: Scenario, seen: Seen, undisturbed: Seen): string[] {
+  const isSetAside = quarantined(seen).size > 0;
+  return steps.flatMap(({ what }, i) => {
+    const [is, was] = [seen.endings[i], undisturbed.endings[i]];
+    // Jobs that nobody cancels come to their end while the program is dead.
+    const hasRunOn = what === 'cancel' && was === 'incomplete' && is === 'complete';
+    return is === was || is === 'died' || hasRunOn || (isSetAside && is === 'incomplete')
+      ? []
+      : [`step ${i + 1} ended as ${is}, and undisturbed as ${was}`];
+  });
+}
+
+/** Scenes that were set aside, for which the program has to have died with them three times. */
+function quarantined({ books, inHandAtDeaths }: Seen): Set<string> {
+  const scenes = books.scenes.filter(({ kind }) => kind === 'quarantined').map(({ scene }) => scene);
+  return new Set(scenes.filter((scene) => (inHandAtDeaths.get(scene) ?? 0) >= 3));
+}
+
+/** Each scene is where it would have ended undisturbed, save for a scene that was in hand at three deaths. */
+function wrongScenes(now: Books, undisturbed: Books, setAside: ReadonlySet<string>): string[] {
+  return undisturbed.scenes.flatMap((expected) => {
+    const scene = now.scenes.find(({ id, scene: text }) => id === expected.id && text === expected.scene);
+    const name = `"${expected.scene}"`;
+    if (scene === undefined) return expected.state === 'withdrawn' ? [] : [`scene ${name} is lost`];
+    if (setAside.has(scene.scene)) return [];
+    if (scene.state === expected.state && scene.kind === expected.kind) return [];
+    return [`${name} is ${scene.state} ${scene.kind}, and undisturbed ${expected.state} ${expected.kind}`];
+  });
+}
+
+/** A death leaves no more old pictures than there are undisturbed. */
+function wrongFormers({ world }: Seen, undisturbed: Seen): string[] {
+  return [...world.images.files.keys()]
+    .filter((file) => file.includes('.former') && !undisturbed.world.images.files.has(file))
+    .map((file) => `${file} is kept`);
+}
+
+/** Unanswered are the submissions that were on their way at a death and those whose answer got lost: no fewer, no more. */
+function wrongUnanswered({ world, books, intendedAtDeaths }: Seen): string[] {
+  const unanswered = countUnanswered(books);
+  const lost = world.service.jobs.filter((job) => job.plan.isAnswerLost).length;
+  const intended = intendedAtDeaths.size;
+  if (unanswered >= intended && unanswered <= intended + lost) return [];
+  return [`${unanswered} are unanswered; ${intended} were intended at deaths, ${lost} answers lost`];
+}
+
+/** Nothing was paid twice: a death adds the submissions that it left unanswered, and nothing else. */
+function wrongCount({ moreJobs = () => 0 }: Scenario, seen: Seen, undisturbed: Seen): string[] {
+  const more = countUnanswered(seen.books) - countUnanswered(undisturbed.books) + moreJobs(seen.deaths);
+  const most = undisturbed.world.service.jobs.length + more;
+  const made = seen.world.service.jobs.length;
+  return made <= most ? [] : [`${made} jobs were made, and ${most} are explained`];
+}
+
+function countUnanswered({ attempts }: Books): number {
+  return attempts.filter(({ state }) => state === 'unanswered').length;
+}
+
+function wrongDeaths({ world, books, inHandAtDeaths }: Seen): string[] {
+  const wrong = books.scenes
+    .filter(({ scene, deaths }) => deaths > (inHandAtDeaths.get(scene) ?? 0))
+    .map(({ scene, deaths }) => `${deaths} deaths are held against "${scene}"`);
+  return world.marks.length === 0 ? wrong : [...wrong, 'marks of what was in hand are left over'];
+}

@@ -42,6 +42,7 @@ export class Batch {
 }
 
 export const concurrency = 8;
+export const attemptsAllowed = 20;
 
 /**
  * Waits are short so that much happens; the bounds are wide so that bad luck alone makes no scene fail. The halt rules
@@ -58,7 +59,7 @@ concurrency: ${concurrency}
 output:
   dir: out
 halt: {refused: 1s}
-retry: {attempts: 20, submissions: 200, firstWait: 20ms, longestWait: 400ms}
+retry: {attempts: ${attemptsAllowed}, submissions: 200, firstWait: 20ms, longestWait: 400ms}
 polling: {shortest: 20ms, longest: 400ms}
 timeouts: {request: 400ms, queue: 10s, execution: 10s}
 check: {blank: true, minSide: 8}

@@ -1,4 +1,4 @@
-/** `npm run chaos`: real kills against a service that does everything wrong, judged by the service's own account. */
+/** `npm run chaos`: real kills against a service that does everything wrong, judged by the jobs that the service has seen. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

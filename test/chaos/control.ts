@@ -1,11 +1,11 @@
 /** A second address of the hostile service: for the driver's words, and as the place where redirects lead. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Account, TurnedAway } from './account.ts';
+import type { ServiceReport, TurnedAway } from './service-report.ts';
 import { sendJson } from '../faults/answers.ts';
 
 export interface Controlled {
-  account: () => Omit<Account, 'strays' | 'strayKeys'>;
+  report: () => Omit<ServiceReport, 'strays' | 'strayKeys'>;
   age: () => void;
   close: (door: string) => void;
   open: () => TurnedAway;
@@ -21,7 +21,7 @@ interface Control {
 export async function startControl(controlled: Controlled): Promise<Control> {
   const strays = { strays: 0, strayKeys: 0 };
   const words: Record<string, (word: string) => unknown> = {
-    account: () => ({ ...controlled.account(), ...strays }),
+    report: () => ({ ...controlled.report(), ...strays }),
     age: () => controlled.age(),
     close: (door) => controlled.close(door),
     open: () => controlled.open(),

@@ -1,16 +1,16 @@
-/** The hostile service's jobs and its account: how each is to go, what became of it, what was handed out. */
+/** The hostile service's jobs and its records: how each is to go, what became of it, what was handed out. */
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../src/lib/text/json.ts';
-import type { Account, JobRecord, ServiceSettings } from './account.ts';
+import type { ServiceReport, JobRecord, ServiceSettings } from './service-report.ts';
 import type { HttpPlan } from '../fakes/http-service.ts';
 import { sceneOf, type Job } from '../fakes/service-jobs.ts';
 import { chance } from '../faults/chance.ts';
 import { curseOf, type Curse } from './curses.ts';
 import { drawFate, endOf, good, kindOf, lost, pictureOf, sameAgain } from './fates.ts';
 
-/** With what the account says of the job, save what its course says. */
+/** With what the report says of the job, save what its course says. */
 export interface HostilePlan
-  extends HttpPlan, Omit<JobRecord, 'id' | 'acceptedAt' | 'endedAt' | 'isCancelled'> {
+  extends HttpPlan, Omit<JobRecord, 'id' | 'acceptedAt' | 'polls' | 'endedAt' | 'isCancelled'> {
   /** Whether somebody looked when it should long have ended; the looks after that are no further faults. */
   wasSeenStalled: boolean;
   /** Whether a look was told that it is unknown, and it was not: never twice, since that could not be told from the truth. */
@@ -59,7 +59,7 @@ export function planOf(
   };
 }
 
-export class HostileAccount {
+export class HostileRecords {
   readonly #seed: number;
   readonly #cursed = new Map<string, Curse>();
   readonly #faults: Record<string, number> = {};
@@ -70,7 +70,7 @@ export class HostileAccount {
     this.#seed = seed;
   }
 
-  /** The scene's curse, which from now on is in the account; undefined for most. */
+  /** The scene's curse, which from now on is in the report; undefined for most. */
   curseOf(input: JsonObject): Curse | undefined {
     const scene = idOf(input);
     const curse = curseOf(this.#seed, scene);
@@ -85,7 +85,7 @@ export class HostileAccount {
     this.#faults[fault] = (this.#faults[fault] ?? 0) + 1;
   }
 
-  of(jobs: HostileJob[]): Omit<Account, 'strays' | 'strayKeys'> {
+  of(jobs: HostileJob[]): Omit<ServiceReport, 'strays' | 'strayKeys'> {
     return {
       answers: this.#answers,
       faultyAnswers: this.#faultyAnswers,
@@ -96,9 +96,9 @@ export class HostileAccount {
   }
 }
 
-function recordOf({ id, plan, submittedAt, completesAt, isCancelled }: HostileJob): JobRecord {
+function recordOf({ id, plan, submittedAt, completesAt, isCancelled, polls }: HostileJob): JobRecord {
   const endedAt = isCancelled || completesAt === Infinity ? null : completesAt;
-  return { ...plan, id, acceptedAt: submittedAt, endedAt, isCancelled };
+  return { ...plan, id, acceptedAt: submittedAt, endedAt, isCancelled, polls };
 }
 
 export function hostileIdOf(seed: number, number: number): string {

@@ -1,7 +1,7 @@
 /** The hostile service, in a process of its own: `node hostile-service.js SETTINGS`; ends with its standard input. */
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { ServiceSettings, TurnedAway } from './account.ts';
+import type { ServiceSettings, TurnedAway } from './service-report.ts';
 import { HttpService } from '../fakes/http-service.ts';
 import { answerHonestly, type Asked } from '../fakes/job-server.ts';
 import { hang, reset, sendHtml, sendJson } from '../faults/answers.ts';
@@ -18,7 +18,7 @@ import { closedDoors } from './closed-doors.ts';
 import { startControl } from './control.ts';
 import { refusals } from './curses.ts';
 import {
-  HostileAccount,
+  HostileRecords,
   hostileIdOf,
   longestExecutionMs,
   planOf,
@@ -29,7 +29,7 @@ import {
 type HostileAsked = Asked<HostilePlan>;
 
 const settings = JSON.parse(process.argv[2] ?? '') as ServiceSettings;
-const account = new HostileAccount(settings);
+const records = new HostileRecords(settings);
 const service: HttpService<HostilePlan> = new HttpService({
   plan: (input) => planOf(settings, service.jobs.all.length + 1, input),
   meet: answer,
@@ -43,7 +43,7 @@ let closed: string | undefined;
 let turnedAway: TurnedAway = { submissions: 0, others: 0 };
 
 const control = await startControl({
-  account: () => account.of(jobs.all),
+  report: () => records.of(jobs.all),
   age: deleteResults,
   close: (door) => {
     closed = door;
@@ -116,21 +116,21 @@ function isInBurst(operation: keyof typeof requests): boolean {
 function submit({ input, take }: HostileAsked, answering: Answering): void {
   const { response, random } = answering;
   if (isInBurst('submit')) {
-    account.countAnswer('submit: 429 in a burst');
+    records.countAnswer('submit: 429 in a burst');
     return refuseForLoad(answering);
   }
-  const curse = account.curseOf(input);
+  const curse = records.curseOf(input);
   const refusal = curse && refusals[curse];
   if (refusal !== undefined) {
-    account.countAnswer(`submit: ${curse}`);
+    records.countAnswer(`submit: ${curse}`);
     return sendJson(response, { error: refusal }, 400);
   }
   if (random.hits(settings.faultShare)) {
     const [name, fault] = random.pick(Object.entries(submitFaults));
-    account.countAnswer(`submit: ${name}`);
+    records.countAnswer(`submit: ${name}`);
     return meet(fault, answering, () => take().fields);
   }
-  account.countAnswer();
+  records.countAnswer();
   const { fields, job } = take();
   response.once('finish', () => {
     if (job !== undefined) job.plan.isNamed = true;
@@ -141,19 +141,19 @@ function submit({ input, take }: HostileAsked, answering: Answering): void {
 function tellStatus(asked: HostileAsked, answering: Answering): void {
   const { response, random } = answering;
   if (isInBurst('status')) {
-    account.countAnswer('status: 429 in a burst');
+    records.countAnswer('status: 429 in a burst');
     return refuseForLoad(answering);
   }
   const job = find(asked.jobId);
   if (job === undefined) {
-    account.countAnswer();
+    records.countAnswer();
     return answerHonestly(asked);
   }
   if (!random.hits(settings.faultShare)) return tellHonestly(asked, job);
   // Few looks are at a moment at which a job can be unknown; there it is tried first.
   const denial = random.hits(0.25) ? falseDenial(job) : undefined;
   const [name, fault] = random.pick(Object.entries(statusFaults));
-  account.countAnswer(`status: ${denial ?? name}`);
+  records.countAnswer(`status: ${denial ?? name}`);
   if (denial === undefined) return meet(fault, answering, () => asked.take().fields);
   job.plan.wasDenied = true;
   sendJson(response, { error: 'job not found' }, 404);
@@ -185,7 +185,7 @@ function tellHonestly(asked: HostileAsked, job: HostileJob): void {
   const hasStalled = !plan.wasSeenStalled && Date.now() - job.submittedAt > longestExecutionMs;
   const isBad = plan.fate !== 'good' && (isEnded || hasStalled);
   plan.wasSeenStalled ||= hasStalled;
-  account.countAnswer(isBad ? `end: ${plan.fate}` : undefined);
+  records.countAnswer(isBad ? `end: ${plan.fate}` : undefined);
   if (isEnded) asked.response.once('finish', () => (plan.deliveredAt ??= Date.now()));
   sendJson(asked.response, fields, status);
 }
@@ -205,7 +205,7 @@ function meetSome(
   if (asked.operation === 'cancel') find(asked.jobId);
   const { random } = answering;
   const fault = random.hits(share) ? random.pick(Object.keys(faults)) : undefined;
-  account.countAnswer(fault);
+  records.countAnswer(fault);
   if (fault === undefined) answerHonestly(asked);
   else faults[fault]?.(answering);
 }

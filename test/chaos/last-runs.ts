@@ -15,9 +15,9 @@ const longestRunMs = 600_000;
 
 export async function lastRuns(batch: Batch, service: HostileService): Promise<LastRuns> {
   const last = await endWithin(new Runner(batch.dir), longestRunMs);
-  const { jobs, answers } = await service.account();
+  const { jobs, answers } = await service.report();
   const idle = await endWithin(new Runner(batch.dir), longestRunMs);
-  const { answers: answersAfter, ...after } = await service.account();
+  const { answers: answersAfter, ...after } = await service.report();
   const verified = await endWithin(new Runner(batch.dir, 'verify'), longestRunMs);
   const submitted = after.jobs.length - jobs.length;
   const asked = answersAfter - answers;

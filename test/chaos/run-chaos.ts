@@ -1,14 +1,15 @@
-/** Kills the built program again and again against the hostile service, lets it finish, and hears the oracle. */
+/** Kills the built program again and again against the hostile service, lets it finish, and judges what is left. */
 import { join } from 'node:path';
-import type { Account } from './account.ts';
+import { noBooks, type Books } from '../account/books.ts';
+import { readFolder } from '../account/read-folder.ts';
 import { Batch } from './batch.ts';
 import { chance, type Chance } from '../faults/chance.ts';
 import { closedDoors } from './closed-doors.ts';
 import { lastRuns } from './last-runs.ts';
-import { judge } from './judge.ts';
-import { readDeclared, type Declared } from './read-checkpoint.ts';
+import { differences } from './chaos-rules.ts';
 import { Runner, type RunnerEnd, type Stretch } from './runner.ts';
 import { startHostileService, type HostileService } from './service-process.ts';
+import type { ServiceReport } from './service-report.ts';
 import { Sightings } from './sightings.ts';
 import { drawStrike, strike } from './strike.ts';
 import { turnAway } from './turn-away.ts';
@@ -25,8 +26,8 @@ export interface ChaosResult {
   /** What is wrong, a sentence each. */
   complaints: string[];
   counts: Counts;
-  account: Account;
-  declared: Declared;
+  service: ServiceReport;
+  books: Books;
 }
 
 interface Counts {
@@ -60,12 +61,13 @@ export async function runChaos(settings: ChaosSettings): Promise<ChaosResult> {
     batch.restore();
     const last = await lastRuns(batch, service);
     for (const [when, end] of last.ends) record(when, end, log);
-    const account = await service.account();
-    const declared = readDeclared(join(dir, 'out'));
-    const wanted = batch.scenes;
-    const found = judge({ wanted, declared, account, up: log.up, sightings: images.all, retentionMs });
+    const report = await service.report();
+    const out = join(dir, 'out');
+    const folder = readFolder(out, 'id');
+    const evidence = { wanted: batch.scenes, out, folder, service: report, up: log.up, retentionMs };
+    const found = differences({ ...evidence, sightings: images.all });
     const complaints = [...log.complaints, ...last.complaints, ...found];
-    return { complaints, counts, account, declared };
+    return { complaints, counts, service: report, books: folder.books ?? noBooks };
   } finally {
     await service.stop();
   }

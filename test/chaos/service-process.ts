@@ -1,12 +1,12 @@
-/** The hostile service as the driver of the chaos sees it: a process of its own that tells its account. */
+/** The hostile service as the driver of the chaos sees it: a process of its own that reports its jobs. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { Account, ServiceSettings, TurnedAway } from './account.ts';
+import type { ServiceReport, ServiceSettings, TurnedAway } from './service-report.ts';
 import { packageFile } from '../../src/lib/files/package-file.ts';
 
 export interface HostileService {
   url: string;
-  account: () => Promise<Account>;
+  report: () => Promise<ServiceReport>;
   /** Deletes the results that are there, as if the retention period had passed. */
   age: () => Promise<void>;
   /** From now on everybody is turned away, by one of the closed doors. */
@@ -30,7 +30,7 @@ export async function startHostileService(settings: ServiceSettings): Promise<Ho
     (await fetch(`${control}/${what}?word=${encodeURIComponent(word)}`)).json();
   return {
     url,
-    account: async () => (await ask('account')) as Account,
+    report: async () => (await ask('report')) as ServiceReport,
     age: async () => void (await ask('age')),
     close: async (door) => void (await ask('close', door)),
     open: async () => (await ask('open')) as TurnedAway,

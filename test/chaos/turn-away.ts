@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { concurrency, type Batch } from './batch.ts';
 import { closedDoors } from './closed-doors.ts';
-import type { TurnedAway } from './account.ts';
-import { readDeclared, type Declared } from './read-checkpoint.ts';
+import type { TurnedAway } from './service-report.ts';
+import { readFolder, type Folder } from '../account/read-folder.ts';
 import { Runner, type RunnerEnd } from './runner.ts';
 import type { HostileService } from './service-process.ts';
 import { endWithin } from './strike.ts';
@@ -23,11 +23,11 @@ export interface TurnedAwayRun extends RunnerEnd {
 }
 
 export async function turnAway(door: string, batch: Batch, service: HostileService): Promise<TurnedAwayRun> {
-  const before = declaredBy(batch);
+  const before = left(batch);
   await service.close(door);
   const end = await endWithin(new Runner(batch.dir), longestRunMs);
   const met = await service.open();
-  const complaints = [...untimely(door, end, met), ...changes(door, before, declaredBy(batch))];
+  const complaints = [...untimely(door, end, met), ...changes(door, before, left(batch))];
   return { ...end, complaints: complaints.map((text) => `${door}: ${text}`) };
 }
 
@@ -43,18 +43,18 @@ function untimely(door: string, { code }: RunnerEnd, { submissions, others }: Tu
 }
 
 /** What was in flight still is, unless it could be asked for or its pictures lay there already; nothing new was taken on, nothing given up. */
-function changes(door: string, before: Declared | undefined, after: Declared | undefined): string[] {
-  const attempts = new Map(before?.attempts.map((row) => [row.attempt, row]));
-  const failed = new Set(before?.scenes.filter(({ state }) => state === 'failed').map(({ id }) => id));
+function changes(door: string, before: Folder | undefined, after: Folder | undefined): string[] {
+  const attempts = new Map(before?.books?.attempts.map((row) => [row.attempt, row]));
+  const failed = new Set(before?.books?.scenes.filter(({ state }) => state === 'failed').map(({ id }) => id));
   const isAnswering = closedDoors[door]?.isForSubmissions === true;
-  const settled = (after?.attempts ?? []).filter(({ attempt, state, failure_kind }) => {
+  const settled = (after?.books?.attempts ?? []).filter(({ attempt, state, kind }) => {
     const was = attempts.get(attempt)?.state;
     if (was === undefined) return state !== 'refused';
-    if (was !== 'submitted' || state === was || failure_kind === 'quarantined' || isAnswering) return false;
+    if (was !== 'submitted' || state === was || kind === 'quarantined' || isAnswering) return false;
     return !(state === 'saved' && before !== undefined && wasWritten(attempt, before, after));
   });
-  const givenUp = (after?.scenes ?? []).filter(
-    ({ id, state, failure_kind }) => state === 'failed' && failure_kind !== 'quarantined' && !failed.has(id),
+  const givenUp = (after?.books?.scenes ?? []).filter(
+    ({ id, state, kind }) => state === 'failed' && kind !== 'quarantined' && !failed.has(id),
   );
   return [
     ...settled.map(({ attempt, scene, state }) => `attempt ${attempt} of scene ${scene} is ${state} by that`),
@@ -63,13 +63,15 @@ function changes(door: string, before: Declared | undefined, after: Declared | u
 }
 
 /** Whether all its pictures lay there before: the run before died between a picture and its record, which needs no request. */
-function wasWritten(attempt: number, before: Declared, after: Declared | undefined): boolean {
-  const pictures = (after?.pictures ?? []).filter((picture) => picture.attempt === attempt);
-  return pictures.length > 0 && pictures.every(({ file, sha256 }) => before.files.get(file) === sha256);
+function wasWritten(attempt: number, before: Folder, after: Folder | undefined): boolean {
+  const pictures = (after?.books?.pictures ?? []).filter((picture) => picture.attempt === attempt);
+  return (
+    pictures.length > 0 && pictures.every(({ file, sha256 }) => before.pictures.get(file)?.sha256 === sha256)
+  );
 }
 
 /** Undefined where no run has come so far. */
-function declaredBy({ dir }: Batch): Declared | undefined {
+function left({ dir }: Batch): Folder | undefined {
   const out = join(dir, 'out');
-  return existsSync(join(out, 'images')) ? readDeclared(out) : undefined;
+  return existsSync(join(out, 'images')) ? readFolder(out, 'id') : undefined;
 }

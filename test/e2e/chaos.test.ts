@@ -16,7 +16,7 @@ it(
   async () => {
     const result = await runChaos({ kills, scenes, seed, dir: folderWith({}) });
     expect(result.complaints, `seed ${seed}: ${describeResult(result, 0)}`).toEqual([]);
-    const saved = result.declared.scenes.filter(({ state }) => state === 'saved');
+    const saved = result.books.scenes.filter(({ state }) => state === 'saved');
     expect(saved.length, 'bad luck alone makes few scenes fail').toBeGreaterThan(scenes * 0.9);
     expect(result.counts.metAtWork, 'the kills met runs at work').toBeGreaterThan(kills / 2);
   },

@@ -1,4 +1,4 @@
-/** What the hostile service tells of itself afterwards: the oracle of the chaos. */
+/** What the hostile service tells of itself afterwards: the jobs that it has seen, and what it did to them. */
 
 export interface ServiceSettings {
   seed: number;
@@ -25,6 +25,8 @@ export interface JobRecord {
   acceptedAt: number;
   /** Whether its id was told in an answer without a fault. */
   isNamed: boolean;
+  /** Number of requests for its status. */
+  polls: number;
   /** Null for a job that never ends by itself. */
   endedAt: number | null;
   /** When its whole result was first handed out. */
@@ -42,7 +44,7 @@ export interface Cursed {
   curse: string;
 }
 
-export interface Account {
+export interface ServiceReport {
   answers: number;
   faultyAnswers: number;
   /** How often each fault was met. */

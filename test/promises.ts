@@ -255,7 +255,8 @@ export const promises: Record<string, Record<string, string>> = {
       'e2e/lost-words.test.ts',
     'Values out of a job’s output are columns of its results wherever these are shown; one that is asked for later needs no job, and jobs without pictures have them too.':
       'e2e/values.test.ts',
-    'The page of `watch` changes nothing, whoever asks.': 'runner/watch/watch-server.test.ts',
+    'The page of `watch` changes nothing but marks, and those only for people who know a password.':
+      'runner/watch/watch-server.test.ts',
     'It shows no key.': 'e2e/watch.test.ts',
     'No page of another site can read it.': 'runner/watch/watch-server.test.ts',
     'However many look at it, the checkpoint is read once for all.': 'runner/watch/watch-server.test.ts',

@@ -12,16 +12,17 @@ import { type BatchIdentity, readBatch, resultColumns } from '../runner/checkpoi
 import { asDamage } from '../runner/checkpoint/damage.ts';
 import { openCheckpointForReading, readJobsInFlight } from '../runner/checkpoint/open-checkpoint.ts';
 import { hasPicturesOrJobs } from '../runner/checkpoint/read-totals.ts';
-import { type Config, PipelineParts, type StageSource } from '../runner/config/config.ts';
+import { type Config, PipelineParts, type StageSource, starredScenes } from '../runner/config/config.ts';
 import { pipelineIn } from '../runner/config/pipeline-in.ts';
 import { wordsOf } from '../runner/core/naming.ts';
 import { withoutFormat } from '../runner/core/picture.ts';
 import { newestRules, readRulesVersion, type RulesVersion } from '../runner/core/scene.ts';
+import { markedIn } from '../runner/files/marks-file.ts';
 import { createImageStore } from '../runner/images/image-store.ts';
 import { readLists } from '../runner/list/read-lists.ts';
 import { type ReadScenes, readScenes, type StageManifest } from '../runner/list/read-scenes.ts';
 import { addedColumns } from '../runner/list/scene-columns.ts';
-import { type StagePicture, StagePictures } from '../runner/list/stage-pictures.ts';
+import { idLines, type StagePicture, StagePictures } from '../runner/list/stage-pictures.ts';
 import { type ManifestRow, maxBatchRows } from '../runner/manifest/manifest.ts';
 import { pictureName } from '../runner/pipeline/picture-names.ts';
 import type { ImageStore } from '../runner/pipeline/ports.ts';
@@ -213,8 +214,11 @@ export async function openStage(stage: StageSource, config: Config): Promise<Sta
     // Missing keys are reported before anything is sent.
     if (batch.pictures && config.input?.sendsFiles)
       await assertBucketConfigured(batch.pictures.url, config.env);
-    const pictures = new StagePictures(db, batch, pathsOf(stage, config, batch, dir), stage, config.placeOf);
-    const rows = manifestOf(pictures, batch, config, shownFile(from));
+    const notes: string[] = [];
+    const ids = idsOf(stage, dir, config.placeOf(['scenes', 'ids']), (text) => notes.push(text));
+    const paths = pathsOf(stage, config, batch, dir);
+    const pictures = new StagePictures(db, batch, paths, { ...stage, ids }, config.placeOf);
+    const rows = manifestOf(pictures, batch, config, { path: shownFile(from), notes });
     return { ...rows, batches: whileReadable(rows.batches, from, place, close) };
   } catch (error) {
     await close();
@@ -278,6 +282,18 @@ function sourceOf(file: string, env: NodeJS.ProcessEnv): string | undefined {
   return typeof from === 'string' && from !== '' ? pipelineIn(resolve(dirname(file), from)) : undefined;
 }
 
+/** Returns the scenes that `scenes.ids` names; undefined without it. `where` names the key in messages. Throws `ConfigError`. */
+function idsOf(
+  { ids }: StageSource,
+  dir: string,
+  where: string,
+  say: (text: string) => void,
+): ReadonlySet<string> | undefined {
+  if (ids === undefined) return undefined;
+  if (ids === starredScenes) return new Set(markedIn(dir, 'star', { where, say }).keys());
+  return new Set(idLines(ids, where).filter((id) => id !== ''));
+}
+
 /**
  * Returns functions for paths relative to the folder of the stage's own pipeline.yaml, as in the input of a
  * scene.
@@ -296,7 +312,7 @@ function manifestOf(
   pictures: StagePictures,
   batch: BatchIdentity,
   config: Config,
-  path: string,
+  { path, notes }: Pick<StageManifest, 'path' | 'notes'>,
 ): StageManifest {
   // Columns that this batch defines itself.
   const asked = config.output.values.map(({ name }) => name);
@@ -307,7 +323,6 @@ function manifestOf(
     // A stage of a stage already has these columns from the first batch.
     .filter(([name, as]) => name === as || !columns.includes(as));
   const told = ['prompt', 'seed'].filter((name) => !own.has(name) && names.every(([, as]) => as !== name));
-  const notes: string[] = [];
   const rowOf = ({ id, index, row, picture }: StagePicture): ManifestRow => {
     const values: JsonObject = { id };
     for (const [name, as] of names) values[as] = row.columns[name] ?? null;

@@ -8,6 +8,7 @@ import { type ChosenScene, type PaidBefore, putBackSession } from '../runner/che
 import { readIdsLacking } from '../runner/checkpoint/recorded-pictures.ts';
 import { pictureRepair } from '../runner/checkpoint/repair-checkpoint.ts';
 import { readRecords } from '../runner/checkpoint/scene-records.ts';
+import { markedIn, MarksFile } from '../runner/files/marks-file.ts';
 import { readBaseUrl, readReportKeys, type ReportKeys } from '../runner/config/schema-parts.ts';
 import type { FailureKind } from '../runner/core/failure.ts';
 import type { PutBack, PutBackChoice, WrongId } from '../runner/core/retry-policy.ts';
@@ -27,6 +28,8 @@ export interface RetryChoices {
   ids: ReadonlyMap<string, string>;
   /** Condition for scenes that can be put back. */
   where: string | undefined;
+  /** True to put back scenes that are marked to be rendered again, also saved ones. */
+  isMarked: boolean;
   /** True to put back saved scenes that lack one of `output.files`. */
   isLackingFiles: boolean;
   /** True to give up jobs in flight at other addresses than `endpoint.baseUrl`. */
@@ -72,7 +75,8 @@ export async function retryScenes(
     const { dir, db } = book;
     const lacking = readIdsLacking(db, files);
     const matching = where === undefined ? [] : idsWhere(where, choices, db, onNote);
-    const named = [...choices.ids.keys(), ...matching];
+    const marked = choices.isMarked ? idsMarkedAgain(dir, db, onNote) : [];
+    const named = [...choices.ids.keys(), ...matching, ...marked];
     const choice: PutBackChoice = {
       kinds: choices.kinds,
       notAt,
@@ -89,6 +93,12 @@ export async function retryScenes(
     const kept = choice.isAgain === true ? await setAside(batch, book, () => session.picturesOf(choice)) : 0;
     const done = session.putBack(choice, Date.now());
     if (Array.isArray(done)) throw new ConfigError(wrongIdProblems(done, choices.ids, others));
+    // A crash before this leaves marks that are older than the new pictures, and those are done.
+    if (marked.length > 0)
+      new MarksFile(dir).change(
+        marked.map((id) => ({ id, mark: null })),
+        Date.now(),
+      );
     for (const scene of session.chosen()) onScene(scene);
     return { ...done, kept, dir, runArguments: runArguments(others, known?.lists), isFree };
   });
@@ -143,6 +153,21 @@ function idsWhere(
   const states = isGivingUp ? ['active'] : isAgain ? ['failed', 'saved'] : ['failed'];
   const rows = rowFilter(where, db)(readRecords(db, { states }), onNote);
   return [...rows].flatMap(({ id }) => (id === null ? [] : [id]));
+}
+
+/** Returns the scenes that are marked to be rendered again. A mark that is older than the picture of its scene is done. */
+function idsMarkedAgain(dir: string, db: Database, say: Say): string[] {
+  const where = '--marked';
+  const marked = markedIn(dir, 'again', { where, say });
+  const { marks } = new MarksFile(dir).read();
+  const ids = [...readRecords(db, { states: ['failed', 'saved'] })].flatMap(({ id, savedAt }) =>
+    id !== null && marked.has(id) && (marks.get(id)?.at ?? 0) > (savedAt ?? 0) ? [id] : [],
+  );
+  if (ids.length === 0)
+    throw new ConfigError([
+      { where, text: 'each scene that is marked has been rendered since, waits, or is gone' },
+    ]);
+  return ids;
 }
 
 /** Maximum number of wrong ids that are named. Further ones are counted, because a list may have thousands. */

@@ -6,10 +6,12 @@ import { LiveReader, type LiveList, type LiveReading } from '../runner/checkpoin
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import { readRecords } from '../runner/checkpoint/scene-records.ts';
 import { readRuns, readSummary } from '../runner/checkpoint/read-summary.ts';
+import type { ReadMarks } from '../runner/core/marks.ts';
 import { batchName } from '../runner/core/naming.ts';
 import type { GalleryData, LiveFailure, LiveNumbers, LiveState } from '../runner/core/gallery-data.ts';
 import { conditionOf, type RunCondition } from '../runner/core/run-condition.ts';
 import { throughputOf, type Throughput } from '../runner/core/forecast.ts';
+import { MarksFile } from '../runner/files/marks-file.ts';
 import { GalleryCounts } from '../runner/report/gallery-counts.ts';
 import { fromServer, galleryRow } from '../runner/report/gallery-row.ts';
 import type { BatchReading, ReadList, WatchedBatch } from '../runner/watch/broadcast.ts';
@@ -38,6 +40,7 @@ export function watchedBatch(
     command: `nightrender run ${runArguments(others, reading?.lists)}`,
   });
   const reader = new LiveReader(record.dir);
+  const marksFile = new MarksFile(dir);
   const gallery = new CountedGallery(dir, record.dir, signal);
   const numbersOf = freshByMinute();
   const listOf = readLists();
@@ -47,11 +50,12 @@ export function watchedBatch(
     const now = Date.now();
     const reading = await reader.read(now);
     const run = conditionAt(record, reading, now);
+    const { marks } = marksFile.read();
     if (reading === undefined || reading.lastRun === null)
-      return { ...nothing, state: { ...about(reading), run, numbers: null } };
+      return { ...nothing, marks, state: { ...about(reading), run, numbers: null } };
     columns = reading.columns;
     const state = { ...about(reading), run, numbers: numbersOf(reading, run, now) };
-    return { state, list: listOf(reading), gallery: gallery.of(reading.list) };
+    return { state, marks, list: listOf(reading), gallery: gallery.of(reading.list) };
   };
   return {
     imagesDir: join(dir, 'images'),
@@ -60,13 +64,27 @@ export function watchedBatch(
     read: () =>
       read().catch((error: unknown) => {
         const state: LiveState = { ...about(), run: unreadable(error, dir), numbers: null };
-        return { ...nothing, state };
+        return { ...nothing, marks: noMarks, state };
       }),
+    marks: () => marksFile.read().marks,
+    setMarks: (changes) => {
+      try {
+        marksFile.change(changes, Date.now());
+        return undefined;
+      } catch (error) {
+        const refusal = refusalOf(error, dir);
+        if (refusal === undefined) throw error;
+        return refusal.text;
+      }
+    },
     rows: (piece) => reader.piece(piece)?.map((row) => galleryRow(row, columns, fromServer)),
   };
 }
 
 const nothing = { list: null, gallery: null };
+
+/** The same object each time, so that it counts as no change. */
+const noMarks: ReadMarks['marks'] = new Map();
 
 /** Returns the same object as before if the list is the same. */
 function readLists(): (reading: LiveReading) => ReadList {

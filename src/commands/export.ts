@@ -56,6 +56,7 @@ export const exportCommand: LoadedCommand = {
       "$0 export pipeline.yaml train --to captions --caption '{{ prompt }}, {{ style }}'",
       'a .txt beside each picture',
     ],
+    ['$0 export pipeline.yaml chosen --to imagefolder --starred', 'only what you starred in watch'],
     ['$0 export pipeline.yaml table --to parquet', 'a row a picture, for DuckDB or pandas'],
   ],
   exits: {
@@ -88,7 +89,7 @@ function choicesOf(batch: Batch, argv: Record<string, unknown>): ExportChoices {
     caption,
     copy: copy === undefined ? undefined : copyNamed(copy, batch),
     isLinked,
-    ...rowsChosen(argv),
+    ...rowsChosen(argv, batch),
   };
 }
 

@@ -43,7 +43,7 @@ export const listCommand: LoadedCommand = {
     ['$0 list pipeline.yaml --where "guidance >= 7" --csv > high.csv', 'a list of those, for another batch'],
     ['$0 list pipeline.yaml --state saved --json', 'for a script: a line each, as in results.jsonl'],
     ['$0 list pipeline.yaml --state failed --csv > failed.csv', 'for a spreadsheet'],
-    ['$0 list pipeline.yaml --ids starred.txt --csv > best.csv', 'a list of what you starred'],
+    ['$0 list pipeline.yaml --starred --csv > best.csv', 'a list of what you starred in watch'],
   ],
   exits: { ...commonExits, complete: 'the scenes were listed, even if there are none' },
   work: (argv) => onBatch(argv, (batch) => list(batch, argv), { isReading: true }),
@@ -58,7 +58,7 @@ async function list(batch: Batch, argv: Record<string, unknown>): Promise<void> 
   const limit = limitOf(argv['limit']);
   const form = formOf(argv);
   const count = await batch.read((book) => {
-    const rows = chosenRows(rowsChosen(argv), book.db)(readRecords(book.db, choice), writeError);
+    const rows = chosenRows(rowsChosen(argv, batch), book.db)(readRecords(book.db, choice), writeError);
     return show(rows, formatter(form, book), limit);
   });
   if (count === 0 && form === 'lines') writeError('No scene matches.');

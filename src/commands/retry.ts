@@ -27,6 +27,11 @@ export const retryCommand: LoadedCommand = {
     kind: { ...textOption, describe: 'failed scenes of this kind; may be given several times' },
     id: { ...textOption, describe: 'the failed scene of this id; may be given several times' },
     ids: { ...textOption, describe: 'the same for a file of ids, one a line, such as the gallery exports' },
+    marked: {
+      type: 'boolean',
+      describe:
+        'scenes that are marked in `watch` to be rendered again; their pictures are kept as <name>.former',
+    },
     where: {
       ...textOption,
       describe: 'failed scenes that meet a condition, as in `list`',
@@ -58,7 +63,7 @@ export const retryCommand: LoadedCommand = {
     ['$0 retry pipeline.yaml --id harbour --id harbour-2', 'only these scenes'],
     ['$0 retry pipeline.yaml --id harbour --give-up', 'its job never comes to an end'],
     ['$0 retry pipeline.yaml --id harbour --again --new-seed', 'you want another picture'],
-    ['$0 retry pipeline.yaml --ids render-again.txt --again', 'what you marked in the gallery'],
+    ['$0 retry pipeline.yaml --marked --new-seed', 'what you marked in watch, as other pictures'],
     ['$0 retry pipeline.yaml --where "style = \'ink\'" --again', 'all of one style'],
     ['$0 retry pipeline.yaml --elsewhere', 'after moving to another service for good'],
   ],
@@ -93,7 +98,7 @@ function whereAlone(argv: Record<string, unknown>): string | undefined {
   ]);
 }
 
-const choosing = ['failed', 'kind', 'id', 'ids', 'expired', 'held', 'elsewhere', 'lacking-files'];
+const choosing = ['failed', 'kind', 'id', 'ids', 'marked', 'expired', 'held', 'elsewhere', 'lacking-files'];
 
 /** Combines the options: they add up, and none at all means every failed scene. */
 function choicesOf(argv: Record<string, unknown>): RetryChoices {
@@ -105,21 +110,29 @@ function choicesOf(argv: Record<string, unknown>): RetryChoices {
   ];
   const isElsewhere = argv['elsewhere'] === true;
   const isGivingUp = argv['giveUp'] === true;
-  const isAgain = argv['again'] === true;
+  const isMarked = argv['marked'] === true;
+  const isAgain = argv['again'] === true || isMarked;
   const hasNewSeed = argv['newSeed'] === true;
   const isLackingFiles = argv['lackingFiles'] === true;
-  if ((isGivingUp || isAgain) && ids.size === 0 && argv['where'] === undefined) {
+  if ((isGivingUp || isAgain) && !isMarked && ids.size === 0 && argv['where'] === undefined) {
     const where = isGivingUp ? '--give-up' : '--again';
     throw new ConfigError([{ where, text: 'name the scene with --id, or many with --ids or --where' }]);
   }
-  if (hasNewSeed && !isAgain) throw new ConfigError([{ where: '--new-seed', text: 'requires --again' }]);
+  if (hasNewSeed && !isAgain)
+    throw new ConfigError([{ where: '--new-seed', text: 'requires --again or --marked' }]);
   const isChosen =
-    kinds.length > 0 || ids.size > 0 || isElsewhere || isLackingFiles || argv['where'] !== undefined;
+    kinds.length > 0 ||
+    ids.size > 0 ||
+    isMarked ||
+    isElsewhere ||
+    isLackingFiles ||
+    argv['where'] !== undefined;
   const isBare = argv['failed'] === undefined && !isChosen;
   return {
     kinds: argv['failed'] === true || isBare ? 'every' : kinds,
     ids,
     where: whereAlone(argv),
+    isMarked,
     isLackingFiles,
     isElsewhere,
     isGivingUp,

@@ -1,10 +1,13 @@
-/** The options `--where`, `--id` and `--ids`: which scenes of a batch a command is about. */
+/** The options `--where`, `--id`, `--ids` and `--starred`: which scenes of a batch a command is about. */
+import type { Batch } from '../batch/batch.ts';
 import type { RowsChosen } from '../batch/retry-scenes.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { idLines } from '../runner/list/stage-pictures.ts';
+import { markedIn } from '../runner/files/marks-file.ts';
+import { writeError } from '../terminal/terminal.ts';
 import { textOption } from './command.ts';
 
-/** The options `--where`, `--id` and `--ids`, which choose scenes of a batch. */
+/** Options that choose scenes of a batch. */
 export const rowOptions = {
   where: {
     ...textOption,
@@ -14,11 +17,15 @@ export const rowOptions = {
     ...textOption,
     describe: 'scenes of a file of ids, one a line, such as starred.txt of the gallery',
   },
+  starred: { type: 'boolean', describe: 'scenes that are starred in `watch`' },
 } as const;
 
 /** Returns the scenes chosen by `rowOptions`. Throws `ConfigError`. */
-export function rowsChosen(argv: Record<string, unknown>): RowsChosen {
-  return { ids: argv['ids'] === undefined ? undefined : readIds(argv), where: conditionOf(argv) };
+export function rowsChosen(argv: Record<string, unknown>, { dir }: Batch): RowsChosen {
+  const isStarred = argv['starred'] === true;
+  const starred = isStarred ? markedIn(dir, 'star', { where: '--starred', say: writeError }) : [];
+  const isAny = argv['ids'] === undefined && !isStarred;
+  return { ids: isAny ? undefined : new Map([...starred, ...readIds(argv)]), where: conditionOf(argv) };
 }
 
 /** Returns undefined if no condition is given. Throws `ConfigError` if several are. */

@@ -29,6 +29,7 @@ export async function retryForCaller(file: string, options: RetryRequest): Promi
     kinds: isChosen ? (kinds ?? []) : ('every' as const),
     ids: placesOf(ids),
     where,
+    isMarked: false,
     isLackingFiles: lackingFiles,
     isElsewhere: elsewhere,
     isGivingUp: giveUp,

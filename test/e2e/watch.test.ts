@@ -24,8 +24,9 @@ rest.it.each(['SIGINT', 'SIGTERM'] as const)('says its address, and ends with 0 
   const program = new Program(['watch', 'pipeline.yaml', '--port', '0'], { cwd });
   program.child.stdout.on('data', () => program.stdout.includes('Ctrl-C') && program.child.kill(signal));
   const { code, stdout, stderr } = await program.finish();
-  expect(stdout).toMatch(/^Watch out at http:\/\/127\.0\.0\.1:\d+\/ \(this machine only, read-only\)\./);
-  expect(stdout).toContain('There is no batch yet; the page waits for one.');
+  expect(stdout).toMatch(
+    /^Watch out \(on this machine only\): there is no batch yet, and the page waits for one\.\n {2}http:\/\/127\.0\.0\.1:\d+\/#password=(\w{4}-){3}\w{4}\n/,
+  );
   expect(stderr).toBe('');
   expect(code).toBe(0);
 });

@@ -28,13 +28,16 @@ export interface ListExpansion {
   until?: string | undefined;
 }
 
+/** Value of `scenes.ids` for what is starred in `watch`. No absolute path equals it. */
+export const starredScenes = 'marks';
+
 /** Another batch whose saved pictures are the list. Paths are absolute. */
 export interface StageSource {
   /** The pipeline.yaml of the other batch. */
   from: string;
   /** Condition that a picture has to meet. */
   keep: string | undefined;
-  /** A file with scene ids. */
+  /** A file with scene ids, or `marks`: what is starred in `watch`. */
   ids: string | undefined;
   /** Selects the `count` pictures with the highest numbers in `by` from each group, which is formed by `of`. */
   best: { of: string; by: string; count: number } | undefined;

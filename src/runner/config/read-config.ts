@@ -8,6 +8,7 @@ import {
   type ListExpansion,
   manifestFiles,
   type NamedAxis,
+  starredScenes,
   type StageSource,
 } from './config.ts';
 import { pipelineIn } from './pipeline-in.ts';
@@ -123,7 +124,8 @@ function hasLists(value: unknown): boolean {
 function stageOf({ scenes }: CheckedFile, base: string): StageSource | undefined {
   if (scenes?.from === undefined) return undefined;
   const { from, keep, ids, best } = scenes;
-  return { from: pipelineIn(resolve(base, from)), keep, ids: ids && resolve(base, ids), best };
+  const path = ids === undefined || ids === starredScenes ? ids : resolve(base, ids);
+  return { from: pipelineIn(resolve(base, from)), keep, ids: path, best };
 }
 
 function scenesOf({ scenes }: CheckedFile, base: string): ListExpansion | undefined {

@@ -107,7 +107,11 @@ export const scenes = z
     keep: condition
       .optional()
       .describe('with `from`: a condition that a picture must meet, as `list --where`'),
-    ids: filePath.optional().describe('with `from`: a file with the ids of the scenes to take, one a line'),
+    ids: filePath
+      .optional()
+      .describe(
+        'with `from`: a file with the ids of the scenes to take, one a line; `marks`: what is starred',
+      ),
     best: best.optional().describe('with `from`: the best of each group, once all of its scenes are settled'),
   })
   .superRefine(({ from, matrix = [], zip = [], seeds, until, ...others }, context) => {

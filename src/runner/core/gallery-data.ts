@@ -1,4 +1,5 @@
 /** Data for the gallery: JSON in the page, files of rows that it loads, and news of a live batch. Instants are epoch ms. */
+import type { Mark } from './marks.ts';
 import type { PictureTotals, SavedPicture } from './picture.ts';
 import type { RecordGallery } from './record-columns.ts';
 import type { RunCondition } from './run-condition.ts';
@@ -216,4 +217,18 @@ export interface LiveNews extends LiveState {
   changed: number[];
   /** Totals over all rows. They take a while to compute, so they may be outdated. */
   gallery?: GalleryData;
+  /** All marks that are kept with the batch, in the order in which they were set. */
+  marks?: [id: string, mark: Mark][];
+}
+
+/** Answer of the page's server about who is looking. */
+export interface WatchSession {
+  /** Null if nobody is signed in. */
+  role: 'owner' | 'viewer' | null;
+  /** Marks that this role may set and remove. */
+  marks: Mark[];
+  /** True if nobody sees the batch without a password. */
+  isPrivate: boolean;
+  /** Proof for changes, sent once, when a password was right. */
+  token?: string;
 }

@@ -52,17 +52,16 @@ export class StagePictures {
     db: Database,
     batch: BatchIdentity,
     paths: Paths,
-    stage: StageSource,
+    { keep, ids, best }: Omit<StageSource, 'ids'> & { ids: ReadonlySet<string> | undefined },
     placeOf: Config['placeOf'],
   ) {
-    const { keep, ids, best } = stage;
     this.values = rowValues(batch);
     this.#db = db;
     this.#batch = batch;
     this.#paths = paths;
     this.#holds =
       keep === undefined ? undefined : rowCondition(this.values, keep, placeOf(['scenes', 'keep']));
-    this.#ids = ids === undefined ? undefined : readIdFile(ids, placeOf(['scenes', 'ids']));
+    this.#ids = ids;
     this.#best = best;
     if (best !== undefined) this.#assertKnown(best, placeOf);
   }
@@ -228,11 +227,6 @@ function isBetter(a: Candidate, b: Candidate): boolean {
   const [left = -Infinity, right = -Infinity] = [a.value, b.value];
   if (left !== right) return left > right;
   return (a.seedNumber ?? Infinity) < (b.seedNumber ?? Infinity);
-}
-
-/** Reads a file with one id of a scene in each line. `where` names the file in messages. Throws `ConfigError`. */
-function readIdFile(path: string, where: string): Set<string> {
-  return new Set(idLines(path, where).filter((id) => id !== ''));
 }
 
 /** Returns one trimmed entry per line, '' for an empty line. Throws `ConfigError`. */

@@ -1,7 +1,8 @@
 /** Reads the watched batch once a second for all viewers, and not at all while there are none. */
+import type { Mark, MarkChange, ReadMarks } from '../core/marks.ts';
 import type { ArrivedScene, GalleryData, GalleryRow, LiveNews, LiveState } from '../core/gallery-data.ts';
 
-/** A batch as the page of `watch` reads it. Nothing here changes the batch. */
+/** A batch as the page of `watch` reads it. Marks are all that changes. */
 export interface WatchedBatch {
   /** Absolute path of the folder of pictures. */
   imagesDir: string;
@@ -11,6 +12,10 @@ export interface WatchedBatch {
   thumbnailsDir: string;
   /** Returns the state of the batch, with its problems. Cheap if nothing has changed. The previous call must have ended. */
   read(): Promise<BatchReading>;
+  /** Returns the marks, by scene id: the same object as before if they have not changed. */
+  marks(): ReadMarks['marks'];
+  /** Keeps changes of marks with the batch. Returns what prevents it, in words. */
+  setMarks(changes: MarkChange[]): string | undefined;
   /** Returns the rows of a piece of the list, counted from 0. Undefined if there is no such piece. Throws if they cannot be read. */
   rows(piece: number): GalleryRow[] | undefined;
 }
@@ -20,6 +25,7 @@ export interface BatchReading {
   state: LiveState;
   /** Null if there is no list. */
   list: ReadList | null;
+  marks: ReadMarks['marks'];
   /** Result of the latest count, which may be some time ago. Null before the first count. */
   gallery: GalleryData | null;
 }
@@ -39,6 +45,8 @@ export interface Broadcast {
    * for the next change, but at most `longestWaitMs`. `leave` gets a function that ends the wait, for clients that go away.
    */
   newsSince(revision: number, leave: (gone: () => void) => void): Promise<LiveNews>;
+  /** Reads the batch now, so that those who wait hear of a change at once. */
+  readAgain(): Promise<void>;
   close(): void;
 }
 
@@ -96,6 +104,11 @@ export function startBroadcast(batch: Pick<WatchedBatch, 'read'>, readEveryMs = 
       if (revision === latest.revision && !isClosed) await news(leave);
       return latest.since(revision);
     },
+    readAgain: async () => {
+      // A reading that is under way may have begun before the change.
+      await underWay;
+      await read();
+    },
     close: () => {
       isClosed = true;
       clearTimeout(timer);
@@ -111,18 +124,21 @@ class LatestNews {
   #state = '';
   #listAt = 0;
   #galleryAt = 0;
+  #marksAt = 0;
   readonly #changedAt = new Map<number, number>();
   #arrived: { scene: ArrivedScene; at: number }[] = [];
 
   /** Takes a reading. Returns true if it has changes. */
   take(reading: BatchReading): boolean {
-    const { state, list, gallery } = reading;
+    const { state, list, gallery, marks } = reading;
     const before = this.#reading;
     const text = JSON.stringify(state);
-    if (text === this.#state && list === before?.list && gallery === before.gallery) return false;
+    const isSame = text === this.#state && list === before?.list && gallery === before.gallery;
+    if (isSame && marks === before.marks) return false;
     this.revision = Math.max(Date.now(), this.revision + 1);
     if (list !== before?.list) this.#takeList(list, before?.list?.rows);
     if (gallery !== before?.gallery) this.#galleryAt = this.revision;
+    if (marks !== before?.marks) this.#marksAt = this.revision;
     this.#state = text;
     this.#reading = reading;
     return true;
@@ -148,7 +164,7 @@ class LatestNews {
   since(asked: number): LiveNews {
     if (this.#reading === undefined) throw new Error('nothing was read yet');
     const revision = asked > this.revision ? 0 : asked;
-    const { state, list, gallery } = this.#reading;
+    const { state, list, gallery, marks } = this.#reading;
     const isMoved = this.#listAt > revision;
     const changed = [...this.#changedAt].filter(([, at]) => at > revision).map(([piece]) => piece);
     const chunks = { folder: `rows/${this.#listAt.toString(36)}`, rows: list?.rows ?? [] };
@@ -159,6 +175,9 @@ class LatestNews {
       arrived: this.#arrived.filter(({ at }) => at > revision).map(({ scene }) => scene),
       changed: isMoved ? [] : changed,
       ...(isMoved && { chunks }),
+      ...(this.#marksAt > revision && {
+        marks: [...marks].map(([id, { mark }]) => [id, mark] as [string, Mark]),
+      }),
       ...(gallery !== null && this.#galleryAt > revision && { gallery }),
     };
   }

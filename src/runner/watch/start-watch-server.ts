@@ -1,4 +1,4 @@
-/** The server of the page that watches a batch: on loopback, and read only. */
+/** The server of the page that watches a batch: it sends the gallery, and takes marks from those who know a password. */
 import type { IncomingMessage } from 'node:http';
 import { constants } from 'node:fs';
 import { open, realpath, type FileHandle } from 'node:fs/promises';
@@ -6,16 +6,24 @@ import { join, sep } from 'node:path';
 import { type FiledText, OpenFile } from '../../lib/files/filed-text.ts';
 import {
   defaultClientLimits,
+  emptyResponse,
   type HttpResponse,
   jsonResponse,
   type Page,
   pageResponse,
+  refusal,
+  tooMany,
 } from '../../lib/http/http-response.ts';
 import { startHttpServer } from '../../lib/http/http-server.ts';
 import { KnownNames } from '../../lib/http/known-names.ts';
+import { type ArrivingBody, readBody } from '../../lib/http/request-body.ts';
+import type { TlsFiles } from '../../lib/http/tls-files.ts';
 import { isLoopback } from '../../lib/net/addresses.ts';
+import type { WatchSession } from '../core/gallery-data.ts';
 import { earlierThumbnail } from '../core/picture.ts';
+import { isMark, type MarkChange } from '../core/marks.ts';
 import { startBroadcast, type Broadcast, type WatchedBatch } from './broadcast.ts';
+import { isOwnPage, marksOf, type Role, type SignIn } from './sign-in.ts';
 
 export interface WatchServer {
   /** URL of the page, with a slash at the end. */
@@ -28,41 +36,61 @@ const limits = {
   maxConnections: 1_500,
   // Browsers do not send the next request before they have the answer.
   maxWaiting: 1,
-  // No request has a body.
-  maxBodiesBytes: 64 * 1024,
+  maxBodiesBytes: 16 * 1024 * 1024,
   requestTimeoutMs: 20_000,
   bodyTimeMs: 20_000,
   // Stopping the page does not wait for slow readers.
   clientLimits: { ...defaultClientLimits, closingMs: 0 },
 };
 
-/** Starts the server on loopback. Rejects with the system's error if the port is taken. */
+/** Largest body: a thousand marks, each with a long id. */
+const maxBodyBytes = 1024 * 1024;
+
+/** Who reaches the page. */
+export interface WatchAccess {
+  host: string;
+  /** Names under which browsers may ask, besides those of the certificate. On loopback, only `localhost`. */
+  names: readonly string[];
+  tls: TlsFiles | undefined;
+  signIn: SignIn;
+  /** True if nobody sees the batch without a password. */
+  isPrivate: boolean;
+}
+
+/** Starts the server. Rejects with the system's error if the port is taken, and with `TlsProblem`. */
 export async function startWatchServer(options: {
   batch: WatchedBatch;
   page: Page;
+  access: WatchAccess;
   /** 0 for any free port. */
   port: number;
   onProblem: (text: string) => void;
   /** Minimum time between two readings of the batch; 1 s by default. */
   readEveryMs?: number;
 }): Promise<WatchServer> {
-  const { batch, page, port, onProblem, readEveryMs } = options;
+  const { batch, page, access, port, onProblem, readEveryMs } = options;
+  const { host, tls } = access;
   const broadcast = startBroadcast(batch, readEveryMs);
-  const served: Served = { batch, page, broadcast };
+  const names = new KnownNames(access.names, {
+    certified: () => server.certifiedNames(),
+    // On loopback any port is accepted, because a tunnel has its own.
+    isKnownAddress: (address) => !isLoopback(host) || isLoopback(address),
+  });
+  const served: Served = { batch, page, access, names, broadcast };
   const withHeaders = (response: HttpResponse): HttpResponse => ({
     ...response,
     headers: { ...page.headers, ...response.headers },
   });
   const server = await startHttpServer({
     ...limits,
-    host: '127.0.0.1',
+    host,
     port,
-    tls: undefined,
+    tls,
     now: Date.now,
     elapsed: () => performance.now(),
     onProblem,
-    answerRequest: async (request, _, gone) => {
-      const answered = await answer(request, served, gone);
+    answerRequest: async (request, sendContinue, gone) => {
+      const answered = await answer({ request, sendContinue, gone }, served);
       return answered && withHeaders(answered);
     },
     answerError: () => withHeaders(unavailable),
@@ -80,24 +108,108 @@ interface Served {
   batch: WatchedBatch;
   broadcast: Broadcast;
   page: Page;
+  access: WatchAccess;
+  names: KnownNames;
 }
 
 /** Returns undefined if the client has gone. Rejects only for errors of the machine, and bugs. */
-async function answer(
-  request: IncomingMessage,
-  { batch, broadcast, page }: Served,
-  gone: AbortSignal,
-): Promise<HttpResponse | undefined> {
-  const refused = refusalOf(request);
-  if (refused !== undefined) return refused;
+async function answer(asked: ArrivingBody, served: Served): Promise<HttpResponse | undefined> {
+  const { request, gone } = asked;
+  const { batch, broadcast, page, access } = served;
+  if (!served.names.has(request.headers.host)) return misdirected;
   const [, path = '', query = ''] = /^\/?([^?]*)\??(.*)$/.exec(request.url ?? '') ?? [];
-  const asked = new URLSearchParams(query);
+  if (path === 'session') return await sessionAnswer(asked, served);
+  if (path === 'marks' && request.method === 'POST') return await marksAnswer(asked, served);
+  if (request.method !== 'GET' && request.method !== 'HEAD') return readOnly;
   if (path === '') return pageResponse(page);
-  if (path === 'data.json') return newsAnswer(asked, broadcast, gone);
+  if (access.isPrivate && access.signIn.readerOf(request, Date.now()) === undefined) return signedOut;
+  const terms = new URLSearchParams(query);
+  if (path === 'data.json') return newsAnswer(terms, broadcast, gone);
   const [, piece] = /^rows\/\w{1,12}\/([1-9]\d{0,6})\.json$/.exec(path) ?? [];
   const rows = piece === undefined ? undefined : batch.rows(Number(piece) - 1);
   if (rows !== undefined) return jsonResponse(rows);
-  return (await pictureAnswer(request, batch, path, asked)) ?? textResponse(404, 'Not found.');
+  return (await pictureAnswer(request, batch, path, terms)) ?? textResponse(404, 'Not found.');
+}
+
+const signedOut = refusal(401, 'enter the password of this page');
+const ownPageOnly = refusal(403, 'only the page itself may do this');
+
+/** Says who is signed in, signs in with a password, or signs out. */
+async function sessionAnswer(asked: ArrivingBody, { access }: Served): Promise<HttpResponse | undefined> {
+  const { request } = asked;
+  const { signIn, isPrivate, tls } = access;
+  if (request.method === 'GET')
+    return jsonResponse(sessionFacts(signIn.writerOf(request, Date.now()), isPrivate));
+  if (request.method !== 'POST' && request.method !== 'DELETE')
+    return refusal(405, 'method not allowed', { Allow: 'GET, POST, DELETE' });
+  if (!isOwnPage(request)) return ownPageOnly;
+  if (request.method === 'DELETE')
+    return { ...emptyResponse, headers: { 'Set-Cookie': signIn.leave(request) } };
+  const form = await formIn(asked);
+  if (form === undefined || 'status' in form) return form;
+  const { password } = form.value as { password?: unknown };
+  if (typeof password !== 'string') return refusal(400, 'expected {"password": "…"}');
+  const entered = signIn.enter(password.trim(), request, { now: Date.now(), isSecure: tls !== undefined });
+  if (entered === 'wrong') return refusal(401, 'this is not the password');
+  if ('waitMs' in entered) return tooMany('too many wrong passwords: wait a minute', entered.waitMs);
+  const { role, token, cookie } = entered;
+  return { ...jsonResponse({ ...sessionFacts(role, isPrivate), token }), headers: { 'Set-Cookie': cookie } };
+}
+
+function sessionFacts(role: Role | undefined, isPrivate: boolean): WatchSession {
+  return { role: role ?? null, marks: role === undefined ? [] : [...marksOf[role]], isPrivate };
+}
+
+/** Keeps marks with the batch. */
+async function marksAnswer(
+  asked: ArrivingBody,
+  { batch, broadcast, access }: Served,
+): Promise<HttpResponse | undefined> {
+  if (!isOwnPage(asked.request)) return ownPageOnly;
+  const role = access.signIn.writerOf(asked.request, Date.now());
+  if (role === undefined) return signedOut;
+  const form = await formIn(asked);
+  if (form === undefined || 'status' in form) return form;
+  const changes = changesIn(form.value);
+  if (changes === undefined) return refusal(400, 'expected a list of {"id": "…", "mark": "star"}');
+  const before = batch.marks();
+  const isAllowed = (mark: unknown): boolean => marksOf[role].some((allowed) => allowed === mark);
+  const refused = changes.find(
+    ({ id, mark }) => !(mark === null || isAllowed(mark)) || !isAllowed(before.get(id)?.mark ?? 'star'),
+  );
+  if (refused !== undefined) return refusal(403, 'with this password, scenes can only be starred');
+  const problem = batch.setMarks(changes);
+  if (problem !== undefined) return refusal(507, problem);
+  await broadcast.readAgain();
+  return emptyResponse;
+}
+
+/** Marks of one request. */
+const maxChanges = 1_000;
+/** Longest id of a scene, in characters. */
+const maxIdLength = 1_000;
+
+function changesIn(value: unknown): MarkChange[] | undefined {
+  if (!Array.isArray(value) || value.length === 0 || value.length > maxChanges) return undefined;
+  const isChange = (each: unknown): each is MarkChange => {
+    const { id, mark } = (each ?? {}) as Partial<Record<keyof MarkChange, unknown>>;
+    return typeof id === 'string' && id !== '' && id.length <= maxIdLength && (mark === null || isMark(mark));
+  };
+  return value.every(isChange) ? value.map(({ id, mark }) => ({ id, mark })) : undefined;
+}
+
+/** Reads a body of JSON. Forms of other sites cannot send this type without a preflight request. */
+async function formIn(asked: ArrivingBody): Promise<{ value: unknown } | HttpResponse | undefined> {
+  if (!/^application\/json\b/i.test(asked.request.headers['content-type'] ?? ''))
+    return refusal(415, 'expected JSON');
+  const body = await readBody(asked, maxBodyBytes);
+  if (!Buffer.isBuffer(body)) return body;
+  try {
+    const value: unknown = JSON.parse(body.toString());
+    return typeof value === 'object' && value !== null ? { value } : refusal(400, 'expected JSON');
+  } catch {
+    return refusal(400, 'expected JSON');
+  }
 }
 
 /** Returns the state of the batch. With `since`, waits for a newer revision and returns only the changes. */
@@ -149,21 +261,12 @@ function textResponse(status: number, text: string, headers: Record<string, stri
 
 const unavailable = textResponse(503, 'Temporarily unavailable.', { 'Retry-After': '5' });
 
-/** Any port is accepted, because a tunnel has its own. */
-const names = new KnownNames([], { isKnownAddress: isLoopback });
-
 const misdirected = textResponse(
   421,
-  'This page is served as 127.0.0.1 and localhost only. Behind a reverse proxy, have it send "Host: 127.0.0.1".',
+  'This page is not served under this name. Name it with --name, or have a reverse proxy send "Host: 127.0.0.1".',
 );
 
-const readOnly = textResponse(405, 'This page is read-only.', { Allow: 'GET, HEAD' });
-
-/** Returns undefined if the request may be answered. */
-function refusalOf({ headers, method }: IncomingMessage): HttpResponse | undefined {
-  if (!names.has(headers.host)) return misdirected;
-  return method === 'GET' || method === 'HEAD' ? undefined : readOnly;
-}
+const readOnly = refusal(405, 'this can only be read', { Allow: 'GET, HEAD' });
 
 /** Names of objects say what they hold, so browsers need not ask again. Returns undefined if this is no picture. */
 function objectAnswer(bytes: Buffer | undefined): HttpResponse | undefined {

@@ -1,6 +1,6 @@
 /** Authorised request, as operations get it, and functions that read its body. */
 import type { IncomingMessage } from 'node:http';
-import { JoinedBytes } from '../../lib/limits/byte-semaphore.ts';
+import { readBody } from '../../lib/http/request-body.ts';
 import type { OperationName, ServiceOperationName } from '../../protocol/operations.ts';
 import type { Route } from '../../protocol/paths.ts';
 import type { Endpoint } from '../workers/endpoint.ts';
@@ -50,38 +50,4 @@ export async function bodyOf(
   const body = await readBody(context, maxBytes);
   // The upload may have taken an hour, so the key is checked again.
   return Buffer.isBuffer(body) && !context.isKeyGood() ? keyEnded() : body;
-}
-
-async function readBody(
-  { request, sendContinue, gone }: BodyContext,
-  maxBytes: number,
-): Promise<Buffer | HttpResponse | undefined> {
-  const tooLarge: HttpResponse = {
-    ...refusal(400, `exceeded max body size of ${maxBytes} bytes`),
-    isTooLarge: true,
-  };
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes) return tooLarge;
-  sendContinue(maxBytes);
-  return await new Promise((resolve) => {
-    const bytes = new JoinedBytes(request.headers['content-length']);
-    const finish = (result: Buffer | HttpResponse | undefined) => {
-      request.pause();
-      request.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone);
-      gone.removeEventListener('abort', onGone);
-      // A later error of the connection must not crash the process as an unhandled 'error' event.
-      request.on('error', () => undefined);
-      bytes.clear();
-      resolve(result);
-    };
-    const onData = (chunk: Buffer) => {
-      if (bytes.byteCount + chunk.length > maxBytes) finish(tooLarge);
-      else bytes.add(chunk);
-    };
-    const onEnd = () => finish(bytes.take());
-    const onGone = () => finish(undefined);
-    if (gone.aborted) return finish(undefined);
-    request.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone);
-    // A refused request must not take effect, although its whole body may still arrive.
-    gone.addEventListener('abort', onGone);
-  });
 }

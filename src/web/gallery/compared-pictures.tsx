@@ -5,7 +5,9 @@ import type { GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts'
 import { Dialog } from '../shared/dialog.tsx';
 import { useLoaded } from '../shared/hooks.ts';
 import { Image } from '../shared/picture-grid.tsx';
-import { isPlainKey, KeyHint, letterOf, MarkButtons, type Marking, markKeys } from './mark-buttons.tsx';
+import type { Marking } from './kept-marks.ts';
+import { isPlainKey } from './key-target.ts';
+import { KeyHint, letterOf, MarkButtons, markKeys } from './mark-buttons.tsx';
 import type { Side } from './page-location.ts';
 import type { Rows } from './rows.ts';
 import { findScene, type ViewProps } from './scene-dialog.tsx';

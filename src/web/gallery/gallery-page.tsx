@@ -14,7 +14,8 @@ import { useHash, useLoaded } from '../shared/hooks.ts';
 import { Copyable, LongText } from '../shared/text.tsx';
 import { ComparedPictures } from './compared-pictures.tsx';
 import { gridAxes, GridView } from './grid-view.tsx';
-import { MarkBar, PickedButtons, useMarks, usePicks } from './mark-buttons.tsx';
+import { type BatchMarks, useMarks } from './kept-marks.ts';
+import { MarkBar, PickedButtons, usePicks } from './mark-buttons.tsx';
 import { PicturesView, type Scene, ScenePictures, SizeSlider, useTileSize } from './pictures-view.tsx';
 import { type Place, readPlace, type View, views, writePlace } from './page-location.ts';
 import { everything, type Query } from './query.ts';
@@ -29,13 +30,15 @@ interface Props {
   rows: Rows;
   /** A new number loads the pictures again. */
   connection?: number;
+  /** Marks that are kept with the batch; undefined if nobody is signed in at `watch`. */
+  batchMarks?: BatchMarks | undefined;
 }
 
-export function Gallery({ data, rows, connection }: Props): JSX.Element {
+export function Gallery({ data, rows, connection, batchMarks }: Props): JSX.Element {
   const hasGrid = gridAxes(data).length > 1;
   const [place, go] = usePlace(data, hasGrid);
   const ask = (query: Query): void => go({ query, page: 1, open: undefined });
-  const { kept, marking } = useMarks(data.title, data.times.firstSubmittedAt);
+  const marking = useMarks(data.title, data.times.firstSubmittedAt, batchMarks);
   const isList = place.view === 'pictures' || place.view === 'grid';
   const picking = usePicks(place, go);
   const tiles = useTileSize();
@@ -62,7 +65,7 @@ export function Gallery({ data, rows, connection }: Props): JSX.Element {
         {place.view === 'night' && <NightView data={data} />}
       </main>
       <MarkBar
-        kept={kept}
+        marking={marking}
         batch={data.batch}
         shown={place.query.mark}
         onShow={(mark) => go({ view: 'pictures', query: { ...place.query, mark }, page: 1, open: undefined })}

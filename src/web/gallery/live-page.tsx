@@ -10,6 +10,8 @@ import { LiveStrip } from './live-strip.tsx';
 import { readPlace, writePlace } from './page-location.ts';
 import { servedRows, type Rows } from './rows.ts';
 import { openedAt } from './scene-dialog.tsx';
+import type { BatchMarks } from './kept-marks.ts';
+import { sendMarks, type SignedIn, useSession } from './watch-session.ts';
 import { BatchNumbers } from './summary.tsx';
 import { countWords, durationWords, instantWords } from '../shared/number-words.ts';
 
@@ -21,13 +23,22 @@ interface Live {
   arrived: ArrivedScene[];
   rows: Rows | undefined;
   gallery: GalleryData | undefined;
+  marks: BatchMarks['sent'];
 }
 
 /** Same limit as in the server's responses. */
 const maxArrived = 24;
 
 function withNews(before: Live | undefined, news: LiveNews): Live {
-  const { now, arrived, chunks, changed, gallery = before?.gallery, ...state } = news;
+  const {
+    now,
+    arrived,
+    chunks,
+    changed,
+    gallery = before?.gallery,
+    marks = before?.marks ?? [],
+    ...state
+  } = news;
   const isAgain = (index: number): boolean => arrived.some((scene) => scene.index === index);
   const earlier = chunks === undefined ? (before?.arrived ?? []) : [];
   const rows = before?.rows ?? (chunks && servedRows(chunks));
@@ -37,16 +48,20 @@ function withNews(before: Live | undefined, news: LiveNews): Live {
     arrived: [...arrived, ...earlier.filter(({ index }) => !isAgain(index))].slice(0, maxArrived),
     rows: rows?.renewed(chunks, changed),
     gallery,
+    marks,
   };
 }
 
 export function LivePage(): JSX.Element {
   const [live, setLive] = useState<Live>();
   const [isLost, setLost] = useState(false);
-  useEffect(
-    () => followBatch({ hear: (news) => setLive((before) => withNews(before, news)), lose: setLost }),
-    [],
-  );
+  const signedIn = useSession();
+  const { session } = signedIn;
+  const maySee = session !== undefined && (session.role !== null || !session.isPrivate);
+  useEffect(() => {
+    if (!maySee) return undefined;
+    return followBatch({ hear: (news) => setLive((before) => withNews(before, news)), lose: setLost });
+  }, [maySee]);
   // Pictures that failed to load while the server was down are loaded again.
   const [connections, setConnections] = useState(0);
   useEffect(() => {
@@ -55,6 +70,7 @@ export function LivePage(): JSX.Element {
   useEffect(() => {
     document.title = titleOf(live?.state);
   }, [live]);
+  if (session !== undefined && !maySee) return <SignInPage {...signedIn} />;
   if (live === undefined)
     return <p class="waiting">{isLost ? 'No response yet; retrying …' : 'Loading …'}</p>;
   const { state, aheadMs, arrived, rows } = live;
@@ -83,8 +99,18 @@ export function LivePage(): JSX.Element {
       {data === undefined || rows === undefined ? (
         <main>{numbers !== null && <p class="waiting">Reading the list …</p>}</main>
       ) : (
-        <Gallery data={data} rows={rows} connection={connections} />
+        <Gallery
+          data={data}
+          rows={rows}
+          connection={connections}
+          batchMarks={
+            session === undefined || session.role === null
+              ? undefined
+              : { sent: live.marks, allowed: session.marks, send: sendMarks }
+          }
+        />
       )}
+      {session !== undefined && <SessionFoot {...signedIn} />}
       <Announcer state={state} isLost={isLost} />
     </>
   );
@@ -103,6 +129,86 @@ function open({ index, row }: ArrivedScene, { columns }: GalleryData): void {
   const place = readPlace(location.hash, names);
   const view = place.view === 'night' ? 'pictures' : place.view;
   location.hash = writePlace({ ...place, view, ...openedAt(index, row) }, names);
+}
+
+/** The page of a batch that nobody sees without a password. */
+function SignInPage(signedIn: SignedIn): JSX.Element {
+  return (
+    <main class="stack">
+      <h1>Pictures of a batch</h1>
+      <p class="soft">Enter the password that you were given.</p>
+      <PasswordForm {...signedIn} />
+    </main>
+  );
+}
+
+function PasswordForm({ enter }: SignedIn): JSX.Element {
+  const [password, setPassword] = useState('');
+  const [problem, setProblem] = useState('');
+  const [isBusy, setBusy] = useState(false);
+  const submit = async (): Promise<void> => {
+    if (isBusy || password.trim() === '') return;
+    setBusy(true);
+    try {
+      await enter(password);
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <form
+      class="row password"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
+      <label>
+        Password{' '}
+        <input
+          type="password"
+          autocomplete="current-password"
+          autocapitalize="off"
+          spellcheck={false}
+          value={password}
+          onInput={(event) => setPassword(event.currentTarget.value)}
+        />
+      </label>
+      <button type="submit" class="primary" aria-disabled={isBusy}>
+        Sign in
+      </button>
+      <p class="bad" role="alert">
+        {problem === '' ? '' : `${problem.charAt(0).toUpperCase()}${problem.slice(1)}.`}
+      </p>
+    </form>
+  );
+}
+
+/** Says where marks are kept, and lets a reader sign in or out. */
+function SessionFoot(signedIn: SignedIn): JSX.Element {
+  const { session, leave } = signedIn;
+  if (session?.role === null || session === undefined)
+    return (
+      <footer class="stack">
+        <p>
+          Stars and other marks stay in this browser. To keep them with the batch, open the link that{' '}
+          <code>nightrender watch</code> printed, or enter its password.
+        </p>
+        <PasswordForm {...signedIn} />
+      </footer>
+    );
+  return (
+    <footer class="row">
+      {session.role === 'owner'
+        ? 'Stars and other marks are kept with the batch, for every browser and command.'
+        : 'Stars are kept with the batch.'}
+      <button type="button" class="small" onClick={() => void leave().then(() => location.reload())}>
+        Sign out
+      </button>
+    </footer>
+  );
 }
 
 /** Announces each tenth of the work, changes of the run, and lost connections to screen readers. */

@@ -1,10 +1,10 @@
 /** The reader's place in the gallery, kept in the address so that it can be shared. */
+import type { Mark } from '../../runner/core/marks.ts';
 import {
   columnOf,
   everything,
   lostKinds,
   type LostWords,
-  type Mark,
   marks,
   type Order,
   orders,

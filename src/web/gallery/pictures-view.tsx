@@ -5,7 +5,8 @@ import type { GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts'
 import { useLoaded } from '../shared/hooks.ts';
 import { counted, countWords, durationWords, moneyWords } from '../shared/number-words.ts';
 import { PictureGrid } from '../shared/picture-grid.tsx';
-import { isPlainKey, KeyHint, MarkButtons, markKeys, PickButton } from './mark-buttons.tsx';
+import { isPlainKey } from './key-target.ts';
+import { KeyHint, MarkButtons, markKeys, PickButton } from './mark-buttons.tsx';
 import { columnOf, kindOf, marks, type Matching } from './query.ts';
 import type { Rows } from './rows.ts';
 import { openedAt, OpenScene, type ViewProps } from './scene-dialog.tsx';

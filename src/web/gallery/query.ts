@@ -1,5 +1,6 @@
 /** The filter and order of scenes that a reader chooses, and the command that lists the same scenes. */
 import { conditionName, numberOf, quotedName } from '../../runner/core/condition.ts';
+import type { Mark } from '../../runner/core/marks.ts';
 import type { GalleryColumn, GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
 
 export interface Query {
@@ -188,11 +189,7 @@ export const marks = {
   star: { key: 's', sign: '★', act: 'Star', word: 'starred', file: 'starred.txt' },
   reject: { key: 'x', sign: '✕', act: 'Reject', word: 'rejected', file: 'rejected.txt' },
   again: { key: 'r', sign: '↻', act: 'Render again', word: 'to render again', file: 'render-again.txt' },
-} as const;
-
-export type Mark = keyof typeof marks;
-
-export const markNames = Object.keys(marks) as Mark[];
+} as const satisfies Record<Mark, object>;
 
 /**
  * Returns the command that lists the filtered scenes in a terminal. Undefined if nothing is filtered, or if

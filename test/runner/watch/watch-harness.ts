@@ -7,10 +7,14 @@ import { onTestFinished } from 'vitest';
 import { builtPage } from '../../../src/lib/http/http-response.ts';
 import type { ArrivedScene } from '../../../src/runner/core/gallery-data.ts';
 import type { BatchReading } from '../../../src/runner/watch/broadcast.ts';
-import { startWatchServer } from '../../../src/runner/watch/start-watch-server.ts';
+import { MarksFile } from '../../../src/runner/files/marks-file.ts';
+import { SignIn } from '../../../src/runner/watch/sign-in.ts';
+import { startWatchServer, type WatchAccess } from '../../../src/runner/watch/start-watch-server.ts';
 
 export const png = Buffer.concat([Buffer.from('\x89PNG\r\n\x1A\n', 'latin1'), Buffer.alloc(1_000_000, 7)]);
 export const webp = Buffer.from('RIFF\x10\0\0\0WEBPVP8 ', 'latin1');
+
+export const passwords = { owner: 'owner-of-pictures', viewer: 'viewer-of-pictures' };
 
 export interface Watch {
   url: string;
@@ -19,12 +23,20 @@ export interface Watch {
   reading: BatchReading;
   /** How often the batch was read. */
   readings: number;
+  /** File of the marks. */
+  marks: string;
+  /** Why marks cannot be kept. */
+  problem: string | undefined;
   /** What was told of trouble. */
   troubles: string[];
 }
 
 /** `bucket` holds the objects of the batch's bucket, by key. */
-export async function startWatch(bucket?: Record<string, Buffer>, readEveryMs?: number): Promise<Watch> {
+export async function startWatch(
+  bucket?: Record<string, Buffer>,
+  readEveryMs?: number,
+  access: Partial<WatchAccess> = {},
+): Promise<Watch> {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const imagesDir = join(dir, 'images');
@@ -35,6 +47,7 @@ export async function startWatch(bucket?: Record<string, Buffer>, readEveryMs?: 
   writeFileSync(join(thumbnailsDir, 'ab', 'cd.webp'), webp);
   // A picture by its bytes, so that only its place can keep it from being sent.
   writeFileSync(join(dir, 'checkpoint.sqlite'), png);
+  const file = new MarksFile(dir);
   const watch: Watch = {
     url: '',
     imagesDir,
@@ -47,9 +60,12 @@ export async function startWatch(bucket?: Record<string, Buffer>, readEveryMs?: 
         numbers: null,
       },
       list: null,
+      marks: new Map(),
       gallery: null,
     },
     readings: 0,
+    marks: file.path,
+    problem: undefined,
     troubles: [],
   };
   const server = await startWatchServer({
@@ -62,7 +78,12 @@ export async function startWatch(bucket?: Record<string, Buffer>, readEveryMs?: 
       }),
       read: async () => {
         watch.readings += 1;
-        return watch.reading;
+        return { ...watch.reading, marks: file.read().marks };
+      },
+      marks: () => file.read().marks,
+      setMarks: (changes) => {
+        if (watch.problem === undefined) file.change(changes, Date.now());
+        return watch.problem;
       },
       rows: (piece) => {
         const { row } = arrived(piece);
@@ -70,6 +91,14 @@ export async function startWatch(bucket?: Record<string, Buffer>, readEveryMs?: 
       },
     },
     page: builtPage('gallery', ''),
+    access: {
+      host: '127.0.0.1',
+      names: [],
+      tls: undefined,
+      signIn: new SignIn(passwords, dir),
+      isPrivate: false,
+      ...access,
+    },
     port: 0,
     onProblem: (text) => watch.troubles.push(text),
     ...(readEveryMs !== undefined && { readEveryMs }),
@@ -86,7 +115,12 @@ export interface Answer {
 }
 
 /** `path` is sent as it is. */
-export function ask({ url }: Watch, path: string, options: RequestOptions = {}): Promise<Answer> {
+export function ask(
+  { url }: Watch,
+  path: string,
+  options: RequestOptions = {},
+  body?: string,
+): Promise<Answer> {
   const { port } = new URL(url);
   return new Promise((resolve, reject) => {
     const request = requestOver({ host: '127.0.0.1', port, path, ...options }, (response) => {
@@ -96,7 +130,7 @@ export function ask({ url }: Watch, path: string, options: RequestOptions = {}):
         resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(parts) }),
       );
     });
-    request.on('error', reject).end();
+    request.on('error', reject).end(body);
   });
 }
 

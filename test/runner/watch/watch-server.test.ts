@@ -1,5 +1,13 @@
-/** Promise: the page's server is for this machine alone, changes nothing, and sends nothing but the batch and its pictures. */
-import { rmSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
+/** Promise: the page's server changes nothing but marks, and those only for people who know a password; it sends nothing but the batch and its pictures. */
+import {
+  existsSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -7,7 +15,7 @@ import { describe, expect, it } from 'vitest';
 import { startBroadcast } from '../../../src/runner/watch/broadcast.ts';
 import { rest } from '../../fakes/tier.ts';
 import type { LiveNews } from '../../../src/runner/core/gallery-data.ts';
-import { arrived, ask, png, startWatch, webp, type Watch } from './watch-harness.ts';
+import { arrived, ask, passwords, png, startWatch, webp, type Watch } from './watch-harness.ts';
 
 const fox = '/images/day%20one/fox%20%26%20100%20%25.png';
 
@@ -314,3 +322,131 @@ async function since(watch: Watch, { revision }: LiveNews): Promise<LiveNews> {
 function newsIn(body: Buffer): LiveNews {
   return JSON.parse(body.toString()) as LiveNews;
 }
+
+describe('marks', () => {
+  const json = { 'content-type': 'application/json', 'x-nightrender-watch': '1' };
+
+  async function post(watch: Watch, path: string, body: unknown, headers: Record<string, string> = {}) {
+    const options = { method: 'POST', headers: { ...json, ...headers } };
+    const answer = await ask(watch, path, options, JSON.stringify(body));
+    return { ...answer, said: answer.body.length === 0 ? {} : JSON.parse(answer.body.toString()) };
+  }
+
+  async function signedIn(watch: Watch, password: string): Promise<Record<string, string>> {
+    const { status, said, headers } = await post(watch, '/session', { password });
+    expect(status).toBe(200);
+    const cookie = String(headers['set-cookie']?.[0]);
+    expect(cookie).toMatch(/; HttpOnly; SameSite=Strict$/);
+    return { cookie: cookie.split(';')[0] ?? '', 'x-nightrender-watch': said.token };
+  }
+
+  const written = (watch: Watch): string =>
+    existsSync(watch.marks) ? readFileSync(watch.marks, 'utf8') : '';
+
+  it('are kept for whoever knows the password, and told to everybody who looks', async () => {
+    const watch = await startWatch(undefined, 1);
+    const owner = await signedIn(watch, passwords.owner);
+    const changes = [
+      { id: 's1', mark: 'star' },
+      { id: 's2', mark: 'again' },
+    ];
+    expect((await post(watch, '/marks', changes, owner)).status).toBe(204);
+    const news = JSON.parse((await ask(watch, '/data.json')).body.toString()) as LiveNews;
+    expect(news.marks).toEqual([
+      ['s1', 'star'],
+      ['s2', 'again'],
+    ]);
+    expect((await post(watch, '/marks', [{ id: 's2', mark: null }], owner)).status).toBe(204);
+    const later = JSON.parse(
+      (await ask(watch, `/data.json?since=${news.revision}`)).body.toString(),
+    ) as LiveNews;
+    expect(later.marks).toEqual([['s1', 'star']]);
+    expect(written(watch).trim().split('\n')).toHaveLength(3);
+  });
+
+  it('are changed by nobody else: no password, no token, another page, no JSON', async () => {
+    const watch = await startWatch();
+    const owner = await signedIn(watch, passwords.owner);
+    const star = [{ id: 's1', mark: 'star' }];
+    expect((await post(watch, '/marks', star)).status).toBe(401);
+    // Browsers send the cookie to all programs of a host, whatever their port.
+    expect((await post(watch, '/marks', star, { cookie: owner['cookie'] ?? '' })).status).toBe(401);
+    for (const from of [
+      { origin: 'http://evil.example' },
+      { origin: 'http://127.0.0.1:9' },
+      { origin: 'null' },
+      { 'sec-fetch-site': 'same-site' },
+      { 'sec-fetch-site': 'cross-site' },
+    ])
+      expect((await post(watch, '/marks', star, { ...owner, ...from })).status).toBe(403);
+    expect((await post(watch, '/marks', star, { ...owner, 'content-type': 'text/plain' })).status).toBe(415);
+    for (const wrong of [
+      {},
+      [],
+      [{ id: '', mark: 'star' }],
+      [{ id: 's1', mark: 'gold' }],
+      [{ id: 's1' }],
+      [null],
+    ])
+      expect((await post(watch, '/marks', wrong, owner)).status).toBe(400);
+    expect(written(watch)).toBe('');
+  });
+
+  it('of a viewer are stars alone, since the others lead to commands that cost money', async () => {
+    const watch = await startWatch();
+    const owner = await signedIn(watch, passwords.owner);
+    const viewer = await signedIn(watch, passwords.viewer);
+    expect((await post(watch, '/marks', [{ id: 's2', mark: 'again' }], owner)).status).toBe(204);
+    expect((await post(watch, '/marks', [{ id: 's1', mark: 'star' }], viewer)).status).toBe(204);
+    const before = written(watch);
+    for (const refused of [
+      [{ id: 's1', mark: 'again' }],
+      [{ id: 's1', mark: 'reject' }],
+      [{ id: 's2', mark: null }],
+      [{ id: 's2', mark: 'star' }],
+      [
+        { id: 's3', mark: 'star' },
+        { id: 's1', mark: 'again' },
+      ],
+    ])
+      expect((await post(watch, '/marks', refused, viewer)).status).toBe(403);
+    expect(written(watch)).toBe(before);
+    expect((await post(watch, '/marks', [{ id: 's1', mark: null }], viewer)).status).toBe(204);
+  });
+
+  it('that the disk does not take are refused in words', async () => {
+    const watch = await startWatch();
+    const owner = await signedIn(watch, passwords.owner);
+    watch.problem = 'The disk is full.';
+    const { status, said } = await post(watch, '/marks', [{ id: 's1', mark: 'star' }], owner);
+    expect([status, said]).toEqual([507, { error: 'The disk is full.' }]);
+  });
+
+  it('need the right password, and guessing it takes for ever', async () => {
+    const watch = await startWatch();
+    for (let n = 0; n < 20; n += 1)
+      expect((await post(watch, '/session', { password: `guess ${n}` })).status).toBe(401);
+    const late = await post(watch, '/session', { password: passwords.owner });
+    expect([late.status, Number(late.headers['retry-after']) > 0]).toEqual([429, true]);
+  });
+
+  it('and everything else are for people with a password alone, where the page is private', async () => {
+    const watch = await startWatch(undefined, undefined, { isPrivate: true });
+    const paths = ['/data.json', '/rows/a/1.json', fox, '/thumbnails/ab/cd.webp'];
+    for (const path of paths) {
+      const { status, body } = await ask(watch, path);
+      expect([status, body.toString()]).toEqual([401, '{"error":"enter the password of this page"}']);
+    }
+    expect(watch.readings).toBe(0);
+    expect((await ask(watch, '/')).status).toBe(200);
+    const viewer = await signedIn(watch, passwords.viewer);
+    for (const path of ['/data.json', fox, '/thumbnails/ab/cd.webp'])
+      expect((await ask(watch, path, { headers: viewer })).status).toBe(200);
+    const left = await ask(watch, '/session', { method: 'DELETE', headers: viewer });
+    expect([left.status, left.headers['set-cookie']?.[0]]).toEqual([
+      204,
+      expect.stringContaining('Max-Age=0'),
+    ]);
+    expect((await ask(watch, '/data.json', { headers: viewer })).status).toBe(401);
+  });
+});

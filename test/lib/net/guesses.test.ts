@@ -1,6 +1,6 @@
 /** Who is told to stop trying keys, and for how long. */
 import { expect, it } from 'vitest';
-import { Guesses } from '../../../src/service/keys/admission.ts';
+import { Guesses } from '../../../src/lib/net/guesses.ts';
 
 const minute = 60_000;
 

@@ -1,0 +1,83 @@
+/** `marks.jsonl` in the output folder: the marks of a batch, so that they are the same in every browser and for every command. */
+import { closeSync, fdatasyncSync, openSync, readFileSync, readSync, type Stats, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { plural } from '../../lib/text/format.ts';
+import { assertPlainFile } from '../../lib/files/temporary-files.ts';
+import { ConfigError } from '../../lib/yaml/problem.ts';
+import { type Mark, type MarkChange, markLines, readMarks, type ReadMarks } from '../core/marks.ts';
+
+const marksFile = 'marks.jsonl';
+
+export class MarksFile {
+  readonly path: string;
+  #latest: { version: string; read: ReadMarks } | undefined;
+
+  /** `dir` is the output folder. */
+  constructor(dir: string) {
+    this.path = join(dir, marksFile);
+  }
+
+  /**
+   * Returns the marks, the same object as before if the file is the same. Throws `NotAFile`, and the system's errors; a missing
+   * file has no marks.
+   */
+  read(): ReadMarks {
+    const stats = assertPlainFile(this.path);
+    const version = versionOf(stats);
+    if (this.#latest?.version === version) return this.#latest.read;
+    const read = readMarks(stats === undefined ? '' : readFileSync(this.path, 'utf8'));
+    this.#latest = { version, read };
+    return read;
+  }
+
+  /**
+   * Appends changes, which are on disk when it returns. Nothing is rewritten, so two programs can do it at the same time, and
+   * a crash costs the last line at most. Throws the system's errors.
+   */
+  change(changes: MarkChange[], now: number): void {
+    const lines = markLines(changes, this.read().marks, now);
+    const file = openSync(this.path, 'a+', 0o644);
+    try {
+      writeSync(file, isCut(file, assertPlainFile(this.path)?.size ?? 0) ? `\n${lines}` : lines);
+      fdatasyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+  }
+}
+
+function versionOf(stats: Stats | undefined): string {
+  return stats === undefined ? '' : `${stats.ino} ${stats.size} ${stats.mtimeMs}`;
+}
+
+/** True if the last line has no end, because a crash or an editor cut it. */
+function isCut(file: number, size: number): boolean {
+  const last = Buffer.alloc(1);
+  return size > 0 && readSync(file, last, 0, 1, size - 1) === 1 && last.toString() !== '\n';
+}
+
+/**
+ * Returns the scenes with this mark, each with its place, such as `marks.jsonl:3`. `say` gets a sentence about lines that cannot
+ * be read. Throws `ConfigError` if there are none, because for some commands no ids would mean every scene. `where` names the
+ * option or the key in that message.
+ */
+export function markedIn(
+  dir: string,
+  mark: Mark,
+  { where, say }: { where: string; say: (text: string) => void },
+): Map<string, string> {
+  const { marks, unreadable } = new MarksFile(dir).read();
+  if (unreadable.length > 0)
+    say(
+      `${marksFile}: ${plural(unreadable.length, 'line')} cannot be read, the first is ${unreadable[0]}; skipped.`,
+    );
+  const marked = [...marks].filter(([, each]) => each.mark === mark);
+  if (marked.length > 0) return new Map(marked.map(([id, { line }]) => [id, `${marksFile}:${line}`]));
+  const act = mark === 'star' ? 'starred' : 'marked to be rendered again';
+  throw new ConfigError([
+    {
+      where,
+      text: `no scene of this batch is ${act}; \`nightrender watch\` shows the pictures and keeps marks`,
+    },
+  ]);
+}

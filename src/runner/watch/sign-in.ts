@@ -1,0 +1,136 @@
+/** Passwords of the page of `watch`, and the sessions of those who know one. */
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { addressGroup } from '../../lib/net/addresses.ts';
+import { Guesses } from '../../lib/net/guesses.ts';
+import type { Mark } from '../core/marks.ts';
+
+/** An owner sets every mark. A viewer only stars, because the other marks lead to commands that cost money. */
+export type Role = 'owner' | 'viewer';
+
+export const marksOf: Record<Role, readonly Mark[]> = {
+  owner: ['star', 'reject', 'again'],
+  viewer: ['star'],
+};
+
+export interface Passwords {
+  owner: string;
+  /** Undefined if there are no viewers. */
+  viewer: string | undefined;
+}
+
+/** Header with the token of the page. Other sites cannot send it without a preflight request, which is never allowed. */
+const tokenHeader = 'x-nightrender-watch';
+
+/** Maximum duration of a session in ms: a page may stay open over a weekend. */
+const maxSessionMs = 7 * 86_400_000;
+const maxSessions = 1_000;
+
+interface Session {
+  role: Role;
+  /** Digest of the token. */
+  token: Buffer;
+  /** Epoch ms. */
+  since: number;
+}
+
+/** Sessions are kept in memory: they end with the program, and with it the validity of a password that was made for it. */
+export class SignIn {
+  readonly #passwords: Passwords;
+  readonly #cookieName: string;
+  readonly #guesses = new Guesses();
+  /** By the digest of the cookie, oldest first. */
+  readonly #sessions = new Map<string, Session>();
+
+  /** `place` identifies the batch: browsers share cookies between all ports of a host, so each batch needs its own name. */
+  constructor(passwords: Passwords, place: string) {
+    this.#passwords = passwords;
+    this.#cookieName = `nightrender_watch_${digestOf(place).toString('hex').slice(0, 12)}`;
+  }
+
+  /** Starts a session. `waitMs` after too many wrong passwords from this address. */
+  enter(
+    password: string,
+    { socket }: IncomingMessage,
+    { now, isSecure }: { now: number; isSecure: boolean },
+  ): { role: Role; token: string; cookie: string } | 'wrong' | { waitMs: number } {
+    const address = addressGroup(socket.remoteAddress ?? '');
+    const early = this.#guesses.waitMs(address, now);
+    if (early > 0) return { waitMs: early };
+    const role = this.#roleWith(password);
+    if (role === undefined) {
+      const waitMs = this.#guesses.add(address, digestOf(password).toString('base64'), now);
+      return waitMs > 0 ? { waitMs } : 'wrong';
+    }
+    const [value, token] = [secret(), secret()];
+    this.#sessions.set(keyOf(value), { role, token: digestOf(token), since: now });
+    const [oldest] = this.#sessions.keys();
+    if (this.#sessions.size > maxSessions && oldest !== undefined) this.#sessions.delete(oldest);
+    const cookie = this.#cookieWith(value, maxSessionMs / 1_000);
+    return { role, token, cookie: isSecure ? `${cookie}; Secure` : cookie };
+  }
+
+  /** Returns the role of whoever may look, by the cookie alone: pictures are asked for without headers of the page. */
+  readerOf({ headers }: IncomingMessage, now: number): Role | undefined {
+    return this.#sessionOf(headers.cookie, now)?.role;
+  }
+
+  /** Returns the role of whoever may change marks. Other programs of the host get the cookie too, but not the token. */
+  writerOf({ headers }: IncomingMessage, now: number): Role | undefined {
+    const session = this.#sessionOf(headers.cookie, now);
+    const token = headers[tokenHeader];
+    if (session === undefined || typeof token !== 'string') return undefined;
+    return timingSafeEqual(digestOf(token), session.token) ? session.role : undefined;
+  }
+
+  /** Ends the session. Returns the cookie that deletes the session's cookie. */
+  leave({ headers }: IncomingMessage): string {
+    this.#sessions.delete(keyOf(this.#valueIn(headers.cookie)));
+    return this.#cookieWith('', 0);
+  }
+
+  #roleWith(password: string): Role | undefined {
+    const { owner, viewer } = this.#passwords;
+    if (isSame(password, owner)) return 'owner';
+    return viewer !== undefined && isSame(password, viewer) ? 'viewer' : undefined;
+  }
+
+  #sessionOf(cookie: string | undefined, now: number): Session | undefined {
+    const session = this.#sessions.get(keyOf(this.#valueIn(cookie)));
+    return session !== undefined && now - session.since <= maxSessionMs ? session : undefined;
+  }
+
+  #valueIn(cookie = ''): string {
+    const pairs = cookie.split(';').map((pair) => pair.trim().split('=', 2));
+    return pairs.find(([name]) => name === this.#cookieName)?.[1] ?? '';
+  }
+
+  /** Returns a cookie that scripts cannot read, and that browsers do not send with requests of other sites. */
+  #cookieWith(value: string, maxAgeSeconds: number): string {
+    return `${this.#cookieName}=${value}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
+  }
+}
+
+/** True if a request that changes something comes from the page itself. */
+export function isOwnPage({ headers }: IncomingMessage): boolean {
+  const { origin, host } = headers;
+  const site = headers['sec-fetch-site'];
+  if (headers[tokenHeader] === undefined || (site !== undefined && site !== 'same-origin')) return false;
+  return origin === undefined || (URL.canParse(origin) && new URL(origin).host === host);
+}
+
+function isSame(a: string, b: string): boolean {
+  return timingSafeEqual(digestOf(a), digestOf(b));
+}
+
+function secret(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+function keyOf(value: string): string {
+  return digestOf(value).toString('base64');
+}
+
+function digestOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

@@ -1,0 +1,229 @@
+/** Marks of scenes: kept with the batch if somebody is signed in at `nightrender watch`, otherwise in this browser. */
+import { useEffect, useState } from 'preact/hooks';
+import { type Mark, type MarkChange, markNames } from '../../runner/core/marks.ts';
+import { elementOfKey, followAim } from './key-target.ts';
+import { marks } from './query.ts';
+
+/** Marks that the server of `watch` keeps with the batch. */
+export interface BatchMarks {
+  /** As the server last sent them, in the order in which they were set. */
+  sent: [id: string, mark: Mark][];
+  /** Marks that this session may set. */
+  allowed: readonly Mark[];
+  /** Rejects with the reason, in words. */
+  send(changes: MarkChange[]): Promise<void>;
+}
+
+export interface Marking {
+  of(id: string | undefined): Mark | undefined;
+  ids(mark: Mark): string[];
+  toggle(id: string, mark: Mark): void;
+  /** Marks that can be set here. */
+  allowed: readonly Mark[];
+  /** `nobody` if the browser refuses to store marks: they are lost with the page. */
+  keeper: 'batch' | 'browser' | 'nobody';
+  /** Marks of this browser that the batch does not have; undefined if there are none, or nobody is signed in. */
+  own: { count: number; handOver(): void } | undefined;
+  /** Why the last change was not kept. */
+  problem: string | undefined;
+}
+
+/** Returns the marks of a batch, and handles their keys. Renders again after each change. `batch`: undefined if nobody is signed in. */
+export function useMarks(title: string, begunAt: number | null, batch: BatchMarks | undefined): Marking {
+  const [browser] = useState(() => new BrowserMarks(title, begunAt));
+  browser.begin(begunAt);
+  const [, setChanges] = useState(0);
+  const renderAgain = (): void => setChanges((before) => before + 1);
+  const [batchStore] = useState(() => new SentMarks(renderAgain));
+  batchStore.hear(batch);
+  const allowed = batch?.allowed ?? markNames;
+  const toggle = (id: string, mark: Mark): void => {
+    if (!allowed.includes(mark)) return;
+    if (batch === undefined) browser.toggle(id, mark);
+    else batchStore.change([{ id, mark: batchStore.of(id) === mark ? null : mark }]);
+    renderAgain();
+  };
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent): void => {
+      const mark = markNames.find((each) => marks[each].key === event.key.toLowerCase());
+      const id = mark && elementOfKey(event, '[data-scene]')?.dataset['scene'];
+      if (mark !== undefined && id !== undefined) toggle(id, mark);
+    };
+    addEventListener('keydown', onKeyDown);
+    return () => removeEventListener('keydown', onKeyDown);
+  });
+  useEffect(() => {
+    const left = new AbortController();
+    const { signal } = left;
+    followAim(signal);
+    const onStored = (): void => {
+      browser.readAgain();
+      renderAgain();
+    };
+    // Fires if another tab changed the marks.
+    addEventListener('storage', onStored, { signal });
+    return () => left.abort();
+  }, []);
+  if (batch === undefined)
+    return {
+      of: (id) => browser.of(id),
+      ids: (mark) => browser.ids(mark),
+      toggle,
+      allowed,
+      keeper: browser.isKept ? 'browser' : 'nobody',
+      own: undefined,
+      problem: undefined,
+    };
+  const extra = allowed.flatMap((mark) =>
+    browser.ids(mark).flatMap((id) => (batchStore.of(id) === undefined ? [{ id, mark }] : [])),
+  );
+  const handOver = (): void => {
+    batchStore.change(extra, () => browser.clear());
+    renderAgain();
+  };
+  return {
+    of: (id) => batchStore.of(id),
+    ids: (mark) => batchStore.ids(mark),
+    toggle,
+    allowed,
+    keeper: 'batch',
+    own: extra.length === 0 ? undefined : { count: extra.length, handOver },
+    problem: batchStore.problem,
+  };
+}
+
+/** Marks of the server, with the changes that it has not sent back yet. */
+class SentMarks {
+  problem: string | undefined;
+  readonly #renderAgain: () => void;
+  #batch: BatchMarks | undefined;
+  #marks = new Map<string, Mark>();
+  readonly #pending = new Map<string, Mark | null>();
+  /** Changes are sent one after the other, so that the last one of a scene counts. */
+  #sending: Promise<void> = Promise.resolve();
+
+  constructor(renderAgain: () => void) {
+    this.#renderAgain = renderAgain;
+  }
+
+  hear(batch: BatchMarks | undefined): void {
+    const isNews = batch?.sent !== this.#batch?.sent;
+    this.#batch = batch;
+    if (!isNews) return;
+    this.#marks = new Map(batch?.sent);
+    for (const [id, mark] of this.#pending)
+      if ((this.#marks.get(id) ?? null) === mark) this.#pending.delete(id);
+  }
+
+  of(id: string | undefined): Mark | undefined {
+    if (id === undefined) return undefined;
+    const pending = this.#pending.get(id);
+    return pending === undefined ? this.#marks.get(id) : (pending ?? undefined);
+  }
+
+  ids(mark: Mark): string[] {
+    return [...new Set([...this.#marks.keys(), ...this.#pending.keys()])].filter(
+      (id) => this.of(id) === mark,
+    );
+  }
+
+  change(changes: MarkChange[], onKept: () => void = () => undefined): void {
+    const batch = this.#batch;
+    if (batch === undefined) return;
+    for (const { id, mark } of changes) this.#pending.set(id, mark);
+    this.#sending = this.#sending
+      .then(() => batch.send(changes))
+      .then(() => {
+        this.problem = undefined;
+        onKept();
+      })
+      .catch((error: unknown) => {
+        for (const { id, mark } of changes) if (this.#pending.get(id) === mark) this.#pending.delete(id);
+        this.problem = `Not kept: ${error instanceof Error ? error.message : String(error)}. Mark it again.`;
+      })
+      .finally(this.#renderAgain);
+  }
+}
+
+/**
+ * Marks of a batch in local storage. The key includes its first submission, so batches of the same title have
+ * separate marks.
+ */
+class BrowserMarks {
+  /** False if the browser refuses to store the marks; they are lost with the page then. */
+  isKept = true;
+  readonly #title: string;
+  /** Epoch ms; null before the first submission. */
+  #begunAt: number | null;
+  /** Marks by scene id, in the order in which they were set. */
+  #marks: Map<string, Mark>;
+
+  constructor(title: string, begunAt: number | null) {
+    this.#title = title;
+    this.#begunAt = begunAt;
+    this.#marks = this.#read() ?? new Map();
+  }
+
+  /** Sets the start of a watched batch. Marks made before it are kept. */
+  begin(begunAt: number | null): void {
+    if (begunAt === this.#begunAt) return;
+    const early = this.#begunAt === null ? this.#marks : new Map<string, Mark>();
+    if (early.size > 0) this.#write([]);
+    this.#begunAt = begunAt;
+    this.#marks = new Map([...early, ...(this.#read() ?? [])]);
+    if (early.size > 0) this.#write();
+  }
+
+  get #name(): string {
+    return `nightrender marks ${this.#begunAt ?? 0} ${this.#title}`;
+  }
+
+  of(id: string | undefined): Mark | undefined {
+    return id === undefined ? undefined : this.#marks.get(id);
+  }
+
+  ids(mark: Mark): string[] {
+    return [...this.#marks].flatMap(([id, each]) => (each === mark ? [id] : []));
+  }
+
+  /** Forgets all marks. */
+  clear(): void {
+    this.#marks = new Map();
+    this.#write();
+  }
+
+  /** Reads the marks again, because another tab may have changed them. */
+  readAgain(): void {
+    this.#marks = this.#read() ?? this.#marks;
+  }
+
+  /** Sets the only mark of a scene, or removes it if it is set. */
+  toggle(id: string, mark: Mark): void {
+    this.readAgain();
+    const isMarked = this.#marks.get(id) === mark;
+    this.#marks.delete(id);
+    if (!isMarked) this.#marks.set(id, mark);
+    this.#write();
+  }
+
+  #write(marked: Iterable<[string, Mark]> = this.#marks): void {
+    try {
+      localStorage.setItem(this.#name, JSON.stringify([...marked]));
+      this.isKept = true;
+    } catch {
+      this.isKept = false;
+    }
+  }
+
+  /** Undefined if the stored marks cannot be read. */
+  #read(): Map<string, Mark> | undefined {
+    if (!this.isKept) return undefined;
+    try {
+      const kept = JSON.parse(localStorage.getItem(this.#name) ?? '[]') as [string, Mark][];
+      return new Map(kept.filter(([, mark]) => mark in marks));
+    } catch {
+      this.isKept = false;
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,91 @@
+/** Promise: what is starred or marked in `watch` is what `list`, `export`, `retry` and a stage take, and nothing marked once is paid twice. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { MarkChange } from '../../src/runner/core/marks.ts';
+import { MarksFile } from '../../src/runner/files/marks-file.ts';
+import { folderWith, inProcess, pipeline, withKey } from './cli.ts';
+import { startStandIn } from './stand-ins.ts';
+
+const stage = (url: string): string =>
+  pipeline(url, "input: {scene: '{{ prompt }} in detail'}\n")
+    .replace('manifest: scenes.csv', 'scenes: {from: pipeline.yaml, ids: marks}')
+    .replace('dir: out', 'dir: large');
+
+/** A batch of four saved scenes, s0 to s3, and a stage of what is starred. */
+async function finished() {
+  const service = await startStandIn();
+  const cwd = folderWith({
+    'pipeline.yaml': pipeline(service.url, "input: {scene: '{{ scene }}'}\n"),
+    'large.yaml': stage(service.url),
+    'scenes.csv': `id,scene\n${[0, 1, 2, 3].map((n) => `s${n},a boat ${n}`).join('\n')}\n`,
+  });
+  const start = (...args: string[]) => inProcess(args, { cwd, ...withKey });
+  expect((await start('run', 'pipeline.yaml', '--quiet')).code).toBe(0);
+  const mark = (changes: Record<string, MarkChange['mark']>): void =>
+    new MarksFile(join(cwd, 'out')).change(
+      Object.entries(changes).map(([id, each]) => ({ id, mark: each })),
+      Date.now(),
+    );
+  return { cwd, service, start, mark };
+}
+
+const sum = (counts: Iterable<number>): number => [...counts].reduce((all, count) => all + count, 0);
+
+it('list, export and a stage take what is starred', async () => {
+  const { cwd, service, start, mark } = await finished();
+  for (const args of [
+    ['list', 'pipeline.yaml', '--starred'],
+    ['export', 'pipeline.yaml', 'chosen', '--to', 'imagefolder', '--starred'],
+    ['plan', 'large.yaml'],
+  ]) {
+    const { code, stderr } = await start(...args);
+    expect(stderr).toContain('no scene of this batch is starred; `nightrender watch` shows the pictures');
+    expect(code).toBe(2);
+  }
+  mark({ s1: 'star', s3: 'star', s2: 'reject', gone: 'star' });
+  mark({ s3: null });
+  const listed = await start('list', 'pipeline.yaml', '--starred');
+  expect(listed.stdout).toMatch(/^s1 +saved/);
+  expect(listed.stdout.trim().split('\n')).toHaveLength(1);
+  expect(listed.stderr).toContain('marks.jsonl:4: no matching scene has the id "gone"');
+  const exported = await start('export', 'pipeline.yaml', 'chosen', '--to', 'imagefolder', '--starred');
+  expect(exported.code, exported.stderr).toBe(0);
+  expect(readdirSync(join(cwd, 'chosen')).toSorted()).toEqual(['metadata.jsonl', 's1.png']);
+  const large = await start('run', 'large.yaml', '--quiet');
+  expect(large.code, large.stderr).toBe(0);
+  expect(service.submissions().get('a boat 1 in detail')).toBe(1);
+  expect(sum(service.submissions().values())).toBe(5);
+});
+
+it('retry --marked renders each marked scene again, once, and keeps the picture', async () => {
+  const { cwd, service, start, mark } = await finished();
+  const none = await start('retry', 'pipeline.yaml', '--marked');
+  expect(none.stderr).toContain('no scene of this batch is marked to be rendered again');
+  mark({ s0: 'again', s2: 'star', gone: 'again' });
+  const before = readFileSync(join(cwd, 'out/marks.jsonl'), 'utf8');
+  const { code, stdout, stderr } = await start('retry', 'pipeline.yaml', '--marked');
+  expect(code, stderr).toBe(0);
+  expect(stdout).toContain('1 scene waits to be rendered again:\n  s0 (saved)');
+  expect(readdirSync(join(cwd, 'out/images'))).toContain('s0.png.former');
+  expect(new MarksFile(join(cwd, 'out')).read().marks.get('s0')).toBeUndefined();
+  expect((await start('run', 'pipeline.yaml', '--quiet')).code).toBe(0);
+  expect(service.submissions().get('a boat 0')).toBe(2);
+  // As after a crash before the mark was taken away: the picture is newer than the mark.
+  writeFileSync(join(cwd, 'out/marks.jsonl'), before);
+  const again = await start('retry', 'pipeline.yaml', '--marked');
+  expect(again.stderr).toContain('each scene that is marked has been rendered since, waits, or is gone');
+  expect(again.code).toBe(2);
+  expect(sum(service.submissions().values())).toBe(5);
+});
+
+it('a line that a crash has cut costs nothing but its mark, and the next one is kept', async () => {
+  const { cwd, start, mark } = await finished();
+  mark({ s1: 'star', s2: 'star' });
+  const path = join(cwd, 'out/marks.jsonl');
+  writeFileSync(path, readFileSync(path, 'utf8').slice(0, -5));
+  mark({ s3: 'star' });
+  const { stdout, stderr } = await start('list', 'pipeline.yaml', '--starred');
+  expect(stdout.match(/^s\d/gm)).toEqual(['s1', 's3']);
+  expect(stderr).toContain('marks.jsonl: 1 line cannot be read, the first is 2; skipped.');
+});

@@ -131,17 +131,18 @@ class SentMarks {
     const batch = this.#batch;
     if (batch === undefined) return;
     for (const { id, mark } of changes) this.#pending.set(id, mark);
-    this.#sending = this.#sending
-      .then(() => batch.send(changes))
-      .then(() => {
-        this.problem = undefined;
-        onKept();
-      })
-      .catch((error: unknown) => {
-        for (const { id, mark } of changes) if (this.#pending.get(id) === mark) this.#pending.delete(id);
-        this.problem = `Not kept: ${error instanceof Error ? error.message : String(error)}. Mark it again.`;
-      })
-      .finally(this.#renderAgain);
+    this.#sending = this.#sending.then(() => this.#send(batch, changes, onKept)).finally(this.#renderAgain);
+  }
+
+  async #send(batch: BatchMarks, changes: MarkChange[], onKept: () => void): Promise<void> {
+    try {
+      await batch.send(changes);
+      this.problem = undefined;
+      onKept();
+    } catch (error) {
+      for (const { id, mark } of changes) if (this.#pending.get(id) === mark) this.#pending.delete(id);
+      this.problem = `Not kept: ${error instanceof Error ? error.message : String(error)}. Mark it again.`;
+    }
   }
 }
 

@@ -47,7 +47,7 @@ export async function startWatch(
   writeFileSync(join(thumbnailsDir, 'ab', 'cd.webp'), webp);
   // A picture by its bytes, so that only its place can keep it from being sent.
   writeFileSync(join(dir, 'checkpoint.sqlite'), png);
-  const file = new MarksFile(dir);
+  const kept = new MarksFile(dir);
   const watch: Watch = {
     url: '',
     imagesDir,
@@ -64,7 +64,7 @@ export async function startWatch(
       gallery: null,
     },
     readings: 0,
-    marks: file.path,
+    marks: kept.path,
     problem: undefined,
     troubles: [],
   };
@@ -78,11 +78,11 @@ export async function startWatch(
       }),
       read: async () => {
         watch.readings += 1;
-        return { ...watch.reading, marks: file.read().marks };
+        return { ...watch.reading, marks: kept.read().marks };
       },
-      marks: () => file.read().marks,
+      marks: () => kept.read().marks,
       setMarks: (changes) => {
-        if (watch.problem === undefined) file.change(changes, Date.now());
+        if (watch.problem === undefined) kept.change(changes, Date.now());
         return watch.problem;
       },
       rows: (piece) => {

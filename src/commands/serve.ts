@@ -2,7 +2,12 @@
 import { textIn } from './reply.ts';
 import { availableParallelism } from 'node:os';
 import { basename, dirname, resolve } from 'node:path';
-import { checkEndpoint, endpointFields, readCatalogue } from '../service/config/check-endpoint.ts';
+import {
+  checkEndpoint,
+  endpointFields,
+  endpointTexts,
+  readCatalogue,
+} from '../service/config/check-endpoint.ts';
 import { publicUrlExpected, writtenEndpoint } from '../service/config/endpoint-schema.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { triedThumbnail } from '../runner/images/other-formats.ts';
@@ -198,6 +203,7 @@ async function start(
             publicUrlExpected: publicUrlExpected(settings.publicUrl, settings.isInsecure),
           }),
         show: writtenEndpoint,
+        texts: endpointTexts,
         fields: () => endpointFields(settings.limits.maxQueued),
       },
     },

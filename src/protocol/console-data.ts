@@ -7,6 +7,7 @@
  * GET    overview                                           → Overview | 401 ApiError (sign in again)
  * GET    catalogue                                          → CatalogueEntry[]: images and workloads for quick deploy
  * GET    endpoint-fields                                    → EndpointFields: fields of the form of an endpoint
+ * GET    endpoints/{id}/form                                → an endpoint: each value as the text that gives it
  * POST   endpoints                   an endpoint            → 201 EndpointView | 422 ApiError with problems
  * PUT    endpoints/{id}              an endpoint            → 200 EndpointView | 422 | 404 | 409 (it is in service.yaml)
  * DELETE endpoints/{id}                                     → 204 | 404 | 409
@@ -62,7 +63,8 @@ export interface CatalogueEntry {
   title: string;
   text: string;
   runs: { quickDeploy: string } | { image: string };
-  environment: Record<string, string>;
+  /** Keys of the form that the card fills in, with their texts. */
+  fills: Record<string, string>;
   /** GB of memory of one GPU, of disk space, and of downloads before the first job; 0 for none. */
   needs: { gpu: number; disk: number; pull: number };
   /** Keys of a job's input, with their descriptions. */
@@ -151,17 +153,25 @@ export interface FieldSchema {
   description?: string;
   default?: unknown;
   examples?: unknown[];
+  /** Field in which the value is typed. `rows`: its number of lines, 1 by default. */
+  input?: { mode?: 'decimal'; rows?: number };
+  /** Notation of the value, for people. */
+  hint?: string;
+  /** Text of the default, or an example. */
+  placeholder?: string;
   anyOf?: FieldSchema[];
   properties?: Record<string, FieldSchema>;
 }
 
 /** Fields of the form of an endpoint. */
 export interface EndpointFields {
-  /** Initial values of the form for a new endpoint. */
+  /** Initial texts of the form for a new endpoint. */
   begun: Record<string, unknown>;
   name: FieldSchema;
   id: FieldSchema;
   workloads: WorkloadForm[];
+  /** GPUs to choose from. */
+  gpuSizes: string[];
 }
 
 /** A workload that an endpoint may run, and its fields. */

@@ -5,6 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { folderWith } from '../e2e/cli.ts';
 import { noBrowser, openBrowser } from './browser.ts';
 import { endpointForm, endpointView, workerView } from './console-things.ts';
+import { endpointTexts } from '../../src/service/config/check-endpoint.ts';
+import { writtenEndpoint } from '../../src/service/config/endpoint-schema.ts';
 import { enter, go, labelOfFocus, field, problemOf } from './console-visit.ts';
 import { startFakeConsole } from './fake-console.ts';
 
@@ -28,7 +30,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.getByRole('button', { name: 'Create endpoint' }).click();
     await page.getByRole('heading', { level: 1, name: 'Mein Größter (2)' }).waitFor();
     await page.getByText('Endpoint “Mein Größter (2)” is created.').waitFor();
-    expect(service.sent.get('POST endpoints')).toEqual(
+    expect(service.runs && writtenEndpoint(service.runs)).toEqual(
       endpointForm({
         id: 'mein-gro-ter-2',
         name: 'Mein Größter (2)',
@@ -78,7 +80,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await field(page, 'Address of the service').fill('http://172.17.0.1:4747');
     await make.click();
     await page.getByRole('heading', { level: 1, name: 'Words' }).waitFor();
-    expect(service.sent.get('POST endpoints')).toMatchObject({
+    expect(service.runs).toMatchObject({
       image: 'runpod/worker-v1-vllm:v2.18.1',
       gpu: '24 GB',
       serviceUrl: 'http://172.17.0.1:4747',
@@ -151,7 +153,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await field(page, 'Variables').fill('MODEL=/bin\n\nexport GREETING="two\\nlines = 1"\n');
     await make.click();
     await page.getByRole('heading', { level: 1, name: 'Mine' }).waitFor();
-    expect(service.sent.get('POST endpoints')).toEqual(
+    expect(service.runs && writtenEndpoint(service.runs)).toEqual(
       endpointForm({
         id: 'mine',
         name: 'Mine',
@@ -181,7 +183,9 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await field(page, 'Name').fill('Painter two');
     await page.getByRole('button', { name: 'Save changes' }).click();
     await page.getByText('Endpoint “Painter two” is changed.').waitFor();
-    expect(service.sent.get('PUT endpoints/painter')).toEqual({ ...form, name: 'Painter two' });
+    expect(service.sent.get('PUT endpoints/painter')).toEqual(
+      endpointTexts({ ...form, name: 'Painter two' }),
+    );
 
     const remove = page.getByRole('button', { name: 'Remove' });
     await remove.click();

@@ -274,7 +274,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.getByRole('button', { name: 'Create endpoint' }).click();
     await page.locator('form .problem', { hasText: 'unknown field' }).first().waitFor();
     const sent = service.sent.get('POST endpoints');
-    expect(sent).toMatchObject({ colour: 'amber', maxHeat: { degrees: 40 }, isWarm: true });
+    expect(sent).toMatchObject({ colour: 'amber', maxHeat: { degrees: '40' }, isWarm: true });
   });
 
   it('keeps what only service.yaml said before, whatever else is changed', async () => {

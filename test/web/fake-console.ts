@@ -4,7 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { builtPage } from '../../src/lib/http/http-response.ts';
-import { checkEndpoint, endpointFields, readCatalogue } from '../../src/service/config/check-endpoint.ts';
+import {
+  checkEndpoint,
+  endpointFields,
+  endpointTexts,
+  readCatalogue,
+} from '../../src/service/config/check-endpoint.ts';
 import { writtenEndpoint } from '../../src/service/config/endpoint-schema.ts';
 import type { EndpointSettings } from '../../src/service/model/endpoint-settings.ts';
 import type {
@@ -136,6 +141,12 @@ const routes: Record<string, (state: FakeConsole, request: Request) => Said> = {
   'GET overview': (state) => ({ status: 200, body: { ...state.overview, now: Date.now() } }),
   'GET catalogue': () => ({ status: 200, body: readCatalogue() }),
   'GET endpoint-fields': ({ fields }) => ({ status: 200, body: fields }),
+  'GET endpoints/{id}/form': (state, { id }) => {
+    const view = state.overview.endpoints.find(({ settings }) => settings.id === id);
+    return view === undefined
+      ? no(404, 'There is no such endpoint.')
+      : { status: 200, body: endpointTexts(view.settings) };
+  },
   'POST endpoints': (state, { body }) => {
     const checked = checkedBy(state, body);
     if ('refusal' in checked) return checked.refusal;

@@ -49,6 +49,8 @@ export interface EndpointForms {
     before: EndpointSettings | undefined,
   ): { settings: EndpointSettings } | { problems: FieldProblem[] };
   show(settings: EndpointSettings): EndpointView['settings'];
+  /** Returns shown settings as the texts of the form. */
+  texts(shown: EndpointView['settings']): object;
   fields(): EndpointFields;
 }
 

@@ -37,6 +37,7 @@ export class Console {
       ['GET', /^overview$/, (context) => jsonResponse(endpoints.overview(context))],
       ['GET', /^catalogue$/, () => jsonResponse(service.catalogue)],
       ['GET', /^endpoint-fields$/, () => jsonResponse(service.forms.fields())],
+      ['GET', /^endpoints\/([^/]+)\/form$/, (context) => endpoints.form(context)],
       ['POST', /^endpoints$/, (context) => endpoints.add(context)],
       ['PUT', /^endpoints\/([^/]+)$/, (context) => endpoints.change(context)],
       ['DELETE', /^endpoints\/([^/]+)$/, (context) => endpoints.remove(context)],

@@ -64,6 +64,13 @@ export class EndpointRequests {
     };
   }
 
+  form({ id, holder }: ConsoleRequest): HttpResponse {
+    const { endpoints, forms } = this.#service;
+    const endpoint = endpoints.find(id);
+    if (endpoint === undefined) return refusal(404, 'endpoint not found');
+    return jsonResponse(forms.texts(this.#viewOf(endpoint, holder.isReadOnly).settings));
+  }
+
   async add(context: ConsoleRequest): Promise<HttpResponse | undefined> {
     const { endpoints, forms } = this.#service;
     const body = await formOf(context);

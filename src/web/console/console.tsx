@@ -16,7 +16,7 @@ import { KeysPage } from './keys-page.tsx';
 import { MachinesPage, AddMachinePage } from './machines-page.tsx';
 import { OverviewPage } from './overview-page.tsx';
 import { NothingHere } from './pieces.tsx';
-import { usePolled } from './polled.tsx';
+import { untilKnown, usePolled } from './polled.tsx';
 import { type Route, type Service, ServiceContext, to, useRoute, useService } from './route.ts';
 
 function ConsolePage(): JSX.Element {
@@ -67,8 +67,6 @@ function ConsolePage(): JSX.Element {
     </ServiceContext.Provider>
   );
 }
-
-const untilKnown = (known: unknown): number => (known === undefined ? 2_000 : Infinity);
 
 function TopBar({ route }: { route: Route }): JSX.Element {
   const { say } = useService();

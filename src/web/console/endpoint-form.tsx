@@ -5,6 +5,7 @@ import type { EndpointView, FieldSchema, WorkloadForm } from '../../protocol/con
 import { idOfName, runPath } from '../../protocol/paths.ts';
 import { ask } from './ask.ts';
 import { NothingHere, Card } from './pieces.tsx';
+import { untilKnown, usePolled, Waiting } from './polled.tsx';
 import { to, useEndpoint, useService } from './route.ts';
 import {
   endpointToSend,
@@ -49,9 +50,10 @@ function useArrival(): (endpoint: EndpointView, done: string) => Promise<void> {
 export function EditPage({ id }: { id: string }): JSX.Element {
   const arrive = useArrival();
   const { overview } = useService();
-  const endpoint = useEndpoint(id);
-  // Polls must not overwrite what the user types, so the form keeps the endpoint as it was when opened.
-  const [opened] = useState(endpoint);
+  const opened = useEndpoint(id);
+  const path = `endpoints/${encodeURIComponent(id)}`;
+  // The form keeps the endpoint as it was when it was opened, so that nothing overwrites what the user types.
+  const form = usePolled<Keys>(`${path}/form`, untilKnown);
   if (opened === undefined)
     return <NothingHere title={`Endpoint ${id}`} text="There is no such endpoint." back={to.overview} />;
   if (opened.origin === 'file')
@@ -71,15 +73,16 @@ export function EditPage({ id }: { id: string }): JSX.Element {
       <h1>
         Edit <bdi>{opened.settings.name}</bdi>
       </h1>
-      <EndpointForm
-        keys={opened.settings}
-        isNew={false}
-        action="Save changes"
-        back={to.endpoint(id)}
-        onSave={async (form) =>
-          arrive(await ask<EndpointView>('PUT', `endpoints/${encodeURIComponent(id)}`, form), 'changed')
-        }
-      />
+      <Waiting polled={form} />
+      {form.data !== undefined && (
+        <EndpointForm
+          keys={form.data}
+          isNew={false}
+          action="Save changes"
+          back={to.endpoint(id)}
+          onSave={async (keys) => arrive(await ask<EndpointView>('PUT', path, keys), 'changed')}
+        />
+      )}
     </>
   );
 }
@@ -105,10 +108,7 @@ const inputs: Record<string, (part: PartProps & { schema: FieldSchema }) => JSX.
 function EndpointForm({ keys: first, isNew, action, back, onSave }: Props): JSX.Element {
   const { workloads } = useService().fields;
   const [{ keys, workload }, setState] = useState({ keys: first, workload: workloadIn(workloads, first) });
-  const sending = useSending(async () => {
-    const read = endpointToSend(keys, workload);
-    return Array.isArray(read) ? read : onSave(read);
-  });
+  const sending = useSending(() => onSave(endpointToSend(keys, workload)));
   const { problems, isBusy } = sending;
   const part: PartProps = {
     keys,

@@ -6,7 +6,6 @@ import { Select } from '../shared/choices.tsx';
 import {
   isOfCard,
   isSection,
-  list,
   problemAt,
   sectionOf,
   withKey,
@@ -88,11 +87,10 @@ export function ClusterFields({ keys, schema: all, problems, onChange }: InputPr
   );
 }
 
-export const gpuSizes = ['16 GB', '24 GB', '32 GB', '48 GB', '80 GB'];
-
 /** A GPU size, another label, or device numbers. */
 export function GpuFields({ keys, schema: all, problems, onChange }: InputProps): JSX.Element {
   const { gpu } = keys;
+  const { gpuSizes } = useService().fields;
   const [isLabel, setIsLabel] = useState(false);
   const ofText = !isLabel && gpuSizes.some((size) => size === gpu) ? String(gpu) : 'label';
   const way = gpu === undefined ? 'none' : isSection(gpu) ? 'devices' : ofText;
@@ -105,7 +103,7 @@ export function GpuFields({ keys, schema: all, problems, onChange }: InputProps)
   ] as [string, string][];
   const choose = (chosen: string): void => {
     setIsLabel(chosen === 'label');
-    const values: Record<string, unknown> = { none: undefined, label: '', devices: { devices: [] } };
+    const values: Record<string, unknown> = { none: undefined, label: '', devices: { devices: '' } };
     onChange({ gpu: chosen in values ? values[chosen] : chosen });
   };
   const problem = problemAt(problems, 'gpu');
@@ -133,8 +131,7 @@ export function GpuFields({ keys, schema: all, problems, onChange }: InputProps)
       {way === 'devices' && (
         <TypedField
           path="gpu.devices"
-          schema={devices ?? {}}
-          typed={list}
+          schema={devices ?? { description: 'devices of this machine, which this workload does not use' }}
           value={sectionOf(gpu)['devices']}
           problem={problem}
           onValue={(given) => onChange({ gpu: { devices: given } })}
@@ -264,10 +261,11 @@ function valueOf({ key, values }: WorkloadForm): Keys {
   return values === undefined ? {} : { [key]: values.at(-1) };
 }
 
-/** True if the card is chosen. Cards with the same image differ in their environment. */
+/** True if the card is chosen. Cards with the same image differ in their environment, which may have more lines. */
 function isOf(entry: CatalogueEntry, workload: WorkloadForm, keys: Keys): boolean {
-  const given = sectionOf(keys['environment']);
-  const hasAll = Object.entries(entry.environment).every(([name, value]) => given[name] === value);
+  const lines = String(keys['environment'] ?? '').split('\n');
+  const hasAll =
+    (entry.fills['environment'] || undefined)?.split('\n').every((line) => lines.includes(line)) ?? true;
   return isOfCard(entry, workload, keys) && hasAll;
 }
 
@@ -276,18 +274,11 @@ function workloadOfCard(entry: CatalogueEntry, all: WorkloadForm[]): WorkloadFor
 }
 
 /** Returns the keys that a card fills in. */
-function filledFrom({ runs, needs, environment }: CatalogueEntry, before: CatalogueEntry | undefined): Keys {
-  if (!('image' in runs)) return { ...runs, ...emptied(before) };
-  return {
-    ...runs,
-    gpu: gpuSizes.find((size) => Number.parseInt(size, 10) >= needs.gpu),
-    environment: Object.keys(environment).length === 0 ? undefined : environment,
-  };
+function filledFrom({ fills }: CatalogueEntry, before: CatalogueEntry | undefined): Keys {
+  return { ...emptied(before), ...fills };
 }
 
-/** Clears the keys that a card with an image has filled in. */
+/** Clears the keys that a card has filled in. */
 function emptied(card: CatalogueEntry | undefined): Keys {
-  return card !== undefined && 'image' in card.runs
-    ? { image: undefined, gpu: undefined, environment: undefined }
-    : {};
+  return Object.fromEntries(Object.keys(card?.fills ?? {}).map((key) => [key, undefined]));
 }

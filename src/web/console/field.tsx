@@ -1,8 +1,7 @@
 /** Form fields, each with a label, a hint and its problem. */
 import type { ComponentChildren, JSX } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import { useId } from 'preact/hooks';
 import type { FieldSchema } from '../../protocol/console-data.ts';
-import { isSame, typedAs } from './endpoint-draft.ts';
 
 interface FieldAttributes {
   id: string;
@@ -117,34 +116,28 @@ interface TypedFieldProps {
   value: unknown;
   problem: string;
   label?: string;
-  typed?: ReturnType<typeof typedAs>;
+  /** Gets undefined for an empty text. */
   onValue(value: unknown): void;
 }
 
-/** A field whose label, hint and text format come from a JSON Schema. */
+/** A field whose label, hint and input come from the schema of its key. The service reads its text. */
 export function TypedField(props: TypedFieldProps): JSX.Element {
-  const { path, schema, value, problem, typed = typedAs(schema), label = labelOf(path, schema) } = props;
-  const show = (given: unknown): string => (given === undefined ? '' : typed.show(given));
-  const [text, setText] = useState(show(value));
+  const { path, schema, value, problem, label = labelOf(path, schema), onValue } = props;
   if (schema.type === 'boolean') return <FlagField {...props} />;
-  // Keep the text as typed, unless the value was changed elsewhere.
-  const isTyped = isSame(typed.read(text.trim()), value);
+  const { mode = 'text', rows = 1 } = schema.input ?? {};
   return (
     <TextField
       name={path}
-      class={typed.rows === undefined ? '' : 'whole'}
+      class={rows === 1 ? '' : 'whole'}
       label={label}
-      hint={<Coded text={`${sentence(schema.description)} ${typed.hint ?? ''}`} />}
-      placeholder={show(schema.default ?? schema.examples?.[0])}
-      inputMode={typed.inputMode ?? 'text'}
-      rows={typed.rows ?? 1}
+      hint={<Coded text={`${sentence(schema.description)} ${schema.hint ?? ''}`} />}
+      placeholder={schema.placeholder}
+      inputMode={mode}
+      rows={rows}
       isCode
       problem={problem}
-      value={isTyped ? text : show(value)}
-      onText={(next) => {
-        setText(next);
-        props.onValue(typed.read(next.trim()));
-      }}
+      value={typeof value === 'string' ? value : ''}
+      onText={(text) => onValue(text || undefined)}
     />
   );
 }

@@ -10,7 +10,7 @@ import { workerEndWords, workerStates } from './endpoint-words.ts';
 import { Mark, Card } from './pieces.tsx';
 import { Form, OtherProblems, problemOf, Question, useSending } from './form.tsx';
 import { to, useService } from './route.ts';
-import { joinWords, workloadIn } from './endpoint-draft.ts';
+import { workloadIn } from './endpoint-draft.ts';
 import { Select } from '../shared/choices.tsx';
 import { Field, TextField } from './field.tsx';
 
@@ -291,7 +291,10 @@ function Start({ made: { wanted, key, known } }: { made: Made }): JSX.Element {
           On the machine, with Node 20 or later and nightrender installed. The key is shown only now; the
           service stores a digest.
         </p>
-        <Copyable label="On the machine" text={`export NIGHTRENDER_WORKER_KEY=${key}\n${joinWords(words)}`} />
+        <Copyable
+          label="On the machine"
+          text={`export NIGHTRENDER_WORKER_KEY=${key}\n${words.map(shellWord).join(' ')}`}
+        />
         <p class="hint">
           With several GPUs start one for each, with <code>--gpu 0</code>, <code>--gpu 1</code> and so on.
         </p>
@@ -320,4 +323,8 @@ function Start({ made: { wanted, key, known } }: { made: Made }): JSX.Element {
 
 function isLoopback(address: string): boolean {
   return /^https?:\/\/(localhost|127\.|\[::1\])/.test(address);
+}
+
+function shellWord(word: string): string {
+  return /^[\w./:@%+,=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -72,6 +72,9 @@ export function usePolled<T>(path: string, pauseMs: (data: T | undefined) => num
   };
 }
 
+/** For data that never changes: polls until it is there. */
+export const untilKnown = (known: unknown): number => (known === undefined ? 2_000 : Infinity);
+
 /** Placeholder until there is data, or the reason why there is none. */
 export function Waiting({ polled: { data, refused } }: { polled: Polled<unknown> }): JSX.Element | null {
   if (refused !== undefined) return <p class="message bad">{refused.message}</p>;

@@ -165,7 +165,7 @@ it('tells every problem at once, each beside its field', () => {
     workers: -1,
     gpu: { devices: ['0', '-1'] },
     memory: '8 gigs',
-    cpus: '4',
+    cpus: 'four',
     environment: { RUNPOD_POD_ID: 'x', A: 1 },
     ttl: 'soon',
     recycle: { jobs: 0, age: '1h' },

@@ -2,7 +2,7 @@
 import sharp from 'sharp';
 import { expect } from 'vitest';
 import { triedThumbnail } from '../../../src/runner/images/other-formats.ts';
-import { checkEndpoint, endpointFields } from '../../../src/service/config/check-endpoint.ts';
+import { checkEndpoint, endpointFields, endpointTexts } from '../../../src/service/config/check-endpoint.ts';
 import { writtenEndpoint } from '../../../src/service/config/endpoint-schema.ts';
 import type { EndpointView, JobView, KeyView, Overview } from '../../../src/protocol/console-data.ts';
 import { KeyStore } from '../../../src/service/keys/key-store.ts';
@@ -31,6 +31,7 @@ const consoleOptions: ConsoleOptions = {
         publicUrlExpected: undefined,
       }),
     show: writtenEndpoint,
+    texts: endpointTexts,
     fields: () => endpointFields(10_000),
   },
 };

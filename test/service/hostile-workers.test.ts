@@ -137,7 +137,12 @@ test('the key of a worker that the service starts itself is good for its own end
 
 test('what is brought for a job that is not there is not waited for', async () => {
   const bytes = new ReadableStream<Uint8Array>({ pull: (more) => more.enqueue(new Uint8Array(65_536)) });
-  const init = { method: 'POST', body: bytes, duplex: 'half' as const, headers: { Authorization: workerKey } };
+  const init = {
+    method: 'POST',
+    body: bytes,
+    duplex: 'half' as const,
+    headers: { Authorization: workerKey },
+  };
   const response = await fetch(`${service.url}/v2/farm/job-done/w1/nobodys?`, init);
   expect(response.status).toBe(404);
 });

@@ -91,11 +91,11 @@ function descriptionFor({ service, policy }: Config, endpoint: Endpoint): Servic
 }
 
 function unknownToJobs(status: string): string {
-  return `the service says "${status}" of a job, an unknown status; without an output the job counts as waiting, until \`timeouts.queue\` is over; define the status in \`endpoint.statuses\``;
+  return `the service reports the unknown status "${status}". A job without an output counts as waiting until \`timeouts.queue\` is over; define the status in \`endpoint.statuses\``;
 }
 
 function unknownTo({ name }: ServiceDescription, status: string): string {
-  return `${name} says "${status}" of a job, which \`status.map\` does not define: the job counts as waiting, until \`timeouts.queue\` is over`;
+  return `${name} reports the status "${status}", which \`status.map\` does not define: the job counts as waiting until \`timeouts.queue\` is over`;
 }
 
 const maxWarnings = 20;
@@ -296,7 +296,7 @@ function judgeWorkflow(problems: string[] | Failure): EndpointCheck {
   return problems.length === 0
     ? {
         ending: 'complete',
-        text: 'ComfyUI answers and has every node and model of the workflow; its inputs, links and outputs are right',
+        text: 'ComfyUI answers and has every node and model of the workflow; its inputs, links and outputs are valid',
       }
     : {
         ending: 'not-allowed',
@@ -327,10 +327,10 @@ function readingOf({ submit, status, result, failed, cancel, find, keepsMs }: Se
   const words = Object.entries(status.map).map(([word, meaning]) => `${word} is ${meaning}`);
   const kept = submit.keep.length === 0 ? '' : `, with ${submit.keep.join(', ')}`;
   const place =
-    result.pictures.length === 0 ? 'where workers mostly put them' : `at ${result.pictures.join(' or ')}`;
+    result.pictures.length === 0 ? 'where most workers put them' : `at ${result.pictures.join(' or ')}`;
   return [
     `a job's id at ${submit.job} of what a submission brings${kept}`,
-    `its status by ${status.method} ${status.url}, at ${status.at}: ${words.join(', ')}, all else is waiting`,
+    `its status by ${status.method} ${status.url}, at ${status.at}: ${words.join(', ')}, any other is waiting`,
     `pictures ${place} of ${result.output === '' ? '' : `${result.output} of `}${result.request === undefined ? 'that answer' : `${result.request.method} ${result.request.url}`}`,
     `why it failed at ${failed}`,
     cancel === undefined ? 'no way to cancel a job' : `cancelled by ${cancel.method} ${cancel.url}`,

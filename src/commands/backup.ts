@@ -96,7 +96,7 @@ function assertBackable(dataDir: string): void {
   if (existsSync(join(dataDir, 'shared')))
     throw wrong(
       where,
-      `the service keeps its data in PostgreSQL (\`store\`), and this folder has a working copy only: back the database up with \`${dump}\` (nightrender help restore). If service.yaml has no \`store\` any more, delete ${shownPath(join(dataDir, 'shared'))}`,
+      `the service keeps its data in PostgreSQL (\`store\`), and this folder has a working copy only: back the database up with \`${dump}\` (nightrender help restore). If service.yaml no longer has \`store\`, delete ${shownPath(join(dataDir, 'shared'))}`,
     );
   if (![jobsFile, keysFile].some((name) => statSync(join(dataDir, name), { throwIfNoEntry: false })))
     throw wrong(

@@ -350,7 +350,7 @@ function unknownIn(args: string[], loaded: Loaded): string | undefined {
   const unknown = names.find((name) => !isKnown(name));
   if (unknown === undefined) return undefined;
   const instead = removed.get(`${first} --${unknown}`);
-  if (instead !== undefined) return `${first} has no --${unknown} any more: ${instead}.`;
+  if (instead !== undefined) return `${first} no longer has --${unknown}: ${instead}.`;
   const meant = closest(unknown, known);
   const hint =
     meant === undefined

@@ -44,7 +44,7 @@ export async function inTurn(files: string[], argv: Record<string, unknown>, tur
 function notBegun(left: string[], why: string): string {
   const [last = '', ...before] = left.toReversed();
   const them = before.length === 0 ? `${last} was` : `${before.toReversed().join(', ')} and ${last} were`;
-  return `${them} not begun, since ${why}; the same command goes on.`;
+  return `${them} not started, because ${why}; the same command continues.`;
 }
 
 /** Returns all problems of the files, of the options, and of combining the files, without duplicates. */

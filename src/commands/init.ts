@@ -31,7 +31,7 @@ export const initCommand: LoadedCommand = {
       describe: 'address of a real service, such as https://api.your-service.example',
     },
     id: { ...textOption, describe: 'id of the endpoint there' },
-    manifest: { ...textOption, describe: 'a list of scenes that is there already' },
+    manifest: { ...textOption, describe: 'an existing list of scenes' },
     service: { type: 'boolean', describe: 'a service.yaml instead, for a service of your own' },
     stages: {
       type: 'boolean',
@@ -44,7 +44,7 @@ export const initCommand: LoadedCommand = {
       '$0 init night --endpoint https://api.your-service.example --id your-endpoint-id',
       'for a real one; the key is taken from NIGHTRENDER_API_KEY',
     ],
-    ['$0 init --manifest prompts.txt', 'a pipeline.yaml for a list that is there'],
+    ['$0 init --manifest prompts.txt', 'a pipeline.yaml for an existing list'],
     ['$0 init --service', 'a service.yaml, for nightrender serve service.yaml'],
     ['$0 init stages --stages', 'the best picture of each prompt, upscaled'],
   ],

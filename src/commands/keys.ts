@@ -81,10 +81,7 @@ export const keysCommand: LoadedCommand = {
     ['$0 keys add customer --own-jobs', 'sees no jobs of others'],
     ['$0 keys add guest --kind admin --read-only --expires 7d', 'sees the console for a week'],
     ['$0 keys rotate customer --overlap 1d', 'a new text for the same jobs; the earlier one ends in a day'],
-    [
-      '$0 keys add guest --own-jobs --max-queued 100 --requests-per-second 20',
-      'for somebody you do not know',
-    ],
+    ['$0 keys add guest --own-jobs --max-queued 100 --requests-per-second 20', 'for someone you do not know'],
     ['$0 keys list', 'all keys, with last use, jobs, GPU time and cost'],
     ['$0 keys revoke laptop', 'it is rejected from now on'],
   ],
@@ -330,7 +327,7 @@ function printKeys(
 function printRevokedKey(key: ShownKey, json: boolean): void {
   if (json) return writeJsonLine('key-revoked', inJson(key));
   writeOut(
-    `The key ${key.name} is revoked since ${formatInstant(key.revokedAt ?? 0)}. Jobs submitted with it continue.`,
+    `The key ${key.name} was revoked at ${formatInstant(key.revokedAt ?? 0)}. Jobs submitted with it continue.`,
   );
 }
 

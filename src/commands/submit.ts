@@ -28,7 +28,7 @@ import { commandArguments } from '../batch/refusal.ts';
 import { kubernetesManifest, maxConfigMapBytes } from '../clusters/kubernetes-manifest.ts';
 
 export const submitCommand: LoadedCommand = {
-  purpose: `Keeps runners of the batch going on a cluster: for Slurm it shows and submits a job array; for Kubernetes it prints a manifest for kubectl apply. Options after -- go to sbatch. More than one runner needs a checkpoint that they share.`,
+  purpose: `Keeps runners of the batch going on a cluster: for Slurm it shows and submits a job array; for Kubernetes it prints a manifest for kubectl apply. Options after -- go to sbatch. Several runners need a shared checkpoint.`,
   positionals: { pipeline: pipelineArgument },
   options: {
     on: { ...textOption, describe: 'slurm or kubernetes' },
@@ -181,7 +181,7 @@ function drainIn(argv: Record<string, unknown>): number {
 function printStatus(name: string, engine: Engine): void {
   const tasks = engine === 'slurm' ? slurmTasks(name) : kubernetesJobs(name);
   const where = engine === 'slurm' ? 'Slurm' : 'Kubernetes';
-  if (tasks.length === 0) return writeOut(`${where} knows nothing of ${name}.`);
+  if (tasks.length === 0) return writeOut(`${where} has no jobs of ${name}.`);
   const states = [...new Set(tasks.map(({ state }) => state))];
   const counts = states.map((state) => `${tasks.filter((task) => task.state === state).length} ${state}`);
   writeOut(`${where}, ${name}: ${counts.join(', ')}`);

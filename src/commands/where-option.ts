@@ -33,7 +33,7 @@ export function conditionOf(argv: Record<string, unknown>): string | undefined {
   const [where, ...more] = textsOf(argv, 'where');
   if (more.length === 0) return where;
   throw new ConfigError([
-    { where: '--where', text: 'it is given twice; join the conditions with and, or or' },
+    { where: '--where', text: 'it is given twice; join the conditions with `and` or `or`' },
   ]);
 }
 

@@ -71,7 +71,7 @@ export const workCommand: LoadedCommand = {
   ],
   exits: {
     ...commonExits,
-    complete: 'ended in order: by a signal, drained, or idle',
+    complete: 'ended normally: by a signal, drained or idle',
     'wrong-use': 'wrong use, or the service refused key, endpoint or worker',
     'already-running': 'another worker uses this folder for this endpoint and GPU',
   },

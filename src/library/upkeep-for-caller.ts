@@ -154,7 +154,7 @@ export async function exportForCaller(
     const { pictures, written, bytes, missing } = exported;
     return { kind: 'exported', dir: folder, pictures, written, bytes, bad, missing, notes };
   } catch (thrown) {
-    if (signal?.aborted === true && thrown === signal.reason) return interrupted('The same call goes on.');
+    if (signal?.aborted === true && thrown === signal.reason) return interrupted('The same call continues.');
     return refused(thrown, batch);
   }
 }

@@ -191,11 +191,11 @@ function valueProblem({ input, isRequired, type, options }: DeclaredInput, input
     return [];
   const { min, max } = options;
   const number = Number(value);
-  if (Number.isNaN(number)) return [`${input} is ${shown(value)}, which is no number`];
+  if (Number.isNaN(number)) return [`${input} is ${shown(value)}, which is not a number`];
   if (min !== undefined && number < Number(min))
-    return [`${input} is ${shown(value)}; the least is ${Number(min)}`];
+    return [`${input} is ${shown(value)}; the minimum is ${Number(min)}`];
   if (max !== undefined && number > Number(max))
-    return [`${input} is ${shown(value)}; the most is ${Number(max)}`];
+    return [`${input} is ${shown(value)}; the maximum is ${Number(max)}`];
   return [];
 }
 

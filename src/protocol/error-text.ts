@@ -108,7 +108,7 @@ export function declaredFailure(output: unknown): string | undefined {
   const sole = soleItem(output);
   if (!isJsonObject(sole) || typeof sole['status'] !== 'string' || !failureWords.test(sole['status']))
     return undefined;
-  return errorText(sole) ?? `the worker says "${sole['status']}" and nothing more`;
+  return errorText(sole) ?? `the worker says only "${sole['status']}"`;
 }
 
 const maxWordDepth = 6;

@@ -48,8 +48,8 @@ export const messageSchemas = {
       executionTime: { ...ms, description: 'milliseconds in a worker' },
       input: { type: 'object', description: 'what was submitted, while IN_PROGRESS' },
       output: { ...anyJson, description: 'of the worker; a message of progress while IN_PROGRESS' },
-      error: { type: 'string', description: 'why it is FAILED or TIMED_OUT' },
-      retries: { ...count, description: 'how often it went back into the queue, once it has' },
+      error: { type: 'string', description: 'the reason, if FAILED or TIMED_OUT' },
+      retries: { ...count, description: 'times that the job went back into the queue; absent if never' },
     },
     ['id', 'status'],
   ),
@@ -78,7 +78,7 @@ export const messageSchemas = {
     description:
       'the output, or the error that fails the job; with the status IN_PROGRESS a message of progress; stopPod asks for a new start of the worker',
   },
-  Heard: object({ accepted: { type: 'boolean', description: 'false where the job has ended already' } }),
+  Heard: object({ accepted: { type: 'boolean', description: 'false if the job has already ended' } }),
   WorkerReport: object(
     {
       machine: object({
@@ -103,14 +103,14 @@ export const messageSchemas = {
         description: 'draining takes no more; leaving gives back what it has',
       },
       log: { type: 'array', items: text, description: 'the lines since the last report' },
-      died: { type: ['string', 'null'], description: 'why what it runs ended in the middle of its jobs' },
+      died: { type: ['string', 'null'], description: 'reason for which its workload ended during jobs' },
     },
     ['state'],
   ),
   Reported: object({
     drain: { type: 'boolean' },
     jobs: { type: 'array', items: jobId },
-    runs: { type: ['string', 'null'], description: 'such as image:user/name:1.0; null where it is not said' },
+    runs: { type: ['string', 'null'], description: 'such as image:user/name:1.0; null if not reported' },
   }),
   Nothing: { type: 'object', maxProperties: 0 } as const,
   JobsToStop: object({ jobsToStop: { type: 'array', items: jobId } }),

@@ -13,7 +13,7 @@ const versionParameter = { name: 'version', in: 'path', required: true, schema: 
 const wait = {
   name: 'wait',
   in: 'query',
-  description: 'milliseconds to wait for the end of the job at most',
+  description: 'maximum milliseconds to wait for the end of the job',
   schema: { type: 'integer', minimum: 0 },
 };
 
@@ -21,7 +21,7 @@ const idempotencyKey = {
   name: idempotencyKeyHeader,
   in: 'header',
   description:
-    'names the submission: sent again with the same body while its job is kept, it is answered with that job',
+    'identifies the submission: the same key with the same body returns the same job while that is kept',
   schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
 };
 
@@ -30,12 +30,12 @@ function pathId(name: string) {
 }
 
 const responses = {
-  400: refused('The request is not as it should be, or its body exceeds the maximum size.'),
-  401: refused('No key, or one that is not good here.'),
+  400: refused('The request is invalid, or its body exceeds the maximum size.'),
+  401: refused('The key is missing, or not valid here.'),
   403: refused('The key is of the other kind: one of a worker, or one of a client.'),
-  404: refused('There is no such endpoint, or no such job any more.'),
+  404: refused('The endpoint does not exist, or the job no longer exists.'),
   405: {
-    ...refused('The operation is asked for by another method.'),
+    ...refused('The operation needs another method.'),
     headers: { Allow: { description: 'that method', schema: { type: 'string' } } },
   },
   409: refused('The job is in a state in which this cannot be done.'),
@@ -63,7 +63,7 @@ const answerHeaders = {
   },
   retention: {
     [idempotencyRetentionHeader]: {
-      description: `for how many seconds at least a submission is known by its ${idempotencyKeyHeader}`,
+      description: `minimum seconds for which a submission is recognized by its ${idempotencyKeyHeader}`,
       schema: { type: 'integer', minimum: 0 },
     },
   },
@@ -137,8 +137,8 @@ export const openApi = {
   servers: [{ url: '/', description: 'the service that this description comes from' }],
   security: [{ clientKey: [] }],
   tags: [
-    { name: 'jobs', description: 'what clients ask' },
-    { name: 'workers', description: 'what workers ask' },
+    { name: 'jobs', description: 'requests of clients' },
+    { name: 'workers', description: 'requests of workers' },
   ],
   paths,
   components: {

@@ -61,14 +61,14 @@ const result = {
   parts: ['workerId', 'jobId'],
   body: 'WorkerResult',
   isForm: true,
-  answer: { description: 'It is kept, where it is still wanted.', schema: 'Heard' },
+  answer: { description: 'The result is kept if the job still needs it.', schema: 'Heard' },
   refused: ['507'],
   isShort: true,
 } as const satisfies Partial<Operation>;
 
 const job = { description: 'The job.', schema: 'Job' } as const;
 const accepted = { description: 'The job is in the queue.', schema: 'Accepted' } as const;
-const none = 'There is none.';
+const none = 'No job is available.';
 
 const table = {
   run: {
@@ -94,7 +94,7 @@ const table = {
   status: {
     methods: {
       GET: { id: 'status', summary: 'The status of a job, and its result' },
-      POST: { id: 'statusByPost', summary: 'The same, as some clients ask for it' },
+      POST: { id: 'statusByPost', summary: 'The same, for clients that send POST' },
     },
     caller: 'reader',
     parts: ['jobId'],
@@ -102,7 +102,9 @@ const table = {
     isRepeatable: true,
   },
   'status-sync': {
-    methods: { GET: { id: 'statusSync', summary: 'The same, once the job has ended' } },
+    methods: {
+      GET: { id: 'statusSync', summary: 'Wait until the job has ended, and get its status and result' },
+    },
     caller: 'reader',
     parts: ['jobId'],
     parameters: ['wait'],
@@ -110,7 +112,7 @@ const table = {
   },
   stream: {
     methods: {
-      GET: { id: 'stream', summary: 'Partial outputs since the last look, waiting a moment for one' },
+      GET: { id: 'stream', summary: 'Partial outputs since the last poll; waits a moment for one' },
     },
     caller: 'client',
     parts: ['jobId'],
@@ -121,7 +123,7 @@ const table = {
     methods: { POST: { id: 'cancel', summary: 'Cancel a job' } },
     caller: 'client',
     parts: ['jobId'],
-    answer: { description: 'Its status now.', schema: 'Accepted' },
+    answer: { description: 'The present status of the job.', schema: 'Accepted' },
     refused: ['507'],
     isAudited: true,
     isShort: true,
@@ -142,7 +144,7 @@ const table = {
     methods: { POST: { id: 'purgeQueue', summary: 'Remove every job that waits' } },
     caller: 'client',
     parts: [],
-    answer: { description: 'How many there were.', schema: 'Purged' },
+    answer: { description: 'The number of removed jobs.', schema: 'Purged' },
     refused: ['507'],
     isAudited: true,
   },
@@ -163,7 +165,7 @@ const table = {
     },
     caller: 'client',
     parts: [],
-    answer: { description: 'As Standard Webhooks has it.', schema: 'WebhookSecret' },
+    answer: { description: 'In the form of Standard Webhooks.', schema: 'WebhookSecret' },
   },
   'job-take': {
     methods: { GET: { id: 'jobTake', summary: 'Take a job, waiting for one' } },
@@ -187,27 +189,27 @@ const table = {
   'job-done': { ...result, methods: { POST: { id: 'jobDone', summary: 'Hand in the result of a job' } } },
   'job-stream': { ...result, methods: { POST: { id: 'jobStream', summary: 'Hand in a partial output' } } },
   ping: {
-    methods: { GET: { id: 'ping', summary: 'Say that the worker lives' } },
+    methods: { GET: { id: 'ping', summary: 'Report that the worker is alive' } },
     caller: 'worker',
     parts: ['workerId'],
     query: [
       {
         name: 'job_id',
-        description: 'the jobs that it is at, with commas',
+        description: 'ids of its present jobs, separated by commas',
         schema: { type: 'string' },
       },
     ],
-    answer: { description: 'It is known.', schema: 'Nothing' },
+    answer: { description: 'The service knows the worker.', schema: 'Nothing' },
     isShort: true,
   },
   report: {
     methods: {
-      POST: { id: 'report', summary: 'Say what the worker runs and where, and what that wrote' },
+      POST: { id: 'report', summary: 'Report the workload, the machine and the log of the worker' },
     },
     caller: 'worker',
     parts: ['workerId'],
     body: 'WorkerReport',
-    answer: { description: 'Whether it is to take no more jobs, and end.', schema: 'Reported' },
+    answer: { description: 'Tells the worker if it should take no more jobs and end.', schema: 'Reported' },
     isShort: true,
   },
   'job-stop': {

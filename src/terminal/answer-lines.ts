@@ -83,7 +83,7 @@ export const planShape = {
   atMost: z
     .looseObject({ scenes: count, cost: z.number().nullable() })
     .nullable()
-    .describe('if every seed is needed (`scenes.until`)'),
+    .describe('the same if every seed is needed (`scenes.until`)'),
   warnings: z.array(text),
   remarks: z.array(text).describe('notes on the list'),
   warning: text.nullable().describe('a warning about the folder'),
@@ -95,7 +95,7 @@ export const planShape = {
     .looseObject({ ending: text, text, workers: z.record(text, count).optional() })
     .nullable()
     .describe('the answer of the service (`--check`)'),
-  obstacle: text.nullable().describe('why a run could not write'),
+  obstacle: text.nullable().describe('reason for which a run could not write; null if it could'),
   exitCode: count,
 };
 

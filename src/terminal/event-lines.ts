@@ -31,7 +31,7 @@ const exitCode = count.describe('the exit code of the program');
 const executionTimeMs = count.optional().describe('as the service reports it');
 const cost = z
   .looseObject({
-    spent: z.number().describe('what the batch has cost so far'),
+    spent: z.number().describe('cost of the batch so far'),
     currency: text,
     limit: z.number().optional().describe('`limits.cost`'),
   })
@@ -51,7 +51,7 @@ const runLines = {
     concurrency: count,
     edits: text
       .optional()
-      .describe('if an edit renders most of the batch again: how many scenes, for what price and why'),
+      .describe('number of scenes, price and reason, if an edit renders most of the batch again'),
   }),
   warning: line('a warning; the run continues', { text }),
   'plan-made': line('the manifest was compared with the checkpoint', {
@@ -129,7 +129,7 @@ const runLines = {
     text,
     counts,
     part: part.describe('as in `plan-made`'),
-    bias: text.optional().describe('how the seeds were chosen, with `scenes.until`'),
+    bias: text.optional().describe('note on the choice of seeds, with `scenes.until`'),
     pictures: pictureTotals.optional(),
     outputDir: text,
     report: text.optional().describe('the folder of the report, where it was written'),

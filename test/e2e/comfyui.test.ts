@@ -246,7 +246,7 @@ it.each<[string, object, string, string, string]>([
     saving(emptyImage(1)),
     "'1.color': 1",
     ', values: {score: score}',
-    'output.values: ComfyUI brings nothing but pictures',
+    'output.values: ComfyUI returns only pictures',
   ],
 ])('says what is wrong with the pipeline: %s', async (_, workflow, set, more, words) => {
   const cwd = batch('http://127.0.0.1:1', workflow, more, set);

@@ -17,11 +17,11 @@ it.each([
   ],
   [
     ['serve', '--faults', 'x'],
-    'serve has no --faults any more: it was a tool of the tests, without a replacement.',
+    'serve no longer has --faults: it was a tool of the tests, without a replacement.',
   ],
   [
     ['report', 'pipeline.yaml', '--contact-sheet'],
-    'report has no --contact-sheet any more: the gallery, report/index.html, shows all pictures.',
+    'report no longer has --contact-sheet: the gallery, report/index.html, shows all pictures.',
   ],
   [['status', 'pipeline.yaml', 'other.yaml'], 'status does not take "other.yaml".'],
   [['run', 'p.yaml', '--concurrency'], '--concurrency needs a value.'],

@@ -360,7 +360,7 @@ it('refuses a folder that is not its own, and options that do not fit', async ()
     [mine, ['set', '--to', 'imagefolder'], 'set: holds an export as something else; choose'],
     [others, [join(mine.cwd, 'set'), '--to', 'captions'], 'set: holds an export of another batch'],
     [mine, ['out', '--to', 'captions'], 'out: holds other files'],
-    [mine, ['file', '--to', 'captions'], 'file: is no folder'],
+    [mine, ['file', '--to', 'captions'], 'file: is not a folder'],
     [mine, ['new'], '--to: it is missing; expected one of imagefolder'],
     [mine, ['new', '--to', 'parket'], '--to: "parket" is not a kind of export; did you mean parquet?'],
     [mine, ['new', '--to', 'parquet', '--copy', 'webp'], '--copy: parquet has no pictures in it'],

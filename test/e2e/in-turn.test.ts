@@ -52,11 +52,11 @@ it('any other end is the last, also after a code that is told before it, and wha
   const env = { NIGHTRENDER_API_KEY: 'another-key-9' };
   const alone = await inProcess(['run', 'b.yaml', 'c.yaml', '--quiet'], { cwd, env });
   expect(alone.code).toBe(12);
-  expect(alone.stderr).toContain('c.yaml was not begun, since b.yaml ended with 12;');
+  expect(alone.stderr).toContain('c.yaml was not started, because b.yaml ended with 12;');
   const args = ['run', 'a.yaml', 'b.yaml', 'c.yaml', 'd.yaml', '--quiet'];
   const { code, stderr } = await inProcess(args, { cwd, env });
   expect(code).toBe(3);
-  expect(stderr).toContain('c.yaml and d.yaml were not begun, since b.yaml ended with 12;');
+  expect(stderr).toContain('c.yaml and d.yaml were not started, because b.yaml ended with 12;');
   expect(existsSync(join(cwd, 'out-c'))).toBe(false);
   // Once the key is right, the same command goes on.
   const later = await inProcess(['run', 'b.yaml', 'c.yaml', 'd.yaml', '--quiet'], { cwd, ...withKey });
@@ -108,7 +108,7 @@ it.each([
     type: 'run-ended',
     exitCode: signal === 'SIGHUP' ? 0 : code,
   });
-  expect(ended.stderr).toContain('b.yaml was not begun, since a signal came;');
+  expect(ended.stderr).toContain('b.yaml was not started, because a signal came;');
   expect(existsSync(join(cwd, 'out-b'))).toBe(false);
 });
 

@@ -203,7 +203,7 @@ it.each([
   ['prompts.txt', ['prompts.txt'], '.'],
   ['prompts.txt', ['night', '--manifest', 'prompts.txt'], 'night'],
   ['texts/fox.txt', ['night', '--manifest', 'texts'], 'night'],
-])('writes a pipeline.yaml for a list that is there: %s, init %j', async (list, args, folder) => {
+])('writes a pipeline.yaml for an existing list: %s, init %j', async (list, args, folder) => {
   const cwd = folderWith({});
   mkdirSync(join(cwd, 'texts'));
   writeFileSync(join(cwd, list), 'a red fox\n');

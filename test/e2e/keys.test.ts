@@ -31,7 +31,7 @@ it('prints a new key alone, which the service knows until it is revoked', async 
   );
   const revoked = await keys('revoke', 'render BOX 2');
   expect([revoked.code, revoked.stderr]).toEqual([0, '']);
-  expect(revoked.stdout).toMatch(/^The key Render box 2 is revoked since \S+ \S+\./);
+  expect(revoked.stdout).toMatch(/^The key Render box 2 was revoked at \S+ \S+\./);
   expect(find()).toBeUndefined();
   expect((await keys('list')).stdout).toMatch(/( +2\d{3}-\S+ \S+){2} +0 +0\.0 +2\d{3}-\S+ \S+\n$/);
   store.close();

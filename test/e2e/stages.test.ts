@@ -213,7 +213,7 @@ it('sends no picture that is another than the one on record', async () => {
   expect(run.code).toBe(3);
   expect(scaling.inputs).toHaveLength(0);
   expect((await start('list', 'upscale.yaml')).stdout).toMatch(
-    /file-changed: the file "out\/images\/.*" is another than .* run `nightrender verify render.yaml`/,
+    /file-changed: the file "out\/images\/.*" has changed since .* run `nightrender verify render.yaml`/,
   );
 });
 

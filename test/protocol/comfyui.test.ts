@@ -120,16 +120,16 @@ describe('before the night, of a workflow that every scene would fail with', () 
       saving({ 1: { ...image, inputs: lacking } }),
       ['node 1 (EmptyImage): its input color is missing'],
     ],
-    ['a value is too small', withImage({ width: 0 }), ['node 1 (EmptyImage): width is 0; the least is 1']],
+    ['a value is too small', withImage({ width: 0 }), ['node 1 (EmptyImage): width is 0; the minimum is 1']],
     [
       'a value is too large',
       withImage({ width: '99999' }),
-      ['node 1 (EmptyImage): width is "99999"; the most is 16384'],
+      ['node 1 (EmptyImage): width is "99999"; the maximum is 16384'],
     ],
     [
       'a value is no number',
       withImage({ width: 'wide' }),
-      ['node 1 (EmptyImage): width is "wide", which is no number'],
+      ['node 1 (EmptyImage): width is "wide", which is not a number'],
     ],
     [
       'a link leads nowhere',

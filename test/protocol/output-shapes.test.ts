@@ -214,13 +214,9 @@ describe('a failure inside a completed job is told in its words', () => {
   test.each<[string, unknown, string]>([
     ['a status', { status: 'error', message: 'no GPU left' }, 'no GPU left'],
     ['a status in a list', [{ status: 'failed', error: 'no GPU left' }], 'no GPU left'],
-    ['a status alone', { status: 'error' }, 'the worker says "error" and nothing more'],
+    ['a status alone', { status: 'error' }, 'the worker says only "error"'],
     ['a status beside a picture', { status: 'error', image: base64, message: 'blocked' }, 'blocked'],
-    [
-      'no images',
-      { status: 'success_no_images', images: [] },
-      'the worker says "success_no_images" and nothing more',
-    ],
+    ['no images', { status: 'success_no_images', images: [] }, 'the worker says only "success_no_images"'],
     [
       'an empty list of images',
       { images: [], parameters: {} },

@@ -70,7 +70,7 @@ export function followTls(
     } catch (error) {
       // The two files are rarely replaced at the same moment. The second change will be noticed too.
       onProblem(
-        `the certificate was changed, and is not used yet: expected ${(error as Error).message} in ${files[error instanceof TlsProblem ? error.field : 'cert']}`,
+        `the certificate was changed, but is not used yet: expected ${(error as Error).message} in ${files[error instanceof TlsProblem ? error.field : 'cert']}`,
       );
     }
   };

@@ -119,7 +119,7 @@ function sectionAt(shape: z.ZodRawShape): string {
   const needed = keys.filter((key) => !isOptional(key));
   const others = keys.filter(isOptional).join(', ');
   if (needed.length === 0) return `the keys ${others}`;
-  return `the ${needed.length === 1 ? 'key' : 'keys'} ${needed.join(', ')}, and where wanted ${others}`;
+  return `the ${needed.length === 1 ? 'key' : 'keys'} ${needed.join(', ')}, and optionally ${others}`;
 }
 
 /** Suggests a key. The key may also be spelled correctly but be in the wrong place. */

@@ -254,7 +254,7 @@ function syntaxProblem({ code, pos, message }: YAMLError, text: string): OffsetP
   const [offset] = pos;
   if (code === 'DUPLICATE_KEY') {
     const [key = ''] = /^[\w-]*/.exec(text.slice(offset)) ?? [];
-    return { offset, text: `${shownKey(key)} is there twice; expected it once` };
+    return { offset, text: `${shownKey(key)} appears twice; expected it once` };
   }
   const start = text.lastIndexOf('\n', offset - 1) + 1;
   const [line = ''] = text.slice(start).split('\n', 1);

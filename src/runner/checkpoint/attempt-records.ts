@@ -132,7 +132,7 @@ function moveScene(sql: Statements, attempt: Attempt, scene: NextScene): boolean
 function assertMove(sql: Statements, attempt: Attempt, to: AttemptState): void {
   const row = sql.stateOf.get({ attempt: attempt.key });
   if (row === undefined || !Object.hasOwn(attemptMoves, row.state))
-    throw new DamagedCheckpoint(`it has no attempt ${attempt.number} of scene ${attempt.sceneId} any more`);
+    throw new DamagedCheckpoint(`it has no attempt ${attempt.number} of scene ${attempt.sceneId}`);
   assertAttemptMove(row.state, to);
 }
 

@@ -92,7 +92,7 @@ export class HttpRequests {
     const target = httpUrl(url);
     // The URL may come from the service.
     if (target === undefined)
-      return { kind: 'broken', wasSent: false, why: 'it is no http(s) URL', beginning: '' };
+      return { kind: 'broken', wasSent: false, why: 'it is not an http(s) URL', beginning: '' };
     const uploadMs = Buffer.byteLength(body ?? '') / minSentBytesPerMs;
     const { origin, pathname, search } = target;
     const request = {

@@ -72,7 +72,7 @@ export class HttpsDownloads implements Downloads {
       if (next === undefined) return read(outcome, target);
       if (isPlain(target) || /^http:/i.test(next))
         return refused(
-          `the picture at ${shownAddress(target)} is refused: a redirect of or to plain http is not followed`,
+          `the picture at ${shownAddress(target)} is refused: a redirect from or to plain http is not followed`,
         );
       if (hops === maxRedirects) return failed(target, `it is redirected more than ${maxRedirects} times`);
       target = readDownloadAddress(next, this.#options.hosts);

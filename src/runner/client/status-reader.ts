@@ -201,7 +201,7 @@ export class StatusReader {
     const setting = this.#places.statuses === undefined ? 'status.map' : 'endpoint.statuses';
     const what = isNothing(output) ? `an error${said === undefined ? '' : ` ("${said}")`}` : 'an output';
     const entry = `{ ${JSON.stringify(status)}: ${isNothing(output) ? 'failed' : 'done'} }`;
-    const text = `the service says "${status}" of the job, an unknown status, with ${what}; define the status: \`${setting}: ${entry}\``;
+    const text = `the service reports the unknown status "${status}" with ${what}; define the status: \`${setting}: ${entry}\``;
     return { kind: 'status-unknown', text, ...addressesIn(output) };
   }
 

@@ -32,7 +32,7 @@ export const formats = z
         context.addIssue({
           code: 'custom',
           path: [i],
-          message: `a copy with another name: ${ending} is there twice`,
+          message: `a copy with another name: ${ending} appears twice`,
         });
   })
   .default([])
@@ -78,10 +78,10 @@ export const outputFile = z.strictObject({
   at: z
     .string('where the file is in the output, such as files.depth')
     .regex(/^[^\s."\\[\]]+(?:\.[^\s."\\[\]]+)*$/, 'keys joined by dots, such as files.depth')
-    .describe('where it is in the output: keys joined by dots; a list of one object counts as that object'),
+    .describe('path in the output: keys joined by dots; a list of one object counts as that object'),
   kind: z
     .enum(fileKinds, 'png, exr, json, glb or npz')
-    .describe('what it has to be, and is checked as; `json` may be any value of the output'),
+    .describe('kind of the file, which is checked; `json` may be any value of the output'),
 });
 
 const label = /^[a-z][a-z0-9_-]{0,23}$/;

@@ -86,7 +86,7 @@ const otherBaseUrl = z
   .string('an http(s) URL')
   .regex(/^https?:\/\/[^\s\\?#@]+$/i, 'an http(s) URL without ?, # and user name')
   .refine((text) => URL.canParse(text), 'an http(s) URL')
-  .describe('where the service is; left out, where its description says');
+  .describe('address of the service; by default that of its description');
 
 /** Endpoint of a service whose interface is described. */
 const describedEndpoint = z.strictObject({
@@ -102,7 +102,7 @@ const describedEndpoint = z.strictObject({
 
 const comfyuiEndpoint = z.strictObject({
   speaks: z.literal('comfyui', 'comfyui'),
-  baseUrl: otherBaseUrl.describe('where ComfyUI is, such as `http://127.0.0.1:8188`'),
+  baseUrl: otherBaseUrl.describe('address of ComfyUI, such as `http://127.0.0.1:8188`'),
   workflow: path.describe('for ComfyUI: a workflow in API format, relative to this file'),
   set: z
     .custom<JsonObject>(isFilled, "inputs of nodes and their values, such as '6.text': '{{ prompt }}'")
@@ -168,7 +168,7 @@ const configShape = z.strictObject({
     .optional()
     .describe('combinations and seeds for every row of the manifest, or the batch before'),
   concurrency: count(1, 10_000, 'jobs in flight').default(16).describe('jobs in flight'),
-  output: output.describe('where pictures go'),
+  output: output.describe('pictures and their folder or bucket'),
   checkpoint: z
     .string(postgresExpected)
     .refine(isPostgresAddress, postgresExpected)
@@ -179,20 +179,20 @@ const configShape = z.strictObject({
   retry: retry.prefault({}).describe('attempts and submissions of a scene'),
   polling: polling
     .prefault({})
-    .describe('when jobs are polled, planned from the durations of earlier jobs of the run'),
-  halt: halt.prefault({}).describe('what stops a run'),
+    .describe('times of polls, planned from the durations of earlier jobs of the run'),
+  halt: halt.prefault({}).describe('conditions that stop a run'),
   rate: rate.prefault({}).describe('rate limits; a request answered 429 waits and is sent again'),
-  timeouts: timeouts.prefault({}).describe('how long a request and a job may take'),
+  timeouts: timeouts.prefault({}).describe('maximum times of a request and a job'),
   pricing: pricing.optional().describe('the price, for showing and limiting costs'),
   limits: limits.prefault({}).describe('limits of a run'),
   check: check.prefault({}).describe('checks of each picture; if one fails, the attempt has failed'),
   report: report.prefault({}).describe('the result files'),
-  shutdown: shutdown.prefault({}).describe('how a run is stopped'),
-  terminal: terminal.prefault({}).describe('what a run shows'),
+  shutdown: shutdown.prefault({}).describe('the end of a stopped run'),
+  terminal: terminal.prefault({}).describe('output of a run on the terminal'),
   notify: z
     .array(notifyTarget.transform(noticeTarget), 'a list of targets such as [{ping: https://…}]')
     .default([])
-    .describe('who is notified of a run: monitors, chats, commands'),
+    .describe('notifications of a run: monitors, chats, commands'),
   skipBadRows: flag.describe('true renders the good rows and reports the bad ones as invalid'),
   skipRepeatedRows: flag.describe('true renders a prompt once, even if the list repeats it'),
   allowFewer: flag.describe('true accepts a list that lost more than a third of its scenes and gained none'),

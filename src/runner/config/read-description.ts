@@ -94,7 +94,9 @@ const descriptionShape = z.strictObject({
     remembers: z
       .union([z.literal('echoed'), duration], 'a time such as 24h, or echoed')
       .optional()
-      .describe('how long the service knows a submission by its `{{ idempotencyKey }}`, or `echoed`'),
+      .describe(
+        'time for which the service recognizes a submission by its `{{ idempotencyKey }}`, or `echoed`',
+      ),
   }).describe('**required**: submits a job'),
   status: request({
     at: answerPath.describe('the status in the answer'),
@@ -130,7 +132,7 @@ const descriptionShape = z.strictObject({
         .describe('`false`: pictures at its own address are downloaded without the key'),
     })
     .prefault({})
-    .describe('where pictures are'),
+    .describe('result of a job and its pictures'),
   failed: answerPath
     .default('error')
     .describe('the reason of a failure; a job that is done has failed if this has a value'),
@@ -165,7 +167,7 @@ const descriptionShape = z.strictObject({
   })
     .optional()
     .describe('instead of `check`, and also during a run: if the service answers, and how busy it is'),
-  keeps: duration.prefault('30m').describe('how long a result is kept after its completion'),
+  keeps: duration.prefault('30m').describe('time for which a result is kept after its completion'),
   limits: z
     .strictObject({
       jobs: z

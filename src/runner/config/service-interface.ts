@@ -99,7 +99,7 @@ function comfyui(yaml: YamlFile, endpoint: Record<string, unknown>, base: string
   const wrongNode = typeof id === 'string' ? nodeProblem(read.workflow, id) : undefined;
   if (wrongNode !== undefined) report('image', wrongNode);
   for (const key of ['files', 'values'])
-    if (Object.hasOwn(output, key)) report(key, 'ComfyUI brings nothing but pictures');
+    if (Object.hasOwn(output, key)) report(key, 'ComfyUI returns only pictures');
   if (problems.length > 0) throw new ConfigError(problems);
   return {
     kind: 'comfyui',

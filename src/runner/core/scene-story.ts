@@ -155,7 +155,7 @@ const setAsideBecause: Record<string, string> = {
 
 function afterWithdrawal({ fingerprint, attempts }: SceneVersion, { isReplaced }: StoryPlace): string {
   const isOpen = attempts.some(({ state }) => state === 'intended' || state === 'submitted');
-  const open = isOpen ? '; what is in flight for it is still collected' : '';
+  const open = isOpen ? '; its jobs in flight are still collected' : '';
   return isReplaced
     ? `its row was edited, and nothing is sent for the old row; its pictures are kept as *${replacedSuffix(fingerprint)}.png, and get their names back if the row is edited back${open}`
     : `its row is no longer in the manifest, so nothing is sent; if the row returns, the scene resumes from here${open}`;

@@ -247,7 +247,7 @@ function fileNumber(path: string): bigint | undefined {
 /** Returns the recorded shards. A shard with a damaged record is left out, and written again. Throws `OtherFolder`. */
 function knownShards(dir: string, { batch, to }: ExportIdentity): Map<string, Shard> {
   if (!existsSync(dir)) return new Map();
-  if (!statSync(dir).isDirectory()) throw new OtherFolder('is no folder');
+  if (!statSync(dir).isDirectory()) throw new OtherFolder('is not a folder');
   // SQLite keeps a journal beside the lock file.
   const isOwn = (name: string): boolean =>
     name.startsWith(lockFile) || (name.startsWith('.nightrender-') && name.endsWith('.tmp'));

@@ -35,7 +35,7 @@ export function fileDescriber({ base, maxBytes, withheld }: FileRules): Describe
     assertNoSecret(real, path, realpathSync(resolve(base, folder)), withheld);
     const stats = statSync(real);
     const { size, mtimeMs, ino } = stats;
-    if (!stats.isFile()) throw new FileProblem(`${shown(path)} is no file`);
+    if (!stats.isFile()) throw new FileProblem(`${shown(path)} is not a file`);
     if (size === 0) throw new FileProblem(`${shown(path)} is empty`);
     const file = { path: relative(realpathSync(base), real), sha256: '', bytes: size };
     const bytes = base64Bytes(file);
@@ -157,12 +157,12 @@ async function readSame(
 ): Promise<{ text: string } | { problem: string }> {
   try {
     const stats = await stat(path);
-    if (!stats.isFile() || stats.size !== bytes) return { problem: 'is another than' };
+    if (!stats.isFile() || stats.size !== bytes) return { problem: 'has changed since the list was read' };
     const content = await readFile(path);
-    if (hash('sha256', content) !== sha256) return { problem: 'is another than' };
+    if (hash('sha256', content) !== sha256) return { problem: 'has changed since the list was read' };
     return { text: content.toString('base64') };
   } catch (error) {
-    return { problem: `cannot be read (${String((error as { code?: unknown }).code)}) any more as` };
+    return { problem: `can no longer be read (${String((error as { code?: unknown }).code)})` };
   }
 }
 
@@ -171,13 +171,13 @@ async function readSameObject(
   readObject: ReadObject,
 ): Promise<{ text: string } | { problem: string }> {
   const content = await readObject(path);
-  if (content === undefined) return { problem: 'can no longer be read (NoSuchKey) as' };
+  if (content === undefined) return { problem: 'can no longer be read (NoSuchKey)' };
   return hash('sha256', content) === sha256
     ? { text: content.toString('base64') }
-    : { problem: 'is another than' };
+    : { problem: 'has changed since the list was read' };
 }
 
 function failureOf({ path }: SentFile, problem: string, advice: string): Failure {
-  const text = `the file ${JSON.stringify(path)} ${problem} when the list was read; nothing was sent. ${advice}`;
+  const text = `the file ${JSON.stringify(path)} ${problem}; nothing was sent. ${advice}`;
   return { kind: 'file-changed', text };
 }

@@ -313,7 +313,7 @@ function readZipEntries(directory: Buffer): ZipEntry[] | undefined {
 /** Returns what is wrong with a ZIP entry; undefined if it is sound. `before`: the bytes before the ZIP directory. */
 async function checkZipEntry(before: Buffer, entry: ZipEntry): Promise<string | undefined> {
   const { name, method, offset, packed } = entry;
-  if (!name.endsWith('.npy')) return 'is no .npy';
+  if (!name.endsWith('.npy')) return 'is not an .npy file';
   if (offset + zipLocalBytes > before.length || before.readUInt32LE(offset) !== 0x04034b50)
     return 'is not where the ZIP directory says';
   const start = offset + zipLocalBytes + before.readUInt16LE(offset + 26) + before.readUInt16LE(offset + 28);

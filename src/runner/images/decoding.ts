@@ -223,7 +223,7 @@ function nameOfBytes(bytes: Buffer, start: string): string {
   if (name !== undefined) return name;
   // A character that is cut at the end becomes U+FFFD.
   if (/^[^\p{C}\uFFFD]+\uFFFD?$/u.test(text.replaceAll(/\s/g, ''))) return `text (${quote(text)})`;
-  return `no picture: its first bytes are ${start.slice(0, 16).replaceAll(/..(?=.)/g, '$& ')}`;
+  return `not a picture: its first bytes are ${start.slice(0, 16).replaceAll(/..(?=.)/g, '$& ')}`;
 }
 
 function quote(text: string): string {

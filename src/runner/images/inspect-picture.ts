@@ -53,7 +53,7 @@ export async function inspectPicture(path: string): Promise<Inspection | { probl
 async function bytesOf(path: string, maxBytes: number): Promise<{ file: Buffer } | { problem: string }> {
   try {
     const stats = await stat(path);
-    if (!stats.isFile()) return { problem: 'it is no file' };
+    if (!stats.isFile()) return { problem: 'it is not a file' };
     if (stats.size > maxBytes)
       return { problem: `it has ${stats.size.toLocaleString('en')} bytes, more than the limit` };
     return { file: await readFile(path) };

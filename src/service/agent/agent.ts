@@ -253,7 +253,7 @@ class Agent implements JobSource {
   ): Promise<void> {
     const { recycleJobs, onEvent } = this.#options;
     if (outcome === undefined) {
-      if (this.#supervised.isExcused) onEvent(`job ${id} is not wanted any more`);
+      if (this.#supervised.isExcused) onEvent(`job ${id} is no longer wanted`);
       return;
     }
     if (!('output' in outcome)) onEvent(`job ${id}: ${'died' in outcome ? outcome.died : outcome.error}`);
@@ -300,6 +300,6 @@ class Agent implements JobSource {
 
 const outcomeTexts = {
   accepted: 'is done',
-  unwanted: 'was done, and nobody wants it any more',
-  known: 'is done: the service has its result from an earlier try, or wants it no more',
+  unwanted: 'was done, but is no longer wanted',
+  known: 'is done: the service has its result from an earlier try, or no longer wants it',
 } as const satisfies Record<Exclude<Delivery['kind'], 'refused'>, string>;

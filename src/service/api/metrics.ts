@@ -37,15 +37,15 @@ export class Metrics {
       ...metric(
         'queue_oldest_seconds',
         'gauge',
-        'For how long the next job has waited; 0 where none waits.',
+        'Seconds that the next job has waited; 0 if none waits.',
         endpoints.map(({ id }) => line({ endpoint: id }, this.#waitedSeconds(id))),
       ),
-      ...this.#histogram('delay', 'From the queue to a worker, of jobs that have ended.', endpoints),
-      ...this.#histogram('execution', 'In a worker, of jobs that have ended.', endpoints),
+      ...this.#histogram('delay', 'Time that ended jobs waited for a worker.', endpoints),
+      ...this.#histogram('execution', 'Time that ended jobs spent in a worker.', endpoints),
       ...metric(
         'endpoint_paused',
         'gauge',
-        '1 where workers are given no jobs.',
+        '1 if workers get no jobs.',
         endpoints.map(({ id }) => line({ endpoint: id }, this.#store.reads.isPaused(id) ? 1 : 0)),
       ),
       ...metric('workers', 'gauge', 'Workers by state.', endpoints.flatMap(workersOf)),
@@ -61,7 +61,7 @@ export class Metrics {
       ...metric(
         'event_loop_delay_seconds',
         'histogram',
-        'How late the service came to what was due, looked at every 50 ms.',
+        'Delay of due work in the service, sampled every 50 ms.',
         bucketsOf({}, this.#loopDelay.histogram, loopDelaySeconds),
       ),
     ];

@@ -161,7 +161,7 @@ export class WorkerOperations {
       return jobs;
     }
     for (const job of jobs)
-      await store.work.requeue(job, 'its worker went away before it got it', { isCounted: false });
+      await store.work.requeue(job, 'its worker disconnected before it got the job', { isCounted: false });
     return [];
   }
 

@@ -41,7 +41,7 @@ const tls = z.strictObject({
   hsts: z
     .boolean('true or false')
     .default(true)
-    .describe('whether browsers are told to use HTTPS alone for this name, at all of its ports, for 30 days'),
+    .describe('true tells browsers to use only HTTPS for this name, at all of its ports, for 30 days'),
 });
 
 const rangeExpected = 'an address or a range, such as 10.0.0.0/8';
@@ -177,7 +177,7 @@ export const serviceSchema = z.strictObject({
     .prefault('30m')
     .describe('inputs and results are deleted this long after completion'),
   limits: limits.prefault({}).describe('limits of the service'),
-  shutdown: shutdown.prefault({}).describe('how the service ends'),
+  shutdown: shutdown.prefault({}).describe('the end of the service'),
   console: webConsole.prefault({}).describe('the console'),
   webhooks: webhooks.prefault({}).describe('notifications of ended jobs, for submissions that ask for one'),
   cors: z

@@ -44,7 +44,7 @@ const workerRange = z
     }),
   })
   .refine(({ min, max }) => min <= max, { path: ['min'], message: 'at most `max`' })
-  .describe('where some are kept without a job');
+  .describe('a range, to keep some workers without a job');
 
 const workers = z.codec(
   z.union(
@@ -234,7 +234,7 @@ export const commonFields = {
   }),
   retries: count(0, 100, 'times that a job is tried again')
     .optional()
-    .describe('how often a job is retried after its worker died, before it fails; 2 by default'),
+    .describe('retries of a job after its worker died, before it fails; 2 by default'),
   maxQueued: count(1, 10_000_000, 'jobs that wait').optional().meta({
     title: 'Longest queue',
     description: 'submissions are answered with 429 while this many jobs wait; `limits.maxQueued` by default',

@@ -103,7 +103,7 @@ export function whyLost(
     return { why: `${called} was silent for ${seconds} s`, isStalled: false };
   if (now - signAt <= stallMs) return undefined;
   const why = worker.isLocal
-    ? `its worker wrote nothing of it for ${durationText(stallMs)}, and was ended`
+    ? `its worker wrote nothing about the job for ${durationText(stallMs)}, and was ended`
     : `${called} showed nothing of the job for ${durationText(stallMs)}`;
   return { why, isStalled: true };
 }

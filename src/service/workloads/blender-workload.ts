@@ -173,7 +173,7 @@ function programOf({ program }: z.output<typeof section>, env: NodeJS.ProcessEnv
   throw new Error(
     program === null
       ? `there is no program blender in PATH: ${cure}, or set \`blender: {program: /path/to/blender}\` at the endpoint`
-      : `\`blender.program\` is ${program}, which is no program: ${cure}`,
+      : `\`blender.program\` is ${program}, which is not a program: ${cure}`,
   );
 }
 

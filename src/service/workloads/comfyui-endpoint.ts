@@ -52,7 +52,7 @@ export const comfyui = defineWorkload({
           .record(z.string(), setValue, 'inputs of nodes with values, such as {6.text: "{{ prompt }}"}')
           .default({})
           .meta({
-            title: 'What is set in it',
+            title: 'Inputs to set',
             description:
               'inputs of nodes, as `node.input`, and what they are set to; `{{ prompt }}` is a key of the input of a job, and without that the workflow keeps its own value',
           }),

@@ -168,7 +168,7 @@ class ComfyuiWorker implements Worker {
       if (!stop.aborted) continue;
       // Nobody fetches the result any more, so the box need not finish the job.
       await driver.cancel(jobId, this.#cancelling());
-      throw new Error('nobody wants the job any more');
+      throw new Error('the job is no longer wanted');
     }
   }
 
@@ -359,7 +359,7 @@ function failureOf(url: string, { path, why }: NothingTold<BoxAnswer>): Error {
     case 'broken':
       return new BoxAway(why.why);
     case 'unreadable':
-      return new BoxAway(`what answers at ${url} is no ComfyUI`);
+      return new BoxAway(`the server at ${url} is not ComfyUI`);
     case 'answered':
       return new BoxAway(`${url}${path} answered ${why.answer.status}, and not as ComfyUI does`);
   }

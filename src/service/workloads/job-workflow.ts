@@ -28,7 +28,8 @@ export function valuesFor(set: WorkflowSet, input: unknown): JsonObject {
     if (!known.includes(key))
       throw new Error(`the input has ${named}; ${didYouMean(key, known) ?? `expected ${listed(known)}`}`);
     // ComfyUI would read a list as a link to another node.
-    if (typeof value === 'object') throw new Error(`${named} of the input is no text, number, true or false`);
+    if (typeof value === 'object')
+      throw new Error(`${named} of the input is not a text, number, true or false`);
   }
   const isGiven = (text: WorkflowSet[string]): boolean =>
     keysIn(text).every((key) => Object.hasOwn(given, key));

@@ -30,7 +30,7 @@ it.each([
   ['scene: ▸{% if a %}b{% endif %}', 'quote a placeholder'],
   ['list: [1, ▸{{ scene }}]', 'quote a placeholder'],
   ['nested: {scene: ▸{{ scene }}}', 'quote a placeholder'],
-  ['▸scene: a\n  ▸scene: b', 'the key "scene" is there twice; expected it once'],
+  ['▸scene: a\n  ▸scene: b', 'the key "scene" appears twice; expected it once'],
   ['scene: ▸@a', 'quote it'],
   ['scene: ▸*nothing', 'no anchor (&name) precedes this alias'],
   ['scene: &a [▸*a]', 'contains it'],

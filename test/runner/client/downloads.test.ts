@@ -198,10 +198,10 @@ describe('a server in the own network that is listed as an http origin', () => {
     const cdn = await hostNamed('cdn.test', answer(302, '', { Location: `${origin}/b.png` }));
     const downloads = downloadsFrom({ hosts: [origin, cdn.name] }, cdn);
     expect(await downloads.fetch(`${origin}/a.png`, never)).toEqual(
-      failure('url-refused', /a redirect of or to plain http/),
+      failure('url-refused', /a redirect from or to plain http/),
     );
     expect(await downloads.fetch(`${cdn.url}/a.png`, never)).toEqual(
-      failure('url-refused', /a redirect of or to plain http/),
+      failure('url-refused', /a redirect from or to plain http/),
     );
     expect(server.requests).toHaveLength(1);
   });

@@ -243,7 +243,7 @@ it('takes a number for a status, and an address that its description does not kn
     .replace('[', '[poll_url, ');
   const later = await serviceWith({}, edited);
   expect(await later.status(job)).toMatchObject(
-    failure('poll-failed', 'no http(s) URL ({{ job.poll_url }})'),
+    failure('poll-failed', 'not an http(s) URL ({{ job.poll_url }})'),
   );
 });
 

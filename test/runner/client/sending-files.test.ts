@@ -81,10 +81,14 @@ it.each<[string, (file: string) => void, RegExp]>([
   [
     'edited',
     (file) => writeFileSync(file, 'ten bytes!'),
-    /^the file "a.jpg" is another than when the list was read; nothing was sent/,
+    /^the file "a.jpg" has changed since the list was read; nothing was sent/,
   ],
-  ['longer', (file) => writeFileSync(file, 'ten bytes. And more'), /^the file "a.jpg" is another than/],
-  ['gone', (file) => rmSync(file), /^the file "a.jpg" cannot be read \(ENOENT\) any more/],
+  [
+    'longer',
+    (file) => writeFileSync(file, 'ten bytes. And more'),
+    /^the file "a.jpg" has changed since the list was read/,
+  ],
+  ['gone', (file) => rmSync(file), /^the file "a.jpg" can no longer be read \(ENOENT\)/],
 ])('nothing is sent where the file is %s', async (_, change, text) => {
   const folder = tempFolder();
   const { sent, service } = recording();

@@ -66,14 +66,14 @@ it.each([
 ])('a file with %s lacks all that it must say', (_, text) => {
   expect(problemsOf(text)).toEqual([
     '1:1: manifest is missing; expected a path, a pattern such as lists/*.txt, or a list of them; - is standard input',
-    '1:1: endpoint is missing; expected the keys baseUrl, id, and where wanted speaks, version, statuses, apiKey, freshness',
-    '1:1: output is missing; expected the key dir, and where wanted pictures, name, image, files, values, hosts, keep, formats, metadata',
+    '1:1: endpoint is missing; expected the keys baseUrl, id, and optionally speaks, version, statuses, apiKey, freshness',
+    '1:1: output is missing; expected the key dir, and optionally pictures, name, image, files, values, hosts, keep, formats, metadata',
   ]);
 });
 
 it.each([
-  ['- a\n- b\n', 'the file is a list; expected the keys manifest, endpoint, output, and where wanted input,'],
-  ['jobs', 'the file is "jobs"; expected the keys manifest, endpoint, output, and where wanted input,'],
+  ['- a\n- b\n', 'the file is a list; expected the keys manifest, endpoint, output, and optionally input,'],
+  ['jobs', 'the file is "jobs"; expected the keys manifest, endpoint, output, and optionally input,'],
 ])('a file that is no map: %j', (text, expected) => {
   const overrides = [{ path: ['concurrency'], value: 4, from: '--concurrency' }];
   for (const given of [{}, { overrides }]) {

@@ -124,7 +124,7 @@ it('the template may name another folder, and the list stays within that one', (
 it.each<[string, JsonObject, string]>([
   ['is not there', { photo: 'photos/b.jpg' }, '"photos/b.jpg" is not there (looked for in '],
   ['is below a file', { photo: 'photos/a.jpg/b' }, 'is not there (looked for in '],
-  ['is a folder', { photo: 'photos' }, '"photos" is no file'],
+  ['is a folder', { photo: 'photos' }, '"photos" is not a file'],
   ['is empty', { photo: 'empty' }, '"empty" is empty'],
   ['has no path', { photo: ' ' }, 'file_base64 needs the path of a file'],
   ['has a number for a path', { photo: 5 }, 'file_base64 needs the path of a file'],

@@ -264,7 +264,7 @@ it('copies in other formats and sizes, each of its own name', () => {
     expect.stringMatching(/"siz" is unknown in output\.formats\[1\]; did you mean size\?$/),
   ]);
   expect(problemsOf(formats('[{format: webp}, {format: webp, quality: 3}]'))).toEqual([
-    expect.stringContaining('expected a copy with another name: .webp is there twice'),
+    expect.stringContaining('expected a copy with another name: .webp appears twice'),
   ]);
 });
 

@@ -139,8 +139,8 @@ describe('no file comes of bytes that are', () => {
     ['base64 once more', () => Buffer.from(png.toString('base64')), /text/],
     ['hexadecimal', () => Buffer.from(png.toString('hex')), /text/],
     ['zeros', () => Buffer.alloc(5000), /first bytes are 00 00 00/],
-    ['one byte', () => Buffer.from([0x89]), /no picture/],
-    ['noise', async () => noise(20, 20).raw().toBuffer(), /no picture/],
+    ['one byte', () => Buffer.from([0x89]), /not a picture/],
+    ['noise', async () => noise(20, 20).raw().toBuffer(), /not a picture/],
   ])('%s', async (_what, make, reason) => {
     await expectNoFile((await make()).toString('base64'), reason);
   });
@@ -179,7 +179,7 @@ describe('no file comes of a text that is', () => {
     ['a sentence', () => 'NSFW content was detected, try again', /text.*NSFW/],
     ['a page', () => '<html><body>Bad Gateway</body></html>', /HTML page/],
     ['JSON', () => '{"error": "no such model"}', /JSON/],
-    ['a word', () => 'null', /no picture/],
+    ['a word', () => 'null', /not a picture/],
   ])('%s', async (_what, make, reason) => {
     await expectNoFile(make(png.toString('base64')), reason);
   });

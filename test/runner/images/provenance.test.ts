@@ -218,7 +218,7 @@ describe('inspectPicture', () => {
       'problem',
       'it is not a picture, or it is damaged',
     );
-    expect(await inspectPicture(dir)).toHaveProperty('problem', 'it is no file');
+    expect(await inspectPicture(dir)).toHaveProperty('problem', 'it is not a file');
     expect(await inspectPicture(join(dir, 'b.png'))).toHaveProperty('problem', 'there is no such file');
   });
 });

@@ -57,7 +57,7 @@ it.each(strange)('hands its result in again where %s came instead', async (_, ca
   expect(told).toEqual([
     expect.stringMatching(/^the result of job j1 is not handed in yet: .*; trying again$/),
   ]);
-  expect(said.join('\n')).not.toContain('nobody wants it');
+  expect(said.join('\n')).not.toContain('no longer wanted');
 });
 
 it.each(strange)(
@@ -69,7 +69,7 @@ it.each(strange)(
       'job-stop': [came, came, answerJson({ jobsToStop: ['j1'] }), held],
     });
     const { said, drain, ended } = start(service, () => new Promise(() => undefined));
-    await expect.poll(() => said.at(-1)).toBe('job j1 is not wanted any more');
+    await expect.poll(() => said.at(-1)).toBe('job j1 is no longer wanted');
     drain.abort();
     expect(await ended).toBe('it was told to end');
     const complaint = expect.stringContaining(reason) as string;
@@ -90,7 +90,7 @@ it('says the true reason in the log of the job, and of a result that came twice 
   const timeout = answerJson({ error: 'the request took too long to arrive' }, 408);
   const service = await scriptedService({ 'job-done': [timeout, answerJson({ accepted: false })] });
   const { said, drain, ended } = start(service);
-  await expect.poll(() => said.at(-1)).toContain('from an earlier try, or wants it no more');
+  await expect.poll(() => said.at(-1)).toContain('from an earlier try, or no longer wants it');
   drain.abort();
   await ended;
   const logged = service.of('report').flatMap(({ body }) => (JSON.parse(body) as { log: string[] }).log);
@@ -102,7 +102,7 @@ it('says the true reason in the log of the job, and of a result that came twice 
 it('says that nobody wants a result where the service says so', async () => {
   for (const came of [answerJson({ accepted: false }), answerJson({ error: 'job not found' }, 404)]) {
     const { said } = start(await scriptedService({ 'job-done': [came] }));
-    await expect.poll(() => said.at(-1)).toContain('job j1 was done, and nobody wants it any more');
+    await expect.poll(() => said.at(-1)).toContain('job j1 was done, but is no longer wanted');
   }
 });
 
@@ -179,7 +179,7 @@ it.each(strange.filter(([what]) => /408|502|line/.test(what)))(
     await service.received(4);
     await expect.poll(() => service.of('job-done').length).toBeGreaterThan(1);
     stop();
-    await expect.poll(() => said.at(-1)).toContain('nobody wants it any more');
+    await expect.poll(() => said.at(-1)).toContain('no longer wanted');
   },
 );
 

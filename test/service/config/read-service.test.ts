@@ -227,7 +227,7 @@ endpoints:
     expect.stringContaining('the key "RUNPOD_POD_ID" cannot be set in endpoints[3].environment; expected '),
     expect.stringContaining('this key cannot be set in endpoints[3].environment; expected a name of '),
     expect.stringContaining('endpoints[3].environment.LIST is a list; expected a text'),
-    expect.stringContaining('endpoints[4] is 5; expected the key name, and where wanted id, quickDeploy, '),
+    expect.stringContaining('endpoints[4] is 5; expected the key name, and optionally id, quickDeploy, '),
   ]);
 });
 
@@ -297,7 +297,7 @@ describe('what an endpoint runs', () => {
       'comfyui: {url: box:8188, workflow: flow.json}',
       'comfyui.url is "box:8188"; expected an address such as http://box:8188, or several in a list, each once',
     ],
-    ['comfyui: http://a', 'comfyui is "http://a"; expected the keys url, workflow, and where wanted set'],
+    ['comfyui: http://a', 'comfyui is "http://a"; expected the keys url, workflow, and optionally set'],
     [
       'module: ./handler.mjs, arguments: [--init]',
       'arguments is a list; expected none: only an image takes options of `docker run`',

@@ -124,7 +124,7 @@ it('fails a job in words that stalls each time', async () => {
   await held.next();
   vi.advanceTimersByTime(1_200);
   const job = await statusOnce(url, id, 'FAILED');
-  expect(job.error).toContain('wrote nothing of it for 1s');
+  expect(job.error).toContain('wrote nothing about the job for 1s');
 });
 
 it('keeps as many workers without a job as are wanted, and starts more for jobs', async () => {

@@ -173,7 +173,9 @@ it('one in this process is never silent, and has its job until it has ended', as
   vi.advanceTimersByTime(1.5 * silenceMs);
   expect([jobOf(id)?.state, stalled]).toEqual(['IN_PROGRESS', []]);
   vi.advanceTimersByTime(silenceMs);
-  await expect.poll(() => stalled[0]).toBe('own: its worker wrote nothing of it for 2m, and was ended');
+  await expect
+    .poll(() => stalled[0])
+    .toBe('own: its worker wrote nothing about the job for 2m, and was ended');
   expect(jobOf(id)?.state).toBe('IN_PROGRESS');
   await remote.remove('own', 'it has ended', { isCounted: false });
   expect(jobOf(id)).toMatchObject({ state: 'IN_QUEUE', retries: 0 });

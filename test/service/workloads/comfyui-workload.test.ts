@@ -110,7 +110,7 @@ it('fetches no more pictures once they are larger than a result may be', async (
 it.each([
   [{ colour: 1 }, 'the input has "colour"; did you mean color?'],
   [{ steps: 1 }, 'the input has "steps"; expected color'],
-  [{ color: ['9', 0] }, '"color" of the input is no text, number, true or false'],
+  [{ color: ['9', 0] }, '"color" of the input is not a text, number, true or false'],
 ])('refuses the input %j', async (input, text) => {
   const { comfy, worker } = await boxOf();
   await expect(worker.job(input).output).rejects.toThrow(text);
@@ -162,7 +162,7 @@ it('cancels what runs by its id, and takes the next job', async () => {
   const job = worker.job({}, 'a');
   await asked(comfy, '/prompt');
   job.callOff();
-  await expect(job.output).rejects.toThrow('nobody wants the job any more');
+  await expect(job.output).rejects.toThrow('the job is no longer wanted');
   await comfy.release();
   expect(await historyOf(comfy)).toMatch(/execution_interrupted/);
   const ids = comfy.requests.filter(({ path }) => path === '/interrupt').map(({ body }) => body);

@@ -1,10 +1,7 @@
 /** The entry point: runs the command that argv names and exits with its code. Only this file ends the process. */
 import { whyUnsupported } from './lib/supported-node.ts';
 
-/**
- * Native modules built for a newer Node crash an older one silently, so nothing else is imported before this
- * check.
- */
+/** Native modules of a newer Node crash an older one silently, so this is checked before any import. */
 const unsupported = whyUnsupported(process.versions.node);
 if (unsupported !== undefined) {
   process.stderr.write(`${unsupported}.\n`);

@@ -14,8 +14,7 @@ export const runBatch: typeof library.runBatch = (file, options = {}) => {
       runForCaller(file, options, (event) => queue.push({ ...event, at: new Date().toISOString() })),
     )
     .finally(() => queue.end());
-  // A caller may await the result only after the last event. Until then, a rejection must not count as
-  // unhandled.
+  // A caller may await the result only after the last event. Until then a rejection is no bug.
   result.catch(() => undefined);
   return { events: queue.read(), result };
 };

@@ -65,10 +65,7 @@ export class Batch {
     return new Batch(place, outputFolderAt(place.file));
   }
 
-  /**
-   * Absolute path of the output folder. Reads little more of the file, so a missing key does not matter.
-   * Throws `ConfigError`.
-   */
+  /** Absolute output folder. A missing key elsewhere in the file does not matter. Throws `ConfigError`. */
   get dir(): string {
     return this.#where().dir;
   }
@@ -91,8 +88,8 @@ export class Batch {
   }
 
   /**
-   * Reads and checks the whole file. `needsKey`: true if a missing key of the service is a problem.
-   * `problems`: other problems of the call. Throws one `ConfigError` with all problems.
+   * Checks the whole file. `needsKey`: a missing key is a problem. Throws one `ConfigError` with all
+   * problems.
    */
   async config(needsKey = true, problems: Problem[] = []): Promise<Config> {
     this.#assertFile();
@@ -109,7 +106,6 @@ export class Batch {
     return this.#config;
   }
 
-  /** Returns the location of the pictures as shown to people. */
   shownImagesOf({ output: { dir, pictures } }: Config): string {
     return shownImages(dir, pictures);
   }
@@ -146,8 +142,8 @@ export class Batch {
   }
 
   /**
-   * Changes the batch while no run is at work. `prepare` runs before the checkpoint is opened. Throws
-   * `BatchHeld` if a run is at work, and `ConfigError` if there is no batch.
+   * Changes the batch while no run works; `prepare` runs first. Throws `BatchHeld`, and `ConfigError` if
+   * none.
    */
   async upkeep<T>(work: (book: Book) => Promise<T> | T, prepare?: () => Promise<void>): Promise<T> {
     this.#assertFile();
@@ -175,10 +171,7 @@ export class Batch {
     return moveCheckpoint(dir, shared, this.#edges);
   }
 
-  /**
-   * Finds out what a run would do, on a copy of the checkpoint. Undefined if `signal` aborts early. Refuses
-   * what a run refuses, with the same words.
-   */
+  /** Plans a run on a copy of the checkpoint, and refuses as a run does. Undefined if `signal` aborts. */
   async plan(choices: PlanChoices, signal: AbortSignal): Promise<BatchPlan | undefined> {
     const config = await this.config(choices.isChecked);
     const { planOnCopy } = await import('./dry-run.ts');
@@ -193,8 +186,7 @@ export class Batch {
   }
 
   /**
-   * Starts or continues the batch, until the run has ended. `emit` gets every event. Throws errors that
-   * `refusalOf` explains, and bugs.
+   * Starts or continues the batch until the run has ended. Throws errors that `refusalOf` explains, and bugs.
    */
   async run(choices: RunChoices, stop: Stop, emit: Listener): Promise<RunEnded> {
     const read = await this.config();
@@ -208,8 +200,7 @@ export class Batch {
   }
 
   /**
-   * Asks the service to cancel every job in flight, and saves finished results. `emit` gets every event,
-   * `onEnd` the result before the batch is closed.
+   * Cancels every job in flight, and saves finished ones. `onEnd` gets the result before the batch closes.
    */
   async cancel(
     isLossAccepted: boolean,
@@ -231,17 +222,13 @@ export class Batch {
     }
   }
 
-  /**
-   * Returns ending and text of an expected error, or undefined for a bug. `isReading`: true if nothing could
-   * have been sent.
-   */
+  /** Returns ending and text of an expected error; undefined for a bug. `isReading`: nothing was sent. */
   refusalOf(thrown: unknown, isReading = false): Refusal | undefined {
     return namedRefusal(thrown, this.knownDir, this.arguments, isReading);
   }
 
   /**
-   * Throws `ConfigError` if the batch was named by its folder. A folder may be a copy or an old place of a
-   * batch, so it is never enough for sending or changing anything.
+   * Throws `ConfigError` if the batch was named by its folder, which may be a copy: no reason to change it.
    */
   #assertFile(): void {
     if (this.#folder === undefined) return;
@@ -252,10 +239,7 @@ export class Batch {
     throw new ConfigError([{ where: shownPath(this.file), text }]);
   }
 
-  /**
-   * Returns the output folder. Throws `ConfigError` if the folder is not enough to read the batch, or not
-   * what is meant.
-   */
+  /** Returns the output folder. Throws `ConfigError` if it is not enough, or not what is meant. */
   #readable({ dir, isShared }: OutputFolder): string {
     const where = shownPath(this.file);
     if (this.overrides.some(({ from }) => from === '--output')) {

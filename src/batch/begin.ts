@@ -42,8 +42,7 @@ export async function beginRun(
 }
 
 /**
- * Keeps existing pictures as `.former` if everything is to be rendered again, and returns their number. `dir`
- * is the folder of the checkpoint.
+ * Keeps pictures as `.former` if all is rendered anew, and returns their number. `dir`: of the checkpoint.
  */
 export async function keepIfAnew(config: Config, choices: BeginChoices, dir: string): Promise<number> {
   const isAnew =
@@ -115,8 +114,7 @@ export async function identityOf(
 }
 
 /**
- * Throws `ConfigError` if the condition is invalid. `columns` are those of a list that was read; the
- * checkpoint has those of other lists.
+ * Throws `ConfigError` if the condition is invalid. `columns`: of a list that was read, else recorded ones.
  */
 function assertUntil(
   { output: { values }, placeOf }: Config,
@@ -159,8 +157,8 @@ function movedPictures(file: string, config: Config, from: string): ConfigError 
 }
 
 /**
- * Throws `ConfigError`, before anything is written, if pictures exist that the checkpoint does not know.
- * `dir` is the folder of the checkpoint; `checkpointDir` is the same or the folder of a copy.
+ * Throws `ConfigError` before any write if pictures are unknown to the checkpoint. `checkpointDir`: `dir`
+ * or a copy.
  */
 export async function assertPicturesKnown(
   file: string,
@@ -182,10 +180,7 @@ export async function assertPicturesKnown(
   throw new ConfigError([{ where, text }]);
 }
 
-/**
- * Returns why no job is known. Undefined if the checkpoint has jobs, or has another problem, which is
- * reported elsewhere.
- */
+/** Returns why no job is known; undefined if some are, or for a problem that is reported elsewhere. */
 function whyNothingIsKnown(dir: string, checkpointDir: string): string | undefined {
   const stats = lstatSync(checkpointFile(dir), { throwIfNoEntry: false });
   if (stats === undefined) return 'this file is missing';
@@ -199,15 +194,11 @@ function whyNothingIsKnown(dir: string, checkpointDir: string): string | undefin
   }
 }
 
-/**
- * Returns the pictures in the output folder, including unknown ones. Pictures in a bucket have a claim, which
- * names their batch.
- */
+/** Returns the pictures in the output folder, unknown ones too. Those in a bucket have a claim. */
 export function imagesInFolder({ output }: Pick<Config, 'output'>, options = maintenanceOptions(output)) {
   return createImageStore(folderPlace(join(output.dir, 'images')), options);
 }
 
-/** Returns the kinds of files that scenes have besides pictures. */
 function otherKinds({ output }: Config): FileKind[] {
   return output.files.map(({ kind }) => kind);
 }
@@ -223,8 +214,8 @@ async function keepPicturesAside(config: Config): Promise<number> {
 }
 
 /**
- * Removes the remains of a missing or empty checkpoint, which would be mistaken for parts of the new one.
- * `dir` is the folder of the new checkpoint. Submissions that the commit marker lists count as lost there.
+ * Removes remains of a lost checkpoint, which would be taken for parts of the new one in `dir`. Submissions
+ * that the commit marker lists count as lost there.
  */
 export function clearLostCheckpoint(dir: string): void {
   const path = checkpointFile(dir);

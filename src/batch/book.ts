@@ -20,10 +20,7 @@ export class Book {
   readonly record: OpenRecord;
   readonly db: Database;
   readonly edges: BucketEdges;
-  /**
-   * True if the batch was named by its output folder. The folder may be a copy, so nothing is uploaded to its
-   * bucket.
-   */
+  /** True if the batch was named by its folder, perhaps a copy, so nothing is uploaded to its bucket. */
   readonly isNamedByFolder: boolean;
 
   constructor(dir: string, record: OpenRecord, db: Database, edges: BucketEdges, isNamedByFolder = false) {
@@ -39,7 +36,6 @@ export class Book {
     return shownImages(this.dir, bucketOf(this.db));
   }
 
-  /** Passes the places of the batch's files. */
   withPlaces<T>(work: (places: BatchPlaces) => Promise<T>): Promise<T> {
     return withPlaces(this, work);
   }
@@ -76,10 +72,7 @@ export interface BatchStatus {
   lastTrouble: { sceneId: string; prompt?: string; kind: string; text: string; at: number } | undefined;
 }
 
-/**
- * Reads the status. Checks first whether a run is at work: if it ends meanwhile, the numbers are still its
- * last ones.
- */
+/** Reads the status, first if a run is at work: if it ends meanwhile, the numbers are its last. */
 export function readStatus({ dir, record, db, shownImages: images }: Book): BatchStatus {
   const isRunning = record.isHeld();
   return db.transaction(() => {
@@ -108,10 +101,7 @@ const lookEveryMs = 1_000;
 /** Minimum pause as a multiple of the reading time, so that a very long list does not slow the run. */
 const restShare = 10;
 
-/**
- * Yields the status once a second until no run is at work. The last one shows the batch without a run, or at
- * the time when `signal` aborted.
- */
+/** Yields the status once a second until no run works or `signal` aborts, and once more after that. */
 export async function* followStatus(
   book: Book,
   signal: AbortSignal,

@@ -31,7 +31,6 @@ export interface JobEnds {
 
 export interface CancelledBatch extends CancelResult {
   ends: JobEnds;
-  /** Arguments of the `nightrender run` that continues the batch. */
   runArguments: string;
 }
 

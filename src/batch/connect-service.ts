@@ -110,10 +110,7 @@ function warnOnce(warn: (text: string) => void): (text: string) => void {
   };
 }
 
-/**
- * Returns the request that submits an input, without the key. For a workflow, it shows the file and the
- * values set in it.
- */
+/** Returns the request that submits an input, without the key; for a workflow, its file and values. */
 export function submissionOf(
   config: Config,
   endpoint: Endpoint,
@@ -132,10 +129,7 @@ export function submissionOf(
   return { method, url, body: JSON.parse(body) as JsonValue };
 }
 
-/**
- * Interface to the job service that comes with the program. Callers pass it in, because batches never import
- * the service.
- */
+/** The local job service. Callers pass it in, because batches never import the service. */
 export interface LocalService {
   /** Starts the service with its data in `dataDir` for these endpoints. `onProblem` is called with warnings. */
   start(options: {
@@ -158,10 +152,7 @@ export interface RunningService {
 /** Connections to the services of a batch: the configured service and the local one, each with its own key. */
 export interface Connections {
   of: (endpoint: Endpoint) => Connection;
-  /**
-   * Tells the local service to delete a job whose pictures are saved and recorded. Other services keep their
-   * jobs.
-   */
+  /** Tells the local service to delete a job whose pictures are saved and recorded. */
   collected(jobId: string): void;
   close(): Promise<void>;
 }
@@ -261,10 +252,7 @@ function hasBegunWith({ baseUrl, id }: Endpoint, checkpointDir: string): boolean
 /** An id that no service uses. */
 const impossibleJob = 'nightrender-asks-whether-this-endpoint-is-there';
 
-/**
- * Checks whether the service accepts key and endpoint, without starting a job (`nightrender plan --check`).
- * `signal` cancels the check.
- */
+/** Checks if the service accepts key and endpoint, without a job (`nightrender plan --check`). */
 export async function checkEndpoint(
   config: Config,
   signal: AbortSignal,
@@ -356,12 +344,10 @@ async function judge(
       return refused(health.failure);
     case 'unknown': {
       const reply = await service.status({ endpoint, jobId: impossibleJob }, signal);
-      // Some services reject the id as malformed instead of unknown. Keys and accounts have failure kinds of
-      // their own.
+      // Some services reject the id as malformed instead of unknown.
       const isRefusedId = reply.kind === 'failure' && / was answered 4\d\d: /.test(reply.failure.text);
       if (reply.kind === 'failure' && !isRefusedId) return refused(reply.failure);
-      // A service usually says if the endpoint does not exist. It never mentions the endpoint for a missing
-      // job.
+      // A service usually says if the endpoint does not exist, and never mentions it for a missing job.
       const said = `${health.text} ${reply.kind === 'missing' ? reply.text : ''}`;
       return noSuchEndpoint.test(said)
         ? {

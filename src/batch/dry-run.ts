@@ -50,7 +50,6 @@ export interface PlanChoices extends BeginChoices {
   part: Part | undefined;
   /** True if access to the bucket of the pictures is tested with a small object. */
   isChecked: boolean;
-  /** Number of first requests to show. */
   requests: number;
 }
 

@@ -48,10 +48,7 @@ export interface ExportChoices extends RowsChosen {
 export interface ExportListener {
   /** Called for each saved picture that is missing or damaged and therefore left out. */
   onBad: (bad: UnexportedPicture) => void;
-  /**
-   * Called with the number of additional pictures that are done. `written` were written now, the others by an
-   * earlier export.
-   */
+  /** Called with the number of pictures done since. `written`: now; the others by an earlier export. */
   onDone: ExportPorts['onDone'];
   /** Called with sentences about scenes that are left out, and about files that stay. */
   onNote: (text: string) => void;
@@ -117,8 +114,7 @@ function wrong(where: string, text: string): ConfigError {
 }
 
 /**
- * Writes the dataset. Complete files of an earlier export stay. Throws `ConfigError`, or the reason of
- * `signal` if it aborts.
+ * Writes the dataset; complete files of an earlier one stay. Throws `ConfigError` or the reason of `signal`.
  */
 export async function exportDataset(
   book: Book,
@@ -307,8 +303,7 @@ function columnNames(batch: BatchIdentity | undefined): string[] {
 }
 
 /**
- * Returns a function for the text of a picture. Without a template it is the prompt that `list` shows. Throws
- * `ConfigError`.
+ * Returns the text of a picture: by the template, else the prompt that `list` shows. Throws `ConfigError`.
  */
 function captioner(
   text: string | undefined,

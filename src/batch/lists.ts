@@ -51,10 +51,7 @@ export async function batchLists(
   return readLists(config, options, rules === undefined ? known : undefined);
 }
 
-/**
- * Reads the lists. Undefined if a stop interrupted the reading while jobs are in flight, because their
- * results still have to be collected.
- */
+/** Reads the lists; undefined if a stop interrupted it, as jobs in flight still have to be collected. */
 export async function readUnlessStopped(
   config: Config,
   batch: ListedBatch,
@@ -188,8 +185,8 @@ function reportedRules(dir: string): RulesVersion | undefined {
 }
 
 /**
- * Opens the list of a stage: the saved pictures of another batch as rows of a manifest. Reads the other
- * batch, even while it runs. Writes and locks nothing there. Throws `ConfigError`.
+ * Opens the list of a stage, the saved pictures of another batch, without a write or lock there. Throws
+ * `ConfigError`.
  */
 export async function openStage(stage: StageSource, config: Config): Promise<StageManifest> {
   const { from } = stage;

@@ -76,10 +76,7 @@ export async function moveCheckpoint(
   }
 }
 
-/**
- * Returns the previous address of the database. pipeline.yaml no longer contains it, and it is stored nowhere
- * else, because it contains a password.
- */
+/** Returns the previous address of the database, which no file keeps, because it contains a password. */
 function addressBefore(env: NodeJS.ProcessEnv): string {
   const address = env['DATABASE_URL'];
   if (address !== undefined && isPostgresAddress(address)) return address;

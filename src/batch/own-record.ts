@@ -46,8 +46,7 @@ function openOwn(dir: string): OpenRecord {
 async function openForRun(dir: string, { isFresh }: RunChoices): Promise<RunRecord> {
   const assertThere = (): void => assertPlace(dir, undefined, isFresh);
   assertThere();
-  // If another run holds the batch, that is reported before the manifest is read. The folder of a new batch
-  // is created later.
+  // A run that holds the batch is reported before the manifest is read. A new folder is created later.
   let lock = isBatch(dir) ? await lockBatch(dir, Date.now()) : undefined;
   return {
     dir,
@@ -83,10 +82,7 @@ function openKnown(dir: string, isLossAccepted: boolean): OpenCheckpoint {
   return openCheckpoint(dir, program, batch, Date.now(), isLossAccepted);
 }
 
-/**
- * Works on the checkpoint under the lock. `prepare` runs before the checkpoint is opened, `after` when it is
- * closed. Throws like `OpenRecord.maintain`.
- */
+/** Works on the checkpoint under the lock, `prepare` before and `after` behind it. Throws as `maintain`. */
 export async function maintainBatch<Result>(
   dir: string,
   work: (db: Database) => Promise<Result> | Result,

@@ -53,21 +53,14 @@ export function shownImages(dir: string, url: string | undefined): string {
   return url === undefined ? `${shownPath(dir)}/images` : (url + picturesFolder).slice(0, -1);
 }
 
-/** Places of a batch's files. */
 export interface BatchPlaces {
   /** Finished pictures, and the files next to them. */
   images: Place;
-  /**
-   * Copy of the report, for people who see the pictures in a bucket. Undefined if the report itself is next
-   * to the pictures.
-   */
+  /** Copy of the report for people who see a bucket; undefined if the report is next to the pictures. */
   reportCopy: Place | undefined;
   /** Returns `images` as claimed by an owner. Pictures in the output folder need no claim. */
   claimedBy(owner: PictureOwner): ClaimedPlace;
-  /**
-   * Throws `ConfigError` if the place never had pictures of any batch: its disk may not be mounted, or the
-   * store may be wrong.
-   */
+  /** Throws `ConfigError` if the place never had pictures: its disk may not be mounted. */
   assertBegun(): Promise<void>;
   close(): Promise<void>;
 }
@@ -193,10 +186,7 @@ export async function markMoved(dir: string, db: Database, edges: BucketEdges): 
   await withPlaces({ dir, db, edges }, async (places) => (await ownImages(places, db)).claim());
 }
 
-/**
- * Returns links for the gallery. With `signedMs`, links are signed for that time, for a bucket that is not
- * public. Undefined if the pictures are next to the gallery.
- */
+/** Returns links for the gallery, signed for `signedMs`; undefined if pictures are next to it. */
 export function linksTo({ links }: Place, signedMs?: number): PicturesLinks | undefined {
   if (links === undefined) return undefined;
   const picturesAt = links.at;
@@ -213,10 +203,7 @@ export async function finishMoves(images: PreparedImageStore, repair: PictureRep
 
 type Output = Pick<Config['output'], 'formats' | 'metadata' | 'keep'>;
 
-/**
- * Returns options for saving pictures: the files that are written next to each. `warn` is called once for
- * each kind of copy that cannot be made, and once if a signature is lost.
- */
+/** Returns options for saving: files beside each picture. `warn`: once for each kind that cannot be made. */
 export function outputFiles(
   output: Output,
   rules: RulesVersion,
@@ -233,10 +220,7 @@ export function outputFiles(
   };
 }
 
-/**
- * Returns options for work on existing pictures: nothing is created, and files next to a picture are moved
- * with it.
- */
+/** Returns options for existing pictures: nothing is created, and their sidecars move with them. */
 export function maintenanceOptions(output: Output): CheckOptions {
   return outputFiles(output, newestRules, () => undefined);
 }

@@ -45,19 +45,13 @@ import { runArguments, shownPath } from './refusal.ts';
 /** Value of `checkpoint` and its place in pipeline.yaml. Undefined for a batch with its own checkpoint file. */
 export type SharedAddress = { address: string; where: string } | undefined;
 
-/**
- * A file in the output folder that one run holds, or a database that any number of runs share. It is not open
- * yet.
- */
+/** A file that one run holds, or a database that runs share; not open yet. */
 export interface BatchRecord {
   /** Opens the record to read the batch, or to change it while no run is at work. Throws errors of the database. */
   open(): Promise<OpenRecord>;
   /** Opens the record for a run. Throws `BatchHeld` if another run holds the file. */
   openForRun(choices: RunChoices): Promise<RunRecord>;
-  /**
-   * Opens the record to cancel every job in flight. Throws `BatchHeld` if a run is at work, and errors like
-   * `noBatch`.
-   */
+  /** Opens the record to cancel every job in flight. Throws `BatchHeld`, and errors like `noBatch`. */
   openForCancel(isLossAccepted: boolean): Promise<CancelRecord>;
 }
 
@@ -68,8 +62,8 @@ export interface OpenRecord {
   isHeld(): boolean;
   refresh(): Promise<void>;
   /**
-   * Works on the checkpoint while no run holds it. `prepare` runs under the lock before the checkpoint is
-   * opened. Throws `BatchHeld` if a run is at work, and `ConfigError` if there is no batch.
+   * Works on the checkpoint while no run holds it; `prepare` runs before, locked. Throws `BatchHeld`, and
+   * `ConfigError` if there is no batch.
    */
   maintain<Result>(
     work: (db: Database) => Promise<Result> | Result,
@@ -113,7 +107,6 @@ export interface CancelRecord {
 
 export const stopFirst = 'Stop it first (Ctrl-C, or SIGTERM to its process), or wait for it to end.';
 
-/** Error for a batch that has not begun. */
 export class NoBatch extends ConfigError {}
 
 /** Returns the error for a folder without a batch: `LostCommits` if it had one, unless its loss is accepted. */
@@ -155,8 +148,7 @@ export function isElsewhere(dir: string): boolean {
 }
 
 /**
- * Returns the arguments of `nightrender run`. `others` are those of other commands, `dir` a folder with the
- * readable checkpoint.
+ * Returns the arguments of `nightrender run`. `others`: of other commands. `dir`: a readable checkpoint's.
  */
 export function recordedRun(others: string, dir: string): string {
   const db = openCheckpointForReading(dir);
@@ -201,10 +193,7 @@ export function noteBatch(dir: string, recordDir: string, isFresh: boolean, now:
   }
 }
 
-/**
- * Returns why the disk seems not to be mounted. A batch with submissions is in the right place, because it
- * may have been moved. The exception is an older copy, such as one beneath a mounted disk.
- */
+/** Returns why the disk seems unmounted. A batch with submissions is right, unless it is an older copy. */
 function whyNotMounted(dir: string, recordDir: string): string | undefined {
   const place = unlessRefused(() => placeOf(dir));
   if (place === undefined) return undefined;
@@ -238,28 +227,19 @@ function assertStillThere(dir: string, recordDir: string, isFresh: boolean): voi
 interface Place {
   /** Absolute path of the folder without links. The folder need not exist. */
   path: string;
-  /**
-   * Mount point of the file system, also for a folder that does not exist. A device number would change at a
-   * reboot.
-   */
+  /** Mount point, also for a missing folder. A device number would change at a reboot. */
   mountPoint: string;
   /** UUID of the file system. Undefined for network folders, containers and systems other than Linux. */
   uuid: string | undefined;
 }
 
-/**
- * Progress of a batch: the start of its first run, which is unique to the batch, and the number of its latest
- * run.
- */
+/** Progress of a batch: the start of its first run, which is unique, and the number of its latest. */
 interface Runs {
   begunAt?: number | undefined;
   run?: number | undefined;
 }
 
-/**
- * Note of the file system on which a batch began, to distinguish a disk that is not mounted from an empty
- * folder.
- */
+/** Note of the batch's file system, to tell an unmounted disk from an empty folder. */
 interface KnownBatch extends Place, Runs {
   firstStartAt: number;
 }
@@ -273,10 +253,7 @@ function described({ mountPoint, uuid }: Place): string {
   return `the file system at ${mountPoint}${uuid === undefined ? '' : ` (UUID ${uuid})`}`;
 }
 
-/**
- * Finds the place of a folder. Throws system errors. `disks` contains a link for each device, named by the
- * UUID of its file system.
- */
+/** Finds the place of a folder. Throws system errors. `disks`: links to devices by UUID. */
 export function placeOf(dir: string, disks = '/dev/disk/by-uuid'): Place {
   const path = realPath(dir);
   let mountPoint = path;

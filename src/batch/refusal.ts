@@ -23,10 +23,7 @@ export interface Refusal {
   problems: Problem[];
 }
 
-/**
- * Explains an error, or returns undefined for a bug. `isReading`: the command only reads, so the text need
- * not say that nothing was sent or written.
- */
+/** Explains an error; undefined for a bug. `isReading`: the text need not say that nothing was sent. */
 export function refusalOf(thrown: unknown, dir: string | undefined, isReading = false): Refusal | undefined {
   const shownDir = dir === undefined ? 'the output folder' : shownPath(dir);
   if (thrown instanceof ConfigError) {
@@ -134,10 +131,7 @@ export function namedRefusal(
 const databases = ['checkpoint.sqlite', '.lock.sqlite', 'service.sqlite', 'keys.sqlite', 'lock.sqlite'];
 const besides = ['', '-wal', '-shm', '-journal'];
 
-/**
- * Finds the path that blocks the work. SQLite errors name no file; system errors usually name the right one.
- * Undefined if nothing is visible.
- */
+/** Finds the path that blocks the work, which SQLite errors do not name; undefined if none is visible. */
 function explainBlockedPath(
   error: Error & { path?: unknown; dest?: unknown },
   dir: string,
@@ -207,10 +201,7 @@ function isSqlite(path: string): boolean {
   }
 }
 
-/**
- * Returns the path relative to the working directory if it is inside. If the working directory is `/`, the
- * path is unchanged.
- */
+/** Returns the path relative to the working directory if it is inside, unless that is `/`. */
 export function shownPath(path: string): string {
   if (path === '-') return 'standard input';
   if (process.cwd() === '/') return path;
@@ -234,10 +225,7 @@ export function keptText(count: number, dir: string): string | undefined {
   return `${kept} kept as <name>.former in ${shownPath(join(dir, 'images'))}`;
 }
 
-/**
- * Returns the arguments as given, so that they work in the same folder. `output` is the output folder if it
- * differs from the one in the file.
- */
+/** Returns the arguments as given, for the same folder. `output`: if it differs from the file's. */
 export function commandArguments(file: string, output: unknown): string {
   return [file, ...(typeof output === 'string' ? ['--output', output] : [])].map(shellWord).join(' ');
 }

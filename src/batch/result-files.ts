@@ -28,10 +28,7 @@ export const maxRuns = 10_000;
 /** Data for the report that the checkpoint does not contain. */
 export type HeaderChoices = Pick<ReportHeader, 'bucket' | 'report'>;
 
-/**
- * Writes the report. Undefined if the folder has no checkpoint that a run has begun. `checkpointDir` is the
- * folder of the checkpoint. Throws the reason of `signal` if it aborts.
- */
+/** Writes the report; undefined if no run has begun in `checkpointDir`. Throws the reason of `signal`. */
 export async function writeBatchReport(
   dir: string,
   now: number,

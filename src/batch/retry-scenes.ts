@@ -22,7 +22,6 @@ import { runArguments } from './refusal.ts';
 
 /** Union of all the scenes that the fields select. */
 export interface RetryChoices {
-  /** Failed scenes of these kinds. */
   kinds: 'every' | FailureKind[];
   /** Ids of scenes, each with the place where it was given, such as `again.txt:3`. */
   ids: ReadonlyMap<string, string>;
@@ -55,7 +54,6 @@ export interface RetriedScenes extends PutBack {
   /** Number of pictures kept as `.former`. */
   kept: number;
   dir: string;
-  /** Arguments of the `nightrender run` that renders the scenes. */
   runArguments: string;
   /** True if nobody bills the jobs. */
   isFree: boolean;
@@ -117,10 +115,7 @@ function assertUnpaid({ saved, givenUp, expired, unanswered }: PaidBefore): void
   throw new ConfigError([{ where: 'confirm', text }]);
 }
 
-/**
- * Renames the pictures and returns their number. After a crash pictures are missing, and a second call or a
- * repair continues.
- */
+/** Renames the pictures and returns their number. After a crash, a second call or a repair continues. */
 async function setAside(batch: Batch, book: Book, pictures: () => string[]): Promise<number> {
   // In a bucket, pictures keep their names.
   if (bucketOf(book.db) !== undefined) return 0;
@@ -173,7 +168,6 @@ function idsMarkedAgain(dir: string, db: Database, say: Say): string[] {
 /** Maximum number of wrong ids that are named. Further ones are counted, because a list may have thousands. */
 const maxShown = 10;
 
-/** `others` are arguments of other commands for the batch. */
 function wrongIdProblems(wrong: WrongId[], places: ReadonlyMap<string, string>, others: string): Problem[] {
   const shown = wrong.slice(0, maxShown).map((each) => ({
     where: each.isSeedless ? '--new-seed' : (places.get(each.id) ?? '--id'),
@@ -258,10 +252,7 @@ function* rowsOf(
   );
 }
 
-/**
- * Maximum number of unknown ids that are named. Further ids are only counted, because a list for another
- * batch has no known id.
- */
+/** Maximum unknown ids that are named: a list for another batch has no known id. */
 const maxStrangers = 10;
 
 /** Reports unknown ids. Ids that the condition excludes cannot be distinguished from them. */

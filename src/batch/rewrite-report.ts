@@ -31,8 +31,7 @@ export interface WrittenReport extends MadeFiles {
 }
 
 /**
- * Writes the files. `signedMs` is the time for which links to pictures in a bucket are valid; undefined if
- * the bucket is public. Throws `StoppedEarly` if `stop` is requested; no result file is then half-written.
+ * Writes the files, atomically. `signedMs`: validity of links into a private bucket. Throws `StoppedEarly`.
  */
 export async function rewriteReport(
   book: Book,
@@ -72,10 +71,7 @@ async function uploadCopy(book: Book, signedMs: number | undefined, signal: Abor
   });
 }
 
-/**
- * Creates missing files, even during a run. Throws the reason of `signal` if it aborts; files created so far
- * stay.
- */
+/** Creates missing files, even during a run. Throws the reason of `signal`; files created so far stay. */
 async function makeMissingFiles(
   book: Book,
   { report, output }: ReportKeys,

@@ -173,10 +173,7 @@ class OtherBuckets {
   }
 }
 
-/**
- * Returns advice for a changed picture of another batch. Repairing that batch restores the recorded picture,
- * and the list does not change.
- */
+/** Returns advice for a changed picture of another batch: repairing it restores the recorded one. */
 function pictureAdvice({ stage, file }: Config): string | undefined {
   if (stage === undefined) return undefined;
   return `To check a picture of another batch, run \`nightrender verify ${shownFile(stage.from)}\`; then \`nightrender retry ${shownFile(file)}\` has it sent`;

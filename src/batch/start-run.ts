@@ -40,10 +40,7 @@ export interface RunCall extends RunRequest {
   localService: LocalService;
 }
 
-/**
- * Runs the batch and closes everything that it opens. Throws errors that `refusalOf` explains, and bugs; the
- * targets of `notify` are notified of both.
- */
+/** Runs the batch and closes all. Throws errors that `refusalOf` explains, and bugs; both are notified. */
 export async function startRun(call: RunCall, found: BatchRecord): Promise<RunEnded> {
   return withNotifier(call, async (notifier) => {
     const { config, choices, stop, emit } = call;
@@ -64,10 +61,7 @@ export async function startRun(call: RunCall, found: BatchRecord): Promise<RunEn
   });
 }
 
-/**
- * Runs a begun batch. Without scenes it only collects jobs in flight. With a part, only scenes of the part
- * are rendered.
- */
+/** Runs a begun batch: without scenes only jobs in flight, with a part only its scenes. */
 async function runBegun(
   { file, config, choices, stop, emit: show, localService }: RunCall,
   { opened, inFlight, kept }: BegunRun,
@@ -103,8 +97,7 @@ async function runBegun(
         );
       },
     );
-    // Writing the report also records the end. Without a report, the ending differs from the one that the
-    // report was to show.
+    // Writing the report records the end. Without a report, the ending differs from that to be shown.
     if (result.report === undefined) await recordEnd(opened, result.ending, result.stats);
     const ended = endOf(file, config, result, opened.untold());
     // The final event is last: notifications that failed are reported before it.

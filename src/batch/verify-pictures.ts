@@ -45,7 +45,6 @@ export interface RepairListener extends VerifyListener {
 
 export interface RepairedBatch {
   verified: Verified;
-  /** Arguments of the `nightrender run` that renders the scenes. */
   runArguments: string;
 }
 
@@ -87,8 +86,8 @@ export interface MoveListener extends Omit<VerifyListener, 'signal'> {
 }
 
 /**
- * Moves checkpoint and pictures to the places in the file. The pictures are checked; if one is bad, the batch
- * stays in place. Undefined if only the checkpoint had to be moved.
+ * Moves checkpoint and checked pictures to the places in the file; none if one is bad. Undefined if only the
+ * checkpoint had to be moved.
  */
 export async function movePlaces(
   batch: Batch,

@@ -108,10 +108,7 @@ const shareOfTime = 0.05;
 /** Number of rows between two turns of the event loop. */
 const sliceRows = 100;
 
-/**
- * Totals over all rows, as in a report. They are counted again when the list changes, and at intervals while
- * it fills.
- */
+/** Totals over all rows. Counted again when the list changes, and at intervals while it fills. */
 class CountedGallery {
   readonly #dir: string;
   readonly #checkpointDir: string;
@@ -189,10 +186,7 @@ interface Elsewhere {
   onTrouble: (text: string) => void;
 }
 
-/**
- * Returns a function that reads from the place of the batch, which may begin while it is watched. The
- * function resolves to undefined if the files are on this machine.
- */
+/** Returns a function that reads from the place of the batch; undefined if it is on this machine. */
 function readerElsewhere({
   dir,
   checkpointDir,

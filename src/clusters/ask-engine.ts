@@ -19,10 +19,7 @@ export interface ClusterTask {
   details: string[];
 }
 
-/**
- * Returns tasks from squeue (waiting, running or just ended), and those of the last week from sacct, if the
- * cluster keeps accounts.
- */
+/** Returns tasks from squeue, and those of the last week from sacct, if the cluster keeps accounts. */
 export function slurmTasks(name: string): ClusterTask[] {
   const live = ask('squeue', ['--noheader', '--array', '--states=all', `--name=${name}`, '-O', squeueFields]);
   const tasks = live.split('\n').flatMap((line) => taskIn(squeueColumns(line)));
@@ -87,10 +84,7 @@ export function kubernetesJobs(batch: string): ClusterTask[] {
   });
 }
 
-/**
- * Runs a program and returns its output; '' if it fails and `mayFail` is set. Otherwise throws `ConfigError`
- * with its message.
- */
+/** Runs a program and returns its output; '' if it fails and `mayFail`, else throws `ConfigError`. */
 function ask(program: string, args: string[], input = '', mayFail = false): string {
   const { status, error, stdout, stderr } = spawnSync(program, args, {
     input,

@@ -12,7 +12,6 @@ export interface KubernetesJob {
   suffix: string;
   runners: number;
   image: string;
-  /** Folder of pipeline.yaml in the container. */
   folder: string;
   /** Files that runners read, relative to the folder, beginning with pipeline.yaml. */
   files: { path: string; bytes: Buffer }[];

@@ -69,10 +69,7 @@ export async function startSlurmWorkers(
   });
 }
 
-/**
- * Cancels workers that still wait, and leaves others alone. They are held first, so that none begins in
- * between. Throws `SlurmFailure`.
- */
+/** Cancels waiting workers, held first so that none begins in between. Throws `SlurmFailure`. */
 export async function cancelWaitingWorkers(ids: readonly string[], environment: Environment): Promise<void> {
   await ask('scontrol', ['hold', ids.join(',')], { environment }).catch(() => '');
   await ask('scancel', ['--state=PENDING', ...ids], { environment });
@@ -150,10 +147,7 @@ interface SlurmJob {
   /** Program and arguments of a runner, with absolute paths. */
   command: string[];
   memoryBytes: number;
-  /**
-   * Times before the wall time: how long a runner only collects jobs in flight, and how long it may then take
-   * to end.
-   */
+  /** Times before the wall time: to collect jobs in flight only, and then to end. */
   drainMs: number;
   endMs: number;
   /** The user's own sbatch options, which take precedence. */
@@ -166,10 +160,7 @@ const maxRestarts = 30;
 /** Extra seconds for a signal to arrive. Slurm counts in whole seconds. */
 const signalSeconds = 5;
 
-/**
- * Returns the batch script with which Slurm keeps the runners of a batch going: a job array with one runner
- * per task.
- */
+/** Returns the batch script for Slurm: a job array with one runner per task. */
 export function slurmScript(job: SlurmJob): string {
   const drainSeconds = Math.ceil(job.drainMs / 1000);
   const aheadSeconds = drainSeconds + Math.ceil(job.endMs / 1000) + signalSeconds;

@@ -160,9 +160,7 @@ export async function parseCommandLine(given: string[]): Promise<number> {
   return (await chosen?.command.work(chosen.argv, commandList())) ?? 0;
 }
 
-/**
- * Turns `help run` into `run --help`. `help` alone gets a topic, because the parser would take it for `--help`.
- */
+/** Turns `help run` into `run --help`. `help` alone gets a topic, or the parser takes it for `--help`. */
 function withHelp(given: string[]): string[] {
   const [first, topic] = given;
   if (first !== 'help') return given;
@@ -207,10 +205,7 @@ async function choose(args: string[], loaded: Loaded): Promise<Chosen | undefine
   return undefined;
 }
 
-/**
- * The command to run, with its arguments. The parser throws it instead of returning. After a normal return,
- * yargs builds its complete help text, which takes longer than `status` for 100,000 scenes.
- */
+/** The chosen command, thrown out of the parser: yargs would build its complete help after a return. */
 class Chosen {
   readonly command: LoadedCommand;
   readonly argv: Record<string, unknown>;
@@ -221,10 +216,7 @@ class Chosen {
   }
 }
 
-/**
- * Fills in the pipeline.yaml of the current folder if none is given. With two arguments, a single word is the
- * second one.
- */
+/** Fills in the current folder's pipeline.yaml. Of two arguments, a single word is the second one. */
 function withPipeline(name: string, takes: string, argv: Record<string, unknown>): Record<string, unknown> {
   const second = /[[<](id|dir)/.exec(takes)?.[1];
   const last = second === undefined ? undefined : [argv[second]].flat().at(-1);

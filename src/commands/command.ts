@@ -63,7 +63,6 @@ export function definitionOf({ shared, positionals, options, exits }: LoadedComm
   };
 }
 
-/** Declares a command to the parser. `usage`: its name and arguments. */
 export function declareCommand(parser: Argv, usage: string, command: LoadedCommand): void {
   const { positionals, options, epilogue } = definitionOf(command);
   parser.usage(`$0 ${usage}\n\n${command.purpose}`).options(options).epilogue(epilogue);
@@ -172,7 +171,6 @@ export function oneText(argv: Record<string, unknown>, name: string): string | u
   throw new ConfigError([{ where: `--${name}`, text: `${quoteValue(value)} is given; expected one text` }]);
 }
 
-/** Purpose of the program. */
 export const purpose = 'Renders long lists of scenes on a GPU job service, and resumes where it stopped.';
 
 /** Returns names and versions. If a part cannot be loaded, the reason replaces its version. */
@@ -188,9 +186,7 @@ export async function versions(): Promise<[string, string][]> {
   ];
 }
 
-/**
- * Reads the build's record: its commit if it was built from a repository, and the versions of bundled packages.
- */
+/** Reads the build's record: its commit, and the versions of bundled packages. */
 function readBuild(): { commit?: string; bundled: string[] } {
   return JSON.parse(readFileSync(packageFile('dist/build.json'), 'utf8')) as ReturnType<typeof readBuild>;
 }

@@ -68,10 +68,7 @@ async function explain(batch: Batch, wanted: string, json: boolean): Promise<voi
 
 const maxSuggestions = 3;
 
-/**
- * Returns the id of the only scene with this text, or whose picture has this name. Throws `ConfigError` if
- * several match.
- */
+/** Returns the id of the only scene with this text or picture. Throws `ConfigError` if several match. */
 function findScene(db: Database, text: string): string {
   const owner = idOfPicture(db, text);
   if (owner !== undefined) return owner;
@@ -113,7 +110,6 @@ function unknownScene(db: Database, text: string): ConfigError {
 
 interface ShownStory extends SceneStory {
   isRunning: boolean;
-  /** Output folder as it is shown to users. */
   shownImages: string;
   /** Values that `output.values` reads from the output of a job. */
   values: NamedValue[];

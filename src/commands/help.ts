@@ -9,10 +9,7 @@ import { createPaint, outColumns, writeOut, writePaged } from '../terminal/termi
 import { formatMarkdown } from '../terminal/format-markdown.ts';
 import { wrapIndented } from '../terminal/fit-text.ts';
 
-/**
- * Topics by group, each with its summary. No topic has the name of a command: `help run` prints the help of
- * `run`.
- */
+/** Topics by group. None has the name of a command: `help run` prints the help of `run`. */
 const groups = {
   'First steps': {
     start: 'install, render, and make a batch of your own',

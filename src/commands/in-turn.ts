@@ -9,10 +9,8 @@ import { writeError } from '../terminal/terminal.ts';
 import { withSignals } from './signals.ts';
 
 export interface Turns {
-  /** Adds problems of the command's options. */
   readOptions: (problems: Problem[]) => void;
   needsKey: boolean;
-  /** Runs one file and resolves to its exit code. */
   work: (file: string) => Promise<number>;
   /** True if the next file runs after this exit code. */
   goesOn: (exitCode: number) => boolean;
@@ -83,8 +81,7 @@ async function configOf(
 const ofOneBatch = ['manifest', 'output', 'allow-fewer', 'accept-loss', 'adopt', 'fresh'];
 
 /**
- * Finds a file given twice, or an output folder used twice: two batches in one folder would withdraw each
- * other's scenes. `configs` is undefined for a file that is wrong.
+ * Finds a file given twice, or a shared output folder, where two batches would withdraw each other's scenes.
  */
 function clashOf(file: string, i: number, files: string[], configs: (Config | undefined)[]): Problem[] {
   if (files.findIndex((other) => realPath(other) === realPath(file)) < i)

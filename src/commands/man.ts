@@ -18,7 +18,6 @@ async function man(commands: Commands): Promise<number> {
 
 type Described = Awaited<ReturnType<typeof loadAll>>[number];
 
-/** Writes the page in the language of man(7). */
 function manPage(commands: Described[]): string {
   return [
     `.TH NIGHTRENDER 1 "" ${quoted(program)} "User Commands"`,

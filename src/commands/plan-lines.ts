@@ -15,9 +15,7 @@ import { withFilesNamed } from '../runner/core/file-text.ts';
 export interface ShownPlan extends Omit<BatchPlan, 'notes'> {
   program: string;
   file: string;
-  /** Arguments of `nightrender retry` for this batch. */
   commandArguments: string;
-  /** Arguments of `nightrender run` for this batch. */
   runArguments: string;
   manifest: string[];
   endpoint: Endpoint;

@@ -50,10 +50,7 @@ export async function batchOf(
   });
 }
 
-/**
- * Prints why a command was refused and returns the exit code. `others`: arguments of other commands for the
- * same batch. `isReading`: the command never sends or writes anything.
- */
+/** Prints a refusal and returns the exit code. `others`: arguments of other commands for the batch. */
 export function refuse(
   thrown: unknown,
   dir: string | undefined,

@@ -58,7 +58,6 @@ interface ReportView extends ReportListener {
   end: (written: WrittenReport) => void;
 }
 
-/** `others`: arguments of other commands for the batch. */
 function createReportView(json: boolean, others: string): ReportView {
   const progress = progressLine();
   return {

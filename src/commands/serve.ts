@@ -101,10 +101,7 @@ export const serveCommand: LoadedCommand = {
 const withoutScript =
   'This page needs JavaScript. Without it, use service.yaml and <code>nightrender keys</code>.';
 
-/**
- * Reserve for ending jobs on a full disk. It holds the largest write-ahead log of the store, the growth of the
- * store when the log is merged into it, and a margin.
- */
+/** Reserve for ending jobs on a full disk: the largest log, the growth by merging it, and a margin. */
 const roomToEndJobs = 24 * 1024 * 1024;
 
 /** Serves until SIGINT or SIGTERM; resolves to the exit code. */
@@ -229,10 +226,7 @@ async function start(
   return { service, stopped };
 }
 
-/**
- * Warns of requirements of a console endpoint that this machine lacks. For an endpoint of the file, the start
- * is refused.
- */
+/** Warns of what a console endpoint lacks on this machine. For one of the file, the start is refused. */
 function printMissing(settings: EndpointSettings): void {
   for (const { field, expected } of workloadOf(settings).missing?.(settings, process.env) ?? [])
     printServiceFailure(
@@ -240,10 +234,7 @@ function printMissing(settings: EndpointSettings): void {
     );
 }
 
-/**
- * Warns if an endpoint was written before its keys for container rights existed. Its containers keep their old
- * rights.
- */
+/** Warns if an endpoint has no keys for container rights: its containers keep their old ones. */
 function printUnbound(settings: EndpointSettings): void {
   const missing = workloadOf(settings).unbounded?.(settings) ?? [];
   if (missing.length > 0)
@@ -415,10 +406,7 @@ function addressLines({ url, name: certified, endpoints, shownDataDir }: Serving
   ];
 }
 
-/**
- * Address to use on this machine. A wildcard address cannot be called, and a certificate is only valid for its
- * name.
- */
+/** Address for this machine: a wildcard cannot be called, and a certificate needs its name. */
 function onThisMachine(url: string, name: string | undefined): string {
   if (name !== undefined) return `https://${name}:${new URL(url).port}`;
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');

@@ -22,7 +22,6 @@ export function defaultDataDir(): string {
   return join(process.env['XDG_DATA_HOME'] ?? join(homedir(), '.local', 'share'), 'nightrender');
 }
 
-/** Opens the key store, and creates it if it is missing. */
 export function withKeyStore<T>(dataDir: string, use: (keys: KeyStore) => T): T {
   const keys = new KeyStore(keyStoreIn(dataDir), { now: Date.now });
   try {

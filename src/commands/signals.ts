@@ -4,10 +4,7 @@ import { asFatalFailure } from '../runner/checkpoint/journal.ts';
 import type { Ending } from '../runner/core/ending.ts';
 import { Stop, type StopMode } from '../runner/pipeline/stop.ts';
 
-/**
- * Meaning of each signal: SIGINT and SIGTERM ask a command to stop, SIGHUP asks it to finish its jobs in
- * flight.
- */
+/** SIGINT and SIGTERM ask a command to stop, SIGHUP to finish its jobs in flight. */
 const rules = {
   SIGINT: { mode: 'leave', ending: { kind: 'interrupted', text: 'Interrupted (SIGINT)' } },
   SIGTERM: { mode: 'leave', ending: { kind: 'terminated', text: 'Terminated (SIGTERM)' } },

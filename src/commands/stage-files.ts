@@ -118,10 +118,7 @@ export async function handler({ input }) {
 }
 `;
 
-/**
- * Returns the commands to type next, relative to the working directory. `pathOf` gives the path of a file by
- * name.
- */
+/** Returns the commands to type next, relative to the working directory. */
 export function stageSteps(folder: string, pathOf: (name: string) => string): string {
   const [key, data] = [shellWord(pathOf('run.key')), shellWord(pathOf('service'))];
   const batches = ['render.yaml', 'score.yaml', 'upscale.yaml'].map((name) => shellWord(pathOf(name)));

@@ -49,10 +49,7 @@ export const statusCommand: LoadedCommand = {
     ),
 };
 
-/**
- * Follows the batch until its run ends, a signal comes, or the reader closes the pipe. All three are normal
- * ends.
- */
+/** Follows the batch until its run ends, a signal comes, or the reader closes the pipe: all normal. */
 async function watch(book: Book, json: boolean): Promise<void> {
   const { withSignals } = await import('./signals.ts');
   const view = watchStatus(json, () => performance.now(), Date.now);
@@ -131,7 +128,6 @@ function describeHeld({ held }: BatchNumbers): [string, string][] {
   });
 }
 
-/** `12 of 40 saved (30 %)`. */
 export function savedOf(scenes: BatchNumbers['scenes']): string {
   const total = scenes.waiting + scenes.active + scenes.saved + scenes.failed + scenes.invalid;
   const { saved } = scenes;
@@ -234,10 +230,7 @@ interface StatusWatch {
   end(status: BatchStatus): Promise<void>;
 }
 
-/**
- * A block that is redrawn on a terminal, occasional lines elsewhere, or JSON. `elapsed`: monotonic ms; `now`:
- * epoch ms.
- */
+/** A block redrawn on a terminal, lines elsewhere, or JSON. `elapsed`: monotonic ms; `now`: epoch ms. */
 function watchStatus(json: boolean, elapsed: () => number, now: () => number): StatusWatch {
   if (json) return jsonWatch(now);
   return canRedraw(process.stdout) ? blockWatch() : plainWatch(elapsed, now);

@@ -294,10 +294,7 @@ function printManifest({ file, name, settings, runners, argv }: Submission): voi
   writeOut(manifest.trimEnd());
 }
 
-/**
- * Files for the ConfigMap: pipeline.yaml and its lists, or pipeline.yaml alone if the lists are too large and a
- * volume holds them. Throws `ConfigError`.
- */
+/** Files for the ConfigMap, without lists that are too large and so on a volume. Throws `ConfigError`. */
 function filesOf(file: string, { folder, lists }: SubmissionSettings, hasVolume: boolean) {
   const read = (path: string) => ({
     path: relative(folder, path).split(sep).join('/'),

@@ -150,8 +150,8 @@ async function workUntilEnded(
 }
 
 /**
- * Returns the workload to run: the only allowed one, or the one that the endpoint names. Undefined if `signal`
- * aborts first. Throws `ConfigError` if the endpoint names none of them.
+ * Returns the workload: the only allowed one, or that of the endpoint; undefined after an abort. Throws
+ * `ConfigError` if the endpoint names none of them.
  */
 async function chosenOf(
   { allowed, endpointId }: WorkOptions,

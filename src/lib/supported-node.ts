@@ -3,10 +3,7 @@
 /** Same range as `engines` in package.json. */
 export const supportedNode = '^20.19 || ^22.12 || >=24';
 
-/**
- * Returns why this Node is not supported, without a full stop; undefined if it is. `version`: as in
- * `process.versions.node`.
- */
+/** Returns why this Node is not supported, without a full stop; undefined if it is. */
 export function whyUnsupported(version: string): string | undefined {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if ((major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major >= 24) return undefined;

@@ -136,10 +136,7 @@ const neededBy: Partial<Record<Called, readonly Name[]>> = { exportBatch: ['to',
 
 type Called = keyof typeof optionsOf;
 
-/**
- * Returns undefined if all arguments are valid. An undefined option counts as left out. Without `file`, only
- * options are checked.
- */
+/** Returns undefined if all arguments are valid. Without `file`, only options are checked. */
 export function wrongArguments(
   called: Called,
   options: unknown,
@@ -184,10 +181,7 @@ function shown(value: unknown): string {
   return inspect(value, { depth: 0, maxStringLength: 80, maxArrayLength: 10, breakLength: Infinity });
 }
 
-/**
- * Opens the batch whose path a program passes to the library. `file`: a pipeline.yaml or its folder; for
- * reading also the output folder. `options`: named like those of the command line.
- */
+/** Opens the batch for a program. `file`: pipeline.yaml or its folder; to read, also the output folder. */
 export function batchForCaller(
   file: string,
   options: Record<string, unknown>,

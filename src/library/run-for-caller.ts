@@ -95,10 +95,7 @@ interface Refusing {
   problems: Problem[];
 }
 
-/**
- * Runs `work` with a `Stop` that an abort of `signal` requests. Resolves to the refusal if there is one.
- * Rejects only for a bug.
- */
+/** Runs `work` with a `Stop` for an abort of `signal`. Resolves to a refusal; rejects only for a bug. */
 async function untilStopped<Result>(
   batch: Batch,
   signal: AbortSignal | undefined,

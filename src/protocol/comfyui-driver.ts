@@ -105,10 +105,7 @@ export class ComfyuiDriver<Answer extends ComfyuiAnswer> {
     return { kind: 'interrupted', text: 'it was taken out of the queue', times: {} };
   }
 
-  /**
-   * Cancels a job, and never another one, because a stop request names its job. `unknown`: ComfyUI does not
-   * know the job.
-   */
+  /** Cancels only this job, because a stop request names its job. `unknown`: ComfyUI does not know it. */
   async cancel(
     id: string,
     signal: AbortSignal,
@@ -152,10 +149,7 @@ export class ComfyuiDriver<Answer extends ComfyuiAnswer> {
     return this.#ask({ path: '/system_stats' }, signal);
   }
 
-  /**
-   * Returns why this ComfyUI would refuse a filled workflow, or make no picture with it. Starts nothing.
-   * `node`: the node whose pictures are saved, or undefined for any node.
-   */
+  /** Returns why this ComfyUI would refuse a filled workflow or save no picture of `node`. Starts nothing. */
   async problems(
     filled: Workflow,
     node: string | undefined,
@@ -213,7 +207,6 @@ export function refusalIn(answer: JsonObject): string | undefined {
   return id === '' ? errorWords(error) : `node ${nodeName(id, info)}: ${errorWords(error)}`;
 }
 
-/** Types of errors that concern the whole workflow. */
 const ofWholeWorkflow = new Set([
   'invalid_prompt',
   'missing_node_type',
@@ -222,10 +215,7 @@ const ofWholeWorkflow = new Set([
   'invalid_prompt_id',
 ]);
 
-/**
- * True if ComfyUI refuses something that no scene sets, so that it refuses every scene. An error counts by
- * its place, whatever its type. `set`: the keys that scenes set, as `node.input`.
- */
+/** True if ComfyUI refuses something that no scene sets. `set`: the keys that scenes set, as `node.input`. */
 export function isFaultOfWorkflow(answer: JsonObject, set: readonly string[]): boolean {
   const isSet = (id: string, input: string): boolean =>
     set.some((key) => (input === '' ? key.startsWith(`${id}.`) : key === `${id}.${input}`));

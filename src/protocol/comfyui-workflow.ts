@@ -53,8 +53,7 @@ export function nodeProblem(workflow: Workflow, id: string): string | undefined 
 }
 
 /**
- * Returns the workflow with the values of `set`. All files that it saves get the unique `prefix`, because
- * ComfyUI does not run an equal workflow again.
+ * Returns the workflow with the values of `set`. A unique `prefix` makes ComfyUI run an equal workflow again.
  */
 export function fillWorkflow(workflow: Workflow, set: JsonObject, prefix: string): Workflow {
   const filled = structuredClone(workflow);
@@ -92,10 +91,7 @@ export function promptIdOf(idempotencyKey: string): string {
   return [...parts, hex.slice(20, 32)].join('-');
 }
 
-/**
- * Returns why a ComfyUI with this answer to `GET /object_info` refuses the workflow or makes no picture with
- * it. `node`: the node whose pictures are saved; any node if undefined.
- */
+/** Returns why a ComfyUI with this `/object_info` refuses the workflow or saves no picture of `node`. */
 export function workflowProblems(workflow: Workflow, objectInfo: JsonObject, node?: string): string[] {
   const infoOf = (type = ''): JsonObject | undefined => {
     const info = Object.hasOwn(objectInfo, type) ? objectInfo[type] : undefined;
@@ -219,7 +215,6 @@ function nodeOf(workflow: Workflow, id: string): WorkflowNode | undefined {
   return Object.hasOwn(workflow, id) ? workflow[id] : undefined;
 }
 
-/** Returns the id and the class of a node, as `6 (CLIPTextEncode)`. */
 export function nodeName(id: string, node: unknown): string {
   const type = isJsonObject(node) ? textOf(node['class_type']) : '';
   return oneLine(type === '' ? id : `${id} (${type})`, 80) ?? '';

@@ -73,10 +73,7 @@ export interface CatalogueEntry {
 }
 
 export interface EndpointView {
-  /**
-   * Origin of the endpoint. `file`: created with the service, from its file if it has one; such an endpoint
-   * cannot be edited here.
-   */
+  /** `file`: created with the service, from its file if it has one, and not editable here. */
   origin: 'file' | 'console';
   /** Settings as in service.yaml. Values of variables and words of commands may be hidden. */
   settings: { id: string; name: string; [key: string]: unknown };
@@ -103,16 +100,12 @@ export interface WorkerView {
   /** `own` if the service started it, `remote` if it takes jobs from another machine. */
   kind: 'own' | 'remote';
   state: 'initializing' | 'idle' | 'running' | 'throttled' | 'unhealthy';
-  /** Ids of the jobs that it works on. */
   jobIds: string[];
   gpu: string | null;
   /** Start of this state. */
   since: number;
   lastSeenAt: number;
-  /**
-   * How the previous worker in its place ended, or why it could not be started. Null once this worker has
-   * done useful work.
-   */
+  /** End of the previous worker in its place, or a failed start. Null once this worker has done work. */
   lastDeath: { why: string; at: number } | null;
   /** When the next worker in its place starts; null if none is planned. */
   startsAt: number | null;
@@ -163,7 +156,6 @@ export interface FieldSchema {
   properties?: Record<string, FieldSchema>;
 }
 
-/** Fields of the form of an endpoint. */
 export interface EndpointFields {
   /** Initial texts of the form for a new endpoint. */
   begun: Record<string, unknown>;
@@ -176,7 +168,6 @@ export interface EndpointFields {
 
 /** A workload that an endpoint may run, and its fields. */
 export interface WorkloadForm {
-  /** Key that selects the workload. */
   key: string;
   /** Values of the key that select the workload, if the key has no others. A new endpoint gets the last one. */
   values?: unknown[];
@@ -212,10 +203,7 @@ export interface JobRow {
 
 export interface JobPage {
   jobs: JobRow[];
-  /**
-   * Value of `before` for the next page; null if this is the last. A page of a search may be empty although
-   * others follow.
-   */
+  /** Value of `before` for the next page, which may be empty in a search; null if this is the last. */
   next: string | null;
 }
 
@@ -237,7 +225,6 @@ export interface FailedWebhooks {
 interface FailedWebhook {
   job: string;
   endpointId: string;
-  /** Host with its port. */
   host: string;
   tries: number;
   why: string;
@@ -245,7 +232,6 @@ interface FailedWebhook {
   dueAt: number | null;
 }
 
-/** History of jobs. It begins at the start of the service at the earliest. */
 export interface JobHistoryView {
   /** When counting began, or when the range begins. */
   since: number;
@@ -317,10 +303,7 @@ export interface KeyView extends Pick<KeyForm, 'name' | 'kind' | 'endpoints'> {
   limits: Record<'requestsPerSecond' | 'maxQueued' | 'maxQueuedBytes' | 'maxHeld', number | null>;
   /** Execution time of its jobs that ended today (UTC). */
   todayMs: number;
-  /**
-   * `book`: created here. `given`: passed to the service in its environment. `gone`: no longer given, but
-   * with recorded usage.
-   */
+  /** `book`: created here. `given`: from the service's environment. `gone`: no longer given, but was used. */
   origin: 'book' | 'given' | 'gone';
   /** Null if it was not created here. Its last use is then not recorded either. */
   createdAt: number | null;

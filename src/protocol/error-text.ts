@@ -6,10 +6,7 @@ import { describeValue, exactInteger, isNothing, parseExactly } from './json-val
 const maxDepth = 6;
 const maxListItems = 20;
 
-/**
- * Keys under which an object may have a message. General keys come first; of each row the first key with a
- * message counts.
- */
+/** Keys with a message, general ones first. Of each row, the first key with a message counts. */
 const rows = [
   ['error_type', 'title'],
   ['error', 'errors'],
@@ -17,10 +14,7 @@ const rows = [
   ['detail', 'details', 'reason'],
 ] as const;
 
-/**
- * Returns the message in a text, JSON in a text, a list or an object, on one line of at most 500 characters.
- * Undefined if there is none.
- */
+/** Returns the message in a text, JSON, list or object, on one line of up to 500 characters, or undefined. */
 export function errorText(error: unknown): string | undefined {
   if (typeof error === 'boolean') return String(error);
   return oneLine(wordsOfError(error, 0) ?? '');
@@ -146,10 +140,7 @@ function complaintOfObject(output: Record<string, unknown>): string | undefined 
 /** Words that alone do not indicate a failure. */
 const successWords = /^(?:complete|completed|done|finished|ok|okay|ready|succeeded|success|successful)$/i;
 
-/**
- * Returns the message of an output that contains no possible result: its texts, or those of its members for
- * messages.
- */
+/** Returns the message of an output without any possible result: its texts, or those of its members. */
 export function wordsOf(output: unknown, depth = 0): string | undefined {
   if (depth > maxWordDepth) return undefined;
   const sole = soleItem(output);
@@ -196,10 +187,7 @@ const doubts = [
   /(?:check\w*|filter|service|model|system|moderation|api) (?:has |is |was )?(?:crashed|down|errored|failed|passed)/,
 ];
 
-/**
- * True if the words clearly mean a refusal because of content (moderation, NSFW, safety), so that the same
- * input would be refused again.
- */
+/** True if the words mean a refusal of content (moderation, NSFW), which would be refused again. */
 export function isContentRefusal(words: string): boolean {
   const text = words.toLowerCase();
   return refusals.some((pattern) => pattern.test(text)) && !doubts.some((pattern) => pattern.test(text));

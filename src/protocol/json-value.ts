@@ -20,10 +20,7 @@ export function exactInteger(value: unknown): string | undefined {
 /** Maximum characters to parse. No worker puts longer JSON without a picture into a text. */
 const maxJsonLength = 1_000_000;
 
-/**
- * Parses JSON with its long integers as text, because `JSON.parse` rounds them. Undefined if it is invalid or
- * too long.
- */
+/** Parses JSON with long integers as text, which `JSON.parse` rounds. Undefined if invalid or too long. */
 export function parseExactly(text: string, maxLength = maxJsonLength): unknown {
   if (text.length > maxLength) return undefined;
   try {
@@ -67,9 +64,8 @@ function kindOf(value: unknown): string {
 }
 
 /**
- * Returns the text of the last member with this name at the top level of `json`; undefined if there is none.
- * `json` must be a valid object, and `name` must not need escaping. The text is as written, so integers
- * beyond 2^53 keep their digits.
+ * Returns the text of the last top-level member with this name, as written; undefined if there is none.
+ * `json` must be a valid object, and `name` must not need escaping.
  */
 export function memberText(json: string, name: string): string | undefined {
   let found: string | undefined;

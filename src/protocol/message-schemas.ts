@@ -146,10 +146,7 @@ type Fitting<Schema> = Schema extends { $ref: `#/components/schemas/${infer Name
 
 export type JobStatus = (typeof jobStatuses)[number];
 
-/**
- * Header in which a client names a submission. The service repeats it, and makes no second job if the
- * submission is sent again.
- */
+/** Header in which a client names a submission, so that sending it again makes no second job. */
 export const idempotencyKeyHeader = 'Idempotency-Key';
 
 /** Header with the number of seconds for which a service surely recognizes the key of a submission. */

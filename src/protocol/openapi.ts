@@ -129,7 +129,6 @@ export const openApi = {
   openapi: '3.1.0',
   info: {
     title: 'nightrender',
-    // Version of this description.
     version: '1.0.0',
     description:
       'Jobs that workers on GPUs turn into pictures, and the operations by which workers get them.',

@@ -1,10 +1,7 @@
 /** The operations of the service, one entry each. Router, paths, handlers, description and message types come from here. */
 import type { Message, MessageName } from './message-schemas.ts';
 
-/**
- * Callers that an operation is for: clients, even with a read-only key; clients with a key that may change
- * jobs; or workers.
- */
+/** `reader`: client with any key. `client`: client with a key that may change jobs. */
 type Caller = 'reader' | 'client' | 'worker';
 
 /** An id in the path after the name of the operation. */
@@ -20,14 +17,12 @@ export interface Operation {
   methods: { readonly GET?: Described; readonly POST?: Described };
   caller: Caller;
   parts: readonly PathPart[];
-  /** Parameters that several operations take. */
   parameters?: readonly ('wait' | 'idempotencyKey')[];
   /** Parameters of this operation alone, in its query. */
   query?: readonly { name: string; description?: string; schema: object }[];
   body?: MessageName;
   /** True if the body may also come under the content type of a form, as workers send it. */
   isForm?: boolean;
-  /** The message with status 200. */
   answer: { readonly description: string; readonly schema: MessageName };
   headers?: readonly ('idempotencyKey' | 'retention')[];
   /** Description of the empty answer with status 204. */
@@ -41,8 +36,8 @@ export interface Operation {
   /** True if the answer is short and immediate, so the limit of requests in progress does not apply. */
   isShort?: boolean;
   /**
-   * True if repeating a request has no further effect, false if each answer is given only once. By default,
-   * GET may be repeated.
+   * True if repeating has no effect, false if each answer is given only once. By default, GET may be
+   * repeated.
    */
   isRepeatable?: boolean;
 }
@@ -233,12 +228,11 @@ export type OperationOf<Who extends Caller> = {
 /** Ids behind the name of an operation in its path, in this order. */
 export type PartsOf<Name extends OperationName> = (typeof table)[Name]['parts'];
 
-/** The JSON of an operation's answer with status 200. */
 export type AnswerOf<Name extends OperationName> = Message<(typeof table)[Name]['answer']['schema']>;
 
 /**
- * Operations of the service as a whole. Their path is their name alone, their method is GET, and the OpenAPI
- * document does not describe them. `openTo`: who needs no key, unless the service may be behind a proxy.
+ * Operations of the service, by GET at their name, and not in the OpenAPI document. `openTo`: who needs no
+ * key.
  */
 export const serviceOperations = {
   /** The OpenAPI document, which describes only the interface. */

@@ -22,10 +22,7 @@ export type FoundOutput =
   | { kind: 'none' }
   /** The worker says why there is no picture. `message` is one short line in its words. */
   | { kind: 'failure'; message: string }
-  /**
-   * No picture was recognized. `found` describes the output in a few words. `advice` says what to do, if
-   * setting the path does not help.
-   */
+  /** No picture was recognized. `advice`: what to do, if setting the path does not help. */
   | { kind: 'unknown'; found: string; advice?: string };
 
 /** Base64 as received, or a URL. The seed has the worker's own digits. */
@@ -35,8 +32,7 @@ type PictureInOutput = ({ base64: string } | { url: string }) & {
 };
 
 /**
- * Places where workers put their pictures, of which the first that matches counts. `a|b` is the first of
- * these keys with a value. `amongTexts` marks places that may contain a sentence too.
+ * Places of pictures; the first match counts. `a|b`: first of these keys. `amongTexts`: may be a sentence.
  */
 const shapes: readonly { worker: string; at: string; amongTexts?: true }[] = [
   { worker: "the interface's", at: '[*].rendered_image' },
@@ -173,10 +169,7 @@ function itemOf(value: unknown, index: number): unknown {
   return Array.isArray(value) ? value[index] : value;
 }
 
-/**
- * Returns the seed that A1111 reports in JSON within the JSON. A contact sheet at the beginning has no seed
- * of its own.
- */
+/** Returns the seed in A1111's JSON within the JSON. A contact sheet at the beginning has no seed. */
 function seedInInfo(info: unknown, index: number): string | undefined {
   const facts = typeof info === 'string' ? parseExactly(info) : info;
   if (!isJsonObject(facts)) return undefined;
@@ -194,10 +187,7 @@ interface Place<Value = unknown> {
 
 const pathStep = /\[(\d+|\*)\]|\.?([^.[\]]+)/y;
 
-/**
- * Returns the values at a path such as `images[*].url`, or the value itself for an empty path. `a|b` is the
- * first of these keys with a value.
- */
+/** Returns the values at a path such as `images[*].url`, or the value itself for an empty path. */
 export function valuesAt(value: unknown, path: string): unknown[] {
   return placesAt(value, path).map((place) => place.value);
 }
@@ -207,10 +197,7 @@ export function firstValueAt(value: unknown, path: string): unknown {
   return isJsonObject(value) && Object.hasOwn(value, path) ? value[path] : valuesAt(value, path)[0];
 }
 
-/**
- * Returns the places at a path; none if the path is invalid or leads nowhere. `a|b` is the first of these
- * keys with a value.
- */
+/** Returns the places at a path, none if it is invalid. `a|b` is the first of these keys with a value. */
 function placesAt(output: unknown, path: string): Place[] {
   let places: Place[] = [{ value: output, owners: [], index: 0 }];
   pathStep.lastIndex = 0;

@@ -58,10 +58,7 @@ export interface Route {
 
 const knownVersions: ReadonlySet<string> = new Set(versions);
 
-/**
- * Returns the operation, endpoint and ids in a request target (path and optional query); undefined for other
- * targets.
- */
+/** Returns the operation, endpoint and ids in a request target, or undefined. */
 export function findRoute(target: string): Route | undefined {
   const queryAt = target.indexOf('?');
   const path = queryAt === -1 ? target : target.slice(0, queryAt);
@@ -80,10 +77,7 @@ function isOperation(name: string): name is OperationName {
   return Object.hasOwn(operations, name);
 }
 
-/**
- * Pattern of worker ids, which are names of machines, containers and processes. It excludes `@`, which
- * separates the id from the key.
- */
+/** Worker ids are names of machines, containers and processes, without `@`, which precedes the key. */
 const workerIdPattern = /^[A-Za-z0-9_.:-]{1,128}$/;
 
 function idOf(part: Operation['parts'][number], text: string): string {

@@ -219,16 +219,14 @@ const wordLists = ['labelled_words', 'ignored_words', 'notes'] as const;
 
 export type WordLists = Partial<Record<(typeof wordLists)[number], string[]>>;
 
-/** Maximum bytes of all lists together, as JSON in UTF-8. */
 const maxListBytes = 2_000;
-/** Maximum items of a list, including those that are no texts. */
 const maxItems = 1_000;
 /** Maximum characters of a text. */
 const maxTextLength = 200;
 
 /**
- * Returns each list from the first of `owners` that has it, without items that are no texts or exceed the
- * limits. Undefined if there is no list.
+ * Returns each list from the first of `owners` that has it, without other items than texts; undefined if
+ * none.
  */
 export function readWordLists(owners: readonly Record<string, unknown>[]): WordLists | undefined {
   const lists: WordLists = {};

@@ -131,10 +131,7 @@ function hintOf(event: Event & { type: 'run-ended' }, file: string, runArguments
   return `The report says why each scene failed; \`nightrender retry ${file}\` gives them new attempts.`;
 }
 
-/**
- * Returns the statistics of a run as text: requests, lag, data, and what held the run back. `columns`:
- * maximum width of a line.
- */
+/** Returns the statistics of a run as text. `columns`: maximum width of a line. */
 export function describeStats(stats: RunStats, columns: number): string[] {
   const { pictures, requestsPerJob } = stats;
   const looks = requestsPerJob.status === null ? [] : `${requestsPerJob.status} status requests`;
@@ -240,10 +237,7 @@ export function workersText({ workers }: ServiceHealth): string | undefined {
   );
 }
 
-/**
- * Says for how long nothing has finished, and why if statuses or the latest health tell. Undefined if
- * `stalledMs` is.
- */
+/** Says for how long nothing has finished, and why if known. Undefined if `stalledMs` is. */
 export function stallText(
   { stalledMs, words: said = [] }: { stalledMs: number | undefined; words?: readonly JobWord[] },
   health: ServiceHealth | undefined,

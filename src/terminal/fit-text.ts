@@ -1,10 +1,7 @@
 /** Makes texts from elsewhere (prompts, ids, statuses) safe for a terminal, and cuts or wraps them to its width. */
 import stringWidth from 'string-width';
 
-/**
- * Makes characters visible that a terminal would interpret or hide: control characters, escape sequences and
- * marks of the writing direction. Includes separate characters of zero width.
- */
+/** Makes characters visible that a terminal would interpret or hide, also of zero width. */
 export function escapeControls(text: string): string {
   if (isPlain(text)) return text;
   return text.replaceAll(obeyed, (mark) => escapes[mark] ?? codeOf(mark));
@@ -15,16 +12,12 @@ export function escapeControlsByLine(text: string): string {
   return text.split('\n').map(escapeControls).join('\n');
 }
 
-/**
- * Escapes control characters and cuts the text to `columns` cells: at its end, or at its start if `keep` is
- * `end`.
- */
+/** Escapes controls and cuts the text to `columns` cells: at its end, or at its start if `keep` is `end`. */
 export function truncate(text: string, columns: number, keep: 'start' | 'end' = 'start'): string {
   const shown = escapeControls(text);
   return keep === 'start' ? cutTo(shown, columns) : reversed(cutTo(reversed(shown), columns));
 }
 
-/** Reverses a text by visible characters. */
 function reversed(text: string): string {
   return Array.from(characters.segment(text), ({ segment }) => segment)
     .toReversed()
@@ -50,7 +43,6 @@ export function padTo(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - widthOf(text)));
 }
 
-/** Width of a text in cells. */
 export function widthOf(text: string): number {
   return isPlain(text) ? text.length : stringWidth(text);
 }

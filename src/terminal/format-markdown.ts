@@ -99,10 +99,7 @@ const gap = '  ';
 /** A narrower column of prose is hard to read. */
 const minProseColumns = 18;
 
-/**
- * Formats a table in columns if they fit, else as a paragraph for each row. The second row is the separator.
- * Columns that only hold pictures are left out.
- */
+/** Formats a table in columns if they fit, else in paragraphs, without columns of pictures only. */
 function tableLines([titled = [], , ...body]: string[][], columns: number): string[] {
   const isShown = titled.map((_, i) => body.some((row) => row[i] !== ''));
   const [head = [], ...rows] = [titled, ...body].map((row) => row.filter((_cell, i) => isShown[i]));

@@ -82,10 +82,7 @@ export class LiveView implements RunView {
     return wrapIndented(formatClock(this.#options.now()), line, columns, 7).join('\n');
   }
 
-  /**
-   * True if the event gets a line above the block. Repeated requests, such as after a 429, only show in the
-   * block.
-   */
+  /** True if the event gets a line above the block. Repeated requests only show in the block. */
   #stays(event: Event): boolean {
     if (event.type === 'request-troubled') return false;
     return !isRepeated(event) || this.#budget.mayShow();

@@ -15,10 +15,7 @@ import { logPauseMs, ProgressCount, RepeatLimit } from './progress.ts';
 import type { RunView, ViewOptions } from './view.ts';
 import { formatLeft, formatRate } from './words.ts';
 
-/**
- * Opens the terminal at once and the log file when the run starts. `log`: path of the log file; SIGUSR2 reopens
- * it.
- */
+/** Opens the terminal now and the log at the start of the run. SIGUSR2 reopens the log. */
 export function openRunView(options: ViewOptions, log: string | undefined): RunView {
   let shown: RunView | undefined;
   return {
@@ -147,10 +144,7 @@ function open(path: string): number {
 
 const start = '{"level":';
 
-/**
- * Throws for a pipe, because opening one blocks the process until it has a reader. Throws for a file that isn't
- * a log.
- */
+/** Throws for a pipe, which would block until it has a reader, and for a file that isn't a log. */
 function assertLog(path: string): void {
   const there = statSync(path, { throwIfNoEntry: false });
   if (there?.isFIFO() === true) throw new Error('it is a pipe, and the run would have to wait for a reader');

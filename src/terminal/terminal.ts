@@ -105,10 +105,7 @@ function upOver(lines: string[], columns: number): string {
 
 const everyMs = 500;
 
-/**
- * Returns a function that shows progress at most every 500 ms. The text is only built when it is shown.
- * `elapsed`: monotonic ms.
- */
+/** Returns a function that shows progress at most every 500 ms, and builds the text only then. */
 export function progressLine(elapsed: () => number = () => performance.now()): (text: () => string) => void {
   let shownElapsed = elapsed();
   return (text) => {
@@ -125,9 +122,7 @@ export function writePaged(text: string): void {
   if (!isTTY || fits || process.env['TERM'] === 'dumb' || !isPaged(text)) writeOut(text);
 }
 
-/**
- * Runs the pager. False if there is none. `PAGER` may contain options; `less` gets the same flags as from git.
- */
+/** Runs the pager, with git's flags for `less`. False if there is none. */
 function isPaged(text: string): boolean {
   const asked = process.env['PAGER'];
   if (asked === '' || asked === 'cat') return false;

@@ -4,9 +4,7 @@ import type { Listener } from '../runner/pipeline/ports.ts';
 export interface ViewOptions {
   json: boolean;
   quiet: boolean;
-  /** Arguments of `nightrender retry` for this batch. */
   file: string;
-  /** Arguments of `nightrender run` for this batch. */
   runArguments: string;
   /** Output folder as it is shown to users. */
   shownDir: string;

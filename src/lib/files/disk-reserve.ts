@@ -54,7 +54,6 @@ export class DiskReserve {
   }
 }
 
-/** True if SQLite or the system reports a full disk or quota. */
 export function isDiskFull(error: unknown): boolean {
   if (error instanceof Sqlite.SqliteError) return error.code === 'SQLITE_FULL';
   const { code } = error as NodeJS.ErrnoException;

@@ -54,7 +54,6 @@ export class OpenFile implements OpenText {
 
 export type Text = string | Buffer;
 
-/** Parts of a text in order; some are files. */
 export type FiledText = readonly (Text | OpenText)[];
 
 /** Small pieces, because unsent pieces of many slow readers have to fit into memory. */

@@ -8,8 +8,7 @@ export function isGlob(path: string): boolean {
 }
 
 /**
- * Returns the files that match, sorted by path. `*`, `?` and `[a-c]` match within a name, `**` matches
- * folders of any depth. Hidden files and folders never match.
+ * Returns matching files, sorted. `**` matches folders of any depth; hidden files and folders never match.
  */
 export function matchingFiles(pattern: string): string[] {
   const { folder, parts } = split(pattern);
@@ -91,9 +90,7 @@ export function similarFile(path: string): string {
 }
 
 /**
- * Returns a hint if the file exists under the same path with slashes instead of backslashes, or in another
- * Unicode form: both look the same on a screen. Tries few names, so it is cheap for every row of a list.
- * `base`: the folder to which the path is relative.
+ * Suggests an existing path with other slashes or Unicode form. Tries few names. `base`: folder of the path.
  */
 export function otherSpelling(path: string, base = ''): string {
   const hasBackslash = sep === '/' && path.includes('\\');

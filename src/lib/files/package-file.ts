@@ -2,7 +2,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Absolute path of the folder with package.json. */
 const packageFolder = folderAbove(import.meta.dirname);
 
 /** Returns the absolute path of a file in the package, such as `dist/web/gallery.js`. */
@@ -17,5 +16,4 @@ function folderAbove(folder: string): string {
 
 const { version } = JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as { version: string };
 
-/** Name and version of this program, such as `nightrender 0.2.0`. */
 export const program = `nightrender ${version}`;

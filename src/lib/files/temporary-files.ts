@@ -26,10 +26,7 @@ export function isTemporary(name: string): boolean {
   return temporary.test(name);
 }
 
-/**
- * Removes temporary files of earlier runs, recursively. `sparesLiving` keeps those of running processes, for
- * folders that several processes write to, such as the report's. Young files of other machines are kept.
- */
+/** Removes temporary files of earlier runs, recursively. `sparesLiving` keeps those of running processes. */
 export async function removeLeftovers(dir: string, sparesLiving = false): Promise<void> {
   // The buffer is large because the folder of a long batch has a million pictures.
   for await (const entry of await opendir(dir, { bufferSize: 1024 })) {
@@ -98,8 +95,5 @@ export function realPath(path: string): string {
   }
 }
 
-/**
- * Thrown if another process holds a file or folder that the command needs. The message names both, without a
- * full stop.
- */
+/** Thrown if another process holds a needed file or folder. The message names both, without a full stop. */
 export class InUse extends Error {}

@@ -20,7 +20,6 @@ export interface BodyLimits {
 }
 
 interface Awaited {
-  /** Maximum bytes of the body. */
   bytes: number;
   /** Answers the request, and ends all waiting for its body. */
   refuse: (answer: HttpResponse) => void;

@@ -42,10 +42,7 @@ export const emptyResponse: HttpResponse = { status: 204, body: '' };
 
 type ReadingLimits = Pick<ClientLimits, 'readingMs' | 'bytesReadPerSecond' | 'drainMs'>;
 
-/**
- * Sends a response, no faster than it is read. Resolves when nothing of the response is needed any more.
- * Rejects if its file could not be read to the end.
- */
+/** Sends a response, no faster than it is read. Rejects if its file could not be read to the end. */
 export async function sendAnswer(
   request: IncomingMessage,
   response: ServerResponse,
@@ -79,10 +76,7 @@ export async function sendAnswer(
   if (response.writableLength > 0) cutWhenSlow(response, byteCount, limits);
 }
 
-/**
- * Cuts the connection after a time limit. A client that reads very slowly would otherwise hold it, and the
- * unread bytes, as long as it likes.
- */
+/** Cuts the connection after a time limit, because a slow client would hold it and the unread bytes. */
 function cutWhenSlow(
   response: ServerResponse,
   byteCount: number,
@@ -93,10 +87,7 @@ function cutWhenSlow(
   response.once('close', () => clearTimeout(timer));
 }
 
-/**
- * Sends pieces after the length was announced. If the file cannot be read to its end, the connection breaks,
- * so the client notices.
- */
+/** Sends pieces after the length was announced. If the file ends early, breaks the connection as a sign. */
 async function sendPieces(response: ServerResponse, body: FiledText): Promise<void> {
   try {
     await pipeline(piecesOf(body), response);
@@ -132,10 +123,7 @@ export interface ClientLimits {
   headMs: number;
   /** A connection without any traffic is closed after this time. */
   idleMs: number;
-  /**
-   * Time between two requests. It is longer than clients keep idle connections, so that they close them and
-   * not the service.
-   */
+  /** Time between two requests. Longer than clients keep idle connections, so that clients close them. */
   keepAliveMs: number;
   /** Time to read a response, in addition to the time that it takes at `bytesReadPerSecond`. */
   readingMs: number;
@@ -171,10 +159,7 @@ export interface Page {
   headers: Record<string, string>;
 }
 
-/**
- * Makes a page of the built script and style. `withoutScript` is HTML for browsers without JavaScript. Only
- * the page's own script and style may run, and nothing is loaded from elsewhere.
- */
+/** Makes a page that may run only its own script and style. `withoutScript`: HTML for other browsers. */
 export function builtPage(name: 'console' | 'gallery', withoutScript: string): Page {
   const script = readFileSync(packageFile(`dist/web/${name}.js`), 'utf8');
   const style = readFileSync(packageFile(`dist/web/${name}.css`), 'utf8');

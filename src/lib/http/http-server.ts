@@ -13,10 +13,7 @@ import { followTls, readTls, type TlsFiles } from './tls-files.ts';
 export type AnswerRequest = (
   request: IncomingMessage,
   sendContinue: (maxBytes?: number) => void,
-  /**
-   * Aborts if the client has gone, or was refused while its body arrived. Anything not done by then must not
-   * be done.
-   */
+  /** Aborts if the client has gone or was refused. Anything not done by then must not be done. */
   gone: AbortSignal,
 ) => Promise<HttpResponse | undefined>;
 
@@ -29,14 +26,10 @@ export interface HttpServerOptions {
   /** Monotonic clock in ms, which measures how long bodies take. */
   elapsed: () => number;
   maxConnections: number;
-  /**
-   * Decides which connection is closed if there are too many. By default, new ones are closed while
-   * `maxConnections` are open.
-   */
+  /** Decides which connection is closed if there are too many. By default, new ones are. */
   connections?: ConnectionBook;
   /** Maximum requests of a connection that wait for earlier ones. A connection with more is closed. */
   maxWaiting?: number;
-  /** Maximum bytes of the long bodies in memory. */
   maxBodiesBytes: number;
   /** A body is refused if nothing arrives for this long. */
   requestTimeoutMs: number;
@@ -307,10 +300,7 @@ class RequestQueues {
     this.#maxWaiting = maxWaiting;
   }
 
-  /**
-   * Calls `begin` once the earlier requests of the connection are answered, unless the client has gone by
-   * then. Cuts a connection on which too many requests wait.
-   */
+  /** Calls `begin` after earlier requests of the connection. Cuts a connection with too many waiting ones. */
   add(response: ServerResponse, begin: () => void): void {
     const { socket } = response.req;
     const queue = this.#queueOf(socket);

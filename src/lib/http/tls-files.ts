@@ -52,8 +52,8 @@ export function readTls(files: TlsFiles, now: number): TlsPair {
 }
 
 /**
- * Uses renewed files for new connections, and updates `inUse`. Reports invalid files and keeps the old ones.
- * Returns a function that stops this.
+ * Uses renewed files for new connections; keeps the old if they are invalid. Returns a function that stops
+ * this.
  */
 export function followTls(
   server: Server,

@@ -5,10 +5,7 @@ interface Waiting {
   enter: () => void;
 }
 
-/**
- * Limits the bytes that are in use at the same time, such as long bodies. Requests are served in order of
- * arrival.
- */
+/** Limits the bytes in use at the same time, such as long bodies. First come, first served. */
 export class ByteSemaphore {
   readonly #limit: number;
   #taken = 0;
@@ -68,7 +65,6 @@ export class ByteSemaphore {
 /** Shorter bodies are joined at the end, because an announced body may never be sent. */
 const longBytes = 1024 * 1024;
 
-/** Joins bytes that arrive in chunks. */
 export class JoinedBytes {
   /** Buffer for the whole body. Joining a long body at its end would take twice the memory, and block for long. */
   #whole: Buffer | undefined;
@@ -100,9 +96,8 @@ export class JoinedBytes {
 }
 
 /**
- * Passes the work a signal that aborts when `signal` does, or after `ms` milliseconds with a `TimeoutError`.
- * `AbortSignal.timeout` inside `AbortSignal.any` does not work: Node 20 loses it at the next garbage
- * collection, and the work never ends.
+ * Passes the work a signal that aborts with `signal`, or after `ms` with a `TimeoutError`. Not by
+ * `AbortSignal.timeout` inside `AbortSignal.any`, which Node 20 loses at the next garbage collection.
  */
 export async function withTimeLimit<Result>(
   ms: number,

@@ -19,13 +19,9 @@ export const theInternet: Internet = {
   isPublic: isPublicAddress,
 };
 
-/** Thrown if a host name has no public address. */
 export class NoPublicAddress extends Error {}
 
-/**
- * Returns a lookup that the connection itself uses, so that the checked address is the one connected to (no
- * DNS rebinding).
- */
+/** Returns a lookup for the connection itself, so that it goes to the checked address (no DNS rebinding). */
 export function publicLookup({ lookup, isPublic }: Internet = theInternet): LookupFunction {
   const find = callbackify(async (hostname: string): Promise<LookupAddress[]> => {
     const found = (await lookup(hostname)).filter(({ address }) => isPublic(address));
@@ -110,10 +106,7 @@ export class TrustedProxies {
     this.#believed.set(request, client);
   }
 
-  /**
-   * Returns the last address that is not a trusted proxy, because clients can forge those before it.
-   * Undefined if the connection has ended.
-   */
+  /** Returns the last address that is not a trusted proxy, because clients can forge those before it. */
   addressOf(request: IncomingMessage): string | undefined {
     const believed = this.#believed.get(request);
     if (believed !== undefined) return believed.address;

@@ -15,8 +15,7 @@ const firstWaitMs = 100;
 const maxWaitMs = 5_000;
 
 /**
- * While the database does not answer, a group waits and is tried again. `commit` gets the number of the
- * group, to recognize a group whose answer was lost.
+ * Retries a group while the database does not answer. Its number identifies a group whose answer was lost.
  */
 export class GroupedWrites<Write> {
   readonly #commit: (group: Write[], number: number) => Promise<Outcome[]>;

@@ -32,8 +32,7 @@ interface Limits {
   /** Maximum wait for a connection. */
   connectMs: number;
   /**
-   * A transaction is undone if its program is silent for so long, because it may have been suspended while it
-   * holds locks.
+   * A transaction is undone if its program is silent for so long: it may be suspended while it holds locks.
    */
   silentMs: number;
   /** A statement without an answer by then fails as `gone`. */
@@ -200,20 +199,14 @@ export class Postgres implements PostgresSession {
     }
   }
 
-  /**
-   * Plans a check of waiting statements. A cut line causes no error, and a suspended server never answers, so
-   * this side has to ask and break the connections itself.
-   */
+  /** Plans a check of waiting statements, because a cut line or a suspended server causes no error. */
   #scheduleCheck(): void {
     if (this.#deadMs === undefined || this.#watch !== undefined) return;
     const asked = [...this.#waiting].map((one) => ({ one, read: bytesReadOf(one.client) }));
     this.#watch = setTimeout(() => void this.#checkWaiting(asked), this.#deadMs / 2).unref();
   }
 
-  /**
-   * Breaks connections whose statements the server does not work on. Old connections may be dead while new
-   * ones work: a firewall has forgotten them, or the name leads to another server now.
-   */
+  /** Breaks connections whose statements the server does not work on, such as after a failover. */
   async #checkWaiting(asked: { one: { client: ClientBase }; read: number }[]): Promise<void> {
     const isLate = asked.some(({ one }) => this.#waiting.has(one));
     const isAtWork = isLate ? await this.#findWorking() : () => true;
@@ -227,8 +220,7 @@ export class Postgres implements PostgresSession {
   }
 
   /**
-   * Returns a function that tells which connections have a statement that the server works on or queues;
-   * undefined if the server does not answer.
+   * Returns a test for connections with a statement at the server; undefined if the server does not answer.
    */
   async #findWorking(): Promise<((client: ClientBase) => boolean) | undefined> {
     const client = this.#connect();
@@ -289,15 +281,11 @@ function bytesReadOf(client: ClientBase): number {
   return streamOf(client)?.bytesRead ?? 0;
 }
 
-/** Returns the id of the server's process for this connection. */
 function numberOf(client: ClientBase): number {
   return (client as unknown as { processID?: number | null }).processID ?? 0;
 }
 
-/**
- * Connection lost, starting, stopping, full, now a standby, or undone in favour of another transaction: worth
- * a retry.
- */
+/** Connection lost, starting, stopping, full, standby, or undone for another transaction: worth a retry. */
 const goneStates = /^(08...|57P0.|53...|25006|25P03|40001|40P01)$/;
 const wrongStates = /^(28...|3D000|42501|0A000|22021|42P01|3F000)$/;
 

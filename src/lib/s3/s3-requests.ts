@@ -226,10 +226,7 @@ export function encoded(key: string): string {
   return key.split('/').map(encodeURIComponent).join('/');
 }
 
-/**
- * Explains why a request to a bucket failed: temporarily (`isPassing`), or for a reason that a person has to
- * fix.
- */
+/** Explains why a request failed: temporarily (`isPassing`), or for a reason that a person has to fix. */
 export class S3Error extends Error {
   /** Error code of the store or the system; empty if there is none. */
   readonly code: string;
@@ -363,10 +360,7 @@ export function etagOf(bytes: Uint8Array): string {
   return `${md5Of(Buffer.concat(parts)).toString('hex')}-${parts.length}`;
 }
 
-/**
- * Returns headers that are stored with the object, for stores that keep no sha256: the ETag that the store
- * must have computed.
- */
+/** Returns headers to store with the object, for stores that keep no sha256: the ETag they must compute. */
 export function recorded(sha256: string, etag: string): Record<string, string> {
   return { 'x-amz-meta-sha256': sha256, 'x-amz-meta-etag': etag };
 }

@@ -8,9 +8,10 @@ const allPages = 2 ** 31 - 1;
 const maxTries = 5;
 
 /**
- * Copies `from` to `to` if it exists. Even reading a database leaves files beside it. Its files are therefore
- * copied unchanged; only while another process has it open (`isOpen`), SQLite makes the copy. System errors
- * and SQLite's own pass through.
+ * Copies `from` to `to` if it exists. Copies its files unchanged, because even reading a database leaves
+ * files
+ * beside it; SQLite copies it only while another process has it open (`isOpen`). Throws system and SQLite
+ * errors.
  */
 export async function copyDatabase(from: string, to: string, isOpen: () => boolean): Promise<void> {
   assertPlainFiles(from);

@@ -15,8 +15,7 @@ export interface Schema {
   /** Statements that lead from version n to n + 1. The version of a file is `PRAGMA user_version`. */
   migrations: readonly string[];
   /**
-   * True if migrations only add tables and columns. A reader then sees a file of an earlier version in the
-   * newest form.
+   * True if migrations only add tables and columns, so a reader can see an earlier file in the newest form.
    */
   onlyAdds?: true;
   /** Sentence without a full stop that says what to do about a damaged file. */
@@ -88,9 +87,8 @@ export function openForReading(path: string, schema: Schema, state?: 'whole'): D
 }
 
 /**
- * Adds what tables of an earlier version lack, for this connection alone: SQLite finds a temporary view
- * before the table of the same name. Added columns have their defaults, and added tables the rows of their
- * migration. Nothing is copied, and an earlier program may go on writing.
+ * Adds what earlier tables lack, for this connection alone, by temporary views that SQLite finds first. An
+ * earlier program may go on writing.
  */
 function showAsNewest(db: Database, { migrations }: Schema): void {
   if (versionOf(db) === migrations.length) return;
@@ -114,7 +112,6 @@ function showAsNewest(db: Database, { migrations }: Schema): void {
   newest.close();
 }
 
-/** Returns no columns if there is no such table. */
 function columnsOf(db: Database, table: string): { name: string; initial: string | null }[] {
   return db
     .prepare<[string], { name: string; initial: string | null }>(
@@ -185,9 +182,8 @@ function assertWhole(
 }
 
 /**
- * Checks the constraints in an empty copy of the tables first. A damaged constraint keeps nobody from
- * reading, but a writer would fail, and would write the log into the file as it closes. Other damage is found
- * later.
+ * Checks the constraints in an empty copy of the tables: a damaged one would make a writer fail, and the
+ * log would still be written into the file at close.
  */
 function assertConstraints(path: string, schema: Schema): void {
   const texts = textsOfSchema(path);
@@ -213,10 +209,7 @@ function textsOfSchema(path: string): string[] {
   }
 }
 
-/**
- * Turns answers that mean damage into `UnusableDatabase`. Tries twice, because SQLite gives the same answers
- * if a disk fails once.
- */
+/** Turns answers that mean damage into `UnusableDatabase`. Tries twice, in case the disk failed once. */
 function readOrRefuse<T>(
   path: string,
   schema: Schema,
@@ -248,10 +241,7 @@ export function assertReadable(path: string): void {
   }
 }
 
-/**
- * True if the error means damage. A broken schema is a plain SQLITE_ERROR, and an index without its row
- * breaks a constraint.
- */
+/** True if the error means damage, such as a broken schema, or an index that breaks a constraint. */
 export function isDamage(error: unknown): boolean {
   return (
     error instanceof Sqlite.SqliteError &&

@@ -6,10 +6,7 @@ import { closeSync, fdatasync, openSync } from 'node:fs';
 export interface CommitMarker {
   /** Called inside every group's transaction, at its end. */
   beforeCommit(): void;
-  /**
-   * Called before a sync. The returned function is called when everything committed so far is on disk, before
-   * any promise resolves.
-   */
+  /** Called before a sync. The returned function is called when everything committed so far is on disk. */
   reached(): () => void;
 }
 
@@ -57,25 +54,20 @@ export class GroupCommit {
     this.#end = db.prepare('COMMIT');
   }
 
-  /**
-   * Runs `work` inside the next transaction. If any work of a group throws, nothing of the group is kept, and
-   * all promises reject.
-   */
+  /** Runs `work` inside the next transaction. If any work of a group throws, all of the group reject. */
   write<T>(work: () => T): Promise<T> {
     return this.#ask(work, true);
   }
 
   /**
-   * Like `write`, but resolves at the commit. It survives a crash at once, and a power cut after a later
-   * write is done.
+   * Like `write`, but resolves at the commit, which survives a crash; a power cut only after a later write.
    */
   writeUnsynced<T>(work: () => T): Promise<T> {
     return this.#ask(work, false);
   }
 
   /**
-   * Runs `work` inside a transaction of its own that stays open as long as `work` takes. Other writes are
-   * committed after it. If `work` throws, nothing of it is kept.
+   * Runs `work` in its own transaction, which stays open meanwhile. Other writes wait. An error undoes it.
    */
   async writeAlone<T>(work: () => Promise<T>): Promise<T> {
     void this.flush();
@@ -95,10 +87,7 @@ export class GroupCommit {
     }
   }
 
-  /**
-   * Commits the queued writes now, blocking until they are on disk. Resolves when earlier writes have been
-   * synced too, or have failed.
-   */
+  /** Commits queued writes now, blocking. Resolves when earlier writes are synced too, or have failed. */
   async flush(): Promise<void> {
     if (!this.#isHeld) this.#commitNow();
     while (this.#isSyncing) await this.#synced;
@@ -239,10 +228,7 @@ export interface WriteAheadLog {
   close(): void;
 }
 
-/**
- * Opens the log of a database in WAL mode, which is one file as long as a connection is open. The log has no
- * locks that closing it could drop, unlike the database itself. Throws system errors.
- */
+/** Opens the log of a database in WAL mode. Unlike the database, closing it drops no locks. */
 function openWriteAheadLog(db: Database): WriteAheadLog {
   const file = openSync(`${db.name}-wal`, 'r+');
   let isSyncing = false;

@@ -33,7 +33,6 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 }
 
-/** Returns a text such as `12 saved, 3 failed`, without counts of 0. */
 export function formatCounts(named: [count: number, name: string][], separator = ', '): string {
   return named
     .filter(([count]) => count > 0)

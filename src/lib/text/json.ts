@@ -9,10 +9,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/**
- * Returns the value at these keys, outermost first. A list with one item counts as the item. Undefined if
- * there is none.
- */
+/** Returns the value at these keys; undefined if there is none. A list with one item counts as the item. */
 export function valueAt(value: unknown, keys: readonly string[]): unknown {
   const sole: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value;
   const [key, ...more] = keys;

@@ -12,10 +12,7 @@ const number = String.raw`-?(?:0|[1-9]\d*)(?:\.\d+)?`;
 export const rangePattern = String.raw`^\s*(${number})\s*\.\.\s*(${number})(?:\s+step\s+(${number}))?\s*$`;
 const range = new RegExp(rangePattern);
 
-/**
- * Reads a range, including both ends if the steps meet them. Counts down if the first number is larger.
- * Undefined for any other text.
- */
+/** Reads a range, both ends included if the steps meet them; undefined for other text. May count down. */
 export function readRange(text: string): Range | undefined {
   const found = range.exec(text);
   if (found === null) return undefined;

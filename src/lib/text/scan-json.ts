@@ -3,7 +3,6 @@ import { isUtf8 } from 'node:buffer';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 export interface JsonLimits {
-  /** Maximum nesting of arrays and objects. */
   maxDepth: number;
   /** Maximum number of objects, arrays, texts, numbers and words at any level. Names are not counted. */
   maxValues: number;
@@ -30,10 +29,7 @@ export const defaultMaxValues = 10_000_000;
 /** Bytes that are read before other work gets a turn: some milliseconds. */
 const bytesAtOnce = 128 * 1024;
 
-/**
- * Finds the members of the top level with these `names`, which must not need escaping. The members share the
- * memory of `given`.
- */
+/** Finds top-level members by `names`, which must not need escaping. Members share the memory of `given`. */
 export async function scanJson(
   given: Buffer,
   names: readonly string[],
@@ -187,7 +183,6 @@ class Scan {
     return { kind: 'object', members: this.#members, hasOthers: this.#hasOthers };
   }
 
-  /** Returns the state after a byte outside of texts, numbers and white space. */
   #step(state: number, byte: number, at: number): number {
     switch (state) {
       case valueOrEnd:

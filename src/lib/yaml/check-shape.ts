@@ -17,10 +17,7 @@ export interface Checked<T> {
   problems: Problem[];
 }
 
-/**
- * Returns the values, or every problem with them. The schema may cover only some of the keys. `given`: the
- * values, with variables converted to the expected types.
- */
+/** Returns the values, or every problem with them. `given`: values with variables converted. */
 export function checkAgainst<T>(
   schema: z.ZodType<T>,
   yaml: YamlFile,

@@ -2,10 +2,7 @@
 import { z } from 'zod';
 import { isJsonObject, type JsonObject, type JsonValue } from '../text/json.ts';
 
-/**
- * Makes the JSON Schema of a YAML file that may use environment variables, from the schema that checks the
- * file. It accepts everything that the checking schema accepts.
- */
+/** Makes the JSON Schema of a YAML file from the checking schema. It accepts at least the same values. */
 export function fileSchema(checking: z.ZodType, title: string): JsonObject {
   const made = z.toJSONSchema(checking, { io: 'input', target: 'draft-7', unrepresentable: 'any' });
   const { $schema = null, ...rest } = made as JsonObject;

@@ -47,8 +47,7 @@ type Path = readonly (string | number)[];
 const maxLength = 80;
 
 /**
- * Returns the found value in words that follow "is": the text as written in the file, without the values of
- * variables.
+ * Returns the found value in words that follow "is", as written in the file, so without variables' values.
  */
 export function shownValue(
   value: unknown,
@@ -57,8 +56,7 @@ export function shownValue(
   secrets: string[],
 ): string {
   if (value === null) return 'empty';
-  // Whoever knows the URL of a monitor or a chat may post there, and a database's address may contain a
-  // password. The environment of an endpoint may contain keys.
+  // A URL of a monitor or chat lets others post there; addresses and environments may contain passwords.
   const isSecret =
     path[0] === 'notify' || path[0] === 'checkpoint' || path[0] === 'store' || path[2] === 'environment';
   if (isSecret && typeof value === 'string') return 'not valid';

@@ -25,10 +25,7 @@ export interface YamlFile {
   problems: Problem[];
   /** Returns `file:line:column` of a value, of its key with `ofKey`, or of the enclosing key if the value is missing. */
   placeOf(path: Path, ofKey?: boolean): string;
-  /**
-   * Returns how much of a value comes from the environment. `whole` is one unquoted variable, which may have
-   * any type.
-   */
+  /** Returns how much of a value comes from the environment. `whole`: one unquoted variable, of any type. */
   fromEnvironment(path: Path): 'none' | 'part' | 'whole';
   /** Returns a text as written in the file, with its `${NAME}`; undefined if it uses no variable. */
   writtenAs(path: Path): string | undefined;
@@ -234,10 +231,7 @@ const parserWords: [RegExp, string][] = [
   [/must start at the same column/, 'this line has another indentation than its neighbours'],
 ];
 
-/**
- * Returns the first problem of each line, because one slip causes several. Of tabs, returns only the first in
- * the file, because editors insert them everywhere.
- */
+/** Returns the first problem of each line, and only the first tab, because one slip causes several. */
 function syntaxProblems(document: Document, text: string): OffsetProblem[] {
   const found = [...document.errors, ...document.warnings].map((error) => syntaxProblem(error, text));
   const ofLine = new Map<number, OffsetProblem>();

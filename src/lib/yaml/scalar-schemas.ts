@@ -91,7 +91,6 @@ export const programText = z
   .max(100_000, 'a text of at most 100000 characters')
   .refine((given) => !given.includes('\0'), 'a text without NUL characters');
 
-/** Schema for a path that is passed to a program. */
 export const filePath = programText.min(1, 'a path');
 
 /** Returns a schema for the URL of a service, with or without a path. */

@@ -15,10 +15,7 @@ export interface Override {
   from: string;
 }
 
-/**
- * Reads a file, or an empty one if `file` is undefined. Applies environment variables and overrides; later
- * overrides win. Throws `ConfigError`.
- */
+/** Reads a file, or none, with environment variables and overrides applied in order. Throws `ConfigError`. */
 export function readYamlFile(
   file: string | undefined,
   env: NodeJS.ProcessEnv,
@@ -40,10 +37,7 @@ function hasKey(value: unknown, keys: string[]): boolean {
   return isJsonObject(value) && keys.some((key) => Object.hasOwn(value, key));
 }
 
-/**
- * Throws if the file is of another kind. The message names the command for it, instead of listing all its
- * keys as unknown.
- */
+/** Throws if the file is of another kind, and names the command for it. */
 function assertKind(shown: string, value: unknown, expected: string): void {
   const isBatch = hasKey(value, ['manifest', 'endpoint', 'scenes', 'output']);
   const word = shellWord(shown);

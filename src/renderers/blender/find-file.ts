@@ -228,7 +228,6 @@ class DnaReader {
     });
   }
 
-  /** Enters a section and returns its number of entries. */
   #begin(section: string): number {
     this.#find(section);
     const count = this.#isLittleEndian ? this.#dna.readInt32LE(this.#at) : this.#dna.readInt32BE(this.#at);

@@ -104,7 +104,6 @@ function sourceOf(
   return { path: '', root: folder, plan, camera: camera ?? view, words };
 }
 
-/** Starts Blender. Rejects if it is missing or unsuitable. */
 async function startBlender(): Promise<
   (message: unknown, progress: Context['progress']) => Promise<Rendered>
 > {

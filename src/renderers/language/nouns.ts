@@ -7,7 +7,6 @@ export type Noun = ThingNoun | keyof typeof landWords | keyof typeof skyWords | 
 
 export interface KnownNoun {
   noun: Noun;
-  /** True if the word is a plural. */
   isPlural: boolean;
 }
 

@@ -179,7 +179,6 @@ export function wordSet(words: string): ReadonlySet<string> {
   return new Set(words.split(' '));
 }
 
-/** Inverts a table of words by meaning into meanings by word. */
 export function wordMap<Meaning extends string>(
   table: Partial<Record<Meaning, string>>,
 ): ReadonlyMap<string, Meaning> {

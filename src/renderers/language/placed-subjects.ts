@@ -113,10 +113,7 @@ export class PlacedSubjects {
     else this.#group = [index];
   }
 
-  /**
-   * True if the phrase refers to an earlier subject: "the cat" after "a cat". A label must have the same word.
-   * Applies the waiting relation to it.
-   */
+  /** True if the phrase refers to an earlier subject, such as "the cat". Applies the waiting relation. */
   refer({ isDefinite, count, colours }: Phrase, noun: ThingNoun | null, word: string | null): boolean {
     const index = this.list.findLastIndex(
       (subject) =>
@@ -151,10 +148,7 @@ export class PlacedSubjects {
     this.#isOfContents = this.#relation === 'with';
   }
 
-  /**
-   * Drops the relation of unknown contents, so that "a bowl of something, two apples" puts no apples into the
-   * bowl.
-   */
+  /** Drops the relation of unknown contents: "a bowl of something, two apples" puts none into it. */
   endContents(): void {
     if (this.#isOfContents) this.#relation = null;
   }
@@ -192,10 +186,7 @@ export class PlacedSubjects {
     return true;
   }
 
-  /**
-   * Places a thing that another one holds: a hat on its head, contents inside of a bowl, others beside it. The
-   * next relation is about the owner.
-   */
+  /** Places what a thing holds: a hat, contents, or others beside it. The next relation is the owner's. */
   #placeWith(subject: Candidate, index: number): void {
     const owner = this.#group.at(-1);
     this.#owner = owner;
@@ -276,10 +267,7 @@ export class Phrase {
   /** True if a verb follows a known noun ("a cat eating"), so the next word may be its object. */
   #isAfterVerb = false;
 
-  /**
-   * `isLed`: true if a thing may follow without an article: at the start of the text, after "and", "of" or a
-   * relation.
-   */
+  /** `isLed`: a thing may follow without an article: first, or after "and", "of" or a relation. */
   constructor(isLed = false) {
     this.isLed = isLed;
   }

@@ -97,10 +97,7 @@ class Reader {
     return isVerb || isPart ? undefined : nounOf(word);
   }
 
-  /**
-   * Ends a phrase without a known noun. An unknown noun is drawn as a box with its name if the words clearly
-   * mean a thing.
-   */
+  /** Ends a phrase without a known noun. If it clearly means a thing, a box with its name is drawn. */
   #endPhrase(isBeforeArticle = false): void {
     const phrase = this.#phrase;
     this.#phrase = new Phrase();
@@ -137,10 +134,7 @@ class Reader {
     else this.#named.subjects.endSentence();
   }
 
-  /**
-   * Reads "a ball made of wood", where the material belongs to the ball. "A whale made of flowers" shows no
-   * flowers.
-   */
+  /** Reads "a ball made of wood", a material. "A whale made of flowers" shows no flowers. */
   #readMadeOf(token: Token): boolean {
     const { word } = token;
     const [wasMadeOf, last] = [this.#isMadeOf, this.#named.subjects.list.at(-1)];
@@ -298,10 +292,7 @@ function isHead(word: string, count: number | null): boolean {
   return couldBeNamed(word) && isBareNoun(word) && (!isPluralForm(word) || (count ?? 1) > 1);
 }
 
-/**
- * True for a shape, an owner or a year: "a diamond-shaped sign", "a conductor's hat", "a 1997 car". Not for "a
- * cat's shadow" or "1900 cars".
- */
+/** True for a shape, owner or year ("a 1997 car"), but not for "a cat's shadow" or "1900 cars". */
 function isPassedOver(word: string, next: string, afterNext: string): boolean {
   if (next === 's' && !known.grammarWords.has(word)) {
     const owned = nounOf(afterNext)?.noun;
@@ -346,10 +337,7 @@ class Named {
     else this.#add(this.#counted(phrase, noun, word, isPlural));
   }
 
-  /**
-   * Adds a thing without a shape. Beyond `maxLabelled` kinds it is not drawn, but keeps its place in the
-   * sentence.
-   */
+  /** Adds a thing without a shape. Beyond `maxLabelled` kinds it only keeps its place. */
   label(phrase: Phrase, word: string): void {
     if (this.subjects.isFull()) return void this.ignored.add(word);
     const isShown = this.labelled.size < maxLabelled || this.labelled.has(word);
@@ -371,10 +359,7 @@ class Named {
     this.#quoted = this.subjects.inscribe(token.said) ? null : token;
   }
 
-  /**
-   * Returns the subjects. Quoted text without a thing gets a sign, and a pyramid beside other solids is a plain
-   * one.
-   */
+  /** Returns the subjects. Quoted text without a thing gets a sign; a pyramid beside solids is plain. */
   allSubjects(): Subject[] {
     if (this.#quoted !== null && this.subjects.list.length === 0)
       this.name(new Phrase(), 'sign', 'sign', false);

@@ -18,7 +18,6 @@ export interface PicturePlan {
   setting: Setting;
   daylight: Daylight;
   view: View;
-  /** Bounds of all things. */
   box: Bounds;
   seed: string;
 }

@@ -54,10 +54,7 @@ export function across(back: Vector): [right: Vector, above: Vector] {
   return [right, cross(back, right)];
 }
 
-/**
- * Rounds off the last bits, which may differ if a number comes from Math.sin. All drawing starts from such
- * numbers.
- */
+/** Rounds off the last bits, which differ between machines for Math.sin. All drawing starts from these. */
 export function snap(value: number): number {
   return Math.round(value * 0x10_0000) / 0x10_0000;
 }

@@ -84,8 +84,7 @@ export function settle(sql: Statements, attempt: Attempt, settlement: Settlement
 }
 
 /**
- * Records adopted pictures as a saved attempt without a submission time. Returns false if another attempt
- * already has the job; this attempt is then recorded without it.
+ * Records adopted pictures as a saved attempt. Returns false, and leaves out the job, if it is known already.
  */
 export function recordAdopted(
   sql: Statements,
@@ -136,10 +135,7 @@ function assertMove(sql: Statements, attempt: Attempt, to: AttemptState): void {
   assertAttemptMove(row.state, to);
 }
 
-/**
- * Returns an attempt with the history of its scene. Throws `DamagedCheckpoint` if a stored value is damaged
- * or the input does not match its fingerprint.
- */
+/** Returns an attempt with its scene's history. Throws `DamagedCheckpoint`, also for a wrong fingerprint. */
 export function readAttempt(sql: Reads, row: AttemptRow): Attempt {
   return attemptOf(row, row.number === 1 ? [] : readHistory(sql, row));
 }
@@ -248,10 +244,7 @@ export type HistoryRow = Pick<AttemptRow, 'state' | 'failureKind' | 'failureDige
 /** Stored in place of the checksum if the service returned the attempt's job id for another submission too. */
 export const sharedId = 'shared';
 
-/**
- * Returns SQL that selects `AttemptRow`s, for SQLite and PostgreSQL. The caller appends a condition on
- * `attempts a`. `schema`: prefix of the table names.
- */
+/** Returns SQL that selects `AttemptRow`s; the caller appends a condition. `schema`: table prefix. */
 export function selectAttempts(schema = ''): string {
   return `
     SELECT a.attempt AS key, a.state, a.writing, a.scene AS "sceneKey", s.id AS "sceneId", s.fingerprint, a.number, s.input, s.seed, s.columns, s.deaths,

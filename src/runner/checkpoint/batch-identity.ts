@@ -107,10 +107,7 @@ export function readBegunAt(db: Database): number | null {
   return db.prepare<[], number | null>('SELECT min(started_at) FROM runs').pluck().get() ?? null;
 }
 
-/**
- * Returns the rules by which this batch reads its lists. Other rules would make other scenes of its rows, and
- * those would be paid again.
- */
+/** Returns the rules by which this batch reads its lists. Other rules would make other, paid scenes. */
 export function rulesOf(db: Database): RulesVersion {
   const known: (BatchIdentity & { seedBits?: 31 | 32 }) | undefined = readBatch(db);
   const told = known === undefined ? rulesOfRuns(db) : known.rules;
@@ -124,18 +121,14 @@ export function rulesOf(db: Database): RulesVersion {
 }
 
 /**
- * Returns the rules that the runs recorded, used if the batch's own record is lost. Undefined if there were
- * no runs, or only runs of earlier programs.
+ * Returns the rules that the runs recorded, used if the batch's record is lost; undefined if there are none.
  */
 function rulesOfRuns(db: Database): RulesVersion | undefined {
   const latest = db.prepare<[], { rules: RulesVersion | null }>('SELECT max(rules) AS rules FROM runs').get();
   return latest?.rules ?? undefined;
 }
 
-/**
- * Returns the columns of the results: those of the lists in order, then the kept values. A value replaces a
- * column of the same name.
- */
+/** Returns the columns of the results: those of the lists, then the kept values, which win. */
 export function resultColumns(batch: BatchIdentity | undefined): string[] {
   const { columns = [], values = [] } = batch ?? {};
   return [...new Set([...columns, ...values.map(({ name }) => name)])];

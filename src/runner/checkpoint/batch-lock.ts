@@ -146,8 +146,7 @@ export function ownRun(program: string, startedAt: number): RunRow {
 }
 
 /**
- * A run as the checkpoint records it. `boot` and `started` distinguish its process from a later one with the
- * same pid. Both are null on systems without `/proc`.
+ * A recorded run. `boot` and `started` tell its process from a later one with its pid; null without `/proc`.
  */
 export interface RunRow {
   pid: number;
@@ -212,7 +211,6 @@ export interface CrashMarker {
 export interface CrashMarkers {
   take(mark: CrashMarker): void;
   drop(mark: CrashMarker): void;
-  /** Returns the markers that crashed runs left behind. */
   left(): CrashMarker[];
   /** Forgets the markers of crashed runs. Call when they are recorded, and first before anything is taken. */
   forgetLeft(): void;

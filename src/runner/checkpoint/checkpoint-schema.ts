@@ -232,7 +232,6 @@ export type Table = keyof typeof tables;
 
 export const tableNames = Object.keys(tables) as Table[];
 
-/** `application_id` spells "nRcp". */
 export const checkpointSchema: Schema = {
   applicationId: 0x6e526370,
   migrations: [first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh, twelfth],

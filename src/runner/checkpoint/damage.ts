@@ -34,10 +34,7 @@ export function storedJson(text: string, of: string): unknown {
   }
 }
 
-/**
- * Reads a text made by `seedText`: the seed that a person asked for. Returns undefined if the scene sends the
- * seed of its input. Throws `DamagedCheckpoint`.
- */
+/** Reads a seed that a person asked for; undefined for the input's own. Throws `DamagedCheckpoint`. */
 export function storedSeed(text: string | null, of: string): JsonValue | undefined {
   if (text === null) return undefined;
   const seed = storedJson(text.slice(0, text.lastIndexOf(' ')), of) as JsonValue;
@@ -69,10 +66,7 @@ export function isInputOf(fingerprint: string, input: JsonObject): boolean {
   return fingerprintOf(input) === fingerprint || fingerprintOf(withoutPaths(input)) === fingerprint;
 }
 
-/**
- * Returns a checksum that binds a job id to the scene whose picture the job makes. `kept`: stored JSON of the
- * service's reply, if any.
- */
+/** Returns a checksum that binds a job id to its scene. `kept`: stored JSON of the service's reply. */
 export function checksumOf(
   { key, sceneId, fingerprint, endpoint }: Attempt,
   jobId: string,

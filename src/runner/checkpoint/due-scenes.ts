@@ -15,10 +15,7 @@ import { storedJson } from './damage.ts';
 import { sceneCounts } from './read-totals.ts';
 
 export interface DueScenes {
-  /**
-   * Returns the keys of up to `max` scenes: first retries due by `dueBy` (epoch ms), oldest first, then new
-   * scenes in manifest order. The caller has to submit all of them.
-   */
+  /** Takes up to `max` scenes: retries due by `dueBy` (epoch ms), then new ones. The caller submits all. */
   take(max: number, dueBy: number): number[];
   /** Returns one scene in which the program crashed repeatedly, if there is any. */
   suspect(): number[];
@@ -52,8 +49,7 @@ export function dueScenes(db: Database): DueScenes {
 }
 
 /**
- * Finds due scenes of `temp.part`. New scenes are deleted from `temp.part_fresh` as they are taken, so that
- * finding the next ones never scans the others.
+ * Finds due scenes of `temp.part`. Taken scenes leave `temp.part_fresh`, so finding the next scans nothing.
  */
 export function dueOfPart(db: Database): DueScenes {
   const { retries, suspect } = prepareShared(db, inPart);
@@ -146,7 +142,6 @@ export function readPart(db: Database): PartRecord | null {
   return row === undefined ? null : (storedJson(row.value, 'the batch') as PartRecord);
 }
 
-/** Counts the scenes of the part. A part has no invalid rows. */
 export function readPartCounts(db: Database): SceneCounts {
   const rows = db
     .prepare<[], { state: SceneState; n: number }>(

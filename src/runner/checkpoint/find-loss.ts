@@ -19,7 +19,6 @@ import { isJsonObject } from '../../lib/text/json.ts';
 import { checkpointSchema } from './checkpoint-schema.ts';
 
 export interface Loss {
-  /** Number of submissions whose record is gone. */
   submissions: number;
   /** Progress of the checkpoint before the loss. */
   reached: Reached;
@@ -69,10 +68,7 @@ export function checkpointFile(dir: string): string {
   return join(dir, 'checkpoint.sqlite');
 }
 
-/**
- * Returns a hex digest. No SQLite connection of this process may have the file open, because closing it here
- * drops the locks of that connection.
- */
+/** Returns a hex digest. Closing the file drops the locks of SQLite connections of this process to it. */
 export function sha256OfFile(path: string): string {
   const sum = createHash('sha256');
   assertPlainFile(path);
@@ -115,7 +111,6 @@ function readWhole(path: string): Reached {
 }
 
 export interface Reached {
-  /** Number of commit groups. */
   commit: number;
   /** Number of attempts ever recorded, including those whose record was lost. */
   attempts: number;
@@ -204,10 +199,7 @@ export function readReached(db: Database): Reached {
   return { commit: number, attempts: attempts - unused + lost };
 }
 
-/**
- * Returns the number of submissions whose record was lost and whose loss a person accepted. They count as
- * unanswered.
- */
+/** Returns the number of lost submissions whose loss a person accepted. They count as unanswered. */
 export function readLostSubmissions(db: Database): number {
   return readCommits(db).lost_submissions;
 }
@@ -224,10 +216,7 @@ export function readCommits(db: Database): Commits {
   return { ...none, ...db.prepare<[], Partial<Commits>>('SELECT * FROM commits').get() };
 }
 
-/**
- * Returns the folder of the local copies of a shared checkpoint, with a subfolder for each machine. The first
- * run that shares the batch creates it. `dir` is the output folder.
- */
+/** Returns the folder of local copies of a shared checkpoint, one for each machine. `dir`: output folder. */
 export function copiesFolder(dir: string): string {
   return join(dir, '.shared');
 }

@@ -158,10 +158,7 @@ function deviceBelow(folder: string): number {
   return statSync(folder, { throwIfNoEntry: false })?.dev ?? deviceBelow(dirname(folder));
 }
 
-/**
- * True if the file begins like a write-ahead log. An emptied log is written on at its old end, so it begins
- * with zeros.
- */
+/** True if the file begins like a write-ahead log. An emptied log begins with zeros. */
 function isLog(wal: string): boolean {
   const start = Buffer.alloc(3);
   const file = openSync(wal, 'r');

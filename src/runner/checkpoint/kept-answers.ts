@@ -120,10 +120,7 @@ export class KeptAnswersFolder implements KeptAnswers {
     }
   }
 
-  /**
-   * Writes the compressed bytes. Throws `NoRoom` if all answers together, including unfinished ones, exceed
-   * the limit.
-   */
+  /** Writes the compressed bytes. Throws `NoRoom` if all answers together exceed the limit. */
   async #passOn(gzip: Gzip, file: UnfinishedFile, name: string): Promise<void> {
     let bytes = 0;
     for await (const chunk of gzip as AsyncIterable<Buffer>) {

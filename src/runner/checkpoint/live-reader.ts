@@ -71,10 +71,7 @@ const latestLags = 200;
 /** Resolution of file times. A change within the same tick as a reading may have come after the reading. */
 const clockTickMs = 1_000;
 
-/**
- * Opens the checkpoint for each reading and closes it again. An open connection would keep the run from
- * truncating its log at the end, and would go on reading a file that was moved away.
- */
+/** Opens the checkpoint only to read. An open connection would keep the run from truncating its log. */
 export class LiveReader {
   readonly #dir: string;
   #tally = new AttemptTally();
@@ -91,8 +88,8 @@ export class LiveReader {
   }
 
   /**
-   * Returns undefined if there is no batch yet, and the same object as before if nothing has changed. Throws
-   * `UnusableDatabase` or SQLite's own errors. Make only one call at a time.
+   * Returns undefined without a batch, the same object if nothing changed. One call at a time. Throws
+   * `UnusableDatabase` or SQLite's errors.
    */
   async read(now: number): Promise<LiveReading | undefined> {
     const sign = this.#signOfChange(now);
@@ -103,10 +100,7 @@ export class LiveReader {
     return this.#latest;
   }
 
-  /**
-   * Returns the rows of a piece of the list, numbered from 0; undefined if there is no such piece. Throws as
-   * `read` does.
-   */
+  /** Returns the rows of a piece of the list, from 0, or undefined. Throws as `read` does. */
   piece(number: number): SceneRecord[] | undefined {
     const layout = this.#list?.layout;
     const db = layout?.rows[number] === undefined ? undefined : openCheckpointForReading(this.#dir);
@@ -167,10 +161,7 @@ export class LiveReader {
     };
   }
 
-  /**
-   * Finds changed rows by their attempts. Changes without an attempt alter the counts, or happen between two
-   * runs; then every row counts as changed.
-   */
+  /** Finds changed rows by their attempts. After a change without an attempt, every row counts as changed. */
   #readList(db: Database, scenes: SceneCounts, lastRun: RunSpan | null): LiveList {
     const { waiting, active, saved, failed, unneeded = 0, withdrawn, invalid } = scenes;
     const listed = waiting + active + saved + failed + unneeded;
@@ -304,7 +295,6 @@ function readArrived(db: Database, layout: ListLayout, most: number): ArrivedSce
   });
 }
 
-/** Returns the index of the row at this position, from 0. */
 function indexOf(db: Database, { rows }: ListLayout, position: number): number {
   const piece = Math.floor(position / pieceRows);
   const earlier = db
@@ -333,10 +323,7 @@ interface KindTally {
   last: number;
 }
 
-/**
- * Running totals of attempts. A settled attempt never changes, so it is counted once. Attempts in flight are
- * read again.
- */
+/** Running totals of attempts. Settled ones are counted once; those in flight are read again. */
 export class AttemptTally {
   total = 0;
   /** Attempts that the service did not accept: no job, no bill. */

@@ -5,10 +5,7 @@ import { sceneIdOf, type BadRow, type ListedScene, type Scene } from '../core/sc
 import type { ManifestScenes } from '../pipeline/ports.ts';
 import { insertGrouped, type GroupedInsert } from './reconcile.ts';
 
-/**
- * Uses SQLite's private temporary file, which is deleted on close or crash, so a million rows need little
- * memory. Add all rows, then call `settleIds`, then read.
- */
+/** Keeps rows in SQLite's private temporary file. Add all rows, call `settleIds`, then read. */
 export class ManifestStage implements ManifestScenes {
   /** Set when the whole list was read and accepted. */
   digest: string | undefined;

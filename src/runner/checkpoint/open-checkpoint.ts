@@ -81,7 +81,6 @@ export interface OpenFile extends OpenCheckpoint {
 export interface RunMark {
   /** Unique to this run, even among copies of the checkpoint. */
   token: string;
-  /** True if the checkpoint records a run with this token. */
   isKnown(token: string): boolean;
   /** Highest recorded attempt if the previous run did not end: it may have begun more. Otherwise undefined. */
   lastAttempt: number | undefined;
@@ -98,8 +97,8 @@ export interface RunEnd {
 const unsealed = new Set<number>(disorderlyExitCodes);
 
 /**
- * Opens the checkpoint for a run that holds the batch's lock. If `batch` is undefined, the recorded identity
- * stays. Throws `UnusableDatabase` or SQLite's own errors.
+ * Opens the checkpoint for a run that holds the lock; without `batch` the recorded identity stays. Throws
+ * `UnusableDatabase` or SQLite's errors.
  */
 export function openCheckpoint(
   dir: string,
@@ -164,10 +163,7 @@ export function openCheckpointForReading(dir: string): Database | undefined {
   return existsSync(path) ? openForReading(path, checkpointSchema) : undefined;
 }
 
-/**
- * Opens the checkpoint for changes outside of a run. Call only while holding the batch's lock. Undefined if
- * the folder has none.
- */
+/** Opens the checkpoint for changes outside of a run, while holding the lock; undefined if there is none. */
 export function openCheckpointForMaintenance(dir: string): WritableCheckpoint | undefined {
   const read = openCheckpointForReading(dir);
   if (read === undefined) return undefined;
@@ -200,7 +196,6 @@ export function readRules(dir: string): RulesVersion {
   }
 }
 
-/** Jobs of earlier runs that are still in flight at an endpoint. */
 export interface JobsInFlight {
   endpoint: Endpoint;
   jobs: number;

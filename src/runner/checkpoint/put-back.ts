@@ -16,7 +16,6 @@ export interface ChosenScene {
 /** Number of chosen scenes and jobs that were paid for or may have been, by outcome. */
 export interface PaidBefore {
   saved: number;
-  /** Jobs in flight that are given up. */
   givenUp: number;
   expired: number;
   unanswered: number;

@@ -60,10 +60,7 @@ function readThroughput(db: Database): Experience['lastRun'] {
   return null;
 }
 
-/**
- * Returns where in its output the latest picture was found without a setting or a known shape; null if there
- * is none.
- */
+/** Returns where in its output the latest picture was found by its content; null if by a setting or shape. */
 export function readFoundAt(db: Database): string | null {
   const newest = db.prepare<[], string | null>(
     `SELECT json_extract(output, '$.at')
@@ -119,9 +116,8 @@ export interface EditedList {
 }
 
 /**
- * Compares a list with the checkpoint in `dir`. Returns undefined if there is no checkpoint, or if at most a
- * third of the saved scenes would be rendered again. Throws the reason of `signal`, and SQLite's errors for
- * damage.
+ * Compares a list with the checkpoint; undefined if there is none or few scenes change. Throws the reason
+ * of `signal`, and SQLite's errors for damage.
  */
 export async function readEdits(
   dir: string,

@@ -126,10 +126,7 @@ interface Medians {
 /** Rows per turn of the event loop. */
 const pageRows = 10_000;
 
-/**
- * Sorts here, because SQLite takes long to sort a million rows and blocks the event loop meanwhile. The unary
- * plus keeps SQLite from using the index of states, which has another order.
- */
+/** Sorts here, because SQLite would block the event loop. The unary plus avoids the index of states. */
 export async function readMedians(db: Database, breathe: () => Promise<void>): Promise<Medians> {
   const page = db
     .prepare<[number], [attempt: number, delayMs: number | null, executionMs: number | null]>(
@@ -269,7 +266,6 @@ export function hasRunOf(db: Database, { pid, host }: { pid: number; host: strin
   return db.prepare(own).get(pid, host) !== undefined;
 }
 
-/** True if a run of this version of the program has ended on this host. */
 export function hasEndedRun(db: Database, { host, program }: { host: string; program: string }): boolean {
   const ended = 'SELECT 1 FROM runs WHERE host = ? AND program = ? AND ended_at IS NOT NULL';
   return db.prepare(ended).get(host, program) !== undefined;

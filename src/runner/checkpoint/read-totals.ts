@@ -31,10 +31,7 @@ export function readAttemptStates(db: Database): Record<AttemptState, number> {
   return { ...counts, unanswered: counts.unanswered + readLostSubmissions(db) };
 }
 
-/**
- * Counts rows by state. Most rows of a long batch are saved, so those are computed as the rest, without
- * reading each row. Uses one statement, because a run may be writing.
- */
+/** Counts rows by state, saved ones as the rest, in one statement, because a run may be writing. */
 function countStates<State extends string>(
   db: Database,
   table: 'scenes' | 'attempts',
@@ -65,20 +62,14 @@ const isAdopted = "state = 'saved' AND submitted_at IS NULL";
 const isRendered = `(state IN ('saved', 'unanswered', 'expired') OR state = 'failed'
   AND coalesce(failure_kind, '') NOT IN (${kindsWithoutPicture.map((kind) => `'${kind}'`).join()}))`;
 
-/**
- * Returns SQL for the ms during which the run that submitted the job saw it executing. Null if another run
- * began meanwhile, because nobody watches between runs.
- */
+/** Returns SQL for the ms that the submitting run saw the job executing; null if another run began. */
 const seenMs = (
   s: string,
 ): string => `CASE WHEN executing_at <= coalesce(completed_at, settled_at) AND NOT EXISTS (
     SELECT 1 FROM ${s}runs r WHERE r.started_at > submitted_at AND r.started_at <= settled_at)
   THEN coalesce(completed_at, settled_at) - executing_at END`;
 
-/**
- * Returns SQL for what each attempt adds to `BatchSpending`, as `withEnd` does, also for PostgreSQL. `s`:
- * prefix of the table names.
- */
+/** Returns SQL for what each attempt adds to `BatchSpending`, as `withEnd` does. `s`: table prefix. */
 export function spentColumns(s = '') {
   const executedMs = `coalesce(execution_time_ms, CASE WHEN state IN ('saved', 'failed') THEN ${seenMs(s)} END)`;
   return {
@@ -97,10 +88,7 @@ export function spentSums(s = ''): string {
   return columns.map(([name, value]) => `coalesce(sum(${value}), 0) AS "${name}"`).join();
 }
 
-/**
- * Returns a query of the latest execution times for `BatchSpending`, also for PostgreSQL. `s`: prefix of the
- * table names.
- */
+/** Returns a query of the latest execution times, also for PostgreSQL. `s`: table prefix. */
 export function latestTimesQuery(s = ''): string {
   const ms = `coalesce(execution_time_ms, CASE WHEN state = 'saved' THEN ${seenMs(s)} END)`;
   return `SELECT ${ms} AS ms FROM ${s}attempts WHERE ${ms} IS NOT NULL ORDER BY attempt DESC LIMIT ${latestTimes}`;

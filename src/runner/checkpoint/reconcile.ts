@@ -19,8 +19,8 @@ import type { SceneRow } from './checkpoint-schema.ts';
 type Reconciled = Plan & { isEdited: boolean };
 
 /**
- * Runs inside the caller's transaction, which stays open over many turns of the event loop, because a million
- * rows take a while. Throws `ListCutOff`, and the reason of `signal` as soon as it aborts.
+ * Runs in the caller's transaction over many turns of the event loop. Throws `ListCutOff` and the reason of
+ * `signal`.
  */
 export async function reconcile(
   db: Database,
@@ -56,10 +56,7 @@ function samePlan(db: Database, compared: ComparedList): Reconciled {
   return { ...planOfSame(compared), isEdited: false };
 }
 
-/**
- * Puts back scenes that earlier programs failed because ComfyUI refused the workflow, whatever the cause was.
- * No job began, so each is sent again once. A scene that is refused for its own values now gets another text.
- */
+/** Puts back scenes that earlier programs failed for a refused workflow; no job had begun. */
 function putBackRefused(db: Database): void {
   db.exec(`
     UPDATE scenes SET state = 'waiting', due_at = 0, failure_kind = NULL, failure_text = NULL WHERE ${isRefusedBefore}`);
@@ -112,10 +109,7 @@ interface Lister {
   flush(): void;
 }
 
-/**
- * `known`: the last scene key before the comparison. Scenes beyond it are listed; up to it, those in
- * `temp.listed` are.
- */
+/** `known`: last scene key before the comparison. Later ones are listed; earlier ones if in `temp.listed`. */
 function lister(db: Database, known: number): Lister {
   const find = finder(db, known);
   const insert = insertGrouped(
@@ -300,8 +294,7 @@ export function hasOldOutcomes(db: Database): boolean {
 }
 
 /**
- * Returns a function that deletes withdrawn scenes without attempts. Otherwise they would count as withdrawn
- * forever.
+ * Returns a function that deletes withdrawn scenes without attempts, which would count as withdrawn forever.
  */
 function forgetter(db: Database): (slice: Slice) => void {
   const forget = db.prepare<[Slice]>(
@@ -310,10 +303,7 @@ function forgetter(db: Database): (slice: Slice) => void {
   return (slice) => void forget.run(slice);
 }
 
-/**
- * Returns a function that renames pictures of edited rows, to free their names for the new pictures. The
- * unary plus keeps SQLite from scanning all withdrawn scenes.
- */
+/** Returns a function that frees the names of edited rows' pictures. The unary plus avoids a scan. */
 function renameReplaced(db: Database): (slice: Slice) => void {
   const replaced = db.prepare<[Slice], { picture: number; name: string; fingerprint: string }>(`
     SELECT p.picture, p.name, s.fingerprint
@@ -380,10 +370,7 @@ export interface GroupedInsert {
 /** Small enough that even the longest rows fit into memory. */
 const groupRows = 16;
 
-/**
- * Inserts rows a few at a time. With a statement per row, most of the time is spent on calls. `into`: the
- * table, with its columns if not all are given. `row`: one row of it, as after `VALUES`.
- */
+/** Inserts rows a few at a time, because calls take most of the time. `row`: one row, as after `VALUES`. */
 export function insertGrouped(db: Database, into: string, row: string): GroupedInsert {
   const one = db.prepare<Value[]>(`INSERT INTO ${into} VALUES ${row}`);
   const many = db.prepare<Value[]>(

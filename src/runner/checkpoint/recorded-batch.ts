@@ -25,10 +25,7 @@ export abstract class RecordedBatch {
   /** Number of scenes saved by this run that lack a value which decides on other seeds. */
   #unjudged = 0;
 
-  /**
-   * Returns the id of the seed to send after this settlement; undefined if there is none. `db` has the
-   * recorded batch.
-   */
+  /** Returns the id of the seed to send after this settlement, or undefined. */
   protected nextSeedAfter(
     db: Database,
     attempt: Attempt,
@@ -128,10 +125,10 @@ export function hasHeldSeeds(db: Database): boolean {
 }
 
 /**
- * Marks each seed as waiting or unneeded (`scenes.until`), judged by the recorded seeds before it. Marks each
- * seed as waiting or unneeded. `due_at` of an unneeded seed is 1 if a seed before it is good, otherwise 0.
- * Call in a transaction, after everything else that changes which seeds are needed. Pauses after each page.
- * Returns how many seeds wait for the outcome of a seed before them.
+ * Marks each seed as waiting or unneeded (`scenes.until`), judged by the recorded seeds before it. `due_at`
+ * of
+ * an unneeded seed is 1 if a seed before it is good, otherwise 0. Call in a transaction, after all other
+ * changes. Pauses after each page. Returns how many seeds wait for a seed before them.
  */
 export function* holdSeeds(db: Database): Generator<undefined, number> {
   if (!hasHeldSeeds(db)) return 0;

@@ -42,10 +42,7 @@ export interface RepairedCheckpoint {
   keptAs: string | null;
 }
 
-/**
- * Returns undefined if there is nothing to repair. Call only while holding the batch's lock. Throws if
- * nothing can be read.
- */
+/** Returns undefined if nothing needs repair. Call while holding the lock. Throws if nothing can be read. */
 export async function repairCheckpoint(dir: string): Promise<RepairedCheckpoint | undefined> {
   const path = checkpointFile(dir);
   const wrong = damageIn(() => assertSound(dir));
@@ -85,8 +82,7 @@ function damageIn(check: () => void): UnusableDatabase | undefined {
 }
 
 /**
- * True if the log does not belong to the file. An orderly end leaves no log. A log that is ahead of the mark
- * belongs to the file, and the mark is outdated.
+ * True if the log is not the file's. An orderly end leaves no log; one ahead of the mark belongs to the file.
  */
 function isLogForeign(path: string, mark: CommitMark | undefined): boolean {
   if (mark === undefined || mark.sha256 === null || !hasLog(path) || sha256OfFile(path) !== mark.sha256)
@@ -146,7 +142,6 @@ function nothingRead(path: string): UnusableDatabase {
   );
 }
 
-/** Opens a copy of the damaged file, with the right schema. */
 function openDamaged(path: string, copy: string, like: Database): Database {
   for (const end of ['', '-wal']) if (existsSync(path + end)) copyFileSync(path + end, copy + end);
   const schema = like.prepare<[], object>('SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL');
@@ -180,10 +175,7 @@ function syncFile(path: string): void {
   closeSync(file);
 }
 
-/**
- * Copies all readable rows. Returns how many submissions known from `mark` or from the rows are lost;
- * undefined if no scene is left.
- */
+/** Copies readable rows. Returns the known number of lost submissions; undefined if no scene is left. */
 function carryRows(from: Database, to: Database, mark: Reached): number | undefined {
   return to.transaction(() => {
     const before = readableCommits(from);
@@ -243,10 +235,7 @@ const pageRows = 200;
 /** Consecutive keys without a row: more than a damaged part usually has, and few enough to try within seconds. */
 const maxUnreadable = 10_000;
 
-/**
- * Yields the readable rows, each with its key before it. If a page of the file is damaged, tries its rows one
- * by one.
- */
+/** Yields readable rows, each with its key before it. Tries the rows of a damaged page one by one. */
 function* readableRows(from: Database, table: Table): Generator<unknown[]> {
   const all = `SELECT rowid, * FROM ${table} NOT INDEXED WHERE rowid`;
   const page = ifSound(() =>
@@ -360,10 +349,7 @@ export interface PictureRepair {
   /** Returns the renames that a crashed run had decided, in the order to do them. */
   pendingMoves: () => PictureMove[];
   recordMoved: (move: PictureMove) => Promise<void>;
-  /**
-   * Forgets every picture of the attempt. Resolves to true if its scene waits again, and false if it was not
-   * saved, such as a withdrawn scene.
-   */
+  /** Forgets the attempt's pictures. Resolves to true if its scene waits again, false if it was not saved. */
   putBack: (attempt: number) => Promise<boolean>;
 }
 

@@ -25,7 +25,6 @@ import type { SceneRow } from './checkpoint-schema.ts';
 export interface RecordChoice {
   /** States of a scene, and `invalid`. */
   states?: string[];
-  /** Kinds of failure, and `invalid-row`. */
   kinds?: string[];
   /** Text in the id, in a column's value or in the failure's text, regardless of case. */
   search?: string;
@@ -66,10 +65,7 @@ export function* readRecords(
 /** Rows per query. A query that stayed open while a person reads would keep a run from truncating its log. */
 const pageRows = 200;
 
-/**
- * Prepares the queries of scenes. The unary plus rules out indexes with another order than the list, because
- * each page would have to be sorted.
- */
+/** Prepares the queries of scenes. The unary plus avoids indexes in another order, which need sorting. */
 function sceneReader(
   db: Database,
   { states, kinds, search }: RecordChoice,
@@ -136,10 +132,7 @@ const recordValues = Object.entries(byColumn('column', (key) => key)).map(
   ([column, key]) => `${counted[key] ?? `a.${column}`} AS ${key}`,
 );
 
-/**
- * Selects each scene with its most telling attempt: the saved one, otherwise the latest. Most scenes have a
- * single attempt, and only the others need the choice and the counts.
- */
+/** Selects each scene with its saved or latest attempt. Only scenes with several attempts need the choice. */
 const selectRecords = `
   SELECT ${recordValues.join()}, s.id, s.state, s.source, coalesce(s.failure_kind, a.failure_kind) AS failureKind,
          coalesce(s.failure_text, a.failure_text) AS failureText, s.position, s.columns,

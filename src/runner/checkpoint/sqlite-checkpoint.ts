@@ -235,8 +235,8 @@ export class SqliteCheckpoint extends RecordedBatch implements Checkpoint, Check
   }
 
   /**
-   * Records an attempt of each scene as intended. Records none if a row is damaged or checkpoint files are
-   * gone. Other writes of the same group commit, such as the id of a paid job, are kept.
+   * Records an intended attempt of each scene, or none if a row is damaged or files are gone. Other writes of
+   * the group commit, such as the id of a paid job.
    */
   async #intend(scenes: () => number[], endpoint: Endpoint, at: number): Promise<Attempt[]> {
     const mark = { run: this.#run, endpoint, at };

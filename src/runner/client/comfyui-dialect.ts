@@ -257,9 +257,6 @@ function setIn({ set, seed }: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(set).map(([key, value]) => [key, isSeed(key) ? seed : value]));
 }
 
-/**
- * Returns the reply for an accepted job. It keeps the seed that the scene sets as the seed of its pictures.
- */
 function accepted(jobId: string, set: JsonObject): SubmitReply & { kind: 'accepted' } {
   const seed = exactInteger(seedIn(set));
   return {

@@ -184,10 +184,7 @@ export class DescribedDialect implements Dialect {
     return reply.kind === 'accepted' ? { ...reply, ...this.#knownFor } : reply;
   }
 
-  /**
-   * Returns the request for the next page of a list. If its URL names another host, as behind a proxy, the
-   * service's own host is used.
-   */
+  /** Returns the request for the next page, at the service's own host even if a proxy names another. */
   #nextPage({ at }: Line, { method, url: first }: Request, url: string): Request {
     const { pathname, search, href } = URL.canParse(url, first) ? new URL(url, first) : new URL(first);
     const own = this.#requests.isOwn(at, href) ? href : new URL(first).origin + pathname + search;
@@ -238,10 +235,7 @@ export class DescribedDialect implements Dialect {
     }
   }
 
-  /**
-   * Returns the failure if another host refuses a request. No key is sent there, so the key may still be
-   * right.
-   */
+  /** Returns the failure if another host refuses. No key is sent there, so the key may be right. */
   #refusedElsewhere({ at }: Line, { url }: Request, answer: HttpResponse): Failed | undefined {
     const refusal = readRefusal(answer);
     if (refusal === undefined || refusal.kind === 'overloaded' || this.#requests.isOwn(at, url))
@@ -321,10 +315,7 @@ function readHealthAnswer(
   return { kind: 'failure', failure: unreadable(answer, 'the health request') };
 }
 
-/**
- * Reads the answer to a check of the endpoint. `has`: path that has a value if the id is known. `unknown`:
- * beginning of the message if it is not.
- */
+/** Reads the answer to a check. `has`: path with a value if the id is known. `unknown`: message if not. */
 function readCheckAnswer(answer: HttpResponse, has: string | undefined, unknown: string): HealthReply {
   const { status } = answer;
   const body = isSuccess(status) ? parseObject(answer.body) : undefined;
@@ -336,27 +327,20 @@ function readCheckAnswer(answer: HttpResponse, has: string | undefined, unknown:
   return { kind: 'failure', failure: unreadable(answer, 'the check') };
 }
 
-/**
- * Returns how long the service recognises a submission by its key. It recognises keys only if it repeats the
- * key's header. Results are kept at least as long.
- */
+/** Returns how long a key is recognised, if the service repeats its header. Results are kept as long. */
 function readEcho(headers: IncomingHttpHeaders, name: string, sent: string): ShownIdempotency {
   if (headers[name.toLowerCase()] !== sent) return {};
   const { idempotencyMs = defaultRetentionMs } = readRetention(headers);
   return { idempotencyMs };
 }
 
-/**
- * Reads the retention time, which the header gives in seconds. Empty if the header is missing or malformed.
- */
+/** Reads the retention time of the header, in seconds. Empty if missing or malformed. */
 function readRetention(headers: IncomingHttpHeaders): ShownIdempotency {
   const text = headers[idempotencyRetentionHeader.toLowerCase()];
   return typeof text === 'string' && /^\d{1,9}$/.test(text) ? { idempotencyMs: Number(text) * 1_000 } : {};
 }
 
-/**
- * Returns the counts of workers and jobs, without values that are not counts. Empty if there are no counts.
- */
+/** Returns the counts of workers and jobs. Empty if there are none. */
 function readHealth(
   body: Record<string, unknown>,
   places: NonNullable<ServiceDescription['health']>,
@@ -379,10 +363,7 @@ function countsIn<Key extends string>(value: unknown, keys: readonly Key[]): Par
   return counts;
 }
 
-/**
- * Returns the failure if the answer is a refusal. Some paths answer 200 and put the real status into the
- * body.
- */
+/** Returns the failure if the answer is a refusal, also by a status in the body of a 200. */
 function refusalOf(answer: HttpResponse, body: Record<string, unknown> | undefined): Failure | undefined {
   const inside = body?.['status'];
   return readRefusal(typeof inside === 'number' ? { ...answer, status: inside } : answer);

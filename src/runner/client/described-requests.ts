@@ -65,8 +65,7 @@ export class DescribedRequests {
   }
 
   /**
-   * Returns a request for this URL, with the key if the URL belongs to the service. The URL is never filled
-   * in as a template, because it may come from the service.
+   * Returns a request for this URL, with the key if it is the service's. Placeholders in it are not filled.
    */
   to(at: Connection, method: string, address: string): Request {
     const url = address.startsWith('/') ? new URL(address, at.url).href : address;
@@ -76,10 +75,7 @@ export class DescribedRequests {
     return { method, url, headers };
   }
 
-  /**
-   * True if the URL has the origin of the base URL. Origins of the description count too, unless the pipeline
-   * sets another base URL.
-   */
+  /** True if the URL has the origin of the base URL, or one of the description's unless `baseUrl` is set. */
   isOwn(at: Connection, url: string): boolean {
     const origin = originOf(url);
     return origin !== undefined && this.#originsAt(at).has(origin);
@@ -119,8 +115,7 @@ function fillHeaders(
 }
 
 /**
- * Percent-encodes a value for a URL. `/` and `:` stay in ids that users write, so that parts of a path stay
- * parts.
+ * Percent-encodes a value. `/` and `:` stay in ids that users write, because they separate parts of a path.
  */
 function spellInUrl(value: string, name: string): string {
   if (name === 'baseUrl') return value;

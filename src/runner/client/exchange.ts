@@ -45,8 +45,8 @@ export interface HttpResponse {
 export type Outcome = { kind: 'answered'; answer: BytesAnswer } | NotReceived;
 
 /**
- * Sends a request and returns its answer. Never rejects. If memory is short, the answer is dropped and the
- * request is repeated later, so only a request that may be sent twice has `limits.hold`.
+ * Sends a request. Never rejects. Short of memory, drops the answer to repeat later, so `limits.hold` is
+ * only for requests that may be sent twice.
  */
 export async function exchange(
   dispatcher: Dispatcher,
@@ -76,10 +76,7 @@ export async function keptOutcome(kept: KeptAnswer, hold: Hold, signal: AbortSig
 
 const redirects = new Set([301, 302, 303, 307, 308]);
 
-/**
- * Returns the target of a redirect as an absolute URL, or unchanged if it is not a valid URL. Undefined if
- * the answer is not a redirect.
- */
+/** Returns the target of a redirect as an absolute URL, unchanged if invalid; undefined if none. */
 export function redirectOf(outcome: Outcome, from: string): string | undefined {
   if (outcome.kind !== 'answered') return undefined;
   return redirectTarget(outcome.answer.status, outcome.answer.headers, from);
@@ -133,10 +130,7 @@ const unpackers = new Map([
   ['br', promisify(brotliDecompress)],
 ]);
 
-/**
- * Decompresses the body. Returns `too-large` if the result exceeds `maxBytes`, and `unreadable` if the encoding is
- * unknown or the body is damaged.
- */
+/** Decompresses the body. Returns `too-large`, or `unreadable` if it is damaged or its encoding unknown. */
 async function unpack(bytes: Buffer, encoding: string, maxBytes: number): Promise<Unpacked> {
   const unpackNamed = unpackers.get(encoding);
   if (unpackNamed === undefined) {
@@ -181,8 +175,7 @@ const maxRetryAfterMs = 10 * 60_000;
 const httpDate = /^[A-Za-z]{3,9}, ?\d{2}[ -][A-Za-z]{3}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/;
 
 /**
- * Returns `Retry-After` in milliseconds, at most ten minutes. An HTTP date is compared with the `Date`
- * header, if there is one. Undefined if it is missing or malformed.
+ * Returns `Retry-After` in ms, at most ten minutes, or undefined. Dates are compared with the `Date` header.
  */
 export function readRetryAfter(headers: HttpResponse['headers'], now = Date.now()): number | undefined {
   const value = headers['retry-after']?.trim() ?? '';
@@ -193,7 +186,7 @@ export function readRetryAfter(headers: HttpResponse['headers'], now = Date.now(
 }
 
 /**
- * Reads the wait from the body. Replicate sends it only there
+ * Reads the wait from the body, where only Replicate puts it
  * (https://github.com/nodetool-ai/nodetool/issues/5196).
  */
 function retryAfterIn(body: string): number | undefined {
@@ -260,7 +253,6 @@ function valueWithoutKey(value: unknown, key: string): unknown {
   return Object.fromEntries(entries) as unknown;
 }
 
-/** True if the text contains the key. */
 export function repeatsKey(text: string, key: string): boolean {
   return textWithoutKey(text, key) !== text;
 }
@@ -280,8 +272,7 @@ function secretPart(key: string): string[] {
 }
 
 /**
- * Replaces one spelling of the key in any case, because some proxies change the case of headers. A cut text
- * may end within the key, so `…` after its beginning is replaced too.
+ * Replaces one spelling of the key in any case, as proxies change it, and its beginning before a final `…`.
  */
 function withoutSpelling(text: string, key: string): string {
   let clean = text.replaceAll(inAnyCase(key), '[key]');
@@ -307,10 +298,7 @@ function inAnyCase(text: string): RegExp {
   return pattern;
 }
 
-/**
- * Removes the key from an answer in chunks, the last of which is empty. Base64 that contains the key by
- * chance stays unchanged.
- */
+/** Removes the key from an answer in chunks, the last empty. Base64 that has it by chance stays. */
 export function chunksWithoutKey(write: WriteChunk, key: string): WriteChunk {
   if (key.length < minTelling) return write;
   // Some services write / in JSON as \/.

@@ -28,7 +28,6 @@ export class RecentSubmissions {
     }
   }
 
-  /** True if exactly one submission of this input is under way. */
   isAlone(input: JsonObject): boolean {
     return this.#underWay.get(inputKey(input)) === 1;
   }
@@ -54,8 +53,7 @@ interface Wanted {
 }
 
 /**
- * Time before the submission from which jobs are listed, because clocks differ. `slackMs` is the margin once
- * the answer's `Date` header has shown the difference.
+ * Jobs are listed from this long before the submission, as clocks differ. `slackMs`: once `Date` is known.
  */
 const clockSlackMs = 15 * 60_000;
 const slackMs = 60_000;
@@ -66,10 +64,7 @@ const lagMs = 30_000;
 /** Most services list 100 jobs a page. */
 const maxPages = 50;
 
-/**
- * Returns the job only if exactly one listed job has this input and belongs to no other attempt. `ask`
- * requests a page: it gets an ISO time and, after the first page, the URL of the next.
- */
+/** Returns the job if exactly one has this input and belongs to no other attempt. `ask` requests a page. */
 export async function findSubmission(
   { input, lost, isAlone }: Wanted,
   places: ListPlaces,

@@ -8,10 +8,7 @@ import { exchange, inText, redirectOf, redirectTarget, type HttpResponse, type O
 import { type NotReceived, Reservation } from './receiver.ts';
 
 export interface RequestOptions {
-  /**
-   * Longest wait for a connection, and again for the whole answer. Each byte that is sent or received extends
-   * the wait for the answer.
-   */
+  /** Longest wait for a connection, and again for the answer, which each sent or received byte extends. */
   requestTimeoutMs: number;
   /** Longest wait for the whole answer, if it differs from `requestTimeoutMs`. */
   wholeAnswerMs?: number;
@@ -38,10 +35,7 @@ const connections = 64;
 /** Redirects that are followed for one GET. */
 const maxRedirects = 3;
 
-/**
- * Slowest upload that is waited for: one of 16 that share a line of 512 kbit/s. A submission that is given up
- * may still run and be billed.
- */
+/** Slowest upload that is waited for: one of 16 on a line of 512 kbit/s. A lost one may be billed. */
 const minSentBytesPerMs = 4;
 
 export class HttpRequests {
@@ -120,10 +114,7 @@ export class HttpRequests {
     return outcome;
   }
 
-  /**
-   * Writes the body of a 2xx answer in chunks, whatever its size, and an empty chunk at its end. Returns
-   * false if the body is incomplete. Throws the errors of `write`.
-   */
+  /** Writes the body of a 2xx answer in chunks, then an empty one. Returns false if it is incomplete. */
   async copy(request: Request, write: WriteChunk, signal: AbortSignal): Promise<boolean> {
     try {
       const answer = await this.#answerOf(request, signal);
@@ -196,9 +187,7 @@ function httpUrl(text: string): URL | undefined {
   }
 }
 
-/**
- * Returns the decompressed body, because some proxies compress unasked. Undefined if the encoding is unknown.
- */
+/** Returns the decompressed body, as some proxies compress unasked; undefined if the encoding is unknown. */
 function plainBody(body: Readable, encoding: unknown = 'identity'): AsyncIterable<Uint8Array> | undefined {
   const name = String(encoding).trim().toLowerCase();
   if (name === '' || name === 'identity') return body;

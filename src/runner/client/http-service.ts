@@ -45,14 +45,9 @@ export interface Line {
   at: Connection;
   /** Largest answer that is read, as text: `64 MB`. */
   limit: string;
-  /** Aborts the call. */
   signal: AbortSignal;
-  /** Sends a request whose answer contains no pictures. */
   ask(request: Request): Promise<TextOutcome>;
-  /**
-   * Sends a request whose answer may contain pictures. Memory for `bodies` answers of its size stays reserved
-   * until the pictures are saved.
-   */
+  /** Sends a request. Memory for `bodies` answers of its size stays reserved until the pictures are saved. */
   fetch(request: Request, bodies?: number): Promise<Outcome>;
 }
 
@@ -83,18 +78,13 @@ export type ToldStatus =
 /** Interface of one kind of service: builds its requests and reads its answers. */
 export interface Dialect {
   submit(line: Line, submission: Submission): Promise<SubmitReply>;
-  /** Polls a job and, if it is done, fetches its result. */
   status(line: Line, job: JobAtService): Promise<ToldStatus>;
   /** Reads an answer to `resultRequest` that an earlier run kept. */
   readKept(line: Line, job: JobAtService, outcome: Outcome): ToldStatus;
-  /** Returns the request that fetches the result of a job again. */
   resultRequest(line: Line, job: JobAtService): Request;
   cancel(line: Line, job: JobAtService): Promise<CancelReply>;
   health(line: Line): Promise<HealthReply>;
-  /**
-   * Returns reasons for which the service would refuse an input, without starting a job. Absent if it cannot
-   * be asked.
-   */
+  /** Returns why the service would refuse an input, without a job. Absent if it cannot be asked. */
   problems?(line: Line, input: JsonObject): Promise<string[] | Failure>;
   isKnownStatus(word: string): boolean;
 }
@@ -102,10 +92,7 @@ export interface Dialect {
 export interface HttpOptions extends RequestOptions {
   dialect: Dialect;
   connectionOf: (endpoint: Endpoint) => Connection;
-  /**
-   * Called once for each unknown status, up to `maxUnknownStatuses`, because some services put the progress
-   * into it.
-   */
+  /** Called once for each unknown status, up to `maxUnknownStatuses`; some contain the progress. */
   onUnknownStatus?: ((status: string) => void) | undefined;
 }
 
@@ -180,10 +167,7 @@ export class HttpService implements RenderService {
     return withoutKey(await this.#dialect.health(line), line.at.apiKey);
   }
 
-  /**
-   * Returns reasons for which the service would refuse an input, without starting a job. Empty if it cannot
-   * be asked.
-   */
+  /** Returns why the service would refuse an input, without a job. Empty if it cannot be asked. */
   async problems(endpoint: Endpoint, input: JsonObject, signal: AbortSignal): Promise<string[] | Failure> {
     const line = this.#line(endpoint, signal);
     const problems = (await this.#dialect.problems?.(line, input)) ?? [];
@@ -217,8 +201,8 @@ export class HttpService implements RenderService {
   }
 
   /**
-   * Fetches the pictures at the service itself, with its key. Other pictures are downloaded later, without
-   * the key. If a picture fails, its job is polled again, so that a refused key shows.
+   * Fetches pictures at the service itself, with its key. After a failure the job is polled again, so that a
+   * refused key shows.
    */
   async #withPictures(
     line: Line,

@@ -17,10 +17,7 @@ export interface DownloadOptions {
   hosts: readonly string[];
   /** Largest picture in bytes. */
   maxBytes: number;
-  /**
-   * Longest wait for a connection, and again for the whole answer. Each byte that is received extends the
-   * latter.
-   */
+  /** Longest wait for a connection, and again for the answer, which each received byte extends. */
   requestTimeoutMs: number;
 }
 

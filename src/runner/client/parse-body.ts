@@ -10,18 +10,13 @@ import { smallBytes } from './receiver.ts';
 const maxDepth = 100;
 const maxValues = 1_000_000;
 
-/**
- * Parses a JSON object. Undefined if the body is not one. Integers that a number would round become strings.
- */
+/** Parses a JSON object, or undefined. Integers that a number would round become strings. */
 export function parseObject(body: string): Record<string, unknown> | undefined {
   const value = parseJson(body);
   return isJsonObject(value) ? value : undefined;
 }
 
-/**
- * Parses any JSON. Undefined if it is invalid or exceeds a limit. Integers that a number would round become
- * strings.
- */
+/** Parses JSON; undefined if invalid or beyond a limit. Integers that a number would round become strings. */
 export function parseJson(body: string): unknown {
   const json = prepare(body);
   if (json === undefined) return undefined;
@@ -102,10 +97,7 @@ export function readLifted<Reply>(
   return readLarge(answer, read) ?? read(inText(answer));
 }
 
-/**
- * Reads a large answer without making text of its pictures. Undefined if it is small or has to be read as
- * text.
- */
+/** Reads a large answer without making text of its pictures; undefined if it has to be read as text. */
 export function readLarge(
   { status, headers, bytes }: BytesAnswer,
   read: (answer: HttpResponse) => unknown,
@@ -115,8 +107,7 @@ export function readLarge(
   if (lifted === undefined) return undefined;
   const { json, pictures, nonce } = lifted;
   const reply = read({ status, headers, body: textOf(json) });
-  // A failure may quote or measure the long strings, and a JSON file may contain one. Both need the real
-  // text.
+  // A failure may quote or measure long strings, and a JSON file may contain one: both need the real text.
   if (!isCompleted(reply) || reply.pictures.some((found) => hasWithin(found, nonce))) return undefined;
   return { ...reply, pictures: reply.pictures.map(inBytes(pictures)) };
 }
@@ -139,10 +130,7 @@ function inBytes(pictures: ReadonlyMap<string, Uint8Array>): (found: FoundPictur
 }
 
 interface Lifted {
-  /**
-   * The body with each long string replaced by a short one. Both begin alike; the short one is a key of
-   * `pictures`.
-   */
+  /** Body with long strings replaced by short ones that begin alike, the keys of `pictures`. */
   json: Buffer;
   /** Decoded bytes of the long strings, by their replacement. */
   pictures: ReadonlyMap<string, Uint8Array>;
@@ -158,10 +146,7 @@ const maxQuotes = 20_000;
 const quote = 0x22;
 const dataUri = /^data:image\/[a-z0-9.+-]{1,60};base64,/i;
 
-/**
- * Replaces long base64 strings. Undefined if one is not plain base64 (it has escapes or line breaks), or is a
- * key.
- */
+/** Replaces long base64 strings; undefined if one has escapes or line breaks, or is a key. */
 function liftPictures(body: Buffer): Lifted | undefined {
   const pictures = new Map<string, Buffer>();
   const nonce = randomBytes(18).toString('hex');
@@ -169,10 +154,7 @@ function liftPictures(body: Buffer): Lifted | undefined {
   return json && { json, pictures, nonce };
 }
 
-/**
- * Returns the body with long strings replaced, and adds their decoded bytes to `pictures`. Undefined if it
- * cannot.
- */
+/** Returns the body with long strings replaced and decoded into `pictures`; undefined if it cannot. */
 function withoutLong(body: Buffer, pictures: Map<string, Buffer>, nonce: string): Buffer | undefined {
   const parts: Buffer[] = [];
   const quotes = { left: maxQuotes };

@@ -10,7 +10,6 @@ import { describeValue, isNothing, memberText } from '../../protocol/json-value.
 import { findPictures, type FoundOutput } from '../../protocol/output-shapes.ts';
 import { restOfOutput, textsInOutput } from '../../protocol/texts-in-output.ts';
 
-/** Paths of the pictures, files and values in an output. */
 export interface OutputPlaces {
   /** Path of the picture, for outputs of unknown shape. `none` if the job makes no picture. */
   image: string | undefined;

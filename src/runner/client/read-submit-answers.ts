@@ -9,7 +9,6 @@ import { failure, type HttpResponse, readRefusal } from './exchange.ts';
 import { parseObject } from './parse-body.ts';
 import { readJobId, statusWord } from './status-reader.ts';
 
-/** Paths in the answer that accepts a job. */
 export interface AcceptedPlaces {
   jobId: string;
   status: string;
@@ -19,8 +18,8 @@ export interface AcceptedPlaces {
 }
 
 /**
- * Reads the answer to a submission. `isProven`: false if no answer has had an id at `places.jobId` yet. If
- * that path is wrong, each submission would be paid for in vain.
+ * Reads the answer to a submission. `isProven`: an answer has had an id at `places.jobId`. If that path
+ * is wrong, each submission would be paid for in vain.
  */
 export function readSubmitAnswer(
   answer: HttpResponse,
@@ -54,10 +53,7 @@ export function readRejected(answer: HttpResponse): Failure {
   return { kind: 'input-refused', text: `the service refused the input (${status}): ${said}` };
 }
 
-/**
- * Returns the job id of an answer that was cut off after it, because that job is paid for. Undefined if the
- * id is not at the beginning, or if polling needs more.
- */
+/** Returns the job id of a cut answer, as the job is paid for; undefined if it is not at the beginning. */
 export function jobIdAtBeginning(body: string, { jobId: place, needed }: AcceptedPlaces): string | undefined {
   const [, name, id] = /^\s*\{\s*"([^"\\]*)"\s*:\s*"([^"\\]*)"/.exec(body) ?? [];
   return name === place && needed.length === 0 ? readJobId(id) : undefined;
@@ -110,9 +106,7 @@ function lackingIn(reply: unknown, { needed }: AcceptedPlaces): string[] {
   return needed.filter((name) => keptText(reply, name) === undefined);
 }
 
-/**
- * Returns a value as text. Undefined if it is longer than 4,000 characters; a signed URL has a few hundred.
- */
+/** Returns a value as text; undefined above 4,000 characters (a signed URL has a few hundred). */
 function keptText(reply: unknown, name: string): string | undefined {
   const value = firstValueAt(reply, name);
   const text = typeof value === 'number' ? String(value) : value;

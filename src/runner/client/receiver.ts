@@ -35,10 +35,7 @@ export interface NoRoom {
 export type NotReceived =
   /** A 2xx answer whose body exceeds the limit. */
   | { kind: 'too-large' }
-  /**
-   * No readable answer. `wasSent` is false only if nothing of the request can have been sent. `beginning` is
-   * the first part of the body of a 2xx answer. `cause` is the thrown error.
-   */
+  /** No readable answer. `wasSent`: part of the request may have been sent. `beginning`: of a 2xx body. */
   | { kind: 'broken'; wasSent: boolean; why: string; beginning: string; cause?: unknown };
 
 export const cutShort = 'the request was aborted because the run is ending';
@@ -106,8 +103,7 @@ export class Receiver implements Dispatcher.DispatchHandler {
     if (this.#bytes > (this.#isSuccess ? maxBodyBytes : maxRefusalBytes)) {
       return this.#end(this.#isSuccess ? { kind: 'too-large' } : this.#received());
     }
-    // Without a content length, at least twice the received size is reserved, so that not every chunk
-    // reserves memory.
+    // Without a content length, reserves at least twice the received size, so not every chunk does.
     const isLengthKnown = this.#headers['content-length'] !== undefined;
     const held = this.#limits.hold?.bytes ?? Infinity;
     if (!isLengthKnown && this.#bytes > Math.max(smallBytes, held / this.#bodies))
@@ -124,9 +120,7 @@ export class Receiver implements Dispatcher.DispatchHandler {
     this.giveUp(describeNetworkError(error), error);
   }
 
-  /**
-   * Ends without a complete answer. A status of 300 or higher says enough, so the body may be incomplete.
-   */
+  /** Ends without a complete answer. A status of 300 or higher says enough. */
   giveUp(why: string, cause?: unknown): void {
     const wasSent = this.#controller !== undefined;
     if (this.#status >= 300) return this.#end(this.#received());
@@ -221,10 +215,7 @@ function describeNetworkError(error: unknown): string {
   return oneLine(error instanceof Error ? error.message : String(error)) ?? 'the connection failed';
 }
 
-/**
- * Returns the code of an error. Node tries every address of a host and then throws an `AggregateError`, whose
- * parts have the codes.
- */
+/** Returns the code of an error, also of the parts of an `AggregateError` for several addresses. */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
@@ -239,10 +230,7 @@ function isCertificateCode(code: string): boolean {
 /** Answers up to this size reserve nothing: all of them together take a few megabytes. */
 export const smallBytes = 64 * 1024;
 
-/**
- * Reserves memory for the large answers of one job. A holder never waits for more, so no two wait for each
- * other.
- */
+/** Reserves memory for the large answers of one job. A holder never waits for more, so none deadlock. */
 export class Reservation implements Hold {
   readonly #memory: ByteSemaphore;
   readonly #onWait: (() => void) | undefined;

@@ -41,9 +41,7 @@ export function sendingFiles(
   };
 }
 
-/**
- * Returns the failure if a file cannot be read, such as in a bucket that does not answer. Nothing was sent.
- */
+/** Returns the failure if a file cannot be read, and nothing was sent. */
 function asFailure(thrown: unknown): { failure: Failure } {
   if (thrown instanceof FatalFailure) return { failure: thrown.failure };
   throw thrown;

@@ -13,10 +13,7 @@ import { addressesIn, readOutput, refusedOr, type OutputPlaces } from './read-ou
 
 /** Settings of a pipeline for reading answers, in addition to the description. */
 export interface StatusPlaces extends OutputPlaces {
-  /**
-   * Status words that override those of the description (`endpoint.statuses`). Undefined if a pipeline cannot
-   * set any.
-   */
+  /** Status words that override the description's (`endpoint.statuses`), if a pipeline can set any. */
   statuses?: Readonly<Record<string, StatusMeaning>> | undefined;
 }
 
@@ -57,9 +54,7 @@ export class StatusReader {
     return this.#meanings.get(word) ?? this.#spelled.get(spelled(word));
   }
 
-  /**
-   * Reads the answer to a poll. An unknown status means waiting if there is neither an output nor an error.
-   */
+  /** Reads the answer to a poll. An unknown status without output or error means waiting. */
   status(answer: HttpResponse, jobId: string): StatusReply | Done {
     const { status: described } = this.#description;
     const { status: code } = answer;
@@ -106,8 +101,7 @@ export class StatusReader {
   }
 
   /**
-   * Returns the kind of failure if the error text of the body contains a text of the description. A repeated
-   * input does not count.
+   * Returns the kind of failure if the error text, not a repeated input, contains a text of the description.
    */
   kindByText(body: string): FailureKind | undefined {
     const texts = Object.entries(this.#description.texts);
@@ -193,10 +187,7 @@ export class StatusReader {
     return errorText(values.filter((value) => value !== 0 && value !== false));
   }
 
-  /**
-   * Returns the failure for an unknown status with an output or error. The job may be over, and its result
-   * could be deleted while the run waits.
-   */
+  /** Returns the failure for an unknown status with an output or error, because the job may be over. */
   #unknownStatus(status: string, output: unknown, said: string | undefined): Failure {
     const setting = this.#places.statuses === undefined ? 'status.map' : 'endpoint.statuses';
     const what = isNothing(output) ? `an error${said === undefined ? '' : ` ("${said}")`}` : 'an output';
@@ -245,10 +236,7 @@ function missing({ status, body }: HttpResponse): StatusReply {
   return { kind: 'missing', text };
 }
 
-/**
- * Returns the reply if an answer names another job by `id`. Proxies mix up answers, and the picture would be
- * wrong. Undefined if the answer names this job or none.
- */
+/** Returns the reply if an answer names another job, as proxies mix up answers; otherwise undefined. */
 function ofAnother(id: unknown, jobId: string, what: 'status' | 'result'): StatusReply | undefined {
   const named = readJobId(id);
   if (named === undefined || named === jobId) return undefined;
@@ -275,9 +263,7 @@ function readMs(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 && value <= maxTimeMs ? Math.round(value) : undefined;
 }
 
-/**
- * Printable ASCII that can be sent percent-encoded as one part of a path. `.` and `..` would lead elsewhere.
- */
+/** Printable ASCII that is one percent-encoded part of a path; `.` and `..` would lead elsewhere. */
 const usable = /^(?!\.{1,2}$)[\x21-\x7e]{1,128}$/;
 
 /** Returns the job id as text. Undefined if it is not an id by which a job can be polled. */

@@ -50,8 +50,8 @@ export interface NamedAxis {
 }
 
 /**
- * The keys of pipeline.yaml under their own names, with defaults, and values derived from them. Durations are
- * in ms, sizes in bytes, paths absolute.
+ * The keys of pipeline.yaml, with defaults, and derived values. Durations in ms, sizes in bytes, paths
+ * absolute.
  */
 export interface Config extends Omit<CheckedFile, 'manifest' | 'endpoint' | 'input' | 'scenes' | 'output'> {
   /** Absolute path of pipeline.yaml. */
@@ -77,7 +77,6 @@ export interface Config extends Omit<CheckedFile, 'manifest' | 'endpoint' | 'inp
     | undefined;
   /** `endpoint.apiKey`; undefined for the local service, which makes its own. */
   apiKey: string | undefined;
-  /** `endpoint.freshness`. */
   freshness: number;
   /** How long the service keeps a result, in ms. */
   keepsMs: number;
@@ -91,7 +90,7 @@ export interface Config extends Omit<CheckedFile, 'manifest' | 'endpoint' | 'inp
     /** True if an option or a variable sets `dir`. */
     isOverridden: boolean;
     /**
-     * Template over columns, `id`, `seed` and `index`, which makes a portable path. Undefined for names from
+     * Template over columns, `id`, `seed` and `index` that makes a portable path. Undefined for
      * `defaultName`.
      */
     name: Template | undefined;
@@ -133,8 +132,7 @@ export class PipelineParts {
   }
 
   /**
-   * Returns the address of a shared checkpoint and its place in the file; undefined if the batch has its own.
-   * Throws `ConfigError`.
+   * Returns the address of a shared checkpoint and its place in the file, or undefined. Throws `ConfigError`.
    */
   checkpoint(): { address: string; where: string } | undefined {
     const { value: address, where, problems } = valueAt(this.yaml, ['checkpoint']);

@@ -19,10 +19,7 @@ export interface InputTemplate {
   sendsFiles: boolean;
   /** Columns that the input uses, and the path of the value that uses each. */
   columns: { name: string; path: (string | number)[] }[];
-  /**
-   * Makes the input of a row. `known`: a recorded file, which is not read again. Throws `TemplateError`, with
-   * a message for the row's author.
-   */
+  /** Makes the input of a row. `known`: a recorded file, not read again. Throws `TemplateError`. */
   render(columns: JsonObject, known?: SentFile): JsonObject;
 }
 
@@ -34,8 +31,8 @@ interface Leaf {
 }
 
 /**
- * Calls `report` for a value that cannot be compiled, with its path, which begins with `root`. Without
- * `files`, no file can be sent.
+ * Calls `report` with the path, from `root`, of a value that cannot be compiled. Without `files`, none is
+ * sent.
  */
 export function compileInput(
   input: JsonObject,
@@ -127,10 +124,7 @@ function isDescribing(name: string): boolean {
   return ['scene', 'prompt'].includes(name.toLowerCase());
 }
 
-/**
- * Throws if the description is empty, because the row then asks for nothing. Words around an empty column do
- * not count.
- */
+/** Throws if the description is empty, words around an empty column aside: the row asks for nothing. */
 function assertDescribed(
   input: JsonObject,
   { path, template }: Leaf,

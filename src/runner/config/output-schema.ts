@@ -41,10 +41,7 @@ export const formats = z
 const hostExpected =
   'a host name such as cdn.example.com, *.example.com for all its subdomains, or http://192.168.1.5:9000 for a server of your own network';
 
-/**
- * A host such as `cdn.example.com` in the spelling of URLs, with a port unless it is 443. A text that begins
- * with `http://` is an origin.
- */
+/** A host as URLs spell it, with a port unless it is 443. A text that begins with `http://` is an origin. */
 export const host = z.string(hostExpected).transform((text, context) => {
   const found = readHost(text);
   if (found !== undefined) return found;

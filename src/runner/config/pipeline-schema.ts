@@ -88,7 +88,6 @@ const otherBaseUrl = z
   .refine((text) => URL.canParse(text), 'an http(s) URL')
   .describe('address of the service; by default that of its description');
 
-/** Endpoint of a service whose interface is described. */
 const describedEndpoint = z.strictObject({
   speaks: z.string('the name or the path of a description'),
   baseUrl: otherBaseUrl,
@@ -204,7 +203,6 @@ const configShape = z.strictObject({
     ),
 });
 
-/** `speaks`: the kind of interface. */
 export function pipelineLayout(speaks: ServiceKind = 'jobs'): Layout {
   const { endpoint: _, ...others } = sections;
   const all = { ...others, endpoint: endpoints[speaks] };
@@ -235,7 +233,6 @@ export function configSchema(speaks: ServiceKind, isManifestOptional: boolean): 
     .superRefine(checkAddress) as z.ZodType<CheckedFile>;
 }
 
-/** Shape for any kind of interface. */
 const anyShape = configShape.partial({ manifest: true }).extend({
   endpoint: endpoint
     .extend({
@@ -354,7 +351,6 @@ export function pipelineSchema(): JsonObject {
   return fileSchema(anyShape, 'pipeline.yaml of nightrender');
 }
 
-/** Returns the schema as indented JSON. */
 export function pipelineSchemaText(): string {
   return `${JSON.stringify(pipelineSchema(), null, 2)}\n`;
 }

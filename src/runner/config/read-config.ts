@@ -148,8 +148,8 @@ function scenesOf({ scenes }: CheckedFile, base: string): ListExpansion | undefi
 }
 
 /**
- * Removes a key that is not needed, so that its variable need not be set: the local service has a key of its
- * own, and a plan sends none. `lacking`: problems with a variable that a run would need.
+ * Removes a key that is not needed (local service, plan), so that its variable need not be set. `lacking`:
+ * problems with a variable that a run would need.
  */
 function withoutUnneededKey(yaml: YamlFile, needsKey: boolean): { yaml: YamlFile; lacking: Problem[] } {
   const path = ['endpoint', 'apiKey'];
@@ -201,10 +201,7 @@ interface Compiling {
   files: InputFiles;
 }
 
-/**
- * Compiles what a scene puts into a workflow. The input contains the workflow's digest, so that an edited
- * workflow makes other scenes.
- */
+/** Compiles what a scene sets in a workflow, with the workflow's digest: an edit makes other scenes. */
 function compileSet(
   root: JsonObject,
   workflow: string,
@@ -226,10 +223,7 @@ function compileSet(
   };
 }
 
-/**
- * Replaces variables in `input` by values with their types. A variable that contains a placeholder is
- * reported, and not run.
- */
+/** Replaces variables in `input` by typed values. Reports a variable that contains a placeholder. */
 function withVariables<T extends JsonValue>(
   value: T,
   path: (string | number)[],
@@ -258,10 +252,7 @@ function delimitersIn(text: string): number {
   return text.match(/\{[{%]|[}%]\}/g)?.length ?? 0;
 }
 
-/**
- * Compiles a name in which each placeholder is at most one part of a path. Only the template's own slashes
- * make folders.
- */
+/** Compiles a name. Only the template's own slashes make folders. */
 function compileName(text: string, report: (path: Path, text: string) => void): Template {
   try {
     const template = compileTemplate(text, portableSegment);
@@ -274,10 +265,7 @@ function compileName(text: string, report: (path: Path, text: string) => void): 
   }
 }
 
-/**
- * Returns the API key. A development server accepts any. The file's key takes precedence over
- * NIGHTRENDER_API_KEY, which may belong to another project.
- */
+/** Returns the API key, the file's before NIGHTRENDER_API_KEY. A development server accepts any. */
 function readKey(
   yaml: YamlFile,
   env: NodeJS.ProcessEnv,
@@ -330,10 +318,7 @@ function endpointOf({ endpoint }: CheckedFile, service: ServiceInterface): Confi
   return { baseUrl, id: 'id' in endpoint ? endpoint.id : '', version };
 }
 
-/**
- * Returns the time limit of a request in ms. A development server renders during a status request, and may
- * answer nothing else meanwhile.
- */
+/** Returns the time limit of a request in ms. A development server renders during a status request. */
 function requestTimeoutOf({ endpoint, timeouts }: CheckedFile): number {
   const isDev = 'version' in endpoint && endpoint.version === 'dev';
   return isDev ? Math.max(timeouts.request, timeouts.execution) : timeouts.request;

@@ -236,7 +236,6 @@ function read(file: string, env: NodeJS.ProcessEnv, isOurs: boolean): ServiceDes
   return descriptionOf(name, raw, isOurs);
 }
 
-/** Returns the JSON Schema of a description file. */
 export function descriptionSchema(): JsonObject {
   return fileSchema(descriptionShape, 'the description of a service');
 }

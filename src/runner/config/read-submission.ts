@@ -22,7 +22,6 @@ export interface SubmissionSettings {
   lists: string[];
   /** True if several runners can share the checkpoint. */
   hasSharedCheckpoint: boolean;
-  /** Environment variables in the address of the checkpoint. */
   checkpointVariables: string[];
   hasBucket: boolean;
   sendsFiles: boolean;

@@ -13,12 +13,10 @@ export type AxisSource =
 const axisExpected =
   'a list of values, a range such as 1..10 or 1..100 step 5, or a file such as {file: styles.txt}';
 
-/** JSON Schema of a value in a list. */
 const valueJson = {
   anyOf: [{ type: 'string', minLength: 1 }, { type: 'number' }, { type: 'boolean' }],
 };
 
-/** JSON Schema of an axis. */
 const axisJson = {
   anyOf: [
     { description: 'a list of values', type: 'array', minItems: 1, items: valueJson },
@@ -139,10 +137,7 @@ interface Named {
   taken?: string[];
 }
 
-/**
- * Returns a schema for an object with the user's own names, in file order. A record of zod would silently
- * lose __proto__.
- */
+/** Schema for an object with the user's own names, in order. A record of zod would lose __proto__. */
 function named<T>(each: z.ZodType<T>, { expected, json, taken = [] }: Named) {
   const names = { not: { enum: ['', '__proto__', ...taken] } };
   const record = { type: 'object', propertyNames: names, additionalProperties: json };

@@ -22,8 +22,8 @@ export interface Template {
   /** True if it consists only of text and columns, so that only a missing column can make it fail. */
   isPlain: boolean;
   /**
-   * Renders with values by name. A template that is a single placeholder returns the value with its type.
-   * Passes files that are to be sent to `takeFile`. Throws `TemplateError`.
+   * Renders with values by name. A single placeholder keeps its type. Gives files to `takeFile`. Throws
+   * `TemplateError`.
    */
   render(values: JsonObject, takeFile?: TakeFile): JsonValue;
   /** Renders to text. Throws `TemplateError`. */

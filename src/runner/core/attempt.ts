@@ -27,8 +27,8 @@ export type AttemptState = keyof typeof attemptMoves;
 export type SettledState = 'unanswered' | 'refused' | 'saved' | 'failed' | 'expired';
 
 /**
- * Versions of the job service's interface. `dev` is a development server, whose URLs contain neither version
- * nor id.
+ * Versions of the job service's interface. `dev`: a development server, whose URLs have neither version nor
+ * id.
  */
 export const endpointVersions = ['v1', 'v2', 'dev'] as const;
 
@@ -43,10 +43,7 @@ export interface Endpoint {
   version: string;
 }
 
-/**
- * Returns the version of the job service's interface (`endpoint.speaks: jobs`), or undefined for any other
- * service.
- */
+/** Returns the version of the interface (`endpoint.speaks: jobs`); undefined for any other service. */
 export function versionOfJobs({ version }: Endpoint): EndpointVersion | undefined {
   return endpointVersions.find((known) => known === version);
 }
@@ -63,8 +60,7 @@ export function endpointAddress(endpoint: Endpoint): string {
 }
 
 /**
- * Idempotency key of an attempt. A service that supports keys makes only one job of an attempt that is sent
- * twice.
+ * Idempotency key of an attempt. A service that supports it makes one job of an attempt that is sent twice.
  */
 export interface Idempotency {
   /** Unique to the attempt, and the same each time that the attempt is sent. */
@@ -98,7 +94,6 @@ export interface Attempt {
   job?: SubmittedJob;
 }
 
-/** A job as its service has to be asked for it. */
 export interface JobAtService {
   endpoint: Endpoint;
   jobId: string;
@@ -122,10 +117,7 @@ export interface Held {
   text: string;
   /** Time at which the service was first seen to report the end of the job, in epoch ms. */
   completedAt: number;
-  /**
-   * Identifies the kept answer: hex SHA-256 of its bytes, `@`, and the name of the machine that has it.
-   * Absent if no answer is kept.
-   */
+  /** Kept answer: hex SHA-256 of its bytes, `@`, and the name of its machine. Absent if none is kept. */
   answer?: string;
 }
 

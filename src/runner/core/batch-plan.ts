@@ -158,7 +158,6 @@ export interface SetAside {
   badRows: { source: string; problem: string }[];
 }
 
-/** First request of a scene as a run would send it. */
 export interface FirstRequest {
   scene: string;
   /** 1 for the scene's first submission. */

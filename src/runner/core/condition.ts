@@ -187,10 +187,7 @@ function unexpected({ kind, text, at }: Token, expected: string): ConditionError
   return new ConditionError(`${found} at character ${at} is not expected there; expected ${expected}`);
 }
 
-/**
- * Combines conditions by `or` (`decides` is true) or `and` (false). A missing value makes the result
- * undefined unless another condition decides.
- */
+/** Combines conditions by `or` (`decides`) or `and`. Undefined if a value is missing and no other decides. */
 function decidedBy(decides: boolean, all: Condition[]): Condition {
   const [only, ...more] = all;
   if (only !== undefined && more.length === 0) return only;
@@ -271,10 +268,7 @@ export const sceneNames = [
   'ignored_words',
 ] as const;
 
-/**
- * Returns the name of a column in conditions: `manifest.<column>` if every scene already has that name, as in
- * results.csv.
- */
+/** Returns the name of a column in conditions, `manifest.<column>` if scenes have that name already. */
 export function conditionName(column: string): string {
   return sceneNames.some((name) => name === column) ? `manifest.${column}` : column;
 }

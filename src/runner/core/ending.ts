@@ -68,9 +68,7 @@ export interface NoticeTarget {
 /** Rules that decide which events of a run are worth a notification to a target, and when. */
 export interface NoticeRules {
   isStart: boolean;
-  /** Notify when the run ends, in any way. */
   isFinish: boolean;
-  /** Notify when a failure ends the run. */
   isHalt: boolean;
   /** Notify once when this many attempts of the run have failed. */
   failures?: number;
@@ -101,10 +99,7 @@ export function submitted(watch: Watch, jobs: number, now: number): Watch {
   };
 }
 
-/**
- * Returns the state after an attempt finished. `wasInFlight` is false for an attempt that the service never
- * accepted.
- */
+/** Returns the state after an attempt. `wasInFlight`: the service had accepted it. */
 export function finished(
   watch: Watch,
   how: { hasFailed: boolean; wasInFlight: boolean },

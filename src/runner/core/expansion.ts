@@ -32,10 +32,7 @@ export interface Combination {
 
 export const maxExpanded = 10_000_000;
 
-/**
- * Column for the number of the seed within its row and combination. A column of that name in the list takes
- * precedence.
- */
+/** Column for the number of the seed within row and combination, unless the list has that column. */
 export const seedNumberColumn = 'seed_number';
 
 export function axisNames({ matrix, zip, seeds }: Named): string[] {
@@ -48,7 +45,6 @@ interface Named {
   seeds: number;
 }
 
-/** Returns the number of scenes of one row before `exclude`. */
 export function scenesPerRow({ matrix, zip, seeds }: Expansion): number {
   const zipped = zip[0]?.values.length ?? 1;
   return matrix.reduce((count, { values }) => count * values.length, zipped * Math.max(seeds, 1));
@@ -157,10 +153,7 @@ function combined({ places }: Walk, chosen: Choice['values']): Combination {
 const maxPlainLength = 32;
 const maxHeadLength = 24;
 
-/**
- * Lower case, because some file systems treat `Oil` and `oil` as the same name. No underscore, because it
- * replaces a space.
- */
+/** Lower case, as some file systems equate `Oil` and `oil`. No underscore, which replaces a space. */
 const plainText = /^[a-z0-9]+(?:[. ][a-z0-9]+)*$/;
 
 /** Slugs of numbers and booleans. A text that looks like one of these gets a hash. */
@@ -213,8 +206,7 @@ type TypedValue =
   | { expected: string };
 
 /**
- * Converts a value to the type. Spaces around a text are ignored, and an empty text is null. A value that
- * already has a type, as in JSON Lines, is accepted if the type matches.
+ * Converts a value to the type. Trims a text; an empty one is null. A typed value is accepted if it matches.
  */
 export function typedColumn(value: JsonValue, type: ColumnType): TypedValue {
   const given = typeof value === 'string' ? value.trim() : value;
@@ -273,8 +265,7 @@ function readJson(given: JsonValue): TypedValue {
 }
 
 /**
- * Returns a function that counts the rows with a fingerprint so far, including the current one. Uses 16 bytes
- * a row instead of about 160 in a map of texts.
+ * Returns a function that counts the rows with a fingerprint so far, this one included, in 16 bytes a row.
  */
 export function equalRows(): (fingerprint: string) => number {
   let seen = new Float64Array(1024);
@@ -296,10 +287,7 @@ export function equalRows(): (fingerprint: string) => number {
   };
 }
 
-/**
- * Returns the index of the key, or of the empty slot for it. Linear probing suffices because fingerprints are
- * evenly spread.
- */
+/** Returns the index of the key, or its empty slot. Fingerprints are even, so linear probing suffices. */
 function placeOf(seen: Float64Array, key: number): number {
   let place = key % seen.length;
   while (seen[place] !== 0 && seen[place] !== key) place = (place + 1) % seen.length;
@@ -316,10 +304,7 @@ function doubled(seen: Float64Array): Float64Array<ArrayBuffer> {
 export interface ListReading {
   /** Column names of a CSV or TSV file without a header. Undefined if the first row is the header. */
   header?: readonly string[] | undefined;
-  /**
-   * Prefix of comment lines in text, CSV and TSV: lines that begin with it and a space are skipped. Undefined
-   * for none.
-   */
+  /** Prefix of comment lines in text, CSV and TSV, before a space. Undefined for none. */
   comments?: string | undefined;
   /** Undefined for UTF-8, or UTF-16 with a byte order mark. */
   encoding?: 'windows-1252' | undefined;
@@ -332,10 +317,7 @@ export interface ListReading {
 /** Rules for a list without a batch and a pipeline.yaml. */
 export const plainReading: ListReading = { trimsLines: false, readsSpreadsheets: true, findsIds: true };
 
-/**
- * Returns the name of the id column, or undefined if there is none. An exact `id` takes precedence over `ID`,
- * `Id` and the like.
- */
+/** Returns the name of the id column, `id` before `ID` and the like; undefined if there is none. */
 export function idColumnOf(
   columns: readonly string[],
   { findsIds }: Pick<ListReading, 'findsIds'>,

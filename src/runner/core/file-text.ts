@@ -9,10 +9,7 @@ export interface SentFile {
   bytes: number;
 }
 
-/**
- * The only key of an object that stands for such a text. Its value is the list of pieces, in order. Input may
- * not use this key.
- */
+/** The only key of an object that stands for such a text, with its pieces as value. Input may not use it. */
 export const fileTextKey = '$file_base64';
 
 type Piece = string | SentFile;
@@ -41,7 +38,6 @@ export function base64Bytes({ bytes }: SentFile): number {
   return Math.ceil(bytes / 3) * 4;
 }
 
-/** Returns the value with each file replaced by the text that `textOf` returns. */
 export function withFiles<Value extends JsonValue>(input: Value, textOf: (file: SentFile) => string): Value {
   return replaced(input, (pieces) =>
     pieces.map((piece) => (typeof piece === 'string' ? piece : textOf(piece))).join(''),

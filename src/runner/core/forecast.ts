@@ -20,12 +20,11 @@ export interface Experience {
 }
 
 export interface Forecast {
-  /** Number of scenes to be rendered. */
   scenes: number;
   isPriced: boolean;
   /**
-   * In the currency of `pricing`; null if the cost is unknown. `assumed` is the job assumed for each scene;
-   * absent if earlier runs show the cost.
+   * In the currency of `pricing`; null if unknown. `assumed`: job assumed for each scene without earlier
+   * runs.
    */
   cost: { amount: number; perScene: number; currency: string; assumed?: Partial<Billed> } | null;
   /** Null if the time is unknown. */
@@ -60,10 +59,7 @@ export function forecast(asked: ForecastRequest, experience: Experience): Foreca
   return { scenes: asked.scenes, isPriced: asked.pricing !== undefined, cost, time, ground, cuts };
 }
 
-/**
- * Multiplies the average cost of a saved scene, failed attempts included. Without earlier runs, uses the job
- * that `pricing` describes.
- */
+/** Multiplies the average cost of a saved scene, or without earlier runs that of the job in `pricing`. */
 function costOf({ scenes, pricing }: ForecastRequest, { saved, spent = 0 }: Experience): Forecast['cost'] {
   if (pricing === undefined) return null;
   const isKnown = saved > 0 && spent > 0;
@@ -75,8 +71,7 @@ function costOf({ scenes, pricing }: ForecastRequest, { saved, spent = 0 }: Expe
 }
 
 /**
- * Computes a range from two estimates: full concurrency with the median job, and the throughput of the latest
- * run. If no job is known yet, uses `expectMs`.
+ * Range from two estimates: full concurrency with the median job (or `expectMs`), and the latest throughput.
  */
 function timeOf({ scenes, concurrency, expectMs }: ForecastRequest, seen: Experience): Forecast['time'] {
   const rounds = Math.max(1, scenes / concurrency);
@@ -111,19 +106,13 @@ function cutsOf(
 /** The latest finished scenes, over which throughput and remaining time are averaged. Instants are monotonic ms. */
 export interface Finished {
   lastAt: number;
-  /**
-   * Time between each finished scene and the one before. The first gap of a run is at most half the duration
-   * of its job.
-   */
+  /** Time between finished scenes. The first gap of a run is at most half the duration of its job. */
   gapsMs: readonly number[];
   /** Durations of the latest jobs. */
   times: readonly number[];
 }
 
-/**
- * Number of scenes to average over. At least twice the number in flight, because jobs that begin together end
- * together. `maxKept` therefore suffices for up to half as many in flight.
- */
+/** Scenes to average over, at least twice those in flight, because jobs that begin together end together. */
 const latest = 150;
 const maxKept = 4_096;
 const enough = 3;
@@ -132,10 +121,7 @@ export function noneFinished(startedAt: number): Finished {
   return { lastAt: startedAt, gapsMs: [], times: [] };
 }
 
-/**
- * Returns the state after one more scene. A pause that is longer than any job takes is not counted, because
- * nothing was in progress.
- */
+/** Returns the state after one more scene. A pause longer than any job is not counted. */
 export function withFinished(finished: Finished, now: number): Finished {
   return { ...finished, lastAt: now, gapsMs: [...finished.gapsMs, gapBefore(finished, now)].slice(-maxKept) };
 }
@@ -146,26 +132,17 @@ function gapBefore({ lastAt, gapsMs, times }: Finished, now: number): number {
   return Math.min(now - lastAt, maxMs);
 }
 
-/**
- * Returns the state after a scene of a job that an earlier run submitted. Its end says nothing about this
- * run's throughput.
- */
+/** Returns the state after a scene of an earlier run's job, whose end says nothing about the throughput. */
 export function withResumed(finished: Finished, now: number): Finished {
   return { ...finished, lastAt: now };
 }
 
-/**
- * Returns the state with the duration of one more job in ms: at a worker or, if that is unknown, since its
- * submission.
- */
+/** Returns the state with one more job's ms: at a worker or, if unknown, since its submission. */
 export function withJobTime(finished: Finished, ms: number): Finished {
   return { ...finished, times: [...finished.times, ms].slice(-latest) };
 }
 
-/**
- * Returns scenes finished per ms recently; undefined for the first few scenes. Falls while none finishes for
- * longer than jobs take.
- */
+/** Returns scenes finished per ms recently, falling while none finishes; undefined for the first few. */
 export function finishedPerMs(
   { lastAt, gapsMs, times }: Finished,
   now: number,
@@ -177,10 +154,7 @@ export function finishedPerMs(
   return gaps.length / Math.max(1, sum(gaps) + Math.max(0, quietMs));
 }
 
-/**
- * Returns the time in ms until all `left` scenes are finished, of which `inFlight` are in progress. Undefined
- * while it is unknown.
- */
+/** Returns the ms until all `left` scenes are finished, `inFlight` in progress; undefined while unknown. */
 export function timeLeftMs(
   finished: Finished,
   now: number,
@@ -192,8 +166,7 @@ export function timeLeftMs(
   if (perMs === undefined) return undefined;
   const times = finished.times.toSorted((a, b) => a - b);
   const workers = Math.max(1, Math.min(left, inFlight, Math.round(perMs * (meanOf(times) ?? Infinity))));
-  // All workers are busy until as many scenes are left as there are workers. The longest of these jobs ends
-  // last.
+  // All workers are busy until as many scenes are left as workers. The longest of these jobs ends last.
   return (
     (left - workers) / perMs +
     (times[Math.floor((times.length * workers) / (workers + 1))] ?? workers / perMs)
@@ -211,14 +184,10 @@ export interface BatchOnRecord {
   /** Part that the run renders. Null for the whole batch. */
   part: PartRecord | null;
   inFlight: number;
-  /** Latest ended attempts, in any order. */
   ended: readonly EndedAttempt[];
 }
 
-/**
- * Returns throughput and remaining time from recorded attempts of a run. Undefined if no run is at work, or
- * too few scenes have finished recently.
- */
+/** Returns throughput and remaining time of a run at work; undefined if too few scenes finished recently. */
 export function throughputOf(run: RunCondition, batch: BatchOnRecord, now: number): Throughput | undefined {
   if (run.kind !== 'running') return undefined;
   const { scenes, part, inFlight } = batch;

@@ -16,8 +16,7 @@ export interface GalleryData {
   /** URL of the pictures for a page opened from a disk, ending in `/`. Null if the pictures are next to the page. */
   picturesAt: string | null;
   /**
-   * For a stage: base of the paths in its column `picture`, relative to the page and ending in `/`. Otherwise
-   * null.
+   * For a stage: base of the paths in its column `picture`, relative to the page, with `/`. Otherwise null.
    */
   stageAt: string | null;
   /** True if links to pictures are signed, so they show pictures to anyone who has the page. */
@@ -81,7 +80,6 @@ export interface GalleryColumn {
   choices: [text: string, rows: number][] | null;
   /** True if several rows share a value, so a grid can be grouped by this column. */
   isShared?: true;
-  /** True if the column is one of `output.values`. */
   isValue?: true;
   /** Present if all values are numbers. Such a column has no choices. */
   range?: GalleryRange;
@@ -123,7 +121,6 @@ export interface GalleryRow extends RecordGallery {
   prompt?: string | number;
   pictures?: GalleryPicture[];
   files?: GalleryFile[];
-  /** In the order of the columns. */
   values?: unknown[];
   /** Input values that are neither the prompt nor equal to the column of the same name. */
   input?: Record<string, unknown>;
@@ -140,10 +137,7 @@ export interface GalleryFile {
   isNamedOnly?: true;
 }
 
-/**
- * A picture. `file` and `thumbnail` are relative to the page. `thumbnail` is absent if the picture itself is
- * small.
- */
+/** A picture. Paths are relative to the page. No `thumbnail` if the picture itself is small. */
 export type GalleryPicture = Omit<SavedPicture, 'label' | 'sha256'> & { thumbnail?: string };
 
 /** Number of scenes by state. `invalid` counts skipped rows of the manifest. */
@@ -152,10 +146,7 @@ type LiveCounts = Record<'waiting' | 'active' | 'saved' | 'failed' | 'withdrawn'
   unneeded?: number;
 };
 
-/**
- * State of a batch at one moment. The watch server sends it to a live gallery, in addition to the data of the
- * report. Instants are epoch ms.
- */
+/** State of a batch, sent to a live gallery besides the data of the report. Instants are epoch ms. */
 export interface LiveState {
   name: string;
   /** Command that resumes the batch. */
@@ -167,7 +158,6 @@ export interface LiveState {
 
 export interface LiveNumbers {
   scenes: LiveCounts;
-  /** Number of submissions so far. */
   attempts: number;
   /** Number of submissions that may have been billed without a picture: unanswered and expired. */
   doubtful: number;
@@ -177,10 +167,7 @@ export interface LiveNumbers {
   doneAt: number | null;
   /** Scenes saved per second recently. Null if it is unknown. */
   perSecond: number | null;
-  /**
-   * Median time in ms from the end of a job to its saved picture, over the latest jobs. Null if the service
-   * reports no times.
-   */
+  /** Median ms from the end of a job to its saved picture; null if the service reports no times. */
   lagMs: number | null;
   /** Sorted by number of scenes, largest first. */
   failures: LiveFailure[];
@@ -194,7 +181,6 @@ export interface LiveFailure {
   lastText: string;
 }
 
-/** A scene with a new picture. */
 export interface ArrivedScene<Row = GalleryRow> {
   /** Increases with every picture. */
   picture: number;

@@ -78,7 +78,6 @@ export function isLost(state: ReachabilityState): boolean {
   return state.silent >= enoughSilence;
 }
 
-/** Returns the number of requests without an answer since contact was lost, counting the one that lost it. */
 export function silentSinceLost(state: ReachabilityState): number {
   return Math.max(0, state.silent - enoughSilence + 1);
 }
@@ -128,10 +127,7 @@ export function withRefusal({ count, since }: Refusals, now: number): Refusals {
 
 const enoughRefusals = 3;
 
-/**
- * True if enough refusals have lasted for at least `lastMs` (`halt.refused`). Until then, the refusals of a
- * service that has worked in this run are taken for an error.
- */
+/** True if refusals have lasted for `lastMs` (`halt.refused`). Until then they are taken for an error. */
 export function isBelieved({ count, since }: Refusals, now: number, lastMs: number): boolean {
   return count >= enoughRefusals && now - since >= lastMs;
 }
@@ -142,10 +138,7 @@ export function believed(failure: Failure, { count, since }: Refusals, now: numb
   return { ...failure, text: `${failure.text}; refused ${times}, after it had worked in this run` };
 }
 
-/**
- * Returns the wait in ms before round `round`, counted from 1. With 30 s for `lastMs`: 1, 2, 4, 8, 16 and
- * then 30 s.
- */
+/** Returns the wait in ms before round `round`, from 1: for 30 s, it is 1, 2, 4, 8, 16 and then 30 s. */
 export function askAgainMs(round: number, lastMs: number): number {
   return Math.round(Math.min(lastMs, (lastMs / 30) * 2 ** (round - 1)));
 }
@@ -161,10 +154,7 @@ interface HoldEvidence {
   hasEndedOtherwise: boolean;
 }
 
-/**
- * True if a setting, and not the scene, causes the failure of a finished job. The result of the job then
- * waits for the setting, and its scene does not fail.
- */
+/** True if a setting, not the scene, causes a finished job's failure. Its result then waits. */
 export function isHeld(
   { kind, isExecution }: Failure,
   { isAnyFound, hasEndedOtherwise }: HoldEvidence,
@@ -236,10 +226,7 @@ export interface HeldResults {
   count: number;
   /** Number of results whose answer is kept. The others are only at the service. */
   kept: number;
-  /**
-   * Number of results that refer to pictures by URL. Even if the answer is kept, pictures are available only
-   * as long as their host keeps them.
-   */
+  /** Results that refer to pictures by URL, which exist only as long as their host keeps them. */
   addresses: number;
   /** Time until which the service keeps the oldest of these results, in epoch ms. */
   keptUntil: number;

@@ -31,10 +31,7 @@ export function portableSegment(value: string): string {
   return cutToBytes(clean(value), maxNameBytes);
 }
 
-/**
- * Inserts `suffix` before the extension of a portable path. Distinct suffixes give distinct names, because
- * the shortening of a long path does not depend on the suffix.
- */
+/** Inserts `suffix` before the extension. Distinct suffixes give distinct names, even of shortened paths. */
 export function withSuffix(path: string, suffix: string): string {
   if (!/^[-.][\w-]{1,31}$/.test(suffix)) throw new Error(`not a suffix for a file name: ${suffix}`);
   const parts = fit(path.split('/'), maxNameBytes - maxSuffixBytes);
@@ -42,10 +39,7 @@ export function withSuffix(path: string, suffix: string): string {
   return parts.join('/').slice(0, -end.length) + suffix + end;
 }
 
-/**
- * Returns the name of a file next to a picture: `a/b.png` and `depth` give `a/b-depth.exr`. It is short
- * enough that no later suffix cuts the label off.
- */
+/** Returns the name of a file beside a picture: `a/b.png` and `depth` give `a/b-depth.exr`. */
 export function namedFile(picture: string, { label, kind }: NamedFile): string {
   const parts = fit(picture.split('/'), maxNameBytes - 3 * maxSuffixBytes);
   return `${parts.join('/').slice(0, -endingOf(picture).length)}-${label}.${kind}`;
@@ -56,10 +50,7 @@ export function attemptFile(name: string, attempt: number, sha256: string): stri
   return withSuffix(name, `-${attempt}-${sha256.slice(0, 8)}`);
 }
 
-/**
- * Splits a name made by `attemptFile` into the picture's name and the attempt. Undefined if the name has
- * another form.
- */
+/** Splits a name made by `attemptFile` into picture name and attempt; undefined for another form. */
 export function readAttemptFile(file: string): { name: string; attempt: number } | undefined {
   const end = endingOf(file);
   const [, stem, attempt] = /^(.*)-(\d{1,15})-[0-9a-f]{8}$/s.exec(file.slice(0, -end.length)) ?? [];
@@ -84,8 +75,7 @@ export function nameKey(path: string): string {
 
 const otherFormats = /\.(?:JPG|WEBP|AVIF)$/;
 
-// Lone surrogates, control and format characters, and noncharacters. Joiners stay, because scripts and emoji
-// need them.
+// Lone surrogates, control and format characters, noncharacters; not joiners, which scripts need.
 const unprintable = /(?![\u200C\u200D])[\p{Cs}\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}]/gu;
 
 function clean(text: string): string {
@@ -188,18 +178,12 @@ export function wordsOf(rules: RulesVersion): DefaultNames {
   return sceneRules[rules].asksWhichIsSent ? 'sent' : 'prompt';
 }
 
-/**
- * Guesses the naming scheme from existing files of rows without ids: `id` if a name is a bare hash, otherwise
- * `words`.
- */
+/** Guesses the naming scheme from existing files: `id` if a name is a bare hash, otherwise `words`. */
 export function namesOf(files: readonly string[], words: DefaultNames): DefaultNames {
   return files.some((file) => /^[0-9a-f]{12}(?:-[^/]*)?$/.test(withoutFormat(file))) ? 'id' : words;
 }
 
-/**
- * Shortens an id made from a hash to the prompt's words and half of the hash. The ending that distinguishes
- * equal rows and expanded rows stays.
- */
+/** Shortens an id made from a hash to words and half of the hash. Its ending stays, to stay distinct. */
 function stemOf(id: string, prompt: string): string {
   const [, hash, rest = ''] = /^([0-9a-f]{6})[0-9a-f]{6}(-.*)?$/s.exec(id) ?? [];
   const words = slugOf(prompt);
@@ -210,10 +194,7 @@ function stemOf(id: string, prompt: string): string {
 const maxSlugLength = 48;
 const maxReadLength = 200;
 
-/**
- * Turns `A photo, of a BENCH!` into `a-photo-of-a-bench`. Keeps letters and digits of any script, and cuts
- * between words if possible.
- */
+/** Turns `A photo, of a BENCH!` into `a-photo-of-a-bench`, in any script, cut between words if possible. */
 function slugOf(text: string): string {
   const words = text
     .slice(0, maxReadLength)
@@ -230,10 +211,7 @@ function slugOf(text: string): string {
   return slug;
 }
 
-/**
- * Returns the prompt by which people recognize a scene: that of the input, else of the row, else the longest
- * text of the input or the row. Undefined if there is no text.
- */
+/** Returns the prompt of a scene: of the input, else the row, else the longest text; undefined if none. */
 export function promptOf(input: JsonObject, columns: JsonObject): string | undefined {
   return named(input) ?? named(columns) ?? longest(input) ?? longest(columns);
 }
@@ -283,10 +261,7 @@ function textsOf(from: JsonObject): [string, string][] {
   );
 }
 
-/**
- * Returns the name of a batch in the gallery and the terminal: the last two parts of the output folder's
- * path, such as `night/out`.
- */
+/** Returns the name of a batch for people: the last two parts of the output folder, such as `night/out`. */
 export function batchName(dir: string): string {
   return dir
     .split(/[/\\]+/)

@@ -3,7 +3,6 @@ import type { JsonObject } from '../../lib/text/json.ts';
 
 /** Additional information about a picture in a job's output, under its keys there. All of it is optional. */
 export interface PictureOutput {
-  /** Words that the picture shows as labelled boxes. */
   labelled_words?: string[];
   /** Words that the picture does not show. */
   ignored_words?: string[];
@@ -31,7 +30,6 @@ interface OutputDetails {
 /** Content of a picture: base64 text as received, including a `data:` prefix and white space, or downloaded bytes. */
 export type HeldPicture = ({ base64: string } | { bytes: Uint8Array }) & OutputDetails;
 
-/** A picture in a job's output: its content or its URL. */
 export type FoundPicture = HeldPicture | ({ url: string } & OutputDetails);
 
 /** A picture, or a file of `output.files`, that has passed every check and is ready to be written. */
@@ -63,16 +61,10 @@ export interface SavedPicture extends Pick<Picture, 'width' | 'height' | 'sha256
 export interface PictureTotals {
   files: number;
   bytes: number;
-  /**
-   * Pictures that show words as labelled boxes, and pictures that leave words out. Absent if there are none
-   * of either.
-   */
+  /** Pictures with words as labelled boxes, and pictures that leave words out. Absent if none. */
   labelled?: number;
   ignored?: number;
-  /**
-   * Pictures with an unusable value for `output.values`, and pictures whose output was too long to keep.
-   * Absent if there are none of either.
-   */
+  /** Pictures with an unusable value, and pictures whose output was too long to keep. Absent if none. */
   odd?: number;
   /** Scenes saved by this run that lack a value which `scenes.until` needs. */
   unjudged?: number;
@@ -93,10 +85,7 @@ export function wordListsOf({ labelled_words, ignored_words, notes }: PictureOut
   };
 }
 
-/**
- * Returns sentences about the parts of the prompt that the picture does not show as asked. Empty if there are
- * none or nothing is known.
- */
+/** Returns sentences about parts of the prompt that the picture does not show; empty if none are known. */
 export function lostWords(output: PictureOutput = {}): string {
   const { labelled_words: labelled = [], ignored_words: ignored = [], notes = [] } = output;
   const lists = [
@@ -249,16 +238,12 @@ export function sidecarPath(file: string, ending: string): string {
   return withoutFormat(file) + ending;
 }
 
-/**
- * Returns names that conflict through sidecars: a scene's own file `a.json` and the sidecar of `a.png` would
- * be the same file.
- */
+/** Returns names that conflict through sidecars, such as a file `a.json` and the sidecar of `a.png`. */
 export function sidecarTwin(file: string): string[] {
   if (file.endsWith(sidecarEnding)) return [`${file.slice(0, -sidecarEnding.length)}.png`];
   return formatOfFile(file) === undefined ? [] : [sidecarPath(file, sidecarEnding)];
 }
 
-/** A copy of each picture in another format or size. */
 export interface PictureCopy {
   format: 'webp' | 'jpeg' | 'avif';
   /** 1 to 100. */
@@ -283,8 +268,7 @@ export function isSized(ending: string): boolean {
 }
 
 /**
- * Returns names of pictures whose copies would have the same name as a copy of `file`. With `.webp` and
- * `-512.webp`, both `a-512.png` and `a.png` give `a-512.webp`.
+ * Returns pictures whose copies would be named like one of `file`: `a-512.png` for `a.png` and `-512.webp`.
  */
 export function clashingNames(file: string, endings: readonly string[]): string[] {
   const middles = endings.flatMap((long) =>

@@ -23,8 +23,7 @@ export interface PollState {
 
 export interface PollRole {
   /**
-   * Number of jobs in flight if no scene is waiting, otherwise undefined. The batch then ends with the last
-   * of them.
+   * Number of jobs in flight if no scene waits, so that the batch ends with the last; otherwise undefined.
    */
   lastOf: number | undefined;
   /** True for the few jobs that are polled often while execution times are unknown. */
@@ -34,7 +33,6 @@ export interface PollRole {
 /** Durations of this run's completed jobs. */
 export interface LearnedTimes {
   jobs: number;
-  /** Execution times in ms. */
   executions: ObservedTimes;
   /** Times in ms from submission to completion of only the latest jobs, because queues grow and shrink. */
   totals: readonly number[];
@@ -86,10 +84,7 @@ function growingMs({ ageMs }: PollState, { shortest }: PollRules, { isProbe }: P
   return ageMs === 0 ? Math.max(firstPollMs, shortest) * (1 + 3 * random) : ageMs * (1 + random);
 }
 
-/**
- * Minimum lag as a share of `shortest`. Polls are at least `shortest` apart, so the average lag cannot be
- * smaller.
- */
+/** Minimum lag as a share of `shortest`, the minimum time between polls. */
 const minLagShare = 0.6;
 /** Weight of the last job's lag, which delays the end of the whole batch. */
 const weightOfLast = 16;
@@ -112,10 +107,7 @@ function learnedMs(
   return isAmongDone ? Math.min(state.executedMs, waitMs) : waitMs;
 }
 
-/**
- * Returns the time in ms until the result is expected to have waited for `lagMs`. Each of the ascending
- * `times` is equally likely to be the completion.
- */
+/** Returns the ms until the result has waited for `lagMs`. The ascending `times` are equally likely ends. */
 export function untilLagMs(times: readonly number[], lagMs: number): number {
   let sum = lagMs * times.length;
   let passed = 0;

@@ -135,10 +135,7 @@ const wellKnown: Readonly<Record<string, string>> = {
   model: 'Model',
 };
 
-/**
- * Returns the text that image generation programs store under `parameters`: the prompt, the negative prompt,
- * and a line of names and values.
- */
+/** Returns the text of `parameters`, as image programs store it: prompts, then a line of names and values. */
 export function parametersText(
   { prompt, input, seed, jobId, endpoint }: Provenance,
   size: { width: number; height: number },
@@ -185,10 +182,7 @@ export type AdoptedScene = Pick<FoundScene, 'sceneKey'> & {
   pictures: SavedPicture[];
 };
 
-/**
- * Undamaged picture that the checkpoint does not know. `origin` is undefined if neither the file nor its
- * sidecar records it.
- */
+/** Undamaged picture that the checkpoint does not know. `origin`: as file or sidecar record it. */
 export interface ExaminedPicture {
   picture: SavedPicture;
   /** Name that the picture was given, if the name of its file differs from it. */

@@ -1,8 +1,9 @@
 /** Table of the simple values in a scene's record, with their names in every form of the results, in order. */
 
 /**
- * `column` is the name in the checkpoint and in results.csv, `json` in results.jsonl and `gallery` in the
- * gallery. A `count` is a number. Null in the others means not known, or not known yet.
+ * `column`: name in checkpoint and results.csv; `json`: in results.jsonl; `gallery`: in the gallery. Null,
+ * except
+ * in a `count`, means not known.
  */
 const recordColumns = {
   jobId: { is: 'text', column: 'job_id', json: 'jobId', gallery: 'job' },
@@ -71,7 +72,6 @@ export function withValuesOf<Like extends RecordValues>(row: RecordValues, like:
   return copy;
 }
 
-/** Values of a row for which nothing was sent. */
 export const nothingSent = Object.fromEntries(
   entries.map(([key, { is }]) => [key, is === 'count' ? 0 : null]),
 ) as RecordValues;

@@ -4,9 +4,7 @@ import type { Failure } from './failure.ts';
 
 /** A key of `rate` in pipeline.yaml. */
 export interface RequestRate {
-  /** Maximum number of concurrent requests. */
   atOnce: number;
-  /** Maximum number of requests in any ten seconds. */
   perTenSeconds: number;
 }
 
@@ -98,7 +96,6 @@ const minuteMs = 60_000;
 /** Minimum number of answers. A few refusals by a full service are no reason to change a setting. */
 const minAnswers = 20;
 
-/** Counts answers and refusals per minute. */
 export class RefusalCount {
   #since = -Infinity;
   #answers = 0;

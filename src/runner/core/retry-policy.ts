@@ -5,7 +5,6 @@ import type { SceneState } from './scene.ts';
 
 /** Key `retry` of pipeline.yaml. */
 export interface RetryRules extends Backoff {
-  /** Number of failed attempts after which a scene has failed. */
   attempts: number;
   /** Number of submissions after which a scene has failed, whatever their outcome. Limits what can be billed. */
   submissions: number;
@@ -15,10 +14,7 @@ export interface RetryRules extends Backoff {
 
 export type AfterFailure =
   | { state: 'failed'; failure: Failure }
-  /**
-   * `isAtBound`: the scene is at the limit of submissions and stays only because the service is down. The run
-   * should stop submitting.
-   */
+  /** `isAtBound`: at the limit of submissions, and kept only because the service is down. Stop submitting. */
   | { state: 'waiting'; dueAt: number; isAtBound?: true };
 
 interface FailedAt {
@@ -29,10 +25,7 @@ interface FailedAt {
   isOutage: boolean;
 }
 
-/**
- * Returns the state of the scene after a failure. `before` counts its earlier attempts since a user last put
- * it back.
- */
+/** Returns the state of the scene after a failure. `before`: its earlier attempts that count. */
 export function sceneAfter(
   failure: Failure,
   before: AttemptHistory,
@@ -60,8 +53,7 @@ export function sceneAfter(
       return before.failedKinds.includes(failure.kind) || failures >= settings.attempts
         ? failed
         : again(failures);
-    // A held failure is not settled. If it is settled now, the scene itself is at fault, as with other
-    // failures.
+    // A held failure that is settled now is the scene's own fault, as with other failures.
     case 'hold':
     case 'new-attempt':
       return failures >= settings.attempts || cameBefore ? failed : again(failures);
@@ -104,9 +96,7 @@ export function fullWaitMs(count: number, { firstWait, longestWait }: Backoff): 
 
 /** Choice of scenes that a user puts back to be rendered again: the union of all that the fields select. */
 export interface PutBackChoice {
-  /** Failed scenes of these kinds. */
   kinds: 'every' | FailureKind[];
-  /** Failed scenes with these ids. */
   ids: string[];
   /** Base URL: selects scenes whose job is in flight anywhere else, except at the local service. */
   notAt: string | undefined;

@@ -26,7 +26,6 @@ export interface RunTrace {
     ending: string | null;
   } | null;
   inFlight: number;
-  /** Latest ended attempts, in any order. */
   ended: readonly EndedAttempt[];
 }
 
@@ -65,7 +64,6 @@ export function lastEndedAt(ended: readonly EndedAttempt[]): number | null {
   return ended.reduce((last: number | null, { at }) => Math.max(last ?? 0, at), null);
 }
 
-/** Number of latest jobs from which durations are taken. */
 const latestJobs = 50;
 
 function maxQuietMs(ended: readonly EndedAttempt[]): number {

@@ -10,14 +10,10 @@ export interface RunStats {
   requests: { submissions: number; status: number };
   /** Submissions per accepted job, and status requests per followed job. Null without such jobs. */
   requestsPerJob: { submissions: number | null; status: number | null };
-  /**
-   * Time from a job's completion to the arrival of its result, for jobs whose times the service reports. Null
-   * if there are none.
-   */
+  /** Time from completion to arrival, for jobs whose times the service reports. Null if there are none. */
   lagMs: Percentiles | null;
   /**
-   * Upper bound of the lag for all other jobs: time since the last poll that saw the job running. Null if
-   * there are none.
+   * Upper bound of the lag of other jobs: since the last poll that saw them running. Null if there are none.
    */
   lagAtMostMs: Percentiles | null;
   lostTo429: {
@@ -67,10 +63,7 @@ export const slotStates = ['inFlight', ...(Object.keys(idleReasons) as IdleReaso
 
 type PerState = Record<SlotState, number>;
 
-/**
- * Accounts for the time of a run's slots: with a job at the service, or the reason why not. Its size is
- * constant. All instants are monotonic ms.
- */
+/** Accounts for the time of a run's slots, in constant space. All instants are monotonic ms. */
 export class SlotUsage {
   readonly limit: number;
   #at: number;
@@ -90,7 +83,6 @@ export class SlotUsage {
     if (to !== undefined) this.#attempts[to] += 1;
   }
 
-  /** Sets the reason why slots without an attempt are idle from now on. */
   setIdleReason(at: number, reason: IdleReason): void {
     this.#pass(at);
     this.#idleReason = reason;

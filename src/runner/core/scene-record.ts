@@ -12,9 +12,7 @@ export interface SceneRecord extends RecordValues {
   /** Null for an invalid row whose id could not be read. */
   id: string | null;
   state: SceneState | 'invalid';
-  /** All pictures, in the order of the job's output. */
   pictures: SavedPicture[];
-  /** Other files, in the order of `output.files`. */
   files: SavedPicture[];
   /** Endpoint that made the pictures, else the endpoint of the latest submission: `https://host/v2/id`. */
   endpoint: string | null;
@@ -31,7 +29,6 @@ export interface SceneRecord extends RecordValues {
 export const rowStates: string[] = [...Object.keys(sceneMoves), 'invalid'];
 export const rowKinds: string[] = [...Object.keys(failureRules), 'invalid-row'];
 
-/** Numbers of a batch that are quick to compute, for `status`. */
 export interface BatchNumbers {
   /** Number of scenes by state. `invalid` counts skipped rows of the manifest. */
   scenes: SceneCounts;
@@ -55,10 +52,7 @@ export interface BatchNumbers {
   cost: BatchCost | null;
   /** Failed attempts by kind, most frequent first. */
   failures: { kind: string; attempts: number; lastText: string }[];
-  /**
-   * Finished jobs whose results wait for a setting, by kind of failure. `kept` counts results whose answers
-   * are kept.
-   */
+  /** Finished jobs that wait for a setting, by kind of failure. `kept`: results with kept answers. */
   held: { kind: string; results: number; kept: number; lastText: string }[];
   /** Part of the batch that the latest run rendered as a preview. Null if the latest run rendered the whole batch. */
   part: PartRecord | null;
@@ -95,7 +89,6 @@ export interface RunRecord {
   stats: RunStats | null;
 }
 
-/** A saved picture as recorded in the checkpoint. */
 export type RecordedPicture = Pick<SavedPicture, 'file' | 'width' | 'height' | 'bytes' | 'sha256'> & {
   /** Key of the attempt that made it. All pictures of a job have the same attempt. */
   attempt: number;
@@ -119,10 +112,7 @@ export type Verdict =
 /** A picture that differs from its record. `keptAs` is the name under which a repair kept the damaged file. */
 export type BadPicture = RecordedPicture & { verdict: Exclude<Verdict, { kind: 'good' }>; keptAs?: string };
 
-/**
- * Number of pictures by verdict. `withdrawn` counts the bad pictures of scenes that are no longer in the
- * manifest.
- */
+/** Pictures by verdict. `withdrawn`: bad pictures of scenes that are no longer in the manifest. */
 export interface Verified {
   checked: number;
   good: number;

@@ -58,7 +58,6 @@ export interface AttemptStory {
   /** True if the attempt still counts against `retry`. It no longer counts after a user puts the scene back. */
   isCounted: boolean;
   pictures: SavedPicture[];
-  /** Files of `output.files`. */
   files: SavedPicture[];
 }
 
@@ -72,7 +71,6 @@ export interface StoryPlace {
   now: number;
 }
 
-/** Returns what decides the next step of a scene, in a sentence or two. */
 export function nextStep(version: SceneVersion, place: StoryPlace): string {
   switch (version.state) {
     case 'saved':

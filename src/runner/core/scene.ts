@@ -95,18 +95,14 @@ export interface SceneRules {
   seedsOf: 'scene' | 'row';
   /** True if white space at the ends of lines in a .txt file is removed. */
   trimsLines: boolean;
-  /**
-   * True if lists may have the format of spreadsheet programs: semicolons or tabs, and empty values beyond
-   * the header.
-   */
+  /** True if lists may come from spreadsheet programs: semicolons, tabs, empty values beyond the header. */
   readsSpreadsheets: boolean;
   /** True if a column `ID`, `Id` or the like is the id column when none is called `id`. */
   findsIds: boolean;
   /** True if a list of which nothing is sent is rejected, even if bad rows are skipped. */
   asksForPrompt: boolean;
   /**
-   * True if a list with columns `scene` and `prompt` is rejected until `input` says which is sent. Otherwise
-   * `scene` is sent.
+   * True if a list with columns `scene` and `prompt` is rejected until `input` chooses; else `scene` is sent.
    */
   asksWhichIsSent: boolean;
   /** True if rows of several lists get a column `source` with the name of their list. */
@@ -152,10 +148,7 @@ export function readRulesVersion(value: unknown): RulesVersion | undefined {
   return typeof value === 'number' && value in sceneRules ? (value as RulesVersion) : undefined;
 }
 
-/**
- * Part of a batch for a preview: a fixed choice of scenes, spread over the whole list. If both limits are
- * set, the smaller part counts.
- */
+/** Part of a batch for a preview, spread over the whole list. The smaller limit counts. */
 export interface Part {
   /** Share of all scenes of the manifest, above 0 and at most 1. */
   share?: number;
@@ -173,15 +166,11 @@ export function sizeOfPart({ share = 1, limit = Infinity }: Part, scenes: number
   return Math.min(scenes, shared, limit);
 }
 
-/**
- * Returns the position of a scene in the order in which parts are filled: a pseudo-random whole number below
- * 2^48.
- */
+/** Returns a scene's place in the order in which parts are filled: pseudo-random, below 2^48. */
 export function turnOf(id: string, fingerprint: string): number {
   return Number.parseInt(hash('sha256', JSON.stringify([id, fingerprint])).slice(0, 12), 16);
 }
 
-/** Formats the part as command-line options, such as `--sample 1% --limit 20`. */
 export function formatPart({ share, limit }: Part): string {
   const shown = share === undefined ? [] : `--sample ${Number((share * 100).toPrecision(12))}%`;
   return [shown, limit === undefined ? [] : `--limit ${limit}`].flat().join(' ');

@@ -9,7 +9,6 @@ import type { SceneState } from './scene.ts';
 /** Settings and columns of a batch that the condition needs. */
 interface Judged {
   until: string;
-  /** Column names of the batch's results. */
   columns: readonly string[];
   values?: readonly NamedValue[];
 }
@@ -34,8 +33,8 @@ export interface SeedRow {
   /** Common prefix of the seeds' ids. */
   prefix: string;
   /**
-   * `good` if a seed meets the condition. Otherwise the state of the latest seed: `short` if it fell short or
-   * failed, `open` if it is not settled.
+   * `good` if a seed meets the condition, else of the latest seed: `short` if it did not, `open` if
+   * unsettled.
    */
   standing: 'short' | 'open' | 'good';
 }
@@ -97,8 +96,7 @@ export const sceneFacts = {
 } satisfies Facts<KnownScene>;
 
 /**
- * Looks up values of scenes by name. A column with the name of a fact is called `manifest.<column>`, as in
- * results.csv.
+ * Looks up values of scenes by name, as in results.csv: `manifest.<column>` for a column named like a fact.
  */
 export class SceneValues<Scene extends { columns: JsonObject }> {
   readonly #columns: ReadonlyMap<string, string>;

@@ -31,7 +31,6 @@ export interface ServiceDescription {
   auth: Record<string, string>;
   /** Other origins of the service, such as `https://host`, which may also receive its key. */
   origins: string[];
-  /** Environment variable that usually holds the key. */
   keyVariable: string;
   submit: DescribedRequest & {
     headers: Record<string, string>;
@@ -40,10 +39,7 @@ export interface ServiceDescription {
     job: AnswerPath;
     /** Members of the answer that later requests need. */
     keep: string[];
-    /**
-     * Time in ms for which a repeated submission with the same `{{ idempotencyKey }}` makes no second job.
-     * `echoed`: the time that the service states, if its answer repeats the header with the key.
-     */
+    /** Ms for which the same `{{ idempotencyKey }}` makes no second job. `echoed`: as the answer states. */
     remembers?: number | 'echoed' | undefined;
   };
   status: DescribedRequest & {
@@ -64,7 +60,6 @@ export interface ServiceDescription {
     request: DescribedRequest | undefined;
     /** Path of the job's id. If it is undefined, the id is not checked. */
     job?: AnswerPath | undefined;
-    /** Empty for the whole answer. */
     output: AnswerPath;
     /** Paths to try in order. Empty if pictures are detected from the shape of the output. */
     pictures: AnswerPath[];
@@ -78,10 +73,7 @@ export interface ServiceDescription {
   /** Texts in an answer that are more specific than its status. */
   texts: Readonly<Record<string, TextMeaning>>;
   cancel: DescribedRequest | undefined;
-  /**
-   * Request for a list of the account's latest jobs, newest first, to find a lost submission by its input and
-   * time.
-   */
+  /** Request for the latest jobs, newest first, to find a lost submission by its input and time. */
   find:
     | (DescribedRequest & {
         items: AnswerPath;
@@ -117,15 +109,11 @@ export function placeholdersIn(text: string): string[] {
 /** Values by the names of their placeholders. */
 export type Values = Readonly<Record<string, string>>;
 
-/**
- * Compiles a text into a function that replaces each placeholder that has a value. `spell` encodes a value,
- * except at the beginning of the text.
- */
+/** Compiles a text with placeholders into a function. `spell` encodes values, except at the beginning. */
 export function compileText(
   text: string,
   spell: (value: string, name: string) => string = (value) => value,
 ): (values: Values) => string {
-  // Texts and placeholder names alternate.
   const parts = text.split(placeholder);
   const names = placeholdersIn(text);
   const wholes = text.match(placeholder) ?? [];
@@ -159,10 +147,7 @@ export interface JobWord {
 /** Normal statuses of a job that waits or runs. */
 const usualWords = new Set(['', '202', 'IN_QUEUE', 'IN_PROGRESS', 'RUNNING', 'pending', 'running']);
 
-/**
- * Returns a text such as `"SUCCEEDED" of 5 jobs in flight`, most frequent first. Undefined if all statuses
- * are normal.
- */
+/** Returns a text such as `"SUCCEEDED" of 5 jobs in flight`; undefined if all statuses are normal. */
 export function oddWords(words: readonly JobWord[]): string | undefined {
   const odd = words.filter(({ word }) => !usualWords.has(word) && !usualWords.has(word.toUpperCase()));
   const shown = odd.toSorted((a, b) => b.jobs - a.jobs).slice(0, 3);

@@ -62,10 +62,7 @@ export interface SpendingLimits {
 export interface Spending {
   /** Number of submissions that may have become a job, including those in flight. */
   jobs: number;
-  /**
-   * Sum of known execution times in ms: as reported by the service, else as observed by the run that
-   * submitted the job.
-   */
+  /** Sum of known execution ms, as the service reports or the submitting run observed. */
   executedMs: number;
   /** Number of finished submissions with unknown outcome: unanswered, expired and adopted. */
   untold: number;
@@ -78,7 +75,6 @@ export interface Spending {
 
 /** Pictures that jobs have returned, including those that were later discarded to be rendered again. */
 export interface Brought {
-  /** Number of jobs that returned pictures. */
   jobs: number;
   pictures: number;
   pixels: number;
@@ -90,10 +86,7 @@ export interface Brought {
 
 export const nothingBrought: Brought = { jobs: 0, pictures: 0, pixels: 0, mostPictures: 0, mostPixels: 0 };
 
-/**
- * Failures of jobs that the service ended without a picture. They are billed neither for pictures nor for an
- * unknown time.
- */
+/** Jobs ended without a picture: billed neither for pictures nor for an unknown time. */
 export const kindsWithoutPicture = [
   'job-failed',
   'job-timed-out',
@@ -140,10 +133,7 @@ export type ExecutionTimes = ObservedTimes;
 
 export type BatchSpending = Spending & { times: ExecutionTimes };
 
-/**
- * With fewer times than these, the estimate is twice the longest instead of the 95th percentile, and few jobs
- * are sent.
- */
+/** Below this many times, twice the longest replaces the 95th percentile, and few jobs are sent. */
 const enoughTimes = 20;
 
 /** Returns a time in ms that one more job is unlikely to exceed. Undefined if no job has ended yet. */
@@ -166,10 +156,7 @@ export interface Billed {
 /** Assumed size of a picture of unknown size. */
 const usualPixels = 1e6;
 
-/**
- * Returns the billed quantities of a typical job if no job is known. Undefined if the time is billed and
- * `expect` is not set.
- */
+/** Returns the quantities of a typical job if none is known; undefined if billed time has no `expect`. */
 export function unseenJob(pricing: Pricing): Partial<Billed> | undefined {
   const { perSecond, perPicture, perMegapixel, expectMs } = pricing;
   if (perSecond !== undefined && expectMs === undefined) return undefined;
@@ -211,10 +198,7 @@ function usualMs(times: ExecutionTimes, { expectMs = 0, maxMs = Infinity }: Pric
   return Math.min(maxMs, shareOf(times, 0.5) ?? expectMs);
 }
 
-/**
- * Returns the amount spent. A job of unknown time or pictures counts with the median time and the average
- * pictures.
- */
+/** Returns the amount spent, with median time and average pictures for a job of unknown ones. */
 export function spentOn(spending: Spending, times: ExecutionTimes, pricing: Pricing): number {
   const { executedMs, untimed, rendered, brought } = spending;
   const ms = executedMs + untimed * usualMs(times, pricing);
@@ -225,10 +209,7 @@ export function spentOn(spending: Spending, times: ExecutionTimes, pricing: Pric
   return priceOf({ ms, pictures: made, pixels: pixels + others * usual * size }, pricing);
 }
 
-/**
- * Returns a price that one more job is unlikely to exceed. `unseen` is the number of pictures assumed if none
- * is known.
- */
+/** Returns a price that one more job is unlikely to exceed. `unseen`: pictures assumed if none is known. */
 function expectedPrice({ brought }: Spending, times: ExecutionTimes, pricing: Pricing, unseen = 1): number {
   const { jobs, mostPictures, mostPixels } = brought;
   const [pictures, size] = jobs === 0 ? [unseen, usualPixels] : [mostPictures, mostPixels];
@@ -281,7 +262,6 @@ export interface Cost {
   limit?: number;
 }
 
-/** Cost of a batch, including uncertain parts. */
 export interface BatchCost extends Cost {
   /** Expected cost of the jobs in flight: the 95th percentile of their time, and the most pictures. */
   inFlight: number;

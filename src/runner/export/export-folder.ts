@@ -44,10 +44,7 @@ export interface ExportIdentity {
 }
 
 const stateFile = '.nightrender-export.json';
-/**
- * Name of the list of all files that exports began here, one per line. A file that leaves the export is removed by this
- * list.
- */
+/** List of all files that exports began here, one per line, to remove those that leave the export. */
 const namesFile = '.nightrender-export.files';
 /** Name of the lock file. It exists only while an export is running, and after an export was killed. */
 const lockFile = '.nightrender-export.lock';
@@ -76,7 +73,7 @@ export class ExportFolder {
   }
 
   /**
-   * Opens the folder, and locks it until `finish` or `close`. Throws `OtherFolder`, `ExportHeld` and `FatalFailure`.
+   * Opens and locks the folder until `finish` or `close`. Throws `OtherFolder`, `ExportHeld`, `FatalFailure`.
    */
   static async open(dir: string, identity: ExportIdentity): Promise<ExportFolder> {
     return withDiskFailure(dir, async () => {
@@ -128,10 +125,7 @@ export class ExportFolder {
     return Object.entries(shard.files).every(([file, bytes]) => sizeOf(join(this.dir, file)) === bytes);
   }
 
-  /**
-   * Records a shard with its complete `files`. `digest`: undefined if pictures are missing, so the next export repeats
-   * it.
-   */
+  /** Records a complete shard. Without `digest`, pictures are missing, so the next export repeats it. */
   async recordShard(name: string, digest: string | undefined, files: readonly string[]): Promise<void> {
     const sizes = Object.fromEntries(files.map((file) => [file, sizeOf(join(this.dir, file)) ?? -1]));
     if (digest === undefined) this.#shards.delete(name);
@@ -175,10 +169,7 @@ export class ExportFolder {
     }
   }
 
-  /**
-   * Removes files of earlier exports that are not in this one. Returns names of files that stay because a link leads to
-   * them.
-   */
+  /** Removes files of earlier exports. Returns names of those that stay because a link leads to them. */
   async finish(): Promise<string[]> {
     const outdated = [...this.#begun].filter(
       (name) => !this.#parts.has(name) && isFile(join(this.dir, name)),
@@ -214,10 +205,7 @@ export class ExportFolder {
   }
 }
 
-/**
- * Locks the folder. Releasing the lock removes the lock file, so only the export stays in the folder. Throws
- * `ExportHeld`.
- */
+/** Locks the folder. Releasing the lock removes its file. Throws `ExportHeld`. */
 function lockFolder(dir: string): ExclusiveLock {
   const path = join(dir, lockFile);
   for (;;) {
@@ -277,10 +265,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/**
- * Returns the recorded names. Ignores a last line that is cut: names are recorded first, so its file was not begun.
- * Also ignores names that lead out of the folder.
- */
+/** Returns the recorded names, without a cut last one and names that lead out of the folder. */
 function readNames(dir: string): Set<string> {
   const path = join(dir, namesFile);
   const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : [];

@@ -15,7 +15,6 @@ import { parquetWriteBuffer } from 'hyparquet-writer';
 import type { JsonValue } from '../../lib/text/json.ts';
 
 export interface ExportChoice {
-  /** Maximum number of pictures per shard. */
   shard: number;
   /** Further input that the bytes of a shard depend on. */
   salt: string;
@@ -114,8 +113,8 @@ interface TarContent {
 }
 
 /**
- * Writes a tar file of pictures, their metadata and captions, with the same bytes on every machine. `first`: number of
- * the first picture in the whole export. A key has no dot, and no other shard uses the key.
+ * Writes a tar file, equal on every machine. `first`: number of its first picture in the export. Keys have no
+ * dot.
  */
 async function writeTar(
   file: UnfinishedFile,
@@ -144,9 +143,7 @@ async function writeTar(
 
 const tarBlockBytes = 512;
 
-/**
- * Returns the blocks of a file in ustar format. Names are keys and endings, far shorter than the 100 bytes that fit.
- */
+/** Returns the blocks of a file in ustar format. Names are far shorter than the 100 bytes that fit. */
 function tarEntry(name: string, content: Buffer): Buffer[] {
   const header = Buffer.alloc(tarBlockBytes);
   const fields: [offset: number, text: string][] = [
@@ -201,10 +198,7 @@ const ownColumns = [
   ['cost', 'DOUBLE', ({ cost }) => cost],
 ] as const satisfies [string, string, (picture: ExportedPicture) => JsonValue | bigint][];
 
-/**
- * Returns a Parquet table of pictures. Its bytes are the same on every machine, since the writer has its own
- * compression. `numeric`: names that are numbers in all pictures; each name gets its own column in every part.
- */
+/** Returns a Parquet table, equal on every machine. `numeric`: names that are numbers in all pictures. */
 function parquetPart(pictures: readonly ExportedPicture[], numeric: readonly string[]): Uint8Array {
   const own = ownColumns.map(([name, type, valueOf]) => ({
     name,

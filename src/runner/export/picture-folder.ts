@@ -144,8 +144,7 @@ async function writePictures(
 }
 
 /**
- * Fetches and checks pictures under temporary names. They are not synced, because the next export reads existing files
- * again. The next group is fetched while this thread compares.
+ * Fetches and checks pictures under temporary names, unsynced: the next export reads existing files again.
  */
 async function* fetchChecked(
   folder: ExportFolder,
@@ -216,10 +215,7 @@ function place(folder: ExportFolder, name: string, content: Buffer): string {
   return into;
 }
 
-/**
- * A saved picture as an export describes it. If a copy is exported, `file` is the copy, and `bytes` and
- * `sha256` are those of the picture on record.
- */
+/** A saved picture in an export. If a copy is exported, `bytes` and `sha256` are those of the original. */
 export type ExportedPicture = Pick<SavedPicture, 'file' | 'width' | 'height' | 'bytes' | 'sha256'> & {
   /** Unique within the batch: the id of the scene. The second picture of a scene gets `.2`, and so on. */
   id: string;
@@ -242,7 +238,6 @@ export type ExportedPicture = Pick<SavedPicture, 'file' | 'width' | 'height' | '
 export interface ExportPorts {
   /** Returns the content; undefined if the picture does not exist. */
   read: (picture: ExportedPicture) => Promise<Buffer | undefined>;
-  /** Copies the picture to the path `to`; false if the picture does not exist. */
   fetch: (picture: ExportedPicture, to: string) => Promise<boolean>;
   /** True if copies of pictures are exported. No sha256 of a copy is on record. */
   isCopy: boolean;
@@ -253,9 +248,7 @@ export interface ExportPorts {
 
 const ownNames = new Set(['file_name', 'id', 'prompt', 'seed']);
 
-/**
- * Returns the metadata of a picture, in order. Columns with reserved names become `manifest.NAME`, as in results.csv.
- */
+/** Returns the metadata of a picture. Columns with reserved names become `manifest.NAME`. */
 export function recordOf({ id, prompt, seed, columns, values }: ExportedPicture): JsonObject {
   const named = Object.entries({ ...columns, ...values }).filter(([name]) => name !== 'id');
   const renamed = named.map(([name, value]) => [ownNames.has(name) ? `manifest.${name}` : name, value]);

@@ -88,10 +88,7 @@ export function isSystemError(error: unknown): error is SystemError {
   return error instanceof Error && 'syscall' in error && 'code' in error && typeof error.code === 'string';
 }
 
-/**
- * True for a failed call on files, or an error of SQLite. Failures of connections and processes are reported
- * elsewhere.
- */
+/** True for a failed call on files or an error of SQLite, not for connections and processes. */
 export function isOfDisk(error: unknown): error is Error & { code: string } {
   if (isSystemError(error)) return fileCalls.test(error.syscall ?? '') && !isOfConnection(error);
   return (
@@ -104,10 +101,7 @@ const reading = /^(read|scandir|opendir|[lf]?stat|statfs|readlink|realpath|acces
 const fileCalls =
   /^(open|close|read|write|fsync|fdatasync|ftruncate|rename|unlink|mkdir|mkdtemp|rmdir|rm|scandir|opendir|[lf]?stat|statfs|readlink|realpath|access|f?chmod|copyfile|link|symlink|[lf]?utime)$/;
 
-/**
- * True for `read`, `write` and `close` on a connection. On network folders, the same codes have a path or
- * another call.
- */
+/** True for calls on a connection. On network folders, the same codes have a path or another call. */
 function isOfConnection({ syscall = '', path, code }: SystemError): boolean {
   if (code === 'EBADF') return true;
   const isCode = /^E(CONN\w+|PIPE|NOTCONN|TIMEDOUT|HOST\w+|NET\w+)$/.test(code);

@@ -60,7 +60,6 @@ export function fileDescriber({ base, maxBytes, withheld }: FileRules): Describe
 
 const maxKnown = 10_000;
 
-/** Returns a message that `what` takes too many bytes as base64. */
 export function tooLarge(what: string, bytes: number, maxBytes: number): string {
   return `${what} takes ${formatBytes(bytes)} as base64; \`limits.body\` allows ${formatBytes(maxBytes)}`;
 }
@@ -130,8 +129,7 @@ function hashOf(real: string, path: string, size: number): string {
 export type ReadObject = (address: string) => Promise<Buffer | undefined>;
 
 /**
- * Inserts the files into the input. `base` is the folder of pipeline.yaml, and `advice` a sentence for a
- * changed file. Throws errors of `readObject`.
+ * Inserts the files. `base`: folder of pipeline.yaml. `advice`: for a changed file. Throws as `readObject`.
  */
 export async function fillInFiles(
   input: JsonObject,

@@ -134,10 +134,7 @@ export interface PictureOwner {
   isAnyAccepted: boolean;
 }
 
-/**
- * A place whose first picture of a run is preceded by the claim of that run. A batch that forgot its
- * pictures, or another batch, would otherwise pay for them again.
- */
+/** A place that a run claims before its first picture, so that no other batch pays for them again. */
 export interface ClaimedPlace extends Place {
   /** Throws `ConfigError` if the place has pictures of another batch, or of runs that the checkpoint does not know. */
   assertOurs(): Promise<void>;

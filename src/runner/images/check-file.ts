@@ -169,8 +169,7 @@ function readExrPart(exr: Buffer, from: number, version: number): { part: ExrPar
 }
 
 /**
- * Checks that every block is complete. The table ends where the first block of the file begins, which any entry may
- * name. Each block begins with its coordinates and its size.
+ * Checks that every block is complete. The table ends where the first block begins, which any entry may name.
  */
 function checkOffsetTable(exr: Buffer, start: number, parts: ExrPart[], isMultipart: boolean): void {
   let end = exr.length;

@@ -72,10 +72,7 @@ function tooSmall({ width, height }: { width: number; height: number }, minSide:
   return `it is ${width}×${height} pixels, and \`check.minSide\` asks for ${minSide} at least`;
 }
 
-/**
- * Checks every chunk and every pixel of a PNG. Returns the picture, or what is wrong with it. Removes fill bytes behind
- * the end unless the original is kept.
- */
+/** Checks every chunk and pixel of a PNG. Removes fill bytes behind the end unless the original is kept. */
 export async function wholePng(file: Buffer, demands: Demands): Promise<WholePicture | Unusable> {
   const checked = checkPng(file);
   if ('problem' in checked) return checked;
@@ -101,7 +98,7 @@ export async function wholePng(file: Buffer, demands: Demands): Promise<WholePic
 }
 
 /**
- * Returns the bytes of a saved picture for a decoder. Removes PNG chunks that may unpack to a thousand times their
+ * Returns a saved picture's bytes for a decoder, without PNG chunks that may unpack to a thousand times their
  * size.
  */
 export function pictureToDraw(content: Buffer): { bytes: Buffer } | Unusable {
@@ -188,10 +185,7 @@ export async function inflatePixels({
   }
 }
 
-/**
- * True if the pixel data is small enough to unpack cheaply. It is then unpacked even if a thumbnail decodes all pixels,
- * because decoders ignore data behind the last row.
- */
+/** True if the pixel data is cheap to unpack, which finds data behind the last row that decoders ignore. */
 function isUnpackedSoon({ header, width, height }: WholePng): boolean {
   const [depth = 0, colour = 0] = header.subarray(8);
   return (width * height * (samples[colour] ?? 1) * depth) / 8 <= fewBytes;

@@ -6,10 +6,7 @@ const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 /** Length, type and checksum around a chunk's data. */
 const frameBytes = 12;
 
-/**
- * Maximum size of a packed colour profile. Cameras and screens use smaller ones, and a larger one may unpack to a
- * thousand times its size.
- */
+/** Maximum size of a packed colour profile. A larger one may unpack to a thousand times its size. */
 const fewProfileBytes = 16_000;
 
 /** Offset of the end of the header (IHDR), which is always the first chunk. */

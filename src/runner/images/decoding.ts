@@ -6,7 +6,6 @@ export interface Demands {
   maxPixels: number;
   /** Minimum length of the shorter side in pixels. */
   minSide: number;
-  /** True if blank pictures are refused. */
   isBlankRefused: boolean;
   /** True if the check also makes a thumbnail of pictures that need one. */
   isThumbnailWanted: boolean;
@@ -29,17 +28,12 @@ export function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-/**
- * Returns options for strict decoding. Only `warning`, the strictest level, detects much of the damage within a JPEG.
- */
+/** Returns options for strict decoding. Only `warning` detects much of the damage within a JPEG. */
 export function strict(maxPixels: number): SharpOptions {
   return { failOn: 'warning', limitInputPixels: maxPixels };
 }
 
-/**
- * Decodes every pixel. A single channel is enough for that, at a third of the memory. The check for blank pictures
- * needs all channels.
- */
+/** Decodes every pixel, in one channel for a third of the memory unless blank pictures are refused. */
 export function pixelsOf(image: Sharp, isBlankRefused: boolean) {
   return (isBlankRefused ? image : image.extractChannel(0)).raw().toBuffer({ resolveWithObject: true });
 }
@@ -107,9 +101,7 @@ function isOfBothAlphabets(text: string): boolean {
   return (text.includes('-') || text.includes('_')) && (text.includes('+') || text.includes('/'));
 }
 
-/**
- * True if the end of a text without padding has no bits beyond its whole bytes. A text that was cut mostly has some.
- */
+/** True if the end of a text without padding has no bits beyond whole bytes, which most cut texts have. */
 function isUncut(end: string): boolean {
   return Buffer.from(end, 'base64').toString('base64url') === end.replaceAll('+', '-').replaceAll('/', '_');
 }
@@ -174,8 +166,7 @@ const formats: readonly [PictureFormat, RegExp][] = [
 ];
 
 /**
- * Formats that cannot be saved as pictures, by their first bytes in hex. Third: the kind of `output.files`, if there is
- * one.
+ * Formats that cannot be saved as pictures, by their first bytes in hex, and their kind in `output.files`.
  */
 const others: readonly [string, RegExp, FileKind?][] = [
   ['a GIF', /^47494638/],

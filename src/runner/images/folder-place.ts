@@ -105,7 +105,7 @@ async function read(path: string): Promise<Buffer | undefined> {
 const machineCodes = new Set(['EMFILE', 'ENFILE', 'ESTALE', 'ENODEV', 'ENXIO']);
 
 /**
- * Returns the error for a failed read: `UnreadableFile` for one file, `FatalFailure` for the disk. Keeps other errors.
+ * Returns the error of a failed read: `UnreadableFile` for a file, `FatalFailure` for the disk, or itself.
  */
 function unreadable(error: unknown, path: string): unknown {
   const failure = asDiskFailure(error, path);
@@ -240,8 +240,7 @@ const writtenElsewhere = promisify(writeFile);
 const synced = promisify(fsync);
 
 /**
- * Writes files below one folder durably. Paths are absolute. Throws system errors, and `FatalFailure` if the disk of
- * the folder is unmounted.
+ * Writes files below one folder durably. Throws system errors, and `FatalFailure` if the disk is unmounted.
  */
 class DurableFiles {
   readonly #root: string;
@@ -290,10 +289,7 @@ class DurableFiles {
     await syncFolder(dirname(path));
   }
 
-  /**
-   * Creates the folder and its parents durably. An existing folder is synced too, because a crashed run may have just
-   * created it.
-   */
+  /** Creates the folder durably. Syncs an existing one too, as a crashed run may have just created it. */
   async makeFolder(folder: string): Promise<void> {
     if (this.#lasting.has(folder)) return;
     if (this.#device !== undefined) this.#assertSameDisk((await stat(this.#root)).dev);

@@ -36,16 +36,14 @@ export type ImageStoreOptions = CheckOptions & {
 };
 
 export interface PreparedImageStore extends ImageStore {
-  /**
-   * Creates the place and removes half-written files of earlier runs. Throws `FatalFailure` if the place cannot be
-   * used.
-   */
+  /** Creates the place and removes half-written files. Throws `FatalFailure` if it cannot be used. */
   prepare(): Promise<void>;
   /** Number of existing pictures that were renamed to `.former`, because a new picture got their name. */
   kept(): number;
   /**
-   * Renames the file and its sidecars durably to names that end in `as`. Returns the new name of the file. Undefined if
-   * nothing is there, or if each attempt has its own file names anyway.
+   * Renames the file and sidecars durably to names that end in `as`, and returns the name; undefined if
+   * nothing
+   * is there, or each attempt has its own names.
    */
   setAside(file: string, as: string): Promise<string | undefined>;
   /** Checks a picture like `ImageStore.check`. `provenance` may be missing if it is not to be recorded. */

@@ -34,10 +34,7 @@ export async function makeMissingCopies(
   return makeMissing(pictures, find, signal, onProgress);
 }
 
-/**
- * Answers `facts` from a single listing. PNG pictures are left out to save memory, because their facts do not matter
- * here.
- */
+/** Answers `facts` from a single listing, without PNG pictures, whose facts do not matter here. */
 async function listedCopies(place: Place): Promise<Pick<Place, 'facts'>> {
   const there = new Map<string, number>();
   for await (const { name, bytes } of place.list()) if (!name.endsWith('.png')) there.set(name, bytes);
@@ -64,10 +61,7 @@ export interface ThumbnailSource {
   reportCopy: Place | undefined;
 }
 
-/**
- * Makes the thumbnails that saved pictures lack. A picture with a thumbnail costs one `stat`. Otherwise like
- * `makeMissing`.
- */
+/** Makes missing thumbnails like `makeMissing`. A picture with a thumbnail costs one `stat`. */
 export async function makeMissingThumbnails(
   { images, reportCopy }: ThumbnailSource,
   reportDir: string,
@@ -111,7 +105,6 @@ async function thumbnailOfSaved(
 }
 
 export interface Made {
-  /** Number of pictures whose missing files were all made. */
   made: number;
   /** Number of pictures that are missing or damaged, or whose files could not all be made or written. */
   lacking: number;
@@ -121,8 +114,8 @@ export interface Made {
 const sliceSize = 500;
 
 /**
- * Makes missing files of pictures. `find` returns a function that makes them and returns true on success, or undefined
- * if nothing is missing. Throws the reason of `signal` after an abort. Files that were made stay.
+ * Makes missing files. `find` returns a function that makes a picture's files; undefined if none are missing.
+ * Throws the reason of `signal`; files that were made stay.
  */
 async function makeMissing(
   pictures: Iterable<RecordedPicture>,

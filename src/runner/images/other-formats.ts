@@ -28,8 +28,8 @@ import {
 import { isSigned, withMetadata } from './png-metadata.ts';
 
 /**
- * Checks a JPEG, WebP or AVIF. Unless the original is kept, converts it to an upright PNG with its colour profile and
- * metadata (EXIF, XMP, IPTC). The PNG loses a signature (C2PA) of the original.
+ * Checks a JPEG, WebP or AVIF, and converts it to an upright PNG with profile and metadata, unless originals
+ * are kept. A signature (C2PA) is lost.
  */
 export async function otherFormat(
   content: Buffer,
@@ -176,8 +176,7 @@ function nextOrEnd(bytes: Buffer, from: number): number {
 export const paper = '#ffffff';
 
 /**
- * JPEG options of thumbnails. Optimised tables would make a file a fifth smaller, but would be the slowest step after
- * decoding.
+ * JPEG options of thumbnails. Optimised tables save a fifth, but would be the slowest step after decoding.
  */
 const jpeg = { quality: 80, optimiseCoding: false };
 
@@ -212,10 +211,7 @@ type Thumbnailed = Pick<SavedPicture, 'width' | 'height' | 'bytes' | 'sha256'>;
 interface ThumbnailFiles {
   /** Returns the absolute path of the picture's thumbnail; undefined if the picture needs none. */
   pathOf: (picture: Thumbnailed) => string | undefined;
-  /**
-   * Returns the existing file for a result of `pathOf`, which an earlier version may have named. Undefined if it is
-   * missing or empty.
-   */
+  /** Returns the existing file for `pathOf`, which an earlier version may have named; undefined if none. */
   find: (path: string) => string | undefined;
   /** Writes a thumbnail atomically. False if the disk refuses it. */
   write: (path: string, thumbnail: Uint8Array) => Promise<boolean>;

@@ -25,10 +25,9 @@ export interface CheckOptions {
   embedsAs?: ProvenanceWriter | undefined;
   /** Called for each picture that lost its signature (C2PA) when it was converted to PNG. */
   onSignatureLost?: () => void;
-  /** Makers of the sidecar files of each picture. */
   beside?: SidecarMaker[];
   /**
-   * Returns true if a file is on record as a picture: `a-512.jpg` is then not a copy of `a.png`. Default: always false.
+   * True if a file is on record as a picture, so `a-512.jpg` is no copy of `a.png`. Default: always false.
    */
   isPicture?: ((file: string) => Promise<boolean>) | undefined;
 }

@@ -1,10 +1,7 @@
 /** A place for pictures: the few operations that a folder and a bucket share. All other work on pictures is written once, above them. */
 import { FatalFailure, type Failure } from '../core/failure.ts';
 
-/**
- * Stores files under names relative to the place, with `/` between folders. Every method throws `FatalFailure`, with a
- * message for the user, if the disk or the store fails.
- */
+/** Stores files under relative names with `/`. Every method throws `FatalFailure` if disk or store fails. */
 export interface Place {
   /** Name of the place in messages: an absolute path, or `s3://bucket/folder/`. */
   readonly name: string;
@@ -18,32 +15,21 @@ export interface Place {
   probe(work: () => Promise<void>): Promise<void>;
   /** Creates the place and removes half-written files of earlier runs. */
   prepare(): Promise<void>;
-  /**
-   * Returns the content; undefined if there is no such file. Throws `UnreadableFile` if an existing file is unreadable.
-   */
+  /** Returns the content; undefined if there is none. Throws `UnreadableFile`. */
   read(file: string): Promise<Buffer | undefined>;
   /** Returns facts about the file; undefined if nothing has the name. */
   facts(file: string): Promise<FileFacts | undefined>;
-  /**
-   * Writes the file atomically and durably: at every instant the name has the old content or the new content. Returns
-   * false, without any change, if `isFirst` and the name is taken.
-   */
+  /** Writes the file atomically and durably. Returns false, unchanged, if `isFirst` and the name is taken. */
   put(file: string, source: FileSource, how?: HowToPut): Promise<boolean>;
   /** Lists the files below a folder (with a `/` at its end), or all files. Leaves out files that are being written. */
   list(below?: string): AsyncIterable<ListedFile>;
-  /**
-   * Renames the file durably. Does nothing if that has happened already. Throws `FatalFailure` if another file has the
-   * name, unless `isReplacing`.
-   */
+  /** Renames the file durably, once. Throws `FatalFailure` if the name is taken, unless `isReplacing`. */
   move(from: string, to: string, isReplacing?: boolean): Promise<void>;
   /** Makes an existing file durable, such as one that a crashed run wrote. */
   makeLast(file: string): Promise<void>;
   /** Removes the file durably, if it exists. */
   remove(file: string): Promise<void>;
-  /**
-   * Copies the file to the unused path `to` on this machine. Makes a hard link if `isLinked` and the disks allow it.
-   * False if there is no such file.
-   */
+  /** Copies the file to the unused path `to`, by a hard link if `isLinked` and possible. False if none. */
   fetch(file: string, to: string, isLinked: boolean): Promise<boolean>;
 }
 

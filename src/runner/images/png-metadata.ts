@@ -18,10 +18,7 @@ export function withMetadata(png: Buffer, { exif, xmp, iptc, icc }: Embedded): B
   ]);
 }
 
-/**
- * Returns EXIF and XMP of a PNG as uncompressed chunks for its copies. They get the upright orientation, because PNG
- * pixels are never rotated.
- */
+/** Returns EXIF and XMP of a PNG as chunks for its copies, upright because PNG pixels are never rotated. */
 export function originChunks(png: Buffer): PngChunk[] {
   const exif = Array.from(chunksOf(png)).filter(({ type }) => type === 'eXIf');
   const texts = readTexts(png).filter(({ keyword }) => keyword === xmpKeyword);
@@ -70,10 +67,7 @@ function uprightXmp(xmp: string): string {
   return xmp.replaceAll(/(\btiff:Orientation(?:\s*=\s*["']|>))[1-8]/g, '$11');
 }
 
-/**
- * Returns IPTC as ImageMagick writes it and ExifTool reads it: hexadecimal, 72 digits a line, below its name and
- * length.
- */
+/** Returns IPTC as ImageMagick writes it: hexadecimal, 72 digits a line, below its name and length. */
 function iptcChunk(iptc: Buffer): PngChunk {
   const lines = iptc.toString('hex').replaceAll(/.{72}/g, '$&\n');
   const text = `\niptc\n${String(iptc.length).padStart(8)}\n${lines}\n`;
@@ -180,10 +174,7 @@ function unpacked(data: Buffer): Buffer | undefined {
   }
 }
 
-/**
- * True if a picture is signed with Content Credentials (C2PA specification 2.1, appendix A). Any change
- * breaks the signature. `picture` must be complete.
- */
+/** True if a picture is signed (C2PA specification 2.1, appendix A), which any change breaks. */
 export function isSigned(picture: Buffer): boolean {
   const what = recognise(picture);
   if ('problem' in what) return false;
@@ -226,7 +217,6 @@ function riffChunks(webp: Buffer): string[] {
   return types;
 }
 
-/** True if one of the outermost boxes has this type. */
 function hasBox(file: Buffer, type: Buffer): boolean {
   for (let at = 0; at + 8 <= file.length;) {
     if (file.subarray(at + 4, at + 4 + type.length).equals(type)) return true;

@@ -31,8 +31,7 @@ export function inspector(place: Place, isDeep: boolean): (picture: Recorded) =>
       if (!(error instanceof UnreadableFile)) throw error;
       const { path, code } = error;
       if (code === undefined) return noFile;
-      // A read error may be temporary. Only content that was read counts as damaged, and is rendered and paid for
-      // again.
+      // A read error may be temporary. Only content that was read counts as damaged, and is paid for again.
       const text = `cannot read ${path} (${code}), so it was not verified; make it readable, or move it away to have it rendered again, and verify again`;
       throw new FatalFailure({ kind: 'output-unwritable', text });
     }
@@ -81,8 +80,8 @@ function inBytes(bytes: number): string {
 }
 
 /**
- * True if the file exists with exactly these bytes, and makes it durable then. Throws `UnreadableFile` if it cannot be
- * read, because a picture that counts as missing is paid for again.
+ * True if the file has exactly these bytes; makes it durable then. Throws `UnreadableFile`, because a
+ * picture that counts as missing is paid for again.
  */
 export async function holds(
   place: Place,
@@ -99,10 +98,7 @@ function isOf(content: Buffer | undefined, sha256: string): boolean {
   return content !== undefined && digestOf(content) === sha256;
 }
 
-/**
- * Returns undefined if the file cannot be read or is not the saved one. Otherwise a copy of another picture would pass
- * as a copy of this one.
- */
+/** Returns undefined if the file is not the saved one, so that no other picture's copy passes as its copy. */
 export async function readSaved(
   place: Pick<Place, 'read'>,
   file: string,
@@ -112,10 +108,7 @@ export async function readSaved(
   return isOf(content, sha256) ? content : undefined;
 }
 
-/**
- * Copies a picture and its sidecars with these endings, or a named file. Files that the target already has are not
- * written again. Returns the state of the picture in `from`; it is not read if `to` has it.
- */
+/** Copies a picture with these sidecars, or a named file, unless `to` has it. Returns its state in `from`. */
 export async function copyPicture(
   from: Place,
   to: Place,
@@ -154,10 +147,7 @@ function digestOf(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/**
- * Number of missing pictures after which a remote listing is final. Until then, each missing picture is looked up,
- * because it may have arrived after the listing.
- */
+/** Missing pictures up to which each is looked up, as it may have arrived after the listing. */
 const maxMissing = 1_000;
 const maxConcurrentQuestions = 32;
 

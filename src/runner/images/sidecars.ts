@@ -27,7 +27,6 @@ import { paper } from './other-formats.ts';
 import type { Place } from './place.ts';
 import { isSigned, originChunks, type PngText, readTexts, withChunks, withTexts } from './png-metadata.ts';
 
-/** Picture that a sidecar is made from. */
 type SidecarSource = Pick<Picture, 'content' | 'width' | 'height' | 'sha256'>;
 
 /** Makes one kind of sidecar. */
@@ -74,10 +73,7 @@ export async function putSidecars(place: Place, file: string, beside: Sidecars):
   await Promise.all(beside.map(({ ending, bytes }) => place.put(sidecarPath(file, ending), bytes)));
 }
 
-/**
- * Returns the makers whose file is missing, or older than its picture. An older file belongs to another picture that
- * had this name before. The file was not renamed with that picture because its kind was not configured then.
- */
+/** Returns makers whose file is missing, or older than its picture and so of an earlier one of that name. */
 export async function missingSidecars(
   place: Pick<Place, 'facts'>,
   makers: SidecarMaker[],
@@ -110,7 +106,6 @@ const earlierEndings = [
   ...(['webp', 'jpeg', 'avif'] as const).map((format) => copyEnding({ format })),
 ];
 
-/** Returns the endings of all sidecars that a picture may have. */
 export function sidecarEndings(makers: Pick<SidecarMaker, 'ending'>[]): string[] {
   return [...new Set([...makers.map((maker) => maker.ending), ...earlierEndings])];
 }
@@ -133,10 +128,7 @@ export async function removeSidecars(place: Place, makers: SidecarMaker[], file:
   for (const { ending } of sidecarsOf(makers, file)) await place.remove(sidecarPath(file, ending));
 }
 
-/**
- * Returns a maker of copies in sRGB with the picture's metadata (EXIF, XMP). A copy that cannot be made never fails its
- * picture (each format has its own maximum size): `onLacking` gets the reason.
- */
+/** Returns a maker of sRGB copies with metadata. A failed copy never fails its picture: see `onLacking`. */
 export function copyMaker(copy: PictureCopy, onLacking: (ending: string, why: string) => void): SidecarMaker {
   const ending = copyEnding(copy);
   return {
@@ -165,8 +157,7 @@ async function copyOf(content: Buffer, limitInputPixels: number, copy: PictureCo
 }
 
 /**
- * Renames the picture and its sidecars to names that end in `as`. Files that were set aside before keep their names.
- * Returns the suffix, or undefined if nothing is there.
+ * Renames picture and sidecars to names that end in `as`. Returns the suffix; undefined if nothing is there.
  */
 export async function setAside(
   place: Place,
@@ -189,10 +180,7 @@ export async function setAside(
   }
 }
 
-/**
- * True if another file is in the way: under the picture's name or, if that is free, under the name of a sidecar or
- * another format of the picture. A power cut may have left that file without a record.
- */
+/** True if another file, perhaps without a record, has the picture's name or that of a sidecar or format. */
 export async function wouldOverwrite(
   place: Place,
   file: string,
@@ -227,10 +215,7 @@ export const provenanceKeyword = 'nightrender';
 /** Keyword that many programs read. If the service has written this text, no second one is added. */
 const parametersKeyword = 'parameters';
 
-/**
- * Returns the content with its provenance embedded. Other formats and signed pictures stay unchanged, and get a sidecar
- * instead (`sidecarUnlessEmbedded`).
- */
+/** Returns the content with its provenance. Signed pictures and other formats get a sidecar instead. */
 export function embedded(whole: WholePicture, provenance: Provenance, writer: ProvenanceWriter): Buffer {
   return isEmbeddable(whole.content) ? withProvenance(whole, provenance, writer) : whole.content;
 }

@@ -17,10 +17,7 @@ export async function uploadReport(to: Place, folder: string, signal?: AbortSign
   }
 }
 
-/**
- * Uploads the report in `folder`. Throws the reason of `signal` after an abort; the page in the place then stays
- * intact.
- */
+/** Uploads the report. After an abort, throws the reason of `signal`; the page in the place stays intact. */
 async function upload(to: Place, folder: string, signal?: AbortSignal): Promise<void> {
   const put = async (name: string): Promise<void> => {
     signal?.throwIfAborted();

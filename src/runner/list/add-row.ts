@@ -42,8 +42,8 @@ export interface RowAdder {
 }
 
 /**
- * Stages the scenes of a row. Returns undefined if it is done, otherwise a promise. Throws the reason of the
- * signal, and `ConfigError` if there are too many scenes.
+ * Stages the scenes of a row: at once (undefined) or by a promise. Throws the reason of the signal and
+ * `ConfigError`.
  */
 export function addRow(
   adder: RowAdder,
@@ -140,7 +140,6 @@ function idOfRow({ countEqual }: RowAdder, columns: JsonObject, fingerprint: str
 const fewEnoughToKeep = 10_000;
 const kept = new WeakMap<Expansion, Combination[]>();
 
-/** Returns the combinations of values, which are the same for every row. */
 function combinationsOf(expansion: Expansion): Iterable<Combination> {
   if (scenesPerRow(expansion) > fewEnoughToKeep) return combinations(expansion);
   const known = kept.get(expansion) ?? [...combinations(expansion)];
@@ -267,17 +266,13 @@ function valueAt(value: JsonValue | undefined, [key, ...rest]: (string | number)
   return valueAt(Array.isArray(value) ? value[Number(key)] : value[key], rest);
 }
 
-/**
- * Compares what the first scene of each row sends. A slip such as `{ prompt }` is sent without an error, and
- * would be paid for every row.
- */
+/** Compares what the first scenes send: a slip such as `{ prompt }` would be paid for in every row. */
 export class RowInputs {
   #rows = 0;
   #first = { fingerprint: '', named: '' };
   #isSame = true;
   #isNamedSame = true;
 
-  /** `columns`: the row's own columns. */
   add(fingerprint: string, columns: JsonObject, { columns: spoken }: InputTemplate): void {
     this.#rows += 1;
     if (!this.#isSame) return;

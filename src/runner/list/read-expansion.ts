@@ -190,10 +190,7 @@ function typed({ config, problems }: Reading, name: string, { value, where, prob
   return value;
 }
 
-/**
- * Returns each value of a file once, and remarks how many are repeated. Repeated values in pipeline.yaml are
- * refused.
- */
+/** Returns each value of a file once, and remarks repeated ones. In pipeline.yaml they are refused. */
 function merged({ remarks }: Reading, { source }: NamedAxis, values: JsonValue[]): JsonValue[] {
   if (source.kind === 'values') return values;
   const seen = new Set<string>();

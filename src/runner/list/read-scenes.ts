@@ -53,7 +53,6 @@ export interface ReadScenes {
   /** Every column of every manifest, in the order first seen, then those that `scenes` adds. */
   columns: string[];
   rules: RulesVersion;
-  /** Notes on the list, as sentences. */
   notes: string[];
   /** Remarks of `plan` on the list, as sentences. A run does not print them. */
   remarks: string[];
@@ -61,10 +60,7 @@ export interface ReadScenes {
   edits?: Edits | undefined;
 }
 
-/**
- * The saved pictures of another batch as a list. `notes` says which pictures are left out, and is complete
- * once all rows are read.
- */
+/** Saved pictures of another batch as a list. `notes`, complete once all is read: what is left out. */
 export type StageManifest = Manifest & { columns: string[] };
 
 export interface ListOptions {
@@ -181,7 +177,6 @@ interface Reading {
   stage: ManifestStage;
   expanded: ReadExpansion;
   rules: SceneRules;
-  /** Names that `freeNames` returns. */
   free: string[];
   /** The list that is being read, as the column `source` names it. */
   source?: string;
@@ -196,7 +191,6 @@ interface Reading {
   openStage: ListOptions['openStage'];
   /** Set after a quotation mark that is never closed. Nothing is read after it, and ids are not compared. */
   isOpen?: true | undefined;
-  /** Problems other than invalid rows. */
   problems: Problem[];
   /** Number of rows so far in all manifests, including invalid ones. */
   rows: number;
@@ -302,10 +296,7 @@ interface OpenList {
   names: Set<string>;
   /** Undefined until a row has a column that is sent. */
   input: InputTemplate | undefined;
-  /**
-   * Rows before the first one with a column that is sent. They are invalid, unless no row of the list has
-   * such a column.
-   */
+  /** Rows before the first with a sent column: invalid, unless no row of the list has one. */
   early: { source: string; line: number; id?: string }[];
 }
 

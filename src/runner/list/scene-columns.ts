@@ -12,19 +12,13 @@ import { axisNames, type ColumnType, idColumnOf, seedNumberColumn, typedColumn }
 import type { SceneRules } from '../core/scene.ts';
 import type { Manifest, ManifestRow } from '../manifest/manifest.ts';
 
-/**
- * Name of the row number in templates, in addition to the columns of a manifest. It is 1 for the first row of
- * all manifests.
- */
+/** Name of the row number in templates: 1 for the first row of all manifests. */
 export const rowNumber = 'row';
 
 /** Column of a batch with several lists: path of the row's list, relative to the folder of pipeline.yaml. */
 export const sourceColumn = 'source';
 
-/**
- * Returns names that templates may use although no list has them: the row number, and the list if there may
- * be several.
- */
+/** Returns names that templates may use without a column: the row number and, if several, the list. */
 export function freeNames(config: Config, rules: SceneRules): string[] {
   const { manifest, manifestFiles } = config;
   const maySeveral = manifestFiles.length > 1 || manifestFiles.some(({ path }) => !manifest.includes(path));
@@ -54,8 +48,7 @@ export function addedColumns(config: Config): string[] {
 }
 
 /**
- * Returns the input for rows with these columns. Undefined if `input` is not set and no column is called
- * scene or prompt.
+ * Returns the input for these columns; undefined if `input` is not set and none is called scene or prompt.
  */
 export function inputOf(config: Config, columns: readonly string[]): InputTemplate | undefined {
   if (config.input !== undefined) return config.input;
@@ -86,10 +79,7 @@ function columnsOfName(template: Template | undefined): string[] {
   return template?.names.filter((name) => !nameValues.includes(name)) ?? [];
 }
 
-/**
- * Returns problems of a manifest with a header: columns that templates use but nothing has, and columns that
- * both the manifest and `scenes` have.
- */
+/** Returns problems of a header: used columns that nothing has, and columns that `scenes` also has. */
 export function headerProblems(
   config: Config,
   { path, columns = [], isHeaderless = false }: Manifest,
@@ -200,7 +190,6 @@ export function unusedAxes(config: Config, input: InputTemplate): Problem[] {
   });
 }
 
-/** Returns a line of `input` that sends a column. */
 export function inputLine(key: string, column: string): string {
   return `${/^\w+$/.test(key) ? key : JSON.stringify(key)}: '${quoted(placeholder(column))}'`;
 }
@@ -210,10 +199,7 @@ function inputHint(columns: string[]): string {
   return column === undefined ? ', under input' : `, such as input: { ${inputLine('prompt', column)} }`;
 }
 
-/**
- * Returns the column whose name says that it has the prompts, if none is called scene or prompt. Undefined if
- * the names are a row.
- */
+/** Returns the column that is named like prompts; undefined if there is none, or the names are a row. */
 export function captionColumn(columns: string[]): string | undefined {
   if (columns.some(isSentence) || defaultInput(columns) !== undefined) return undefined;
   return ['caption', 'text', 'description'].flatMap((word) =>
@@ -312,10 +298,7 @@ interface ListContents {
 
 const noPicture = 'none of the pictures of that batch is chosen';
 
-/**
- * Refuses a list that was read, with all its problems at once. Throws `ConfigError`. Invalid rows are
- * accepted with `skipBadRows`.
- */
+/** Throws `ConfigError` with all problems of a list. Invalid rows are accepted with `skipBadRows`. */
 export function assertGoodList({ config, stage, columns, problems, notes, free }: ListContents): void {
   const unknown = problems.length === 0 ? unknownColumns(config, columns, free) : [];
   if (unknown.length > 0) throw new ConfigError(unknown);
@@ -328,10 +311,7 @@ export function assertGoodList({ config, stage, columns, problems, notes, free }
   throw new ConfigError([{ where, text: why.join('; ') }]);
 }
 
-/**
- * Checks columns after everything was read, because JSON Lines show their columns only then. Without any
- * column there is no good row to judge by.
- */
+/** Checks columns after the last row, because JSON Lines show them only then. */
 function unknownColumns(config: Config, columns: ReadonlySet<string>, free: string[]): Problem[] {
   const axes = addedColumns(config);
   if (columns.size === 0 && config.manifest.length > 0) return [];

@@ -19,7 +19,6 @@ import type { SceneRecord } from '../core/scene-record.ts';
 import { withValues } from '../core/seeds-until.ts';
 
 export interface StagePicture {
-  /** Id from `pictureIds`. */
   id: string;
   /** 0 for the first picture of its scene. */
   index: number;
@@ -29,10 +28,7 @@ export interface StagePicture {
   picture: SentFile | undefined;
 }
 
-/**
- * Make paths relative to the stage's folder: `pathOf` for a picture of the batch, `passedOn` for a file that
- * the batch's list names.
- */
+/** Make paths relative to the stage: `pathOf` of a picture, `passedOn` of a file in the batch's list. */
 interface Paths {
   pathOf: (file: string) => string;
   passedOn: (path: string) => string;
@@ -166,7 +162,6 @@ export class StagePictures {
 
 const toldLater = new Set(['state', 'kind', 'attempts', 'labelled_words', 'ignored_words']);
 
-/** Rows per turn of the event loop. */
 const rowsInTurn = 1_000;
 
 function* filtered<T>(all: Iterable<T>, test: (each: T) => boolean): Generator<T> {

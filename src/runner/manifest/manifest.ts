@@ -3,8 +3,7 @@ import type { JsonObject } from '../../lib/text/json.ts';
 import type { SentFile } from '../core/file-text.ts';
 
 /**
- * A row as read. `line` is where it starts, 1-based; for Parquet, the number of the row. CSV, TSV and text
- * contain strings, JSON and Parquet have their own types.
+ * A row as read. `line`: where it starts, from 1; for Parquet, its number. Only JSON and Parquet have types.
  */
 export interface ManifestRow {
   kind: 'row';
@@ -29,10 +28,7 @@ interface BadManifestRow {
 
 export type ManifestEntry = ManifestRow | BadManifestRow;
 
-/**
- * Separator of values. With tabs, a misplaced quotation mark is text, because most programs write TSV without
- * quoting.
- */
+/** Separator of values. With tabs, a misplaced quotation mark is text: most write TSV without quoting. */
 export type Delimiter = ',' | ';' | '\t';
 
 export interface Manifest {
@@ -41,8 +37,7 @@ export interface Manifest {
   /** Columns of the header or schema, `['prompt']` for plain text. Undefined for JSON, where each row has its own. */
   columns: string[] | undefined;
   /**
-   * All rows in file order, valid or not, in arrays of up to `maxBatchRows`. Can be read once. Throws
-   * `ManifestError` if a later part of the file is unreadable.
+   * All rows in order, in arrays of up to `maxBatchRows`, once. Throws `ManifestError` if unreadable later.
    */
   batches: AsyncIterable<ManifestEntry[]>;
   /** True if the first row of CSV or TSV does not look like a header. */

@@ -38,10 +38,7 @@ export async function openFile(path: string): Promise<Readable> {
   }
 }
 
-/**
- * Returns the decoded bytes of a text, or the bytes of a workbook unchanged. Passes all raw bytes to
- * `onBytes`. Throws `ManifestError`, now or while the bytes are read.
- */
+/** Returns decoded bytes, or a workbook unchanged. `onBytes` gets all raw bytes. Throws `ManifestError`. */
 export async function plainBytes(
   shown: string,
   stream: Readable,
@@ -152,10 +149,7 @@ export function explain(shown: string, error: unknown): unknown {
 
 const hashChunkBytes = 1024 * 1024;
 
-/**
- * Returns the sha256 of the file's bytes; undefined if it is not a regular file, which could be read twice.
- * Throws the `AbortError` of `signal`, and the system's errors.
- */
+/** Returns the sha256; undefined if it is not a regular file. Throws the `AbortError` and system errors. */
 export async function hashManifest(path: string, signal: AbortSignal): Promise<string | undefined> {
   if (!(await stat(path)).isFile()) return undefined;
   const hash = createHash('sha256');

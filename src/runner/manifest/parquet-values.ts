@@ -39,7 +39,6 @@ export function readRow(columns: ParquetColumn[], values: unknown[], number: num
   return { kind: 'bad', line: number, problem: problems.join('; '), ...idOf(row) };
 }
 
-/** `size` counts the bytes of the value. */
 function jsonOf(value: unknown, size: { bytes: number }): JsonValue | Unfit {
   if (value === null || value === undefined) return null;
   size.bytes += typeof value === 'string' ? Buffer.byteLength(value) : 8;
@@ -116,7 +115,6 @@ export interface ParquetColumn {
   isNested: boolean;
 }
 
-/** Returns the columns of the schema and their problems, as sentences. */
 export function readColumns(root: SchemaTree): { columns: ParquetColumn[]; problems: string[] } {
   const names = root.children.map(({ element }) => element.name);
   const problems = [

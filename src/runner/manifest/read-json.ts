@@ -73,7 +73,6 @@ class ElementCutter {
   readonly #isObject: boolean;
   readonly #maxBytes: number;
   #line: number;
-  /** Lines on which the array or object opens and closes. */
   openedAt = 0;
   #closedAt = 0;
   /** Number of open brackets; 1 between the elements of the array. */
@@ -81,10 +80,7 @@ class ElementCutter {
   #place: 'before' | 'within' | 'after' = 'before';
   #isInString = false;
   #isEscaped = false;
-  /**
-   * Line where the current element began, and its bytes in earlier pieces. Of an element that is too long,
-   * nothing is kept.
-   */
+  /** Line where the current element began, and its earlier bytes; none of one that is too long. */
   #beganAt: number | undefined;
   #pieces: Buffer[] = [];
   #bytes = 0;
@@ -226,10 +222,7 @@ export function readJsonLine(text: string, line: number): ManifestEntry {
 const resultKeys =
   'id,state,pictures,jobId,attempts,unanswered,expired,delayTime,executionTime,submittedAt,completedAt,savedAt,failure,source,columns,endpoint';
 
-/**
- * Returns the row of a line of results.jsonl, with the scene's id; undefined for any other line. A line with
- * one key more or fewer is the user's own, and may mean something else.
- */
+/** Returns the row of a line of results.jsonl, by exactly its keys; undefined for any other line. */
 function resultColumns(line: JsonObject): JsonObject | undefined {
   const { id = null, columns } = line;
   if (!isJsonObject(columns)) return undefined;
@@ -255,8 +248,8 @@ const tooLarge =
   "is an object of more than 64 MiB; make a list of its rows (jq -c 'to_entries[] | {id: .key} + .value' OLD > NEW.jsonl), or take the list out of it (jq .NAME OLD > NEW.json)";
 
 /**
- * Reads JSON that begins with an object: rows by their ids, an object with a list in it, or a single row.
- * Returns the bytes again if more objects follow on lines of their own. Throws `ManifestError`.
+ * Reads rows by ids, an object with a list, or a single row. Returns the bytes if more objects follow.
+ * Throws `ManifestError`.
  */
 export async function readJsonObject(
   path: string,
@@ -334,8 +327,7 @@ function noteMember(seen: Seen, { line, bytes }: CutElement): void {
 }
 
 /**
- * Returns the list in the object. Undefined if the object is one row, or has rows by id. Throws
- * `ArrayProblem` if the object is ambiguous.
+ * Returns the list in the object; undefined for one row or rows by id. Throws `ArrayProblem` if ambiguous.
  */
 function listIn(seen: Seen): Seen['lists'][number] | undefined {
   const { lists, words, hasRows } = seen;
@@ -350,7 +342,6 @@ function listIn(seen: Seen): Seen['lists'][number] | undefined {
   throw new ArrayProblem(`has several lists: ${names}; take one out of it: jq .NAME OLD > NEW.json`);
 }
 
-/** An object with a text of this name is a row. */
 const rowWords = ['scene', 'prompt', 'caption', 'text'];
 /** An object with a member of this name is a row, unless it contains a list. */
 const columnWords = new Set([...rowWords, 'description', 'id', 'seed']);

@@ -239,18 +239,12 @@ function endsInReturn(head: Buffer): boolean {
   return end !== -1 && end < headBytes && text[end] === '\r' && text[end + 1] !== '\n';
 }
 
-/**
- * True if the bytes begin a JSON array of objects. Prompts may begin with brackets too. `start`: at least
- * `headBytes` bytes, or all.
- */
+/** True if the bytes, `headBytes` or all, begin a JSON array of objects. Prompts may begin with brackets. */
 function beginsArray(start: Buffer): boolean {
   return /^\s*\[\s*($|[{\]])/.test(start.toString('latin1'));
 }
 
-/**
- * True if the bytes begin an object that may span lines. On standard input its first line is only `{`;
- * otherwise it is JSON Lines.
- */
+/** True if the bytes begin an object over lines: on standard input only with `{` alone on its line. */
 function beginsObject(start: Buffer, isJson: boolean): boolean {
   return (isJson ? /^\s*\{/ : /^\s*\{[ \t]*[\r\n]/).test(start.toString('latin1'));
 }
@@ -279,10 +273,7 @@ function isHeader(text: string, delimiter: Delimiter): boolean {
   return text.split(delimiter).some((name) => isKnownColumn(name.trim().replace(/^"(.*)"$/, '$1')));
 }
 
-/**
- * Reads the texts of a folder in the order of their names. Passes names and texts to `onBytes`. Throws
- * `ManifestError` if there are none.
- */
+/** Reads the texts of a folder by name, and passes both to `onBytes`. Throws `ManifestError` if none. */
 async function readTextFolder(
   path: string,
   onBytes: (bytes: Buffer) => void,

@@ -13,10 +13,7 @@ import { ManifestError, maxBatchRows, type Manifest, type ManifestEntry } from '
 import { explain } from './open-bytes.ts';
 import { readColumns, type ParquetColumn, parsers, readRow } from './parquet-values.ts';
 
-/**
- * Passes all bytes to `onBytes` before the first row is read. Throws `ManifestError` if the whole file is
- * unreadable.
- */
+/** Passes all bytes to `onBytes` before the first row. Throws `ManifestError` if the file is unreadable. */
 export async function readParquet(
   path: string,
   onBytes: (bytes: Buffer) => void,
@@ -101,10 +98,7 @@ async function* readRows(
 
 const sliceRows = 10_000;
 
-/**
- * Divides the rows. Each slice unpacks its row group up to the slice's end; for nested columns, all of it. A
- * large group gets larger slices, so that the work does not grow with the square of its rows.
- */
+/** Divides the rows. A slice unpacks its row group up to its end, so large groups get larger slices. */
 function* slices(
   groups: ParquetScan['ranges'],
   hasNested: boolean,

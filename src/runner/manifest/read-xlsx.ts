@@ -32,10 +32,7 @@ const maxRows = 1_000_000;
 /** Limits the text, because many cells can refer to one long text. */
 const maxCharacters = 2 ** 30;
 const maxColumns = 1_000;
-/**
- * Maximum unpacked bytes of a part. The sheet is read in pieces, and what is read of the other parts stays in
- * memory.
- */
+/** Maximum unpacked bytes of a part. Only the sheet is read in pieces. */
 const maxPartBytes = { sheet: 2 ** 31, strings: 2 ** 29, other: 2 ** 24 };
 /** A part above `smallBytes` may be compressed by the factor `maxRatio` at most. Sheets usually shrink to a tenth. */
 const smallBytes = 2 ** 26;
@@ -241,10 +238,7 @@ async function readStyles(book: Book, part: string | undefined): Promise<boolean
   return styles;
 }
 
-/**
- * True for a format such as `dd/mm/yyyy "at" hh:mm`. Only the section for positive numbers counts. Formats
- * without a code are known by their numbers (ECMA-376, part 1, 18.8.30).
- */
+/** True for a date format, by its section for positive numbers or its number (ECMA-376, part 1, 18.8.30). */
 function isDateFormat(id: number, code: string | undefined): boolean {
   if (code !== undefined) return /^[^;]*[ymdhs]/i.test(code.replaceAll(/"[^"]*"|[\\_*].|\[[^\]]*\]/g, ''));
   return [
@@ -255,7 +249,6 @@ function isDateFormat(id: number, code: string | undefined): boolean {
   ].some(([from = 0, to = 0]) => id >= from && id <= to);
 }
 
-/** Reads a part if `part` is defined. */
 async function readPart(
   book: Book,
   part: string | undefined,

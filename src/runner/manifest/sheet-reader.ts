@@ -14,7 +14,6 @@ export interface SheetRow {
   problem: string | undefined;
 }
 
-/** Tables that cells refer to. */
 export interface CellTables {
   strings: string[];
   /** True if a cell of this style shows its number as a date or a time. */
@@ -36,10 +35,7 @@ export class CellText {
     this.#length += text.length;
   }
 
-  /**
-   * Returns the text; '' if it is only white space. Decodes control characters such as `_x000D_`, and
-   * `_x005F_` to an underscore.
-   */
+  /** Returns the text, '' if only white space. Decodes `_x000D_` and the like; `_x005F_` is an underscore. */
   take(): string {
     const text = this.#runs.join('');
     this.#runs = [];

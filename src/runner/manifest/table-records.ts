@@ -19,10 +19,7 @@ export interface TableRecord {
   seemsComment?: true;
 }
 
-/**
- * Lines per call of csv-parse. There are few after a misplaced quotation mark, because the lines after it are
- * read again.
- */
+/** Lines per call of csv-parse, few after a misplaced quotation mark, where lines are read again. */
 const maxLines = 5000;
 const fewLines = 8;
 
@@ -45,17 +42,13 @@ export async function* readRecords(
 class RecordReader {
   readonly #delimiter: Delimiter;
   readonly #comments: string | undefined;
-  /** Number of the first of the lines. */
   #first = 1;
   /** Lines not read yet: a record whose end has not been seen, and what came after it. */
   #lines: string[] = [];
   #problems = new Map<number, string>();
   /** Number of lines to wait for. Reading a long record again with every few lines would take quadratic time. */
   #worthReadingAt = 0;
-  /**
-   * A line that seems to close a wrong quotation mark: either a row of its own, or the rest of the row with
-   * that mark.
-   */
+  /** A line that seems to close a wrong quotation mark, alone or as the end of its row. */
   #suspect: { line: number; opened: number } | undefined;
 
   constructor(delimiter: Delimiter, comments: string | undefined) {
@@ -168,10 +161,7 @@ class RecordReader {
     return this.#judged({ line, lineCount, values });
   }
 
-  /**
-   * Returns a record for a misplaced quotation mark. It is an error in CSV, but text in TSV, which most
-   * programs write without quoting.
-   */
+  /** Returns a record for a misplaced quotation mark: an error in CSV, text in TSV. */
   #misread(start: number, linesBefore: number, problem: string): TableRecord {
     const line = this.#first + start;
     if (this.#delimiter === '\t')
@@ -253,7 +243,6 @@ function hasInnerQuote(value: string, delimiter: Delimiter, raw: () => string): 
   return value.includes('"') && !isField(quoted(value), delimiter, raw());
 }
 
-/** True if the text is a whole field of the record. */
 function isField(text: string, delimiter: Delimiter, raw: string): boolean {
   return `${delimiter}${raw}${delimiter}`.includes(`${delimiter}${text}${delimiter}`);
 }
@@ -274,10 +263,7 @@ function textValues(line: string): string[] {
 export interface LineBlock {
   /** The number of the first line, 1-based. */
   first: number;
-  /**
-   * Lines without the line feed. A carriage return before it stays, because within quotation marks it belongs
-   * to the value.
-   */
+  /** Lines without the line feed. A carriage return stays: within quotation marks it is part of the value. */
   lines: string[];
   /** Problems by line number. The text of such a line is what could be read of it. */
   problems: ReadonlyMap<number, string>;
@@ -286,10 +272,7 @@ export interface LineBlock {
 const lineFeed = 10;
 const longLine = 'is longer than 1 MiB';
 
-/**
- * Splits bytes into numbered lines of at most `maxRowBytes` each, and finds lines that are not valid text.
- * `endInReturns`: lines end with a carriage return alone. Otherwise one within a line is text.
- */
+/** Splits bytes into numbered lines of up to `maxRowBytes`. `endInReturns`: lines end with CR alone. */
 export async function* splitLines(
   bytes: AsyncIterable<Buffer>,
   endInReturns: boolean,
@@ -312,7 +295,6 @@ export function isBlank(line: string): boolean {
   return line.trim() === '';
 }
 
-/** Returns the line without the carriage return that `\r\n` leaves at its end. */
 export function withoutReturn(line: string): string {
   return line.endsWith('\r') ? line.slice(0, -1) : line;
 }

@@ -67,7 +67,6 @@ async function* unpackFrame(
     throw new ZstdProblem('is damaged (checksum mismatch)');
 }
 
-/** Returns a block with its header. */
 async function takeBlock(input: Input): Promise<{ bytes: Buffer; isLast: boolean }> {
   const start = await input.peek(3);
   if (start.length < 3) throw cut();
@@ -161,10 +160,7 @@ export function isSkippable(start: Buffer): boolean {
   return start.length >= 4 && start.readUInt32LE(0) >>> 4 === 0x184d2a5;
 }
 
-/**
- * Reads the header of a frame (RFC 8878, 3.1.1). `start`: at least `maxHeaderBytes` of the frame, or all.
- * Undefined if reserved bits are set or the header is cut off.
- */
+/** Reads a frame's header (RFC 8878, 3.1.1) from `maxHeaderBytes` or all; undefined if invalid or cut. */
 export function readZstdFrame(start: Buffer): ZstdFrame | undefined {
   const descriptor = start[4];
   if (descriptor === undefined || (descriptor & 8) !== 0) return undefined;

@@ -116,7 +116,6 @@ class Post {
     }
   }
 
-  /** Reports stalls until the run is `over`. */
   async watchForStalls(over: AbortSignal): Promise<void> {
     const { rules } = this.#target;
     const { clock } = this.#options;
@@ -166,10 +165,7 @@ class Post {
   }
 }
 
-/**
- * Returns `notify[0] (ping, hc-ping.com)`. Only the host of a URL is shown, because anyone who has the URL
- * can post to it.
- */
+/** Returns `notify[0] (ping, hc-ping.com)`: only the host, because anyone with the URL can post to it. */
 function shownTarget({ kind, to }: NoticeTarget, index: number): string {
   return `notify[${index}] (${kind}${kind === 'command' ? '' : `, ${new URL(to).host}`})`;
 }
@@ -181,10 +177,7 @@ interface SendOptions {
   env: NodeJS.ProcessEnv;
 }
 
-/**
- * Sends a notification to one target. Returns why it failed, without the URL, which is a secret. Undefined if
- * it arrived.
- */
+/** Sends a notification. Returns why it failed, without the secret URL; undefined if it arrived. */
 async function send(
   target: NoticeTarget,
   notice: Notice,
@@ -333,7 +326,6 @@ interface Notice {
   /** Paths of the manifests as shown to people. */
   manifest: string[];
   outputDir: string;
-  /** Number of failed attempts of this run so far. */
   failed: number;
   /** Present at the end of a run: its ending, exit code and number of scenes by state. */
   ending?: EndingKind;

@@ -49,8 +49,8 @@ export class Access {
   }
 
   /**
-   * Sends the request once access is open, and again after each refusal that is not believed. Resolves to
-   * undefined if `signal` aborts first. If a refusal is returned, it has already stopped the run.
+   * Sends the request once access is open, and after each refusal that is not believed; undefined after an
+   * abort. A returned refusal has already stopped the run.
    */
   pass<R extends Reply>(request: AccessRequest, send: () => Promise<R | undefined>): Promise<R | undefined> {
     return this.#accessTo(request.endpoint).pass(request, send);
@@ -155,10 +155,7 @@ class EndpointAccess {
     return this.#isReached && this.#inARow[operation].count === 0;
   }
 
-  /**
-   * Resolves to a function to be called with the outcome of the request, or to undefined if the request must
-   * not be sent.
-   */
+  /** Resolves to a function for the outcome of the request; undefined if it must not be sent. */
   #turn({ operation, subject, signal, onHeld }: AccessRequest): Promise<ReportVerdict | undefined> {
     if (signal.aborted) return Promise.resolve(undefined);
     onHeld?.();
@@ -172,10 +169,7 @@ class EndpointAccess {
     }
   }
 
-  /**
-   * Records an accepted request. If results are refused, the status of a running job does not prove access to
-   * results.
-   */
+  /** Records an accepted request. If results are refused, a running job's status proves no access to them. */
   #answered({ operation, subject }: AccessRequest, { kind }: Reply, refusals: number): Verdict {
     const isResult = kind === 'completed';
     const wasRefused = this.#firstRefused.delete(subject);
@@ -244,10 +238,7 @@ class EndpointAccess {
     this.#onOpen();
   }
 
-  /**
-   * Sends one request at a time, alternating between one that was refused and another one. Returns true if
-   * access works again.
-   */
+  /** Sends one request at a time, by turns a refused one and another. True if access works again. */
   async #isLetIn(round: number): Promise<boolean> {
     const { liveness } = this.#parts;
     const health = await liveness.ask(this.#endpoint);
@@ -301,7 +292,6 @@ export class EndpointLiveness {
     this.#read.status.set(keyOf(endpoint), this.#clock.elapsed());
   }
 
-  /** Records that the endpoint returned the result of one of its jobs. */
   addResult(endpoint: Endpoint): void {
     this.#read.result.set(keyOf(endpoint), this.#clock.elapsed());
   }
@@ -323,10 +313,7 @@ export class EndpointLiveness {
     return this.#healthy.has(keyOf(endpoint));
   }
 
-  /**
-   * Requests the endpoint's health with a request that begins after this call. Concurrent callers share the
-   * next request.
-   */
+  /** Requests the endpoint's health with a new request, which concurrent callers share. */
   ask(endpoint: Endpoint): ReturnType<Ask> {
     const key = keyOf(endpoint);
     const planned = this.#next.get(key);

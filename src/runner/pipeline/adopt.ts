@@ -32,10 +32,7 @@ type AdoptedBy = NamedBy & Pick<PipelineConfig, 'endpoint'>;
 
 type Known = ExaminedPicture & { origin: Origin };
 
-/**
- * Adopts pictures by their metadata, else by their names. All are recorded at once, so a crash leaves all of
- * them to the next run.
- */
+/** Adopts pictures by metadata, else by name, all at once, so that a crash leaves all to the next run. */
 export async function adopt(ports: AdoptPorts, config: AdoptedBy, stop: Stop): Promise<void> {
   const { checkpoint, clock, emit } = ports;
   const { found, problems } = await examineUnknown(ports, stop.draining);
@@ -59,10 +56,7 @@ export async function adopt(ports: AdoptPorts, config: AdoptedBy, stop: Stop): P
   emit({ type: 'adopted', scenes: adopted.length, pictures: pictures.size, byName, unused, examples });
 }
 
-/**
- * Number of next scenes that are checked. Pictures that a damaged or older checkpoint has forgotten belong to
- * these scenes.
- */
+/** Number of next scenes that are checked: forgotten pictures belong to these. */
 const maxAskedAbout = 10_000;
 
 /** Throws `UnknownPictures` if scenes would be paid for again although their pictures exist. */
@@ -122,10 +116,7 @@ async function scenesWithoutPictures(
   return scenes;
 }
 
-/**
- * Returns the scenes whose other files all exist undamaged. `lacking` gives the reason for other scenes, by
- * their first picture.
- */
+/** Returns scenes whose other files are all undamaged. `lacking`: reasons of the others, by first picture. */
 async function withFiles(
   { checkpoint, images }: AdoptPorts,
   matched: Matched[],
@@ -153,19 +144,13 @@ async function withFiles(
   return { adopted, lacking };
 }
 
-/**
- * Returns a key of the file's given name, or of the name of `named` next to it. In a bucket the key contains
- * the attempt.
- */
+/** Returns a key of the file's given name, or of `named` beside it. In a bucket it contains the attempt. */
 function placeOf(file: string, named?: NamedFile): string {
   const { name, attempt } = readAttemptFile(file) ?? { name: file, attempt: 0 };
   return `${nameKey(named === undefined ? name : namedFile(name, named))}/${attempt}`;
 }
 
-/**
- * Matches pictures to scenes. A name counts only for a picture without metadata, and only if a single scene
- * would use it.
- */
+/** Matches pictures to scenes. A name counts only without metadata, and if a single scene would use it. */
 async function match(
   checkpoint: AdoptPorts['checkpoint'],
   config: AdoptedBy,

@@ -26,7 +26,6 @@ import { submitAgain } from './submit-attempt.ts';
 
 export interface CancelResult {
   ending: Ending;
-  /** Number of jobs that were in flight. */
   found: number;
   /** Jobs that are still in flight, with the reason. */
   left: JobLeft[];
@@ -73,10 +72,7 @@ export async function cancelBatch(ports: Ports, config: PipelineConfig, stop: St
   return { found, unanswered, ending: cut ?? endingOf(stop, left), left, report };
 }
 
-/**
- * Sends again what crashed runs may have sent, to learn the job id. Returns the number of submissions that
- * stay unknown.
- */
+/** Sends again what crashed runs may have sent, for its job id. Returns how many stay unknown. */
 async function findIntended(run: Run): Promise<number> {
   const { length } = await run.ports.checkpoint.recover();
   let found = 0;

@@ -25,10 +25,7 @@ export type Event =
   | { type: 'warning'; text: string }
   /** `part` counts the scenes of a preview; it is absent if the whole batch is rendered. */
   | ({ type: 'plan-made'; counts: SceneCounts; part?: SceneCounts } & Plan)
-  /**
-   * Pictures that the checkpoint did not know were adopted, `byName` of them only by their names. `examples`
-   * gives reasons why others were not.
-   */
+  /** Unknown pictures were adopted, `byName` only by their names. `examples`: reasons against others. */
   | {
       type: 'adopted';
       scenes: number;
@@ -40,7 +37,6 @@ export type Event =
   /** Number of attempts of crashed runs that may have been sent without an answer, and of jobs still in flight. */
   | { type: 'recovered'; unanswered: number; inFlight: number }
   | { type: 'scene-submitted'; scene: string; attempt: number; jobId: string }
-  /** The service reports another status for a job. */
   | { type: 'job-status'; scene: string; jobId: string; status: string }
   | ({
       type: 'scene-saved';
@@ -76,10 +72,7 @@ export type Event =
     } & SceneName)
   /** A request got no useful answer and will be sent again. Attempt and scene are unchanged. */
   | ({ type: 'request-troubled'; kind: FailureKind; text: string; waitMs: number } & SceneName)
-  /**
-   * The service refuses key, account or endpoint, which have worked in this run. Submissions wait until it is
-   * asked again.
-   */
+  /** The service refuses key, account or endpoint that worked in this run. Submissions wait. */
   | { type: 'access-refused'; kind: FailureKind; text: string; waitMs: number }
   /** The service grants access again, this long after the first refusal. */
   | { type: 'access-regained'; afterMs: number }
@@ -100,16 +93,12 @@ export type Event =
       part?: SceneCounts;
       /** Sentence about a bias in how the pictures were chosen. */
       bias?: string;
-      /** Totals of all recorded pictures. */
       pictures?: PictureTotals;
       outputDir: string;
       report: string | undefined;
       /** Cost of the batch so far, if the price is known. */
       cost: Cost | undefined;
-      /**
-       * Number of submissions of the batch with unknown outcome that may have been billed: unanswered and
-       * expired.
-       */
+      /** Submissions with unknown outcome that may have been billed: unanswered and expired. */
       untold: number;
       /** Results that wait for a setting. Absent if there are none. */
       held?: HeldResults[];

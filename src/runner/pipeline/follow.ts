@@ -24,10 +24,7 @@ import type { CancelReply, StatusReply } from './ports.ts';
 import { maxTries, save, settleWithoutPicture, whileInProgress } from './settle.ts';
 import type { Run } from './run-parts.ts';
 
-/**
- * `held`: the attempt stays in flight until a setting is changed. Without `waitMs` the next poll is when such
- * jobs are usually done.
- */
+/** `held`: in flight until a setting changes. Without `waitMs`, the next poll is when such jobs are done. */
 export type PollResult = 'settled' | 'held' | { waitMs?: number };
 
 /** Polls a job until it is settled, or until the run leaves and the job stays in the checkpoint. */
@@ -198,10 +195,7 @@ async function collectHeld(run: Run, job: Job, reply: Completed): Promise<PollRe
   return 'settled';
 }
 
-/**
- * Returns a failure if the values for `scenes.until` are missing. Every further seed would be rendered and
- * paid for.
- */
+/** Returns a failure if values for `scenes.until` are missing: every further seed would be paid for. */
 function undecidedFailure({ config }: Run, { pictures }: Completed): Failure | undefined {
   const decidingValues = config.scenes?.until === undefined ? [] : config.output.values;
   const hasAny = pictures.some(({ output }) => Object.keys(valuesIn(output, decidingValues)).length > 0);
@@ -292,7 +286,6 @@ async function giveUp(run: Run, job: Job, overdue: Failure): Promise<PollResult>
   return 'settled';
 }
 
-/** Adds to the failure that the job was not cancelled. */
 function afterCancel(overdue: Failure, cancelled: CancelReply): Failure {
   if (cancelled.kind === 'cancelled') return overdue;
   const why = cancelled.kind === 'failure' ? cancelled.failure.text : cancelled.text;
@@ -301,10 +294,7 @@ function afterCancel(overdue: Failure, cancelled: CancelReply): Failure {
 
 type Unreadable = StatusReply & { kind: 'failure' };
 
-/**
- * Number of answers about another job that halt the run. The first may be an accident, but a service that
- * mixes up answers cannot be trusted.
- */
+/** Answers about another job that halt the run. The first may be an accident. */
 const maxForeign = 2;
 
 async function handleForeign(run: Run, job: Job, reply: Unreadable): Promise<PollResult> {

@@ -88,10 +88,7 @@ export class FirstRefusals {
     this.#scenes.clear();
   }
 
-  /**
-   * True if the scene has to wait because the refusal may apply to all scenes. A second refusal of the same
-   * scene is its own.
-   */
+  /** True if the scene waits because the refusal may be for all. A second one of a scene is its own. */
   async isForAll({ sceneId }: Attempt, { text }: Failure): Promise<boolean> {
     this.#hasAccepted ??= await this.#checkpoint.hasAccepted();
     if (this.#hasAccepted || this.#scenes.has(sceneId)) return false;
@@ -194,8 +191,8 @@ export class Reachability {
   }
 
   /**
-   * Returns how many submissions may be sent on top of `sending`. `isProbe`: no other job in flight could
-   * show that the service is back.
+   * Returns how many submissions may be sent on top of `sending`. `isProbe`: no other job could show that
+   * the service is back.
    */
   allowedSubmissions(sending: number, isProbe: boolean): number {
     const now = this.#elapsed();

@@ -18,10 +18,7 @@ import type { Stop } from './stop.ts';
 type HoldPorts = Pick<Ports, 'checkpoint' | 'service' | 'answers' | 'clock' | 'emit'>;
 type HoldRules = Pick<PipelineConfig, 'outputDigest' | 'halt' | 'concurrency' | 'timeouts' | 'keepsMs'>;
 
-/**
- * Results that wait for a setting. Keeps their answers, and halts the run before more jobs are paid for in
- * vain.
- */
+/** Results that wait for a setting. Keeps their answers, and halts the run before more is paid in vain. */
 export class Holds {
   readonly #ports: HoldPorts;
   readonly #config: HoldRules;
@@ -57,15 +54,11 @@ export class Holds {
     return this.results.reduce((sum, one) => sum + one.addresses, 0);
   }
 
-  /** Held results of this run, by setting. */
   get results(): HeldResults[] {
     return [...this.#results.values()];
   }
 
-  /**
-   * Counts a saved picture. The settings are proven right if it also has a value that `scenes.until` needs,
-   * if any is needed.
-   */
+  /** Counts a saved picture. It proves the settings right if it has a value that `scenes.until` needs. */
   async countSaved(isUndecided: boolean): Promise<void> {
     this.#inARow.clear();
     this.isProbing = false;
@@ -74,10 +67,7 @@ export class Holds {
     await this.#ports.checkpoint.recordFoundWith(this.#config.outputDigest);
   }
 
-  /**
-   * True if enough consecutive outputs lack every value for `scenes.until`, so the path must be wrong. `held`
-   * marks a job that already waits for that.
-   */
+  /** True if enough outputs in a row lack values for `scenes.until`. `held`: a job that already waits. */
   isValuePlaceWrong(isUndecided: boolean, { held }: Job): boolean {
     this.#undecided = isUndecided ? this.#undecided + 1 : 0;
     return isUndecided && (held?.kind === 'value-not-found' || this.#undecided >= enoughUndecided);
@@ -94,17 +84,13 @@ export class Holds {
     });
   }
 
-  /**
-   * Leaves attempt and scene as they are and keeps the answer. `hasAddresses`: the answer refers to pictures
-   * by URL.
-   */
+  /** Leaves attempt and scene, and keeps the answer. `hasAddresses`: it refers to pictures by URL. */
   async hold(job: Job, failure: Failure, facts: JobFacts, hasAddresses: boolean): Promise<void> {
     const { attempt } = job;
     const { checkpoint, clock, emit } = this.#ports;
     const { kind, text } = failure;
     const now = clock.now();
-    // A kept answer that was not read may be damaged or gone, and the service's new answer has more recent
-    // URLs.
+    // A kept answer that was not read may be damaged, and a new one has more recent URLs.
     const kept = isTimeout(kind) || job.isReadFromKept ? undefined : await this.#keep(job);
     const answer = typeof kept === 'object' ? kept.answer : job.held?.answer;
     const held: Held = {

@@ -139,8 +139,7 @@ export class JobSlots {
     const isLast = this.#inFlight.size === 0 && this.#run.firstRefusals.hasAny;
     if (next.at > now && !isStray && !isLast) return [];
     if (!next.isSuspect) return checkpoint.claim(allowed, endpoint, now, Math.max(now, next.at));
-    // A suspect scene starts only when no other work could be lost in a crash. Uncertain jobs have nothing to
-    // lose.
+    // A suspect scene starts only when a crash could lose no other work. Uncertain jobs have nothing to lose.
     const isAlone = this.#inFlight.size === this.#run.jobs.uncertain.size;
     const suspect = isAlone ? await checkpoint.claimSuspect(endpoint, now) : undefined;
     return suspect === undefined ? [] : [suspect];

@@ -9,10 +9,7 @@ import type { Run } from './run-parts.ts';
 /** Time for which an endpoint without a sign of life is waited for before one job is given up to test it. */
 const uncertainMs = 60_000;
 
-/**
- * Settles the job as `expired` at the second 404 if the endpoint is known to exist. Otherwise returns why to
- * ask again.
- */
+/** Settles the job as `expired` at the second 404 of a known endpoint, else returns why to ask again. */
 export async function handleMissing(
   run: Run,
   job: Job,
@@ -44,10 +41,7 @@ export async function handleMissing(
   return { kind: 'endpoint-doubtful', text };
 }
 
-/**
- * Gives up one job at most. Replies arrive together, so no second job is given up while the first decision is
- * pending.
- */
+/** Gives up one job at most: replies arrive together, so no second one while the first is pending. */
 async function giveUpOne(run: Run, job: Job, text: string): Promise<'settled' | Failure> {
   run.jobs.isGivingUpOne = true;
   try {
@@ -73,18 +67,15 @@ async function expire(run: Run, job: Job, text: string): Promise<'settled'> {
   return 'settled';
 }
 
-/**
- * True if the result cannot have been deleted yet. A service that loses accepted jobs is a reason to stop
- * submitting.
- */
+/** True if the result cannot have been deleted yet. A service that loses jobs gets no more. */
 function isTooYoung(run: Run, job: Job): boolean {
   const wallAgeMs = run.ports.clock.now() - job.submittedAt;
   return Math.max(ageMs(job, run.ports.clock), wallAgeMs) < run.config.keepsMs;
 }
 
 /**
- * True if every job in flight is uncertain and no waiting scene could be submitted to settle it. One job is
- * then given up and its scene submitted again. The answer holds for the other jobs, too.
+ * True if every job in flight is uncertain and no waiting scene could settle that. One is then given up
+ * and submitted again, and shows it for the others.
  */
 export async function isOnlyWay(run: Run): Promise<boolean> {
   if (run.budget.allowedSubmissions(run.jobs.count) === 0) return true;

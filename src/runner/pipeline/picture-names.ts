@@ -26,8 +26,7 @@ export class PictureNames {
   }
 
   /**
-   * Reserves a name for each picture of an attempt, in order, and for the other files. The caller calls
-   * `release` once the checkpoint has the names.
+   * Reserves names of an attempt's pictures and other files, until the caller has recorded them (`release`).
    */
   async reserve(attempt: Attempt, pictures: Pick<Picture, 'seed' | 'named'>[]): Promise<string[]> {
     const names: string[] = [];
@@ -78,10 +77,7 @@ export class PictureNames {
   }
 }
 
-/**
- * Returns the endings of copies and, if pictures are kept in their original format, of pictures: `a-512.webp`
- * may be either.
- */
+/** Returns the endings of copies and, if originals are kept, of pictures: `a-512.webp` may be either. */
 function endingsBeside({ formats, keep }: PipelineConfig['output']): string[] {
   const copies = formats.map(copyEnding);
   return keep === 'original' ? [...copies, ...Object.values(pictureEndings)] : copies;
@@ -113,10 +109,7 @@ function isOwnedBy(attempt: Attempt, owner: { sceneId: string; fingerprint: stri
   return owner.sceneId === attempt.sceneId && owner.fingerprint === attempt.fingerprint;
 }
 
-/**
- * Generates names to try in order: from the template, numbered within the output, then with the scene's
- * fingerprint.
- */
+/** Yields names to try: from the template, numbered within the output, with the scene's fingerprint. */
 function* namesToTry(name: string, index: number, attempt: Attempt): Generator<string> {
   if (index === 1) yield name;
   const numbered = index === 1 ? name : withSuffix(name, `-${index}`);

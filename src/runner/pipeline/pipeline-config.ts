@@ -11,10 +11,7 @@ import type { Part } from '../core/scene.ts';
 import type { NamedValue } from '../core/seeds-until.ts';
 import type { PriceList, SpendingLimits } from '../core/spending.ts';
 
-/**
- * Part of the configuration that the pipeline needs: keys of pipeline.yaml, and settings of one start.
- * Durations are in ms.
- */
+/** Configuration of the pipeline: keys of pipeline.yaml, and settings of one start. Durations are in ms. */
 export interface PipelineConfig {
   /** Endpoint for new jobs. Jobs in flight are followed at the endpoint to which they were sent. */
   endpoint: Endpoint;
@@ -69,9 +66,6 @@ export interface PipelineConfig {
   names: DefaultNames;
   /** Part of the batch to render. If absent, the whole batch. */
   part?: Part | undefined;
-  /**
-   * Treatment of unknown pictures that have the names of waiting scenes: `ask` (the default) refuses the run,
-   * `keep` renames them to `.former`.
-   */
+  /** Unknown pictures with names of waiting scenes: `ask` (default) refuses, `keep` renames to `.former`. */
   unknownPictures?: 'ask' | 'adopt' | 'keep';
 }

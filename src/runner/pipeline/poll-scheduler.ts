@@ -113,7 +113,6 @@ export interface Job extends SubmittedJob {
   withheld: number;
   polls: number;
   failedPolls: number;
-  /** Number of COMPLETED replies without an output. */
   emptyAnswers: number;
   /** True if the latest reply was read from an answer that an earlier run kept. */
   isReadFromKept: boolean;
@@ -181,7 +180,6 @@ export function recordRunning(job: Job, reply: StatusReply & { kind: 'running' }
   job.polledElapsed = now;
 }
 
-/** Returns the state at the latest poll, and the time of that poll. */
 function pollStateOf({ submittedElapsed, polledElapsed, beganElapsed }: Job): {
   state: PollState;
   atElapsed: number;
@@ -235,10 +233,7 @@ export function overdueFailure(
   return undefined;
 }
 
-/**
- * Like `overdueFailure`, but measured from submission. Used only if the status cannot be read, because the
- * wall clock may jump between runs.
- */
+/** Like `overdueFailure`, from submission. Only if the status is unreadable, as the wall clock may jump. */
 export function overdueSinceSubmission(
   job: Job,
   { queue: queueMs, execution: executionMs }: Timeouts,
@@ -288,7 +283,6 @@ export function factsOfEnd(job: Job, reply: JobTimes & { status: string }, clock
   };
 }
 
-/** Facts about a job besides its outcome. */
 export type JobFacts = Pick<
   Settlement,
   'completedAt' | 'status' | 'delayTimeMs' | 'executionTimeMs' | 'polls'

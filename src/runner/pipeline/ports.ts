@@ -56,8 +56,7 @@ export interface Ports {
 }
 
 /**
- * The job service. Each call makes one request or a few, and resolves to the outcome. Expected failures never
- * throw.
+ * The job service. Each call resolves to the outcome of a request or a few. Expected failures never throw.
  */
 export interface RenderService {
   /**
@@ -72,20 +71,14 @@ export interface RenderService {
     idempotencyKey?: string,
     lost?: LostSubmission,
   ): Promise<SubmitReply>;
-  /**
-   * Requests the status of a job. `onHeldUp` is called if the answer has to wait for memory. With `kept`, no
-   * request is sent, and the kept answer is read instead.
-   */
+  /** Requests a job's status. `onHeldUp`: the answer waits for memory. `kept`: read instead of asking. */
   status(
     job: JobAtService,
     signal: AbortSignal,
     onHeldUp?: () => void,
     kept?: KeptAnswer,
   ): Promise<StatusReply>;
-  /**
-   * Requests the result of a finished job again and streams the answer, of any size, without the key.
-   * Resolves to false if the answer is incomplete.
-   */
+  /** Requests a finished job's result again and streams it without the key. False if it is incomplete. */
   copyResult(job: JobAtService, write: WriteChunk, signal: AbortSignal): Promise<boolean>;
   /** Asks the service to stop a job. Whatever the reply, the job is polled again to verify it. */
   cancel(job: JobAtService, signal: AbortSignal): Promise<CancelReply>;
@@ -108,10 +101,7 @@ export type SubmitReply =
   /** `isEachLost`: the service returns no job ids that can be polled, so each job is paid for in vain. */
   | { kind: 'failure'; failure: Failure; isEachLost?: true };
 
-/**
- * Time for which a submission can be found by its key or its input, counted from its first sending. Absent if
- * it cannot, as far as is known.
- */
+/** Time from its first sending in which a submission can be found by key or input. Absent if unknown. */
 export interface ShownIdempotency {
   idempotencyMs?: number;
 }
@@ -125,10 +115,7 @@ export type StatusReply =
   | ({ kind: 'ended'; status: string; failure: Failure } & JobTimes)
   /** The service does not know the job (404). `isDeleted`: it knows the job and says that the result is deleted. */
   | { kind: 'missing'; text: string; isDeleted?: true }
-  /**
-   * The answer says nothing about the job. `isForeign`: it is about another job. `done`: the job is done, and
-   * the service does not return its result.
-   */
+  /** The answer says nothing about the job. `isForeign`: about another one. `done`: without its result. */
   | { kind: 'failure'; failure: Failure; isForeign?: true; done?: { status: string } & JobTimes };
 
 /** Resolves when the next chunk may be written. */
@@ -142,15 +129,9 @@ export interface KeptAs {
   answer: string;
 }
 
-/**
- * Answers of jobs whose results wait for a setting. They are kept on this machine as long as their attempts
- * are in flight.
- */
+/** Answers of jobs that wait for a setting, kept on this machine while their attempts are in flight. */
 export interface KeptAnswers {
-  /**
-   * Keeps what `copy` writes, durably. Resolves to `full` if the disk is full or `limits.kept` is reached,
-   * and to undefined if no answer came.
-   */
+  /** Keeps what `copy` writes, durably. `full`: no space, or `limits.kept`. Undefined if no answer came. */
   keep(attempt: Attempt, copy: (write: WriteChunk) => Promise<boolean>): Promise<KeptAs | 'full' | undefined>;
   /** Reads the kept answer of an attempt. Undefined if this machine has none, or if it is damaged. */
   read(attempt: Attempt): Promise<KeptAnswer | undefined>;
@@ -193,19 +174,14 @@ export interface Room {
   pictures: number;
 }
 
-/** The scenes of a checked manifest, to be compared with the checkpoint. */
 export interface ManifestScenes {
-  /**
-   * Lists with the same digest have the same scenes and rows. Undefined if it is unknown. If the digest
-   * equals that of the last compared list, scenes and rows are not read.
-   */
+  /** Lists with the same digest are equal and not read again. Undefined if it is unknown. */
   digest?: string | undefined;
   /** True if the list may have lost most of its scenes (`--allow-fewer`). */
   allowsFewer?: boolean;
   /** Thrown instead of comparing, because the user has to accept an edit first. */
   refusal?: PlanRefused | undefined;
   repeated?: RepeatedRows | undefined;
-  /** Returns the ids of scenes that the user has left out of the list. */
   leftOut?(): Iterable<string>;
   scenes(): Iterable<ListedScene>;
   /** Returns invalid rows that the user has allowed to skip. */
@@ -226,10 +202,7 @@ export interface Removal {
   isLost: boolean;
 }
 
-/**
- * The journal of a batch. Each call resolves when its writes are on disk. If the disk fails, it throws
- * `FatalFailure`.
- */
+/** The journal of a batch. Calls resolve when writes are on disk, and throw `FatalFailure` if it fails. */
 export interface Checkpoint {
   /**
    * Updates the batch's scenes from the manifest, by id and not by position. Throws `ListCutOff`. If `signal`
@@ -239,30 +212,27 @@ export interface Checkpoint {
    */
   reconcile(manifest: ManifestScenes, signal: AbortSignal, part?: Part): Promise<Plan | undefined>;
   /**
-   * Returns attempts that a crashed run recorded but may not have sent, with their input from the current
-   * manifest. Counts one crash for each scene that was in progress.
+   * Returns attempts that a crashed run may not have sent, with their present input. Counts one crash for
+   * each
+   * scene that was in progress.
    */
   recover(): Promise<Attempt[]>;
   /** Returns attempts whose jobs are in flight, oldest submission first. */
   openAttempts(): Promise<Submitted[]>;
   /**
-   * Records an intended attempt for up to `max` due scenes: due retries first, oldest first, then in manifest
-   * order. Retries count as due until `dueBy`, which defaults to `at`.
+   * Records an intended attempt for up to `max` scenes: retries due by `dueBy` (default `at`), then new ones.
    */
   claim(max: number, endpoint: Endpoint, at: number, dueBy?: number): Promise<Attempt[]>;
   /** Like `claim`, for one scene that was in progress during several crashes. `claim` leaves these out. */
   claimSuspect(endpoint: Endpoint, at: number): Promise<Attempt | undefined>;
-  /**
-   * Returns when the next scene is due (0 means now), or that only suspects are left. Undefined if no scene
-   * waits.
-   */
+  /** Returns when the next scene is due (0: now), or that only suspects are left; undefined if none waits. */
   nextDue(): Promise<{ at: number; isSuspect: boolean } | undefined>;
   /**
-   * Records the job. If another attempt at the endpoint has the same id, nothing is recorded and an object is
-   * returned. Its `doubtful` is the scene that was saved from that job since this attempt began.
+   * Records the job. If another attempt has its id, returns an object instead: `doubtful` is the scene that
+   * was
+   * saved from that job since this attempt began.
    */
   recordSubmitted(attempt: Attempt, job: AcceptedJob): Promise<'recorded' | { doubtful: string | undefined }>;
-  /** Returns true if an attempt has this job. */
   hasJob(job: JobAtService): Promise<boolean>;
   /** Sets the crash marker of the attempt. A crash of the program while it is set counts against the scene. */
   setInProgress(attempt: Attempt, isInProgress: boolean): Promise<void>;
@@ -274,10 +244,7 @@ export interface Checkpoint {
   /** Returns the digest of the settings with which a picture was last saved. Undefined if there was none. */
   foundWith(): Promise<string | undefined>;
   recordFoundWith(settings: string): Promise<void>;
-  /**
-   * Returns true if a job of the endpoint ended other than by a timeout and executed no longer than
-   * `executionMs`.
-   */
+  /** True if a job of the endpoint ended otherwise than by a timeout within `executionMs`. */
   hasEndedOtherwise(endpoint: Endpoint, executionMs: number): Promise<boolean>;
   /** Returns true if the service has ever accepted a submission of the batch. */
   hasAccepted(): Promise<boolean>;
@@ -291,7 +258,6 @@ export interface Checkpoint {
   beginWriting(attempt: Attempt, settlement: SavedSettlement): Promise<boolean>;
   /** Returns writings that crashed runs began and did not settle. */
   unfinishedWriting(): Promise<UnfinishedWriting[]>;
-  /** Forgets the unfinished writing of an attempt. */
   dropWriting(attempt: Attempt): Promise<void>;
   settle(attempt: Attempt, settlement: Settlement): Promise<void>;
   /** Returns up to `max` waiting scenes that were never submitted, in the order in which they are claimed. */
@@ -300,17 +266,12 @@ export interface Checkpoint {
   listedScenes(): Promise<AsyncIterable<FoundScene>>;
   /** Records waiting scenes as saved, all or none. None of them can be claimed afterwards. */
   adopt(adopted: AdoptedScene[], at: number): Promise<void>;
-  /**
-   * Returns the scene that owns a file name in the images folder. Names are compared as case-insensitive file
-   * systems do.
-   */
+  /** Returns the scene that owns a file name, compared as case-insensitive file systems do. */
   ownerOf(file: string): Promise<NameOwner | undefined>;
   /** Returns renames of pictures that were decided and may not have been done yet, in the order to do them. */
   pendingMoves(): Promise<PictureMove[]>;
   recordMoved(move: PictureMove): Promise<void>;
-  /** Reads the pictures of saved scenes lazily. */
   savedPictures(): Promise<Iterable<RecordedPicture>>;
-  /** `part` counts the scenes of the chosen part, if there is one. */
   counts(): Promise<SceneCounts & { part?: SceneCounts }>;
   pictureTotals(): Promise<PictureTotals>;
   /** Returns the endpoints at which the pictures of the listed scenes were made. */
@@ -329,10 +290,7 @@ export interface CheckpointFile {
 }
 
 export interface OtherRunners {
-  /**
-   * Resolves when another runner has crashed and its work was assigned to this one. Undefined once `signal`
-   * aborts.
-   */
+  /** Resolves when a crashed runner's work was assigned to this one; undefined once `signal` aborts. */
   takeOver(signal: AbortSignal): Promise<TakenOver | undefined>;
   /** Calls `onCount` with the number of runners that share the request rate, including this one. */
   listen(listener: { onCount(runners: number): void }): void;
@@ -347,7 +305,6 @@ export interface TakenOver {
   submitted(): Promise<Submitted[]>;
 }
 
-/** The scene to whose picture a name belongs. */
 export interface NameOwner {
   sceneId: string;
   fingerprint: string;
@@ -363,10 +320,7 @@ export interface PictureMove {
 
 /** Downloads of pictures that an output refers to by URL. */
 export interface Downloads {
-  /**
-   * Downloads in one try, into the memory of `room`. The text of a failure names the host, but never parts of
-   * the URL that could be a signature.
-   */
+  /** Downloads in one try into `room`. A failure names the host, and nothing that could be a signature. */
   fetch(url: string, signal: AbortSignal, room?: Room): Promise<{ bytes: Uint8Array } | Failure>;
 }
 
@@ -381,15 +335,14 @@ export interface ImageStore {
    */
   check(picture: HeldPicture, provenance: Provenance): Promise<Picture | Failure>;
   /**
-   * Writes the file under its final name, atomically and durably, and then its sidecars. An existing file of
-   * that name is kept as `<name>.former`. Throws `FatalFailure` if the disk fails.
+   * Writes the file atomically and durably, then sidecars. An existing file becomes `<name>.former`. Throws
+   * `FatalFailure` if the disk fails.
    */
   write(picture: Picture, file: string): Promise<void>;
   /** Returns true if the file exists with exactly these bytes. It is then durable. */
   has(picture: SavedPicture): Promise<boolean>;
   /** Returns the names of all pictures, or of all files of these kinds, including unknown ones. */
   list(kinds?: readonly FileKind[]): Promise<string[]>;
-  /** Returns those of the names under which a file exists. */
   whichExist(files: string[]): Promise<string[]>;
   /** Decodes an existing file and checks it like a job's output. `named` describes it if it is not a picture. */
   examine(file: string, named?: NamedFile): Promise<ExaminedPicture | { problem: string }>;
@@ -397,13 +350,11 @@ export interface ImageStore {
   findMissing(pictures: Iterable<RecordedPicture>, signal: AbortSignal): Promise<MissingPictures | undefined>;
   /** Writes the missing sidecars of a picture, durably. */
   complete(picture: SavedPicture, provenance: Provenance): Promise<void>;
-  /** Removes a picture and its sidecars, durably. */
   remove(file: string): Promise<void>;
   /** Renames a picture and its sidecars, durably. Does nothing if that has already happened. */
   move(from: string, to: string): Promise<void>;
 }
 
-/** Number of checked pictures, and of those that are missing or have another size. */
 export interface MissingPictures {
   checked: number;
   missing: number;

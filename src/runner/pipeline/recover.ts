@@ -29,10 +29,7 @@ export async function finishMoves(
   }
 }
 
-/**
- * Settles unfinished writings whose files are all complete, and removes the files of the others. Resolves to
- * the number of attempts.
- */
+/** Settles unfinished writings with complete files, removes the files of others. Returns their number. */
 export async function finishWriting(
   checkpoint: Writings & Pick<Checkpoint, 'unfinishedWriting'>,
   images: WrittenImages,
@@ -71,8 +68,7 @@ async function finishOne(
 }
 
 /**
- * Settles submissions that crashed runs had begun and may have sent, and returns their number. Submissions
- * that the service recognizes by their keys stay, to be sent again.
+ * Settles what crashed runs may have sent, and returns its number. Submissions with a recognized key stay.
  */
 export async function settleIntended(run: Run): Promise<number> {
   const intended = await run.ports.checkpoint.recover();
@@ -90,10 +86,7 @@ async function mayRepeat({ repeats, config, stop }: Run, attempt: Attempt): Prom
   return (await repeats.allow(attempt, lostBefore(idempotency, unanswered))) || stop.leaving.aborted;
 }
 
-/**
- * Returns the attempts that remain to be sent, with their input from the current manifest. Those of withdrawn
- * scenes are settled instead.
- */
+/** Returns the attempts to send, with their present input. Settles those of withdrawn scenes. */
 export async function takeUpIntended(run: Run): Promise<{ attempt: Attempt; lost: Lost }[]> {
   const intended = await run.ports.checkpoint.recover();
   await Promise.all(
@@ -119,10 +112,7 @@ const unanswered: Failure = {
   text: 'the program ended between recording this submission and its answer: it may have been sent',
 };
 
-/**
- * Shares the rate with the batch's other runners, and takes over the work of crashed ones until this run
- * drains. Work that is left after that is for other runners.
- */
+/** Shares the rate with other runners, and takes over the work of crashed ones until this run drains. */
 export async function workWithOthers(run: Run, slots: Pick<JobSlots, 'takeUp' | 'sendAgain'>): Promise<void> {
   const { others } = run.ports;
   if (others === undefined) return;

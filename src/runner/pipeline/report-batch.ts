@@ -23,7 +23,6 @@ export interface BatchResult {
   stats: RunStats;
   /** Number of saved pictures that are missing or have another size. Also 0 if it was not checked. */
   missingPictures: number;
-  /** Results of this run that wait for a setting. */
   held: HeldResults[];
   /** Number of paid jobs of this run whose results are lost. */
   lostResults: number;
@@ -36,7 +35,6 @@ export interface Progress {
   isIdle: boolean;
   /** Decision that the user has to take before anything is submitted. */
   refusal: Error | undefined;
-  /** Number of jobs in flight from earlier runs. */
   resumed: number;
   /** True if a job in flight is left to the next run. */
   hasLeft: boolean;
@@ -206,10 +204,7 @@ export class PictureWatch {
     this.#working = this.#find(signal).then(warn, (thrown: unknown) => this.#stop.forThrown(thrown));
   }
 
-  /**
-   * Returns the missing pictures. Undefined if the check failed, which ends the run, or if the grace period
-   * is over.
-   */
+  /** Returns the missing pictures; undefined if the check failed or the grace period is over. */
   async end(hurried: AbortSignal): Promise<MissingPictures | undefined> {
     this.#over.abort();
     await this.#working;

@@ -94,10 +94,7 @@ async function plan(run: Run, manifest: ManifestScenes | undefined, progress: Pr
   }
 }
 
-/**
- * Compares the manifest with the checkpoint. A stop before the comparison is complete leaves the scenes
- * unchanged.
- */
+/** Compares the manifest with the checkpoint. A stop before the end leaves the scenes unchanged. */
 async function compare(run: Run, manifest: ManifestScenes | undefined, progress: Progress): Promise<void> {
   const { ports, config, stop } = run;
   const { checkpoint, images, emit } = ports;

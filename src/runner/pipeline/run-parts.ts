@@ -141,10 +141,7 @@ type Ask = (endpoint: Endpoint) => Promise<HealthReply | undefined>;
 /** Time after which a service that has not shown whether it recognizes submissions is no longer waited for. */
 const undecidedMs = 11 * 60_000;
 
-/**
- * Decides whether a lost submission may be sent again: only if the service recognizes its key and makes no
- * second job.
- */
+/** A lost submission may be sent again only if the service recognizes its key. */
 class Repeats {
   readonly #clock: Clock;
   readonly #askHealth: Ask;
@@ -172,10 +169,7 @@ class Repeats {
     return { sentAt: this.#clock.now(), sentElapsed: this.#clock.elapsed() };
   }
 
-  /**
-   * Asks the service if nothing has shown the time yet. A service that does not answer may do so later, so
-   * the submission is not given up yet.
-   */
+  /** Asks the service if nothing has shown the time yet. Without an answer, the submission stays. */
   async allow(attempt: Attempt, lost: Lost): Promise<boolean> {
     if (attempt.idempotency === undefined) return false;
     if (this.#knownMs(attempt) === undefined) await this.#ask(attempt.endpoint);

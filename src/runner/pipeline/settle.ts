@@ -46,10 +46,7 @@ export async function settleWithoutPicture(
   if (state === 'failed' || state === 'refused') run.halts.countFailed(failure);
 }
 
-/**
- * Returns the reason to halt: the scene is at its limit of submissions, and each further one may be billed
- * for nothing.
- */
+/** Returns the reason to halt: at the limit of submissions, a further one may be billed for nothing. */
 function unansweredText({ sceneId, number }: Attempt, { text }: Failure): string {
   return `scene ${sceneId} was submitted ${number} times and the service answers no submission (\`retry.submissions\`); the latest: ${text}`;
 }
@@ -137,10 +134,7 @@ export async function whileInProgress<T>(
   return result;
 }
 
-/**
- * Saves all pictures and files of an output, or none. If none, returns why the attempt failed, or `left` if
- * the run is ending; the attempt is not settled then.
- */
+/** Saves all files of an output, or returns why the attempt failed; `left`, unsettled, if the run ends. */
 export async function save(
   run: Run,
   attempt: Submitted,

@@ -44,7 +44,6 @@ export class StatsRecorder {
     this.#usage = new SlotUsage(concurrency, clock.elapsed());
   }
 
-  /** Sets the reason why slots without an attempt are idle from now on. */
   setIdleReason(reason: IdleReason): void {
     this.#usage.setIdleReason(this.#clock.elapsed(), reason);
   }
@@ -84,10 +83,7 @@ export class StatsRecorder {
     this.move(attempt, kind === 'overloaded' ? 'load' : 'outage');
   }
 
-  /**
-   * Records a status request. `pausedElapsed` is the time since which it waited for another request's
-   * Retry-After.
-   */
+  /** Records a status request. `pausedElapsed`: since when it waited for another one's Retry-After. */
   countStatusRequest(pausedElapsed?: number): void {
     this.#requests.status += 1;
     if (pausedElapsed !== undefined) this.#delayedPollsMs += this.#clock.elapsed() - pausedElapsed;

@@ -136,10 +136,7 @@ export class Deadline {
   }
 }
 
-/**
- * Returns the time in ms until a run that submits its first job at `now` may submit nothing more. Undefined
- * without a limit.
- */
+/** Returns the ms in which a run that begins at `now` may submit; undefined without a limit. */
 export function leftMsAt({ for: forMs = Infinity, until }: LimitsOfTime, now: number): number | undefined {
   const least = Math.min(forMs, until === undefined ? Infinity : nextHour(until, now) - now);
   return least === Infinity ? undefined : least;

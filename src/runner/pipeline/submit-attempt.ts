@@ -47,10 +47,7 @@ export async function submit(
   return undefined;
 }
 
-/**
- * Sends what a crashed run may have sent, until `isEnough` returns true. If the program crashes again
- * meanwhile, that counts against the scene.
- */
+/** Sends what a crashed run may have sent, until `isEnough`. Another crash counts against the scene. */
 export async function submitAgain(
   run: Run,
   attempt: Attempt,
@@ -61,8 +58,8 @@ export async function submitAgain(
 }
 
 /**
- * True while the attempt should be sent. A lost submission that the service recognizes is sent even while
- * draining, unless there is an outage.
+ * True while the attempt should be sent. A recognized lost one is sent even while draining, unless in an
+ * outage.
  */
 function isToBeSent(run: Run, attempt: Attempt, lost: Lost | undefined): boolean {
   const { draining, leaving } = run.stop;

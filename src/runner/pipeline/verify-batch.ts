@@ -15,10 +15,7 @@ export interface VerifyPorts {
 
 /** Changes that require the lock of the batch. */
 export interface Repair {
-  /**
-   * Renames the file durably to a name that ends in `as`, and returns that name. Undefined if the file does
-   * not exist.
-   */
+  /** Renames the file durably to a name that ends in `as`, and returns it; undefined if there is no file. */
   setAside: (file: string, as: 'damaged' | 'former') => Promise<string | undefined>;
   /** Forgets the pictures of the attempt. Resolves to true if its scene now waits to be rendered again. */
   putBack: (attempt: number) => Promise<boolean>;

@@ -27,7 +27,6 @@ export class GalleryCounts {
   readonly #nights: NightBins[];
   readonly #delay = new DurationBins();
   readonly #execution = new DurationBins();
-  /** Number of saved scenes by endpoint. */
   readonly #endpoints = new Map<string, number>();
   readonly #failures = new FailureCauses();
   readonly #runTime: RunTime;
@@ -167,7 +166,6 @@ const maxCauses = 50;
 class FailureCauses {
   readonly #kinds = new Map<string, Map<string, GalleryCause>>();
 
-  /** `index` is the number of the row, counted from 0. */
   add({ failureKind, failureText }: SceneRecord, index: number): void {
     const kind = failureKind ?? 'unknown';
     const causes = this.#kinds.get(kind) ?? new Map<string, GalleryCause>();
@@ -212,10 +210,7 @@ function mostFrequent(all: GalleryCause[]): GalleryCause[] {
   return [...sorted.slice(0, maxCauses), { ...example, scenes, first, isRest: true }];
 }
 
-/**
- * Returns the text with numbers and paths masked. `answered 404` and `answered 500` stay distinct,
- * `2.5 GiB of 40` and `3.1 GiB of 40` become equal.
- */
+/** Returns the text with numbers and paths masked, so `2.5 GiB of 40` equals `3.1 GiB of 40`; codes stay. */
 function causeOf(text: string): string {
   return text.replace(/[^\s"'`(){}[\],:;=]+/g, (word, at: number) => {
     const isStatus = /(?:answered|http|status|code)[\s:=]*$/i.test(text.slice(Math.max(0, at - 12), at));
@@ -267,15 +262,11 @@ export class NightBins {
   }
 }
 
-/**
- * Each fine bin is 2 % wider than the one before, so percentiles have the same relative precision from 1 ms
- * to weeks.
- */
+/** Each fine bin is 2 % wider than the one before: the same relative precision from 1 ms to weeks. */
 const growth = Math.log(1.02);
 const fineBins = 1200;
 const shownBins = 40;
 
-/** Histogram of durations. */
 export class DurationBins {
   readonly #fine = new Float64Array(fineBins);
   #count = 0;

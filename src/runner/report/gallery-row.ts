@@ -31,10 +31,7 @@ export const besideReport: Links = {
   hasFiles: true,
 };
 
-/**
- * URLs for a server's page. Browsers cache a picture until its content changes. The server replaces a missing
- * thumbnail by the picture.
- */
+/** URLs of a server's page. The server replaces a missing thumbnail by the picture. */
 export const fromServer: Links = {
   file: (saved) => `${addressOf(pathOf(saved))}?v=${saved.sha256.slice(0, 16)}`,
   thumbnail: (picture) => {
@@ -44,7 +41,6 @@ export const fromServer: Links = {
   hasFiles: false,
 };
 
-/** `columns` are the manifest's columns, in order. */
 export function galleryRow(row: SceneRecord, columns: string[], links: Links): GalleryRow {
   const values = columns.map((name) => shortened(row.columns[name] ?? null));
   const prompt = promptOf(row.input ?? {}, row.columns);

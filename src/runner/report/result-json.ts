@@ -36,7 +36,6 @@ export function resultJson(row: SceneRecord) {
 
 export type ResultRow = ReturnType<typeof resultJson>;
 
-/** Returns the file's label and its JSON. */
 function fileJson(saved: SavedPicture) {
   const { label = '', file, width, height, bytes, sha256 } = saved;
   const size = width > 0 ? { width, height } : {};
@@ -141,7 +140,6 @@ export type ListName = 'labelled_words' | 'ignored_words';
 
 interface CsvTable {
   header: string;
-  /** Returns one line for each row. */
   text(rows: SceneRecord[]): string;
 }
 
@@ -166,8 +164,7 @@ export function csvTable(
     lists?: ListName[];
   },
 ): CsvTable {
-  // Set explicitly, because its default depends on other options. Some readers end the row at a bare carriage
-  // return.
+  // Set explicitly, as its default depends on other options. Some readers end the row at a bare CR.
   const options = { quote_record_delimiter: true, delimiter: separator };
   const cell = exact ? (text: string) => text : escapeFormula;
   const own = Object.values(ownColumns);

@@ -18,9 +18,7 @@ export type { ReportHeader } from './result-json.ts';
 export interface ReportSource {
   /** In manifest order. */
   rows(): Iterable<SceneRecord>;
-  /** The manifest's columns, in order. */
   columns(): string[];
-  /** Labels of files other than pictures, in order. */
   labels?(): string[];
   /** Names of the lists of words that came with pictures. */
   lists?(): ListName[];
@@ -259,20 +257,14 @@ async function rowsOf(page: string): Promise<string | undefined> {
   }
 }
 
-/**
- * True if the writer of the folder no longer runs. The page of a running writer may be about to refer to its
- * folder.
- */
+/** True if the writer of the folder no longer runs; a running one's page may be about to refer to it. */
 function isLeftover(name: string): boolean {
   const [, pid] = /^rows-[0-9a-z]+-(\d+)-\d+$/.exec(name) ?? [];
   if (pid === undefined || inWork.has(name)) return false;
   return Number(pid) === process.pid || !isAlive(Number(pid));
 }
 
-/**
- * Returns the page with style, code and numbers. Only its own code may load rows (`strict-dynamic`), and no
- * row can become code or style.
- */
+/** Returns the page. Only its own code may load rows (`strict-dynamic`), and no row becomes code. */
 async function galleryPage(data: GalleryData): Promise<string> {
   const code = await built('gallery.js');
   const style = await built('gallery.css');

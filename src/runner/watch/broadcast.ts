@@ -33,7 +33,6 @@ export interface BatchReading {
 export interface ReadList {
   /** Number of rows of each piece. A new object if rows may have moved or been replaced. */
   rows: number[];
-  /** Pieces that have changed. */
   changed: number[];
   /** Latest pictures, newest first. */
   arrived: ArrivedScene[];
@@ -41,8 +40,9 @@ export interface ReadList {
 
 export interface Broadcast {
   /**
-   * Returns the changes after this revision, at most about a second old; 0 asks for the whole state. If there are none, waits
-   * for the next change, but at most `longestWaitMs`. `leave` gets a function that ends the wait, for clients that go away.
+   * Returns changes after this revision (0: all), or waits up to `longestWaitMs`. `leave` gets a function
+   * that
+   * ends the wait.
    */
   newsSince(revision: number, leave: (gone: () => void) => void): Promise<LiveNews>;
   /** Reads the batch now, so that those who wait hear of a change at once. */

@@ -189,10 +189,7 @@ class Agent implements JobSource {
     this.#crashReported = this.#reporter.flush(why);
   }
 
-  /**
-   * Handles a final refusal. A worker may still deliver its current job; the jobs of a container are no longer
-   * known.
-   */
+  /** Handles a final refusal. A worker may still deliver its job; those of a container are not known. */
   #noteRefusal(error: unknown): void {
     this.#refusal ??= error as Error;
     if (this.#isContainer) this.#over.abort();
@@ -269,10 +266,7 @@ class Agent implements JobSource {
     if (this.#jobsDone === recycleJobs) void this.#supervised.retire();
   }
 
-  /**
-   * Delivers a result, however long the service is away, which decides whether it still wants it. Returns the
-   * outcome as text.
-   */
+  /** Delivers a result, however long the service is away, and returns the outcome as text. */
   async #deliver(jobId: string, body: readonly Text[], unwanted: AbortSignal): Promise<string> {
     const { client, onEvent } = this.#options;
     const onProblem = (text: string): void => {

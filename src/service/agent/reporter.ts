@@ -60,10 +60,7 @@ export class Reporter {
     }
   }
 
-  /**
-   * Reports that the worker is there. Resolves once the service has accepted or refused it, or the worker is to
-   * end.
-   */
+  /** Reports the worker. Resolves once it was accepted or refused, or is to end. */
   start(): Promise<void> {
     return this.send(AbortSignal.any([this.#parts.ending, this.#signal]));
   }
@@ -75,8 +72,7 @@ export class Reporter {
   }
 
   /**
-   * Resolves once the log so far has arrived, or a time limit is over. `died`: error of the worker that died. The
-   * service then requeues its jobs; a later report would requeue the next job.
+   * Resolves once the log has arrived, or after a limit. `died`: the service then requeues the worker's jobs.
    */
   async flush(died: string | null = null): Promise<void> {
     const limit = AbortSignal.timeout(maxWaitMs);
@@ -88,10 +84,7 @@ export class Reporter {
     if (!signal.aborted) this.#died = null;
   }
 
-  /**
-   * Sends the last report, if the service knows this worker. If the service is away, tries only if a job has to be
-   * given back.
-   */
+  /** Sends the last report. If the service is away, tries only if a job has to be given back. */
   async leave(): Promise<void> {
     this.#end.abort();
     await this.#sending;
@@ -151,8 +144,7 @@ function bytesOf(line: string): number {
 }
 
 /**
- * Describes this machine: processors, memory, and GPUs as reported by the NVIDIA driver. `device`: index of
- * the only GPU in use; undefined for all. Once `signal` aborts, GPUs are left out.
+ * Describes this machine, with GPUs by the NVIDIA driver unless `signal` aborts. `device`: the only GPU used.
  */
 export async function describeMachine(device: string | undefined, signal: AbortSignal): Promise<MachineView> {
   const gpus = await nvidiaGpus(signal);

@@ -93,8 +93,8 @@ export class ServiceClient {
   }
 
   /**
-   * Delivers the result of a job, however long the service is away. `body` is JSON. Once `unwanted` aborts, it is
-   * tried only once more. `onProblem` receives the first reason why the service does not accept the result.
+   * Delivers a JSON result, however long the service is away; once `unwanted` aborts, in one more try.
+   * `onProblem` gets the first reason against it.
    */
   async finish(
     jobId: string,
@@ -151,8 +151,8 @@ export class ServiceClient {
   }
 
   /**
-   * Repeats a request until `read` returns a value. It retries while the service is down, restarting or overloaded,
-   * and while another program answers in its place. Throws `RefusedForGood`.
+   * Repeats a request until `read` returns a value, while the service is down or overloaded. Throws
+   * `RefusedForGood`.
    */
   async #askUntilAnswered<T>(
     question: Question,

@@ -61,7 +61,6 @@ export class JobOperations {
     /** Data folder that holds the job store. */
     folder: FolderWatch;
     maxRequestBytes: number;
-    /** Maximum number of JSON values in the body of a submission. */
     maxValues: number;
     bodies: BodyRoom;
     turns: ClientTurns;

@@ -11,7 +11,6 @@ export class Metrics {
   readonly #loopDelay: LoopDelay;
   /** Clock of `JobClock`, epoch ms. */
   readonly #now: () => number;
-  /** Number of answers by operation and status code. */
   readonly #answers = new Map<string, number>();
 
   constructor(store: JobStore, now: () => number, loopDelay: LoopDelay) {
@@ -137,7 +136,6 @@ const loopDelaySeconds = [0.01, 0.05, 0.1, 0.2, 0.5, 1, 5, 30] as const;
 
 const everyMs = 50;
 
-/** Measures the delay of the event loop, which delays every request. */
 export class LoopDelay {
   /** Delays since the start, measured every 50 ms. A longer block counts once, with its full length. */
   readonly histogram: Histogram = emptyHistogram(loopDelaySeconds);

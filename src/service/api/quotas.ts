@@ -27,8 +27,7 @@ export class Quotas {
   }
 
   /**
-   * Returns a refusal if the key may not queue a job with an input of `bytes`; undefined if it may. `askedMs`: execution
-   * timeout that the submission asks for, 0 if none.
+   * Returns a refusal if the key may not queue `bytes` of input. `askedMs`: timeout that it asks for, or 0.
    */
   refusal({ id, name, quotaMs, limits }: KeyHolder, bytes = 0, askedMs = 0): HttpResponse | undefined {
     const { maxQueued, maxQueuedBytes } = limits;
@@ -45,8 +44,7 @@ export class Quotas {
   }
 
   /**
-   * Checks the quota of the day. Jobs that wait or run count with their execution timeout (`openMs`). A submission with
-   * its own timeout must fit into the rest. Without one, it is accepted if anything is left.
+   * Checks the day's quota. Open jobs count with their timeout (`openMs`); a given timeout must fit the rest.
    */
   #overQuota(
     { id, name, quotaMs }: { id: string; name: string; quotaMs: number },

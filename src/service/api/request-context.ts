@@ -9,9 +9,7 @@ import { type HttpResponse, refusal } from '../../lib/http/http-response.ts';
 export interface RequestContext {
   route: Route;
   endpoint: Endpoint;
-  /** Id of the request's key, which is charged for its jobs. */
   keyId: string;
-  /** True if the key cannot see jobs of other keys. */
   hasOwnJobsOnly: boolean;
   /** Returns true if the key is still valid: neither revoked nor expired. */
   isKeyGood: () => boolean;
@@ -30,7 +28,6 @@ export type AnswerOperation = (context: RequestContext) => Promise<HttpResponse 
 /** One function for each of the named operations. */
 export type OperationHandlers<Name extends OperationName> = { readonly [Each in Name]: AnswerOperation };
 
-/** One function for each operation of the service as a whole. */
 export type ServiceHandlers = { readonly [Each in ServiceOperationName]: () => HttpResponse };
 
 /** Parts of a request that are needed to read its body. */

@@ -4,7 +4,6 @@ import { isEmptyObject, isObjectText, scanJson, type ScannedJson } from '../../l
 import type { JobTerms } from '../model/job.ts';
 import { isPrivateTarget } from '../webhooks/webhooks.ts';
 
-/** Terms of a job that a submission may set. */
 export type SubmittedTerms = Partial<
   Pick<JobTerms, 'executionTimeoutMs' | 'ttlMs' | 'isLowPriority' | 'webhook' | 's3Config'>
 >;
@@ -27,7 +26,6 @@ const terms = ['policy', 'webhook', 's3Config'] as const;
 export interface RunRequestLimits {
   /** True if webhooks may lead to this machine or its network. */
   hasPrivate: boolean;
-  /** Maximum number of JSON values in the body. */
   maxValues: number;
 }
 
@@ -57,7 +55,6 @@ function whyNot(kind: Exclude<ScannedJson['kind'], 'object'>, maxValues: number)
   return kind === 'many' ? `the body has more than ${maxValues} values` : 'the body is not JSON';
 }
 
-/** Returns the submitted terms, or an error message. */
 function readTerms(body: Record<string, unknown>, hasPrivate: boolean): SubmittedTerms | string {
   const { policy = {}, webhook, s3Config } = body;
   if (!isObject(policy)) return `"policy" is ${describeValue(policy)}; expected an object`;

@@ -77,9 +77,7 @@ export class WorkerOperations {
   constructor(parts: {
     store: JobStore;
     results: JobResults;
-    /** Maximum size of a result's body. */
     maxResultBytes: number;
-    /** Maximum number of JSON values in the body of a result. */
     maxValues: number;
     bodies: BodyRoom;
     turns: ClientTurns;

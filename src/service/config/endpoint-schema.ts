@@ -133,7 +133,6 @@ export function readEndpoint(
   return { fields: placed, problems: [...problems, ...endpointProblems(placed, isWritten, context)] };
 }
 
-/** Returns the settings of valid fields. */
 export function settingsOf(fields: Partial<EndpointSettings>, maxQueued: number): EndpointSettings {
   const workload = findWorkload(fields);
   const { id } = fields;
@@ -154,10 +153,7 @@ export interface EndpointContext {
   publicUrl?: string | undefined;
 }
 
-/**
- * Returns problems of an endpoint that its schema cannot express: between its fields, with other endpoints,
- * and on this machine. `fields`: valid fields. `isWritten`: true for keys that are present, valid or not.
- */
+/** Returns problems between fields, with other endpoints and on this machine. `isWritten`: key is present. */
 function endpointProblems(
   fields: Partial<EndpointSettings>,
   isWritten: (key: string) => boolean,

@@ -184,15 +184,12 @@ interface ServiceLimits {
   maxBodyBytes: number;
   /** Maximum result of a worker. A larger one fails its job. */
   maxResultBytes: number;
-  /** Maximum number of JSON values in a submission or result. */
   maxValues: number;
   /** Maximum requests of one key. Requests beyond it are answered with 429. */
   requestsPerSecond: number;
-  /** Maximum number of open connections. */
   maxConnections: number;
   /** Time without data after which an arriving request is refused. */
   requestTimeoutMs: number;
-  /** Maximum time for a body to arrive. */
   bodyTimeMs: number;
   /** Maximum queued jobs of an endpoint that has no limit of its own. */
   maxQueued: number;

@@ -226,7 +226,6 @@ export function serviceJsonSchema(): JsonObject {
   return fileSchema(serviceSchema, 'service.yaml of nightrender');
 }
 
-/** Returns the JSON schema as indented text. */
 export function serviceSchemaText(): string {
   return `${JSON.stringify(serviceJsonSchema(), null, 2)}\n`;
 }

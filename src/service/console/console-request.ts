@@ -14,7 +14,6 @@ import type { Quotas } from '../api/quotas.ts';
 import { type BodyContext, bodyOf } from '../api/request-context.ts';
 import type { KeyHolder } from '../model/key.ts';
 
-/** Parts of the service that the console shows and changes. */
 export interface ConsoleService {
   store: JobStore;
   endpoints: Endpoints;

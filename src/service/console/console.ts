@@ -64,7 +64,6 @@ export class Console {
     ];
   }
 
-  /** Returns true if a request with this target is for the console. */
   handles(target: string): boolean {
     return /^\/(console(\/|\?|$)|\?|$)/.test(target);
   }
@@ -173,8 +172,7 @@ const onlyData = {
 const tokenHeader = 'x-nightrender-console';
 
 /**
- * True if a request comes from the console's own page. Changes, including sign-in, need the header. Other sites cannot
- * send it without a preflight request, which the console never allows.
+ * True if a request comes from the console's page: other sites cannot send the header without a preflight.
  */
 function isOwnPage({ method, headers }: IncomingMessage): boolean {
   const site = headers['sec-fetch-site'];
@@ -198,10 +196,7 @@ function decode(text: string): string {
 const maxSessionMs = 12 * 60 * 60_000;
 const maxSessions = 1_000;
 
-/**
- * Proof that a request belongs to a session. Both parts are needed: browsers send the cookie to all ports of a host, and
- * so to other programs, but they keep the token for the page's origin.
- */
+/** Proof of a session, in two parts: browsers send the cookie to all ports of a host, but not the token. */
 interface SessionProof {
   /** Header `Cookie` of the request. */
   cookie: string | undefined;

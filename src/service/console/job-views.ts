@@ -58,7 +58,6 @@ export class JobViews {
     this.#sql = prepareStatements(store);
   }
 
-  /** Returns a page of jobs, newest first. */
   async list(query: JobQuery, nameOf: KeyName): Promise<JobPage> {
     const { found, next } = await this.#search(query, pageLength);
     return { jobs: found.map((row) => rowOf(row, nameOf)), next };
@@ -184,7 +183,6 @@ async function shownText(value: Text | OpenText | undefined): Promise<string | n
   return null;
 }
 
-/** Returns the live log or, if that is empty, the stored log. */
 function logOf({ log }: StoredJob, live: readonly string[]): string[] {
   if (live.length > 0) return [...live];
   return log === null ? [] : log.split('\n');

@@ -24,7 +24,6 @@ import type { Connections } from './connections.ts';
 
 /** Port to the console, which answers requests of its own page. */
 interface WebConsole {
-  /** Returns true if a request with this target is for the console. */
   handles(target: string): boolean;
   answer: AnswerRequest;
 }
@@ -233,7 +232,6 @@ export class CrossOrigin {
     return { status: 204, body: '', headers: preflightHeaders };
   }
 
-  /** Adds headers that let an allowed page read the answer. */
   allow(answer: HttpResponse, { headers }: IncomingMessage): HttpResponse {
     const origin = this.#allowed(headers.origin);
     if (origin === undefined) return answer;

@@ -42,10 +42,7 @@ const shareUpToWaiting = 7 / 8;
 /** Share of connections that may have no key yet, since showing one takes time. Beyond it, they are closed first. */
 const shareOfUnknown = 1 / 16;
 
-/**
- * Tracks all connections. A connection belongs to its network until a request shows a key, and then to the key. A network
- * address has no limit of its own, because all workers of a studio and all clients of a proxy share one address.
- */
+/** Tracks all connections, by key once shown. Networks have no limit: a studio may share one address. */
 export class Connections {
   readonly #max: number;
   readonly #open = new Map<string, Connection>();
@@ -70,8 +67,7 @@ export class Connections {
   }
 
   /**
-   * Counts a request of this key until `end`. Returns a refusal if the key or its kind has too many requests in progress.
-   * `isLong`: the request may wait, or take time to send or receive.
+   * Counts a request of this key until `end`, or refuses it. `isLong`: it may wait, send or receive for long.
    */
   take(
     { socket }: Pick<IncomingMessage, 'socket'>,
@@ -164,8 +160,7 @@ export class Connections {
   }
 
   /**
-   * Closes an idle connection: one without a key if more than 1/16 of all connections have none, otherwise one with a key
-   * if there is any. If all are busy, closes the newest connection.
+   * Closes an idle connection: one without a key above a share of 1/16, else one with a key, else the newest.
    */
   #closeOne(newest: Connection): void {
     const unknown = this.#unknown > this.#part(shareOfUnknown) ? this.#spare(false) : undefined;

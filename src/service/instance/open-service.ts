@@ -32,11 +32,9 @@ import { WebhookSecrets } from '../webhooks/webhook-secrets.ts';
 import { Webhooks } from '../webhooks/webhooks.ts';
 import { WorkerOperations } from '../api/worker-operations.ts';
 
-/** Surroundings in which a service is opened. */
 export interface Surroundings {
   /** Folder of the service's files. It must exist. */
   dataDir: string;
-  /** Address of the service for people. */
   url: string;
   /** Address of the service for workers that it starts on this machine. */
   workersUrl: string;
@@ -188,10 +186,7 @@ function uncleanText(error: unknown): string {
   return `the service did not shut down cleanly: ${String(error)}`;
 }
 
-/**
- * Returns the secret of this data folder, and creates it at the first start. It must survive restarts: keys of cluster
- * workers and secrets of webhooks derive from it.
- */
+/** Returns the data folder's secret, kept because keys of cluster workers and webhooks derive from it. */
 function lastingSecret(dataDir: string): Buffer {
   const path = join(dataDir, 'cluster.key');
   const kept = existsSync(path) ? readFileSync(path) : undefined;

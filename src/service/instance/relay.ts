@@ -9,10 +9,7 @@ import { operations, type OperationName } from '../../protocol/operations.ts';
 import { findRoute } from '../../protocol/paths.ts';
 import { emptyResponse, type HttpResponse, refusal } from '../../lib/http/http-response.ts';
 
-/**
- * Outcome of a forwarded request: an answer; `again` (may be sent again); `not done` (surely not done, but its body is
- * gone, so it cannot be sent again); or `unknown` (perhaps done).
- */
+/** An answer, `again` (may be sent again), `not done` (surely, but its body is gone), or `unknown`. */
 export type Relayed = HttpResponse | 'again' | 'not done' | 'unknown';
 
 /** Headers that prove that another process of the service asks, and name its client. */
@@ -48,10 +45,7 @@ export class Relay {
   /** Address of the process whose connection broke last; undefined after it has answered again. */
   #lately: string | undefined;
 
-  /**
-   * `secret`: the same in all processes of the service. `askEveryMs`: interval in which the leader is asked if it is
-   * alive, while requests wait for its answer.
-   */
+  /** `secret`: the same in all processes. `askEveryMs`: how often the leader is asked while requests wait. */
   constructor(secret: Buffer, proxies: TrustedProxies, askEveryMs = 3_000) {
     this.#proof = createHmac('sha256', secret).update('relay').digest('base64url');
     this.#proxies = proxies;
@@ -177,10 +171,7 @@ async function bytesOf(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-/**
- * True if a request may be sent twice: it only reads (a worker's request for jobs does not), repeating it has no further
- * effect, or it has an idempotency key.
- */
+/** True if a request may be sent twice: it only reads, has no further effect, or has an idempotency key. */
 function mayComeTwice(request: IncomingMessage): boolean {
   const operation = operationOf(request);
   const isKeyed = request.headers['idempotency-key'] !== undefined;

@@ -19,13 +19,9 @@ import { keySchema } from '../keys/key-tables.ts';
 import { jobsFile, keysFile } from './open-service.ts';
 
 export interface Backup {
-  /** Number of jobs in the store. */
   jobs: number;
-  /** Number of jobs that wait or run. */
   openJobs: number;
-  /** Number of keys, including revoked ones. */
   keys: number;
-  /** Number of files other than the databases. */
   files: number;
   /** Total size of the backup. */
   bytes: number;

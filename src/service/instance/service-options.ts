@@ -34,11 +34,8 @@ export interface ServiceOptions {
   workloadOf: (settings: EndpointSettings, context: WorkloadContext) => RunnableWorkload;
   /** Time for which inputs and outputs are kept after their job has ended. */
   retentionMs?: number;
-  /** Maximum size of a submission's body. */
   maxRequestBytes?: number;
-  /** Maximum size of a result. */
   maxResultBytes?: number;
-  /** Maximum number of JSON values in a submission or result. */
   maxValues?: number;
   /** Maximum total size of long bodies that are in memory at the same time. */
   maxBodiesBytes?: number;
@@ -48,13 +45,10 @@ export interface ServiceOptions {
   isDiskFull?: boolean;
   /** Time that running jobs have to end before the service closes; 0 by default. */
   graceMs?: number;
-  /** Maximum number of open connections. */
   maxConnections?: number;
   /** Time without data after which an arriving request is refused. */
   requestTimeoutMs?: number;
-  /** Maximum time for a body to arrive. */
   bodyTimeMs?: number;
-  /** Further limits for slow clients. */
   clientLimits?: Partial<ServiceClientLimits>;
   /** Rate limit of each key and operation. */
   rate?: Rate;
@@ -66,7 +60,6 @@ export interface ServiceOptions {
   hosts?: string[];
   /** Time without contact after which the job of a worker elsewhere is requeued. */
   silenceMs?: number;
-  /** Console of the service; none by default. */
   console?: ConsoleOptions;
   /** Database and bucket that several processes share; none by default. */
   store?: SharedOptions | undefined;

@@ -28,8 +28,8 @@ export interface Service {
 type Answering = Pick<OpenService, 'answer' | 'drain' | 'close'> & Partial<Pick<OpenService, 'deleteJob'>>;
 
 /**
- * Opens the job store (in the data folder, or shared), resumes its queue, and listens. Throws if options are invalid,
- * `DataFolderInUse` if another service uses the folder, and system errors of folder and port.
+ * Opens the store, resumes its queue, and listens. Throws for invalid options, `DataFolderInUse`, system
+ * errors.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const checked = checkServiceOptions(options);

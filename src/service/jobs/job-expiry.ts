@@ -43,10 +43,7 @@ export class JobExpiry {
     this.#now = now;
   }
 
-  /**
-   * Time in ms for which a repeated submission is certainly recognised. At most the retention, as a job may end at
-   * once.
-   */
+  /** Ms for which a repeated submission is surely recognised; at most the retention. */
   get idempotencyMs(): number {
     const { since } = this.#sql.idempotentSince.get() ?? { since: 0 };
     return Math.max(0, Math.min(this.#retentionMs, this.#now() - since));
@@ -61,10 +58,7 @@ export class JobExpiry {
     return endedAt !== null && endedAt <= this.#newestEnd();
   }
 
-  /**
-   * Deletes a few expired jobs, and returns how many jobs and stream parts. Call it until it returns 0, then
-   * `scrub`. If a power cut undoes the deletion, the jobs are still expired.
-   */
+  /** Deletes a few expired jobs and returns their number. Call until it returns 0, then `scrub`. */
   async deleteSome(): Promise<number> {
     if (this.#sql.expired.get({ until: this.#newestEnd() }) === undefined) return 0;
     return this.#write(() => this.#delete(deletionsAtOnce));
@@ -181,10 +175,7 @@ export class JobClock {
   /** Difference between the system clock and this one in ms, as stored. */
   #keptAheadMs: number;
 
-  /**
-   * Continues where the last run ended, from the stored difference to the system clock. `isShared`: the next start
-   * may be on another machine with a different clock, so no difference is stored.
-   */
+  /** Continues from the stored difference to the system clock; `isShared`: not stored, as machines differ. */
   constructor(db: Database, clocks: SystemClocks, isShared: boolean) {
     this.#clocks = clocks;
     this.#isShared = isShared;

@@ -62,7 +62,6 @@ export class JobHistory {
     }
   }
 
-  /** Returns the history of an endpoint; of all endpoints for null. */
   view(endpoint: string | null, range: keyof typeof ranges): JobHistoryView {
     const [minutes, perStep] = ranges[range];
     const start = (Math.floor(this.#now() / minuteMs / perStep) + 1) * perStep - minutes;

@@ -60,7 +60,6 @@ export class JobReads {
     return job !== undefined && this.isVisible(job, endpointId) ? job : undefined;
   }
 
-  /** True if a kept job was submitted with this idempotency key. */
   wasSubmitted(key: Buffer): boolean {
     const job = this.#sql.submitted.get(key);
     return job !== undefined && this.isVisible(job, job.endpointId);
@@ -98,10 +97,7 @@ export class JobReads {
     return this.standing(job) === 'in progress';
   }
 
-  /**
-   * Returns how the job stands for this worker: `settled` if it completed or failed, `unwanted` if it was
-   * cancelled, timed out, requeued or taken by another worker.
-   */
+  /** How the job stands for this worker: `settled` (completed, failed), `unwanted` (any other end). */
   standing({ id, workerId }: JobOfWorker): 'in progress' | 'settled' | 'unwanted' {
     const job = this.#sql.metadata.get(id);
     if (job?.workerId !== workerId) return 'unwanted';

@@ -25,10 +25,7 @@ export class JobResults {
     this.#maxResultBytes = maxResultBytes;
   }
 
-  /**
-   * Stores the output of a job, which is JSON text, `null` for none. Resolves when it is on disk; false if the job
-   * has already ended.
-   */
+  /** Stores the output, JSON text, `null` for none. Resolves when on disk; false if the job has ended. */
   async complete(job: JobOfWorker, output: Text, log?: string): Promise<boolean> {
     if (this.#isTooLarge(output)) return this.failTooLarge(job, log);
     return this.#store.work.settle(job, { state: 'COMPLETED', output }, log);

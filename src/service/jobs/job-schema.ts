@@ -69,7 +69,6 @@ const servedJobTables = `
        madeAt    INTEGER NOT NULL
      ) STRICT, WITHOUT ROWID;`;
 
-/** Tables of long texts, since version 5. */
 const longTextTables = `
      CREATE TABLE input (
        job   INTEGER PRIMARY KEY,

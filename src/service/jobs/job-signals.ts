@@ -57,10 +57,7 @@ export interface Waiting {
   signal: AbortSignal;
 }
 
-/**
- * Calls `check` at once, and after each of these signals, until it returns a value. Undefined if the time is over
- * or the wait was aborted.
- */
+/** Calls `check` now and after each signal until it returns a value; undefined after the time or an abort. */
 export async function waitUntilFound<T>(
   signals: JobSignals,
   events: JobEvent[],

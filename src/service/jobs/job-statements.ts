@@ -34,10 +34,7 @@ export interface JobRecord {
   workerId: string | null;
   /** JSON text: the latest progress message of the worker while `IN_PROGRESS`. */
   progress: string | null;
-  /**
-   * JSON text as bytes: the input while `IN_PROGRESS`, the output once `COMPLETED` or `FAILED`. Null if it is in
-   * `payloadFile`.
-   */
+  /** JSON as bytes: input while `IN_PROGRESS`, later the output. Null if it is in `payloadFile`. */
   payload: Buffer | null;
   payloadFile: string | null;
 }
@@ -110,7 +107,6 @@ interface Expired {
 /** Selects the same jobs each time within one transaction. */
 const expired = 'SELECT number FROM job WHERE endedAt <= @until ORDER BY endedAt, number LIMIT @max';
 
-/** Selects the `file` of each text that is stored in a file. */
 export const namedFiles = `SELECT outputFile AS file FROM job WHERE outputFile IS NOT NULL
   UNION ALL SELECT file FROM input WHERE file IS NOT NULL
   UNION ALL SELECT file FROM part WHERE file IS NOT NULL`;

@@ -55,7 +55,6 @@ export interface Accepted {
 
 /** Conditions under which a job is not accepted; none by default. */
 export interface QueueLimits<Refusal> {
-  /** Maximum number of queued jobs at the endpoint. */
   maxQueued?: number;
   /** Returns why the key may not add this job. It is called again inside the transaction that adds the job. */
   refuse?: () => Refusal | undefined;
@@ -85,10 +84,7 @@ export class JobStore {
   /** False until the jobs of a crashed service are back in the queue. A full disk delays this. */
   #isTidy = false;
 
-  /**
-   * Opens or creates the store and the folders of its long texts. Requeues jobs that a crashed service ran, and
-   * deletes expired jobs.
-   */
+  /** Opens or creates the store, requeues jobs of a crashed service, and deletes expired ones. */
   constructor(path: string, options: JobStoreOptions) {
     const db = openJobStore(path);
     const replica = options.logOf?.(db);
@@ -254,10 +250,7 @@ export class JobStore {
     await this.replica?.settled();
   }
 
-  /**
-   * Requeues the jobs of this process's own workers, and commits all pending writes. Resolves when their promises
-   * have resolved.
-   */
+  /** Requeues the jobs of own workers, and commits all writes. Resolves after their promises. */
   async settle(): Promise<void> {
     const requeued = this.#commit.write(() => this.#requeueRunning(undefined));
     await this.#commit.flush();
@@ -300,8 +293,7 @@ export class JobStore {
   }
 
   /**
-   * Requeues running jobs and deletes expired ones, before or after the service runs. Jobs of remote workers stay
-   * with them. `crash` says why the earlier run ended; if it is given, each requeue counts as a retry.
+   * Requeues running jobs, except remote ones, and deletes expired ones. With `crash`, a requeue is a retry.
    */
   #tidyUp(crash: string | undefined): void {
     this.#db.transaction(() => this.#requeueRunning(crash))();

@@ -38,7 +38,6 @@ export class JobTransitions {
   readonly #wallClock: () => number;
   readonly #onEnd: (job: number, ended: EndedJob) => void;
 
-  /** `onEnd` receives each job that ends, with its number. */
   constructor(db: Database, now: () => number, onEnd: (job: number, ended: EndedJob) => void) {
     this.sql = prepareJobStatements(db);
     this.queue = new FairQueue(db);
@@ -72,8 +71,7 @@ export class JobTransitions {
   }
 
   /**
-   * Returns up to `max` queued jobs, in queue order, whose inputs have at most `maxInputs` characters together. The
-   * first job is returned whatever its size.
+   * Returns up to `max` queued jobs with inputs of up to `maxInputs` characters; the first whatever its size.
    */
   nextInQueue(endpointId: string, max: number, maxInputs: number): WaitingJob[] {
     const jobs: WaitingJob[] = [];
@@ -96,10 +94,7 @@ export class JobTransitions {
     this.#move(id, state, { ...how, endedAt: this.#now() });
   }
 
-  /**
-   * Puts a running job back into the queue, and returns its new state. If `crash` says why its worker died, this
-   * counts as a retry, and the job fails if none is left.
-   */
+  /** Requeues a running job, and returns its state. With `crash`, this is a retry, or the job fails. */
   requeue(
     id: string,
     { retries, maxRetries }: JobMetadata,
@@ -191,10 +186,7 @@ function timeOutText({ isExpired, state, ttlMs, executionTimeoutMs }: DueJob): s
 
 const maxSummaryLength = 120;
 
-/**
- * Returns the beginning of the scene or prompt, for lists of jobs; empty if `input`, JSON text of an object, has
- * neither.
- */
+/** Returns the beginning of the scene or prompt in `input`, for lists; empty if it has neither. */
 function summaryOf(input: Text): string {
   // Reads only the beginning: inputs can hold images, which take longer to decode than the rest of the submission.
   const beginning = typeof input === 'string' ? input.slice(0, 4_000) : input.toString('utf8', 0, 4_000);
@@ -212,7 +204,6 @@ function unescaped(escape: string): string {
   }
 }
 
-/** Queue of one key at one priority. */
 interface KeyQueue {
   endpointId: string;
   isLowPriority: 0 | 1;
@@ -252,10 +243,7 @@ export class FairQueue {
     }
   }
 
-  /**
-   * Yields queued jobs in order. The key with the fewest running jobs is next; among equals, the one that has
-   * waited longest for a turn.
-   */
+  /** Yields queued jobs in order: of the key with the fewest running jobs that waited longest for a turn. */
   *next(endpointId: string): Generator<WaitingJob> {
     if (this.isStopped || this.isPaused(endpointId)) return;
     for (const isLowPriority of [0, 1] as const) {

@@ -65,8 +65,9 @@ export class JobWork {
   }
 
   /**
-   * Requeues the job of a worker that died, or fails it if its retries are used up. Does not count a retry if
-   * `isCounted` is false because the job never reached the worker. Undefined if the worker does not run the job.
+   * Requeues the job of a dead worker, or fails it without retries left. `isCounted`: false if it never
+   * reached
+   * the worker. Undefined if the worker does not run it.
    */
   async requeue(
     given: JobOfWorker,
@@ -86,10 +87,7 @@ export class JobWork {
     return now.state;
   }
 
-  /**
-   * Stores a progress message, which is JSON text. Returns false and stores nothing if the worker does not run the
-   * job or the message is too long.
-   */
+  /** Stores a JSON progress message. False if the worker does not run the job, or it is too long. */
   async setProgress(job: JobOfWorker, message: Text): Promise<boolean> {
     // A long message is refused because every move of the job would rewrite it.
     if (message.length >= longText) return false;
@@ -112,8 +110,7 @@ export class JobWork {
         this.#end(job, state, { ...how, output, outputFile }),
       );
     } catch (error) {
-      // Reports a full disk. The reserve is not used for a long output: it would leave no space for ending other
-      // jobs.
+      // Reports a full disk. The reserve is for ending jobs, not for a long output.
       if (isDiskFull(error)) this.#store.reserve.markFull();
       throw error;
     }
@@ -172,10 +169,7 @@ export class JobStreams {
     this.#maxUnreadBytes = maxUnreadBytes;
   }
 
-  /**
-   * Adds a part to the stream of a job. `output` is JSON text. Returns false and stores nothing if the worker no
-   * longer runs the job, or if too much of the stream is unread.
-   */
+  /** Adds a JSON part to a job's stream. False if the worker lost the job, or too much is unread. */
   async add(job: JobOfWorker, output: Text): Promise<boolean> {
     const { commit, texts, signals, transitions } = this.#store;
     const byteCount = Buffer.byteLength(output) + partBytes;
@@ -284,10 +278,7 @@ export class BulkJobs {
     for (const { endpointId } of transitions.sql.waiting.all()) signals.queued(endpointId);
   }
 
-  /**
-   * Ends some jobs whose execution timeout or time to live is over, and returns them. Call it until it returns
-   * none.
-   */
+  /** Ends some jobs that are over time, and returns them. Call it until it returns none. */
   async timeOutSome(): Promise<DueJob[]> {
     const { transitions, signals } = this.#store;
     if (!transitions.isAnyDue()) return [];

@@ -5,7 +5,6 @@ import { jobSchema } from './job-schema.ts';
 
 export interface EndpointUsage {
   endpointId: string;
-  /** Number of submissions. */
   jobs: number;
   /** Execution time of ended jobs, in ms. */
   gpuMs: number;
@@ -14,7 +13,6 @@ export interface EndpointUsage {
 /** Queued and running jobs of a key. */
 interface OpenUsage {
   queued: number;
-  /** Size of the inputs of queued jobs. */
   queuedBytes: number;
   /** Sum of the execution timeouts of queued and running jobs, in ms. */
   openMs: number;

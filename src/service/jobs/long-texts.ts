@@ -7,10 +7,7 @@ import { isDiskFull } from '../../lib/files/disk-reserve.ts';
 import { OpenFile, type OpenText, type Text, wholeOf } from '../../lib/files/filed-text.ts';
 import type { SharedFiles } from '../replication/page-store.ts';
 
-/**
- * Length from which a text is stored as a file: characters of a string, or bytes of a buffer. Long rows slow SQLite
- * down.
- */
+/** Length (characters or bytes) from which a text is a file: long rows slow SQLite down. */
 export const longText = 256 * 1024;
 
 /** Folders of the data folder that hold long texts. */
@@ -31,8 +28,7 @@ export class LongTexts {
   }
 
   /**
-   * Stores the text as a file if it is long, then calls `write` with the text or file name. Returns the result of
-   * `write`; if it is false, the file is deleted.
+   * Calls `write` with the text or, if long, its file, and returns the result; if false, deletes the file.
    */
   async withStored(
     folder: (typeof textFolders)[number],

@@ -48,10 +48,7 @@ function joinFields(fields: (readonly [name: string, value: Value])[]): Text | F
   return joinTexts([...parts, '}']);
 }
 
-/**
- * Joins parts into one text if they are short and in memory. Otherwise returns the parts, because a copy would take
- * as much memory again.
- */
+/** Joins short parts in memory into one text. Others stay, because a copy would take as much again. */
 export function joinTexts(parts: readonly Value[]): Text | FiledText {
   if (parts.every((part) => typeof part === 'string')) return parts.join('');
   const inMemory = parts.filter((part): part is Text => !isFile(part));

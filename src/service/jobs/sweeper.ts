@@ -16,10 +16,7 @@ export class Sweeper {
   readonly #busy = new Set<string>();
   #isStopped = false;
 
-  /**
-   * Deletes expired jobs often enough for the retention. Reads do not depend on it: they check the clock
-   * themselves.
-   */
+  /** Deletes expired jobs often enough for the retention. Reads check the clock themselves. */
   constructor(store: JobStore, folder: FolderWatch, retentionMs: number, onProblem: (text: string) => void) {
     this.#store = store;
     this.#onProblem = onProblem;

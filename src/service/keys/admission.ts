@@ -4,10 +4,7 @@ import { Guesses } from '../../lib/net/guesses.ts';
 import type { KeyStore } from './key-store.ts';
 import { digestOf, presentedKey, type KeyHolder } from '../model/key.ts';
 
-/**
- * Result of a check: the holder, `wrong` for a wrong or missing key, or the time to wait after too many wrong keys
- * from the address. The key may then be valid.
- */
+/** The holder, `wrong`, or the time to wait after too many wrong keys (the key may then be valid). */
 export type Admitted = { holder: KeyHolder } | 'wrong' | { waitMs: number };
 
 /** Maximum number of known addresses. The oldest is forgotten first. */
@@ -25,10 +22,7 @@ export class Admission {
   readonly #guesses = new Guesses();
   readonly #knownAddresses = new Set<string>();
 
-  /**
-   * `onWrong` is called once a minute for each wrong key of an address. It gets the name of a key that is no longer
-   * valid, null for an unknown key.
-   */
+  /** `onWrong`: once a minute for each wrong key of an address, with the name of a former key or null. */
   constructor(
     keys: KeyStore,
     now: () => number,
@@ -39,10 +33,7 @@ export class Admission {
     this.#onWrong = onWrong;
   }
 
-  /**
-   * Checks the key of a request. `authorization` is the value of the header, `remoteAddress` the peer of the
-   * connection, undefined if it has ended.
-   */
+  /** Checks a request's key. `remoteAddress`: the peer, undefined if the connection has ended. */
   admit(authorization: string | undefined, remoteAddress: string | undefined): Admitted {
     const presented = presentedKey(authorization);
     if (presented === undefined) return 'wrong';

@@ -83,7 +83,6 @@ function cut(text: string): string {
   return text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength)}…`;
 }
 
-/** Returns the newest entries of a file and its predecessor, newest first. */
 function newestIn(path: string, count: number): AuditEntry[] {
   const entries = [`${path}.1`, path].flatMap((each) => lastLines(each)).flatMap(entryIn);
   return entries.toReversed().slice(0, count);

@@ -25,7 +25,6 @@ export interface KeyForm {
   maxHeld?: string;
 }
 
-/** A requested rotation: the key gets a new text. */
 export interface Rotation {
   /** Time for which the earlier text stays valid beside the new one, such as `1d`; empty or missing for none. */
   overlap?: string;

@@ -40,10 +40,7 @@ export interface KeyStoreOptions {
   /** Keys of the service's own workers. They are neither stored nor listed. */
   ownWorkers?: readonly OwnWorkerKeys[];
   now: () => number;
-  /**
-   * Time in ms that a change waits for another program's change, which takes milliseconds unless that program
-   * hangs.
-   */
+  /** Ms to wait for another program's change, which takes milliseconds unless that program hangs. */
   busyMs?: number;
 }
 
@@ -73,10 +70,7 @@ interface CachedKey {
   until: number | null;
 }
 
-/**
- * Stores keys in `keys.sqlite`. Several programs may open and change it. Keys are cached until the file changes, so
- * a change by another program counts from the next request on.
- */
+/** Keys in `keys.sqlite`, cached until the file changes, which several programs may do. */
 export class KeyStore {
   readonly #db: Database;
   readonly #sql: ReturnType<typeof prepareKeyStatements>;
@@ -107,8 +101,8 @@ export class KeyStore {
   }
 
   /**
-   * Returns the holder of the key in an `Authorization` header: `Bearer KEY`, or the bare key of a worker.
-   * Undefined for a missing, unknown, revoked or expired key. `from`: client address, which is recorded.
+   * Returns the holder of the key in `Authorization`, or undefined. `from`: client address, which is
+   * recorded.
    */
   find(authorization: string | undefined, from?: string): KeyHolder | undefined {
     const presented = presentedKey(authorization);
@@ -128,10 +122,7 @@ export class KeyStore {
     return this.#sql.name.get({ digest })?.name ?? null;
   }
 
-  /**
-   * Returns the digests of a key: of its text, and of its earlier text while that is still valid. Includes revoked
-   * keys; empty if no key has this id.
-   */
+  /** Returns the digests of a key, and of its earlier text while valid; empty for an unknown id. */
   digestsOf(id: string): Buffer[] {
     const given = this.#given.find(({ holder }) => holder.id === id);
     if (given !== undefined) return [given.digest];
@@ -190,8 +181,8 @@ export class KeyStore {
   }
 
   /**
-   * Gives a key a new text, which is returned only here. The id stays, and with it jobs, usage, quota and
-   * idempotency keys. Undefined if there is no such key. Throws `KeyRefused` and `KeyStoreBusy`.
+   * Gives a key a new text, returned only here; all else stays. Undefined if there is no such key. Throws
+   * `KeyRefused` and `KeyStoreBusy`.
    */
   rotate(nameOrId: string, asked: Rotation): { key: string; record: KeyRecord } | undefined {
     const problems = checkRotation(asked);
@@ -253,10 +244,7 @@ export class KeyStore {
     return found;
   }
 
-  /**
-   * Finds a stored key. The lookup time may reveal parts of a digest, which is harmless: an attacker cannot choose
-   * digests, and they reveal nothing about the 256 random bits of the key.
-   */
+  /** Finds a stored key. Lookup time may reveal parts of a digest, which say nothing about the key. */
   #findStored(digest: Buffer, from: string | undefined): KeyHolder | undefined {
     const version = this.#sql.version.get();
     if (version !== this.#version) this.#cache.clear();
@@ -280,10 +268,7 @@ export class KeyStore {
     return { holder: recordOf(holder), lastUsedAt, until };
   }
 
-  /**
-   * Records the use of a key, at most once a minute. Skips it if the disk is full or another program is writing,
-   * because requests must not wait.
-   */
+  /** Records the use of a key once a minute, unless the disk is full or busy: requests must not wait. */
   #noteUse(id: string, lastUsedAt: number | null, from: string | undefined): void {
     const now = this.#now();
     const notedAt = this.#notedAt.get(id) ?? lastUsedAt;

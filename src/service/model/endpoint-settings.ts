@@ -58,10 +58,7 @@ const workers = z.codec(
   },
 );
 
-/**
- * Numbers of workers that are always kept and started at most. `idle` is the time in ms for which the others are
- * kept without a job.
- */
+/** Numbers of workers, kept and maximum. `idle`: ms for which the others are kept without a job. */
 type WorkerRange = { min: number; max: number; idle: number };
 
 export function workersUpTo(max: number): WorkerRange {
@@ -156,10 +153,7 @@ const recycle = z.strictObject({
     .meta({ title: 'Age of a worker', description: 'how long one worker is used' }),
 });
 
-/**
- * Regular expression for variables that the service sets itself: the worker's id, its key, and the URLs that it
- * pulls from.
- */
+/** Variables that the service sets itself: the worker's id, its key, and the URLs that it pulls from. */
 const ownVariables = 'RUNPOD_(WEBHOOK_.*|PING_INTERVAL|ENDPOINT_ID|POD_ID|AI_API_KEY)';
 const isOwn = new RegExp(`^${ownVariables}$`);
 const environmentExpected = 'names with texts, such as {MODEL: x}';
@@ -271,15 +265,12 @@ type Defaulted = 'id' | 'workers' | 'executionTimeout' | 'ttl' | 'retries' | 'ma
 type CommonSettings = Omit<Fields, Defaulted> & { [Key in Defaulted]: NonNullable<Fields[Key]> };
 
 /**
- * An endpoint as read from its configuration, with all defaults filled in. Durations are ms, sizes bytes, paths
- * absolute. The keys of its workload have types only in the workload.
+ * An endpoint with all defaults. Durations are ms, sizes bytes, paths absolute. Only its workload types its
+ * keys.
  */
 export type EndpointSettings = CommonSettings & Readonly<Record<string, unknown>>;
 
-/**
- * Returns the settings of an endpoint with defaults for everything not given. `workers` has the form of
- * service.yaml. The default workload renders scenes.
- */
+/** Returns the settings of an endpoint with defaults. `workers` is as in service.yaml. */
 export function endpointSettings(
   {
     workers: wanted = 1,

@@ -1,10 +1,7 @@
 /** A job of the service: its states, the transitions between them, and its terms. */
 import type { JobStatus } from '../../protocol/message-schemas.ts';
 
-/**
- * States that can follow each state. A job goes back to the queue if its worker or the service crashes, and if it
- * is retried. `COMPLETED` and `CANCELLED` are final.
- */
+/** States after each state. A job is requeued after a crash of worker or service, or by a retry. */
 export const allowedTransitions = {
   IN_QUEUE: ['IN_PROGRESS', 'CANCELLED', 'TIMED_OUT'],
   IN_PROGRESS: ['COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT', 'IN_QUEUE'],
@@ -33,7 +30,6 @@ export interface Idempotency {
 export interface JobTerms {
   /** Id of the key that submitted the job, or `console`. */
   keyId: string;
-  /** Maximum time in one worker. */
   executionTimeoutMs: number;
   /** Maximum time from submission to end. */
   ttlMs: number;

@@ -6,7 +6,6 @@ export const keyKinds = ['client', 'worker', 'admin'] as const;
 /** `client` keys submit jobs, `worker` keys pull them, and `admin` keys also use the console. */
 export type KeyKind = (typeof keyKinds)[number];
 
-/** Limits of a key; null for none. */
 export interface KeyLimits {
   requestsPerSecond: number | null;
   /** Maximum number of queued jobs at all endpoints, and size of their inputs. */
@@ -66,7 +65,6 @@ export function isValid({ revokedAt, expiresAt }: KeyRecord, now: number): boole
   return revokedAt === null && (expiresAt === null || now < expiresAt);
 }
 
-/** Right to use the job interface, the pull operations of workers, or the console. */
 export type KeyRight = 'jobs' | 'work' | 'console';
 
 const rights = {
@@ -75,10 +73,7 @@ const rights = {
   admin: ['jobs', 'console'],
 } as const satisfies Record<KeyKind, readonly KeyRight[]>;
 
-/**
- * True if the key has this right at the endpoint. `endpointId` is undefined for requests about no endpoint, such as
- * pages of the console.
- */
+/** True if the key has this right at the endpoint; without `endpointId`, for pages of the console. */
 export function permits(key: KeyHolder, right: KeyRight, endpointId?: string): boolean {
   const isKind = (rights[key.kind] as readonly KeyRight[]).includes(right);
   const isInScope =
@@ -96,10 +91,7 @@ export function makeKeyText(): string {
   return prefix + randomBytes(keyBytes).toString('base64url');
 }
 
-/**
- * Returns the SHA-256 digest that is stored instead of a key. One pass is enough: generated keys are 256 random
- * bits, so guessing is hopeless even with a fast hash.
- */
+/** Returns the SHA-256 that is stored. One pass is enough for keys of 256 random bits. */
 export function digestOf(key: string): Buffer {
   return hash('sha256', key, 'buffer');
 }
@@ -109,10 +101,7 @@ export function fitsHeader(key: string): boolean {
   return /^[\x21-\x7e]+$/.test(key);
 }
 
-/**
- * Returns the key in the value of an `Authorization` header, with or without the scheme `Bearer`; undefined if
- * there is none.
- */
+/** Returns the key in `Authorization`, with or without `Bearer`; undefined if there is none. */
 export function presentedKey(authorization: string | undefined): string | undefined {
   const key = authorization?.replace(/^bearer +/i, '').trim();
   return key === '' ? undefined : key;
@@ -120,10 +109,7 @@ export function presentedKey(authorization: string | undefined): string | undefi
 
 const pattern = /^own\.(?<endpointId>[A-Za-z0-9_-]{1,128})\.(?<proof>[0-9a-f]{64})$/;
 
-/**
- * Keys of the service's own workers. Each key is valid for one endpoint, so a worker cannot take jobs of another
- * one.
- */
+/** Keys of the service's own workers, each for one endpoint, so that none takes another's jobs. */
 export class OwnWorkerKeys {
   static readonly holderName = 'own-workers';
 

@@ -14,8 +14,8 @@ export const ownView = {
 } as const satisfies Partial<WorkerView>;
 
 /**
- * Returns the id under which a pulling worker is stored. It contains the id of the key, so a worker that claims
- * another worker's id gets none of its jobs. Neither `id` nor `keyId` contains `@`.
+ * Returns the id of a pulling worker, with the id of its key, so that a copied id gets no jobs. Neither has
+ * `@`.
  */
 export function pullingWorker(id: string, keyId: string): string {
   return `${id}@${keyId}`;

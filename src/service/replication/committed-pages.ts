@@ -72,10 +72,7 @@ export class Replica {
     return next;
   }
 
-  /**
-   * Copies the log into the database file and restarts it. False if another program that reads the database
-   * prevents it.
-   */
+  /** Copies the log into the database file and restarts it. False if a reader prevents it. */
   truncate(): boolean {
     this.#collect();
     return this.#db.pragma('wal_checkpoint(TRUNCATE)', { simple: true }) === 0;
@@ -105,10 +102,7 @@ export class Replica {
     await this.#write(this.name, { packed: Buffer.concat(packed), count: this.#pageCount });
   }
 
-  /**
-   * Reads pages of the database file from page `first` on, fewer at its end. Pages may have changed since the last
-   * `truncate`, and be torn, as they can be written meanwhile.
-   */
+  /** Reads pages from `first` on, fewer at the end. They may have changed since `truncate`, and be torn. */
   async read(first: number, pages: number): Promise<Buffer> {
     const bytes = Buffer.allocUnsafe(pages * pageBytes);
     const { bytesRead } = await readAsync(this.#file, bytes, 0, bytes.length, (first - 1) * pageBytes);
@@ -144,8 +138,7 @@ export class Replica {
       readSync(this.#log, frames, 0, frames.length, at);
       for (let i = 0; i < count; i++) {
         const frame = frames.subarray(i * frameBytes, (i + 1) * frameBytes);
-        // Other frames belong to an older log. Frames after the newest commit belong to an open or undone
-        // transaction.
+        // Other frames belong to an older log, or after the newest commit to an open transaction.
         if (frame.toString('hex', 8, 16) !== this.#salt) return committed;
         open.push({
           page: frame.readUInt32BE(0),

@@ -5,7 +5,6 @@ import type { Changes, Copied, LeadingSession } from './leading-session.ts';
 import type { Announced, PageStore } from './page-store.ts';
 
 export interface LedService {
-  /** Databases that are copied to the store. */
   databases: readonly Copied[];
   /** Resolves when everything committed so far is stored. */
   settled(): Promise<void>;
@@ -22,10 +21,7 @@ export class Deposed extends Error {}
 const beatMs = 2_000;
 /** Time in ms for which the store's confirmation that this process leads is trusted. */
 export const trustMs = 200;
-/**
- * Time in ms before a new leader answers. The previous leader trusts its last confirmation that long, with clocks
- * that may differ slightly.
- */
+/** Ms before a new leader answers: the previous one trusts its last confirmation that long. */
 const previousTrustMs = 250;
 const pollMs = 500;
 const retryMs = 50;
@@ -52,10 +48,7 @@ interface Moment {
 
 const never: Moment = { wall: -Infinity, elapsed: -Infinity };
 
-/**
- * Follows or leads, whichever the store allows. Requests are answered only while the store confirms that this
- * process leads.
- */
+/** Follows or leads, as the store allows. Answers only while the store confirms that this process leads. */
 export class Leadership<Service extends LedService> {
   readonly #parts;
   readonly #stopping = new AbortController();
@@ -108,8 +101,7 @@ export class Leadership<Service extends LedService> {
   }
 
   /**
-   * Returns the service if the store has just confirmed that this process leads, or did so when asked after `since`
-   * (as `performance.now()`).
+   * Returns the service if the store confirmed after `since` (`performance.now()`) that this process leads.
    */
   serviceFor(since: number): Service | undefined {
     if (this.#stopping.signal.aborted || this.#stuck > 0) return undefined;
@@ -143,8 +135,7 @@ export class Leadership<Service extends LedService> {
   /** Ends the service and gives up the lead, so that another process can lead at once. */
   async stop(): Promise<void> {
     this.#isClosing = true;
-    // Keeps the session until the service is closed: otherwise another process would lead and the last writes would
-    // be lost.
+    // Keeps the session until the service is closed: another leader would lose the last writes.
     await this.#close();
     this.#stopping.abort();
     await this.#running;
@@ -254,10 +245,7 @@ export class Leadership<Service extends LedService> {
     await this.#close(led);
   }
 
-  /**
-   * Stores changes. Retries until it succeeds or the term is over; storing the same pages twice is harmless. Throws
-   * `Deposed`.
-   */
+  /** Stores changes, with retries until the term is over; storing twice is harmless. Throws `Deposed`. */
   async #write(tenure: Tenure, database: string, changes: Changes): Promise<void> {
     const until = performance.now() + closingMs;
     let stuck = 0;
@@ -327,10 +315,7 @@ function now(): Moment {
   return { wall: Date.now(), elapsed: performance.now() };
 }
 
-/**
- * True if the store names this term and has all its writes. A store that failed over to an older copy may lack the
- * latest ones.
- */
+/** True if the store names this term and has all its writes, which an older copy may lack. */
 function isCurrent({ term }: Tenure, leader: Announced | undefined, written: number): boolean {
   return leader?.term === term && leader.writes >= written;
 }

@@ -22,12 +22,10 @@ export interface Copied {
 
 /** Idle time in ms after which PostgreSQL ends a session, which releases its lock. */
 export const silentMs = 10_000;
-/** Number of pages in one row of a copy. */
 const pagesAtOnce = 64;
 const rowsAtOnce = 64;
 /**
- * Bounds of the log size at which a new copy starts a new log. Between them it is half the size of the copy, so
- * that a new leader applies the log within seconds.
+ * Log sizes at which a new copy starts, half the copy within these, so that a leader applies it in seconds.
  */
 const minLogBytes = 8 * 1024 * 1024;
 const maxLogBytes = 24 * 1024 * 1024;
@@ -42,7 +40,6 @@ export class LeadingSession {
   readonly #session: KeptSession;
   readonly #schema: string;
   readonly #s: string;
-  /** Generation of the current log. */
   #generation = 0;
   /** Size of the log in bytes since the latest copy began, and size of that copy. */
   #logBytes = 0;
@@ -55,7 +52,6 @@ export class LeadingSession {
     this.#s = quoted(schema);
   }
 
-  /** Begins to lead with a session that holds the lock. */
   static async begin(session: KeptSession, schema: string): Promise<LeadingSession> {
     const leading = new LeadingSession(session, schema);
     await leading.#upgrade();
@@ -63,10 +59,7 @@ export class LeadingSession {
     return leading;
   }
 
-  /**
-   * Names the leader, before it opens any database. From then on, writes of earlier terms are refused, even if they
-   * arrive late.
-   */
+  /** Names the leader before it opens a database. Writes of earlier terms are refused from then on. */
   async announce({ url, term }: Leader): Promise<void> {
     await this.#session.query(`UPDATE ${this.#s}.leader SET url = $1, term = $2`, [url, term]);
   }
@@ -95,15 +88,11 @@ export class LeadingSession {
     return this.#session.ended;
   }
 
-  /**
-   * Stores all changes or none. Returns the number of the write; undefined if the term is over. The same changes
-   * may be stored twice in a row.
-   */
+  /** Stores all changes or none, also repeatedly. Returns the write's number; undefined after the term. */
   async write(term: string, database: string, { packed, count }: Changes): Promise<number | undefined> {
     const bytes = await pack(packed, fastCompression);
     const log = this.#generation;
-    // A named statement. If the connection breaks before it has arrived completely, the session still counts as
-    // idle, and ends.
+    // A named statement: if the connection breaks in the middle, the session still counts as idle, and ends.
     const [row] = await this.#session.query<{ writes: number }>(
       `WITH led AS (UPDATE ${this.#s}.leader SET writes = writes + 1 WHERE term = $1 RETURNING writes)
        INSERT INTO ${this.#s}.page_log_${log} SELECT writes, $2, $3, $4 FROM led RETURNING write AS writes`,
@@ -237,10 +226,7 @@ export class LeadingSession {
     this.#copyBytes = from === 0 ? 0 : await sizeOf([`${this.#s}.page_copy_${from}`]);
   }
 
-  /**
-   * Turns the pages of an earlier version into copy 0. Processes of that version then find no pages and cannot
-   * lead.
-   */
+  /** Turns pages of an earlier version into copy 0, so that processes of that version cannot lead. */
   async #upgrade(): Promise<void> {
     const [there] = await this.#session.query<{ is: boolean }>('SELECT to_regclass($1) IS NOT NULL AS is', [
       `${this.#s}.pages`,
@@ -253,7 +239,6 @@ export class LeadingSession {
   }
 }
 
-/** Returns the generation of the newest complete copy. */
 export async function newestCopy(session: PostgresSession, schema: string): Promise<number> {
   const [row] = await session.query<{ generation: number }>(
     `SELECT generation FROM ${quoted(schema)}.leader`,

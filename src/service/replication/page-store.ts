@@ -26,7 +26,6 @@ const leaderMs = 2_000;
 /** First major version of PostgreSQL that ends idle sessions. */
 const minVersion = 14;
 const defaultSchema = 'nightrender_service';
-/** Parameter of the address that names the schema. */
 export const schemaParameter = 'schema';
 
 export class PageStore {
@@ -110,10 +109,7 @@ export class PageStore {
     return undefined;
   }
 
-  /**
-   * Deletes generations before the newest complete copy, and later copies that are incomplete. No copy may be
-   * running. A table that a dump is reading is deleted the next time.
-   */
+  /** Deletes old and incomplete copies; none may be running. A table that is being dumped goes next time. */
   async forgetOld(): Promise<void> {
     const s = quoted(this.#schema);
     const newest = await newestCopy(this.#postgres, this.#schema);

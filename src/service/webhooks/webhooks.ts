@@ -112,10 +112,7 @@ export class Webhooks {
     }
   }
 
-  /**
-   * Sends a webhook. Resolves to true if the host answered, false if it did not, undefined if nothing was sent. The
-   * try is stored before it is made, because the service may crash meanwhile.
-   */
+  /** Sends a webhook, recorded before as a crash may follow. True if answered, undefined if not sent. */
   async #send(webhook: DueWebhook): Promise<boolean | undefined> {
     const { secrets, now, store } = this.#parts;
     const { job, id, tries, url, queue, keyId, endedAt, dueAt: wasDueAt } = webhook;
@@ -140,10 +137,7 @@ export class Webhooks {
     }
   }
 
-  /**
-   * Postpones further due webhooks of a queue whose host is unreachable, as they would fail too. Each counts as
-   * tried, with its own pause.
-   */
+  /** Postpones a queue whose host is unreachable. Each webhook counts as tried, with its own pause. */
   async #postpone(queue: string, why: string): Promise<void> {
     const { store, now } = this.#parts;
     await store.file.commit.write(() => {
@@ -194,9 +188,7 @@ function nextTryAt(now: number, endedAt: number): number {
   return Math.floor(now) + Math.min(max, Math.max(min, Math.floor(now) - endedAt));
 }
 
-/** Limits on the targets of webhooks. */
 interface WebhookTargets {
-  /** True if webhooks may go to this machine and its network. */
   hasPrivate: boolean;
   /** Looks up host names, if webhooks may only go to the internet. */
   internet?: Internet;
@@ -268,10 +260,7 @@ class WebhookSender {
   }
 }
 
-/**
- * True if the host of the URL is a private address or localhost. A host name is resolved only when it is connected
- * to.
- */
+/** True if the URL's host is a private address or localhost. A name is resolved when connecting. */
 export function isPrivateTarget(url: string): boolean {
   const host = new URL(url).hostname.replace(/^\[(.*)\]$|\.$/, '$1');
   if (isIP(host) !== 0) return !isPublicAddress(host);
@@ -296,10 +285,7 @@ const shares: Record<QueueState, number> = { answering: 1, untried: 3 / 4, silen
 /** States from worst to best. */
 const states: readonly QueueState[] = ['silent', 'untried', 'answering'];
 
-/**
- * Maximum concurrent webhooks of a queue. Unless it answers, only 1: otherwise many hanging hosts would take all
- * slots.
- */
+/** Maximum concurrent webhooks of a queue; 1 unless it answers, or hanging hosts would take all slots. */
 const maxPerQueue: Record<QueueState, number> = { answering: 4, untried: 1, silent: 1 };
 
 /** Maximum number of queues whose state is remembered. The oldest state is forgotten first. */

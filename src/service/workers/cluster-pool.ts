@@ -251,7 +251,6 @@ function prepareStatements({ file: { db } }: JobStore) {
 export interface ClusterDemand {
   /** Number of queued jobs that workers may take. */
   queued: number;
-  /** Number of jobs that workers are running. */
   running: number;
   min: number;
   max: number;

@@ -27,7 +27,6 @@ export class Endpoints {
     results: JobResults;
     /** Endpoints of service.yaml, which cannot be changed while the service runs. */
     given: readonly EndpointSettings[];
-    /** Returns the workload of an endpoint's own workers. */
     workloadOf: (settings: EndpointSettings) => RunnableWorkload;
     silenceMs: number | undefined;
     onProblem: (text: string) => void;

@@ -42,7 +42,6 @@ export class JobsAtHand {
     if (!this.#isGiving) this.#giving = this.#give();
   }
 
-  /** Returns the source of jobs for the worker that is running now. */
   sourceFor(supervised: Supervised): JobSource {
     const { workerId } = supervised;
     this.#pooled.remote.addLocal(workerId);

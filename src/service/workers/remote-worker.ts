@@ -19,18 +19,16 @@ export interface RemoteWorker {
   jobs: Map<string, AssignedJob>;
   /** Ids of jobs that the worker should stop, because they were cancelled, timed out or given to another worker. */
   unwanted: Set<string>;
-  /** Number of the worker's requests that are held open. */
   held: number;
   /** True if one of the open requests waits for jobs. */
   isTaking: boolean;
   /**
-   * Time at which the worker closed its last open request (monotonic ms); undefined after a new one. Pings do not reset
-   * it, because they may come from a process that outlived the worker.
+   * Monotonic ms at which the worker closed its last request. Not reset by pings, which may outlive the
+   * worker.
    */
   leftAt: number | undefined;
   /** True if a job was taken from the worker because it was silent, and it has stayed silent since. */
   isSilent: boolean;
-  /** True if the worker has ever asked for a job. */
   hasAsked: boolean;
   /** Time since which the worker could ask for a job: its first contact, last answer or last job's end (monotonic ms). */
   freeAt: number;

@@ -50,7 +50,6 @@ export class RemoteWorkers {
     silenceMs?: number;
     /** Time without progress, output or log after which a job counts as stalled; null for no limit. */
     stallMs: number | null;
-    /** Returns the log lines of a running job. */
     logOf: (jobId: string) => readonly string[];
     /** Called when a job is no longer wanted from a remote worker that still runs it. */
     onTakenAway: (job: JobOfWorker) => void;
@@ -97,7 +96,6 @@ export class RemoteWorkers {
     this.#workers.set(id, newRemoteWorker(id, true, this.#now()));
   }
 
-  /** Records that a worker was given jobs. */
   assign(workerId: string, jobIds: readonly string[]): void {
     const worker = this.#worker(workerId);
     for (const id of jobIds) {
@@ -149,8 +147,8 @@ export class RemoteWorkers {
   }
 
   /**
-   * Records an open request of a worker until the returned function is called; `isClosed`: the worker closed it. Returns
-   * undefined if `isTaking` and another request with this worker id waits for jobs already.
+   * Records an open request until the returned function is called (`isClosed`: by the worker). Undefined if
+   * `isTaking` and another request of this id waits for jobs already.
    */
   hold(workerId: string, isTaking: boolean): ((isClosed: boolean) => void) | undefined {
     const worker = this.#worker(workerId);
@@ -182,7 +180,6 @@ export class RemoteWorkers {
     return ids;
   }
 
-  /** Records that a worker has returned the result of a job. */
   release(workerId: string, jobId: string): void {
     const worker = this.#worker(workerId);
     worker.jobs.get(jobId)?.unsubscribe();

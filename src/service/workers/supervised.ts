@@ -36,7 +36,6 @@ export class Supervised {
   #workerId = '';
   #state: SupervisedState = 'stopped';
   #since: number;
-  /** Number of log lines before the current worker started. */
   #linesBefore = 0;
   /** Number of consecutive ends without a completed job. */
   #endings = 0;
@@ -47,9 +46,7 @@ export class Supervised {
     /** Clock in epoch ms. */
     now: () => number;
     start: (context: WorkerContext) => Promise<PullWorker>;
-    /** Called after every change of state. */
     onChange: () => void;
-    /** Called when the worker has ended by itself. */
     onEnded?: (workerId: string, why: string) => void;
     /** Called when the worker has ended or cannot be started. Another may be started after `pauseMs`. */
     onProblem: (text: string, pauseMs: number) => void;

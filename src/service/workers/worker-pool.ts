@@ -202,7 +202,6 @@ export class WorkerPool {
     this.#jobs.wake();
   }
 
-  /** Returns the id with which a worker asks for jobs. */
   #idOf({ workerId }: Pick<Supervised, 'workerId'>): string {
     return this.#isRemote ? pullingWorker(workerId, OwnWorkerKeys.holderName) : workerId;
   }

@@ -185,8 +185,8 @@ interface ContainerNeeds {
 }
 
 /**
- * Returns the command that runs Blender in a container: without a network, with the endpoint's folders read-only, and
- * with one writable folder. DAC_OVERRIDE lets root in the container write to that folder.
+ * Returns the command for Blender in a container: no network, folders read-only but one. DAC_OVERRIDE lets
+ * root write there.
  */
 function containerCommand(tool: ContainerTool, needs: ContainerNeeds): string[] {
   const { settings, name, folder, serviceId } = needs;

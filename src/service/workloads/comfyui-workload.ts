@@ -287,7 +287,6 @@ interface BoxAnswer extends ComfyuiAnswer {
 
 type BoxOutcome = ComfyuiOutcome<{ status: number; bytes: Buffer }>;
 
-/** A box with ComfyUI, and its connections. */
 class ComfyuiBox {
   readonly url: string;
   readonly driver: ComfyuiDriver<BoxAnswer>;

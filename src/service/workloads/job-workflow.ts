@@ -16,10 +16,7 @@ export function workflowAt(path: string): { workflow: Workflow } | { problem: st
   }
 }
 
-/**
- * Returns the values to set in the workflow, by `node.input`. Leaves out texts with a key that `input` lacks, so the
- * workflow keeps its own value. Throws an error with a message for the client.
- */
+/** Returns the values to set, without texts whose key `input` lacks. Throws with a message for the client. */
 export function valuesFor(set: WorkflowSet, input: unknown): JsonObject {
   const given = isJsonObject(input) ? input : {};
   const known = [...new Set(Object.values(set).flatMap(keysIn))];

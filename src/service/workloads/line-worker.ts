@@ -241,8 +241,8 @@ function written(message: Message, key: string): JsonText | undefined {
 }
 
 /**
- * Within JSON line breaks stand between its parts only, never in its texts. U+2028 and U+2029 stand in texts only, and end a
- * line for the readers of some workers, such as readline of Node 24.
+ * JSON has line breaks between parts only. U+2028 and U+2029 end a line for some readers (readline of Node
+ * 24).
  */
 function inOneLine(json: Text): Text {
   if (typeof json !== 'string' && !json.includes('\u2028') && !json.includes('\u2029')) {

@@ -22,10 +22,7 @@ export function workloadNeeds(dataDir: string, onProblem: (text: string) => void
   };
 }
 
-/**
- * Removes containers that a killed service left running, including those of idle or removed endpoints. Must be called
- * only after this service has locked the data folder.
- */
+/** Removes containers that a killed service left. Call only after locking the data folder. */
 export function removeContainersLeftIn(
   dataDir: string,
   { containerTool }: WorkloadNeeds,
@@ -63,8 +60,7 @@ export function gpuSign(): () => string[] | null {
 const lookAgainMs = 5_000;
 
 /**
- * Looks for a container tool in the background. The returned function gives the reason why containers cannot run, or
- * null, and looks again if there was no tool at least 5 s ago.
+ * Looks for a container tool in the background. The result tells why none runs, and looks again after 5 s.
  */
 export function containerSign(): () => string | null {
   let lack: string | null = null;

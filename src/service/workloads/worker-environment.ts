@@ -127,10 +127,7 @@ export function makeMark(): { name: string; value: string } {
   return { name: markName, value: randomUUID() };
 }
 
-/**
- * Kills a process and all its descendants: its group, then processes that left the group but carry the mark,
- * until none is left or `withinMs` have passed.
- */
+/** Kills a process and its descendants, by group and mark, until none is left or after `withinMs`. */
 export async function killFamily(group: number, mark: string | undefined, withinMs: number): Promise<void> {
   signalTo(-group, 'SIGKILL');
   if (mark === undefined) return;

@@ -22,7 +22,6 @@ export class WorkerLog {
     this.#countedAt = now();
   }
 
-  /** Logs the lines of `stream`. */
   follow(stream: Readable): void {
     readLines(stream, maxLogLineBytes, ({ bytes, isCut }) => this.writeBytes(bytes, isCut));
   }

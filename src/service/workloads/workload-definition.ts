@@ -8,12 +8,8 @@ import { defaultMaxValues } from '../../lib/text/scan-json.ts';
 import type { EndpointSettings, limitedKeys } from '../model/endpoint-settings.ts';
 import type { ContainerTool } from './container-tool.ts';
 
-/**
- * Functions get the settings of an endpoint with this workload. Checking functions run on unchecked settings: keys that
- * their schema rejects are left out, except for the key that chooses the workload.
- */
+/** Functions get an endpoint's settings. Checking ones run on unchecked settings, without rejected keys. */
 export interface WorkloadDefinition<Own extends z.ZodRawShape = z.ZodRawShape> {
-  /** Key of service.yaml that chooses the workload. */
   key: string;
   /** Values of `key` that choose this workload; new endpoints get the last. Undefined if no other workload uses `key`. */
   values?: { names: readonly [string, ...string[]]; description: string };
@@ -40,7 +36,6 @@ export interface WorkloadDefinition<Own extends z.ZodRawShape = z.ZodRawShape> {
   concealed?(settings: Read<Own>): Readonly<Record<string, unknown>>;
   /** Returns default values of common keys. */
   defaults?(settings: Read<Own>): Partial<EndpointSettings>;
-  /** Default values of endpoints that are created in the console. */
   consoleDefaults?: Readonly<Record<string, unknown>>;
   /** Returns the keys that hold paths, with absolute paths. */
   inFolder?(settings: Read<Own>, folder: string): Readonly<Record<string, unknown>>;
@@ -170,7 +165,6 @@ export function outputText(output: unknown): Text {
   return text;
 }
 
-/** Limits of one answer of a worker. */
 export interface AnswerLimits {
   maxBytes: number;
   /** Maximum number of values in the answer's JSON. */
@@ -186,8 +180,7 @@ export const defaultAnswerLimits: AnswerLimits = {
 export interface Workload {
   name: string;
   /**
-   * Starts one worker, which takes one job at a time. Rejects with a message for people if the worker cannot be started,
-   * for example because a program is missing or an image cannot be pulled.
+   * Starts a worker for one job at a time. Rejects with a message for people, such as for a missing program.
    */
   startWorker(context: WorkerContext): Promise<Worker>;
 }
@@ -246,10 +239,7 @@ export function thrownText(error: unknown): string {
   return typeof error === 'string' ? error : inspect(error);
 }
 
-/**
- * Returns a message if the path is not a file. Undefined if all is well, as for all functions named
- * `…Expected`.
- */
+/** Returns a message if the path is not a file; undefined if all is well, as in every `…Expected`. */
 export function moduleExpected(path: string): string | undefined {
   return kindOf(path) === 'file' ? undefined : `an existing file: ${path} is not one`;
 }

@@ -58,12 +58,10 @@ function keysOfAllowed(text: string): AllowedWorkload['keys'] | undefined {
 /** Variables of the service's own environment that its Slurm jobs get. */
 const passedOn = 'PATH HOME USER LOGNAME LANG LC_ALL TZ SLURM_CONF NODE_EXTRA_CA_CERTS'.split(' ');
 
-/** Variables in which Slurm names the GPUs of a job. */
 const gpuVariables = ['CUDA_VISIBLE_DEVICES', 'ROCR_VISIBLE_DEVICES', 'ZE_AFFINITY_MASK'];
 
 /**
- * Returns the cluster workload that runs an endpoint's workers on Slurm. `folder` (absolute) is the working folder unless
- * the workload names another. The worker key is passed in the environment, because arguments are visible to everyone.
+ * Returns the workload on Slurm. `folder`: absolute. The key goes by environment, as arguments are public.
  */
 export function slurmWorkload(
   settings: EndpointSettings,
@@ -115,10 +113,7 @@ export function slurmWorkload(
 
 const maxGraceMs = 600_000;
 
-/**
- * Port to a cluster that runs workers as jobs of its own. These workers pull the service's jobs over the
- * network.
- */
+/** Port to a cluster that runs workers as its jobs. They pull jobs over the network. */
 export interface ClusterWorkload {
   /** Name shown to people, such as `Slurm`. */
   name: string;

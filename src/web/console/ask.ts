@@ -76,10 +76,7 @@ type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 /** Time limits of requests. Polls are repeated soon; a change may have to wait for a container image. */
 const patienceMs = { GET: 15_000, POST: 60_000, PUT: 60_000, DELETE: 60_000 };
 
-/**
- * Sends a request and resolves to the JSON of the response. Rejects with `Refused`, or another error if no
- * response came.
- */
+/** Sends a request and resolves to the JSON. Rejects with `Refused`, or another error if none came. */
 export async function ask<T>(method: Method, path: string, body?: object): Promise<T> {
   const response = await send(method, path, body);
   // A proxy in front of the service sends these statuses while the service is down.
@@ -94,7 +91,6 @@ export async function ask<T>(method: Method, path: string, body?: object): Promi
   throw new Refused(response.status, said);
 }
 
-/** Returns the message for an error of `ask`. */
 export function errorMessage(error: unknown): string {
   if (error instanceof Refused) return error.message;
   return 'No response. The change may have been made: check before you repeat it.';

@@ -170,10 +170,7 @@ function Routed({ route }: { route: Route }): JSX.Element {
   }
 }
 
-/**
- * Sets the title of the tab. After a link was followed, scrolls up and focuses the heading, for keyboards and
- * screen readers.
- */
+/** Sets the title. After a link, scrolls up and focuses the heading, for keyboards and screen readers. */
 function useArrival(hash: string, isReady: boolean, isAtEntrance: boolean): void {
   const last = useRef<string | undefined>(hash);
   // Signing in counts as an arrival at the page, too.

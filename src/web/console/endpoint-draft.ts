@@ -4,7 +4,6 @@ import type { Problem } from './ask.ts';
 
 export type Keys = Readonly<Record<string, unknown>>;
 
-/** Props of each part of the form. */
 export interface PartProps {
   keys: Keys;
   workload: WorkloadForm;
@@ -40,7 +39,6 @@ export function endpointToSend(keys: Keys, workload: WorkloadForm): Keys {
   return Object.fromEntries(['name', 'id', key, ...shownKeys(workload)].map((name) => [name, given[name]]));
 }
 
-/** Returns the keys of a workload that have a field. */
 export function shownKeys({ cards }: WorkloadForm): string[] {
   return cards.flatMap(({ fields }) => fields.map(([key]) => key));
 }

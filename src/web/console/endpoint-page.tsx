@@ -182,10 +182,7 @@ function UseIt({ endpoint }: { endpoint: EndpointView }): JSX.Element {
   );
 }
 
-/**
- * Returns JSON that is also a valid literal in Python and JavaScript: no example contains `true`, `null` or
- * `'`.
- */
+/** Returns JSON that is valid in Python and JavaScript: examples have no `true`, `null` or `'`. */
 function inputText(input: Record<string, unknown>): string {
   return JSON.stringify(input, null, 1)
     .replaceAll(/(?<=[{[])\n *|\n *(?=[}\]])/g, '')

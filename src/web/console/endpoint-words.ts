@@ -28,10 +28,7 @@ export function workerCounts(workers: WorkerView[]): [WorkerState, number][] {
     .filter(([, count]) => count > 0);
 }
 
-/**
- * Explains how the last worker in this slot ended; null if there is nothing to report. `now`: the service's
- * clock.
- */
+/** Explains how the last worker in this slot ended; null if there is nothing. `now`: the service's clock. */
 export function workerEndWords(
   { kind, state, lastDeath, startsAt, lastSeenAt }: WorkerView,
   now: number,
@@ -86,9 +83,7 @@ export function entryLack({ runs, needs }: CatalogueEntry, { gpus, containerLack
   return lacks.length === 0 ? null : `Needs ${lacks.join('; and ')}.`;
 }
 
-/**
- * Memory in GB, read from the GPU's name. A name without it counts as 0, because such a GPU suits no container.
- */
+/** Memory in GB by the GPU's name. 0 if unknown, which suits no container. */
 function memoryOf(gpu: string): number {
   return Number(/\((\d+) GB\)$/.exec(gpu)?.[1] ?? 0);
 }
@@ -106,7 +101,6 @@ export function gpuWords(
   return gpus.length === 0 ? 'no GPU found' : machineWords(gpus);
 }
 
-/** Overall state of an endpoint, in a word or two. */
 export function endpointState(
   endpoint: EndpointView,
   { isElsewhere }: WorkloadForm,

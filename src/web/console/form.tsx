@@ -12,10 +12,7 @@ interface Sending<A extends unknown[] = []> {
   send(...what: A): void;
 }
 
-/**
- * State of a form or button. `save` resolves to problems found before sending, or to nothing if it succeeded.
- * It rejects if the service refuses.
- */
+/** State of a form or button. `save` resolves to problems found before sending, and rejects if refused. */
 export function useSending<A extends unknown[] = []>(
   save: (...what: A) => Promise<Problem[] | void>,
 ): Sending<A> {
@@ -86,9 +83,9 @@ export function OtherProblems({ texts }: { texts: string[] }): JSX.Element | nul
 }
 
 /**
- * Keeps keyboard and screen-reader users in place when a focused button disappears. The returned ref is for an
- * element that stays and has a `tabIndex` of -1. The element gets the focus if the focused element inside it is
- * gone.
+ * Keeps the focus in place when a focused button disappears: puts it on the element of the returned ref,
+ * which
+ * stays and has a `tabIndex` of -1.
  */
 export function useFocusKept<E extends HTMLElement>(): RefObject<E | null> {
   const place = useRef<E | null>(null);

@@ -247,10 +247,7 @@ function convertInput(typed: TypedInput, way: TypedInput['way']): Read<TypedInpu
   return { value: { ...typed, way, text: JSON.stringify(value, null, 2) } };
 }
 
-/**
- * Reads the input from fields and keeps keys without a field. Empty numbers are left out, so the worker chooses
- * them.
- */
+/** Reads the fields, and keeps keys without one. The worker chooses numbers that are left empty. */
 function readFields(fields: InputFields, others: JobInput): Read<JobInput> {
   const problems: Problem[] = [];
   const value: JobInput = { scene: fields.scene, ...others };

@@ -21,7 +21,6 @@ type Filter = typeof anyJob;
 const pauseMs = 2_000;
 const searchPauseMs = 5_000;
 
-/** Jobs of one endpoint, or of all if `endpoint` is null. */
 export function JobList({ endpoint }: { endpoint: string | null }): JSX.Element {
   const [filter, setFilter] = useState({ ...anyJob, endpoint: endpoint ?? '' });
   /** Id of the last job on the previous page; empty for the first page. */
@@ -124,7 +123,6 @@ function Filters({ filter: { endpoint, status, text }, hasEndpoint, onChange }: 
   );
 }
 
-/** Actions that apply to the filtered jobs. */
 function BulkActions({ filter, onDone }: { filter: Filter; onDone(): Promise<void> }): JSX.Element {
   const query = queryOf(filter).toString();
   const whats = bulks.filter((what) => filter.status === '' || reachedBy[what].includes(filter.status));
@@ -181,7 +179,6 @@ const words = {
 
 interface Props {
   what: Bulk;
-  /** Query string that selects the jobs. */
   query: string;
   onDone(): Promise<void>;
 }

@@ -163,9 +163,7 @@ export function JobActions({ job, onDone }: { job: JobView; onDone(): Promise<vo
   );
 }
 
-/**
- * The first picture of a job, as a thumbnail that loads when it comes near the viewport. Null if there is none.
- */
+/** A job's first picture, loaded near the viewport. Null if there is none. */
 export function Thumbnail({ id }: { id: string }): JSX.Element | null {
   const [address, setAddress] = useState<string | null>();
   const [isSeen, setIsSeen] = useState(false);

@@ -187,9 +187,7 @@ interface Made {
   known: ReadonlySet<string>;
 }
 
-/**
- * Adds a machine: creates a key for its worker, shows the command to copy, and waits until the worker connects.
- */
+/** Creates a key, shows the command to copy, and waits until the worker connects. */
 export function AddMachinePage(): JSX.Element {
   const { endpoints } = useService().overview;
   const [made, setMade] = useState<Made>();

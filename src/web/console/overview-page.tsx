@@ -161,10 +161,7 @@ const ranges = [
 
 type Step = JobHistoryView['steps'][number];
 
-/**
- * Charts of jobs over time: how many ended and how, the queue, and the worker seconds. `endpoint`: null for
- * all endpoints.
- */
+/** Charts of ended jobs, queue and worker seconds over time. `endpoint`: null for all. */
 export function History({ endpoint }: { endpoint: string | null }): JSX.Element {
   const [range, setRange] = useState<'hour' | 'day'>('hour');
   const query = new URLSearchParams({ range, ...(endpoint !== null && { endpoint }) });

@@ -20,10 +20,7 @@ interface Seen<T> {
 
 const slowestMs = 30_000;
 
-/**
- * Polls a path. `pauseMs` returns the time until the next poll; Infinity means not before the page becomes
- * visible again.
- */
+/** Polls a path. `pauseMs`: time until the next poll; Infinity waits until the page is visible again. */
 export function usePolled<T>(path: string, pauseMs: (data: T | undefined) => number): Polled<T> {
   const [seen, setSeen] = useState<Seen<T>>({ path });
   const { isSignedOut } = useLink();

@@ -73,10 +73,7 @@ export interface Service {
   aheadMs: number;
   /** Polls the overview at once. Resolves after the response. */
   refresh(): Promise<void>;
-  /**
-   * Shows a message at the top of the page and announces it to screen readers. `at`: hash of the page to show
-   * it on. Default: this page.
-   */
+  /** Shows and announces a message. `at`: hash of the page to show it on; this page by default. */
   say(text: string, at?: string): void;
 }
 
@@ -92,10 +89,7 @@ export function useEndpoint(id: string): EndpointView | undefined {
   return useService().overview.endpoints.find(({ settings }) => settings.id === id);
 }
 
-/**
- * Returns an endpoint's workload and the card of the catalogue that it was created from. Cards of one image
- * take the same input, so any of them will do.
- */
+/** Returns an endpoint's workload and card. Cards of one image take the same input, so any will do. */
 export function useWorkload({ settings }: EndpointView): {
   workload: WorkloadForm;
   card: CatalogueEntry | undefined;

@@ -231,10 +231,7 @@ const zoomKeys: [string, string][] = [
 
 type Zooming = ReturnType<typeof useZoom>;
 
-/**
- * Zoom and wipe of the compared pictures. While a picture fits its frame, drags and arrow keys move the wipe.
- * `wipe`: position of its edge from 0 to 1; undefined if it is off.
- */
+/** Zoom and wipe. While a picture fits, drags move the wipe, from 0 to 1; undefined if it is off. */
 function useZoom(canWipe: boolean) {
   const [zoom, setZoom] = useState(whole);
   const [wiped, setWiped] = useState<number>();

@@ -83,7 +83,6 @@ const compared = 'compared';
 /** Changing one of these resets the position in the grid. */
 const startsGridAnew = new Set(['query', 'across', 'down', 'steps']);
 
-/** Returns the place in the address, and a function that changes parts of it. */
 function usePlace({ columns }: GalleryData, hasGrid: boolean): [Place, (change: Partial<Place>) => void] {
   const [hash, setHash] = useHash();
   const names = columns.map(({ name }) => name);

@@ -217,10 +217,7 @@ const maxPictures = 2000;
 /** Maximum number of rows, and of columns, on a page. */
 const pageSize = 50;
 
-/**
- * Scans all rows, because any row may belong to any cell. The previous grid stays until the new one is
- * complete.
- */
+/** Scans all rows, because any may belong to any cell. Shows the previous grid meanwhile. */
 function useGrid(props: ViewProps, chosen: ChosenAxes): Selected & { grid: Grid | undefined } {
   const { rows, place } = props;
   const axes = [chosen.down, chosen.across, ...chosen.steps];
@@ -341,10 +338,7 @@ interface ChosenAxes {
   steps: Axis[];
 }
 
-/**
- * Returns the axes of the place, or default ones. An axis with many values becomes the rows. Undefined if there
- * are less than two.
- */
+/** Returns the axes of the place, or default ones, most values as rows; undefined if less than two. */
 function chosenAxes(axes: Axis[], { down, across, steps }: Place): ChosenAxes | undefined {
   const [one, two] = axes;
   const usual = two?.isLong && !one?.isLong ? [two, ...axes] : axes;

@@ -250,10 +250,7 @@ const silenceMs = 40_000;
 
 const pauseMs = 2_000;
 
-/**
- * Follows the batch by long polling and reconnects after failures. Pauses while the page is hidden. Returns a
- * function that stops.
- */
+/** Follows the batch by long polling, with reconnects, while the page is visible. Returns a stop function. */
 function followBatch({ hear, lose }: Follower): () => void {
   let asking = new AbortController();
   let revision = 0;

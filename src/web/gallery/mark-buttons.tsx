@@ -180,10 +180,7 @@ export function letterOf(position: number): string {
   return 'ABCD'.charAt(position);
 }
 
-/**
- * Returns the picks and handles their keys. `P` picks the open scene or that of `elementOfKey`; `C` compares
- * all picks.
- */
+/** Returns the picks and handles their keys: `P` picks, `C` compares all picks. */
 export function usePicks({ sides }: Place, go: (change: Partial<Place>) => void): Picking {
   const [picked, setPicked] = useState<Side[]>([]);
   const toggle = (side: Side): void =>

@@ -38,10 +38,7 @@ export interface Place {
   at: number[];
 }
 
-/**
- * A picture in a comparison: number of its scene, and number of the picture in the scene, both from 1. Picture
- * 0 is the source picture.
- */
+/** A picture in a comparison: numbers of scene and picture, from 1. Picture 0 is the source picture. */
 export interface Side {
   number: number;
   id: string;

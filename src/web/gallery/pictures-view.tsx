@@ -128,9 +128,7 @@ export function Found({ selection, data, done, hasFailed, rows }: FoundProps): J
   );
 }
 
-/**
- * Number of seeds that were not sent. They have no pictures, so they are only shown if their state is selected.
- */
+/** Number of seeds that were not sent, and are shown only if their state is selected. */
 function unneededOf({ scenes: { unneeded = 0 } }: GalleryData): number {
   return unneeded;
 }

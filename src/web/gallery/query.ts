@@ -10,10 +10,7 @@ export interface Query {
   state: string;
   /** Kind of failure; empty for any. */
   kind: string;
-  /**
-   * Wanted values by column index. A choice must be equal, a number must be in a range such as `0.6..0.9`. A
-   * text must contain the words, or equal the text after `=`.
-   */
+  /** Wanted values by column index: an equal choice, a range such as `0.6..0.9`, words, or `=` and a text. */
   columns: Record<number, string>;
   /** Mark of the scene; empty for any scene. */
   mark: Mark | '';
@@ -191,10 +188,7 @@ export const marks = {
   again: { key: 'r', sign: '↻', act: 'Render again', word: 'to render again', file: 'render-again.txt' },
 } as const satisfies Record<Mark, object>;
 
-/**
- * Returns the command that lists the filtered scenes in a terminal. Undefined if nothing is filtered, or if
- * no condition can express the filter.
- */
+/** Returns the command that lists these scenes; undefined if nothing is filtered or no condition fits. */
 export function listCommand(query: Query, { batch, columns }: GalleryData): string | undefined {
   if (query.text.trim() !== '' || query.lost !== '') return undefined;
   const wanted = Object.entries(query.columns).flatMap(([index, value]) => {

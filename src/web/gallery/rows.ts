@@ -4,7 +4,6 @@ import type { GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts'
 /** Maximum number of rows kept in memory. */
 const maxKept = 200_000;
 
-/** Loads a chunk. `number`: its number from 1. */
 type Load = (folder: string, number: number) => Promise<GalleryRow[]>;
 
 type Kept = Map<number, Promise<GalleryRow[]>>;
@@ -53,10 +52,7 @@ export class Rows {
     return new Rows(of, this.#load, this.isLive, this.#kept);
   }
 
-  /**
-   * Loads a chunk or returns the kept one. Rejects if a newer report replaced the file, or if the server
-   * doesn't answer.
-   */
+  /** Loads a chunk or returns the kept one. Rejects if a newer report replaced it, or without an answer. */
   chunk(index: number): Promise<GalleryRow[]> {
     const kept = this.#kept.get(index) ?? this.#load(this.#of.folder, index + 1);
     // Moves the chunk to the end, because the least recently used one is dropped first.
@@ -72,7 +68,6 @@ export class Rows {
     return this.#starts[chunk] ?? 0;
   }
 
-  /** Index of the chunk that contains a row. */
   chunkOf(index: number): number {
     const next = this.#starts.findIndex((start) => start > index);
     return (next === -1 ? this.chunks : next) - 1;

@@ -32,7 +32,6 @@ type Props = ViewProps & {
   pageOf?(index: number): number;
 };
 
-/** Shows the scene that the place names, if there is one. */
 export function OpenScene(props: Props): JSX.Element | null {
   const { order, place } = props;
   if (order === undefined || place.open === undefined) return null;
@@ -259,10 +258,7 @@ interface Other {
 /** More buttons would not be read. */
 const maxOffered = 24;
 
-/**
- * Buttons to compare the open scene with its state before an edit, with other seeds, or with other values of
- * one list.
- */
+/** Buttons to compare a scene with its state before an edit, other seeds, or other values of one list. */
 function CompareWith({ row, side, data, rows, picking }: CompareProps): JSX.Element | null {
   const found = useLoaded([rows], () => othersOf(row, side, data, rows)) ?? [];
   const others = [...ownPictures(row, side, data), ...found];
@@ -301,10 +297,7 @@ function ownPictures(row: GalleryRow, side: Side, data: GalleryData): Other[] {
 /** Maximum number of chunks with withdrawn rows to search. */
 const maxFiles = 20;
 
-/**
- * Finds scenes to compare with. Variants of a row are close to each other; edited and withdrawn rows are at the
- * end.
- */
+/** Finds scenes to compare with: variants are close, edited and withdrawn rows at the end. */
 async function othersOf(row: GalleryRow, { number }: Side, data: GalleryData, rows: Rows): Promise<Other[]> {
   const { withdrawn = 0 } = data.scenes;
   const here = rows.chunkOf(number - 1);
@@ -339,8 +332,7 @@ function differing(row: GalleryRow, other: GalleryRow, { columns, axes }: Galler
 }
 
 /**
- * True if `some` is a proper subset of `all`. Only the smallest differences are offered, so a `matrix` is
- * compared one list at a time. Lists of a `zip` always differ together.
+ * True if `some` is a proper subset. Only smallest differences are offered: a `matrix` one list at a time.
  */
 function isLess(some: string[], all: string[]): boolean {
   return some.length > 0 && some.length < all.length && some.every((name) => all.includes(name));

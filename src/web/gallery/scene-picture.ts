@@ -31,10 +31,7 @@ export function scenePicture(row: GalleryRow, index: number, { by, before }: Sho
   };
 }
 
-/**
- * URL of the picture that this one was made from in the previous stage. Undefined if there is none, or if it is
- * in a bucket.
- */
+/** URL of the previous stage's picture; undefined if there is none, or if it is in a bucket. */
 export function pictureBefore(
   { values = [] }: GalleryRow,
   { stageAt, columns }: GalleryData,
@@ -78,7 +75,6 @@ export function inputsOf(row: GalleryRow, data: GalleryData): Named {
   return [...columnsOf(row, data, false), ...Object.entries(row.input ?? {})];
 }
 
-/** Values of `output.values`. */
 export function valuesOf(row: GalleryRow, data: GalleryData): Named {
   return columnsOf(row, data, true);
 }
@@ -91,10 +87,7 @@ function columnsOf(row: GalleryRow, { columns }: GalleryData, isOfOutput: boolea
 
 type Apart = [before: string, own: string, after: string];
 
-/**
- * Splits texts into their common beginning and end, and the words between: long prompts may differ in a single
- * word.
- */
+/** Splits texts into common beginning and end, and the words between, as long prompts differ little. */
 export function apart(texts: string[]): Apart[] {
   const all = texts.map((text) => text.split(/(?<=\s)/));
   const fewest = Math.min(...all.map((words) => words.length));

@@ -22,10 +22,7 @@ export interface Selected {
   hasFailed: boolean;
 }
 
-/**
- * Returns the rows that match a query. `isAny`: true if an empty query matches every row, so that no search is
- * needed.
- */
+/** Returns the rows that match a query. `isAny`: an empty query matches all, without a search. */
 export function useSelection(rows: Rows, query: Query, matching: Matching, isAny: boolean): Selected {
   const asked = JSON.stringify(query);
   const every = useMemo(
@@ -52,10 +49,7 @@ interface Search<T> {
 /** Maximum share of time for repeated searches while rows change. */
 const shareOfTime = 0.05;
 
-/**
- * Searches all rows and stops if the query changes. Searches again after rows have changed, if all chunks are
- * in memory.
- */
+/** Searches all rows until the query changes, and again after rows changed, if all chunks are in memory. */
 export function useSearch<T>(
   rows: Rows,
   asked: string,

@@ -14,7 +14,6 @@ interface Props {
   /** Description in a sentence, for screen readers. */
   label: string;
   bars: Bar[];
-  /** Unit of the values. */
   unit: string;
   ticks: Tick[];
   /** Positions of vertical lines, 0 to 1. */

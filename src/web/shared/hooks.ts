@@ -22,10 +22,7 @@ export function useHash(): [string, (hash: string) => void] {
   return [hash, setHash];
 }
 
-/**
- * Returns the result of `load` for these inputs. The previous result stays until then, and if `load` rejects or
- * resolves to undefined.
- */
+/** Returns the result of `load` for these inputs; until then, or without one, the previous result. */
 export function useLoaded<T>(inputs: unknown[], load: () => Promise<T | undefined>): T | undefined {
   const [loaded, setLoaded] = useState<{ value: T }>();
   useEffect(() => {

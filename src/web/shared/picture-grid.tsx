@@ -102,10 +102,7 @@ export function Image({ sources, alt, state, word, size, density = 1 }: ImagePro
   );
 }
 
-/**
- * Returns the first source that loads. If it would be enlarged, returns the last one, which is the full
- * picture.
- */
+/** Returns the first source that loads, or the last, the full picture, if that would be enlarged. */
 function useSource(sources: string[], density: number) {
   const sized = useRef<HTMLImageElement>(null);
   const fresh = { first: sources[0], failures: 0, whole: 'unasked' };

@@ -126,10 +126,7 @@ const plasters = '#c98f62 #d9c7a3 #b4644c #93a3a0 #cfae6e #e3dccb #8d7468 #a9b48
 const tiles = '#7b4436 #5b4b48 #4c5560 #8a5340'.split(' ');
 const doors = '#5a3a26 #2f4a42 #6f2a28'.split(' ');
 
-/**
- * Returns a street that leads away from the camera. It is built with the road along z and x to its right, then
- * turned to `facing`.
- */
+/** Returns a street away from the camera: built along z with x to its right, then turned to `facing`. */
 function streetOf({ box: room, view: { facing }, daylight, seed }: PicturePlan): Part[] {
   const half = Math.max(2.3, room.high[0] + 0.9, 0.9 - room.low[0]);
   const isDark = daylight.stars > 0 || Math.max(...daylight.sun) < 1.2;
@@ -212,7 +209,6 @@ const soils: Record<Ground, string> = {
 };
 export const waterColour = rgb(soils.water);
 
-/** Returns the colour of the ground. */
 export function soilOf({ setting: { ground, groundColour } }: PicturePlan): Colour {
   return groundColour === null ? rgb(soils[ground]) : namedColours[groundColour];
 }

@@ -110,10 +110,7 @@ export class Band {
     return 1 / (depthOf(eye, snap(x), snap(y), snap(z)) + shadows.size * (air.daylight.isStudio ? 1.7 : 1));
   }
 
-  /**
-   * Fills ground and water up to the horizon. They are level, and so is the camera's x axis, so each line has
-   * one depth.
-   */
+  /** Fills ground and water up to the horizon. All is level, so each line has one depth. */
   #fillFar(): void {
     const { eye, level } = this.#scene;
     const { width, top, lines, near, ids, asides } = this.samples;

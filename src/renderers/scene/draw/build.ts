@@ -109,10 +109,7 @@ function roundTree([x, y, z]: Vector, high: number, random: Random): Part[] {
   ];
 }
 
-/**
- * Adds blades and flowers as upright triangles with the light of the ground, as many as a picture of this width
- * can show.
- */
+/** Adds blades and flowers, lit as the ground, as many as a picture of this width can show. */
 function addGrass(mesh: Mesh, plan: PicturePlan, soil: Colour, surfaces: Surfaces, width: number): void {
   const { setting, view, box, seed } = plan;
   const isGrass = setting.ground === 'grass' || setting.ground === 'field';

@@ -86,7 +86,6 @@ function isDark({ daylight }: PicturePlan): boolean {
   return !daylight.isStudio && (daylight.stars > 0 || Math.max(...daylight.sun) < 1.1);
 }
 
-/** Lights the windows if it is dark. */
 function withLitWindows(plan: PicturePlan): PicturePlan {
   if (!isDark(plan)) return plan;
   const things = plan.things.map((thing) => ({

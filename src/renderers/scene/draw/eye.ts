@@ -38,8 +38,8 @@ export function depthOf({ from, forward }: Eye, x: number, y: number, z: number)
 /** Points as the camera sees them. */
 export interface Seen {
   /**
-   * Three numbers for each point: x, y and 1 / depth. The last is 0 for points that are not in front of the
-   * camera.
+   * x, y and 1
+   * depth of each point; 0 if it is not in front of the camera.
    */
   places: Float32Array;
   /** 1 if the surface at a point faces the camera. */

@@ -43,10 +43,7 @@ export function shadeGround(
   fadeInto(out, share, scene.haze, x);
 }
 
-/**
- * Writes the colour of the ground into `out`: a road along the things through a meadow, or wet sand at the
- * shore.
- */
+/** Writes the colour of the ground into `out`: a road through a meadow, or wet sand at the shore. */
 function coverAt(
   { air, road, shore, eye }: Scene,
   x: number,

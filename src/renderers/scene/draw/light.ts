@@ -71,10 +71,7 @@ export function airOf(plan: PicturePlan, daylight: Daylight): Air {
   };
 }
 
-/**
- * The moon at night, or the sun if it is low or was named. It is behind the things, off the centre. Null if
- * there is none.
- */
+/** The moon, or the sun if low or named, behind the things and off the centre. Null if there is none. */
 export function orbOf({ view, setting, daylight, seed }: PicturePlan, aspect: number): Orb | null {
   const side = createRandom(`orb ${seed}`).chance(0.5) ? 1 : -1;
   const [x, y, z] = minus(snapped(view.to), snapped(view.from));

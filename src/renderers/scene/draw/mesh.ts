@@ -13,13 +13,9 @@ export class Mesh {
   points = new Float32Array(pointSize * 8192);
   pointCount = 0;
   corners = new Int32Array(3 * 8192);
-  /**
-   * Patch of each triangle. Patches are smooth, so one sample of a pixel stands for all that show the same
-   * patch.
-   */
+  /** Patch of each triangle. One sample of a pixel stands for all of the same smooth patch. */
   patches = new Int32Array(8192);
   triangleCount = 0;
-  /** Surface of each patch. */
   readonly surfaces: number[] = [];
   /** For each patch: true if it belongs to a closed part, whose back is never seen. */
   readonly closed: boolean[] = [];
@@ -114,7 +110,6 @@ const asides = [0.375, 0.875, 0.125, 0.625] as const;
 /** A depth buffer: the nearest triangle at each sample of some lines. */
 export interface Samples {
   width: number;
-  /** First line of samples, and number of lines. */
   top: number;
   lines: number;
   /** 1 / depth; larger is nearer. */

@@ -30,7 +30,6 @@ export function drawStars(picture: Picture, amount: number, seed: string): void 
   }
 }
 
-/** Draws the moon or the sun with its halo. */
 export function drawOrb(picture: Picture, eye: Eye, { toward, colour, radius, shine, isMoon }: Orb): void {
   const [x, y] = placeOf(eye, toward);
   const size = radius * eye.focal;

@@ -29,10 +29,7 @@ export interface Scene {
   haze: Float32Array;
 }
 
-/**
- * State of the place being shaded: its point in the layout of the mesh, the direction to the camera, and its
- * reflection.
- */
+/** Place being shaded: its point, the direction to the camera, and its reflection. */
 const place = new Float64Array(pointSize);
 const view = new Float64Array(3);
 const shine = new Float64Array(3);

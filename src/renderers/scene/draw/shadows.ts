@@ -140,10 +140,7 @@ function emptyMap(cells: number, reach: number, center: Vector, toward: Vector):
   return { cells, heights: new Float32Array(0), scale: cells / 2 / reach, center, right, above, toward };
 }
 
-/**
- * Draws the triangles into the map. A line of samples is a line of cells, so v is divided by the samples of a
- * pixel.
- */
+/** Draws the triangles. A line of samples is a line of cells, so v is divided by a pixel's samples. */
 function fill(
   map: HeightMap,
   mesh: Mesh,

@@ -65,10 +65,7 @@ function makeTable(): Float32Array {
   );
 }
 
-/**
- * Noise from -1 to 1, smooth between whole numbers. Repeats after 128. It is read from a table, which is fast
- * enough for every pixel.
- */
+/** Noise from -1 to 1, smooth between whole numbers, repeating after 128; from a table, for speed. */
 export function smooth(x: number, y: number): number {
   table ??= makeTable();
   const column = Math.floor(x);

@@ -18,7 +18,6 @@ const fieldOfView = 30;
 const fill: Partial<Record<Camera, number>> = { near: 1.15, far: 0.5 };
 const usualFill = 0.9;
 
-/** Returns a view that contains all boxes. */
 export function viewOf(
   boxes: readonly Bounds[],
   camera: Camera,

@@ -9,7 +9,6 @@ import { mean, plus, times, type Axis, type Vector } from '../vector.ts';
 
 /** A thing in its place. */
 export interface Standing {
-  /** Index of the subject. */
   subject: number;
   parts: readonly Part[];
   /** Position of the origin of the parts, rotation around y, and scale. */
@@ -51,10 +50,7 @@ export function clusterOf(subject: Subject, index: number, isSeated: boolean, ra
   });
 }
 
-/**
- * Number of columns that shows all things as large as possible. Each row appears `rise` higher than the one in
- * front.
- */
+/** Columns that show all things largest. Each row appears `rise` higher than the one in front. */
 function columnsOf(count: number, wide: number, high: number, rise: number): number {
   const sizeIn = (rows: number): number =>
     Math.max(
@@ -91,10 +87,7 @@ function standAt(subject: Subject, index: number, one: number, isSeated: boolean
   });
 }
 
-/**
- * Distributes colours: of "red and yellow balloons" some are red and some yellow. A black and white cow has
- * both.
- */
+/** Distributes colours: of "red and yellow balloons" some are red. A black and white cow has both. */
 function rotated<Item>(items: readonly Item[], by: number): Item[] {
   const at = items.length === 0 ? 0 : by % items.length;
   return [...items.slice(at), ...items.slice(0, at)];
@@ -125,7 +118,6 @@ export function allMoved(things: readonly Standing[], by: Vector): Standing[] {
   return things.map((thing) => moved(thing, by));
 }
 
-/** Scales things around the origin. */
 export function allScaled(things: readonly Standing[], by: number): Standing[] {
   return things.map((thing) => ({
     ...thing,
@@ -135,7 +127,6 @@ export function allScaled(things: readonly Standing[], by: number): Standing[] {
   }));
 }
 
-/** Box around all things. Without things it is a point. */
 export function boxOf(things: readonly Standing[]): Bounds {
   if (things.length === 0) return { low: [0, 0, 0], high: [0, 0, 0] };
   return things.map(({ bounds }) => bounds).reduce(joined);

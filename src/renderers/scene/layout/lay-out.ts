@@ -21,10 +21,7 @@ export function layOut(subjects: readonly Subject[], seed: string): Standing[] {
   return inRows(fitted, placed);
 }
 
-/**
- * Swaps subject and host if that is what the words mean: "a house amid trees" places the trees around the
- * house. Without a number, they become at least 7.
- */
+/** Swaps subject and host if meant: "a house amid trees" places at least 7 trees around the house. */
 function turnedRound(subjects: readonly Subject[]): Subject[] {
   const placed = subjects.map((subject) => ({ ...subject }));
   for (const [index, subject] of placed.entries()) {
@@ -44,8 +41,9 @@ function turnedRound(subjects: readonly Subject[]): Subject[] {
 }
 
 /**
- * Returns the relation of the host to the subject, or undefined if they keep their roles. Nothing fits under a
- * host without room below it. Such a host is placed above instead, unless it is too large or fixed.
+ * Returns the host's relation to the subject, or undefined. A host without room below goes above, unless it
+ * is
+ * too large or fixed.
  */
 function turnedRelation(relation: Relation | undefined, host: ThingNoun): Relation | undefined {
   if (relation === 'amid') return 'around';
@@ -97,10 +95,7 @@ interface Tree {
 
 const maxInRow = 4;
 
-/**
- * Places subjects without a relation side by side. If there are many, the taller half stands in a second row,
- * behind the gaps of the first.
- */
+/** Places subjects side by side. If many, the taller half stands behind the gaps of the first row. */
 function inRows(trees: readonly Tree[], subjects: readonly Subject[]): Standing[] {
   if (trees.length <= maxInRow) return inRow(trees, subjects);
   const highOf = ({ things }: Tree): number => boxOf(things).high[1];
@@ -274,8 +269,8 @@ const vessels = nounSet(
 );
 
 /**
- * Place of worn things. `up`: share of the wearer's height. `wide`: share of its width, or of its height if
- * worn in front. `front`: distance from its back, as a share of its height.
+ * Place of worn things: `up`, share of the wearer's height; `wide`, of its width, or height if in front;
+ * `front`, from its back, of its height.
  */
 const worn = new Map<ThingNoun, readonly [up: number, wide: number, front: number]>([
   ['hat', [0.93, 0.5, 0]],
@@ -283,10 +278,7 @@ const worn = new Map<ThingNoun, readonly [up: number, wide: number, front: numbe
   ['sunglasses', [0.905, 0.14, 0.17]],
 ]);
 
-/**
- * Distributes guests over several hosts: "five cats on five chairs" gives each chair a cat. Without a number,
- * each host gets one.
- */
+/** Distributes guests: "five cats on five chairs" gives each chair a cat; without a number too. */
 function placeOnEach(guests: readonly Guest[], hostSubject: Subject, host: Standing[]): Standing[] {
   const [guest] = guests;
   const isOne = guests.length === 1 && guest !== undefined && guest.things.length === guest.subject.count;

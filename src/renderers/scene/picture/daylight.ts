@@ -126,7 +126,6 @@ function underWeather(clear: Daylight, weather: Weather): Daylight {
   };
 }
 
-/** Converts sRGB values to linear light. */
 export function linear(colour: Colour): Light {
   const of = (value: number): number => {
     const share = value / 255;

@@ -37,10 +37,7 @@ export function top(place: Place, rest: number, restRoom = place.restRoom): Plac
   return { ...place, rest, restRoom };
 }
 
-/**
- * Defines a thing. `usual`: default paints of its body, its second colour and its accent, separated by commas.
- * `|` separates colours to choose from at random. Parts that `build` paints itself keep their colours.
- */
+/** Defines a thing. `usual`: paints of body, second colour and accent, with commas; `|` separates choices. */
 export function thing(
   height: number,
   place: Place,

@@ -21,7 +21,6 @@ interface LeaseEvents {
   onLost(failure: FatalFailure): void;
   /** The database no longer answers, or answers again. */
   onReach(isReached: boolean, text: string): void;
-  /** Number of runners with a lease, including this one. */
   onCount(runners: number): void;
   /** The database has gone back to an earlier state. What this runner knows has to be written back. */
   onBehind(): void;
@@ -110,10 +109,7 @@ export class Lease {
     return this.#leaseMs;
   }
 
-  /**
-   * Call if the database did not answer. It may have lost commits, and other runners may be about to write
-   * theirs back.
-   */
+  /** Call if the database did not answer: it may have lost commits that other runners will write back. */
   missed(): void {
     this.#missedElapsed = this.#clock.elapsed();
   }
@@ -194,8 +190,7 @@ export class Lease {
       `UPDATE ${this.#schema}.runners SET lease_until = now() + $2 * interval '1 ms' WHERE run = $1 AND NOT is_dead RETURNING run`,
       [this.#run, this.#leaseMs],
     );
-    // Writing back may take long, so the ban on claims is extended. Whoever has locked the account prevents
-    // claims as well.
+    // Writing back may take long, so claims stay banned; whoever locked the account prevents claims too.
     if (isBehind)
       await session.query(
         `UPDATE ${this.#schema}.account SET claims_from = now() + $1 * interval '1 ms'
@@ -314,7 +309,6 @@ async function readAdopted(session: PostgresSession, s: string, run: number): Pr
   return own.map(({ attempt }) => attempt);
 }
 
-/** A write of a runner. */
 export type Write =
   | { do: 'claim'; max: number; endpoint: Endpoint; at: number; dueBy: number; isSuspect: boolean }
   | { do: 'submitted'; attempt: Attempt; job: Omit<AcceptedJob, 'idempotencyMs'> }
@@ -351,10 +345,7 @@ export interface GroupContext {
   again: Lasting[];
 }
 
-/**
- * A change of the run that was not written by a group. If the database loses it, it is done again. Otherwise
- * it is not repeated, because others may have changed the same rows since.
- */
+/** A change outside of a group. It is repeated only if the database loses it. */
 interface Lasting {
   work: () => Promise<unknown>;
   /** Version of the batch, and at least of the run's own row, when the change was recorded. */

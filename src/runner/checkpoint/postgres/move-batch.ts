@@ -33,16 +33,12 @@ import { hasRunners } from './shared-batch.ts';
 
 export interface Place {
   db: Postgres;
-  /** Name of the schema. */
   name: string;
 }
 
 export type Counts = Record<Table, number>;
 
-/**
- * Copies `source` to the database. Nobody can work on the copy until `openArrived`. Replaces the copy of an
- * interrupted move. The first run that joins takes over what dead runs left behind.
- */
+/** Copies `source` to the database, closed until `openArrived`. Replaces the copy of an interrupted move. */
 export async function copyThere({ db, name }: Place, source: Database): Promise<void> {
   const schema = quoted(name);
   await db.transaction(async (session) => {
@@ -125,10 +121,7 @@ export async function openArrived({ db, name }: Place, dir: string): Promise<Cou
   });
 }
 
-/**
- * Begins the move back. Nobody can work on the batch in the database any more. Attempts that dead runners
- * were working on count as crashes.
- */
+/** Begins the move back and closes the batch in the database. Work of dead runners counts as crashes. */
 export async function closeThere({ db, name }: Place, dir: string, advice: string): Promise<void> {
   const schema = quoted(name);
   await db.transaction(async (session) => {

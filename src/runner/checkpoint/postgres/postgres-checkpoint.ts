@@ -226,8 +226,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
   }
 
   /**
-   * Returns the scene that has the name, or is about to get it from another runner. Names that this runner is
-   * writing are not recorded yet.
+   * Returns the scene that has the name or gets it from another runner. This runner's are not recorded yet.
    */
   ownerOf(file: string): Promise<NameOwner | undefined> {
     return this.#write({ do: 'owner', key: nameKey(file) });

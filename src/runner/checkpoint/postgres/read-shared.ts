@@ -89,10 +89,7 @@ export async function recordMove(session: PostgresSession, s: string, move: Pict
   );
 }
 
-/**
- * Reads attempts of a shared batch, with their scenes and their history. `where` is a condition on `attempts
- * a`, and `order` its sort order.
- */
+/** Reads attempts of a shared batch with scenes and history. `where`: condition on `attempts a`. */
 async function readAttemptRows(
   session: PostgresSession,
   schema: string,
@@ -186,10 +183,7 @@ function inPartOf(s: string, part: number | undefined): string {
 const firstWaitMs = 200;
 const maxWaitMs = 5_000;
 
-/**
- * Tries again until the database answers. Throws a `FatalFailure` if it answers but refuses, and the reason
- * of `signal`.
- */
+/** Retries until the database answers. Throws a `FatalFailure` if it refuses, and the reason of `signal`. */
 export async function retryUntilReachable<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(maxWaitMs, 2 * waitMs)) {
     try {

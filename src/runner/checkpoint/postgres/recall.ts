@@ -63,7 +63,6 @@ export class Recall {
     return this.#forgotten > number;
   }
 
-  /** Returns the groups after this number, in order. */
   after(number: number): Group[] {
     return this.#groups.filter((group) => group.number > number);
   }

@@ -70,10 +70,7 @@ export class Replica {
     }
   }
 
-  /**
-   * Reads most of a long batch in short reads, which do not keep the database from tidying up. Returns the
-   * identifier of the batch.
-   */
+  /** Reads most of a long batch in short reads, so that the database can vacuum. Returns the batch's id. */
   async #pullPages(): Promise<string> {
     const mark = await this.#recogniseBatch(this.#from, this.#mark());
     const { version } = await this.#read(this.#from);
@@ -170,8 +167,7 @@ export class Replica {
 
   #replace(table: string, rows: Rows): void {
     const columns = columnsOf(this.db, table);
-    // Runs only disappear together with the rest of a batch that has gone back. A run that began meanwhile
-    // may be present already.
+    // Runs disappear only with a batch that has gone back; one that began meanwhile may be there already.
     if (table !== 'runs') this.db.exec(`DELETE FROM ${table}`);
     const put = this.db.prepare(
       `INSERT OR REPLACE INTO ${table} (${columns.join()}) VALUES (${columns.map(() => '?').join()})`,
@@ -200,10 +196,7 @@ export class Replica {
     return this.whenFree(() => apply.immediate());
   }
 
-  /**
-   * Waits while another process of this machine uses the copy, for example to compare a long list. Does not
-   * block this process.
-   */
+  /** Waits, without blocking, while another process of this machine uses the copy. */
   async whenFree<T>(begin: () => T): Promise<T> {
     for (;;) {
       try {

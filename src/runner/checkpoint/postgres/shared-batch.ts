@@ -40,10 +40,7 @@ export interface SharedBatch {
   close(): Promise<void>;
 }
 
-/**
- * Long enough for a busy machine. Short enough that the service still has the results when another runner
- * takes over.
- */
+/** Long enough for a busy machine, and short enough for results to exist when another runner takes over. */
 const defaultLeaseMs = 20_000;
 const connectMs = 10_000;
 const maxDeadMs = 10_000;
@@ -52,8 +49,8 @@ const minSilentMs = 5_000;
 const readersMs = 30_000;
 
 /**
- * Opens the shared batch. `dir`: absolute path of the output folder. `toJoin`: creates the batch if there is
- * none; otherwise returns undefined. Throws `PostgresFailure` and `UnusableSchema`.
+ * Opens the shared batch, and creates it if `toJoin`. `dir`: absolute. Throws `PostgresFailure`,
+ * `UnusableSchema`.
  */
 export async function findSharedBatch(
   address: string,

@@ -175,8 +175,7 @@ export async function makeTables(session: PostgresSession, schema: string, versi
 export type Moving = 'arriving' | 'moved';
 
 /**
- * Upgrades a batch that an earlier version left while it was moving. Call in a transaction that has called
- * `lockSchema`.
+ * Upgrades a batch that an earlier version left while it was moving. Needs `lockSchema` in the transaction.
  */
 export async function upgradeMoving(session: PostgresSession, schema: string): Promise<void> {
   const found = await lookUpSchema(session, schema);
@@ -197,10 +196,7 @@ const whyMoving = {
     `what ${schema} has was moved to a checkpoint in an output folder, where that batch continues; leave checkpoint out for it, or choose another name for this batch (?batch= in the address)`,
 } as const satisfies Record<Moving, (schema: string) => string>;
 
-/**
- * Returns undefined if there is no batch. Throws if the schema belongs to another program, or if nobody may
- * work on it.
- */
+/** Returns undefined if there is no batch. Throws if the schema is another program's or closed. */
 export async function versionOf(session: PostgresSession, schema: string): Promise<number | undefined> {
   const found = await lookUpSchema(session, schema);
   if (found?.moving !== undefined) throw new UnusableSchema(whyMoving[found.moving](schema));

@@ -312,10 +312,7 @@ async function writeBack(context: GroupContext): Promise<void> {
   lease.reportWrittenBack(wentBackText(version, was, writes));
 }
 
-/**
- * Updates the run's own row and returns the progress of the batch. Undefined if the row has less than
- * `atLeast`, because the batch has gone back.
- */
+/** Updates the run's row and returns the batch's progress; undefined if the batch has gone back. */
 export async function showOwn(
   { db, schema: s, run }: Pick<GroupContext, 'db' | 'schema' | 'run'>,
   atLeast: number,
@@ -328,10 +325,7 @@ export async function showOwn(
   return seen;
 }
 
-/**
- * Records the run again and renews its lease. Begins an epoch in which no earlier copy is valid, unless
- * another run has just done so.
- */
+/** Records the run again and renews its lease. Begins an epoch that invalidates earlier copies. */
 async function restoreRun(
   { schema: s, run, recall, lease, row }: GroupContext,
   session: PostgresSession,

@@ -285,7 +285,11 @@ export const promises: Record<string, Record<string, string>> = {
       'web/gallery/gallery.test.ts',
     'A key marks the picture that is outlined: the one that was pointed at or got the focus last.':
       'web/gallery/marks.test.ts',
-    'What is starred, rejected or to be rendered again stays in the browser, and becomes a list that `retry --ids` reads.':
+    'Marks that are set at `watch` are the same in every browser, and a viewer can only star.':
+      'web/gallery/batch-marks.test.ts',
+    '`list`, `export`, `retry` and a stage take what is starred or marked, and nothing marked once is paid twice.':
+      'e2e/marks.test.ts',
+    'In a report that is opened as a file, marks stay in the browser, and become a list that `retry --ids` reads.':
       'web/gallery/marks.test.ts',
     'Two to four pictures are compared there, with what differs in their columns and values.':
       'web/gallery/compared.test.ts',
@@ -349,5 +353,6 @@ export const inRestOnly: Record<string, string> = {
   'web/gallery/compared.test.ts': 'a browser',
   'web/gallery/gallery.test.ts': 'a browser',
   'web/gallery/live-page.test.ts': 'a browser',
+  'web/gallery/batch-marks.test.ts': 'a browser',
   'web/gallery/marks.test.ts': 'a browser',
 };

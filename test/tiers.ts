@@ -9,6 +9,7 @@ export const tests = readdirSync('test', { recursive: true, encoding: 'utf8' })
 export const rest = [
   ...tests.filter((file) => /^test\/(web|foreign|attacks)\/[^/]+$/.test(file)),
   'test/web/console/console.test.ts',
+  'test/web/gallery/batch-marks.test.ts',
   'test/web/gallery/compared.test.ts',
   'test/web/gallery/gallery.test.ts',
   'test/web/gallery/marks.test.ts',

@@ -42,7 +42,7 @@ export function ComparedPictures({ data, rows, place, go, marking }: ViewProps):
         />
       )}
       <div class="stack">
-        <KeyHint keys={[...zoomKeys, ...markKeys]} />
+        <KeyHint keys={[...zoomKeys, ...markKeys(marking)]} />
         <Differences compared={compared} data={data} marking={marking} />
       </div>
     </Dialog>

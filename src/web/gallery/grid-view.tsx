@@ -67,13 +67,13 @@ function AxisChoices({ go, axes, chosen: { down, across, steps } }: ChoicesProps
 }
 
 function Cells(props: ViewProps & { chosen: ChosenAxes }): JSX.Element {
-  const { rows, data, place, go, chosen } = props;
+  const { place, go, chosen } = props;
   const { grid, ...selected } = useGrid(props, chosen);
   const turn = (axis: number, page: number): void =>
     go({ at: Object.assign([1, 1, ...chosen.steps.map(() => 1)], place.at, { [axis]: page }) });
   return (
     <>
-      <Found {...selected} data={data} rows={rows} />
+      <Found {...selected} {...props} />
       {grid !== undefined && <Turners values={grid.values} onTurn={turn} />}
       {grid !== undefined && <Table {...props} grid={grid} />}
       <OpenScene {...props} order={selected.selection && selectionOf(orderOf(grid))} />

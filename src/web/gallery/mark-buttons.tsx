@@ -34,10 +34,9 @@ export function MarkButtons({ id, of, toggle, allowed, hasWords = false }: Butto
   );
 }
 
-export const markKeys = markNames.map((mark): KeyWords => [
-  marks[mark].key.toUpperCase(),
-  marks[mark].act.toLowerCase(),
-]);
+export function markKeys({ allowed }: Marking): KeyWords[] {
+  return allowed.map((mark) => [marks[mark].key.toUpperCase(), marks[mark].act.toLowerCase()]);
+}
 
 type KeyWords = [key: string, does: string];
 

@@ -36,7 +36,7 @@ export function PicturesView(props: ViewProps & { tiles: TileSize }): JSX.Elemen
   const { shown, isGone } = useLoaded([rows, selection, first], () => rowsOf(rows, selection, first)) ?? none;
   return (
     <section aria-label="Pictures">
-      <Found {...selected} data={props.data} hasFailed={selected.hasFailed || isGone} rows={rows} />
+      <Found {...selected} {...props} hasFailed={selected.hasFailed || isGone} rows={rows} />
       <ScenePictures {...props} shown={shown} by={columnOf(place.query.order)} />
       {pages > 1 && <Pages page={page} pages={pages} onPage={turn} />}
       <OpenScene
@@ -91,17 +91,16 @@ export function ScenePictures({ isSmall = false, ...props }: ScenesProps): JSX.E
   );
 }
 
-const keys: Parameters<typeof KeyHint>[0]['keys'] = [
-  ...markKeys,
+const otherKeys: ReturnType<typeof markKeys> = [
   ['P', 'pick'],
   ['C', 'compare'],
   ['+ −', 'size'],
 ];
 
-type FoundProps = Selected & { data: GalleryData; rows: Rows };
+type FoundProps = Selected & Pick<ViewProps, 'data' | 'rows' | 'marking'>;
 
 /** Number of scenes found, announced to screen readers when it changes. */
-export function Found({ selection, data, done, hasFailed, rows }: FoundProps): JSX.Element {
+export function Found({ selection, data, done, hasFailed, rows, marking }: FoundProps): JSX.Element {
   const { total } = rows;
   const isEvery = selection?.count === total - unneededOf(data);
   return (
@@ -123,7 +122,7 @@ export function Found({ selection, data, done, hasFailed, rows }: FoundProps): J
           </span>
         )}
       </p>
-      <KeyHint keys={keys} />
+      <KeyHint keys={[...markKeys(marking), ...otherKeys]} />
     </div>
   );
 }

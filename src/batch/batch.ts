@@ -87,10 +87,7 @@ export class Batch {
     return this.#config;
   }
 
-  /**
-   * Checks the whole file. `needsKey`: a missing key is a problem. Throws one `ConfigError` with all
-   * problems.
-   */
+  /** Checks the whole file. `needsKey`: a missing key is a problem. Throws one `ConfigError` with all problems. */
   async config(needsKey = true, problems: Problem[] = []): Promise<Config> {
     this.#assertFile();
     const { readConfig } = await import('../runner/config/read-config.ts');
@@ -141,10 +138,7 @@ export class Batch {
     }
   }
 
-  /**
-   * Changes the batch while no run works; `prepare` runs first. Throws `BatchHeld`, and `ConfigError` if
-   * none.
-   */
+  /** Changes the batch while no run works; `prepare` runs first. Throws `BatchHeld`, and `ConfigError` if none. */
   async upkeep<T>(work: (book: Book) => Promise<T> | T, prepare?: () => Promise<void>): Promise<T> {
     this.#assertFile();
     return this.onRecord((record) =>
@@ -185,9 +179,7 @@ export class Batch {
     }
   }
 
-  /**
-   * Starts or continues the batch until the run has ended. Throws errors that `refusalOf` explains, and bugs.
-   */
+  /** Starts or continues the batch until the run has ended. Throws errors that `refusalOf` explains, and bugs. */
   async run(choices: RunChoices, stop: Stop, emit: Listener): Promise<RunEnded> {
     const read = await this.config();
     const config = { ...read, acceptEdits: read.acceptEdits ?? choices.acceptEdits };
@@ -199,9 +191,7 @@ export class Batch {
     );
   }
 
-  /**
-   * Cancels every job in flight, and saves finished ones. `onEnd` gets the result before the batch closes.
-   */
+  /** Cancels every job in flight, and saves finished ones. `onEnd` gets the result before the batch closes. */
   async cancel(
     isLossAccepted: boolean,
     stop: Stop,
@@ -227,9 +217,7 @@ export class Batch {
     return namedRefusal(thrown, this.knownDir, this.arguments, isReading);
   }
 
-  /**
-   * Throws `ConfigError` if the batch was named by its folder, which may be a copy: no reason to change it.
-   */
+  /** Throws `ConfigError` if the batch was named by its folder, which may be a copy: no reason to change it. */
   #assertFile(): void {
     if (this.#folder === undefined) return;
     const { pipeline } = this.#folder;

@@ -41,9 +41,7 @@ export async function beginRun(
   return { ...begun, kept: await keepIfAnew(config, choices, dir) };
 }
 
-/**
- * Keeps pictures as `.former` if all is rendered anew, and returns their number. `dir`: of the checkpoint.
- */
+/** Keeps pictures as `.former` if all is rendered anew, and returns their number. `dir`: of the checkpoint. */
 export async function keepIfAnew(config: Config, choices: BeginChoices, dir: string): Promise<number> {
   const isAnew =
     choices.isFresh && config.output.pictures === undefined && whyNothingIsKnown(dir, dir) !== undefined;
@@ -113,9 +111,7 @@ export async function identityOf(
   };
 }
 
-/**
- * Throws `ConfigError` if the condition is invalid. `columns`: of a list that was read, else recorded ones.
- */
+/** Throws `ConfigError` if the condition is invalid. `columns`: of a list that was read, else recorded ones. */
 function assertUntil(
   { output: { values }, placeOf }: Config,
   until: string,

@@ -113,9 +113,7 @@ function wrong(where: string, text: string): ConfigError {
   return new ConfigError([{ where, text }]);
 }
 
-/**
- * Writes the dataset; complete files of an earlier one stay. Throws `ConfigError` or the reason of `signal`.
- */
+/** Writes the dataset; complete files of an earlier one stay. Throws `ConfigError` or the reason of `signal`. */
 export async function exportDataset(
   book: Book,
   choices: ExportChoices,
@@ -302,9 +300,7 @@ function columnNames(batch: BatchIdentity | undefined): string[] {
   return [...new Set([...resultColumns(batch), ...(batch?.axes ?? [])])];
 }
 
-/**
- * Returns the text of a picture: by the template, else the prompt that `list` shows. Throws `ConfigError`.
- */
+/** Returns the text of a picture: by the template, else the prompt that `list` shows. Throws `ConfigError`. */
 function captioner(
   text: string | undefined,
   batch: BatchIdentity | undefined,

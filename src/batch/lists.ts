@@ -291,10 +291,7 @@ function idsOf(
   return new Set(idLines(ids, where).filter((id) => id !== ''));
 }
 
-/**
- * Returns functions for paths relative to the folder of the stage's own pipeline.yaml, as in the input of a
- * scene.
- */
+/** Returns functions for paths relative to the folder of the stage's own pipeline.yaml, as in the input of a scene. */
 function pathsOf({ from }: StageSource, { folder }: Config, { pictures }: BatchIdentity, dir: string) {
   const images = pictures === undefined ? join(dir, 'images') : pictures.url + picturesFolder;
   return {

@@ -147,9 +147,7 @@ export function isElsewhere(dir: string): boolean {
   return existsSync(copiesFolder(dir)) || existsSync(movedFile(dir));
 }
 
-/**
- * Returns the arguments of `nightrender run`. `others`: of other commands. `dir`: a readable checkpoint's.
- */
+/** Returns the arguments of `nightrender run`. `others`: of other commands. `dir`: a readable checkpoint's. */
 export function recordedRun(others: string, dir: string): string {
   const db = openCheckpointForReading(dir);
   try {

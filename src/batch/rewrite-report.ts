@@ -30,9 +30,7 @@ export interface WrittenReport extends MadeFiles {
   files: string[];
 }
 
-/**
- * Writes the files, atomically. `signedMs`: validity of links into a private bucket. Throws `StoppedEarly`.
- */
+/** Writes the files, atomically. `signedMs`: validity of links into a private bucket. Throws `StoppedEarly`. */
 export async function rewriteReport(
   book: Book,
   settings: ReportKeys,

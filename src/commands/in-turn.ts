@@ -80,9 +80,7 @@ async function configOf(
 /** Options that name something of one batch, or confirm something about it. */
 const ofOneBatch = ['manifest', 'output', 'allow-fewer', 'accept-loss', 'adopt', 'fresh'];
 
-/**
- * Finds a file given twice, or a shared output folder, where two batches would withdraw each other's scenes.
- */
+/** Finds a file given twice, or a shared output folder, where two batches would withdraw each other's scenes. */
 function clashOf(file: string, i: number, files: string[], configs: (Config | undefined)[]): Problem[] {
   if (files.findIndex((other) => realPath(other) === realPath(file)) < i)
     return [{ where: file, text: 'is given twice' }];

@@ -79,9 +79,7 @@ function reportMoved(batch: Batch, view: ReportListener): Promise<WrittenReport>
 }
 
 interface VerifyView extends RepairListener, MoveListener, ReportListener {
-  /**
-   * Returns the exit code. `others`: arguments of `nightrender verify`, or of `nightrender run` after a repair.
-   */
+  /** Returns the exit code. `others`: arguments of `nightrender verify`, or of `nightrender run` after a repair. */
   end: (verified: Verified, ending: 'complete' | 'incomplete', others: string) => number;
 }
 

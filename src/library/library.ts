@@ -39,9 +39,7 @@ export declare function cancelBatch(file: string, options?: CancelRequest): Prom
 export interface ReadOptions {
   /** Path of the output folder. */
   output?: string;
-  /**
-   * Environment for `${VARIABLES}`, keys, `NIGHTRENDER_…` and commands under `notify`. Default: `process.env`.
-   */
+  /** Environment for `${VARIABLES}`, keys, `NIGHTRENDER_…` and commands under `notify`. Default: `process.env`. */
   env?: Record<string, string | undefined>;
 }
 
@@ -176,9 +174,7 @@ export interface RetryRequest extends ReadOptions {
   giveUp?: boolean;
   /** Gives up jobs in flight at another address than `endpoint.baseUrl`. */
   elsewhere?: boolean;
-  /**
-   * Required if a job of a chosen scene may have been paid for: it is saved, in flight, expired or unanswered.
-   */
+  /** Required if a job of a chosen scene may have been paid for: it is saved, in flight, expired or unanswered. */
   confirm?: Confirmation;
 }
 
@@ -244,10 +240,7 @@ export interface ExportRequest extends ReadOptions {
   ids?: string[];
   /** For webdataset and parquet: number of pictures per file. Default: 1000. */
   shard?: number;
-  /**
-   * For captions and webdataset: text of each picture, such as `{{ prompt }}, {{ style }}`. Default: its
-   * prompt.
-   */
+  /** For captions and webdataset: text of each picture, such as `{{ prompt }}, {{ style }}`. Default: its prompt. */
   caption?: string;
   /** Exports this copy of `output.formats` instead of the PNG: `webp`, `512.jpg`. */
   copy?: string;
@@ -298,9 +291,6 @@ export interface CancelledBatch {
   unanswered?: number;
   /** Warnings, such as that a bucket did not answer. */
   notes?: string[];
-  /**
-   * Number of jobs that were finished and saved, cancelled, already deleted by the service, or failed on their
-   * own.
-   */
+  /** Number of jobs that were finished and saved, cancelled, already deleted by the service, or failed on their own. */
   ends?: { saved: number; cancelled: number; expired: number; failed: number };
 }

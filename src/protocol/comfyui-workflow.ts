@@ -52,9 +52,7 @@ export function nodeProblem(workflow: Workflow, id: string): string | undefined 
   return `the workflow has no node ${shown(id)}; it has ${few(all)}`;
 }
 
-/**
- * Returns the workflow with the values of `set`. A unique `prefix` makes ComfyUI run an equal workflow again.
- */
+/** Returns the workflow with the values of `set`. A unique `prefix` makes ComfyUI run an equal workflow again. */
 export function fillWorkflow(workflow: Workflow, set: JsonObject, prefix: string): Workflow {
   const filled = structuredClone(workflow);
   for (const [key, value] of Object.entries(set)) {

@@ -35,10 +35,7 @@ export interface Operation {
   isAudited?: boolean;
   /** True if the answer is short and immediate, so the limit of requests in progress does not apply. */
   isShort?: boolean;
-  /**
-   * True if repeating has no effect, false if each answer is given only once. By default, GET may be
-   * repeated.
-   */
+  /** True if repeating has no effect, false if each answer is given only once. By default, GET may be repeated. */
   isRepeatable?: boolean;
 }
 
@@ -230,10 +227,7 @@ export type PartsOf<Name extends OperationName> = (typeof table)[Name]['parts'];
 
 export type AnswerOf<Name extends OperationName> = Message<(typeof table)[Name]['answer']['schema']>;
 
-/**
- * Operations of the service, by GET at their name, and not in the OpenAPI document. `openTo`: who needs no
- * key.
- */
+/** Operations of the service, by GET at their name, and not in the OpenAPI document. `openTo`: who needs no key. */
 export const serviceOperations = {
   /** The OpenAPI document, which describes only the interface. */
   'openapi.json': { openTo: 'everyone' },

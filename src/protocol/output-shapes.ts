@@ -31,9 +31,7 @@ type PictureInOutput = ({ base64: string } | { url: string }) & {
   output?: WordLists & Partial<OutputRest>;
 };
 
-/**
- * Places of pictures; the first match counts. `a|b`: first of these keys. `amongTexts`: may be a sentence.
- */
+/** Places of pictures; the first match counts. `a|b`: first of these keys. `amongTexts`: may be a sentence. */
 const shapes: readonly { worker: string; at: string; amongTexts?: true }[] = [
   { worker: "the interface's", at: '[*].rendered_image' },
   { worker: 'Fooocus', at: '[*].base64|url' },

@@ -224,10 +224,7 @@ const maxItems = 1_000;
 /** Maximum characters of a text. */
 const maxTextLength = 200;
 
-/**
- * Returns each list from the first of `owners` that has it, without other items than texts; undefined if
- * none.
- */
+/** Returns each list from the first of `owners` that has it, without other items than texts; undefined if none. */
 export function readWordLists(owners: readonly Record<string, unknown>[]): WordLists | undefined {
   const lists: WordLists = {};
   let left = maxListBytes;

@@ -2,11 +2,8 @@
 
 /** A generator. The same seed gives the same draws in the same order on every machine. */
 export interface Random {
-  /** Returns a number in [0, 1). */
   next(): number;
-  /** Returns a number in [low, high). */
   between(low: number, high: number): number;
-  /** Returns a whole number from `low` to `high`, inclusive. */
   whole(low: number, high: number): number;
   chance(probability: number): boolean;
   pick<T>(list: readonly [T, ...T[]]): T;

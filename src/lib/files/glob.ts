@@ -7,9 +7,7 @@ export function isGlob(path: string): boolean {
   return /[*?]|\[.+\]/.test(path);
 }
 
-/**
- * Returns matching files, sorted. `**` matches folders of any depth; hidden files and folders never match.
- */
+/** Returns matching files, sorted. `**` matches folders of any depth; hidden files and folders never match. */
 export function matchingFiles(pattern: string): string[] {
   const { folder, parts } = split(pattern);
   const matches = matcher(parts.join('/'));
@@ -89,9 +87,7 @@ export function similarFile(path: string): string {
   }
 }
 
-/**
- * Suggests an existing path with other slashes or Unicode form. Tries few names. `base`: folder of the path.
- */
+/** Suggests an existing path with other slashes or Unicode form. Tries few names. `base`: folder of the path. */
 export function otherSpelling(path: string, base = ''): string {
   const hasBackslash = sep === '/' && path.includes('\\');
   const asked = hasBackslash ? path.replaceAll('\\', '/') : path;

@@ -51,10 +51,7 @@ export function readTls(files: TlsFiles, now: number): TlsPair {
   };
 }
 
-/**
- * Uses renewed files for new connections; keeps the old if they are invalid. Returns a function that stops
- * this.
- */
+/** Uses renewed files for new connections; keeps the old if they are invalid. Returns a function that stops this. */
 export function followTls(
   server: Server,
   files: TlsFiles,

@@ -14,9 +14,7 @@ export type Outcome = { result: unknown } | { error: unknown };
 const firstWaitMs = 100;
 const maxWaitMs = 5_000;
 
-/**
- * Retries a group while the database does not answer. Its number identifies a group whose answer was lost.
- */
+/** Retries a group while the database does not answer. Its number identifies a group whose answer was lost. */
 export class GroupedWrites<Write> {
   readonly #commit: (group: Write[], number: number) => Promise<Outcome[]>;
   #queue: Asked<Write>[] = [];

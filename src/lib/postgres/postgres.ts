@@ -31,9 +31,7 @@ export interface KeptSession {
 interface Limits {
   /** Maximum wait for a connection. */
   connectMs: number;
-  /**
-   * A transaction is undone if its program is silent for so long: it may be suspended while it holds locks.
-   */
+  /** A transaction is undone if its program is silent for so long: it may be suspended while it holds locks. */
   silentMs: number;
   /** A statement without an answer by then fails as `gone`. */
   answerMs?: number;
@@ -219,9 +217,7 @@ export class Postgres implements PostgresSession {
     if (this.#waiting.size > 0) this.#scheduleCheck();
   }
 
-  /**
-   * Returns a test for connections with a statement at the server; undefined if the server does not answer.
-   */
+  /** Returns a test for connections with a statement at the server; undefined if the server does not answer. */
   async #findWorking(): Promise<((client: ClientBase) => boolean) | undefined> {
     const client = this.#connect();
     client.on('error', () => undefined);

@@ -14,9 +14,7 @@ export interface Schema {
   applicationId: number;
   /** Statements that lead from version n to n + 1. The version of a file is `PRAGMA user_version`. */
   migrations: readonly string[];
-  /**
-   * True if migrations only add tables and columns, so a reader can see an earlier file in the newest form.
-   */
+  /** True if migrations only add tables and columns, so a reader can see an earlier file in the newest form. */
   onlyAdds?: true;
   /** Sentence without a full stop that says what to do about a damaged file. */
   advice?: string;

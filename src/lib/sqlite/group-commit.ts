@@ -59,16 +59,12 @@ export class GroupCommit {
     return this.#ask(work, true);
   }
 
-  /**
-   * Like `write`, but resolves at the commit, which survives a crash; a power cut only after a later write.
-   */
+  /** Like `write`, but resolves at the commit, which survives a crash; a power cut only after a later write. */
   writeUnsynced<T>(work: () => T): Promise<T> {
     return this.#ask(work, false);
   }
 
-  /**
-   * Runs `work` in its own transaction, which stays open meanwhile. Other writes wait. An error undoes it.
-   */
+  /** Runs `work` in its own transaction, which stays open meanwhile. Other writes wait. An error undoes it. */
   async writeAlone<T>(work: () => Promise<T>): Promise<T> {
     void this.flush();
     if (this.#broken !== undefined) throw this.#broken;

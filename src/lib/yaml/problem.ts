@@ -46,9 +46,7 @@ type Path = readonly (string | number)[];
 
 const maxLength = 80;
 
-/**
- * Returns the found value in words that follow "is", as written in the file, so without variables' values.
- */
+/** Returns the found value in words that follow "is", as written in the file, so without variables' values. */
 export function shownValue(
   value: unknown,
   path: Path,

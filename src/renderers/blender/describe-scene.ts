@@ -39,7 +39,6 @@ export interface SceneDescription {
   objects: (Placed & { parts: DescribedPart[] })[];
   /** Paths of two images: the sky all around, and the part that the camera sees. */
   sky: [around: string, seen: string];
-  /** Strength of the sky as a light and in reflections. */
   skyStrength: number;
   sun: { to: Vector; light: Light; degrees: number };
   fog: { near: number; far: number; light: Light };
@@ -151,9 +150,7 @@ function writeSky(
   return files;
 }
 
-/**
- * Returns an image in the Radiance format: rows from the top, each pixel with three mantissas and an exponent.
- */
+/** Returns an image in the Radiance format: rows from the top, each pixel with three mantissas and an exponent. */
 function radiance(width: number, height: number, lightAt: (x: number, y: number) => Light): Buffer {
   const head = Buffer.from(`#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y ${height} +X ${width}\n`);
   const pixels = Buffer.alloc(width * height * 4);
@@ -221,7 +218,6 @@ function skyDetail({ seed, view }: PicturePlan, aspect: number): SkyDetail {
   return { isSeen: true, view: skyViewOf(eyeOf(view, aspect, 1), hashOf(seed) % 1000, false), moonAt };
 }
 
-/** Light that the ground reflects onto things. */
 function groundLight({ daylight, setting }: PicturePlan): Light {
   const lit = mix(daylight.sky, daylight.sun, 0.12);
   return times(lit, setting.ground === 'snow' ? 0.7 : setting.ground === 'space' ? 0.02 : 0.32);

@@ -120,7 +120,6 @@ function attribute(name: string, kind: string, value: Buffer): Buffer {
   return Buffer.concat([text(name), text(kind), integers(value.length), value]);
 }
 
-/** Writes a PNG with 16 bits of grey. */
 function writePng({ width, height }: Layers, values: Float32Array): Buffer {
   const rows = Buffer.alloc(height * (1 + width * 2));
   for (const [index, value] of values.entries())

@@ -111,7 +111,6 @@ function lightOf(given: z.output<typeof light>) {
   return { to: direction(azimuth, elevation), strength, color, sky };
 }
 
-/** Reads an input. Unknown keys are ignored. */
 export function readRequest(input: Record<string, unknown>) {
   const read = request.safeParse(input);
   if (!read.success) {

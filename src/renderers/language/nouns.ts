@@ -29,7 +29,6 @@ function singularsOf(word: string): string[] {
   return [word.slice(0, -1), ...(isSibilant ? [word.slice(0, -2)] : []), word.replace(/ies$/, 'y')];
 }
 
-/** Things with a shape whose only word is their own name. */
 const plainThings =
   'lighthouse windmill pyramid fence wall stopsign trafficlight parkingmeter snowman unicorn zebra pig bear panda tiger lion elephant giraffe owl penguin whale butterfly hotairballoon balloon kite train bed ladder banana pineapple pumpkin cake pizza hotdog sandwich broccoli carrot juice can fork knife spoon toothbrush microwave toaster sink toilet keyboard computermouse tie frisbee snowboard surfboard skateboard baseballbat baseballglove basketball baseball tennisball cone triangle heart raccoon squirrel goat microphone sword piano eiffeltower sydneyoperahouse statueofliberty yinyang tornado bowtie window sloth earth';
 
@@ -48,7 +47,6 @@ const thingWords = {
   hydrant: 'hydrant firehydrant',
   sign: 'sign signpost billboard poster',
   flag: 'flag banner',
-  // plants
   tree: 'tree birch maple willow elm',
   oak: 'oak beech',
   pine: 'pine fir spruce',
@@ -59,7 +57,6 @@ const thingWords = {
   flower: 'flower tulip poppy rose wildflower blossom bloom daisy sunflower',
   pottedplant: 'pottedplant plant houseplant',
   rock: 'rock boulder stone cliff',
-  // people and animals
   person:
     'person man boy child kid baby guy father son knight soldier scientist politician chef fisherman farmer hiker king wizard cowboy student',
   woman: 'woman girl lady queen mother daughter sister princess witch bride',
@@ -81,7 +78,6 @@ const thingWords = {
   swan: 'swan duck goose',
   fish: 'fish goldfish salmon trout koi',
   shark: 'shark dolphin',
-  // vehicles
   car: 'car taxi porsche ferrari corvette',
   truck: 'truck lorry pickup',
   bus: 'bus van minivan',
@@ -93,7 +89,6 @@ const thingWords = {
   plane: 'airplane plane aeroplane jet',
   rocket: 'rocket spaceship shuttle',
   planet: 'planet saturn jupiter mars',
-  // furniture
   table: 'table diningtable desk shelf windowsill countertop',
   chair: 'chair stool',
   armchair: 'armchair throne',
@@ -102,12 +97,10 @@ const thingWords = {
   lamp: 'lamp lantern',
   bookshelf: 'bookshelf bookcase',
   mat: 'mat rug carpet towel',
-  // food
   apple: 'apple',
   fruit: 'orange tangerine peach',
   lemon: 'lemon lime',
   donut: 'donut doughnut',
-  // goods
   cup: 'cup mug teacup coffee tea latte espresso',
   glass: 'glass wine cocktail goblet wineglass margarita martini',
   bottle: 'bottle beer',
@@ -143,7 +136,6 @@ const thingWords = {
   bucket: 'bucket pail bin',
   /** A thing without a shape of its own; drawn as a box with its name. */
   label: '🏷',
-  // plain forms
   ball: 'ball sportsball sphere marble orb',
   football: 'football soccerball',
   cube: 'cube box block crate chest square rectangle',
@@ -154,7 +146,6 @@ const thingWords = {
 } as const satisfies Record<string, string>;
 
 const things: ReadonlySet<string> = new Set([...plain, ...Object.keys(thingWords)]);
-/** Landscapes and places. */
 const landWords = {
   sea: 'sea ocean seaside coast coastal shore bay harbor harbour wave surf marina',
   beach: 'beach',
@@ -175,7 +166,6 @@ const landWords = {
   space: 'space galaxy nebula universe cosmos outerspace milkyway',
 } as const satisfies Record<string, string>;
 
-/** Sun, moon, stars and weather. */
 const skyWords = {
   sky: 'sky heaven',
   sun: 'sun sunlight sunshine',
@@ -192,7 +182,6 @@ const skyWords = {
 } as const satisfies Record<string, string>;
 
 const listed = [thingWords, landWords, skyWords].flatMap((table) => Object.entries<string>(table));
-/** Emoji, each with its noun. */
 const pictureSigns =
   '🏠 house, 🏰 castle, 🌳 tree, 🌲 pine, 🎄 christmastree, 🌴 palm, 🌵 cactus, 🌸 flower, 🌷 flower, 🌹 flower, 🌻 flower, ☃ snowman, 🧸 teddybear, 🤖 robot, 🐈 cat, 🐱 cat, 🐕 dog, 🐶 dog, 🦊 fox, 🐎 horse, 🐴 horse, 🦄 unicorn, 🐄 cow, 🐑 sheep, 🐻 bear, 🐼 panda, 🐘 elephant, 🐇 rabbit, 🐢 turtle, 🐦 bird, 🦉 owl, 🐧 penguin, 🦢 swan, 🐟 fish, 🐋 whale, 🦋 butterfly, 🚗 car, 🚚 truck, 🚌 bus, 🚂 train, 🚲 bicycle, 🏍 motorcycle, ⛵ sailboat, 🚢 ship, ✈ plane, 🚀 rocket, 🪐 planet, 🎈 balloon, 💡 lamp, 🍎 apple, 🍌 banana, 🍍 pineapple, 🎃 pumpkin, 🎂 cake, 🍕 pizza, 🍩 donut, ☕ cup, 🍷 glass, 🍾 bottle, 📖 book, 📚 book, 🎸 guitar, 🎩 hat, ☂ umbrella, 🎁 present, ⚽ football, 🏀 basketball, ❤ heart, 🌊 sea, 🏖 beach, 🏝 island, 🏞 river, ⛰ mountain, 🏔 snowcap, 🏜 desert, 🌾 field, ⛄ snowman, 🏙 city, 🌆 city, 🌃 city, 🌇 city, 🌌 space, ☀ sun, 🌞 sun, 🌅 sun, 🌄 sun, 🌙 moon, 🌕 moon, 🌝 moon, ⭐ star, 🌟 star, ✨ star, 🌈 rainbow, ☁ cloud, 🌧 rain, ☔ rain, ❄ snowfall, 🌨 snowfall, 🌫 fog, ⛈ storm, ⚡ lightning';
 

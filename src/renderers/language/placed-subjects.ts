@@ -16,7 +16,6 @@ import {
   sizeWords,
 } from './other-words.ts';
 
-/** One or several things of a kind to show. */
 export interface Subject extends Mention {
   noun: ThingNoun;
   /** Place relative to another subject, whose index is `to`. Places never form a circle. */
@@ -45,7 +44,6 @@ export class PlacedSubjects {
   #relation: SaidRelation | null = null;
   /** Relation read before any thing: "on a table a ball". */
   #fronted: Subject['place'] = null;
-  /** True if the relation comes from `relateContents`. */
   #isOfContents = false;
   /** Index of the subject that holds or wears the previous thing. */
   #owner: number | undefined;
@@ -62,7 +60,6 @@ export class PlacedSubjects {
     });
   }
 
-  /** Places the last subjects relative to the next one. */
   relate(relation: SaidRelation): void {
     this.#relation = relation;
     this.#isOfContents = false;
@@ -205,7 +202,6 @@ export class PlacedSubjects {
     return isOpen ? 'in' : 'beside';
   }
 
-  /** Places a subject relative to a new one, unless it has a place. */
   #place(member: number, relation: Relation, index: number): void {
     const subject = this.list[member];
     if (subject?.place === null && !this.#leadsTo(index, member)) subject.place = { relation, to: index };
@@ -221,10 +217,8 @@ export class PlacedSubjects {
   }
 }
 
-/** A noun with the meaning of the words before it. */
 export interface Mention {
   noun: Noun;
-  /** Word of the prompt, in lower case. */
   word: string;
   /** From 1 to `maxCount`. */
   count: number;
@@ -262,7 +256,6 @@ export class Phrase {
   isOfAThing = false;
   /** Unknown words; the last one may be the noun itself. */
   unknown: string[] = [];
-  /** True if a verb followed the noun. */
   #isNamed = false;
   /** True if a verb follows a known noun ("a cat eating"), so the next word may be its object. */
   #isAfterVerb = false;
@@ -278,7 +271,6 @@ export class Phrase {
     this.isOfAThing = false;
   }
 
-  /** Reads a colour, a material or a size. True if the word is one. */
   describe(word: string): boolean {
     const [colour, material, size] = [colourWords.get(word), materialWords.get(word), sizeWords.get(word)];
     if (colour !== undefined && !this.colours.includes(colour)) this.colours.push(colour);
@@ -287,9 +279,7 @@ export class Phrase {
     return colour !== undefined || material !== undefined || size !== undefined;
   }
 
-  /**
-   * Adds an unknown word. A verb after the noun is not part of its name: "a clock ticking", "a clock strikes".
-   */
+  /** Adds an unknown word. A verb after the noun is not part of its name: "a clock ticking", "a clock strikes". */
   addUnknown(word: string): void {
     if (mediumWords.has(word)) return this.take();
     const noun = this.unknown.at(-1);

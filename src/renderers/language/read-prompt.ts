@@ -18,7 +18,6 @@ export interface Prompt {
   mentions: Mention[];
   /** Things among the mentions, with their places. */
   subjects: Subject[];
-  /** Nouns that the prompt excludes. */
   denied: Noun[];
   time: TimeOfDay | null;
   season: Season | null;
@@ -55,7 +54,6 @@ class Reader {
   /** True after words such as "in the style of": a name follows. */
   #isOfAnArtist = false;
 
-  /** Returns the result after the last word. */
   end(isCut: boolean): Prompt {
     this.#endPhrase();
     if (isCut) this.#named.notes.push(`Only the first ${maxWords} words are read.`);
@@ -306,10 +304,8 @@ function couldBeNamed(word: string): boolean {
   return isUnknown(word) && !isOther && couldStand(word, false);
 }
 
-/** Maximum number of kinds of things that are drawn as boxes. */
 const maxLabelled = 6;
 
-/** Collects the result: things with their places, land and sky, and words without effect. */
 class Named {
   readonly subjects = new PlacedSubjects();
   readonly mentions: Mention[] = [];
@@ -324,12 +320,10 @@ class Named {
     for (const word of said) if (!isSign(word)) this.ignored.add(word);
   }
 
-  /** True if nothing but the sky is named so far. */
   isEmpty(): boolean {
     return this.subjects.list.length === 0 && this.mentions.every(({ noun }) => isSky(noun));
   }
 
-  /** Adds land, sky, or a thing with a shape. */
   name(phrase: Phrase, noun: Noun, word: string, isPlural: boolean): void {
     if (phrase.isDenied) this.denied.push(noun);
     else if (isThing(noun) && this.subjects.refer(phrase, noun, null)) return;

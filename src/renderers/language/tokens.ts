@@ -4,7 +4,6 @@ import { nounOf } from './nouns.ts';
 export interface Token {
   /** A word in lower case, a punctuation mark, or the word that stands for a phrase. */
   word: string;
-  /** Words of the text, in lower case. */
   said: string[];
 }
 
@@ -28,7 +27,6 @@ function quotedAndNot(text: string): (readonly [part: string, isQuoted: boolean]
   return text.split(quotes).map((part: string | undefined, index) => [part ?? '', index % 3 > 0] as const);
 }
 
-/** Returns words, numbers, emoji and punctuation marks. */
 export function wordsOf(text: string): string[] {
   return (
     text
@@ -43,9 +41,7 @@ export function isSign(word: string): boolean {
   return /^[.,;!?]$/.test(word);
 }
 
-/**
- * Phrases and the token that each is read as. Plurals need not be listed. Tokens with @ are not English words.
- */
+/** Phrases and the token that each is read as. Plurals need not be listed. Tokens with @ are not English words. */
 const phraseTable = {
   '@front': 'in front of, at the front of',
   '@on': 'on top of, on the top of, top of',
@@ -75,7 +71,6 @@ const phraseTable = {
   '@made-of': 'made of, made out of, made from, in the shape of, in the form of',
   '@artist':
     'in the style of, in style of, style of, inspired by, painted by, drawn by, designed by, illustrated by, photographed by, trending on, featured on, shot on',
-  // phrases that stand for a noun or another word
   tree: 'apple tree, cherry tree, lemon tree, orange tree, fruit tree',
   pine: 'pine tree',
   palm: 'palm tree',

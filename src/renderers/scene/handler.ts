@@ -56,7 +56,6 @@ async function render({ text, width, height }: RenderRequest, seed: number): Pro
 }
 
 interface RenderRequest {
-  /** Never empty. */
   text: string;
   seed: number;
   /** In pixels, from 16 to 2048. */

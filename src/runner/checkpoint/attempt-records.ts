@@ -83,9 +83,7 @@ export function settle(sql: Statements, attempt: Attempt, settlement: Settlement
   if (isMoved && next !== undefined) sql.sendSeed.run({ id: next });
 }
 
-/**
- * Records adopted pictures as a saved attempt. Returns false, and leaves out the job, if it is known already.
- */
+/** Records adopted pictures as a saved attempt. Returns false, and leaves out the job, if it is known already. */
 export function recordAdopted(
   sql: Statements,
   { sceneKey, endpoint, jobId, pictures }: AdoptedScene,

@@ -120,9 +120,7 @@ export function rulesOf(db: Database): RulesVersion {
   return seedBits === 31 ? 2 : 1;
 }
 
-/**
- * Returns the rules that the runs recorded, used if the batch's record is lost; undefined if there are none.
- */
+/** Returns the rules that the runs recorded, used if the batch's record is lost; undefined if there are none. */
 function rulesOfRuns(db: Database): RulesVersion | undefined {
   const latest = db.prepare<[], { rules: RulesVersion | null }>('SELECT max(rules) AS rules FROM runs').get();
   return latest?.rules ?? undefined;

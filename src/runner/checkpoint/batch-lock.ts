@@ -145,9 +145,7 @@ export function ownRun(program: string, startedAt: number): RunRow {
   return { pid: process.pid, host: hostname(), program, startedAt, ...mark };
 }
 
-/**
- * A recorded run. `boot` and `started` tell its process from a later one with its pid; null without `/proc`.
- */
+/** A recorded run. `boot` and `started` tell its process from a later one with its pid; null without `/proc`. */
 export interface RunRow {
   pid: number;
   host: string;

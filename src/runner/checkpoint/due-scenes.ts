@@ -48,9 +48,7 @@ export function dueScenes(db: Database): DueScenes {
   };
 }
 
-/**
- * Finds due scenes of `temp.part`. Taken scenes leave `temp.part_fresh`, so finding the next scans nothing.
- */
+/** Finds due scenes of `temp.part`. Taken scenes leave `temp.part_fresh`, so finding the next scans nothing. */
 export function dueOfPart(db: Database): DueScenes {
   const { retries, suspect } = prepareShared(db, inPart);
   const fresh = db.prepare<[object], Found & { n: number }>(

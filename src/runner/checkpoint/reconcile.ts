@@ -293,9 +293,7 @@ export function hasOldOutcomes(db: Database): boolean {
   return db.prepare(text).get() !== undefined;
 }
 
-/**
- * Returns a function that deletes withdrawn scenes without attempts, which would count as withdrawn forever.
- */
+/** Returns a function that deletes withdrawn scenes without attempts, which would count as withdrawn forever. */
 function forgetter(db: Database): (slice: Slice) => void {
   const forget = db.prepare<[Slice]>(
     `DELETE FROM scenes WHERE scene IN ${withdrawnInSlice} AND +${isForgettable}`,

@@ -90,10 +90,7 @@ function outputOf(text: string): { output?: PictureOutput } {
   }
 }
 
-/**
- * Returns an SQL condition: the picture has this list, or a filled one. Searches text, as JSON may be
- * damaged.
- */
+/** Returns an SQL condition: the picture has this list, or a filled one. Searches text, as JSON may be damaged. */
 export function hasList(name: keyof PictureOutput, isFilled: boolean): string {
   return `instr(output, '"${name}":[${isFilled ? '"' : ''}') > 0`;
 }

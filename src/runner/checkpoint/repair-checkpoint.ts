@@ -81,9 +81,7 @@ function damageIn(check: () => void): UnusableDatabase | undefined {
   }
 }
 
-/**
- * True if the log is not the file's. An orderly end leaves no log; one ahead of the mark belongs to the file.
- */
+/** True if the log is not the file's. An orderly end leaves no log; one ahead of the mark belongs to the file. */
 function isLogForeign(path: string, mark: CommitMark | undefined): boolean {
   if (mark === undefined || mark.sha256 === null || !hasLog(path) || sha256OfFile(path) !== mark.sha256)
     return false;

@@ -64,9 +64,7 @@ export class DescribedRequests {
     return this.to(target.at, request.method, fill({ ...valuesOf(target), ...values }));
   }
 
-  /**
-   * Returns a request for this URL, with the key if it is the service's. Placeholders in it are not filled.
-   */
+  /** Returns a request for this URL, with the key if it is the service's. Placeholders in it are not filled. */
   to(at: Connection, method: string, address: string): Request {
     const url = address.startsWith('/') ? new URL(address, at.url).href : address;
     // The key is never sent to another host that the service names.
@@ -114,9 +112,7 @@ function fillHeaders(
   return headers;
 }
 
-/**
- * Percent-encodes a value. `/` and `:` stay in ids that users write, because they separate parts of a path.
- */
+/** Percent-encodes a value. `/` and `:` stay in ids that users write, because they separate parts of a path. */
 function spellInUrl(value: string, name: string): string {
   if (name === 'baseUrl') return value;
   const encoded = encodeURIComponent(value);

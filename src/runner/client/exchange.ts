@@ -174,9 +174,7 @@ export const noKeySent =
 const maxRetryAfterMs = 10 * 60_000;
 const httpDate = /^[A-Za-z]{3,9}, ?\d{2}[ -][A-Za-z]{3}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/;
 
-/**
- * Returns `Retry-After` in ms, at most ten minutes, or undefined. Dates are compared with the `Date` header.
- */
+/** Returns `Retry-After` in ms, at most ten minutes, or undefined. Dates are compared with the `Date` header. */
 export function readRetryAfter(headers: HttpResponse['headers'], now = Date.now()): number | undefined {
   const value = headers['retry-after']?.trim() ?? '';
   if (/^\d+(\.\d+)?$/.test(value)) return Math.min(maxRetryAfterMs, Number(value) * 1000);
@@ -185,10 +183,7 @@ export function readRetryAfter(headers: HttpResponse['headers'], now = Date.now(
   return Number.isNaN(waitMs) ? undefined : Math.min(maxRetryAfterMs, Math.max(0, waitMs));
 }
 
-/**
- * Reads the wait from the body, where only Replicate puts it
- * (https://github.com/nodetool-ai/nodetool/issues/5196).
- */
+/** Reads the wait from the body, where only Replicate puts it (https://github.com/nodetool-ai/nodetool/issues/5196). */
 function retryAfterIn(body: string): number | undefined {
   const seconds = /"retry_after"\s*:\s*(\d+(?:\.\d+)?)\s*[,}]/.exec(body)?.[1];
   return seconds === undefined ? undefined : Math.min(maxRetryAfterMs, Number(seconds) * 1_000);
@@ -271,9 +266,7 @@ function secretPart(key: string): string[] {
   return part !== key && part.length >= 2 * minTelling ? [part] : [];
 }
 
-/**
- * Replaces one spelling of the key in any case, as proxies change it, and its beginning before a final `…`.
- */
+/** Replaces one spelling of the key in any case, as proxies change it, and its beginning before a final `…`. */
 function withoutSpelling(text: string, key: string): string {
   let clean = text.replaceAll(inAnyCase(key), '[key]');
   for (let length = key.length - 1; length >= minTelling && clean.includes('…'); length--) {

@@ -52,9 +52,7 @@ interface Wanted {
   isAlone: boolean;
 }
 
-/**
- * Jobs are listed from this long before the submission, as clocks differ. `slackMs`: once `Date` is known.
- */
+/** Jobs are listed from this long before the submission, as clocks differ. `slackMs`: once `Date` is known. */
 const clockSlackMs = 15 * 60_000;
 const slackMs = 60_000;
 

@@ -100,9 +100,7 @@ export class StatusReader {
     return other ?? this.#collect(result, output, answer, this.doneWord, {});
   }
 
-  /**
-   * Returns the kind of failure if the error text, not a repeated input, contains a text of the description.
-   */
+  /** Returns the kind of failure if the error text, not a repeated input, contains a text of the description. */
   kindByText(body: string): FailureKind | undefined {
     const texts = Object.entries(this.#description.texts);
     if (texts.length === 0) return undefined;

@@ -49,10 +49,7 @@ export interface NamedAxis {
   source: AxisSource;
 }
 
-/**
- * The keys of pipeline.yaml, with defaults, and derived values. Durations in ms, sizes in bytes, paths
- * absolute.
- */
+/** The keys of pipeline.yaml, with defaults, and derived values. Durations in ms, sizes in bytes, paths absolute. */
 export interface Config extends Omit<CheckedFile, 'manifest' | 'endpoint' | 'input' | 'scenes' | 'output'> {
   /** Absolute path of pipeline.yaml. */
   file: string;
@@ -89,10 +86,7 @@ export interface Config extends Omit<CheckedFile, 'manifest' | 'endpoint' | 'inp
   output: Omit<CheckedFile['output'], 'name' | 'files'> & {
     /** True if an option or a variable sets `dir`. */
     isOverridden: boolean;
-    /**
-     * Template over columns, `id`, `seed` and `index` that makes a portable path. Undefined for
-     * `defaultName`.
-     */
+    /** Template over columns, `id`, `seed` and `index` that makes a portable path. Undefined for `defaultName`. */
     name: Template | undefined;
     /** Files that each scene has besides pictures. For a job without pictures, this includes its whole output. */
     files: FilePlace[];
@@ -131,9 +125,7 @@ export class PipelineParts {
     return resolve(dirname(resolve(this.file)), dir);
   }
 
-  /**
-   * Returns the address of a shared checkpoint and its place in the file, or undefined. Throws `ConfigError`.
-   */
+  /** Returns the address of a shared checkpoint and its place in the file, or undefined. Throws `ConfigError`. */
   checkpoint(): { address: string; where: string } | undefined {
     const { value: address, where, problems } = valueAt(this.yaml, ['checkpoint']);
     if (problems.length > 0) throw new ConfigError(problems);

@@ -30,10 +30,7 @@ interface Leaf {
   template: Template;
 }
 
-/**
- * Calls `report` with the path, from `root`, of a value that cannot be compiled. Without `files`, none is
- * sent.
- */
+/** Calls `report` with the path, from `root`, of a value that cannot be compiled. Without `files`, none is sent. */
 export function compileInput(
   input: JsonObject,
   report: (path: (string | number)[], text: string) => void,

@@ -26,10 +26,7 @@ export const attemptMoves = {
 export type AttemptState = keyof typeof attemptMoves;
 export type SettledState = 'unanswered' | 'refused' | 'saved' | 'failed' | 'expired';
 
-/**
- * Versions of the job service's interface. `dev`: a development server, whose URLs have neither version nor
- * id.
- */
+/** Versions of the job service's interface. `dev`: a development server, whose URLs have neither version nor id. */
 export const endpointVersions = ['v1', 'v2', 'dev'] as const;
 
 export type EndpointVersion = (typeof endpointVersions)[number];
@@ -59,9 +56,7 @@ export function endpointAddress(endpoint: Endpoint): string {
   return [baseUrl, version ?? '', id].filter((part) => part !== '').join('/');
 }
 
-/**
- * Idempotency key of an attempt. A service that supports it makes one job of an attempt that is sent twice.
- */
+/** Idempotency key of an attempt. A service that supports it makes one job of an attempt that is sent twice. */
 export interface Idempotency {
   /** Unique to the attempt, and the same each time that the attempt is sent. */
   key: string;
@@ -103,7 +98,6 @@ export interface JobAtService {
 
 export interface SubmittedJob extends JobAtService {
   submittedAt: number;
-  /** True if the service gave the same job id to another submission. */
   isShared?: boolean;
   /** Present if the result waits for a setting. */
   held?: Held;
@@ -126,7 +120,6 @@ export interface AttemptHistory {
   failed: number;
   unanswered: number;
   expired: number;
-  /** Failure kinds of the failed attempts, oldest first. */
   failedKinds: string[];
   /** Digests of the rejected content that failed attempts returned. */
   digests: string[];
@@ -138,19 +131,16 @@ export function assertAttemptMove(from: AttemptState, to: AttemptState): void {
   if (!allowed.includes(to)) throw new Error(`an attempt cannot move from ${from} to ${to}`);
 }
 
-/** Times in ms, as reported by the service. */
 export interface JobTimes {
   delayTimeMs?: number;
   executionTimeMs?: number;
 }
 
-/** Outcome of an attempt, as the checkpoint records it. */
 export interface Settlement extends JobTimes {
   state: SettledState;
   at: number;
   /** Time at which the service was first seen to report the end of the job. Absent if it never did. */
   completedAt?: number;
-  /** Latest status in the service's spelling. */
   status?: string;
   failure?: Failure;
   pictures?: SavedPicture[];

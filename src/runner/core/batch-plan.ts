@@ -16,16 +16,13 @@ export interface Plan {
   unchanged: number;
   /** Scenes that the latest comparison found to be no longer in the manifest. */
   withdrawn: number;
-  /** Absent if there are none. */
   repeated?: RepeatedRows;
   /** Seeds that are sent only if earlier seeds fall short, which is not known yet. Absent if there are none. */
   heldSeeds?: number;
 }
 
-/** Rows whose input is the same as that of another row of the list. */
 export interface RepeatedRows {
   rows: number;
-  /** True if these rows are left out (`skipRepeatedRows`). */
   isSkipped: boolean;
 }
 
@@ -146,7 +143,6 @@ export interface BatchPlan {
   warning: string | null;
 }
 
-/** Scenes and rows that a run does not render by itself, and submissions that are not over. */
 export interface SetAside {
   /** Jobs at the service, which a run collects first. */
   inFlight: number;
@@ -154,7 +150,6 @@ export interface SetAside {
   intended: number;
   /** Failed scenes by kind, most frequent first. */
   failed: { kind: string; scenes: number }[];
-  /** The first skipped rows. */
   badRows: { source: string; problem: string }[];
 }
 
@@ -168,7 +163,6 @@ export interface FirstRequest {
   /** Begins with `local` if the address is chosen when a run starts. */
   url: string;
   body: JsonValue;
-  /** Path of the first picture in the images folder. */
   file: string;
   /** Preferred name of the picture if another scene already has it. Null if the name is free. */
   taken: string | null;
@@ -176,7 +170,6 @@ export interface FirstRequest {
 
 /** Reply of the service to a request that starts no job. */
 export interface EndpointCheck {
-  /** How a run would end because of this reply. `complete` if nothing prevents the run. */
   ending: EndingKind;
   text: string;
   /** Number of workers by the service's name for their state. */

@@ -24,7 +24,6 @@ interface Token {
   kind: (typeof shapes)[number][0] | 'end';
   /** Text of the token. A quoted text or bracketed name is without its quotes or brackets. */
   text: string;
-  /** Position of the first character, counted from 1. */
   at: number;
 }
 
@@ -206,7 +205,6 @@ function opposite(result: boolean | undefined): boolean | undefined {
   return result === undefined ? undefined : !result;
 }
 
-/** Way to compare two values. `either` compares as numbers if both are numbers. */
 type As = 'numbers' | 'texts' | 'either';
 
 type Compare = (left: JsonValue | undefined, right: JsonValue | undefined, as: As) => boolean | undefined;

@@ -76,7 +76,6 @@ export interface NoticeRules {
   stallMs?: number;
 }
 
-/** State of the run as one target's rules have seen it. */
 export interface Watch {
   inFlight: number;
   failed: number;
@@ -89,7 +88,6 @@ export function newWatch(now: number): Watch {
   return { inFlight: 0, failed: 0, quietSince: now, isStallReported: false };
 }
 
-/** Returns the state after `jobs` more were submitted. */
 export function submitted(watch: Watch, jobs: number, now: number): Watch {
   const isFirst = watch.inFlight === 0;
   return {
@@ -114,7 +112,6 @@ export function finished(
   };
 }
 
-/** True if this failure reaches the limit to report. */
 export function isFailureDue({ failures }: NoticeRules, before: Watch, after: Watch): boolean {
   return failures !== undefined && before.failed < failures && after.failed >= failures;
 }

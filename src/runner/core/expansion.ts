@@ -10,7 +10,6 @@ export interface Axis {
 }
 
 export interface Expansion {
-  /** Axes that are combined with each other. */
   matrix: readonly Axis[];
   /** Axes of equal length that advance together. */
   zip: readonly Axis[];
@@ -81,7 +80,6 @@ export function valueText(value: JsonValue): string {
   return typeof value === 'string' ? value : canonicalJson(value);
 }
 
-/** Values that are chosen together, with their names. */
 interface Choice {
   values: { name: string; value: JsonValue; slug: string; text: string }[];
 }
@@ -205,9 +203,7 @@ type TypedValue =
   /** Description of a valid value, which follows the word "expected". */
   | { expected: string };
 
-/**
- * Converts a value to the type. Trims a text; an empty one is null. A typed value is accepted if it matches.
- */
+/** Converts a value to the type. Trims a text; an empty one is null. A typed value is accepted if it matches. */
 export function typedColumn(value: JsonValue, type: ColumnType): TypedValue {
   const given = typeof value === 'string' ? value.trim() : value;
   if (given === '' || given === null) return { value: null };
@@ -264,9 +260,7 @@ function readJson(given: JsonValue): TypedValue {
   return { expected: `JSON, such as {"scale": 0.8} or [1, 2]; it ${problem ?? 'is none'}` };
 }
 
-/**
- * Returns a function that counts the rows with a fingerprint so far, this one included, in 16 bytes a row.
- */
+/** Returns a function that counts the rows with a fingerprint so far, this one included, in 16 bytes a row. */
 export function equalRows(): (fingerprint: string) => number {
   let seen = new Float64Array(1024);
   let used = 0;
@@ -308,7 +302,6 @@ export interface ListReading {
   comments?: string | undefined;
   /** Undefined for UTF-8, or UTF-16 with a byte order mark. */
   encoding?: 'windows-1252' | undefined;
-  /** The following fields are documented in `SceneRules`. */
   trimsLines: boolean;
   readsSpreadsheets: boolean;
   findsIds: boolean;

@@ -2,7 +2,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 
 export interface SentFile {
-  /** Relative to the folder of pipeline.yaml. */
   path: string;
   /** Hex checksum of the file's bytes. */
   sha256: string;

@@ -3,12 +3,10 @@ import type { EndedAttempt, RunCondition } from './run-condition.ts';
 import type { PartRecord, SceneCounts } from './scene.ts';
 import { type Billed, priceOf, type Pricing, type SpendingLimits, unseenJob } from './spending.ts';
 
-/** Measurements of the batch's earlier runs. */
 export interface Experience {
   saved: number;
   /** Cost of all submissions, including failed ones. Undefined without a price. */
   spent: number | undefined;
-  /** Number of submissions so far. */
   jobs: number;
   /** Number of latest saved jobs behind the medians. A median is null if the service reported no times. */
   sample: number;
@@ -22,14 +20,9 @@ export interface Experience {
 export interface Forecast {
   scenes: number;
   isPriced: boolean;
-  /**
-   * In the currency of `pricing`; null if unknown. `assumed`: job assumed for each scene without earlier
-   * runs.
-   */
+  /** In the currency of `pricing`; null if unknown. `assumed`: job assumed for each scene without earlier runs. */
   cost: { amount: number; perScene: number; currency: string; assumed?: Partial<Billed> } | null;
-  /** Null if the time is unknown. */
   time: { fromMs: number; toMs: number } | null;
-  /** Measurements that the forecast is based on. */
   ground: Omit<Experience, 'spent'>;
   /** Limits that will end the run early, with the number of scenes rendered by then. */
   cuts: Cut[];
@@ -70,9 +63,7 @@ function costOf({ scenes, pricing }: ForecastRequest, { saved, spent = 0 }: Expe
   return { amount: scenes * perScene, perScene, currency, ...(assumed && { assumed }) };
 }
 
-/**
- * Range from two estimates: full concurrency with the median job (or `expectMs`), and the latest throughput.
- */
+/** Range from two estimates: full concurrency with the median job (or `expectMs`), and the latest throughput. */
 function timeOf({ scenes, concurrency, expectMs }: ForecastRequest, seen: Experience): Forecast['time'] {
   const rounds = Math.max(1, scenes / concurrency);
   const times = [
@@ -108,7 +99,6 @@ export interface Finished {
   lastAt: number;
   /** Time between finished scenes. The first gap of a run is at most half the duration of its job. */
   gapsMs: readonly number[];
-  /** Durations of the latest jobs. */
   times: readonly number[];
 }
 

@@ -5,7 +5,6 @@ import type { RecordGallery } from './record-columns.ts';
 import type { RunCondition } from './run-condition.ts';
 import type { BatchCost } from './spending.ts';
 
-/** JSON that is embedded in the page. */
 export interface GalleryData {
   title: string;
   endpoint: string;
@@ -15,9 +14,7 @@ export interface GalleryData {
   pictures: PictureTotals;
   /** URL of the pictures for a page opened from a disk, ending in `/`. Null if the pictures are next to the page. */
   picturesAt: string | null;
-  /**
-   * For a stage: base of the paths in its column `picture`, relative to the page, with `/`. Otherwise null.
-   */
+  /** For a stage: base of the paths in its column `picture`, relative to the page, with `/`. Otherwise null. */
   stageAt: string | null;
   /** True if links to pictures are signed, so they show pictures to anyone who has the page. */
   isSigned: boolean;
@@ -55,10 +52,8 @@ export interface GalleryFailure {
   command: string | null;
 }
 
-/** Failed scenes whose texts differ only in numbers, ids and URLs. */
 export interface GalleryCause {
   scenes: number;
-  /** Failure text of one of the scenes. */
   text: string;
   /** Row indexes of the first scenes, counted from 0. */
   first: number[];
@@ -140,7 +135,6 @@ export interface GalleryFile {
 /** A picture. Paths are relative to the page. No `thumbnail` if the picture itself is small. */
 export type GalleryPicture = Omit<SavedPicture, 'label' | 'sha256'> & { thumbnail?: string };
 
-/** Number of scenes by state. `invalid` counts skipped rows of the manifest. */
 type LiveCounts = Record<'waiting' | 'active' | 'saved' | 'failed' | 'withdrawn' | 'invalid', number> & {
   /** Absent if there are none. */
   unneeded?: number;
@@ -149,7 +143,6 @@ type LiveCounts = Record<'waiting' | 'active' | 'saved' | 'failed' | 'withdrawn'
 /** State of a batch, sent to a live gallery besides the data of the report. Instants are epoch ms. */
 export interface LiveState {
   name: string;
-  /** Command that resumes the batch. */
   command: string;
   run: RunCondition;
   /** Null if there is no batch yet, or if it cannot be read. */
@@ -169,7 +162,6 @@ export interface LiveNumbers {
   perSecond: number | null;
   /** Median ms from the end of a job to its saved picture; null if the service reports no times. */
   lagMs: number | null;
-  /** Sorted by number of scenes, largest first. */
   failures: LiveFailure[];
 }
 
@@ -184,14 +176,12 @@ export interface LiveFailure {
 export interface ArrivedScene<Row = GalleryRow> {
   /** Increases with every picture. */
   picture: number;
-  /** Index of its row, counted from 0. */
   index: number;
   row: Row;
 }
 
 /** Everything that is newer than the state of the page. */
 export interface LiveNews extends LiveState {
-  /** Current time of the server. */
   now: number;
   /** Version of this state. The page sends it with its next request. */
   revision: number;

@@ -19,7 +19,6 @@ export interface HaltRules {
 export interface Tally {
   saved: number;
   failed: number;
-  /** Failed attempts since the last saved picture. */
   inARow: number;
   last?: { kind: FailureKind; text: string };
 }
@@ -109,7 +108,6 @@ export interface Reply {
   failure?: Failure;
 }
 
-/** Returns the failure of a reply that refuses key, account or endpoint. */
 export function refusalIn({ failure }: Reply): Failure | undefined {
   return failure !== undefined && kinds.has(failure.kind) ? failure : undefined;
 }
@@ -177,7 +175,6 @@ export function isOfEveryJob(kind: FailureKind): boolean {
   return kind === 'job-timed-out' || kind === 'job-overdue';
 }
 
-/** True if a paid result is lost with this failure, either received or still at the service. */
 export function losesResult(kind: FailureKind): boolean {
   return lostWith.has(kind);
 }
@@ -219,7 +216,6 @@ const settings: Partial<Record<FailureKind, string>> = {
   'default-timeout': '`endpoint.policy.executionTimeout`',
 };
 
-/** Results of one run that wait for the same setting. */
 export interface HeldResults {
   setting: string;
   kind: FailureKind;

@@ -106,7 +106,6 @@ function isEdge(character = ''): boolean {
   return character.trim() === '' || '.\u200C\u200D'.includes(character);
 }
 
-/** Tidies the last part and gives it its extension exactly once. */
 function withEnding(name: string, end = ending): string {
   let stem = withoutTail(name);
   while (stem.toLowerCase().endsWith(end)) stem = withoutTail(stem.slice(0, -end.length));
@@ -219,7 +218,6 @@ export function promptOf(input: JsonObject, columns: JsonObject): string | undef
 /** Name of a scene for people: its id and, if the list has no ids and the id is a hash, its prompt. */
 export interface SceneName {
   scene: string;
-  /** One line, cut to `maxShownLength` characters. */
   prompt?: string;
 }
 

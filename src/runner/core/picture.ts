@@ -267,9 +267,7 @@ export function isSized(ending: string): boolean {
   return ending.startsWith('-');
 }
 
-/**
- * Returns pictures whose copies would be named like one of `file`: `a-512.png` for `a.png` and `-512.webp`.
- */
+/** Returns pictures whose copies would be named like one of `file`: `a-512.png` for `a.png` and `-512.webp`. */
 export function clashingNames(file: string, endings: readonly string[]): string[] {
   const middles = endings.flatMap((long) =>
     endings.flatMap((short) => (long !== short && long.endsWith(short) ? long.slice(0, -short.length) : [])),

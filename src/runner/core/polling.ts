@@ -14,7 +14,6 @@ export interface PollRules {
 
 /** State of a job at its latest poll, or at its submission if it was not polled yet. */
 export interface PollState {
-  /** Time from the submission to the latest poll. */
   ageMs: number;
   seen: 'nothing' | 'waiting' | 'executing';
   /** Time from the beginning of execution to the latest poll. 0 if the job was not seen executing. */
@@ -22,15 +21,12 @@ export interface PollState {
 }
 
 export interface PollRole {
-  /**
-   * Number of jobs in flight if no scene waits, so that the batch ends with the last; otherwise undefined.
-   */
+  /** Number of jobs in flight if no scene waits, so that the batch ends with the last; otherwise undefined. */
   lastOf: number | undefined;
   /** True for the few jobs that are polled often while execution times are unknown. */
   isProbe: boolean;
 }
 
-/** Durations of this run's completed jobs. */
 export interface LearnedTimes {
   jobs: number;
   executions: ObservedTimes;

@@ -13,7 +13,6 @@ export interface Provenance {
   input: JsonObject;
   /** Seed in the service's digits. Null if the output contains none. */
   seed: string | null;
-  /** 1 for the first picture of the job. */
   number: number;
   jobId: string;
   endpoint: Endpoint;
@@ -66,7 +65,6 @@ export interface ProvenanceWriter {
   rules: RulesVersion;
 }
 
-/** Returns the JSON that is written into a picture or its sidecar. */
 export function provenanceJson(provenance: Provenance, { program, rules }: ProvenanceWriter): JsonObject {
   const { scene, prompt = null, input, seed, number, jobId, endpoint, output } = provenance;
   const { baseUrl, id, version } = endpoint;
@@ -85,7 +83,6 @@ export function provenanceJson(provenance: Provenance, { program, rules }: Prove
   };
 }
 
-/** Scene and job of a picture, as recorded in its file. */
 export type Origin = Pick<
   Provenance,
   'scene' | 'input' | 'seed' | 'number' | 'jobId' | 'endpoint' | 'output'
@@ -172,7 +169,6 @@ function quotedIfNeeded(value: string): string {
 /** Fields of a scene that the file name of its picture is made from. */
 export type SceneToName = Pick<Scene, 'id' | 'columns' | 'input'>;
 
-/** Scene of the batch that may adopt pictures. */
 export type FoundScene = SceneToName & { sceneKey: number; isWaiting: boolean };
 
 /** Scene whose pictures were found. `jobId` is null if the job is unknown. */

@@ -54,7 +54,6 @@ export type RecordGallery = {
 
 const entries = Object.entries(recordColumns) as [RecordKey, RecordColumn][];
 
-/** Returns the result of `make` for each column, by the column's name in the given form. */
 export function byColumn<Made>(
   form: 'column' | 'json' | 'gallery',
   make: (key: RecordKey, is: RecordColumn['is']) => Made,

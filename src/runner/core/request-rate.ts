@@ -31,21 +31,18 @@ export class TokenBucket {
     this.#setRate(rate);
   }
 
-  /** Takes a token, or returns false if there is none. */
   take(now: number): boolean {
     if (this.waitMs(now) > 0) return false;
     this.#tokens -= 1;
     return true;
   }
 
-  /** Returns the whole ms until a token is available. */
   waitMs(now: number): number {
     this.#fill(now);
     const untilTokenMs = this.#tokens >= 1 ? 0 : Math.ceil((1 - this.#tokens) / this.#perMs);
     return Math.max(untilTokenMs, Math.ceil(this.#pausedUntil - now));
   }
 
-  /** Returns how many requests may be sent within the next `ms`. */
   tokensWithin(ms: number, now: number): number {
     this.#fill(now);
     const pausedMs = Math.max(0, this.#pausedUntil - now);

@@ -89,7 +89,6 @@ export function backoffMs(count: number, settings: Backoff, random: number): num
   return Math.round(full / 2 + (full / 2) * random);
 }
 
-/** Returns the wait in ms after the `count`th failure in a row, before jitter. */
 export function fullWaitMs(count: number, { firstWait, longestWait }: Backoff): number {
   return Math.min(longestWait, firstWait * 2 ** Math.min(count - 1, 40));
 }
@@ -118,7 +117,6 @@ export interface WrongId {
 }
 
 export interface PutBack {
-  /** Number of scenes that now wait to be rendered again. */
   scenes: number;
   /** Number of jobs in flight that were given up, including those of withdrawn scenes. */
   givenUp: number;

@@ -59,7 +59,6 @@ export function conditionOf(trace: RunTrace, now: number): RunCondition {
   return isQuiet ? { kind: 'stalled', since: startedAt, quietSince } : { kind: 'running', since: startedAt };
 }
 
-/** Returns the latest end in epoch ms, or null if no attempt has ended. */
 export function lastEndedAt(ended: readonly EndedAttempt[]): number | null {
   return ended.reduce((last: number | null, { at }) => Math.max(last ?? 0, at), null);
 }

@@ -12,9 +12,7 @@ export interface RunStats {
   requestsPerJob: { submissions: number | null; status: number | null };
   /** Time from completion to arrival, for jobs whose times the service reports. Null if there are none. */
   lagMs: Percentiles | null;
-  /**
-   * Upper bound of the lag of other jobs: since the last poll that saw them running. Null if there are none.
-   */
+  /** Upper bound of the lag of other jobs: since the last poll that saw them running. Null if there are none. */
   lagAtMostMs: Percentiles | null;
   lostTo429: {
     answers: { submissions: number; status: number };

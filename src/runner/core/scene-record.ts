@@ -37,7 +37,6 @@ export interface BatchNumbers {
   files?: { files: number; bytes: number };
   attempts: {
     total: number;
-    /** Attempts whose jobs are in flight. */
     submitted: number;
     saved: number;
     failed: number;
@@ -50,13 +49,11 @@ export interface BatchNumbers {
   };
   /** Null without `pricing`. */
   cost: BatchCost | null;
-  /** Failed attempts by kind, most frequent first. */
   failures: { kind: string; attempts: number; lastText: string }[];
   /** Finished jobs that wait for a setting, by kind of failure. `kept`: results with kept answers. */
   held: { kind: string; results: number; kept: number; lastText: string }[];
   /** Part of the batch that the latest run rendered as a preview. Null if the latest run rendered the whole batch. */
   part: PartRecord | null;
-  /** Newest start of the program on this batch. */
   lastRun: RunRecord | null;
 }
 
@@ -72,7 +69,6 @@ export interface BatchSummary extends BatchNumbers {
   };
 }
 
-/** One start of the program on the batch, without its statistics. */
 export type RunSpan = Omit<RunRecord, 'stats'>;
 
 export interface RunRecord {
@@ -92,7 +88,6 @@ export interface RunRecord {
 export type RecordedPicture = Pick<SavedPicture, 'file' | 'width' | 'height' | 'bytes' | 'sha256'> & {
   /** Key of the attempt that made it. All pictures of a job have the same attempt. */
   attempt: number;
-  /** 1 for the first picture of the job. */
   number: number;
   /** Label in `output.files`. Null for a picture. */
   label: string | null;

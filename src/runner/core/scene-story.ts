@@ -41,7 +41,6 @@ export interface AttemptStory {
   state: AttemptState;
   endpoint: Endpoint;
   jobId: string | null;
-  /** Latest status in the service's spelling. */
   status: string | null;
   intendedAt: number;
   submittedAt: number | null;
@@ -49,7 +48,6 @@ export interface AttemptStory {
   executingAt: number | null;
   completedAt: number | null;
   settledAt: number | null;
-  /** Times as reported by the service. */
   delayTimeMs: number | null;
   executionTimeMs: number | null;
   polls: number;
@@ -63,11 +61,9 @@ export interface AttemptStory {
 
 export interface StoryPlace {
   isRunning: boolean;
-  /** True if another input has taken the id. */
   isReplaced: boolean;
   /** Command such as `nightrender retry pipeline.yaml --id …`. */
   retryCommand: string;
-  /** Epoch ms. */
   now: number;
 }
 

@@ -2,13 +2,11 @@
 import { hash } from 'node:crypto';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 
-/** One valid row of a manifest, ready to be submitted. */
 export interface Scene {
   /** Stable name of the row: its `id` column, else `sceneIdOf` its fingerprint. Not empty. */
   id: string;
   /** `fingerprintOf(input)`. A row whose input was edited is another scene with the same id. */
   fingerprint: string;
-  /** Sent as `input`. Never empty. */
   input: JsonObject;
   /** All columns of the row, as read. */
   columns: JsonObject;
@@ -25,7 +23,6 @@ export type ListedScene = Omit<Scene, 'input' | 'columns'> & Record<'input' | 'c
 export interface BadRow {
   position: number;
   source: string;
-  /** Id of the row, if it could be read. */
   id?: string;
   problem: string;
 }
@@ -55,7 +52,6 @@ export const sceneMoves = {
 export type SceneState = keyof typeof sceneMoves;
 
 export type SceneCounts = Record<Exclude<SceneState, 'unneeded'>, number> & {
-  /** Absent if there are none. */
   unneeded?: number;
   /** Invalid rows of the manifest that the user has allowed to skip. */
   invalid: number;
@@ -71,7 +67,6 @@ export function sentInput(input: JsonObject, seed: JsonValue | undefined): JsonO
   return seed === undefined ? input : { ...input, seed };
 }
 
-/** Returns the columns of the row with the seed that was sent. */
 export function sentColumns(columns: JsonObject, seed: JsonValue | undefined): JsonObject {
   return 'seed' in columns ? sentInput(columns, seed) : columns;
 }
@@ -101,9 +96,7 @@ export interface SceneRules {
   findsIds: boolean;
   /** True if a list of which nothing is sent is rejected, even if bad rows are skipped. */
   asksForPrompt: boolean;
-  /**
-   * True if a list with columns `scene` and `prompt` is rejected until `input` chooses; else `scene` is sent.
-   */
+  /** True if a list with columns `scene` and `prompt` is rejected until `input` chooses; else `scene` is sent. */
   asksWhichIsSent: boolean;
   /** True if rows of several lists get a column `source` with the name of their list. */
   addsSource: boolean;
@@ -136,7 +129,6 @@ export const sceneRules = {
 
 export type RulesVersion = keyof typeof sceneRules;
 
-/** Version for new batches. */
 export const newestRules = 4 satisfies RulesVersion;
 
 /** Version for files of earlier releases, which did not record a version. */

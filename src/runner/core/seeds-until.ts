@@ -6,7 +6,6 @@ import { type PictureOutput, type SavedPicture, splitFiles } from './picture.ts'
 import type { SceneRecord } from './scene-record.ts';
 import type { SceneState } from './scene.ts';
 
-/** Settings and columns of a batch that the condition needs. */
 interface Judged {
   until: string;
   columns: readonly string[];
@@ -32,10 +31,7 @@ export function judgeOf({ until, columns, values = [] }: Judged): (scene: Render
 export interface SeedRow {
   /** Common prefix of the seeds' ids. */
   prefix: string;
-  /**
-   * `good` if a seed meets the condition, else of the latest seed: `short` if it did not, `open` if
-   * unsettled.
-   */
+  /** `good` if a seed meets the condition, else of the latest seed: `short` if it did not, `open` if unsettled. */
   standing: 'short' | 'open' | 'good';
 }
 
@@ -95,9 +91,7 @@ export const sceneFacts = {
   ignored_words: ({ pictures }) => pictures.flatMap(({ output }) => output?.ignored_words ?? []),
 } satisfies Facts<KnownScene>;
 
-/**
- * Looks up values of scenes by name, as in results.csv: `manifest.<column>` for a column named like a fact.
- */
+/** Looks up values of scenes by name, as in results.csv: `manifest.<column>` for a column named like a fact. */
 export class SceneValues<Scene extends { columns: JsonObject }> {
   readonly #columns: ReadonlyMap<string, string>;
   readonly #facts: ReadonlyMap<string, Facts<Scene>[string]>;
@@ -125,7 +119,6 @@ export class SceneValues<Scene extends { columns: JsonObject }> {
   }
 }
 
-/** One entry of `output.values`. */
 export interface NamedValue {
   name: string;
   /** Path in the output: keys, outermost first. */

@@ -25,7 +25,6 @@ export interface ServiceDescription {
   isJobNamed: boolean;
   /** Default base URL, without a trailing slash. */
   baseUrl: string | undefined;
-  /** Meaning of `endpoint.id`, for people. */
   id: string;
   /** Headers with the key, for each request to the service itself. */
   auth: Record<string, string>;
@@ -96,7 +95,6 @@ export interface ServiceDescription {
     submissionsPerSecond?: number | undefined;
     requestsPerSecond?: number | undefined;
   };
-  /** Additional hosts of pictures, as in `output.hosts`. */
   hosts: string[];
 }
 
@@ -106,7 +104,6 @@ export function placeholdersIn(text: string): string[] {
   return [...text.matchAll(placeholder)].map(([, name = '']) => name);
 }
 
-/** Values by the names of their placeholders. */
 export type Values = Readonly<Record<string, string>>;
 
 /** Compiles a text with placeholders into a function. `spell` encodes values, except at the beginning. */

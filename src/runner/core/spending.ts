@@ -10,7 +10,6 @@ interface Prices {
   perPicture?: number | undefined;
   /** Price per million pixels. */
   perMegapixel?: number | undefined;
-  /** Name for people: `USD`. */
   currency: string;
 }
 
@@ -22,7 +21,6 @@ export interface PriceList extends Prices {
 
 /** Prices and assumptions in the record of a batch. At least one price is set. */
 export interface Pricing extends Prices {
-  /** `pricing.expect`. */
   expectMs?: number | undefined;
   /** Maximum assumed for a job whose execution time is unknown: `timeouts.execution`. */
   maxMs?: number | undefined;
@@ -54,7 +52,6 @@ export function isFreeOfCharge({ version }: Endpoint, pricing: Pricing | undefin
 export interface SpendingLimits {
   /** In the currency of the pricing. No limit if absent. */
   cost?: number | undefined;
-  /** Maximum number of submissions of the batch. */
   jobs?: number | undefined;
 }
 
@@ -78,9 +75,7 @@ export interface Brought {
   jobs: number;
   pictures: number;
   pixels: number;
-  /** Maximum in one job. */
   mostPictures: number;
-  /** Maximum in one picture. */
   mostPixels: number;
 }
 
@@ -97,7 +92,6 @@ export const kindsWithoutPicture = [
 
 /** Outcome of a submission that may have been billed. */
 export interface JobEnd {
-  /** Execution time in ms, as reported by the service. */
   reportedMs: number | undefined;
   /** Execution time in ms, as observed by the run that submitted the job. */
   seenMs: number | undefined;
@@ -254,11 +248,9 @@ function maxJobsAfter(known: number): number {
   return known < enoughTimes ? 1 + 2 * known : Infinity;
 }
 
-/** Known cost of a batch so far. */
 export interface Cost {
   spent: number;
   currency: string;
-  /** `limits.cost`, if it is set. */
   limit?: number;
 }
 

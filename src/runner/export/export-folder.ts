@@ -72,9 +72,7 @@ export class ExportFolder {
     this.#begun = readNames(dir);
   }
 
-  /**
-   * Opens and locks the folder until `finish` or `close`. Throws `OtherFolder`, `ExportHeld`, `FatalFailure`.
-   */
+  /** Opens and locks the folder until `finish` or `close`. Throws `OtherFolder`, `ExportHeld`, `FatalFailure`. */
   static async open(dir: string, identity: ExportIdentity): Promise<ExportFolder> {
     return withDiskFailure(dir, async () => {
       // This check comes before anything is written, because the folder may belong to somebody else.

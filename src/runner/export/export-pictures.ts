@@ -112,10 +112,7 @@ interface TarContent {
   bytes: number;
 }
 
-/**
- * Writes a tar file, equal on every machine. `first`: number of its first picture in the export. Keys have no
- * dot.
- */
+/** Writes a tar file, equal on every machine. `first`: number of its first picture in the export. Keys have no dot. */
 async function writeTar(
   file: UnfinishedFile,
   pictures: readonly ExportedPicture[],

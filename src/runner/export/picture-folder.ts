@@ -143,9 +143,7 @@ async function writePictures(
   return inOrder;
 }
 
-/**
- * Fetches and checks pictures under temporary names, unsynced: the next export reads existing files again.
- */
+/** Fetches and checks pictures under temporary names, unsynced: the next export reads existing files again. */
 async function* fetchChecked(
   folder: ExportFolder,
   below: string,

@@ -128,9 +128,7 @@ function hashOf(real: string, path: string, size: number): string {
 /** Reads an object of a bucket by its full URL. Undefined if it does not exist. Throws errors with a `code`. */
 export type ReadObject = (address: string) => Promise<Buffer | undefined>;
 
-/**
- * Inserts the files. `base`: folder of pipeline.yaml. `advice`: for a changed file. Throws as `readObject`.
- */
+/** Inserts the files. `base`: folder of pipeline.yaml. `advice`: for a changed file. Throws as `readObject`. */
 export async function fillInFiles(
   input: JsonObject,
   base: string,

@@ -168,9 +168,7 @@ function readExrPart(exr: Buffer, from: number, version: number): { part: ExrPar
   return { part: { width, height, isTiled }, end: at };
 }
 
-/**
- * Checks that every block is complete. The table ends where the first block begins, which any entry may name.
- */
+/** Checks that every block is complete. The table ends where the first block begins, which any entry may name. */
 function checkOffsetTable(exr: Buffer, start: number, parts: ExrPart[], isMultipart: boolean): void {
   let end = exr.length;
   for (let at = start; at < end; at += 8) {

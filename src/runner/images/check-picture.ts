@@ -97,10 +97,7 @@ export async function wholePng(file: Buffer, demands: Demands): Promise<WholePic
   return { ...whole, thumbnail: isThumbnailWanted ? await madeThumbnail() : undefined };
 }
 
-/**
- * Returns a saved picture's bytes for a decoder, without PNG chunks that may unpack to a thousand times their
- * size.
- */
+/** Returns a saved picture's bytes for a decoder, without PNG chunks that may unpack to a thousand times their size. */
 export function pictureToDraw(content: Buffer): { bytes: Buffer } | Unusable {
   if (!isPng(content)) return { bytes: content };
   const checked = checkPng(content);

@@ -165,9 +165,7 @@ const formats: readonly [PictureFormat, RegExp][] = [
   ['AVIF', /^.{8}66747970(?:6d696631.{8}(?:.{8})*?)?61766966/],
 ];
 
-/**
- * Formats that cannot be saved as pictures, by their first bytes in hex, and their kind in `output.files`.
- */
+/** Formats that cannot be saved as pictures, by their first bytes in hex, and their kind in `output.files`. */
 const others: readonly [string, RegExp, FileKind?][] = [
   ['a GIF', /^47494638/],
   ['a BMP', /^424d.{8}00000000/],

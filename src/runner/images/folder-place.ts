@@ -104,9 +104,7 @@ async function read(path: string): Promise<Buffer | undefined> {
 /** Error codes that concern the machine or the whole disk, not a single file. */
 const machineCodes = new Set(['EMFILE', 'ENFILE', 'ESTALE', 'ENODEV', 'ENXIO']);
 
-/**
- * Returns the error of a failed read: `UnreadableFile` for a file, `FatalFailure` for the disk, or itself.
- */
+/** Returns the error of a failed read: `UnreadableFile` for a file, `FatalFailure` for the disk, or itself. */
 function unreadable(error: unknown, path: string): unknown {
   const failure = asDiskFailure(error, path);
   if (failure === undefined) return error;
@@ -239,9 +237,7 @@ const opened = promisify(open);
 const writtenElsewhere = promisify(writeFile);
 const synced = promisify(fsync);
 
-/**
- * Writes files below one folder durably. Throws system errors, and `FatalFailure` if the disk is unmounted.
- */
+/** Writes files below one folder durably. Throws system errors, and `FatalFailure` if the disk is unmounted. */
 class DurableFiles {
   readonly #root: string;
   readonly #lasting = new Set<string>();

@@ -175,9 +175,7 @@ function nextOrEnd(bytes: Buffer, from: number): number {
 /** Background of transparent pixels in a JPEG, which has no transparency. */
 export const paper = '#ffffff';
 
-/**
- * JPEG options of thumbnails. Optimised tables save a fifth, but would be the slowest step after decoding.
- */
+/** JPEG options of thumbnails. Optimised tables save a fifth, but would be the slowest step after decoding. */
 const jpeg = { quality: 80, optimiseCoding: false };
 
 /** Disables sharp's cache. It would take memory in every run, and no picture is decoded twice. */

@@ -26,9 +26,7 @@ export interface CheckOptions {
   /** Called for each picture that lost its signature (C2PA) when it was converted to PNG. */
   onSignatureLost?: () => void;
   beside?: SidecarMaker[];
-  /**
-   * True if a file is on record as a picture, so `a-512.jpg` is no copy of `a.png`. Default: always false.
-   */
+  /** True if a file is on record as a picture, so `a-512.jpg` is no copy of `a.png`. Default: always false. */
   isPicture?: ((file: string) => Promise<boolean>) | undefined;
 }
 

@@ -156,9 +156,7 @@ async function copyOf(content: Buffer, limitInputPixels: number, copy: PictureCo
   return (format === 'webp' ? sized.webp({ quality }) : sized.avif({ quality })).toBuffer();
 }
 
-/**
- * Renames picture and sidecars to names that end in `as`. Returns the suffix; undefined if nothing is there.
- */
+/** Renames picture and sidecars to names that end in `as`. Returns the suffix; undefined if nothing is there. */
 export async function setAside(
   place: Place,
   makers: SidecarMaker[],

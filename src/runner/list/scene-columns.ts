@@ -47,9 +47,7 @@ export function addedColumns(config: Config): string[] {
   return [...axesOf(config), ...(config.scenes?.seeds ? [seedNumberColumn] : [])];
 }
 
-/**
- * Returns the input for these columns; undefined if `input` is not set and none is called scene or prompt.
- */
+/** Returns the input for these columns; undefined if `input` is not set and none is called scene or prompt. */
 export function inputOf(config: Config, columns: readonly string[]): InputTemplate | undefined {
   if (config.input !== undefined) return config.input;
   const axes = axesOf(config);

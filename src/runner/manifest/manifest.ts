@@ -2,9 +2,7 @@
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { SentFile } from '../core/file-text.ts';
 
-/**
- * A row as read. `line`: where it starts, from 1; for Parquet, its number. Only JSON and Parquet have types.
- */
+/** A row as read. `line`: where it starts, from 1; for Parquet, its number. Only JSON and Parquet have types. */
 export interface ManifestRow {
   kind: 'row';
   columns: JsonObject;
@@ -36,9 +34,7 @@ export interface Manifest {
   path: string;
   /** Columns of the header or schema, `['prompt']` for plain text. Undefined for JSON, where each row has its own. */
   columns: string[] | undefined;
-  /**
-   * All rows in order, in arrays of up to `maxBatchRows`, once. Throws `ManifestError` if unreadable later.
-   */
+  /** All rows in order, in arrays of up to `maxBatchRows`, once. Throws `ManifestError` if unreadable later. */
   batches: AsyncIterable<ManifestEntry[]>;
   /** True if the first row of CSV or TSV does not look like a header. */
   isHeaderless?: boolean;

@@ -326,9 +326,7 @@ function noteMember(seen: Seen, { line, bytes }: CutElement): void {
   seen.isAbout ||= kind === '"' && aboutWords.has(name.toLowerCase());
 }
 
-/**
- * Returns the list in the object; undefined for one row or rows by id. Throws `ArrayProblem` if ambiguous.
- */
+/** Returns the list in the object; undefined for one row or rows by id. Throws `ArrayProblem` if ambiguous. */
 function listIn(seen: Seen): Seen['lists'][number] | undefined {
   const { lists, words, hasRows } = seen;
   if (rowWords.some((word) => words.has(word))) return undefined;

@@ -25,9 +25,7 @@ export class PictureNames {
     this.#hasJson = config.output.files.some(({ kind }) => kind === 'json');
   }
 
-  /**
-   * Reserves names of an attempt's pictures and other files, until the caller has recorded them (`release`).
-   */
+  /** Reserves names of an attempt's pictures and other files, until the caller has recorded them (`release`). */
   async reserve(attempt: Attempt, pictures: Pick<Picture, 'seed' | 'named'>[]): Promise<string[]> {
     const names: string[] = [];
     let first: string | undefined;

@@ -55,9 +55,7 @@ export interface Ports {
   emit: Listener;
 }
 
-/**
- * The job service. Each call resolves to the outcome of a request or a few. Expected failures never throw.
- */
+/** The job service. Each call resolves to the outcome of a request or a few. Expected failures never throw. */
 export interface RenderService {
   /**
    * Submits a job. A service that supports the `idempotencyKey` makes one job of all submissions with the
@@ -219,9 +217,7 @@ export interface Checkpoint {
   recover(): Promise<Attempt[]>;
   /** Returns attempts whose jobs are in flight, oldest submission first. */
   openAttempts(): Promise<Submitted[]>;
-  /**
-   * Records an intended attempt for up to `max` scenes: retries due by `dueBy` (default `at`), then new ones.
-   */
+  /** Records an intended attempt for up to `max` scenes: retries due by `dueBy` (default `at`), then new ones. */
   claim(max: number, endpoint: Endpoint, at: number, dueBy?: number): Promise<Attempt[]>;
   /** Like `claim`, for one scene that was in progress during several crashes. `claim` leaves these out. */
   claimSuspect(endpoint: Endpoint, at: number): Promise<Attempt | undefined>;

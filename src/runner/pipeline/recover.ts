@@ -67,9 +67,7 @@ async function finishOne(
   await checkpoint.dropWriting(attempt);
 }
 
-/**
- * Settles what crashed runs may have sent, and returns its number. Submissions with a recognized key stay.
- */
+/** Settles what crashed runs may have sent, and returns its number. Submissions with a recognized key stay. */
 export async function settleIntended(run: Run): Promise<number> {
   const intended = await run.ports.checkpoint.recover();
   const isRepeatable = await Promise.all(intended.map((attempt) => mayRepeat(run, attempt)));

@@ -57,10 +57,7 @@ export async function submitAgain(
   return whileInProgress(run.ports.checkpoint, attempt, () => submit(run, attempt, lost, isEnough));
 }
 
-/**
- * True while the attempt should be sent. A recognized lost one is sent even while draining, unless in an
- * outage.
- */
+/** True while the attempt should be sent. A recognized lost one is sent even while draining, unless in an outage. */
 function isToBeSent(run: Run, attempt: Attempt, lost: Lost | undefined): boolean {
   const { draining, leaving } = run.stop;
   if (lost === undefined) return !draining.aborted;

@@ -118,7 +118,6 @@ class Agent implements JobSource {
     return drain.aborted ? 'it was told to end' : String(this.#stopTaking.signal.reason);
   }
 
-  /** Stops the workload, and reports that the worker is gone. */
   async end(): Promise<void> {
     this.#over.abort();
     clearInterval(this.#reportTimer);

@@ -71,16 +71,13 @@ export class Reporter {
     return this.#sending;
   }
 
-  /**
-   * Resolves once the log has arrived, or after a limit. `died`: the service then requeues the worker's jobs.
-   */
+  /** Resolves once the log has arrived, or after a limit. `died`: the service then requeues the worker's jobs. */
   async flush(died: string | null = null): Promise<void> {
     const limit = AbortSignal.timeout(maxWaitMs);
     const signal = this.#signal;
     this.#died = died?.slice(0, maxErrorLength) ?? null;
     const sent = died === null ? this.send() : this.send(AbortSignal.any([limit, signal]), this.#died);
     await Promise.race([sent, once(limit, 'abort')]);
-    // If the report was aborted, the last report contains the error.
     if (!signal.aborted) this.#died = null;
   }
 
@@ -143,9 +140,7 @@ function bytesOf(line: string): number {
   return Buffer.byteLength(JSON.stringify(line)) + 1;
 }
 
-/**
- * Describes this machine, with GPUs by the NVIDIA driver unless `signal` aborts. `device`: the only GPU used.
- */
+/** Describes this machine, with GPUs by the NVIDIA driver unless `signal` aborts. `device`: the only GPU used. */
 export async function describeMachine(device: string | undefined, signal: AbortSignal): Promise<MachineView> {
   const gpus = await nvidiaGpus(signal);
   return {

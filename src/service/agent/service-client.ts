@@ -35,7 +35,6 @@ interface Question {
   jobId?: string;
   /** Query of the URL, including the question mark. */
   query?: string;
-  /** Parts of the JSON body. */
   body?: readonly Text[];
 }
 
@@ -59,7 +58,6 @@ export class ServiceClient {
   readonly #pauses: typeof defaultPauses;
   readonly #onProblem: (text: string) => void;
   readonly #connections = new Agent({ connect: { timeout: 10_000 }, bodyTimeout: answerTimeoutMs });
-  /** Operations that are being retried. */
   readonly #failing = new Set<Operation>();
   /** Number of consecutive fast answers without a job. */
   #emptyAnswers = 0;
@@ -267,7 +265,6 @@ function isTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }
 
-/** Answer of the service or of a proxy, or an error. */
 interface Answer {
   /** 0 if there was no answer. */
   status: number;
@@ -278,7 +275,6 @@ interface Answer {
   json: JsonObject | undefined;
   /** Error text of the service; undefined for other answers. */
   refusal: string | undefined;
-  /** Target of a redirect. */
   location: string | undefined;
 }
 

@@ -238,7 +238,6 @@ export function isAccepted(job: Submitted): job is Accepted {
   return job !== undefined && 'isNew' in job;
 }
 
-/** Returns the answer to `run`, `cancel` and `retry`. */
 function stateAnswer(id: string, status: JobState): HttpResponse {
   return jsonResponse({ id, status } satisfies AnswerOf<'run' | 'cancel' | 'retry'>);
 }

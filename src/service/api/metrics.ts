@@ -86,7 +86,6 @@ export class Metrics {
   }
 }
 
-/** One line of a metric: suffix of its name, labels and value. */
 type Sample = { suffix?: string; labels: Labels; value: number };
 
 function line(labels: Labels, value: number, suffix = ''): Sample {

@@ -26,9 +26,7 @@ export class Quotas {
     return this.#usage.msOn(keyId, Math.floor(this.#now() / dayMs));
   }
 
-  /**
-   * Returns a refusal if the key may not queue `bytes` of input. `askedMs`: timeout that it asks for, or 0.
-   */
+  /** Returns a refusal if the key may not queue `bytes` of input. `askedMs`: timeout that it asks for, or 0. */
   refusal({ id, name, quotaMs, limits }: KeyHolder, bytes = 0, askedMs = 0): HttpResponse | undefined {
     const { maxQueued, maxQueuedBytes } = limits;
     if (quotaMs === null && maxQueued === null && maxQueuedBytes === null) return undefined;
@@ -43,9 +41,7 @@ export class Quotas {
     return quotaMs === null ? undefined : this.#overQuota({ id, name, quotaMs }, openMs, askedMs);
   }
 
-  /**
-   * Checks the day's quota. Open jobs count with their timeout (`openMs`); a given timeout must fit the rest.
-   */
+  /** Checks the day's quota. Open jobs count with their timeout (`openMs`); a given timeout must fit the rest. */
   #overQuota(
     { id, name, quotaMs }: { id: string; name: string; quotaMs: number },
     openMs: number,
@@ -118,7 +114,6 @@ export class ClientTurns {
     this.#workerAt = performance.now();
   }
 
-  /** Runs `accept` when it is its turn. Submissions are accepted in order of arrival. */
   async use<T>(accept: () => Promise<T>): Promise<T> {
     if (this.#hasRoom) this.#active += 1;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));

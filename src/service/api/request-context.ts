@@ -25,7 +25,6 @@ export interface RequestContext {
 /** Answers a request. Returns undefined if the client has disconnected. Throws if the job store cannot be used. */
 export type AnswerOperation = (context: RequestContext) => Promise<HttpResponse | undefined>;
 
-/** One function for each of the named operations. */
 export type OperationHandlers<Name extends OperationName> = { readonly [Each in Name]: AnswerOperation };
 
 export type ServiceHandlers = { readonly [Each in ServiceOperationName]: () => HttpResponse };

@@ -81,7 +81,6 @@ export class WorkerOperations {
     maxValues: number;
     bodies: BodyRoom;
     turns: ClientTurns;
-    /** Receives messages about refused results, at a limited rate. */
     onProblem: (text: string) => void;
   }) {
     this.#parts = parts;
@@ -133,7 +132,6 @@ export class WorkerOperations {
     }
   }
 
-  /** Waits for jobs. Returns none after the wait, or if the worker has disconnected. */
   async #take(context: RequestContext, max: number): Promise<TakenJob[]> {
     const { endpoint, gone } = context;
     const workerId = workerIn(context);

@@ -38,7 +38,6 @@ import {
 export function checkEndpoint(
   form: unknown,
   context: EndpointContext & {
-    /** `limits.maxQueued` of service.yaml. */
     maxQueued: number;
     /** Expected value of `publicUrl` if it is not fit for workers of a cluster; undefined if it is. */
     publicUrlExpected: string | undefined;

@@ -171,9 +171,7 @@ const onlyData = {
 
 const tokenHeader = 'x-nightrender-console';
 
-/**
- * True if a request comes from the console's page: other sites cannot send the header without a preflight.
- */
+/** True if a request comes from the console's page: other sites cannot send the header without a preflight. */
 function isOwnPage({ method, headers }: IncomingMessage): boolean {
   const site = headers['sec-fetch-site'];
   const isLook = method === 'GET' || method === 'HEAD';

@@ -66,9 +66,7 @@ export class Connections {
     if (this.#open.size > this.#max) this.#closeOne(connection);
   }
 
-  /**
-   * Counts a request of this key until `end`, or refuses it. `isLong`: it may wait, send or receive for long.
-   */
+  /** Counts a request of this key until `end`, or refuses it. `isLong`: it may wait, send or receive for long. */
   take(
     { socket }: Pick<IncomingMessage, 'socket'>,
     key: Pick<KeyHolder, 'id' | 'name' | 'kind' | 'endpoints' | 'limits'>,
@@ -159,9 +157,7 @@ export class Connections {
     this.#takeFrom(connection);
   }
 
-  /**
-   * Closes an idle connection: one without a key above a share of 1/16, else one with a key, else the newest.
-   */
+  /** Closes an idle connection: one without a key above a share of 1/16, else one with a key, else the newest. */
   #closeOne(newest: Connection): void {
     const unknown = this.#unknown > this.#part(shareOfUnknown) ? this.#spare(false) : undefined;
     const closed = unknown ?? this.#spare(true) ?? this.#spare(false) ?? newest;

@@ -27,10 +27,7 @@ export interface Service {
 /** Service behind the HTTP servers, which answers their requests. */
 type Answering = Pick<OpenService, 'answer' | 'drain' | 'close'> & Partial<Pick<OpenService, 'deleteJob'>>;
 
-/**
- * Opens the store, resumes its queue, and listens. Throws for invalid options, `DataFolderInUse`, system
- * errors.
- */
+/** Opens the store, resumes its queue, and listens. Throws for invalid options, `DataFolderInUse`, system errors. */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const checked = checkServiceOptions(options);
   mkdirSync(checked.dataDir, { recursive: true, mode: 0o700 });

@@ -292,9 +292,7 @@ export class JobStore {
     }
   }
 
-  /**
-   * Requeues running jobs, except remote ones, and deletes expired ones. With `crash`, a requeue is a retry.
-   */
+  /** Requeues running jobs, except remote ones, and deletes expired ones. With `crash`, a requeue is a retry. */
   #tidyUp(crash: string | undefined): void {
     this.#db.transaction(() => this.#requeueRunning(crash))();
     this.expiry.deleteAll();

@@ -70,9 +70,7 @@ export class JobTransitions {
       this.#webhooks.add.run(lastInsertRowid, terms.webhook, queueOf(terms.webhook, keyId));
   }
 
-  /**
-   * Returns up to `max` queued jobs with inputs of up to `maxInputs` characters; the first whatever its size.
-   */
+  /** Returns up to `max` queued jobs with inputs of up to `maxInputs` characters; the first whatever its size. */
   nextInQueue(endpointId: string, max: number, maxInputs: number): WaitingJob[] {
     const jobs: WaitingJob[] = [];
     let length = 0;

@@ -27,9 +27,7 @@ export class LongTexts {
     for (const folder of textFolders) mkdirSync(join(dir, folder), { recursive: true, mode: 0o700 });
   }
 
-  /**
-   * Calls `write` with the text or, if long, its file, and returns the result; if false, deletes the file.
-   */
+  /** Calls `write` with the text or, if long, its file, and returns the result; if false, deletes the file. */
   async withStored(
     folder: (typeof textFolders)[number],
     text: Text,

@@ -100,10 +100,7 @@ export class KeyStore {
     this.#sql = prepareKeyStatements(this.#db);
   }
 
-  /**
-   * Returns the holder of the key in `Authorization`, or undefined. `from`: client address, which is
-   * recorded.
-   */
+  /** Returns the holder of the key in `Authorization`, or undefined. `from`: client address, which is recorded. */
   find(authorization: string | undefined, from?: string): KeyHolder | undefined {
     const presented = presentedKey(authorization);
     if (presented === undefined) return undefined;

@@ -264,10 +264,7 @@ type Defaulted = 'id' | 'workers' | 'executionTimeout' | 'ttl' | 'retries' | 'ma
 
 type CommonSettings = Omit<Fields, Defaulted> & { [Key in Defaulted]: NonNullable<Fields[Key]> };
 
-/**
- * An endpoint with all defaults. Durations are ms, sizes bytes, paths absolute. Only its workload types its
- * keys.
- */
+/** An endpoint with all defaults. Durations are ms, sizes bytes, paths absolute. Only its workload types its keys. */
 export type EndpointSettings = CommonSettings & Readonly<Record<string, unknown>>;
 
 /** Returns the settings of an endpoint with defaults. `workers` is as in service.yaml. */

@@ -13,10 +13,7 @@ export const ownView = {
   busyMs: 0,
 } as const satisfies Partial<WorkerView>;
 
-/**
- * Returns the id of a pulling worker, with the id of its key, so that a copied id gets no jobs. Neither has
- * `@`.
- */
+/** Returns the id of a pulling worker, with the id of its key, so that a copied id gets no jobs. Neither has `@`. */
 export function pullingWorker(id: string, keyId: string): string {
   return `${id}@${keyId}`;
 }

@@ -100,9 +100,7 @@ export class Leadership<Service extends LedService> {
     }
   }
 
-  /**
-   * Returns the service if the store confirmed after `since` (`performance.now()`) that this process leads.
-   */
+  /** Returns the service if the store confirmed after `since` (`performance.now()`) that this process leads. */
   serviceFor(since: number): Service | undefined {
     if (this.#stopping.signal.aborted || this.#stuck > 0) return undefined;
     const { wall, elapsed } = this.#confirmedAt;

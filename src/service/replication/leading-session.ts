@@ -24,9 +24,7 @@ export interface Copied {
 export const silentMs = 10_000;
 const pagesAtOnce = 64;
 const rowsAtOnce = 64;
-/**
- * Log sizes at which a new copy starts, half the copy within these, so that a leader applies it in seconds.
- */
+/** Log sizes at which a new copy starts, half the copy within these, so that a leader applies it in seconds. */
 const minLogBytes = 8 * 1024 * 1024;
 const maxLogBytes = 24 * 1024 * 1024;
 /** Maximum age of a log, because it still contains deleted data. */

@@ -22,10 +22,7 @@ export interface RemoteWorker {
   held: number;
   /** True if one of the open requests waits for jobs. */
   isTaking: boolean;
-  /**
-   * Monotonic ms at which the worker closed its last request. Not reset by pings, which may outlive the
-   * worker.
-   */
+  /** Monotonic ms at which the worker closed its last request. Not reset by pings, which may outlive the worker. */
   leftAt: number | undefined;
   /** True if a job was taken from the worker because it was silent, and it has stayed silent since. */
   isSilent: boolean;

@@ -240,10 +240,7 @@ function written(message: Message, key: string): JsonText | undefined {
   return value === undefined ? undefined : new JsonText(value);
 }
 
-/**
- * JSON has line breaks between parts only. U+2028 and U+2029 end a line for some readers (readline of Node
- * 24).
- */
+/** JSON has line breaks between parts only. U+2028 and U+2029 end a line for some readers (readline of Node 24). */
 function inOneLine(json: Text): Text {
   if (typeof json !== 'string' && !json.includes('\u2028') && !json.includes('\u2029')) {
     for (const [at, byte] of json.entries()) if (byte === 0x0a || byte === 0x0d) json[at] = 0x20;

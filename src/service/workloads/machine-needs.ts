@@ -59,9 +59,7 @@ export function gpuSign(): () => string[] | null {
 
 const lookAgainMs = 5_000;
 
-/**
- * Looks for a container tool in the background. The result tells why none runs, and looks again after 5 s.
- */
+/** Looks for a container tool in the background. The result tells why none runs, and looks again after 5 s. */
 export function containerSign(): () => string | null {
   let lack: string | null = null;
   let lookedAt = 0;

@@ -179,9 +179,7 @@ export const defaultAnswerLimits: AnswerLimits = {
 /** Port to user-supplied code that turns a job's input into an output. */
 export interface Workload {
   name: string;
-  /**
-   * Starts a worker for one job at a time. Rejects with a message for people, such as for a missing program.
-   */
+  /** Starts a worker for one job at a time. Rejects with a message for people, such as for a missing program. */
   startWorker(context: WorkerContext): Promise<Worker>;
 }
 

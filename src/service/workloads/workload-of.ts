@@ -60,9 +60,7 @@ const passedOn = 'PATH HOME USER LOGNAME LANG LC_ALL TZ SLURM_CONF NODE_EXTRA_CA
 
 const gpuVariables = ['CUDA_VISIBLE_DEVICES', 'ROCR_VISIBLE_DEVICES', 'ZE_AFFINITY_MASK'];
 
-/**
- * Returns the workload on Slurm. `folder`: absolute. The key goes by environment, as arguments are public.
- */
+/** Returns the workload on Slurm. `folder`: absolute. The key goes by environment, as arguments are public. */
 export function slurmWorkload(
   settings: EndpointSettings,
   { slurm: options }: NonNullable<EndpointSettings['on']>,

@@ -331,9 +331,7 @@ function differing(row: GalleryRow, other: GalleryRow, { columns, axes }: Galler
   return names.every((name) => axes.includes(name) || seeds.has(name)) ? names : undefined;
 }
 
-/**
- * True if `some` is a proper subset. Only smallest differences are offered: a `matrix` one list at a time.
- */
+/** True if `some` is a proper subset. Only smallest differences are offered: a `matrix` one list at a time. */
 function isLess(some: string[], all: string[]): boolean {
   return some.length > 0 && some.length < all.length && some.every((name) => all.includes(name));
 }

@@ -44,7 +44,6 @@ function backdropOf(plan: PicturePlan, name: Backdrop): AnyPart[] {
 
 const hillColours: Partial<Record<Ground, string>> = { snow: '#dfe8f2', sand: '#d8b983' };
 
-/** A ring of land in the distance. */
 function relief(
   { view: { facing }, seed }: PicturePlan,
   high: number,
@@ -79,7 +78,6 @@ function ridge(rough: number, broad: number): number {
   return Math.max(0.08, (1 - Math.abs(rough) * 2.1) ** 2 * (0.72 + broad * 1.3));
 }
 
-/** Hundreds of pines or towers. */
 function crowd({ view: { facing }, seed, box: room, daylight }: PicturePlan, isCity: boolean): Part[] {
   const random = createRandom(`crowd ${seed}`);
   const near = Math.max(6, room.high[0] - room.low[0] + 3);

@@ -56,7 +56,6 @@ function addPart(mesh: Mesh, part: AnyPart, whole: Placement, eye: Eye, surfaces
 
 const closed: ReadonlySet<string> = new Set(['box', 'ball', 'post', 'ring', 'slab', 'lump']);
 
-/** Returns the matrix of a rotation around x, then y, then z. */
 function turnOf(turn: Vector): Rows {
   const [[a, b], [c, d], [e, f]] = snapped(turn).map(
     (angle) => [cosine(angle), sine(angle)] as const,

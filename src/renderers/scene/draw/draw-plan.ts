@@ -15,7 +15,6 @@ import { boundsOf, sizeOf } from '../things/bounds.ts';
 import { windowPane } from '../things/buildings.ts';
 import { paintOf, type Part } from '../things/parts.ts';
 
-/** Returns three bytes for each pixel. */
 export function drawPlan(given: PicturePlan, width: number, height: number): Uint8Array {
   const plan = withLitWindows(given);
   const around = backdropsOf(plan);
@@ -64,7 +63,6 @@ export function drawPlan(given: PicturePlan, width: number, height: number): Uin
   return picture.bytes;
 }
 
-/** A road along the things; null if there is a street, or no road. */
 function roadOf({ setting, box }: PicturePlan): Scene['road'] {
   if (
     setting.ground !== 'road' ||
@@ -103,7 +101,6 @@ function isPane({ paint }: Part): boolean {
   );
 }
 
-/** The largest lamps of things, then the nearest ones of the street. */
 function lampsOf(plan: PicturePlan, around: readonly Piece[]): Lamp[] {
   if (!isDark(plan) || plan.setting.ground === 'space') return [];
   const own = plan.things.flatMap((thing) => {

@@ -22,7 +22,6 @@ export class Drawing {
   readonly #band: Band;
   /** Surface of each pixel in the band, or `mixed` if its samples differ. */
   readonly #keys: Int32Array;
-  /** Red, green and blue of each pixel, from 0 to 255. */
   readonly #values: Float32Array;
   readonly #bytes: Uint8Array;
   /** Number of samples of each pixel that see the sky. */
@@ -48,7 +47,6 @@ export class Drawing {
     return this.#bytes;
   }
 
-  /** Stores the colour of the sky at the horizon for each column. */
   #findHaze(): void {
     const { eye, haze } = this.#scene;
     const horizon = eye.height / 2 + (eye.forward[1] / (eye.above[1] || 1)) * eye.focal;
@@ -182,7 +180,6 @@ export class Drawing {
     } else shadeWater(scene, id === openWater, ray, x, light);
   }
 
-  /** Converts values to bytes, and darkens the corners a little. */
   #write(top: number, lines: number): void {
     const { width, height } = this.#scene.eye;
     const values = this.#values;

@@ -35,12 +35,8 @@ export function depthOf({ from, forward }: Eye, x: number, y: number, z: number)
   return (x - from[0]) * forward[0] + (y - from[1]) * forward[1] + (z - from[2]) * forward[2];
 }
 
-/** Points as the camera sees them. */
 export interface Seen {
-  /**
-   * x, y and 1
-   * depth of each point; 0 if it is not in front of the camera.
-   */
+  /** x, y and 1 depth of each point; 0 if it is not in front of the camera. */
   places: Float32Array;
   /** 1 if the surface at a point faces the camera. */
   facing: Uint8Array;

@@ -4,9 +4,7 @@ import { airAt, mirrored, type Orb } from './light.ts';
 import { fadeInto, lamplight, lamplightAt, type Scene } from './shade.ts';
 import { smooth } from './surfaces.ts';
 
-/**
- * Writes the light of a place into `out`. `near`: 1 / depth of the place. `ray`: its direction, one metre deep.
- */
+/** Writes the light of a place into `out`. `near`: 1 / depth of the place. `ray`: its direction, one metre deep. */
 export function shadeGround(
   scene: Scene,
   ground: Ground,

@@ -26,14 +26,12 @@ import { type Eye, rayOf } from './eye.ts';
 export interface Air {
   daylight: Daylight;
   soil: Light;
-  /** Light that the ground reflects. */
   bounce: Light;
   /** Depths where haze begins and where it hides everything. */
   near: number;
   far: number;
 }
 
-/** The moon or the sun as the camera sees it. */
 export interface Orb {
   toward: Vector;
   colour: Colour;

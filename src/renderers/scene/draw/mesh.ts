@@ -3,7 +3,6 @@
 /** Numbers for each point: its position in the world, its normal, and its position in its part. */
 export const pointSize = 9;
 
-/** The first points and triangles of a mesh. */
 export interface Extent {
   points: number;
   triangles: number;
@@ -25,7 +24,6 @@ export class Mesh {
     this.closed.push(isClosed);
   }
 
-  /** Returns the index of a new point. */
   addPoint(): number {
     if ((this.pointCount + 1) * pointSize > this.points.length) this.points = doubled(this.points);
     this.pointCount += 1;

@@ -146,7 +146,6 @@ export function blend(
   }
 }
 
-/** Colours of the lit and of the lower side. */
 const cloudColours: Record<TimeOfDay, string> = {
   dawn: '#ffe0d2 #d3a5b4',
   morning: '#ffffff #c9dcea',

@@ -6,7 +6,6 @@ import { pointSize, type Mesh } from './mesh.ts';
 import type { Shadows } from './shadows.ts';
 import { patternAt, patterns, surfaceSize, windowAt } from './surfaces.ts';
 
-/** Everything that shading depends on. */
 export interface Scene {
   eye: Eye;
   air: Air;
@@ -16,7 +15,6 @@ export interface Scene {
   /** Points as the camera sees them, and their reflections in water. */
   seen: Seen;
   seenInWater: Seen | null;
-  /** Height of the water. */
   level: number;
   orb: Orb | null;
   /** A road along x. `middle` and `half`: z of its centre, and half its width. */
@@ -25,7 +23,6 @@ export interface Scene {
   shore: { x: number; z: number; away: number } | null;
   /** Lamps, only in the dark. */
   lamps: readonly Lamp[];
-  /** Colour of the haze in each column of the picture. */
   haze: Float32Array;
 }
 
@@ -61,7 +58,6 @@ export function shadeTriangle(
   return opacity;
 }
 
-/** Interpolates the place and returns its depth. */
 function findPlace(
   { corners, points }: Mesh,
   seen: Float32Array,

@@ -76,7 +76,6 @@ function addBall(builder: Builder, [wide, high, deep]: Vector): void {
   builder.mesh.addGrid(first, sides / 2 + 1, sides + 1);
 }
 
-/** Adds a ball with bumps. */
 function addLump(builder: Builder, [wide, high, deep]: Vector, bumps: number, seed: number): void {
   const sides = builder.sidesOf(Math.max(wide, high, deep) * 0.7);
   const around = turnsOf(sides);
@@ -210,7 +209,6 @@ function addSheet(builder: Builder, rows: readonly (readonly Vector[])[]): void 
 
 type Step = readonly [to: number, from: number];
 
-/** Writes the cross product of two steps between points. */
 function setCross(points: Float64Array, side: Step, rise: Step, into: Float64Array, place: number): void {
   const along = (step: Step, part: number): number =>
     (points[step[0] + part] ?? 0) - (points[step[1] + part] ?? 0);
@@ -220,7 +218,6 @@ function setCross(points: Float64Array, side: Step, rise: Step, into: Float64Arr
   }
 }
 
-/** Gives all points of a row the sum of their normals. */
 function levelOut(normals: Float64Array, from: number, columns: number): void {
   for (let part = 0; part < 3; part += 1) {
     let sum = 0;
@@ -253,7 +250,6 @@ export class Builder {
     this.#isClosed = isClosed;
   }
 
-  /** Returns the index of the patch's first point. */
   beginPatch(): number {
     this.mesh.beginPatch(this.#surface, this.#isClosed);
     return this.mesh.pointCount;

@@ -14,7 +14,6 @@ export interface View {
 }
 
 const fieldOfView = 30;
-/** Share of the picture's width and height that the things fill. */
 const fill: Partial<Record<Camera, number>> = { near: 1.15, far: 0.5 };
 const usualFill = 0.9;
 

@@ -7,7 +7,6 @@ import { thingOf } from '../things/catalogue.ts';
 import type { Part } from '../things/parts.ts';
 import { mean, plus, times, type Axis, type Vector } from '../vector.ts';
 
-/** A thing in its place. */
 export interface Standing {
   subject: number;
   parts: readonly Part[];

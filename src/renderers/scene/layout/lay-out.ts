@@ -111,7 +111,6 @@ function inRows(trees: readonly Tree[], subjects: readonly Subject[]): Standing[
   return [...front, ...allMoved(back, [aside, 0, away])];
 }
 
-/** Places trees in a row, the taller ones a little behind. */
 function inRow(trees: readonly Tree[], subjects: readonly Subject[]): Standing[] {
   const boxes = trees.map(({ things }) => boxOf(things));
   const tallest = Math.max(0, ...boxes.map(({ high }) => high[1]));
@@ -131,7 +130,6 @@ function inRow(trees: readonly Tree[], subjects: readonly Subject[]): Standing[]
   return allMoved(row, [-(whole.low[0] + whole.high[0]) / 2, 0, -(whole.low[2] + whole.high[2]) / 2]);
 }
 
-/** Hosts with room below for other things. */
 const shelters = nounSet('table chair bench umbrella tree oak palm bridge');
 
 /** Places a guest's things. `host`: the things that it relates to. `all`: the things that are placed already. */

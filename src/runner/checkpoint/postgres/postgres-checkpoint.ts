@@ -225,9 +225,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
     again.push({ work, version: seen?.own ?? Infinity });
   }
 
-  /**
-   * Returns the scene that has the name or gets it from another runner. This runner's are not recorded yet.
-   */
+  /** Returns the scene that has the name or gets it from another runner. This runner's are not recorded yet. */
   ownerOf(file: string): Promise<NameOwner | undefined> {
     return this.#write({ do: 'owner', key: nameKey(file) });
   }

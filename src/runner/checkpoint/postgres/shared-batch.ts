@@ -48,10 +48,7 @@ const minSilentMs = 5_000;
 /** How long a reader waits for a copy that another process is using. */
 const readersMs = 30_000;
 
-/**
- * Opens the shared batch, and creates it if `toJoin`. `dir`: absolute. Throws `PostgresFailure`,
- * `UnusableSchema`.
- */
+/** Opens the shared batch, and creates it if `toJoin`. `dir`: absolute. Throws `PostgresFailure`, `UnusableSchema`. */
 export async function findSharedBatch(
   address: string,
   dir: string,

@@ -174,9 +174,7 @@ export async function makeTables(session: PostgresSession, schema: string, versi
 /** State of a batch that is moving here, or has moved from here to a file. Nobody may work on it. */
 export type Moving = 'arriving' | 'moved';
 
-/**
- * Upgrades a batch that an earlier version left while it was moving. Needs `lockSchema` in the transaction.
- */
+/** Upgrades a batch that an earlier version left while it was moving. Needs `lockSchema` in the transaction. */
 export async function upgradeMoving(session: PostgresSession, schema: string): Promise<void> {
   const found = await lookUpSchema(session, schema);
   if (found === undefined) return;

@@ -1,4 +1,4 @@
-/** Promise: that the rest of a batch goes to another endpoint is said before it is paid, and the results tell which is whose. */
+/** Promise: a batch that continues at another endpoint says so before anything is paid, and the results say which picture was made where. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';

@@ -1,4 +1,4 @@
-/** Promise: a list that was cut off is asked about before anything changes, whatever way it comes. */
+/** Promise: a truncated list is asked about before anything changes, whatever its source. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { writeFileSync } from 'node:fs';

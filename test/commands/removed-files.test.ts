@@ -1,4 +1,4 @@
-/** Promise: where the checkpoint or its folder is removed during a run, the last words say what is lost and what to do. */
+/** Promise: if the checkpoint or its folder is removed during a run, the last lines say what is lost and what to do. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';

@@ -1,4 +1,4 @@
-/** The contract of situations: whatever a service answers, the port says the same of it, at every kind of service. */
+/** Contract of situations: for each answer of a service, the port reports the same, with every kind of service. */
 import { describe, expect, it } from 'vitest';
 import { answerJson, scriptedServer } from '../fakes/scripted-server.ts';
 import { failure, keepsKey, withoutHold } from '../runner/client/client.ts';

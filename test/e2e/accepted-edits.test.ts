@@ -1,4 +1,4 @@
-/** Promise: an edit that renders most of a batch again is never silent: on a terminal it is asked about, elsewhere the first line says so. */
+/** Promise: an edit that renders most of a batch again is never silent: a terminal asks, elsewhere the first line says so. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-/** Promise: `cancel` ends what is in flight at the service, keeps what is done, and says what runs on. */
+/** Promise: `cancel` ends the jobs in flight at the service, saves finished ones, and lists those that still run. */
 import { join } from 'node:path';
 import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Promise: whatever kills the program, and whatever the service does wrong, nothing is lost, wrong or paid undeclared. */
+/** Promise: whatever kills the program and whatever the service does wrong, nothing is lost, no picture is wrong, and every payment is reported. */
 import { expect, it } from 'vitest';
 import { describeResult } from '../chaos/describe-result.ts';
 import { runChaos } from '../chaos/run-chaos.ts';

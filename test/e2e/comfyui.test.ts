@@ -1,4 +1,4 @@
-/** Promise: a night on ComfyUI loses no scene and mixes up none, whichever side dies; `comfyui-itself.test.ts` tries a real one. */
+/** Promise: a batch on ComfyUI loses no scene and mixes up none, whichever side crashes; `comfyui-itself.test.ts` tries a real one. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';

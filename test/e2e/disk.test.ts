@@ -1,4 +1,4 @@
-/** Promise: a disk that is full, read-only or in the way ends the run in order; nothing half has a name, nothing is paid twice. */
+/** Promise: a full, read-only or blocked disk ends the run normally; no file is half-written, and nothing is paid twice. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, rmSync, rmdirSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Promise: exit codes are a contract; each is what the README says, and the resumable ones can be resumed. */
+/** Promise: each exit code means what the README says, and runs with a resumable one can be resumed. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

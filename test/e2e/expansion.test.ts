@@ -1,4 +1,4 @@
-/** Promise: a list that is extended has only what is new rendered; pictures that are there keep their names. */
+/** Promise: if a list is extended, only the new scenes are rendered, and existing pictures keep their names. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';

@@ -1,4 +1,4 @@
-/** Promise: `explain` tells a scene's whole story and what decides what happens to it next. */
+/** Promise: `explain` tells the whole story of a scene, and what decides its next step. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Promise: what `export` writes is read by software that is not ours, holds every saved picture byte for byte, and names what is lacking. */
+/** Promise: other software can read what `export` writes. It has every saved picture unchanged, and names missing ones. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {

@@ -1,4 +1,4 @@
-/** Promise: SIGHUP submits nothing more and finishes what is in flight; the signals that leave still leave. */
+/** Promise: after SIGHUP a run submits nothing more and finishes the jobs in flight; SIGINT and SIGTERM still leave. */
 import { expect, it } from 'vitest';
 import { inProcess, newBatch, Program, signalAt, withKey } from './cli.ts';
 import { startHeldStandIn, startPatientService, startSlowService } from './stand-ins.ts';

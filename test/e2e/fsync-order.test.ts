@@ -1,4 +1,4 @@
-/** Promise: every move is on the disk before the next step, as the system's own calls tell. */
+/** Promise: every step is on disk before the next one, as the system calls show. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { rest } from '../fakes/tier.ts';

@@ -1,4 +1,4 @@
-/** Promise: the image that the Containerfile makes renders without being root, ends on SIGTERM, resumes, and tells whether its service answers. */
+/** Promise: the image of the Containerfile does not run as root, ends on SIGTERM, resumes, and tells if its service answers. */
 import { execFile } from 'node:child_process';
 import { chmodSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';

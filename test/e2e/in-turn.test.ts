@@ -1,4 +1,4 @@
-/** Promise: several files run one after the other, all checked before the first begins; what ends one in disorder, or a signal, begins no other. */
+/** Promise: several files run one after the other, all checked before the first begins. After a failure or a signal no further file begins. */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

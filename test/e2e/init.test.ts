@@ -1,4 +1,4 @@
-/** Promise: from an empty folder to pictures in three commands; what is there is never overwritten. */
+/** Promise: three commands lead from an empty folder to pictures, and existing files are never overwritten. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv, type AnySchema } from 'ajv';

@@ -1,4 +1,4 @@
-/** Promise: a run that is killed has left a report of what it had done. */
+/** Promise: a killed run leaves a report of its progress. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

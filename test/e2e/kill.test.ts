@@ -1,4 +1,4 @@
-/** Promise: a program that is killed at any moment goes on with the same command; no picture is lost, wrong or paid twice. */
+/** Promise: after a kill at any moment the same command continues; no picture is lost, wrong or paid twice. */
 import { truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Promise: Ctrl-C and SIGTERM get you out, whatever is awaited, and what is in flight stays on record. */
+/** Promise: Ctrl-C and SIGTERM end a run whatever it waits for, and the jobs in flight stay recorded. */
 import { expect, it } from 'vitest';
 import type { HttpService } from '../fakes/http-service.ts';
 import { answerHonestly } from '../fakes/job-server.ts';

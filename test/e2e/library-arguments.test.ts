@@ -1,4 +1,4 @@
-/** Promise: a program that passes the library a wrong argument is told which one, and gets rows and events that name files alike. */
+/** Promise: the library names a wrong argument, and its rows and events name files alike. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Promise: a program does with a batch what the commands do, gets results and refusals as values, and pays again only if it says so. */
+/** Promise: a program can do what the commands do, gets results and refusals as values, and pays again only if it confirms that. */
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';

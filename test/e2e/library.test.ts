@@ -1,4 +1,4 @@
-/** Promise: a program of another project runs, stops, resumes, reads and keeps up batches with the published package, types and all, and its process stays its own. */
+/** Promise: a program of another project runs, stops, resumes, reads and maintains batches with the published package and its types, which leaves the process alone. */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';

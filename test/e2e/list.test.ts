@@ -1,4 +1,4 @@
-/** Promise: `list` names the scenes of a batch as they are asked for, as lines, as JSON and as CSV. */
+/** Promise: `list` lists the requested scenes of a batch, as lines, JSON and CSV. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

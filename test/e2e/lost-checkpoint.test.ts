@@ -1,4 +1,4 @@
-/** Promise: pictures whose checkpoint is gone are taken over or kept aside, as a person says, and never paid again unsaid. */
+/** Promise: if the checkpoint is lost, pictures are taken over or kept aside as the user says, and never paid again silently. */
 import {
   cpSync,
   existsSync,

@@ -1,4 +1,4 @@
-/** Promise: words that a picture does not show as they are said are told: by the run, per scene, in the results and in the gallery. */
+/** Promise: words of a prompt that a picture does not show are reported: by the run, by scene, in the results and in the gallery. */
 import { appendFileSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Promise: a disk that goes at any moment, with the run on it or after it, loses no picture and pays for none twice. */
+/** Promise: a disk that disappears at any moment loses no picture, and nothing is paid twice. */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Promise: a monitor hears of success only where every scene is saved, and hearing nothing of it changes no outcome. */
+/** Promise: a monitor is notified of success only if every scene is saved, and a failing monitor does not change the outcome. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';

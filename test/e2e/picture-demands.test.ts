@@ -1,4 +1,4 @@
-/** Promise: with `check.blank` and `check.minSide` a whole picture that is not as asked for never counts as saved. */
+/** Promise: with `check.blank` and `check.minSide`, a picture that does not meet them never counts as saved. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';

@@ -1,4 +1,4 @@
-/** Promise: no two pictures of a batch have one id, and no stage renders a picture again because a scene has got its id. */
+/** Promise: two pictures of a batch never have one id, and no stage renders a picture again because a scene has got its id. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';

@@ -1,4 +1,4 @@
-/** Promise: `plan` tells what a run then does, beside a live run, of a killed one, without a folder and in one that nobody may write. */
+/** Promise: `plan` shows what a run then does: during a run, after a kill, without a folder, and in a read-only one. */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

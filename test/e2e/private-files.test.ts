@@ -1,4 +1,4 @@
-/** Promise: what holds prompts, ids or keys is its owner's alone, whatever the umask; pictures are as the umask has them. */
+/** Promise: files with prompts, ids or keys are readable only by their owner, whatever the umask; pictures follow the umask. */
 import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';

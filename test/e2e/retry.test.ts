@@ -1,4 +1,4 @@
-/** Promise: `retry` puts back exactly the scenes that were chosen; the key stays with its service until a person says so. */
+/** Promise: `retry` puts back exactly the chosen scenes, and the key stays with its service until the user says so. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

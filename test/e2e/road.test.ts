@@ -1,4 +1,4 @@
-/** The whole road with the built program: real lists, manifests of every form, edits between runs, the report. */
+/** The whole way with the built program: real lists, manifests in every format, edits between runs, the report. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';

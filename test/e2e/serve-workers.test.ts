@@ -1,4 +1,4 @@
-/** Promise: every kind of worker does its jobs beside the others, and none that goes wrong harms the service. */
+/** Promise: workers of every kind work side by side, and a failing one does not harm the service. */
 import { spawn } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

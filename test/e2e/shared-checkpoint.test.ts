@@ -1,4 +1,4 @@
-/** A batch whose checkpoint is in PostgreSQL: several runs work on it, and whoever asks sees one batch. */
+/** A batch whose checkpoint is in PostgreSQL: several runs work on it, and every command shows one batch. */
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-/** Promise: four runs on one shared batch, cut off from the database at random for longer than their leases, both ways or one way, lose no scene, and submit none twice that is held. */
+/** Promise: four runs share a batch and lose the database at random for longer than their leases. No scene is lost, and none that is set aside is submitted again. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { noPostgres, startPostgres, type PostgresServer } from '../engines/postgres.ts';

@@ -1,4 +1,4 @@
-/** Promise: four runs on one shared batch, killed and stopped at random, lose no scene, and submit none twice that is held. */
+/** Promise: four runs share a batch and are killed and stopped at random. No scene is lost, and none that is set aside is submitted again. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { noPostgres, startPostgres, type PostgresServer } from '../engines/postgres.ts';

@@ -1,4 +1,4 @@
-/** Promise: `verify --move` takes a checkpoint to a database and back, whole, and at no moment can a batch be worked on in both. */
+/** Promise: `verify --move` moves a checkpoint to a database and back, complete, and a batch can never be worked on in both places. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

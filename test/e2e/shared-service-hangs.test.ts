@@ -1,4 +1,4 @@
-/** Promise: where one of several `serve` on one store hangs, or is cut off, what waits elsewhere is answered all the same, and nothing false is said. */
+/** Promise: if one of several `serve` on one store hangs or is cut off, the others answer its requests, and nothing wrong is said. */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { request } from 'node:http';

@@ -1,4 +1,4 @@
-/** Promise: on a real Slurm the workers of an endpoint come and go by its queue, never more for a lost answer or a killed service, and none at a job is ended. */
+/** Promise: on a real Slurm the workers of an endpoint start and end by its queue, never more than needed, and none is ended during a job. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';

@@ -1,4 +1,4 @@
-/** Promise: one run a batch, however many are started at once, and the lock goes with its holder however it dies. */
+/** Promise: of many runs of a batch only one starts, and its lock is released however it ends. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Promise: `status` answers from another terminal, for a live, an ended and a killed run. */
+/** Promise: `status` answers from another terminal for a live, an ended and a killed run. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Promise: on a real Slurm a submitted batch goes on over requeue, wall time and a lost node, pays for nothing twice, and ends in a state that is true. */
+/** Promise: on a real Slurm a submitted batch survives requeue, wall time and a lost node, pays for nothing twice, and reports its true state. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';

@@ -1,4 +1,4 @@
-/** Promise: an output or a status that the program does not know is named wherever a batch is looked at. */
+/** Promise: an unknown output or status is shown wherever a batch is shown. */
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import { completed, startStandIn } from './stand-ins.ts';

@@ -1,4 +1,4 @@
-/** Promise: values out of a job's output are columns of its results, wherever these are shown, and of a job without pictures as well. */
+/** Promise: values from a job's output are columns of the results everywhere, also for jobs without pictures. */
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Promise: `verify` finds every picture that is missing or damaged, and `--repair` has exactly those rendered again. */
+/** Promise: `verify` finds every missing or damaged picture, and `--repair` has exactly those rendered again. */
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

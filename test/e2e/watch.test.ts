@@ -1,4 +1,4 @@
-/** Promise: `watch` serves its page beside any batch, in any state of it, and says in words where it cannot. */
+/** Promise: `watch` serves its page for a batch in any state, and explains if it cannot. */
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-/** Promise: killed again and again under load, the service and its clients agree on every job. */
+/** Promise: after repeated kills under load, the service and its clients agree on every job. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';

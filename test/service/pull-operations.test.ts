@@ -1,4 +1,4 @@
-/** Workers elsewhere pull jobs, bring what came of them, and say that they live. */
+/** Remote workers pull jobs, return results, and report that they are alive. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';

@@ -1,4 +1,4 @@
-/** A worker in another language, which knows the service from its environment alone, killed in the middle of a job. */
+/** A worker in another language, which knows the service only from its environment, is killed during a job. */
 import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface, type Interface } from 'node:readline';

@@ -1,4 +1,4 @@
-/** Inputs and outputs are deleted when their time is over: from the answers at the instant, from the disk after it. */
+/** Promise: expired inputs and outputs disappear from the answers at once, and from the disk soon after. */
 import { describe, expect, it, vi } from 'vitest';
 import { cancelPath } from '../../src/protocol/paths.ts';
 import {

@@ -1,4 +1,4 @@
-/** Promise: whatever file of a batch is missing, empty, cut, old or has a byte flipped, the next start saves no wrong picture, pays nothing undeclared and ends in words. */
+/** Promise: if any file of a batch is missing, empty, truncated, old or has a flipped byte, the next start saves no wrong picture, reports every payment and ends with a message. */
 import { expect, it } from 'vitest';
 import { isWhole, sampled } from '../fakes/tier.ts';
 import { sweep } from './sweep.ts';

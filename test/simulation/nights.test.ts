@@ -1,4 +1,4 @@
-/** Promise: whatever disks, clocks, people and the service do to a batch over a few starts, no picture is wrong, nothing is paid undeclared, and in the end every scene is saved. */
+/** Promise: whatever disks, clocks, people and the service do to a batch over a few starts, no picture is wrong, every payment is reported, and in the end every scene is saved. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { runs, sampled } from '../fakes/tier.ts';

@@ -1,4 +1,4 @@
-/** Promise: every event of a run is as the published JSON Schema says, whatever happens in it. */
+/** Promise: every event of a run matches the published JSON Schema. */
 import { Ajv } from 'ajv';
 import { expect, it } from 'vitest';
 import type { JsonValue } from '../../src/lib/text/json.ts';

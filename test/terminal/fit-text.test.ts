@@ -1,4 +1,4 @@
-/** Promise: texts of others are shown as they are, never obeyed, and never break a line. */
+/** Promise: texts of others are shown as they are: they neither control the terminal nor break a line. */
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Promise: the log of a night can be read, however bad the night. */
+/** Promise: the log of a run stays readable, however much goes wrong. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Event } from '../../src/runner/pipeline/event.ts';
 import type { SceneCounts } from '../../src/runner/core/scene.ts';

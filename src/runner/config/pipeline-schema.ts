@@ -167,7 +167,7 @@ const configShape = z.strictObject({
     .optional()
     .describe('combinations and seeds for every row of the manifest, or the batch before'),
   concurrency: count(1, 10_000, 'jobs in flight').default(16).describe('jobs in flight'),
-  output: output.describe('pictures and their folder or bucket'),
+  output: output.describe('saved pictures'),
   checkpoint: z
     .string(postgresExpected)
     .refine(isPostgresAddress, postgresExpected)
@@ -187,7 +187,7 @@ const configShape = z.strictObject({
   check: check.prefault({}).describe('checks of each picture; if one fails, the attempt has failed'),
   report: report.prefault({}).describe('the result files'),
   shutdown: shutdown.prefault({}).describe('the end of a stopped run'),
-  terminal: terminal.prefault({}).describe('output of a run on the terminal'),
+  terminal: terminal.prefault({}).describe('terminal output'),
   notify: z
     .array(notifyTarget.transform(noticeTarget), 'a list of targets such as [{ping: https://…}]')
     .default([])

@@ -94,9 +94,7 @@ const descriptionShape = z.strictObject({
     remembers: z
       .union([z.literal('echoed'), duration], 'a time such as 24h, or echoed')
       .optional()
-      .describe(
-        'time for which the service recognizes a submission by its `{{ idempotencyKey }}`, or `echoed`',
-      ),
+      .describe('time that the service knows a submission by its `{{ idempotencyKey }}`, or `echoed`'),
   }).describe('**required**: submits a job'),
   status: request({
     at: answerPath.describe('the status in the answer'),
@@ -167,7 +165,7 @@ const descriptionShape = z.strictObject({
   })
     .optional()
     .describe('instead of `check`, and also during a run: if the service answers, and how busy it is'),
-  keeps: duration.prefault('30m').describe('time for which a result is kept after its completion'),
+  keeps: duration.prefault('30m').describe('time that a result is kept'),
   limits: z
     .strictObject({
       jobs: z

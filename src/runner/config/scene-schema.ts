@@ -81,7 +81,7 @@ const columnName = z.string('the name of a column or a value').min(1, 'the name 
 const best = z.strictObject({
   of: columnName.describe('the column that a group has in common, such as prompt'),
   by: columnName.describe('the number that decides: the highest wins'),
-  count: count(1, 1000, 'pictures of each group').default(1).describe('pictures to take from each group'),
+  count: count(1, 1000, 'pictures of each group').default(1).describe('pictures per group'),
 });
 
 /** Keys that choose among the pictures of `from`. */

@@ -1,4 +1,4 @@
-/** Promise: a store that answers 503 now and then ends nothing, and one that never answers is given up, with words. */
+/** Promise: a store that sometimes answers 503 ends nothing, and one that never answers is given up with a message. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Promise: the answer of a job whose result waits for a setting is kept, whole and for this user alone, until it is settled. */
+/** Promise: if a result waits for a setting, the answer of its job is kept, complete and private, until the job is settled. */
 import { readdirSync, statSync, writeFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

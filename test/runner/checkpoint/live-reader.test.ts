@@ -1,4 +1,4 @@
-/** Promise: who reads a batch again and again is told what one who reads all of it is told, at every moment. */
+/** Promise: a reader that polls a batch always has the same data as one that reads all of it. */
 import { mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Promise: a checkpoint that is not what the last run left is noticed before anything is written or sent; what is whole raises no alarm. */
+/** Promise: a checkpoint that differs from what the last run left is detected before anything is written or sent; a sound one is accepted. */
 import { hash } from 'node:crypto';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Promise: a damaged checkpoint is refused and repaired on a word: what can be read is kept, and what is lost is declared. */
+/** Promise: a damaged checkpoint is refused, and repaired on request: readable records are kept, and losses are reported. */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

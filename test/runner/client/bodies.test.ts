@@ -1,4 +1,4 @@
-/** Bodies that are large, packed, odd or hostile: bounded in size and time, and never a crash. */
+/** Large, packed, odd or hostile bodies: limited in size and time, and never a crash. */
 import { once } from 'node:events';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Requests that were sent and brought no answer: a submission among them may run and bill. */
+/** Requests that were sent and got no answer: a submission may then run and be billed. */
 import { describe, expect, it } from 'vitest';
 import {
   answer,

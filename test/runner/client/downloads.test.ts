@@ -1,4 +1,4 @@
-/** Pictures by address: what is fetched, what is refused, and what every refusal keeps to itself. */
+/** Pictures by URL: which are downloaded, which are refused, and what a refusal must not reveal. */
 import type { LookupAddress } from 'node:dns';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Internet, isPrivateOrPublic, isPublicAddress } from '../../../src/lib/net/addresses.ts';

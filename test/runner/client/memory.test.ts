@@ -1,4 +1,4 @@
-/** Promise: large answers are received one after the other as memory allows, and waiting for it harms nothing. */
+/** Promise: large answers are received one after the other as memory allows, and the wait harms nothing. */
 import { once, setMaxListeners } from 'node:events';
 import { gzipSync } from 'node:zlib';
 import { expect, it, onTestFinished } from 'vitest';

@@ -1,4 +1,4 @@
-/** What is sent is what the list was read with: a file goes along as it was then, or nothing goes. */
+/** Promise: a file is sent as it was when the list was read, or nothing is sent. */
 import { createHash, hash } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

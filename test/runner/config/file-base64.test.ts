@@ -1,4 +1,4 @@
-/** `{{ photo | file_base64 }}`: which files a list may have sent, and what a scene holds of them until then. */
+/** `{{ photo | file_base64 }}`: which files a list may send, and what a scene stores of them before. */
 import { createHash } from 'node:crypto';
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

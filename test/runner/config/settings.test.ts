@@ -1,4 +1,4 @@
-/** What a good pipeline.yaml comes to: quantities, addresses, paths, defaults, and what it warns of. */
+/** Values of a valid pipeline.yaml: quantities, addresses, paths, defaults, and its warnings. */
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { pricingOf } from '../../../src/runner/core/spending.ts';

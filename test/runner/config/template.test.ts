@@ -1,4 +1,4 @@
-/** Templates: strict, the same on every start, with the types of single values, and quick for plain columns. */
+/** Templates: strict, the same on every start, with types for single placeholders, and fast for plain columns. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

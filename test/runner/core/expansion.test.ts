@@ -1,4 +1,4 @@
-/** Promise: the scenes of a row have ids and seeds that no order and no extension of any list changes, each its own. */
+/** Promise: ids and seeds of a row's scenes are unique, and no order or extension of a list changes them. */
 import * as fc from 'fast-check';
 import { expect, it, test } from 'vitest';
 import {

@@ -1,4 +1,4 @@
-/** Names that every file system takes, whatever the manifest holds. */
+/** Promise: file names are valid on every file system, whatever the manifest contains. */
 import { posix, win32 } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

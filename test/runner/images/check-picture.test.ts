@@ -1,4 +1,4 @@
-/** What may become a file and what may not: good pictures in every dress, and the limits. */
+/** Which pictures are saved and which are refused: every valid format, and the limits. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Promise: copies in other formats and sizes are made of every picture, and what cannot be made harms none. */
+/** Promise: copies in other formats and sizes are made of every picture, and a failed copy does not harm it. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';

@@ -1,4 +1,4 @@
-/** Promise: what is no whole JPEG, WebP, AVIF or base64 never gets a final name. One named test a class. */
+/** Promise: a damaged JPEG, WebP, AVIF or base64 text never gets a final name. Each class of damage has a test. */
 import { gzipSync } from 'node:zlib';
 import sharp from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Promise: no damaged PNG ever gets a final name, whatever the damage. One named test a class. */
+/** Promise: a damaged PNG never gets a final name. Each class of damage has a test. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { memoryPlace } from '../../fakes/memory-place.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';

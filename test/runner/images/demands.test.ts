@@ -1,4 +1,4 @@
-/** Promise: black pictures and thumbnails are not success where `check` says so, and the very same is known again. */
+/** Promise: blank or too small pictures fail if `check` says so, and the same content is recognized again. */
 import { createHash } from 'node:crypto';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** The folder of pictures: whole files under final names or none, inside the folder, and words for every disk. */
+/** The folder of pictures: complete files under final names or none, only inside the folder, and a message for every disk error. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';

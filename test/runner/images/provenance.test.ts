@@ -1,4 +1,4 @@
-/** Promise: a picture says where it comes from in a way that common programs read, and its pixels are untouched. */
+/** Promise: a picture records its origin so that common programs can read it, and its pixels are unchanged. */
 import { createHash } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

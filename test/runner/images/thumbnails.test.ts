@@ -1,4 +1,4 @@
-/** Promise: every picture that is saved has a thumbnail where one is wanted, and none is judged otherwise for its sake. */
+/** Promise: every saved picture has a thumbnail if configured, and thumbnails never change the verdict on a picture. */
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';

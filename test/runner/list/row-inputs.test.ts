@@ -1,4 +1,4 @@
-/** Promise: an input that sends every row the same is refused before it is paid once a row. */
+/** Promise: an input that sends the same for every row is refused before each row is paid for. */
 import { join, relative } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';

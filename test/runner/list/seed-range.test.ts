@@ -1,4 +1,4 @@
-/** Promise: seeds fit a signed integer of 32 bits, and a batch that had larger ones keeps every scene. */
+/** Promise: seeds fit a signed 32-bit integer, and a batch with larger seeds keeps every scene. */
 import { fingerprintOf, type ListedScene, newestRules } from '../../../src/runner/core/scene.ts';
 import { hash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';

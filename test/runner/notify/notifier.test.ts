@@ -1,4 +1,4 @@
-/** Targets are told in order and in time, and whatever they do or are, the run takes no notice. */
+/** Promise: targets are notified in order and in time, and whatever they do, the run is not affected. */
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';

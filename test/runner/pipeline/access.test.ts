@@ -1,4 +1,4 @@
-/** Promise: one passing refusal of key, account or endpoint does not end a night; one that lasts does, and what was paid for is collected. */
+/** Promise: one refusal of key, account or endpoint does not end a run. A lasting one does, and paid results are collected. */
 import { describe, expect, it } from 'vitest';
 import type { FailureKind } from '../../../src/runner/core/failure.ts';
 import type { HealthReply, StatusReply, SubmitReply } from '../../../src/runner/pipeline/ports.ts';

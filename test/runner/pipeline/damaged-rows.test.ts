@@ -1,4 +1,4 @@
-/** Promise: a damaged row of the checkpoint buys no picture and saves none; the run says so in words and ends. */
+/** Promise: a damaged row of the checkpoint neither buys nor saves a picture; the run ends with a message. */
 import { describe, expect, it } from 'vitest';
 import { seedText } from '../../../src/runner/checkpoint/damage.ts';
 import { manifestOf, World } from '../../fakes/world.ts';

@@ -1,4 +1,4 @@
-/** Promise: a scene that kills the program every time is set aside as quarantined, and no other scene with it. */
+/** Promise: a scene that crashes the program every time is quarantined, and no other scene is. */
 import { expect, it } from 'vitest';
 import { manifestOf, World } from '../../fakes/world.ts';
 

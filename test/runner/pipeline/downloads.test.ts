@@ -1,4 +1,4 @@
-/** Outputs that name pictures by address, in virtual time: what is fetched, tried again, given up, left to the next run. */
+/** Outputs that refer to pictures by URL, in virtual time: downloads, retries, failures, and what is left to the next run. */
 import { describe, expect, it } from 'vitest';
 import type { Failure } from '../../../src/runner/core/failure.ts';
 import type { Behaviour } from '../../fakes/fake-service.ts';

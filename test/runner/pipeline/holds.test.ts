@@ -1,4 +1,4 @@
-/** Promise: a problem that a setting can fix costs a restart: nothing that was paid for is lost, and nothing is paid twice. */
+/** Promise: a problem that a setting can fix costs a restart: no paid result is lost, and nothing is paid twice. */
 import { describe, expect, it } from 'vitest';
 import type { Failure } from '../../../src/runner/core/failure.ts';
 import { sampled, sampledUpTo } from '../../fakes/tier.ts';

@@ -1,4 +1,4 @@
-/** Promise: a run that is killed has left a report, and writing it is never in the way of the night. */
+/** Promise: a killed run leaves a report, and writing it never delays the run. */
 import { expect, it } from 'vitest';
 import { FatalFailure } from '../../../src/runner/core/failure.ts';
 import type { Report } from '../../../src/runner/pipeline/ports.ts';

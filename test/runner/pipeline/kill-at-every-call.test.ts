@@ -1,4 +1,4 @@
-/** Promise: a program that dies before or after any call of any port is continued by the next start, and nothing is lost or paid twice. */
+/** Promise: after a crash before or after any call of a port, the next start continues, and nothing is lost or paid twice. */
 import { afterAll, describe, expect, it } from 'vitest';
 import { isWhole, sampled } from '../../fakes/tier.ts';
 import { dieEverywhere } from './kills/die-everywhere.ts';

@@ -1,4 +1,4 @@
-/** Promise: a budget holds while jobs are in flight, and nothing is submitted that is not expected to be done in time. */
+/** Promise: a budget holds while jobs are in flight, and nothing is submitted that is not expected to finish in time. */
 import { describe, expect, it } from 'vitest';
 import { readExperience } from '../../../src/runner/checkpoint/read-for-plan.ts';
 import { readSpending } from '../../../src/runner/checkpoint/read-totals.ts';

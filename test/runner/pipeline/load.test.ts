@@ -1,4 +1,4 @@
-/** Promise: what the service allows is used. */
+/** Promise: a run uses what the service allows. */
 import { describe, expect, it } from 'vitest';
 import { load, tooMuch, within, type LoadOptions } from '../../fakes/load.ts';
 import {

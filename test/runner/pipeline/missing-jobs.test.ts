@@ -1,4 +1,4 @@
-/** Promise: a 404 of a job is believed once the endpoint is known to be there; an endpoint that knows nothing is a halt, not a flood. */
+/** Promise: a 404 for a job is believed only if the endpoint is known to exist; an endpoint that knows no job halts the run. */
 import { expect, it } from 'vitest';
 import type { HealthReply, StatusReply } from '../../../src/runner/pipeline/ports.ts';
 import { moveJob } from '../../fakes/service-jobs.ts';

@@ -1,4 +1,4 @@
-/** Promise: no run says that every scene is saved where a picture on record no longer exists. */
+/** Promise: a run does not report every scene as saved if a recorded picture no longer exists. */
 import { describe, expect, it } from 'vitest';
 import { manifestOf, World } from '../../fakes/world.ts';
 

@@ -1,4 +1,4 @@
-/** Promise: a job that has had long enough is cancelled at the service, and what it brought in the meantime is kept. */
+/** Promise: an overdue job is cancelled at the service, and a result that came meanwhile is kept. */
 import { expect, it } from 'vitest';
 import { Stop } from '../../../src/runner/pipeline/stop.ts';
 import { moveJob } from '../../fakes/service-jobs.ts';

@@ -1,4 +1,4 @@
-/** Promise: a preview renders a part, the same one each time, and its pictures count for the full run. */
+/** Promise: a preview renders the same part each time, and its pictures count for the full run. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Part } from '../../../src/runner/core/scene.ts';

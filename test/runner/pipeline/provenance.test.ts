@@ -1,4 +1,4 @@
-/** Promise: what a picture says of itself is of the job that made it, and a death at any moment changes nothing of that. */
+/** Promise: the provenance of a picture is that of its job, and a crash at any moment changes nothing. */
 import { expect, it } from 'vitest';
 import { sampledUpTo } from '../../fakes/tier.ts';
 import { manifestOf, World, type RunOptions } from '../../fakes/world.ts';

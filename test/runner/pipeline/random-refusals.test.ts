@@ -1,4 +1,4 @@
-/** Promise: what is refused however few are sent does not slow a run down. */
+/** Promise: refusals that do not depend on the rate do not slow a run down. */
 import { describe, expect, it } from 'vitest';
 import { load, within } from '../../fakes/load.ts';
 import { isWhole } from '../../fakes/tier.ts';

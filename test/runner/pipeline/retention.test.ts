@@ -1,4 +1,4 @@
-/** Promise: no result is left to expire while a run is up, however many jobs are in flight. */
+/** Promise: no result expires during a run, however many jobs are in flight. */
 import { expect, it } from 'vitest';
 import { isWhole } from '../../fakes/tier.ts';
 import { manifestOf, World } from '../../fakes/world.ts';

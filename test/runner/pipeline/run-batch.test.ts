@@ -1,4 +1,4 @@
-/** What a user notices of the road, in virtual time: what is sent, what is saved, what is waited for, how it ends. */
+/** The pipeline as a user sees it, in virtual time: what is sent, saved and awaited, and how a run ends. */
 import { describe, expect, it } from 'vitest';
 import type { FailureKind } from '../../../src/runner/core/failure.ts';
 import { FatalFailure } from '../../../src/runner/core/failure.ts';

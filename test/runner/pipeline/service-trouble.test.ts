@@ -1,4 +1,4 @@
-/** Promise: load, silence and outages of the service cost time, never a scene, and never a night of submissions that nobody answers. */
+/** Promise: load, silence and outages of the service cost time, but no scene, and no flood of unanswered submissions. */
 import { describe, expect, it } from 'vitest';
 import { readRecords } from '../../../src/runner/checkpoint/scene-records.ts';
 import type { Event } from '../../../src/runner/pipeline/event.ts';

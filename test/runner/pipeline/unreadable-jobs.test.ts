@@ -1,4 +1,4 @@
-/** Promise: a job whose status can never be read is given up by its deadline, and an outage of the service gives up nothing. */
+/** Promise: a job with an unreadable status is given up at its deadline, and an outage gives up no job. */
 import { describe, expect, it } from 'vitest';
 import type { StatusReply } from '../../../src/runner/pipeline/ports.ts';
 import { moveJob } from '../../fakes/service-jobs.ts';

@@ -1,4 +1,4 @@
-/** Promise: the result of a job that is done is not paid for twice because the service refuses it for a while, and no answer of another job is taken for ours. */
+/** Promise: a finished job is not paid for twice because its result is refused for a while, and an answer about another job is never used. */
 import { describe, expect, it } from 'vitest';
 import { readSpending } from '../../../src/runner/checkpoint/read-totals.ts';
 import { batchCost } from '../../../src/runner/core/spending.ts';

@@ -1,4 +1,4 @@
-/** The page of the report and its rows: nothing of a prompt becomes code, and no reader sees a mixture of two reports. */
+/** The page of the report and its rows: no text becomes code, and no reader sees a mixture of two reports. */
 import { createHash } from 'node:crypto';
 import { spawnSync } from 'node:child_process';
 import { mkdir, readdir, readFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** The report says of every scene what happened to it, in a form that other programs read back exactly. */
+/** Promise: the report says what happened to every scene, in forms that other programs read back exactly. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';

@@ -1,4 +1,4 @@
-/** Promise: the page's server changes nothing but marks, and those only for people who know a password; it sends nothing but the batch and its pictures. */
+/** Promise: the server of the page changes nothing but marks, and those only with a password; it sends only the batch and its pictures. */
 import {
   existsSync,
   readFileSync,

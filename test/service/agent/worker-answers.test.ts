@@ -1,4 +1,4 @@
-/** Promise: whatever answers in the place of the service, a worker elsewhere goes on, says once what came, and loses no result. */
+/** Promise: whatever answers instead of the service, a remote worker continues, says once what came, and loses no result. */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import {
   type Worker,

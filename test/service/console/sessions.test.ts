@@ -1,4 +1,4 @@
-/** Who gets into the console, for how long, and whose requests are not even looked at. */
+/** Who can use the console, for how long, and which requests are refused unread. */
 import { get, type IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
 import { key } from '../service-harness.ts';

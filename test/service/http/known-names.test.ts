@@ -1,4 +1,4 @@
-/** Promise: what needs no key is answered under the names of the service only: no page of another site reads it by DNS rebinding. */
+/** Promise: requests without a key are answered only under the names of the service, so no other site reads them by DNS rebinding. */
 import { hostname } from 'node:os';
 import { Agent, request, type Dispatcher } from 'undici';
 import { expect, it, onTestFinished } from 'vitest';

@@ -1,4 +1,4 @@
-/** Long results go from their file to their readers piece by piece: however many, however slow, and whole or not at all. */
+/** Promise: long results are streamed from their file to any number of slow readers, complete or not at all. */
 import { readdirSync, readlinkSync, rmSync, truncateSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';

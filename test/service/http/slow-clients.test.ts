@@ -1,4 +1,4 @@
-/** Clients that take their time hold their connection, and what is kept for them, for no longer than they may. */
+/** Promise: slow clients hold connections and memory no longer than allowed. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';

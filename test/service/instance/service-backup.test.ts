@@ -1,4 +1,4 @@
-/** Promise: a backup of a running service is whole, for its owner alone, and a service that starts on it goes on from there without paying twice. */
+/** Promise: a backup of a running service is complete and private, and a service that starts from it pays for nothing twice. */
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Options that no service can be started with are refused in words, and before anything is touched. */
+/** Promise: invalid options of a service are refused with a message before anything changes. */
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

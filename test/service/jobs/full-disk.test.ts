@@ -1,4 +1,4 @@
-/** Promise: a full disk keeps nobody from ending jobs, and what was said to have ended stays so. */
+/** Promise: jobs can be ended on a full disk, and ended jobs stay ended. */
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** A data folder that is deleted, moved or replaced under a running service: nothing is accepted that would be lost. */
+/** Promise: if the data folder of a running service is deleted, moved or replaced, nothing is accepted that would be lost. */
 import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';

@@ -1,4 +1,4 @@
-/** Who gets in while somebody tries keys, over real connections. */
+/** Who is admitted while somebody guesses keys, over real connections. */
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';

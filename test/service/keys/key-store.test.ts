@@ -1,4 +1,4 @@
-/** Keys are several, named and revocable, good for what they were made for, and seen by every program at once. */
+/** Promise: keys have names, kinds and scopes, can be revoked, and every program sees changes at once. */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { openForWriting, Sqlite, UnusableDatabase } from '../../../src/lib/sqlite/database.ts';

@@ -1,4 +1,4 @@
-/** Promise: a key that is limited to its own jobs neither sees, cancels, retries, streams nor purges those of others. */
+/** Promise: a key that is limited to its own jobs cannot see, cancel, retry, stream or purge those of others. */
 import { expect, it } from 'vitest';
 import type { AnswerOf } from '../../../src/protocol/operations.ts';
 import { openForWriting } from '../../../src/lib/sqlite/database.ts';

@@ -1,4 +1,4 @@
-/** Promise: pictures are as large as a reader wants, and two to four of them are compared, with what tells them apart. */
+/** Promise: pictures can be zoomed, and two to four of them compared, with their differences. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

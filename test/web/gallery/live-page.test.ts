@@ -1,4 +1,4 @@
-/** Promise: `watch` shows the gallery of a batch as it is, live, ended or dead, on a phone and by keyboard, whatever prompts say. */
+/** Promise: `watch` shows the gallery of a live, ended or killed batch, on a phone and by keyboard, whatever prompts contain. */
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';

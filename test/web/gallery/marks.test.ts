@@ -1,4 +1,4 @@
-/** Promise: what a reader marks in the gallery stays in the browser, can be filtered, and becomes a list that `retry` reads. */
+/** Promise: marks in the gallery stay in the browser, can be filtered, and become a list that `retry` reads. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -183,7 +183,7 @@ export class Account<Job extends JobSeen = JobSeen> {
     const adopted = attempts.filter(({ state, job_id: id }) => state === 'saved' && id === null).length;
     if (more.reduce((sum, [, count]) => sum + count, 0) > lost + adopted)
       wrong.push(
-        `${more.map(([scene, count]) => `${count} submissions of ${idOf(scene)}`).join(', ')} are on no record, and ${lost} are declared as lost`,
+        `submissions on no record: ${more.map(([scene, count]) => `${count} of ${idOf(scene)}`).join(', ')}; ${lost} are declared as lost`,
       );
     if (!this.#isLossAccepted)
       for (const { id, isNamed, polls } of orphans)
@@ -309,7 +309,8 @@ function keptInVain({ books, keptAnswers = new Set() }: Left<JobSeen>): string[]
 function unfinished({ books, pictures }: Left<JobSeen>): string[] {
   const open = books.attempts.filter(isOpen);
   const saved = books.scenes.filter(({ state }) => state === 'saved');
-  const files = saved.flatMap(({ scene }) => books.pictures.filter((row) => row.scene === scene));
+  const ended = new Set(saved.map(({ scene }) => scene));
+  const files = books.pictures.filter(({ scene }) => ended.has(scene));
   const pictured = new Set(files.map(({ scene }) => scene));
   return [
     ...open.map(({ attempt, state }) => `at the end attempt ${attempt} is ${state}`),

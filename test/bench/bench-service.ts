@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { makeAccount } from './account.ts';
+import { measureService } from './service-measures.ts';
 import { JobStore, type Job } from './job-book.ts';
 import type { Load } from './load.ts';
 
@@ -25,7 +25,7 @@ process.stdin.resume().on('end', () => process.exit());
 const paths = /^\/v[12]\/[\w-]+\/(?:(?<run>run)|status\/(?<id>[\w-]+))$/;
 
 function answer(request: IncomingMessage, response: ServerResponse): void {
-  if (request.url === '/account') return send(response, 200, JSON.stringify(makeAccount(store)));
+  if (request.url === '/measures') return send(response, 200, JSON.stringify(measureService(store)));
   if (request.url === '/watch') return void watchers.push(response);
   // Not every service tells its health, and asking is no request of a job.
   if (request.url?.endsWith('/health') === true) return send(response, 404, '{"error":"no such operation"}');

@@ -31,7 +31,7 @@ export async function runToFirstSubmission(
 ): Promise<FirstSubmission> {
   const submitted = service.nextSubmission();
   // By the time this is answered the service knows of the watcher.
-  await service.account();
+  await service.measures();
   const startedAt = epochMs();
   const child = startMeasured(args, dir, 'pipe');
   const step = (at = epochMs()): Step => ({ ms: at - startedAt, peakBytes: peakSoFar(child.pid ?? 0) ?? 0 });

@@ -26,36 +26,36 @@ const measures: readonly Measure[] = [
   { name: 'peak memory, MB', digits: 0, of: ({ peakBytes }) => peakBytes / 1e6 },
   { name: 'status requests a job', digits: 2, of: requestsPerJob },
   { name: 'answers that are 429, %', digits: 2, of: (result) => 100 * shareTooMuch(result) },
-  { name: 'lag, mean, ms', digits: 0, of: ({ account }) => account.lagMs.mean },
-  { name: 'lag, median, ms', digits: 0, of: ({ account }) => account.lagMs.median },
-  { name: 'lag, p95, ms', digits: 0, of: ({ account }) => account.lagMs.p95 },
+  { name: 'lag, mean, ms', digits: 0, of: ({ service }) => service.lagMs.mean },
+  { name: 'lag, median, ms', digits: 0, of: ({ service }) => service.lagMs.median },
+  { name: 'lag, p95, ms', digits: 0, of: ({ service }) => service.lagMs.p95 },
   {
     name: "service's CPU a job, ms",
     digits: 2,
-    of: ({ account }, { scenes }) => account.serviceCpuMs / scenes,
+    of: ({ service }, { scenes }) => service.serviceCpuMs / scenes,
   },
-  { name: 'most in flight', digits: 0, of: ({ account }) => account.mostInFlight },
+  { name: 'most in flight', digits: 0, of: ({ service }) => service.mostInFlight },
 ];
 
-export function jobsPerSecond({ account }: Result, { scenes }: Load): number {
-  return (scenes * 1_000) / account.spanMs;
+export function jobsPerSecond({ service }: Result, { scenes }: Load): number {
+  return (scenes * 1_000) / service.spanMs;
 }
 
 /** From the first submission until the last picture is on the disk and the process has ended. */
-export function workMs({ endedAt, account }: Result): number {
-  return endedAt - account.firstSubmissionAt;
+export function workMs({ endedAt, service }: Result): number {
+  return endedAt - service.firstSubmissionAt;
 }
 
 export function cpuMsPerJob({ cpuMs }: Result, { scenes }: Load): number {
   return cpuMs / scenes;
 }
 
-export function requestsPerJob({ account }: Result, { scenes }: Load): number {
-  return account.statusRequests / scenes;
+export function requestsPerJob({ service }: Result, { scenes }: Load): number {
+  return service.statusRequests / scenes;
 }
 
 /** Of the answers, those that were 429 (0 to 1). */
-export function shareTooMuch({ account: { tooMuch, submissions, statusRequests } }: Result): number {
+export function shareTooMuch({ service: { tooMuch, submissions, statusRequests } }: Result): number {
   return tooMuch / (tooMuch + submissions + statusRequests);
 }
 

@@ -2,7 +2,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Account } from './account.ts';
+import type { ServiceMeasures } from './service-measures.ts';
 import type { Load } from './load.ts';
 import { runMeasured, type ProcessUse } from './measured-process.ts';
 import { Refusal } from './refusal.ts';
@@ -10,7 +10,7 @@ import { sceneId, type Side } from './sides.ts';
 import { startService } from './start-service.ts';
 
 export interface Result extends ProcessUse {
-  account: Account;
+  service: ServiceMeasures;
 }
 
 export interface SideOptions {
@@ -31,19 +31,19 @@ export async function runSide(
   try {
     const args = side.prepare(dir, service.url, load);
     const use = await runMeasured(side.name, [...nodeArgs, ...args], dir, samplesEveryMs);
-    const account = await service.account();
-    const problem = accountProblem(account, load) ?? filesProblem(join(dir, side.picturesDir), load, picture);
+    const seen = await service.measures();
+    const problem = jobsProblem(seen, load) ?? filesProblem(join(dir, side.picturesDir), load, picture);
     if (problem !== undefined) throw new Refusal(`${side.name} ${problem}`);
-    return { ...use, account };
+    return { ...use, service: seen };
   } finally {
     await service.stop();
     rmSync(dir, { recursive: true, force: true });
   }
 }
 
-function accountProblem(account: Account, { scenes, inFlight, bears }: Load): string | undefined {
-  const { submissions, collected, mostInFlight, refused, tooMuch } = account;
-  if (account.scenes !== scenes) return `submitted ${account.scenes} of ${scenes} scenes`;
+function jobsProblem(service: ServiceMeasures, { scenes, inFlight, bears }: Load): string | undefined {
+  const { submissions, collected, mostInFlight, refused, tooMuch } = service;
+  if (service.scenes !== scenes) return `submitted ${service.scenes} of ${scenes} scenes`;
   if (submissions !== scenes) return `submitted ${submissions} jobs for ${scenes} scenes`;
   if (collected !== scenes) return `collected ${collected} of ${scenes} jobs`;
   if (mostInFlight > inFlight) return `had ${mostInFlight} jobs in flight where ${inFlight} are allowed`;

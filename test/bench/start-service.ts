@@ -1,15 +1,15 @@
-/** Starting a bench service in a process of its own, and asking it for its account. */
+/** Starting a bench service in a process of its own, and asking it for its measures. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Account } from './account.ts';
+import type { ServiceMeasures } from './service-measures.ts';
 import type { Load } from './load.ts';
 
 export interface BenchService {
   url: string;
-  account(): Promise<Account>;
+  measures(): Promise<ServiceMeasures>;
   /** When the next job is submitted, in epoch ms. */
   nextSubmission(): Promise<number>;
   stop(): Promise<void>;
@@ -29,7 +29,7 @@ export async function startService(dir: string, load: Load, picture: Buffer): Pr
   const url = String(first[0]).trim();
   return {
     url,
-    account: async () => (await (await fetch(`${url}/account`)).json()) as Account,
+    measures: async () => (await (await fetch(`${url}/measures`)).json()) as ServiceMeasures,
     nextSubmission: async () => ((await (await fetch(`${url}/watch`)).json()) as { at: number }).at,
     stop: async () => {
       child.stdin.end();

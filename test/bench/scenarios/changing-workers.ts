@@ -42,7 +42,7 @@ function judge({ ours, peer }: Results, { work }: Scenario['load']): Target[] {
     `${(100 * medianOf(results, shareTooMuch)).toFixed(0)} % of the answers 429`;
   return changes.map((change, i) => {
     const use = (results: Result[]): number =>
-      100 * medianOf(results, ({ account }) => account.usesAfterChanges[i]?.share ?? Number.NaN);
+      100 * medianOf(results, ({ service }) => service.usesAfterChanges[i]?.share ?? Number.NaN);
     const measure = `work done within ${change.judgedMs / 1_000} s of the change to ${change.workers} workers`;
     return target(measure, { atLeast: 85 }, use(ours), {
       unit: ' %',

@@ -27,7 +27,7 @@ export const longRun: Scenario = {
 function judge({ ours }: Results): Target[] {
   const megabytes = medianOf(ours, (result) => growth(result, ({ residentBytes }) => residentBytes / 1e6));
   const files = medianOf(ours, (result) => growth(result, ({ openFiles }) => openFiles));
-  const fifth = (index: number): number => medianOf(ours, ({ account }) => account.fifths[index] ?? 0);
+  const fifth = (index: number): number => medianOf(ours, ({ service }) => service.fifths[index] ?? 0);
   const ends = `${fifth(1).toFixed(0)} → ${fifth(4).toFixed(0)} jobs a second`;
   return [
     target('growth of memory over the last 80 %', { atMost: 10 }, megabytes, {
@@ -61,7 +61,7 @@ function edges([result]: Result[], value: (sample: Sample) => number): string {
 }
 
 /** Of the time from the first submission to the last collection: neither the start nor the report. */
-function lastFourFifths({ samples, account: { firstSubmissionAt, spanMs } }: Result): Sample[] {
+function lastFourFifths({ samples, service: { firstSubmissionAt, spanMs } }: Result): Sample[] {
   const from = firstSubmissionAt + spanMs / 5;
   return samples.filter(({ at }) => at >= from && at <= firstSubmissionAt + spanMs);
 }

@@ -66,7 +66,7 @@ function requestsTarget({ ours, peer }: Results, load: Load, atMost: number): Ta
 }
 
 function lagTarget({ ours, peer }: Results): Target {
-  const lag = (result: Result): number => result.account.lagMs.mean;
+  const lag = (result: Result): number => result.service.lagMs.mean;
   const [our, their] = [medianOf(ours, lag), medianOf(peer, lag)];
   return target('mean lag to the peer', { atMost: 1 }, our / their, {
     unit: ' ×',
@@ -78,7 +78,7 @@ function lagTarget({ ours, peer }: Results): Target {
 
 function finishTarget({ ours, peer }: Results, load: Load, atMost: number): Target {
   const bestMs = simulate(load, perfectKnowledge);
-  const [our, their] = [ours, peer].map((results) => medianOf(results, ({ account }) => account.spanMs));
+  const [our, their] = [ours, peer].map((results) => medianOf(results, ({ service }) => service.spanMs));
   const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
   return target('time to finish to the best possible', { atMost }, (our ?? 0) / bestMs, {
     unit: ' ×',

@@ -46,7 +46,7 @@ function judge({ ours, peer }: Results): Target[] {
 }
 
 /** Requests a second that were let through, between the first and the last fifth of the time. */
-function servedInTheMiddle({ account: { seconds } }: Result): number {
+function servedInTheMiddle({ service: { seconds } }: Result): number {
   const edge = Math.ceil(seconds.length / 5);
   return mean(seconds.slice(edge, -edge).map(({ served }) => served));
 }

@@ -27,12 +27,12 @@ const comparedPollMs = 250;
 
 function judge({ ours, peer }: Results, load: Load): Target[] {
   const late = (results: Results['ours']): number[] =>
-    results.map(({ account }, i) => {
+    results.map(({ service }, i) => {
       const reached = simulate({ ...load, seed: load.seed + i }, fixedPolling(comparedPollMs));
-      return account.spanMs - reached;
+      return service.spanMs - reached;
     });
   const [ourLate, peerLate] = [late(ours), late(peer)];
-  const inLags = ourLate.map((ms, i) => ms / (ours[i]?.account.lagMs.median ?? 0));
+  const inLags = ourLate.map((ms, i) => ms / (ours[i]?.service.lagMs.median ?? 0));
   return [
     target('last collection behind fixed 250 ms polling, in median lags', { atMost: 1 }, median(inLags), {
       unit: '',

@@ -1,11 +1,11 @@
-/** The account of a side: what it asked of the service, as the service saw it. */
+/** Measures of a side: what it asked of the service, as the service saw it. */
 import type { Job, JobStore } from './job-book.ts';
 import { mean, median, percentile } from './statistics.ts';
 import type { Second } from './traffic.ts';
 import type { UseAfterChange } from './workers.ts';
 
 /** Durations in ms. */
-export interface Account {
+export interface ServiceMeasures {
   submissions: number;
   /** Different inputs among the submissions. */
   scenes: number;
@@ -35,7 +35,7 @@ export interface Account {
   serviceCpuMs: number;
 }
 
-export function makeAccount(store: JobStore): Account {
+export function measureService(store: JobStore): ServiceMeasures {
   const jobs = [...store.jobs.values()];
   const collections = jobs.flatMap(({ collectedAt }) => collectedAt ?? []).toSorted((a, b) => a - b);
   const lags = jobs.flatMap(lagsOf);

@@ -3,7 +3,7 @@
  * is a sentence; if there is none, nothing was lost, wrong or paid undeclared. The fake world, the simulated nights and
  * the built program are all judged by these rules.
  */
-import { noBooks, type Attempt, type Books } from './books.ts';
+import { noBooks, type Attempt, type Books, type Scene } from './books.ts';
 
 /** A job as the service saw it; one job is one bill. */
 export interface JobSeen {
@@ -90,12 +90,10 @@ export class Account<Job extends JobSeen = JobSeen> {
     if (command !== 'retry' && command !== 'verify') return wrong;
     // A scene that is put back may be held behind an earlier seed that is put back as well.
     const waiting = new Set(
-      books.scenes
-        .filter(({ state }) => state === 'waiting' || state === 'unneeded')
-        .map(({ scene }) => scene),
+      books.scenes.filter(({ state }) => state === 'waiting' || state === 'unneeded').map(rowOf),
     );
-    for (const { scene, number } of books.attempts)
-      if (waiting.has(scene)) this.#putBack.add(`${scene} ${number}`);
+    for (const row of books.attempts)
+      if (waiting.has(rowOf(row))) this.#putBack.add(`${rowOf(row)} ${row.number}`);
     return wrong;
   }
 
@@ -199,20 +197,20 @@ export class Account<Job extends JobSeen = JobSeen> {
 
   /** A scene is sent again only if what came before has ended without a picture, and no more often than allowed. */
   #wrongRepeats({ books }: Left<Job>, { attempts: most }: Terms<Job>): string[] {
-    const idOf = idsOf(books);
     const wrong: string[] = [];
     const latest = new Map<string, Attempt>();
     const failed = new Map<string, number>();
     for (const row of books.attempts) {
-      const { scene, number } = row;
+      const { id, number } = row;
+      const scene = rowOf(row);
       const before = latest.get(scene);
       const isPutBack = before !== undefined && this.#putBack.has(`${scene} ${before.number}`);
       if (isPutBack) failed.set(scene, 0);
       const failures = failed.get(scene) ?? 0;
       if (before !== undefined && !isPutBack && (isOpen(before) || before.state === 'saved'))
-        wrong.push(`attempt ${row.attempt} of ${idOf(scene)} follows one that is ${before.state}`);
+        wrong.push(`attempt ${row.attempt} of ${id} follows one that is ${before.state}`);
       if (failures >= most)
-        wrong.push(`attempt ${row.attempt} (${number}) of ${idOf(scene)} follows ${failures} that failed`);
+        wrong.push(`attempt ${row.attempt} (${number}) of ${id} follows ${failures} that failed`);
       latest.set(scene, row);
       if (row.state === 'failed' && row.kind !== 'cancelled') failed.set(scene, failures + 1);
     }
@@ -224,9 +222,11 @@ export class Account<Job extends JobSeen = JobSeen> {
     const made = new Map(jobs.map((job) => [job.id, job.made]));
     const own = books.pictures.filter(({ job_id }) => job_id !== null && !this.#touchedJobs.has(job_id));
     const counts = countBy(own, ({ job_id }) => String(job_id));
+    const saved = new Set(books.attempts.filter(({ state }) => state === 'saved').map((row) => row.attempt));
     const halves = [...counts].filter(([id, count]) => count !== made.get(id)?.length);
     const wrong = own.flatMap((row) => {
       const { job_id, number, file } = row;
+      if (!saved.has(row.attempt)) return [`${file} is of ${job_id}, whose attempt is not saved`];
       // An older record does not know that the picture was set aside since.
       if (this.#isLossAccepted && pictures.has(`${file}.former`)) return [];
       const names = end === 'over' ? [file] : [file, row.move_to ?? file];
@@ -291,8 +291,9 @@ function wrongHolds<Job extends JobSeen>(
   return settled.flatMap((row) => {
     const isGivenUp = command === 'retry' && row.kind === 'given-up';
     if (row.job_id !== null || row.state !== 'unanswered' || isGivenUp) return [];
-    const again = attempts.some(({ scene, number }) => scene === row.scene && number > row.number);
-    const waits = scenes.some(({ scene, state }) => scene === row.scene && state === 'waiting');
+    const isSame = (other: Attempt | Scene): boolean => rowOf(other) === rowOf(row);
+    const again = attempts.some((other) => isSame(other) && other.number > row.number);
+    const waits = scenes.some((other) => isSame(other) && other.state === 'waiting');
     return again || waits ? [`an unanswered submission is not held, attempt ${row.attempt}`] : [];
   });
 }
@@ -309,16 +310,21 @@ function keptInVain({ books, keptAnswers = new Set() }: Left<JobSeen>): string[]
 function unfinished({ books, pictures }: Left<JobSeen>): string[] {
   const open = books.attempts.filter(isOpen);
   const saved = books.scenes.filter(({ state }) => state === 'saved');
-  const ended = new Set(saved.map(({ scene }) => scene));
-  const files = books.pictures.filter(({ scene }) => ended.has(scene));
-  const pictured = new Set(files.map(({ scene }) => scene));
+  const ended = new Set(saved.map(rowOf));
+  const files = books.pictures.filter((row) => ended.has(rowOf(row)));
+  const pictured = new Set(files.map(rowOf));
   return [
     ...open.map(({ attempt, state }) => `at the end attempt ${attempt} is ${state}`),
-    ...saved.filter(({ scene }) => !pictured.has(scene)).map(({ id }) => `${id} is saved without a picture`),
+    ...saved.filter((row) => !pictured.has(rowOf(row))).map(({ id }) => `${id} is saved without a picture`),
     ...files
       .filter(({ file, bytes }) => pictures.get(file)?.bytes !== bytes)
       .map(({ file }) => `at the end ${file} is not there as a whole`),
   ];
+}
+
+/** A scene is a row of the list with what it sends. */
+function rowOf({ id, scene }: { id: string; scene: string }): string {
+  return `${id} ${scene}`;
 }
 
 /** Returns what a person calls the scene of a key. */

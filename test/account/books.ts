@@ -5,8 +5,9 @@ export interface Attempt {
   attempt: number;
   /** Counts the attempts of the scene. */
   number: number;
-  /** Key of the scene, as of `Books.scenes`. */
+  /** Key of the scene and id of its row, as of `Books.scenes`. */
   scene: string;
+  id: string;
   state: string;
   job_id: string | null;
   kind: string | null;
@@ -19,7 +20,7 @@ export interface Attempt {
 }
 
 export interface Scene {
-  /** Tells the scene from all others, and is known of its jobs as well. */
+  /** What the scene sends, as it is also known of its jobs. Two rows may send the same. */
   scene: string;
   id: string;
   input: string;
@@ -32,6 +33,7 @@ export interface Scene {
 interface Picture {
   attempt: number;
   scene: string;
+  id: string;
   /** Null of a picture that was adopted by its name. */
   job_id: string | null;
   /** Counts the pictures of the attempt. */
@@ -53,7 +55,7 @@ export interface Books {
 
 export const noBooks: Books = { attempts: [], scenes: [], pictures: [], lost: 0 };
 
-/** What tells scenes apart: their input with seeds, its text alone (which a test can read), or their ids. */
+/** What tells what scenes send: all of their input, its text alone (which a test can read), or their ids. */
 const keys = { fingerprint: 's.fingerprint', text: "json_extract(s.input, '$.scene')", id: 's.id' };
 
 export type SceneKey = keyof typeof keys;
@@ -64,7 +66,7 @@ export function readBooks(db: Database, key: SceneKey): Books {
   const scene = `${keys[key]} AS scene`;
   return {
     attempts: read<Attempt>(
-      `SELECT attempt, number, ${scene}, a.state, job_id, a.failure_kind AS kind, a.failure_text AS text,
+      `SELECT attempt, number, ${scene}, id, a.state, job_id, a.failure_kind AS kind, a.failure_text AS text,
          failure_digest AS answer, base_url, settled_at
        FROM attempts a JOIN scenes s USING (scene) ORDER BY attempt`,
     ),
@@ -72,7 +74,7 @@ export function readBooks(db: Database, key: SceneKey): Books {
       `SELECT ${scene}, id, input, state, failure_kind AS kind, deaths FROM scenes s ORDER BY s.scene`,
     ),
     pictures: read<Picture>(
-      `SELECT attempt, ${scene}, job_id, p.number, file, move_to, bytes, sha256
+      `SELECT attempt, ${scene}, id, job_id, p.number, file, move_to, bytes, sha256
        FROM pictures p JOIN attempts USING (attempt) JOIN scenes s USING (scene) ORDER BY picture`,
     ),
     lost: read<{ n: number }>('SELECT lost_submissions AS n FROM commits')[0]?.n ?? 0,

@@ -1,10 +1,7 @@
 /** What must hold after the deaths of a walk: the rules of the account, and those of a comparison with the same night undisturbed. */
-import type { JobSeen, PictureSeen } from '../../../account/account.ts';
-import type { Attempt, Books } from '../../../account/books.ts';
-import { sha256 } from '../../../account/read-folder.ts';
-import type { FakeJob } from '../../../fakes/fake-service.ts';
-import { retentionMs } from '../../../fakes/service-jobs.ts';
-import { defaultSettings, type World } from '../../../fakes/world.ts';
+import type { Books } from '../../../account/books.ts';
+import { fatesOf, leftBy } from '../../../account/fake-world.ts';
+import { defaultSettings } from '../../../fakes/world.ts';
 import type { Scenario } from './scenario.ts';
 import type { Seen } from './walk.ts';
 
@@ -14,20 +11,15 @@ export function differences(scenario: Scenario, seen: Seen, undisturbed: Seen): 
   const { world, books } = seen;
   const latestAddress = books.attempts.at(-1)?.base_url;
   const attempts = scenario.steps.map(({ settings }) => (settings?.retry ?? defaultSettings.retry).attempts);
-  const left = {
-    jobs: world.service.jobs.map(jobSeen),
-    books,
-    pictures: picturesOf(world),
-    keptAnswers: new Set(world.answers.kept.keys()),
-  };
-  const wrong = seen.account.judge(left, {
+  const wrong = seen.account.judge(leftBy(world), {
     command: 'run',
     end: 'over',
     attempts: Math.max(...attempts),
-    fatesOf: ({ job }, row) => {
+    fatesOf: (seenJob, row) => {
+      const { job } = seenJob;
       if (row.kind === 'quarantined' && setAside.has(job.scene)) return ['failed quarantined'];
       if (row.kind === 'given-up' && job.endpoint.baseUrl !== latestAddress) return ['expired given-up'];
-      return fatesOf(job, row);
+      return fatesOf(seenJob, row);
     },
   });
   return [
@@ -40,43 +32,6 @@ export function differences(scenario: Scenario, seen: Seen, undisturbed: Seen): 
     ...wrongCount(scenario, seen, undisturbed),
     ...wrongDeaths(seen),
   ];
-}
-
-export interface WalkJob extends JobSeen {
-  job: FakeJob;
-}
-
-function jobSeen(job: FakeJob): WalkJob {
-  const { id, scene, polls, plan } = job;
-  const pictures = plan.pictures ?? [{ base64: Buffer.from(`picture of ${id}`).toString('base64') }];
-  const made = pictures.map((picture) => {
-    if ('url' in picture) return `picture at ${picture.url}`;
-    return 'base64' in picture ? Buffer.from(picture.base64, 'base64').toString() : '';
-  });
-  return { id, scene, polls, made, isNamed: plan.isAnswerLost !== true, job };
-}
-
-function picturesOf({ images }: World): Map<string, PictureSeen> {
-  const seen = (made: string): PictureSeen => ({
-    made,
-    sha256: sha256(made),
-    bytes: Buffer.byteLength(made),
-  });
-  return new Map([...images.files].map(([file, content]) => [file, seen(content)]));
-}
-
-/** What was paid for is collected, unless the service had deleted it or somebody had it cancelled. */
-function fatesOf({ plan, completesAt, isCancelled }: FakeJob, { settled_at }: Attempt): string[] {
-  const { failure, pictures = [] } = plan;
-  const settledAt = settled_at ?? Infinity;
-  // The answer of a job that waited for a setting was kept.
-  if (settledAt >= completesAt + retentionMs) return [plan.place === undefined ? 'expired expired' : 'saved'];
-  if (isCancelled) return ['failed job-cancelled', 'failed cancelled', 'failed job-overdue'];
-  if (settledAt < completesAt) return ['failed job-overdue'];
-  if (failure !== undefined) return [`failed ${failure.kind}`];
-  const bad = pictures.find((one) => 'base64' in one && Buffer.from(one.base64, 'base64').includes('bad'));
-  if (bad === undefined) return ['saved'];
-  return [bad.named === undefined ? 'failed bad-picture' : 'failed bad-file'];
 }
 
 function wrongEndings({ steps }: Scenario, seen: Seen, undisturbed: Seen): string[] {

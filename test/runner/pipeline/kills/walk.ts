@@ -1,16 +1,16 @@
 /** Walks through a scenario, dying where it is told to, and writes down what only an onlooker can know. */
 import { Account } from '../../../account/account.ts';
 import { readBooks, type Books } from '../../../account/books.ts';
+import type { WorldJob } from '../../../account/fake-world.ts';
 import type { Behaviour } from '../../../fakes/fake-service.ts';
 import { World } from '../../../fakes/world.ts';
-import type { WalkJob } from './death-rules.ts';
 import type { Scenario, Step } from './scenario.ts';
 
 /** What was seen of a walk. */
 export interface Seen {
   world: World;
   /** Has seen the books after every start. */
-  account: Account<WalkJob>;
+  account: Account<WorldJob>;
   /** As the latest start has left them. */
   books: Books;
   /** How many of the deaths that were asked for came about. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { noPostgres, startPostgres } from '../engines/postgres.ts';
 import { runs } from '../fakes/tier.ts';
-import { folderWith, nightrender } from '../e2e/cli.ts';
+import { nightrender, nightWith } from '../e2e/cli.ts';
 import { Served } from '../e2e/served.ts';
 import { Processes } from '../e2e/served-processes.ts';
 import { enter } from '../service/console/visit.ts';
@@ -27,14 +27,13 @@ process.stdin.on('data', (text) => {
 const backups = runs(20, { ms: 10_000 });
 
 it('has each job whole, or not at all', { timeout: 600_000 }, async () => {
-  const cwd = folderWith({
+  const night = nightWith({
     'service.yaml': 'endpoints: [{name: One, command: [node, program.cjs], workers: {max: 2}}]',
     'program.cjs': program,
   });
-  const admin = (await nightrender(['keys', 'add', 'admin', '--kind', 'admin', '--data', 'service'], { cwd }))
-    .stdout;
-  const client = addKey(join(cwd, 'service'), 'client');
-  const first = await Served.start(cwd, ['service.yaml'], { NIGHTRENDER_API_KEY: admin.trim() });
+  const admin = (await night.built('keys', 'add', 'admin', '--kind', 'admin', '--data', 'service')).stdout;
+  const client = addKey(night.path('service'), 'client');
+  const first = await Served.start(night.cwd, ['service.yaml'], { NIGHTRENDER_API_KEY: admin.trim() });
   /** The place of each is its `count`. */
   const accepted: string[] = [];
   const load = { isOver: false };
@@ -56,8 +55,7 @@ it('has each job whole, or not at all', { timeout: 600_000 }, async () => {
     await expect.poll(() => count).toBeGreaterThan(enough);
     const before = accepted.filter((id) => id !== undefined);
     const dir = `backups/${nth}`;
-    const { code, stderr } = await nightrender(['backup', dir, '--data', 'service'], { cwd });
-    expect([code, stderr]).toEqual([0, '']);
+    await night.built('backup', dir, '--data', 'service').exits(0).warnsOnly('');
     made.push({ dir, before, after: count + clients.length });
   }
   await expect.poll(() => count).toBeGreaterThan((made.at(-1)?.after ?? 0) + 20);
@@ -66,9 +64,9 @@ it('has each job whole, or not at all', { timeout: 600_000 }, async () => {
   await first.kill();
 
   for (const { dir, before, after } of made) {
-    renameSync(join(cwd, 'service'), join(cwd, `service.before-${dir.replace('/', '-')}`));
-    execFileSync('cp', ['-a', dir, 'service'], { cwd });
-    const second = await Served.start(cwd, ['service.yaml'], {});
+    renameSync(night.path('service'), night.path(`service.before-${dir.replace('/', '-')}`));
+    execFileSync('cp', ['-a', dir, 'service'], { cwd: night.cwd });
+    const second = await Served.start(night.cwd, ['service.yaml'], {});
     const asked = async (id: string) => {
       const answer = await second.ask(`/v2/one/status/${id}`, { key: client });
       return { code: answer.status, job: (await answer.json()) as { status?: string; output?: unknown } };
@@ -105,11 +103,10 @@ it.skipIf(noPostgres !== undefined)(
     const first = await processes.start();
     const kept = await first.submit('scene-renderer', { scene: 'Hills' });
     const folder = join(first.cwd, 'service');
-    const refused = await nightrender(['backup', join(first.cwd, 'copy'), '--data', folder]);
-    expect([refused.code, refused.stderr]).toEqual([
+    await nightrender(['backup', join(first.cwd, 'copy'), '--data', folder]).fails(
       2,
-      expect.stringContaining('pg_dump --format=custom --schema='),
-    ]);
+      'pg_dump --format=custom --schema=',
+    );
     const dump = join(first.cwd, 'service.dump');
     execFileSync('pg_dump', [
       '--format=custom',

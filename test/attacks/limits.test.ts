@@ -3,17 +3,17 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { folderWith, nightrender, testKey } from '../e2e/cli.ts';
+import { nightWith, testKey } from '../e2e/cli.ts';
 import { Served } from '../e2e/served.ts';
 import { enter } from '../service/console/visit.ts';
 
 /** A service with one endpoint whose workers are elsewhere, and its folder. */
 async function start(): Promise<{ served: Served; addKey: (...args: string[]) => Promise<string> }> {
-  const cwd = folderWith({ 'service.yaml': 'endpoints: [{name: farm, remote: true}]' });
-  const served = await Served.start(cwd, ['service.yaml'], { NIGHTRENDER_API_KEY: testKey });
+  const night = nightWith({ 'service.yaml': 'endpoints: [{name: farm, remote: true}]' });
+  const served = await Served.start(night.cwd, ['service.yaml'], { NIGHTRENDER_API_KEY: testKey });
   onTestFinished(() => served.kill());
   const addKey = async (...args: string[]): Promise<string> =>
-    (await nightrender(['keys', 'add', ...args, '--data', 'service'], { cwd })).stdout.trim();
+    (await night.built('keys', 'add', ...args, '--data', 'service')).stdout.trim();
   return { served, addKey };
 }
 

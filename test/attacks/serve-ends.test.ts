@@ -39,7 +39,7 @@ it.each(isWhole ? (['SIGTERM', 'SIGINT'] as const) : (['SIGTERM'] as const))(
     const { program } = await Served.start(cwd, ['service.yaml'], env);
     const pid = await pidIn(cwd);
     program.child.kill(signal);
-    expect(await program.finish()).toMatchObject({ code: 0, stderr: '' });
+    await program.finish().exits(0).warnsOnly('');
     expect(isRunning(pid)).toBe(false);
   },
 );
@@ -97,7 +97,7 @@ it('lets running jobs end after SIGTERM, begins no others, and does none of them
   await first.program.says(/waiting up to 30s \(shutdown\.grace\) for 4 jobs to end/);
   writeFileSync(join(cwd, 'go'), '');
   expect(await held).toMatchObject({ status: 'COMPLETED', output: 'made once' });
-  expect((await first.program.finish()).code).toBe(0);
+  await first.program.finish().exits(0);
   expect(begunIn(cwd).toSorted()).toEqual(ids.toSorted());
 
   const second = await Served.start(cwd, ['service.yaml'], env);

@@ -1,9 +1,9 @@
 /** Promise: a service that is killed on a full disk starts again all the same: it is read, cancelled and purged, and works once there is room. */
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { rest } from '../fakes/tier.ts';
-import { folderWith, testKey } from '../e2e/cli.ts';
+import { nightWith, testKey } from '../e2e/cli.ts';
 import { Served } from '../e2e/served.ts';
 import { clockAhead } from '../e2e/moved-clock.ts';
 import { canMount, fillDisk, mountSmallDisk } from '../e2e/small-disk.ts';
@@ -40,10 +40,10 @@ describe.skipIf(!canMount)('killed on a full disk (skipped where this user may n
 
   /** A service that has had a job done, runs one and has some waiting, and is killed once its disk is full. */
   async function killed({ done = { scene: 'done' }, waiting = 0, hasReserve = true }: Before) {
-    const cwd = folderWith({ 'service.yaml': file, 'program.cjs': program });
-    const disk = join(cwd, 'service');
+    const night = nightWith({ 'service.yaml': file, 'program.cjs': program });
+    const disk = night.path('service');
     mountSmallDisk(disk, 60);
-    const service = await Served.start(cwd, ['service.yaml'], env);
+    const service = await Served.start(night.cwd, ['service.yaml'], env);
     const ended = (await service.done('one', done)).id;
     const running = await service.submit('one', { hang: true });
     await expect
@@ -59,7 +59,7 @@ describe.skipIf(!canMount)('killed on a full disk (skipped where this user may n
     // One that is stopped answers nothing.
     if (hasReserve) while ((await submissionTo(service)) === 200);
     await service.kill();
-    return { cwd, disk, others, done: ended, running, waiting: queued };
+    return { night, disk, others, done: ended, running, waiting: queued };
   }
 
   async function submissionTo(service: Served): Promise<number> {
@@ -67,11 +67,11 @@ describe.skipIf(!canMount)('killed on a full disk (skipped where this user may n
   }
 
   it('it starts, reads and cancels out of its reserve, and goes on once there is room', async () => {
-    const { cwd, disk, others, done, running, waiting } = await killed({ waiting: 2 });
+    const { night, disk, others, done, running, waiting } = await killed({ waiting: 2 });
     const [unwanted = '', wanted = ''] = waiting;
-    writeFileSync(join(cwd, 'go'), '');
+    night.write('go', '');
 
-    const second = await Served.start(cwd, ['service.yaml'], env);
+    const second = await Served.start(night.cwd, ['service.yaml'], env);
     expect(second.program.stderr).toContain('the disk is full: the service starts and accepts no jobs until');
     expect(await second.status('one', done)).toMatchObject({ status: 'COMPLETED', output: 'x' });
     const cancelled = await second.ask(`/v2/one/cancel/${unwanted}`, post);
@@ -86,19 +86,19 @@ describe.skipIf(!canMount)('killed on a full disk (skipped where this user may n
   });
 
   rest.it('it purges the queue of all', async () => {
-    const { cwd, running, waiting } = await killed({ waiting: 200 });
-    const second = await Served.start(cwd, ['service.yaml'], env);
+    const { night, running, waiting } = await killed({ waiting: 200 });
+    const second = await Served.start(night.cwd, ['service.yaml'], env);
     const purged = await second.ask('/v2/one/purge-queue', post);
     expect(purged.status).toBe(200);
     for (const id of [running, ...waiting]) expect((await second.status('one', id)).status).toBe('CANCELLED');
   });
 
   it('without its reserve it deletes what is over first, which gives it room', async () => {
-    const { cwd, disk, done, running } = await killed({ done: { length: 6_000_000 }, hasReserve: false });
+    const { night, disk, done, running } = await killed({ done: { length: 6_000_000 }, hasReserve: false });
     expect(readdirSync(join(disk, 'results'))).toHaveLength(1);
 
     const later = { ...env, NODE_OPTIONS: clockAhead(2 * 3_600_000) };
-    const second = await Served.start(cwd, ['service.yaml'], later);
+    const second = await Served.start(night.cwd, ['service.yaml'], later);
     expect(second.program.stderr).toContain('the disk is full: the service starts and accepts no jobs until');
     expect(readdirSync(join(disk, 'results'))).toEqual([]);
     expect((await second.ask(`/v2/one/status/${done}`)).status).toBe(404);
@@ -109,10 +109,10 @@ describe.skipIf(!canMount)('killed on a full disk (skipped where this user may n
   rest.it(
     'with no reserve, and nothing that is over, it is read, and goes on once there is room',
     async () => {
-      const { cwd, others, done, running } = await killed({ hasReserve: false });
-      writeFileSync(join(cwd, 'go'), '');
+      const { night, others, done, running } = await killed({ hasReserve: false });
+      night.write('go', '');
 
-      const second = await Served.start(cwd, ['service.yaml'], env);
+      const second = await Served.start(night.cwd, ['service.yaml'], env);
       expect(await second.status('one', done)).toMatchObject({ status: 'COMPLETED', output: 'x' });
       expect(await submissionTo(second)).toBe(507);
       rmSync(others);

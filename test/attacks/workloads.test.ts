@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { folderWith, nightrender, Program } from '../e2e/cli.ts';
+import { folderWith, nightWith } from '../e2e/cli.ts';
 import { listenOnLoopback, unusedPort } from '../e2e/listen-on-loopback.ts';
 import { Served } from '../e2e/served.ts';
 import { prepareWithPython, testImage } from '../service/workloads/container-image.ts';
@@ -76,18 +76,19 @@ describe.skipIf(!isLinux)('secrets of the service (skipped where there is no /pr
   });
 
   it('are in no environment that a command of a worker elsewhere can read', async () => {
-    const cwd = folderWith({
+    const night = nightWith({
       'thief.mjs': thief,
       'service.yaml': 'endpoints: [{name: Farm, remote: true}]',
     });
-    const service = await Served.start(cwd, ['service.yaml'], { NIGHTRENDER_API_KEY: 'key-of-the-service' });
-    const keyAdd = ['keys', 'add', 'box', '--kind', 'worker', '--endpoint', 'farm', '--data', 'service'];
-    const NIGHTRENDER_WORKER_KEY = (await nightrender(keyAdd, { cwd })).stdout.trim();
-    const allow = ['--allow', 'command:node thief.mjs'];
-    const worker = new Program(['work', service.url, '--endpoint', 'farm', ...allow, '--data', 'box'], {
-      cwd,
-      env: { NIGHTRENDER_WORKER_KEY },
+    const service = await Served.start(night.cwd, ['service.yaml'], {
+      NIGHTRENDER_API_KEY: 'key-of-the-service',
     });
+    const keyAdd = ['keys', 'add', 'box', '--kind', 'worker', '--endpoint', 'farm', '--data', 'service'];
+    const NIGHTRENDER_WORKER_KEY = (await night.built(...keyAdd)).stdout.trim();
+    const allow = ['--allow', 'command:node thief.mjs'];
+    const worker = night
+      .with({ env: { NIGHTRENDER_WORKER_KEY } })
+      .program('work', service.url, '--endpoint', 'farm', ...allow, '--data', 'box');
     expect(await service.done('farm', { word: NIGHTRENDER_WORKER_KEY })).toMatchObject({
       status: 'COMPLETED',
       output: { found: [] },

@@ -5,20 +5,18 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { helpGroups, helpTopics } from '../../src/commands/help.ts';
-import { folderWith, inProcess, root } from '../e2e/cli.ts';
+import { inProcess, nightWith, root } from '../e2e/cli.ts';
 import { rest } from '../fakes/tier.ts';
 
 it('lists all topics with their summaries', async () => {
-  const { code, stdout } = await inProcess(['help']);
-  expect(code).toBe(0);
+  const { stdout } = await inProcess(['help']).exits(0);
   for (const [name, summary] of helpGroups.flatMap(([, topics]) => topics))
     expect(stdout).toMatch(new RegExp(`^  ${name} +${summary.replaceAll(/[.()]/g, '\\$&')}$`, 'm'));
   expect(stdout).not.toContain('\u001B');
 });
 
 it('prints a page as Markdown where no terminal is', async () => {
-  const { code, stdout } = await inProcess(['help', 'failures']);
-  expect(code).toBe(0);
+  const { stdout } = await inProcess(['help', 'failures']).exits(0);
   const page = readFileSync(join(root, 'src/help/failures.md'), 'utf8');
   expect(stdout.trimEnd()).toBe(page.replaceAll(/<!--.*-->\n+/g, '').trimEnd());
 });
@@ -29,8 +27,7 @@ it.each([
   ['retyr', 'there is no topic "retyr"; did you mean retry?'],
   ['../README', 'there is no topic "../README"; nightrender help lists the topics'],
 ])('refuses the topic %s', async (topic, said) => {
-  const { code, stdout, stderr } = await inProcess(['help', topic]);
-  expect([code, stdout]).toEqual([2, '']);
+  const { stderr } = await inProcess(['help', topic]).exits(2).printsOnly('');
   expect(stderr.trimEnd()).toMatch(new RegExp(`${said.replaceAll(/[.?]/g, '\\$&')}$`));
 });
 
@@ -43,15 +40,15 @@ const hasScript = spawnSync('script', ['--version']).status === 0;
 
 /** What a terminal of 80 columns and 24 rows is sent, in a folder of its own. */
 function onTerminal(topic: string, env: Record<string, string>, first = ''): { text: string; dir: string } {
-  const dir = folderWith({});
+  const night = nightWith({});
   const command = `stty cols 80 rows 24; ${first} exec ${process.execPath} ${join(root, 'dist/nightrender.cjs')} help ${topic}`;
   const { NO_COLOR: _none, FORCE_COLOR: _forced, CI: _ci, PAGER: _pager, ...clean } = process.env;
   const { stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
-    cwd: dir,
+    cwd: night.cwd,
     env: { ...clean, TERM: 'xterm-256color', ...env },
     encoding: 'utf8',
   });
-  return { text: stdout.replaceAll('\r\n', '\n'), dir };
+  return { text: stdout.replaceAll('\r\n', '\n'), dir: night.cwd };
 }
 
 it.skipIf(!hasScript)('gives a long page to the pager (skipped where there is no script)', () => {

@@ -1,22 +1,22 @@
 /** Promise: what a cluster would only find out at night is refused at once, with words, and no secret leaves this machine. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { folderWith, inProcess, pipeline, scenes, testKey } from '../e2e/cli.ts';
+import { inProcess, Night, nightOf, nightWith, pipeline, scenes, testKey } from '../e2e/cli.ts';
 
 const remote = 'https://render.example';
 const shared = 'checkpoint: ${DATABASE_URL}\n';
 const address = 'postgres://night:secret-of-a-test@db.example/night';
 const env = { NIGHTRENDER_API_KEY: testKey, DATABASE_URL: address };
 
-function batch(yaml: string, list = scenes(3)): string {
-  return folderWith({ 'pipeline.yaml': yaml, 'scenes.csv': list });
+function batch(yaml: string, list = scenes(3)): Night {
+  return nightWith({ 'pipeline.yaml': yaml, 'scenes.csv': list });
 }
 
-function submit(cwd: string, ...args: string[]) {
-  return inProcess(['submit', 'pipeline.yaml', ...args], { cwd, env });
+function submit(night: Night, ...args: string[]) {
+  return night.with({ env }).do('submit', ...args);
 }
 
 const inBucket = (text: string): string =>
@@ -101,54 +101,53 @@ describe('refuses with 2', () => {
       /--drain: "soon" is given/,
     ],
   ])('%s', async (_, yaml, args, words) => {
-    const { code, stdout, stderr } = await submit(batch(yaml), ...args);
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(words);
-    expect(stderr).not.toContain('rk-of-a-test');
+    await submit(batch(yaml), ...args)
+      .fails(2, words)
+      .warnsNo('rk-of-a-test')
+      .printsOnly('');
   });
 
   it('lists that are too large for a ConfigMap, without a volume', async () => {
-    const cwd = batch(inBucket(pipeline(remote, shared)), scenes(50_000));
-    const { code, stderr } = await submit(cwd, ...onKubernetes);
-    expect(code).toBe(2);
-    expect(stderr).toMatch(/--volume: is missing: pipeline\.yaml and lists have [\d,]+ bytes/);
-    expect((await submit(cwd, ...onKubernetes, '--volume', 'v')).stdout).not.toContain('Hills');
+    const night = batch(inBucket(pipeline(remote, shared)), scenes(50_000));
+    await submit(night, ...onKubernetes).fails(
+      2,
+      /--volume: is missing: pipeline\.yaml and lists have [\d,]+ bytes/,
+    );
+    await submit(night, ...onKubernetes, '--volume', 'v').printsNo('Hills');
   });
 
   it('variables that are not set, for Slurm: the cluster has no others', async () => {
-    const cwd = batch(pipeline(remote, shared));
-    const onSlurm = await inProcess(['submit', 'pipeline.yaml', '--on', 'slurm', '--dry-run'], { cwd });
-    expect([onSlurm.code, onSlurm.stdout]).toEqual([2, '']);
-    expect(onSlurm.stderr).toMatch(
-      /variable NIGHTRENDER_API_KEY is not set[^]*variable DATABASE_URL is not set/,
-    );
-    const inPod = await inProcess(['submit', 'pipeline.yaml', ...onKubernetes, '--volume', 'v'], { cwd });
-    expect([inPod.code, inPod.stderr]).toEqual([0, '']);
+    const night = batch(pipeline(remote, shared));
+    await night
+      .do('submit', '--on', 'slurm', '--dry-run')
+      .fails(2, /variable NIGHTRENDER_API_KEY is not set[^]*variable DATABASE_URL is not set/)
+      .printsOnly('');
+    await night
+      .do('submit', ...onKubernetes, '--volume', 'v')
+      .exits(0)
+      .warnsOnly('');
   });
 
   it('a machine that is no part of a cluster', async () => {
-    const cwd = batch(pipeline('local'));
-    const { code, stderr } = await inProcess(['submit', 'pipeline.yaml', '--on', 'slurm'], {
-      cwd,
-      env: { PATH: cwd },
-    });
-    expect(code).toBe(2);
-    expect(stderr).toContain(
-      'sbatch: this program does not exist here; submit from a machine of the cluster',
-    );
+    const night = batch(pipeline('local'));
+    await night
+      .with({ env: { PATH: night.cwd } })
+      .do('submit', '--on', 'slurm')
+      .fails(2, 'sbatch: this program does not exist here; submit from a machine of the cluster');
   });
 });
 
 it('shows a script that bash can read, with paths and options of any kind', async () => {
-  const cwd = join(batch(pipeline('local')), "it's 100% night");
-  mkdirSync(cwd);
-  for (const [name, text] of Object.entries({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) }))
-    writeFileSync(join(cwd, name), text);
+  const night = new Night(join(nightOf('local', 1).cwd, "it's 100% night"));
+  cpSync(nightOf('local', 1).cwd, night.cwd, { recursive: true });
   const more = ['--', '--partition=cpu', '--comment', 'for "me"', '-t', '2:00:00'];
-  const { code, stdout, stderr } = await submit(cwd, '--on', 'slurm', '--dry-run', ...more);
-  expect([code, stderr]).toEqual([0, '']);
-  expect(stdout).toContain(`#SBATCH --chdir="${cwd}"\n`);
-  expect(stdout).toContain('#SBATCH --partition=cpu --comment "for \\"me\\"" -t 2:00:00\n');
+  const { stdout } = await submit(night, '--on', 'slurm', '--dry-run', ...more)
+    .exits(
+      0,
+      `#SBATCH --chdir="${night.cwd}"\n`,
+      '#SBATCH --partition=cpu --comment "for \\"me\\"" -t 2:00:00\n',
+    )
+    .warnsOnly('');
   // 5 min to drain, 10 s of grace, 20 s for the report, 5 s for the signal.
   expect(stdout).toContain('#SBATCH --signal=B:USR1@335\n');
   expect(spawnSync('bash', ['-n'], { input: stdout, encoding: 'utf8' })).toMatchObject({
@@ -158,25 +157,17 @@ it('shows a script that bash can read, with paths and options of any kind', asyn
 });
 
 it('asks for as many tasks as runners', async () => {
-  const { code, stdout } = await submit(
-    batch(pipeline(remote, shared)),
-    '--on',
-    'slurm',
-    '--runners',
-    '16',
-    '--dry-run',
-  );
-  expect(code).toBe(0);
-  expect(stdout).toContain('#SBATCH --array=0-15\n');
-  expect(stdout).not.toContain('secret-of-a-test');
+  await submit(batch(pipeline(remote, shared)), '--on', 'slurm', '--runners', '16', '--dry-run')
+    .exits(0, '#SBATCH --array=0-15\n')
+    .printsNo('secret-of-a-test');
 });
 
 it('prints a manifest for several runners, with names of variables and no value', async () => {
-  const cwd = batch(inBucket(pipeline(remote, shared)));
-  const { code, stdout, stderr } = await submit(cwd, ...onKubernetes, '--runners', '16');
-  expect([code, stderr]).toEqual([0, '']);
-  expect(stdout).not.toContain(testKey);
-  expect(stdout).not.toContain('secret-of-a-test');
+  const night = batch(inBucket(pipeline(remote, shared)));
+  const { stdout } = await submit(night, ...onKubernetes, '--runners', '16')
+    .exits(0)
+    .printsNo(testKey, 'secret-of-a-test')
+    .warnsOnly('');
   const [, job] = parseAllDocuments(stdout).map((each) => each.toJS() as unknown);
   const required = [...stdout.matchAll(/^# The Secret nightrender holds (.*)\. Once/gm)].map(
     ([, names]) => names,
@@ -200,15 +191,16 @@ auth: none
   const taken: string[] = [];
   for (const endpoint of endpoints) {
     const yaml = `manifest: scenes.csv\nendpoint: ${endpoint}\noutput: { dir: out, pictures: s3://bucket/night }\ncheckpoint: \${DATABASE_URL}\n`;
-    const cwd = folderWith({
+    const night = nightWith({
       'pipeline.yaml': yaml,
       'scenes.csv': scenes(3),
       'flow.json': JSON.stringify(flow),
       'own.yaml': own,
     });
-    const options = { cwd, env: { ...env, FAL_KEY: 'a-key-of-a-test' } };
-    const { code, stdout, stderr } = await inProcess(['submit', 'pipeline.yaml', ...onKubernetes], options);
-    expect([code, stderr]).toEqual([0, '']);
+    const options = { cwd: night.cwd, env: { ...env, FAL_KEY: 'a-key-of-a-test' } };
+    const { stdout } = await inProcess(['submit', 'pipeline.yaml', ...onKubernetes], options)
+      .exits(0)
+      .warnsOnly('');
     taken.push(stdout);
   }
   const has = (text: string): boolean[] => taken.map((each) => each.includes(text));
@@ -219,7 +211,7 @@ auth: none
 });
 
 it('tells what kubectl says of the Jobs of the batch', async () => {
-  const cwd = batch(pipeline('local'));
+  const night = batch(pipeline('local'));
   const items = [
     {
       metadata: { name: 'nightrender-out-1' },
@@ -232,18 +224,17 @@ it('tells what kubectl says of the Jobs of the batch', async () => {
     },
     { metadata: { name: 'nightrender-out-2' }, spec: { completions: 2 }, status: { active: 2 } },
   ];
-  writeFileSync(join(cwd, 'jobs.json'), JSON.stringify({ items }));
-  writeFileSync(join(cwd, 'kubectl'), '#!/bin/sh\nexec cat "$(dirname "$0")/jobs.json"\n');
-  chmodSync(join(cwd, 'kubectl'), 0o755);
-  const path = `${cwd}:/usr/bin:/bin`;
-  const { code, stdout } = await inProcess(['submit', 'pipeline.yaml', '--status', '--on', 'kubernetes'], {
-    cwd,
-    env: { PATH: path },
-  });
-  expect(code).toBe(0);
-  expect(stdout).toMatch(/^Kubernetes, nightrender-[\w-]+: 1 Failed, 1 Running\n/);
-  expect(stdout).toContain(
-    'nightrender-out-1  Failed  0 at work, 15 of 16 complete  failed: 3  Job has failed indexes',
-  );
-  expect(stdout).toContain('nightrender-out-2  Running  2 at work, 0 of 2 complete');
+  night.write('jobs.json', JSON.stringify({ items }));
+  night.write('kubectl', '#!/bin/sh\nexec cat "$(dirname "$0")/jobs.json"\n');
+  chmodSync(night.path('kubectl'), 0o755);
+  const path = `${night.cwd}:/usr/bin:/bin`;
+  await night
+    .with({ env: { PATH: path } })
+    .do('submit', '--status', '--on', 'kubernetes')
+    .exits(
+      0,
+      /^Kubernetes, nightrender-[\w-]+: 1 Failed, 1 Running\n/,
+      'nightrender-out-1  Failed  0 at work, 15 of 16 complete  failed: 3  Job has failed indexes',
+      'nightrender-out-2  Running  2 at work, 0 of 2 complete',
+    );
 });

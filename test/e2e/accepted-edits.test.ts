@@ -1,10 +1,8 @@
 /** Promise: an edit that renders most of a batch again is never silent: a terminal asks, elsewhere the first line says so. */
-import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { afterEach, expect, it, onTestFinished } from 'vitest';
-import { folderWith, inProcess, linesOf, pipeline, withKey } from './cli.ts';
+import { nightWith, pipeline } from './cli.ts';
 import { sampled } from '../fakes/tier.ts';
 import { blackPicture, completed, startStandIn } from './stand-ins.ts';
 
@@ -22,43 +20,36 @@ async function saved(list = named, more = input) {
   const service = await startStandIn({ plan: () => ({ end: () => completed([{ image }]) }) });
   const price = 'pricing: {perPicture: 0.02, currency: USD}\n';
   const text = (changed: string): string => pipeline(service.url, changed + price);
-  const cwd = folderWith({ 'pipeline.yaml': text(more), 'scenes.csv': list });
-  const write = (file: string, content: string): void => writeFileSync(join(cwd, file), content);
-  const start = (...args: string[]) => inProcess([...args, 'pipeline.yaml'], { cwd, ...withKey });
-  const begun = await start('run', '--quiet');
-  expect(begun).toMatchObject({ code: 0, stderr: '' });
-  return {
-    cwd,
-    service,
-    start,
-    write,
-    edit: (changed: string): void => write('pipeline.yaml', text(changed)),
-  };
+  const night = nightWith({ 'pipeline.yaml': text(more), 'scenes.csv': list });
+  await night.run('--quiet').exits(0).warnsOnly('');
+  return { night, service, edit: (changed: string): void => night.write('pipeline.yaml', text(changed)) };
 }
 
 const terminal = (isOne: true | undefined): void => void Object.assign(process.stderr, { isTTY: isOne });
 afterEach(() => terminal(undefined));
 
 it('ends with 2 on a terminal before anything changes, and goes on once that is accepted', async () => {
-  const { start, service, edit } = await saved();
+  const { night, service, edit } = await saved();
   edit(input.replace('{{ prompt }}', 'a {{ prompt }}'));
   terminal(true);
-  const asked = await start('run', '--quiet');
-  expect(asked.code).toBe(2);
-  expect(asked.stderr).toContain(
-    '6 of 6 saved scenes are to be rendered again, for about 0.12 USD, because the template, the matrix or the columns changed. Nothing was sent',
-  );
-  expect(asked.stderr).toContain('--accept-edits, or acceptEdits: always to pipeline.yaml');
-  expect(asked.stderr).toContain('`nightrender plan pipeline.yaml --accept-edits`');
+  await night
+    .run('--quiet')
+    .fails(
+      2,
+      '6 of 6 saved scenes are to be rendered again, for about 0.12 USD, because the template, the matrix or the columns changed. Nothing was sent',
+      '--accept-edits, or acceptEdits: always to pipeline.yaml',
+      '`nightrender plan pipeline.yaml --accept-edits`',
+    );
   expect(service.inputs).toHaveLength(count);
-  const [status] = linesOf(await start('status', '--json'));
+  const [status] = await night.status('--json').lines();
   expect(status).toMatchObject({ summary: { scenes: { saved: count, withdrawn: 0, waiting: 0 } } });
-  const accepted = await start('run', '--quiet', '--accept-edits');
-  expect(accepted).toMatchObject({ code: 0 });
-  expect(accepted.stderr).toMatch(/^[^\n]*6 of 6 saved scenes are to be rendered again[^\n]*\n$/);
+  await night
+    .run('--quiet', '--accept-edits')
+    .exits(0)
+    .warns(/^[^\n]*6 of 6 saved scenes are to be rendered again[^\n]*\n$/);
   expect(service.inputs).toHaveLength(2 * count);
   // What was accepted is not asked about again.
-  expect(await start('run', '--quiet')).toMatchObject({ code: 0, stderr: '' });
+  await night.run('--quiet').exits(0).warnsOnly('');
 });
 
 it('goes on elsewhere, and says so in its first line and to whom it notifies', async () => {
@@ -73,16 +64,14 @@ it('goes on elsewhere, and says so in its first line and to whom it notifies', a
   });
   await new Promise<void>((resolve) => ear.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void ear.close());
-  const { start, service, edit } = await saved();
+  const { night, service, edit } = await saved();
   const to = `notify: [{webhook: "http://127.0.0.1:${(ear.address() as AddressInfo).port}", on: [halt]}]\n`;
   edit(input.replace('{{ prompt }}', 'a {{ prompt }}') + to);
-  const planned = await start('plan');
-  expect(planned.code).toBe(0);
+  const planned = await night.plan().exits(0);
   expect(planned.stdout.replaceAll(/\s+/g, ' ')).toContain(
     '6 of 6 saved scenes are to be rendered again, for about 0.12 USD, because the template, the matrix or the columns changed; on a terminal, a run asks for --accept-edits',
   );
-  const run = await start('run');
-  expect(run.code).toBe(0);
+  const run = await night.run().exits(0);
   expect(run.stderr.split('\n')[0]).toContain(
     '6 of 6 saved scenes are to be rendered again, for about 0.12 USD',
   );
@@ -93,14 +82,12 @@ it('goes on elsewhere, and says so in its first line and to whom it notifies', a
 });
 
 it.each(['always', 'never'])('acceptEdits: %s decides for terminals and all else', async (acceptEdits) => {
-  const { start, edit } = await saved();
+  const { night, edit } = await saved();
   edit(`${input.replace('{{ prompt }}', 'a {{ prompt }}')}acceptEdits: ${acceptEdits}\n`);
   const code = acceptEdits === 'always' ? 0 : 2;
   terminal(code === 0 ? true : undefined);
-  expect((await start('plan')).code).toBe(code);
-  const run = await start('run');
-  expect(run.code, run.stderr).toBe(code);
-  expect(run.stderr).toContain('6 of 6 saved scenes');
+  await night.plan().exits(code);
+  await night.run().fails(code, '6 of 6 saved scenes');
 });
 
 const matrix =
@@ -155,12 +142,12 @@ const cases = [
 it.each(sampled(cases, { ms: 400 }))(
   'sees an edit of $what',
   async ({ list = named, first = input, changed, rows = list, all = count, none }) => {
-    const { start, edit, write, service } = await saved(list, first);
+    const { night, edit, service } = await saved(list, first);
     const before = service.inputs.length;
     edit(changed);
-    write('scenes.csv', rows);
+    night.write('scenes.csv', rows);
     terminal(true);
-    const run = await start('run', '--quiet');
+    const run = await night.run('--quiet');
     if (none === true) expect(run.code, run.stderr).toBe(0);
     else {
       expect(run.stderr).toContain(`${all} of ${all} saved scenes are to be rendered again`);
@@ -171,11 +158,11 @@ it.each(sampled(cases, { ms: 400 }))(
 );
 
 it('is no edit where it is undone', async () => {
-  const { start, edit, cwd } = await saved();
+  const { night, edit } = await saved();
   edit(input.replace('{{ prompt }}', 'a {{ prompt }}'));
-  expect((await start('run', '--quiet')).code).toBe(0);
+  await night.run('--quiet').exits(0);
   edit(input);
   terminal(true);
-  expect(await start('run', '--quiet')).toMatchObject({ code: 0, stderr: '' });
-  expect(readFileSync(join(cwd, 'out/report/results.csv'), 'utf8')).not.toContain('waiting');
+  await night.run('--quiet').exits(0).warnsOnly('');
+  expect(night.read('out/report/results.csv')).not.toContain('waiting');
 });

@@ -1,6 +1,6 @@
 /** A batch with everything in it, as often as a test wants it: saved, failed, in flight and done, in flight and cancelled. */
 import { cpSync } from 'node:fs';
-import { folderWith, newBatch, Program } from './cli.ts';
+import { folderWith, type Night, nightOf } from './cli.ts';
 import { startStandIn } from './stand-ins.ts';
 
 export interface BegunBatches {
@@ -29,8 +29,8 @@ export async function makeBegunBatch(): Promise<BegunBatches> {
       .filter((request) => request.method === 'POST' && request.key === `Bearer ${key}`)
       .map(({ path }) => path);
   const more = 'input: {scene: "{{ scene }}"}\nretry: {attempts: 1}\n';
-  const fresh = newBatch(service.url, 4, more);
-  const begun = newBatch(service.url, 0, more);
+  const fresh = nightOf(service.url, 4, more);
+  const begun = nightOf(service.url, 0, more);
   await begin(begun);
   isBegun = true;
   for (const job of service.jobs.all) {
@@ -40,19 +40,18 @@ export async function makeBegunBatch(): Promise<BegunBatches> {
   return {
     copy: (kind) => {
       const cwd = folderWith({});
-      cpSync(kind === 'new' ? fresh : begun, cwd, { recursive: true, preserveTimestamps: true });
+      cpSync(kind === 'new' ? fresh.cwd : begun.cwd, cwd, { recursive: true, preserveTimestamps: true });
       return cwd;
     },
     submissions: (key) => posts(key).filter((path) => path.endsWith('/run')).length,
     posts: (key) => posts(key).length,
   };
 
-  async function begin(cwd: string): Promise<void> {
-    cpSync(folderWith({ 'scenes.csv': scenes }), cwd, { recursive: true });
-    const run = new Program(['run', 'pipeline.yaml', '--json'], {
-      cwd,
-      env: { NIGHTRENDER_API_KEY: 'begun' },
-    });
+  async function begin(night: Night): Promise<void> {
+    cpSync(folderWith({ 'scenes.csv': scenes }), night.cwd, { recursive: true });
+    const run = night
+      .with({ env: { NIGHTRENDER_API_KEY: 'begun' } })
+      .program('run', 'pipeline.yaml', '--json');
     await run.says(/^(?=[^]*"attempt-failed")(?=(?:[^]*"scene-saved"){2})(?=(?:[^]*"scene-submitted"){5})/);
     run.child.kill('SIGKILL');
     await run.finish();

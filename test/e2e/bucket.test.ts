@@ -9,16 +9,17 @@ import { exr } from '../runner/images/whole-files.ts';
 import { verifyBatch } from '../../src/index.ts';
 import { noPostgres, startPostgres } from '../engines/postgres.ts';
 import {
-  folderWith,
+  type Finished,
   jobsOf,
   linesOf,
   nightrender,
+  nightWith,
   pipeline,
   Program,
   scenes,
   serve,
+  type Started,
   withKey,
-  type Finished,
 } from './cli.ts';
 import { blackPicture, startInstantService } from './stand-ins.ts';
 
@@ -43,14 +44,14 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
 
   function batch({ inBucket = true, more = '', fileAt = pipelineAt } = {}): Batch {
     const prefix = `batch-${++folders}/`;
-    const cwd = folderWith({
+    const night = nightWith({
       'pipeline.yaml': fileAt(inBucket ? `s3://night/${prefix}` : undefined, more),
       'scenes.csv': scenes(count),
     });
     return {
-      cwd,
+      cwd: night.cwd,
       prefix,
-      start: (...args) => nightrender(args, { cwd, env: ceph.env }),
+      start: (...args) => night.with({ env: ceph.env }).built(...args),
       keys: async (below = '') => {
         const listed = await ceph.ask('GET', `/night?list-type=2&prefix=${prefix}${below}`);
         const text = await listed.text();
@@ -102,7 +103,7 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
         pipelineAt(pictures, more).replace('baseUrl: local', `baseUrl: ${service.url}`),
     });
     const key = { ...ceph.env, ...withKey.env };
-    const run = (...args: string[]): Promise<Finished> => nightrender(args, { cwd, env: key });
+    const run = (...args: string[]): Started => nightrender(args, { cwd, env: key });
     const first = await run('run', 'pipeline.yaml');
     expect([first.code, first.stderr]).toEqual([0, expect.any(String)]);
     const images = await keys('images/');
@@ -112,8 +113,7 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     for (const deep of [[], ['--deep']])
       expect((await start('verify', 'pipeline.yaml', ...deep)).stdout).toContain(`good      ${count}\n`);
     rmSync(join(cwd, 'out'), { recursive: true });
-    const adopted = await run('run', 'pipeline.yaml', '--adopt');
-    expect([adopted.code, adopted.stderr]).toEqual([0, expect.stringContaining(`${count} pictures`)]);
+    await run('run', 'pipeline.yaml', '--adopt').exits(0).warns(`${count} pictures`);
     expect(service.inputs).toHaveLength(count);
     const exportTo = async (to: string): Promise<string[]> => {
       const exported = await run('export', 'pipeline.yaml', to, '--to', 'webdataset');
@@ -125,14 +125,13 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     const fromBucket = await exportTo('from-bucket');
     const file = join(cwd, 'pipeline.yaml');
     writeFileSync(file, readFileSync(file, 'utf8').replace(/ {2}pictures: .*\n/, ''));
-    const moved = await run('verify', 'pipeline.yaml', '--move');
-    expect([moved.code, moved.stdout]).toEqual([0, expect.stringContaining(`good      ${count}\n`)]);
+    await run('verify', 'pipeline.yaml', '--move').exits(0, `good      ${count}\n`);
     expect(await exportTo('from-folder')).toEqual(fromBucket);
     const there = readdirSync(join(cwd, 'out/images'));
     expect(there).toHaveLength(3 * count);
     const name = there.find((each) => each.endsWith('.jpg')) ?? '';
     expect(readFileSync(join(cwd, 'out/images', name)).equals(jpeg)).toBe(true);
-    expect((await run('verify', 'pipeline.yaml')).code).toBe(0);
+    await run('verify', 'pipeline.yaml').exits(0);
   });
 
   it('has files besides pictures there too, checked, moved and taken over with their pictures', async () => {
@@ -147,7 +146,7 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
         pipelineAt(pictures, more).replace('baseUrl: local', `baseUrl: ${service.url}`),
     });
     const key = { ...ceph.env, ...withKey.env };
-    const run = (...args: string[]): Promise<Finished> => nightrender(args, { cwd, env: key });
+    const run = (...args: string[]): Started => nightrender(args, { cwd, env: key });
     const first = await run('run', 'pipeline.yaml');
     expect([first.code, first.stderr]).toEqual([0, expect.any(String)]);
     const images = await keys('images/');
@@ -165,8 +164,7 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     expect(service.inputs).toHaveLength(count);
     const file = join(cwd, 'pipeline.yaml');
     writeFileSync(file, readFileSync(file, 'utf8').replace(/ {2}pictures: .*\n/, ''));
-    const moved = await run('verify', 'pipeline.yaml', '--move');
-    expect([moved.code, moved.stdout]).toEqual([0, expect.stringContaining(`good      ${3 * count}\n`)]);
+    await run('verify', 'pipeline.yaml', '--move').exits(0, `good      ${3 * count}\n`);
     expect(readdirSync(join(cwd, 'out/images')).filter((name) => name.endsWith('.exr'))).toHaveLength(count);
   });
 
@@ -233,21 +231,22 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     ]);
     const lost = await start('run', 'pipeline.yaml');
     expect([lost.code, lost.stderr]).toEqual([2, expect.stringContaining('before its checkpoint was lost')]);
-    const other = folderWith({
+    const other = nightWith({
       'pipeline.yaml': pipelineAt(`s3://night/${prefix}`),
       'scenes.csv': scenes(2),
     });
-    const second = await nightrender(['run', 'pipeline.yaml'], { cwd: other, env: ceph.env });
-    expect([second.code, second.stderr]).toEqual([
-      2,
-      expect.stringContaining('the pictures of another batch'),
-    ]);
-    expect(jobsOf(join(other, 'out/local-service'))).toBe(0);
-    const moving = folderWith({ 'pipeline.yaml': pipelineAt(undefined), 'scenes.csv': scenes(1) });
-    expect((await nightrender(['run', 'pipeline.yaml'], { cwd: moving })).code).toBe(0);
-    writeFileSync(join(moving, 'pipeline.yaml'), pipelineAt(`s3://night/${prefix}`));
-    const move = await nightrender(['verify', 'pipeline.yaml', '--move'], { cwd: moving, env: ceph.env });
-    expect([move.code, move.stderr]).toEqual([2, expect.stringContaining('the pictures of another batch')]);
+    await other
+      .with({ env: ceph.env })
+      .built('run', 'pipeline.yaml')
+      .fails(2, 'the pictures of another batch');
+    expect(other.localJobs()).toBe(0);
+    const moving = nightWith({ 'pipeline.yaml': pipelineAt(undefined), 'scenes.csv': scenes(1) });
+    await moving.built('run', 'pipeline.yaml').exits(0);
+    moving.write('pipeline.yaml', pipelineAt(`s3://night/${prefix}`));
+    await moving
+      .with({ env: ceph.env })
+      .built('verify', 'pipeline.yaml', '--move')
+      .fails(2, 'the pictures of another batch');
     const adopted = await start('run', 'pipeline.yaml', '--adopt');
     expect([adopted.code, adopted.stderr]).toEqual([0, expect.stringContaining(`${count} pictures`)]);
     expect(jobsOf(join(cwd, 'out/local-service'))).toBe(0);
@@ -261,7 +260,7 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     run.child.kill('SIGSTOP');
     cpSync(join(cwd, 'out'), join(cwd, 'backup'), { recursive: true });
     run.child.kill('SIGCONT');
-    expect((await run.finish()).code).toBe(0);
+    await run.finish().exits(0);
     rmSync(join(cwd, 'out'), { recursive: true });
     cpSync(join(cwd, 'backup'), join(cwd, 'out'), { recursive: true });
     const jobs = jobsOf(join(cwd, 'out/local-service'));
@@ -362,18 +361,18 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
         .replace('output:', 'checkpoint: ${DATABASE_URL}\noutput:');
       writeFileSync(join(cwd, 'pipeline.yaml'), shared);
       const env = { ...ceph.env, ...withKey.env, DATABASE_URL: postgres.url };
-      const ask = (command: string, ...more: string[]): Promise<Finished> =>
+      const ask = (command: string, ...more: string[]): Started =>
         nightrender([command, 'pipeline.yaml', ...more], { cwd, env });
       const runs = await Promise.all([ask('run'), ask('run')]);
       runs.push(await ask('run'));
       for (const run of runs) expect([run.code, run.stderr]).toEqual([0, expect.any(String)]);
-      expect((await ask('verify')).stdout).toContain(`good      ${count}\n`);
+      await ask('verify').prints(`good      ${count}\n`);
       // What the database has put there is known where its checkpoint goes.
       writeFileSync(join(cwd, 'pipeline.yaml'), shared.replace('checkpoint: ${DATABASE_URL}\n', ''));
-      expect((await ask('verify', '--move')).code).toBe(0);
+      await ask('verify', '--move').exits(0);
       const own = await ask('run');
       expect([own.code, own.stderr]).toEqual([0, expect.any(String)]);
-      expect((await ask('verify')).stdout).toContain(`good      ${count}\n`);
+      await ask('verify').prints(`good      ${count}\n`);
     },
   );
 
@@ -426,8 +425,7 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     expect(run.stdout + run.stderr).toContain('the secret key (AWS_SECRET_ACCESS_KEY) is wrong');
     expect(run.stdout + run.stderr).not.toContain('another-secret');
     expect(jobsOf(join(cwd, 'out/local-service'))).toBe(0);
-    const bare = await nightrender(['run', 'pipeline.yaml'], { cwd });
-    expect([bare.code, bare.stderr]).toEqual([2, expect.stringContaining('AWS_ACCESS_KEY_ID is not set')]);
+    await nightrender(['run', 'pipeline.yaml'], { cwd }).fails(2, 'AWS_ACCESS_KEY_ID is not set');
   });
 });
 

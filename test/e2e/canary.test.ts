@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { send } from '../faults/answers.ts';
 import { isWhole } from '../fakes/tier.ts';
-import { folderWith, inProcess, newBatch, pipeline, scenes, serve, testKey } from './cli.ts';
+import { folderWith, nightOf, nightWith, pipeline, scenes, serve, testKey } from './cli.ts';
 import { Served } from './served.ts';
 import { startStandIn } from './stand-ins.ts';
 
@@ -14,17 +14,17 @@ const env = { NIGHTRENDER_API_KEY: testKey };
 it('keeps the key out of everything a good run leaves and says', async () => {
   const dir = folderWith({});
   const { url, program } = await Served.start(dir, [], env);
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(url), 'scenes.csv': smallScenes });
+  const night = nightOf(url, smallScenes);
   const said = [
-    await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, env }),
-    await inProcess(['run', 'pipeline.yaml'], { cwd, env }),
-    await inProcess(['status', 'pipeline.yaml', '--json'], { cwd, env }),
-    await inProcess(['report', 'pipeline.yaml'], { cwd, env }),
+    await night.with({ env }).run('--json'),
+    await night.with({ env }).run(),
+    await night.with({ env }).status('--json'),
+    await night.with({ env }).do('report'),
   ];
   expect(said.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
   expect(said.map(({ stdout, stderr }) => stdout + stderr).join('')).not.toContain(testKey);
   expect(program.stdout + program.stderr).not.toContain(testKey);
-  expect(filesHolding(testKey, join(cwd, 'out'))).toEqual([]);
+  expect(filesHolding(testKey, night.path('out'))).toEqual([]);
   expect(filesHolding(testKey, join(dir, 'service'))).toEqual([]);
 });
 
@@ -32,28 +32,28 @@ it('keeps the key out of what a service says back that repeats it everywhere', a
   for (const status of [200, 400, 401, 404, 429, 500]) {
     const { url } = await startEchoingService(status, isWhole ? Infinity : 4);
     const limits = isWhole ? 'limits: {for: 1s}\n' : '';
-    const cwd = newBatch(url, 2, `${limits}retry: {submissions: 2, firstWait: 1ms, longestWait: 2ms}`);
-    const { code, stdout, stderr } = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, env });
+    const night = nightOf(url, 2, `${limits}retry: {submissions: 2, firstWait: 1ms, longestWait: 2ms}`);
+    const { code, stdout, stderr } = await night.with({ env }).run('--json');
     expect(code, `${status}: ${stderr}`).toBeGreaterThan(2);
     expect(stdout + stderr, `answers ${status}`).not.toContain(testKey);
-    expect(filesHolding(testKey, join(cwd, 'out')), `answers ${status}`).toEqual([]);
+    expect(filesHolding(testKey, night.path('out')), `answers ${status}`).toEqual([]);
   }
 });
 
 it('keeps a key that stands in the file itself out of the warning about it, and out of problems', async () => {
   const { url } = await serve(folderWith({}));
   const literal = pipeline(url).replace('${NIGHTRENDER_API_KEY}', testKey);
-  const cwd = folderWith({ 'pipeline.yaml': literal, 'scenes.csv': smallScenes });
-  const good = await inProcess(['run', 'pipeline.yaml'], { cwd });
-  expect(good.code).toBe(0);
-  expect(good.stderr).toContain('warning: pipeline.yaml:5:11: the API key is written in the file');
+  const night = nightWith({ 'pipeline.yaml': literal, 'scenes.csv': smallScenes });
+  const good = await night
+    .run()
+    .exits(0)
+    .warns('warning: pipeline.yaml:5:11: the API key is written in the file');
   expect(good.stdout + good.stderr).not.toContain(testKey);
-  const broken = folderWith({
+  const broken = nightWith({
     'pipeline.yaml': literal.replace('scene-renderer', `"${testKey} !"`),
     'scenes.csv': scenes(1),
   });
-  const bad = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd: broken });
-  expect(bad.code).toBe(2);
+  const bad = await broken.run('--json').exits(2);
   expect(bad.stdout + bad.stderr).not.toContain(testKey);
 });
 

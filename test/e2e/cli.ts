@@ -1,14 +1,14 @@
 /** The built program as a user starts it. */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { lockBatch } from '../../src/runner/checkpoint/batch-lock.ts';
 import { Sqlite } from '../../src/lib/sqlite/database.ts';
-import { onTestFinished, vi } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 
 export const root = resolve(import.meta.dirname, '../..');
@@ -29,6 +29,74 @@ export interface Finished {
   code: number | null;
   stdout: string;
   stderr: string;
+}
+
+/** A text of which the output has a part, or what a part of it matches. */
+type Words = string | RegExp;
+
+/** A command on its way. What is expected of it is checked when it has ended; a failure shows all that it has written. */
+export class Started extends Promise<Finished> {
+  static override get [Symbol.species](): PromiseConstructor {
+    return Promise;
+  }
+
+  static of(finished: Promise<Finished>): Started {
+    return new Started((settle) => settle(finished));
+  }
+
+  /** Expects this code, and each of these words on standard output. */
+  exits(code: number, ...words: Words[]): Started {
+    return this.#expect(({ code: ended }, all) => expect(ended, all).toBe(code)).prints(...words);
+  }
+
+  /** Expects this code, and each of these words on standard error. */
+  fails(code: number, ...words: Words[]): Started {
+    return this.exits(code).warns(...words);
+  }
+
+  prints(...words: Words[]): Started {
+    return this.#expect(({ stdout }, all) => words.forEach((each) => expect(stdout, all).toMatch(each)));
+  }
+
+  printsNo(...words: Words[]): Started {
+    return this.#expect(({ stdout }, all) => words.forEach((each) => expect(stdout, all).not.toMatch(each)));
+  }
+
+  printsOnly(text: string): Started {
+    return this.#expect(({ stdout }, all) => expect(stdout, all).toBe(text));
+  }
+
+  /** Expects each of these words on standard error. */
+  warns(...words: Words[]): Started {
+    return this.#expect(({ stderr }, all) => words.forEach((each) => expect(stderr, all).toMatch(each)));
+  }
+
+  warnsNo(...words: Words[]): Started {
+    return this.#expect(({ stderr }, all) => words.forEach((each) => expect(stderr, all).not.toMatch(each)));
+  }
+
+  warnsOnly(text: string): Started {
+    return this.#expect(({ stderr }, all) => expect(stderr, all).toBe(text));
+  }
+
+  /** The lines that it has written with `--json`. */
+  async lines<Line = JsonObject>(): Promise<Line[]> {
+    return linesOf(await this);
+  }
+
+  /** The events of this type among them. */
+  async events(type: string): Promise<JsonObject[]> {
+    return (await this.lines()).filter((line) => line['type'] === type);
+  }
+
+  #expect(check: (finished: Finished, all: string) => void): Started {
+    return Started.of(
+      this.then((finished) => {
+        check(finished, `code ${finished.code}\n${finished.stdout}\n${finished.stderr}\n`);
+        return finished;
+      }),
+    );
+  }
 }
 
 /** A started program, with its JSON lines as they come. */
@@ -58,9 +126,14 @@ export class Program {
     onTestFinished(() => void this.child.kill('SIGKILL'));
   }
 
-  async finish(): Promise<Finished> {
-    await this.#closed;
-    return { code: this.child.exitCode, stdout: this.stdout, stderr: this.stderr };
+  finish(): Started {
+    return Started.of(
+      this.#closed.then(() => ({
+        code: this.child.exitCode,
+        stdout: this.stdout,
+        stderr: this.stderr,
+      })),
+    );
   }
 
   /** The nth event of a type (1 for the first); rejects where the program ends before. */
@@ -91,25 +164,7 @@ export function linesOf<Line = JsonObject>({ stdout }: Pick<Finished, 'stdout'>)
   return stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Line]));
 }
 
-/** The events of this type that a command has written with `--json`. */
-export function eventsOf(finished: Pick<Finished, 'stdout'>, type: string): JsonObject[] {
-  return linesOf(finished).filter((line) => line['type'] === type);
-}
-
-/** What `status --json` tells. */
-export async function statusOf(cwd: string): Promise<unknown> {
-  return linesOf(await inProcess(['status', 'pipeline.yaml', '--json'], { cwd }))[0];
-}
-
-/** A run that dies right after its nth submission. */
-export async function killedRun(cwd: string, submissions: number): Promise<void> {
-  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
-  await run.event('scene-submitted', submissions);
-  run.child.kill('SIGKILL');
-  await run.finish();
-}
-
-export function nightrender(args: string[], options?: CliOptions): Promise<Finished> {
+export function nightrender(args: string[], options?: CliOptions): Started {
   return new Program(args, options).finish();
 }
 
@@ -134,49 +189,19 @@ export function nthEvent(type: string, nth = 1): RegExp {
   return new RegExp(`(?:"type":"${type}"[^]*){${nth}}`);
 }
 
-/**
- * Leaves the output folder as a run leaves it that is killed right after its nth event, several times quicker than
- * `killedRun`: the folder is copied at that moment, and the copy takes its place. The checkpoint names this process
- * as the one that ran, so only commands within this process take that run for dead.
- */
-export async function cutOffRun(
-  cwd: string,
-  nth: number,
-  { event = 'scene-submitted', args = [] as string[] } = {},
-): Promise<void> {
-  const [out, copy] = [join(cwd, 'out'), join(cwd, 'out-at-that-moment')];
-  const { words, act } = signalAt(nthEvent(event, nth));
-  const copyAndEnd = (): void => {
-    cpSync(out, copy, { recursive: true, preserveTimestamps: true });
-    act();
-  };
-  const at = { words, act: copyAndEnd };
-  await inProcess(['run', 'pipeline.yaml', '--json', ...args], { cwd, ...withKey, at });
-  rmSync(out, { recursive: true });
-  renameSync(copy, out);
-}
-
-/** Holds the batch as a live run does, in the name of this process, until the test or `release` ends that. */
-export async function holdBatch(cwd: string): Promise<{ release: () => void }> {
-  const lock = await lockBatch(join(cwd, 'out'), Date.now());
-  let isHeld = true;
-  const release = (): void => {
-    if (isHeld) lock.release();
-    isHeld = false;
-  };
-  onTestFinished(release);
-  return { release };
-}
-
 let isBusy = false;
 
 /**
- * The command line within this process, several times quicker: for what needs no process of its own. One at a time,
- * as working directory, environment and output are the process's.
+ * Runs the command line within this process, several times quicker: for what needs no process of its own. One at a
+ * time, as working directory, environment and output are the process's.
  */
-export async function inProcess(
+export function inProcess(args: string[], options: InProcessOptions = {}): Started {
+  return Started.of(parseWithin(args, options));
+}
+
+async function parseWithin(
   args: string[],
-  { cwd = root, env = {}, at = [] }: InProcessOptions = {},
+  { cwd = root, env = {}, at = [] }: InProcessOptions,
 ): Promise<Finished> {
   const awaited = Array.isArray(at) ? [...at] : [at];
   if (isBusy) throw new Error('one command at a time within this process');
@@ -216,17 +241,141 @@ function setEnv(env: NodeJS.ProcessEnv): void {
   Object.assign(process.env, env);
 }
 
+/** A folder with a pipeline.yaml in it, and the commands for it. `run`, `plan` and `cancel` are given the key if the file asks for it. */
+export class Night {
+  readonly cwd: string;
+  readonly #options: NightOptions;
+
+  constructor(cwd: string, options: NightOptions = {}) {
+    this.cwd = cwd;
+    this.#options = options;
+  }
+
+  /** Returns the same folder, for commands that are started so. */
+  with(options: NightOptions): Night {
+    return new Night(this.cwd, { ...this.#options, ...options });
+  }
+
+  run = (...args: string[]): Started => this.do('run', ...args);
+  plan = (...args: string[]): Started => this.do('plan', ...args);
+  status = (...args: string[]): Started => this.do('status', ...args);
+  list = (...args: string[]): Started => this.do('list', ...args);
+  explain = (...args: string[]): Started => this.do('explain', ...args);
+  retry = (...args: string[]): Started => this.do('retry', ...args);
+  verify = (...args: string[]): Started => this.do('verify', ...args);
+
+  /** Runs a command for pipeline.yaml within this process. */
+  do(command: string, ...args: string[]): Started {
+    return this.start(command, 'pipeline.yaml', ...args);
+  }
+
+  /** Runs any command line in this folder, within this process. */
+  start(...args: string[]): Started {
+    return inProcess(args, this.#optionsFor(args));
+  }
+
+  /** Starts any command line in this folder as the built program. */
+  program(...args: string[]): Program {
+    return new Program(args, this.#optionsFor(args));
+  }
+
+  /** Runs any command line in this folder as the built program. */
+  built(...args: string[]): Started {
+    return this.program(...args).finish();
+  }
+
+  #optionsFor([command = '', ...args]: string[]): InProcessOptions & CliOptions {
+    const asks = (name: string): boolean =>
+      this.has(name) && this.read(name).includes('${NIGHTRENDER_API_KEY}');
+    const needsKey =
+      ['run', 'plan', 'cancel'].includes(command) &&
+      args.some((name) => name.endsWith('.yaml') && asks(name));
+    return { cwd: this.cwd, ...(needsKey && withKey), ...this.#options };
+  }
+
+  /** Reads what `status --json` tells. */
+  async state(): Promise<unknown> {
+    return (await this.status('--json').lines())[0];
+  }
+
+  path(...names: string[]): string {
+    return join(this.cwd, ...names);
+  }
+
+  has(name: string): boolean {
+    return existsSync(this.path(name));
+  }
+
+  read(name: string): string {
+    return readFileSync(this.path(name), 'utf8');
+  }
+
+  write(name: string, content: string | Uint8Array): void {
+    writeFileSync(this.path(name), content);
+  }
+
+  /** Returns how many jobs its local service has been given. */
+  localJobs(): number {
+    return jobsOf(this.path('out/local-service'));
+  }
+
+  /** Starts a run and kills it right after its nth submission. */
+  async killAfter(submissions: number): Promise<void> {
+    const run = this.program('run', 'pipeline.yaml', '--json');
+    await run.event('scene-submitted', submissions);
+    run.child.kill('SIGKILL');
+    await run.finish();
+  }
+
+  /**
+   * Leaves the output folder as a run leaves it that is killed right after its nth event, several times quicker than
+   * `killAfter`: the folder is copied at that moment, and the copy takes its place. The checkpoint names this process
+   * as the one that ran, so only commands within this process take that run for dead.
+   */
+  async cutOff(nth: number, { event = 'scene-submitted', args = [] as string[] } = {}): Promise<void> {
+    const [out, copy] = [this.path('out'), this.path('out-at-that-moment')];
+    const { words, act } = signalAt(nthEvent(event, nth));
+    const copyAndEnd = (): void => {
+      cpSync(out, copy, { recursive: true, preserveTimestamps: true });
+      act();
+    };
+    await this.with({ at: { words, act: copyAndEnd } }).run('--json', ...args);
+    rmSync(out, { recursive: true });
+    renameSync(copy, out);
+  }
+
+  /** Holds the batch as a live run does, in the name of this process, until the test or `release` ends that. */
+  async hold(): Promise<{ release: () => void }> {
+    const lock = await lockBatch(this.path('out'), Date.now());
+    let isHeld = true;
+    const release = (): void => {
+      if (isHeld) lock.release();
+      isHeld = false;
+    };
+    onTestFinished(release);
+    return { release };
+  }
+}
+
+type NightOptions = Omit<InProcessOptions & CliOptions, 'cwd'>;
+
+/** Returns a folder with a pipeline.yaml, under which `more` is put, and so many scenes or this list of them. */
+export function nightOf(baseUrl: string, list: number | string, more = ''): Night {
+  const csv = typeof list === 'string' ? list : scenes(list);
+  return nightWith({ 'pipeline.yaml': pipeline(baseUrl, more), 'scenes.csv': csv });
+}
+
+/** Returns a folder with these files in it. */
+export function nightWith(files: Record<string, string | Uint8Array>): Night {
+  return new Night(folderWith(files));
+}
+
 /** A folder of the test's own with these files in it. */
 export function folderWith(files: Record<string, string | Uint8Array>): string {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text);
   return dir;
-}
-
-/** A folder with a pipeline.yaml, under which `more` is put, and so many scenes. */
-export function newBatch(baseUrl: string, count: number, more = ''): string {
-  return folderWith({ 'pipeline.yaml': pipeline(baseUrl, more), 'scenes.csv': scenes(count) });
 }
 
 /** A service that draws, within this process, with its data in `service`; it ends with the test. */
@@ -246,24 +395,29 @@ export async function serve(dir: string): Promise<{ url: string; dataDir: string
   return { url: service.url, dataDir };
 }
 
-const finished = new Map<string, string>();
+const made = new Map<string, string>();
 
-/** A batch whose run is complete, as a copy: each such batch is rendered once a process. */
-export async function finishedBatch(files: Record<string, string>): Promise<string> {
-  const cwd = folderWith(files);
-  const key = JSON.stringify(files);
-  let made = finished.get(key);
-  if (made === undefined) {
-    made = mkdtempSync(join(tmpdir(), 'nightrender-finished-'));
-    const dir = made;
+/** Returns a copy of a batch whose run is complete: each such batch is rendered once a process. */
+export function finishedNight(files: Record<string, string>): Promise<Night> {
+  return copyOf(JSON.stringify(files), async (night) => {
+    for (const [name, text] of Object.entries(files)) night.write(name, text);
+    await night.run('--quiet').exits(0);
+  });
+}
+
+/** Returns a copy of the folder of this name, which `make` has filled once a process. */
+export async function copyOf(name: string, make: (night: Night) => Promise<void>): Promise<Night> {
+  let folder = made.get(name);
+  if (folder === undefined) {
+    folder = mkdtempSync(join(tmpdir(), 'nightrender-made-'));
+    const dir = folder;
     process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
-    for (const [name, text] of Object.entries(files)) writeFileSync(join(made, name), text);
-    const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd: made });
-    if (code !== 0) throw new Error(`the batch is not complete: ${stderr}`);
-    finished.set(key, made);
+    await make(new Night(dir));
+    made.set(name, dir);
   }
-  cpSync(made, cwd, { recursive: true, preserveTimestamps: true });
-  return cwd;
+  const night = nightWith({});
+  cpSync(folder, night.cwd, { recursive: true, preserveTimestamps: true });
+  return night;
 }
 
 /** How many jobs the local service of a batch has been given. */

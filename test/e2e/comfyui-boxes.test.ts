@@ -1,14 +1,13 @@
 /** Promise: several boxes with ComfyUI serve one endpoint; one that goes away loses no job, is shown as down, and is used again when it is back. */
 import { once } from 'node:events';
-import { readdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync } from 'node:fs';
 import { expect } from 'vitest';
 import { startComfyStandIn, type ComfyStandIn } from '../fakes/comfyui.ts';
 import { emptyImage, saving } from '../fakes/comfyui-workflows.ts';
 import { rest } from '../fakes/tier.ts';
 import type { WorkerView } from '../../src/protocol/console-data.ts';
 import { enter } from '../service/console/visit.ts';
-import { folderWith, nightrender, Program, testKey } from './cli.ts';
+import { type Night, nightWith, testKey } from './cli.ts';
 import { Served } from './served.ts';
 
 const jobCount = 20;
@@ -17,13 +16,13 @@ const env = { NIGHTRENDER_API_KEY: testKey };
 rest.it('goes on with the other box where one is killed, and takes it back', async () => {
   const [steady, killed] = [await startComfyStandIn(), await startComfyStandIn()];
   killed.isHeld = true;
-  const { cwd, service } = await serveBoxes([steady, killed], 'retries: 1');
-  const run = nightrender(['run', 'pipeline.yaml'], { cwd, env });
+  const { night, service } = await serveBoxes([steady, killed], 'retries: 1');
+  const run = night.with({ env }).built('run', 'pipeline.yaml');
   await expect.poll(() => [steady.accepted.length > 4, killed.accepted.length]).toEqual([true, 1]);
   kill(killed);
   const { code, stderr } = await run;
   expect(code, stderr).toBe(0);
-  expect(readdirSync(join(cwd, 'out/images'))).toHaveLength(jobCount);
+  expect(readdirSync(night.path('out/images'))).toHaveLength(jobCount);
   expect(steady.accepted).toHaveLength(jobCount);
   const down = (workers: WorkerView[]) =>
     workers.filter(({ lastDeath }) => lastDeath?.why.startsWith(`${killed.url} does not answer`));
@@ -40,19 +39,18 @@ rest.it('goes on with the other box where one is killed, and takes it back', asy
 rest.it('keeps jobs in the queue while no box is there, however few attempts they have', async () => {
   const box = await startComfyStandIn();
   kill(box);
-  const { cwd, service } = await serveBoxes([box], 'retries: 0');
-  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env });
+  const { night, service } = await serveBoxes([box], 'retries: 0');
+  const run = night.with({ env }).program('run', 'pipeline.yaml', '--json');
   await run.event('scene-submitted');
   await expect.poll(async () => (await workersOf(service)).map(({ state }) => state)).toEqual(['unhealthy']);
   await restart(box);
-  const { code, stderr } = await run.finish();
-  expect(code, stderr).toBe(0);
-  expect(readdirSync(join(cwd, 'out/images'))).toHaveLength(jobCount);
+  await run.finish().exits(0);
+  expect(readdirSync(night.path('out/images'))).toHaveLength(jobCount);
 });
 
-async function serveBoxes(boxes: ComfyStandIn[], more: string): Promise<{ cwd: string; service: Served }> {
+async function serveBoxes(boxes: ComfyStandIn[], more: string): Promise<{ night: Night; service: Served }> {
   const urls = JSON.stringify(boxes.map(({ url }) => url));
-  const cwd = folderWith({
+  const night = nightWith({
     'flow.json': JSON.stringify(saving(emptyImage(1))),
     'service.yaml': `endpoints:
   - name: Boxes
@@ -61,9 +59,9 @@ async function serveBoxes(boxes: ComfyStandIn[], more: string): Promise<{ cwd: s
 `,
     'scenes.csv': `id,n\n${Array.from({ length: jobCount }, (_, n) => `s${n},${n}\n`).join('')}`,
   });
-  const service = await Served.start(cwd, ['service.yaml'], env);
-  writeFileSync(
-    join(cwd, 'pipeline.yaml'),
+  const service = await Served.start(night.cwd, ['service.yaml'], env);
+  night.write(
+    'pipeline.yaml',
     `manifest: scenes.csv
 endpoint: {speaks: jobs, baseUrl: "${service.url}", id: boxes, apiKey: "\${NIGHTRENDER_API_KEY}"}
 input: {color: "{{ n }}"}
@@ -72,7 +70,7 @@ output: {dir: out}
 polling: {shortest: 50ms}
 `,
   );
-  return { cwd, service };
+  return { night, service };
 }
 
 /** It is switched off, and knows nothing of what it was at. */

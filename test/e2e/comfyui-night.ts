@@ -1,12 +1,11 @@
 /** A night on ComfyUI, through kills of either side, answers that are lost and a node that fails. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import sharp from 'sharp';
 import { expect } from 'vitest';
 import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import { dividing } from '../fakes/comfyui-workflows.ts';
-import { folderWith, nightrender, Program } from './cli.ts';
+import { type Night, nightWith, Program } from './cli.ts';
 import { listenOnLoopback } from './listen-on-loopback.ts';
 
 export interface NightWorld {
@@ -24,12 +23,12 @@ const failing = 7;
 export async function comfyuiNight({ url, restart }: NightWorld, count: number): Promise<void> {
   const proxy = await startProxy(url);
   const rows = Array.from({ length: count }, (_, i) => `s${i},${colourOf(i)},${i === failing ? 0 : 1}`);
-  const cwd = folderWith({
+  const night = nightWith({
     'flow.json': JSON.stringify(dividing(0, 1, 'x')),
     'scenes.csv': ['id,colour,by', ...rows].join('\n'),
     'pipeline.yaml': pipeline(proxy.url),
   });
-  const run = (): Program => new Program(['run', 'pipeline.yaml', '--json'], { cwd });
+  const run = (): Program => night.program('run', 'pipeline.yaml', '--json');
   const part = Math.floor(count / 5);
   const first = run();
   await first.event('scene-saved', part);
@@ -42,14 +41,13 @@ export async function comfyuiNight({ url, restart }: NightWorld, count: number):
   second.child.kill('SIGKILL');
   await restart();
   await second.finish();
-  const last = await nightrender(['run', 'pipeline.yaml'], { cwd });
+  const last = await night.built('run', 'pipeline.yaml');
   expect(last.code, last.stderr + last.stdout).toBe(3);
-  await expectContent(cwd, count);
-  const { stdout } = await nightrender(['explain', 'pipeline.yaml', `s${failing}`], { cwd });
-  expect(stdout).toContain(
-    'node 2 (TestIntMathOperation): ZeroDivisionError: integer division or modulo by zero',
-  );
-  expectAccounts(cwd, count, proxy);
+  await expectContent(night, count);
+  await night
+    .built('explain', 'pipeline.yaml', `s${failing}`)
+    .prints('node 2 (TestIntMathOperation): ZeroDivisionError: integer division or modulo by zero');
+  expectAccounts(night, count, proxy);
 }
 
 function colourOf(scene: number): number {
@@ -70,10 +68,10 @@ retry: {unanswered: resubmit, attempts: 2, firstWait: 10ms, longestWait: 100ms}
 `;
 }
 
-async function expectContent(cwd: string, count: number): Promise<void> {
+async function expectContent(night: Night, count: number): Promise<void> {
   const scenes = Array.from({ length: count }, (_, i) => i).filter((i) => i !== failing);
   const found = scenes.map(async (i) => {
-    const [r = 0, g = 0, b = 0] = await sharp(join(cwd, `out/images/s${i}.png`))
+    const [r = 0, g = 0, b = 0] = await sharp(night.path(`out/images/s${i}.png`))
       .removeAlpha()
       .raw()
       .toBuffer();
@@ -83,10 +81,10 @@ async function expectContent(cwd: string, count: number): Promise<void> {
 }
 
 /** What ComfyUI still had ran once; what it lost with its restarts is on record, and so is what was sent in vain. */
-function expectAccounts(cwd: string, count: number, { accepted, lost }: Proxy): void {
+function expectAccounts(night: Night, count: number, { accepted, lost }: Proxy): void {
   expect(lost()).toBeGreaterThan(0);
   expect(new Set(accepted).size).toBe(accepted.length);
-  const db = new Sqlite(join(cwd, 'out/checkpoint.sqlite'), { readonly: true });
+  const db = new Sqlite(night.path('out/checkpoint.sqlite'), { readonly: true });
   try {
     const rows = db
       .prepare<[], { state: string; n: number }>('SELECT state, count(*) AS n FROM attempts GROUP BY state')

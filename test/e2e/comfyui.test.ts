@@ -1,7 +1,6 @@
 /** Promise: a batch on ComfyUI loses no scene and mixes up none, whichever side crashes; `comfyui-itself.test.ts` tries a real one. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import type { Workflow } from '../../src/protocol/comfyui-workflow.ts';
@@ -9,7 +8,7 @@ import { startComfyStandIn, type ComfyStandIn } from '../fakes/comfyui.ts';
 import { emptyImage, saving } from '../fakes/comfyui-workflows.ts';
 import { rest } from '../fakes/tier.ts';
 import { sendJson } from '../faults/answers.ts';
-import { cutOffRun, folderWith, inProcess, Program, statusOf, type Finished } from './cli.ts';
+import { type Night, nightWith, type Started } from './cli.ts';
 import { comfyuiNight } from './comfyui-night.ts';
 
 rest.it('a night through kills, restarts and lost answers', async () => {
@@ -17,8 +16,8 @@ rest.it('a night through kills, restarts and lost answers', async () => {
   await comfyuiNight({ url: comfy.url, restart: async () => comfy.restart() }, 40);
 });
 
-function batch(url: string, workflow: object, more = '', set = "'1.color': '{{ colour }}'"): string {
-  return folderWith({
+function batch(url: string, workflow: object, more = '', set = "'1.color': '{{ colour }}'"): Night {
+  return nightWith({
     'flow.json': JSON.stringify(workflow),
     'scenes.csv': 'id,colour\na,255\nb,65280\n',
     'pipeline.yaml': `manifest: scenes.csv
@@ -31,17 +30,16 @@ polling: {shortest: 10ms}
 
 it('needs no key and no id, and makes new scenes of an edited workflow', async () => {
   const comfy = await startComfyStandIn();
-  const cwd = batch(comfy.url, saving(emptyImage(1)));
-  const first = await inProcess(['run', 'pipeline.yaml'], { cwd });
-  expect(first.code, first.stderr).toBe(0);
-  expect((await inProcess(['run', 'pipeline.yaml'], { cwd })).code).toBe(0);
+  const night = batch(comfy.url, saving(emptyImage(1)));
+  await night.run().exits(0);
+  await night.run().exits(0);
   expect(comfy.accepted).toHaveLength(2);
   const edited = {
     ...emptyImage(1),
     1: { class_type: 'EmptyImage', inputs: { ...emptyImage(1)[1]?.inputs, width: 16 } },
   };
-  writeFileSync(join(cwd, 'flow.json'), JSON.stringify(saving(edited)));
-  expect((await inProcess(['run', 'pipeline.yaml'], { cwd })).code).toBe(0);
+  night.write('flow.json', JSON.stringify(saving(edited)));
+  await night.run().exits(0);
   expect(comfy.accepted).toHaveLength(4);
 });
 
@@ -54,10 +52,9 @@ it('collects the pictures of the node that output.image names', async () => {
     [", image: '10'", 2],
     [', image: 10', 2],
   ] as const) {
-    const cwd = batch(comfy.url, workflow, more);
-    const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd });
-    expect(code, stderr).toBe(0);
-    expect(readdirSync(join(cwd, 'out/images')).filter((file) => file.endsWith('.png'))).toHaveLength(files);
+    const night = batch(comfy.url, workflow, more);
+    await night.run().exits(0);
+    expect(readdirSync(night.path('out/images')).filter((file) => file.endsWith('.png'))).toHaveLength(files);
   }
 });
 
@@ -68,9 +65,7 @@ it('names before the night what ComfyUI lacks, and starts nothing', async () => 
     4: { class_type: 'CheckpointLoaderSimple', inputs: { ckpt_name: 'sd.safetensors' } },
     7: { class_type: 'UltraUpscale', inputs: {} },
   };
-  const { code, stdout, stderr } = await inProcess(['plan', 'pipeline.yaml', '--check'], {
-    cwd: batch(comfy.url, workflow),
-  });
+  const { code, stdout, stderr } = await batch(comfy.url, workflow).plan('--check');
   expect(code).not.toBe(0);
   const said = (stdout + stderr).replaceAll(/\s+/g, ' ');
   expect(said).toContain(
@@ -95,9 +90,8 @@ it.each<[string, Workflow, string, string]>([
   ],
 ])('refuses before the night what every scene would fail with: %s', async (_, workflow, more, words) => {
   const comfy = await startComfyStandIn();
-  const cwd = batch(comfy.url, workflow, more);
-  const { code, stdout } = await inProcess(['plan', 'pipeline.yaml', '--check'], { cwd });
-  expect(code).toBe(12);
+  const night = batch(comfy.url, workflow, more);
+  const { stdout } = await night.plan('--check').exits(12);
   expect(stdout.replaceAll(/\s+/g, ' ')).toContain(words);
   expect(comfy.accepted).toEqual([]);
 });
@@ -141,24 +135,23 @@ function submissionsTo({ requests }: ComfyStandIn): number {
   return requests.filter(({ path }) => path === '/prompt').length;
 }
 
-function runOf(cwd: string): Promise<Finished> {
-  return inProcess(['run', 'pipeline.yaml'], { cwd });
+function runOf(night: Night): Started {
+  return night.run();
 }
 
 it('stops at the first answer if ComfyUI lacks a node, and renders all by the same command once it is there', async () => {
   const comfy = await startComfyStandIn();
-  const cwd = batch(comfy.url, saving(emptyImage(1)));
+  const night = batch(comfy.url, saving(emptyImage(1)));
   refuse(comfy, () => missingNode);
-  const { code, stdout } = await runOf(cwd);
-  expect(code).toBe(12);
+  const { stdout } = await runOf(night).exits(12);
   expect(submissionsTo(comfy)).toBe(1);
   const said = stdout.replaceAll(/\s+/g, ' ');
   expect(said).toContain("node 9 (StarFilter): Node 'Star Filter' not found");
   expect(said).toContain('`nightrender plan pipeline.yaml --check` names all that is wrong');
   expect(said).toContain('Nothing is lost: once that is fixed, the same command resumes.');
-  expect(await statusOf(cwd)).toMatchObject({ summary: { scenes: { waiting: 2, failed: 0 } } });
+  expect(await night.state()).toMatchObject({ summary: { scenes: { waiting: 2, failed: 0 } } });
   comfy.meet = undefined;
-  expect((await runOf(cwd)).code).toBe(0);
+  await runOf(night).exits(0);
   expect(comfy.accepted).toHaveLength(2);
 });
 
@@ -167,11 +160,9 @@ it('stops at the first answer if ComfyUI takes a part of the workflow, and cance
   comfy.isHeld = true;
   const part = { class_type: 'EmptyImage', inputs: { width: 0, height: 8, batch_size: 1, color: 1 } };
   const save = { class_type: 'SaveImage', inputs: { images: ['2', 0], filename_prefix: '' } };
-  const cwd = batch(comfy.url, { ...saving(emptyImage(1)), 2: part, 10: save });
-  const { code, stdout } = await runOf(cwd);
-  expect(code).toBe(12);
-  expect(stdout).toContain('node 2 (EmptyImage): Value 0 smaller than min of 1 (width)');
-  expect(await statusOf(cwd)).toMatchObject({ summary: { scenes: { waiting: 2, failed: 0 } } });
+  const night = batch(comfy.url, { ...saving(emptyImage(1)), 2: part, 10: save });
+  await runOf(night).exits(12, 'node 2 (EmptyImage): Value 0 smaller than min of 1 (width)');
+  expect(await night.state()).toMatchObject({ summary: { scenes: { waiting: 2, failed: 0 } } });
   const [id = ''] = comfy.accepted.map((job) => job.id);
   expect(comfy.accepted).toHaveLength(1);
   expect(await (await fetch(`${comfy.url}/history/${id}`)).json()).toMatchObject({
@@ -182,26 +173,25 @@ it('stops at the first answer if ComfyUI takes a part of the workflow, and cance
 it('collects what is in flight when ComfyUI lacks a node in the middle of the night', async () => {
   const comfy = await startComfyStandIn();
   comfy.isHeld = true;
-  const cwd = batch(comfy.url, saving(emptyImage(1)));
+  const night = batch(comfy.url, saving(emptyImage(1)));
   refuse(comfy, (nth) => {
     if (nth < 2) return undefined;
     comfy.isHeld = false;
     void comfy.release();
     return missingNode;
   });
-  expect((await runOf(cwd)).code).toBe(12);
-  expect(await statusOf(cwd)).toMatchObject({ summary: { scenes: { saved: 1, waiting: 1, failed: 0 } } });
+  await runOf(night).exits(12);
+  expect(await night.state()).toMatchObject({ summary: { scenes: { saved: 1, waiting: 1, failed: 0 } } });
 });
 
 it('leaves scenes alone that ComfyUI refuses for their own values', async () => {
   const comfy = await startComfyStandIn();
-  const cwd = batch(comfy.url, saving(emptyImage(1)));
+  const night = batch(comfy.url, saving(emptyImage(1)));
   refuse(comfy, () => wrongColour);
-  for (let runs = 0; runs < 2; runs += 1) expect((await runOf(cwd)).code).toBe(3);
+  for (let runs = 0; runs < 2; runs += 1) expect((await runOf(night)).code).toBe(3);
   // Nothing was accepted yet: each is sent once more, as the refusal may have been one for all scenes.
   expect(submissionsTo(comfy)).toBe(4);
-  const { stdout } = await inProcess(['retry', 'pipeline.yaml'], { cwd });
-  expect(stdout).toContain('At least 2 new jobs will run: `nightrender run pipeline.yaml`');
+  await night.retry().prints('At least 2 new jobs will run: `nightrender run pipeline.yaml`');
 });
 
 it.each([
@@ -211,17 +201,14 @@ it.each([
 ])('speaks of bills in its last words only if there is a price: %s', async (price, bills) => {
   const comfy = await startComfyStandIn();
   comfy.isHeld = true;
-  const cwd = batch(comfy.url, saving(emptyImage(1)));
-  const file = join(cwd, 'pipeline.yaml');
+  const night = batch(comfy.url, saving(emptyImage(1)));
+  const file = night.path('pipeline.yaml');
   writeFileSync(file, readFileSync(file, 'utf8') + price);
-  await cutOffRun(cwd, 2);
-  const { stdout: said } = await inProcess(['retry', 'pipeline.yaml', '--id', 'b', '--give-up'], { cwd });
-  expect(said).toContain(bills === '' ? 'they may run on' : 'they may be billed');
+  await night.cutOff(2);
+  await night.retry('--id', 'b', '--give-up').prints(bills === '' ? 'they may run on' : 'they may be billed');
   comfy.isHeld = false;
   await comfy.release();
-  const { code, stdout } = await runOf(cwd);
-  expect(code).toBe(0);
-  expect(stdout).toContain(`1 submission without an answer or a result${bills}; the report`);
+  await runOf(night).exits(0, `1 submission without an answer or a result${bills}; the report`);
 });
 
 it.each<[string, object, string, string, string]>([
@@ -249,16 +236,15 @@ it.each<[string, object, string, string, string]>([
     'output.values: ComfyUI returns only pictures',
   ],
 ])('says what is wrong with the pipeline: %s', async (_, workflow, set, more, words) => {
-  const cwd = batch('http://127.0.0.1:1', workflow, more, set);
-  const { code, stderr } = await inProcess(['plan', 'pipeline.yaml'], { cwd });
-  expect(code).toBe(2);
+  const night = batch('http://127.0.0.1:1', workflow, more, set);
+  const { stderr } = await night.plan().exits(2);
   expect(stderr.replaceAll(/\s+/g, ' ')).toContain(words);
 });
 
 it('says that more jobs are asked for at once than ComfyUI gets, and nothing where none are', async () => {
-  const cwd = batch('http://127.0.0.1:1', saving(emptyImage(1)));
+  const night = batch('http://127.0.0.1:1', saving(emptyImage(1)));
   const plan = async (...options: string[]): Promise<string> =>
-    (await inProcess(['plan', 'pipeline.yaml', ...options], { cwd })).stdout.replaceAll(/\s+/g, ' ');
+    (await night.plan(...options)).stdout.replaceAll(/\s+/g, ' ');
   expect(await plan()).not.toContain('this service accepts');
   expect(await plan('--concurrency', '40')).toContain(
     'concurrency is 40, and this service accepts 8 jobs at once',
@@ -268,12 +254,12 @@ it('says that more jobs are asked for at once than ComfyUI gets, and nothing whe
 it('cancels what runs and what waits', async () => {
   const comfy = await startComfyStandIn();
   comfy.isHeld = true;
-  const cwd = batch(comfy.url, saving(emptyImage(1)));
-  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd });
+  const night = batch(comfy.url, saving(emptyImage(1)));
+  const run = night.program('run', 'pipeline.yaml', '--json');
   await run.event('scene-submitted', 2);
   run.child.kill('SIGKILL');
   await run.finish();
-  const { code, stdout, stderr } = await inProcess(['cancel', 'pipeline.yaml'], { cwd });
+  const { code, stdout, stderr } = await night.do('cancel');
   expect(code, stdout + stderr).toBe(0);
   expect(await (await fetch(`${comfy.url}/queue`)).json()).toEqual({ queue_running: [], queue_pending: [] });
 });

@@ -1,9 +1,8 @@
 /** Promise: a mistyped command or option is met with the one that was meant, every command has help with examples, and versions are told. */
 import { commandList } from '../../src/commands/command-line.ts';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { finishedBatch, folderWith, inProcess, pipeline, scenes } from './cli.ts';
+import { finishedNight, inProcess, nightWith, pipeline, scenes } from './cli.ts';
 
 it.each([
   [['rnu', 'pipeline.yaml'], '"rnu" is not a command; did you mean run?'],
@@ -38,10 +37,9 @@ it.each([
   [['list', 'pipeline.yaml', '--csv=yes'], '--csv is "yes"; expected true, false or no value.'],
   [[], 'Specify a command: init, plan, run, status, '],
 ])('%j', async (args, said) => {
-  const { code, stdout, stderr } = await inProcess(args, { env: { LC_ALL: 'de_DE.UTF-8' } });
-  expect([code, stdout]).toEqual([2, '']);
-  expect(stderr).toContain(said);
-  expect(stderr).toMatch(/\nSee nightrender .*--help\.\n$/);
+  await inProcess(args, { env: { LC_ALL: 'de_DE.UTF-8' } })
+    .fails(2, said, /\nSee nightrender .*--help\.\n$/)
+    .printsOnly('');
 });
 
 const kinds = {
@@ -70,13 +68,14 @@ it.each([
     ofService,
   ]),
 ])('%j names the command that the file is for', async (args, said) => {
-  const { code, stderr } = await inProcess(args, { cwd: folderWith(kinds) });
-  expect(code).toBe(2);
+  const { stderr } = await nightWith(kinds)
+    .start(...args)
+    .exits(2);
   expect(stderr.split('\n')[0]?.replace(/\.$/, '')).toBe(said.replace(/\.$/, ''));
 });
 
 it('every command that works on a batch takes the pipeline.yaml of the folder', async () => {
-  const cwd = await finishedBatch({
+  const night = await finishedNight({
     'pipeline.yaml': pipeline('local'),
     'scenes.csv': 'id,scene\nharbour,x\n',
   });
@@ -85,32 +84,28 @@ it('every command that works on a batch takes the pipeline.yaml of the folder', 
   ]);
   commands.push(['explain', 'harbour'], ['export', 'dataset', '--to', 'captions']);
   for (const args of commands) {
-    const short = await inProcess(args, { cwd });
+    const short = await night.start(...args);
     expect([args, short.code, short.stderr]).toEqual([args, 0, expect.not.stringContaining('Specify')]);
   }
   const [name = '', ...more] = commands.at(-2) ?? [];
-  const long = await inProcess([name, 'pipeline.yaml', ...more], { cwd });
-  expect(long.stdout).toBe((await inProcess([name, ...more], { cwd })).stdout);
-  expect(existsSync(join(cwd, 'dataset/harbour.png'))).toBe(true);
-  expect((await inProcess(['explain'], { cwd })).stderr).toContain('Specify a scene id.');
+  await night.do(name, ...more).printsOnly((await night.start(name, ...more)).stdout);
+  expect(night.has('dataset/harbour.png')).toBe(true);
+  await night.start('explain').warns('Specify a scene id.');
 });
 
 it.each(['plan', 'run'])(
   '%s tells at once what is wrong with its options and with the file',
   async (command) => {
     const files = { 'pipeline.yaml': pipeline('local', 'concurrency: 0\n'), 'scenes.csv': scenes(1) };
-    const cwd = folderWith(files);
-    const { code, stderr } = await inProcess([command, 'pipeline.yaml', '--sample', '0'], { cwd });
-    expect(code).toBe(2);
-    expect(stderr).toMatch(/--sample: is "0"[^]*pipeline\.yaml:\d+:\d+: concurrency is 0/);
+    const night = nightWith(files);
+    await night
+      .do(command, '--sample', '0')
+      .fails(2, /--sample: is "0"[^]*pipeline\.yaml:\d+:\d+: concurrency is 0/);
   },
 );
 
 it.each(commandList().map(([name]) => name))('%s --help shows examples and exit codes', async (name) => {
-  const { code, stdout } = await inProcess([name, '--help']);
-  expect(code).toBe(0);
-  expect(stdout).toMatch(/\nExamples:\n +[^]*nightrender/);
-  expect(stdout).toContain('Exit codes');
+  await inProcess([name, '--help']).exits(0, /\nExamples:\n +[^]*nightrender/, 'Exit codes');
 });
 
 it('tells of a command where help is asked for by name', async () => {
@@ -120,7 +115,7 @@ it('tells of a command where help is asked for by name', async () => {
 
 it('tells its version on the first line, and under it those of what it is built on', async () => {
   const { code, stdout } = await inProcess(['--version']);
-  expect((await inProcess(['-v'])).stdout).toBe(stdout);
+  await inProcess(['-v']).printsOnly(stdout);
   expect(code).toBe(0);
   expect(stdout.split('\n')).toEqual([
     expect.stringMatching(/^nightrender \d+\.\d+\.\d+$/),

@@ -6,7 +6,7 @@ import pLimit from 'p-limit';
 import { expect, it } from 'vitest';
 import { random, rest, runs, seed } from '../fakes/tier.ts';
 import { makeBegunBatch, type BegunBatches } from './begun-batch.ts';
-import { inProcess, linesOf, nightrender } from './cli.ts';
+import { inProcess, nightrender } from './cli.ts';
 import {
   canFail,
   diskCalls,
@@ -70,8 +70,8 @@ it.skipIf(!canFail)(
     const { code, stderr } = await onFailingDisk(args, join(cwd, 'out/images'), fault, { cwd, env });
     expect(code, stderr).toBe(14);
     expect(stderr).toMatch(/cannot read .*\.png \(EIO\), so it was not verified/);
-    expect(await inProcess(args, { cwd, env })).toMatchObject({ code: 0 });
-    expect((await inProcess(['run', 'pipeline.yaml'], { cwd, env })).code).toBe(3);
+    await inProcess(args, { cwd, env }).exits(0);
+    await inProcess(['run', 'pipeline.yaml'], { cwd, env }).exits(3);
     expect(batches.submissions('unread')).toBe(0);
   },
 );
@@ -143,8 +143,9 @@ async function wrongAfter(batches: BegunBatches, cwd: string, key: string, paid:
   const again = await nightrender(['run', 'pipeline.yaml', '--json'], { cwd, env });
   if (again.code === null || ![0, 3].includes(again.code))
     return [`the next run: ${again.code} ${again.stdout.slice(-600)} ${again.stderr}`];
-  const status = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd, env });
-  const [told] = linesOf<{ summary: { attempts: { unanswered: number } } }>(status);
+  const [told] = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd, env }).lines<{
+    summary: { attempts: { unanswered: number } };
+  }>();
   const declared = told?.summary.attempts.unanswered ?? 0;
   const sent = batches.submissions(key);
   return sent > paid + declared ? [`${sent} submissions instead of ${paid}, ${declared} unanswered`] : [];

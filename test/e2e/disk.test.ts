@@ -9,93 +9,73 @@ import sharp from 'sharp';
 import { expect, it, onTestFinished } from 'vitest';
 import type { HttpService } from '../fakes/http-service.ts';
 import { sampled } from '../fakes/tier.ts';
-import {
-  type Finished,
-  folderWith,
-  inProcess,
-  newBatch,
-  ownPlaces,
-  pipeline,
-  Program,
-  root,
-  scenes,
-  withKey,
-} from './cli.ts';
+import { type Finished, type Night, nightOf, ownPlaces, root, withKey } from './cli.ts';
 import { completed, startHeldStandIn, type HeldStandIn } from './stand-ins.ts';
 import { canMount, mountSmallDisk, setReadOnly } from './small-disk.ts';
 
 const notMounted = '(skipped where this user may not mount a file system)';
 
 it.skipIf(!canMount)(`full: ends with 14 and goes on when there is room ${notMounted}`, async () => {
-  const { cwd, service, count } = await batch({ count: 14, side: 256 });
-  mountSmallDisk(join(cwd, 'out'), 8);
+  const { night, service, count } = await batch({ count: 14, side: 256 });
+  mountSmallDisk(night.path('out'), 8);
   // Room for the checkpoint and some pictures, but not for all.
-  const ballast = join(cwd, 'out/ballast');
+  const ballast = night.path('out/ballast');
   writeFileSync(ballast, Buffer.alloc(6_000_000));
-  const full = await run(cwd);
-  expect(full.code, full.stderr).toBe(14);
+  const full = await night.run().exits(14);
   // Whichever comes first: a picture, of which the last lines tell, or the checkpoint.
   const told = full.stdout + full.stderr;
   expect(told).toMatch(/disk is full/);
   expect(told).not.toContain('    at ');
-  const before = await wholePictures(cwd);
+  const before = await wholePictures(night);
   expect(before).toBeGreaterThan(0);
   expect(before).toBeLessThan(count);
-  const again = await run(cwd);
-  expect(again.code, again.stderr).toBe(14);
+  await night.run().exits(14);
   rmSync(ballast);
-  await expectFinished(cwd, service, count);
+  await expectFinished(night, service, count);
 });
 
 it.skipIf(!canMount)(`read-only from the middle of the run on: the same ${notMounted}`, async () => {
-  const { cwd, service, count } = await batch({ held: 6 });
-  const images = join(cwd, 'out/images');
+  const { night, service, count } = await batch({ held: 6 });
+  const images = night.path('out/images');
   mountSmallDisk(images, 64);
-  const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  const program = night.program('run', 'pipeline.yaml', '--json');
   await program.event('scene-saved', 3);
   setReadOnly(images, true);
   service.release();
-  const { code, stderr } = await program.finish();
-  expect(code, stderr).toBe(14);
+  await program.finish().exits(14);
   expect(program.stdout).toContain('the file system is read-only (EROFS)');
-  expect(await wholePictures(cwd)).toBeLessThan(count);
+  expect(await wholePictures(night)).toBeLessThan(count);
   setReadOnly(images, false);
-  await expectFinished(cwd, service, count);
+  await expectFinished(night, service, count);
 });
 
 it('a folder that has the name of a picture: the same', async () => {
-  const { cwd, service } = await batch();
-  const folder = join(cwd, 'out/images/s3.png');
+  const { night, service } = await batch();
+  const folder = night.path('out/images/s3.png');
   mkdirSync(folder, { recursive: true });
-  const { code, stdout, stderr } = await run(cwd);
-  expect(code, stderr).toBe(14);
-  expect(stdout).toContain('images/s3.png: a folder stands where the file belongs (EISDIR)');
+  await night.run().exits(14, 'images/s3.png: a folder stands where the file belongs (EISDIR)');
   rmdirSync(folder);
-  await wholePictures(cwd);
-  await expectFinished(cwd, service);
+  await wholePictures(night);
+  await expectFinished(night, service);
 });
 
 it.skipIf(process.platform !== 'linux')(
   'an output folder that cannot be: 14, in a sentence (skipped where there is no /proc)',
   async () => {
-    const cwd = newBatch('local', 1);
-    const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--output', '/proc/here/there'], {
-      cwd,
-    });
-    expect(code).toBe(14);
-    expect(stderr).toMatch(
-      /^cannot make the folder \/proc\/here: the file system takes no folders there; .*\n$/,
-    );
+    const night = nightOf('local', 1);
+    await night
+      .run('--output', '/proc/here/there')
+      .fails(14, /^cannot make the folder \/proc\/here: the file system takes no folders there; .*\n$/);
   },
 );
 
 it.skipIf(process.platform === 'win32')(
   'too many open files: 14, in a sentence, wherever it is met (skipped where a shell has no ulimit)',
   async () => {
-    const { cwd, service, count } = await batch({ count: 40, concurrency: 40 });
+    const { night, service, count } = await batch({ count: 40, concurrency: 40 });
     // The lowest keep the program from loading itself, the others from writing many pictures at once.
     for (const limit of sampled([24, 32, 40, 70, 100, 104, 108], { ms: 500, least: 2 })) {
-      const { code, stdout, stderr } = await inShell(`ulimit -n ${limit}; exec "$@"`, cwd);
+      const { code, stdout, stderr } = await inShell(`ulimit -n ${limit}; exec "$@"`, night);
       // A failed picture is told in full by the last lines, a failed checkpoint on standard error.
       const told = stdout + stderr;
       expect([0, 14], `${limit}: ${told}`).toContain(code);
@@ -103,7 +83,7 @@ it.skipIf(process.platform === 'win32')(
       if (code === 14) expect(told).toMatch(/too many files.*(EMFILE).*ulimit -n/);
       if (limit < 40) expect(code).toBe(14);
     }
-    await expectFinished(cwd, service, count);
+    await expectFinished(night, service, count);
   },
 );
 
@@ -118,14 +98,14 @@ it.skipIf(process.platform === 'win32').each(
     { ms: 500 },
   ),
 )('goes on to the end where %s (skipped where there is no such shell)', async (_, script) => {
-  const { cwd, service } = await batch();
-  const { code, stderr } = await inShell(script, cwd);
+  const { night, service } = await batch();
+  const { code, stderr } = await inShell(script, night);
   expect(code, stderr).toBe(0);
-  await expectFinished(cwd, service);
+  await expectFinished(night, service);
 });
 
 /** `run` as "$@" of a script. */
-async function inShell(script: string, cwd: string): Promise<Finished> {
+async function inShell(script: string, { cwd }: Night): Promise<Finished> {
   const command = [process.execPath, join(root, 'dist/nightrender.cjs'), 'run', 'pipeline.yaml'];
   const child = spawn('bash', ['-c', script, 'bash', ...command], {
     cwd,
@@ -139,7 +119,7 @@ async function inShell(script: string, cwd: string): Promise<Finished> {
 }
 
 interface Batch {
-  cwd: string;
+  night: Night;
   service: HeldStandIn;
   count: number;
 }
@@ -153,25 +133,19 @@ async function batch({ count = 12, side = 32, concurrency = 12, held = Infinity 
   const output = [{ rendered_image: noise.toString('base64'), seed: 1 }];
   const service = await startHeldStandIn({ first: held, plan: { end: () => completed(output) } });
   const more = `input: {scene: "{{ scene }}"}\nconcurrency: ${concurrency}\n`;
-  const files = { 'pipeline.yaml': pipeline(service.url, more), 'scenes.csv': scenes(count) };
-  return { cwd: folderWith(files), service, count };
-}
-
-function run(cwd: string): Promise<Finished> {
-  return inProcess(['run', 'pipeline.yaml'], { cwd, ...withKey });
+  return { night: nightOf(service.url, count, more), service, count };
 }
 
 /** Every picture is there and whole, and the service was asked once for each scene, over all runs. */
-async function expectFinished(cwd: string, service: HttpService, count = 12): Promise<void> {
-  const { code, stderr } = await run(cwd);
-  expect(code, stderr).toBe(0);
-  expect(await wholePictures(cwd)).toBe(count);
+async function expectFinished(night: Night, service: HttpService, count = 12): Promise<void> {
+  await night.run().exits(0);
+  expect(await wholePictures(night)).toBe(count);
   expect(service.jobs.all).toHaveLength(count);
 }
 
 /** How many pictures have their names; throws where one of them is not whole, or a file is there that is none. */
-async function wholePictures(cwd: string): Promise<number> {
-  const dir = join(cwd, 'out/images');
+async function wholePictures(night: Night): Promise<number> {
+  const dir = night.path('out/images');
   const names = readdirSync(dir).filter((name) => !name.startsWith('.nightrender-'));
   for (const name of names) {
     const bytes = readFileSync(join(dir, name));

@@ -1,11 +1,9 @@
 /** Promise: a picture by address comes only from hosts that are allowed, and never from this machine or its network. */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { answer, scriptedServer } from '../fakes/scripted-server.ts';
 import { selfSigned } from '../fakes/self-signed.ts';
 import { startInstantService } from './stand-ins.ts';
-import { folderWith, inProcess, pipeline, scenes, testKey } from './cli.ts';
+import { nightWith, pipeline, scenes, testKey } from './cli.ts';
 
 it('stops with the first address where no host is allowed, and at the first that is not public', async () => {
   const certificate = selfSigned();
@@ -17,20 +15,19 @@ it('stops with the first address where no host is allowed, and at the first that
   const address = `https://localhost:${inside.port}/a.png?signature=CANARY`;
   const service = await startInstantService({ image_url: address });
   const file = pipeline(service.url, 'concurrency: 1');
-  const cwd = folderWith({ 'pipeline.yaml': file, 'scenes.csv': scenes(3), 'ca.pem': certificate.cert });
-  const env = { NIGHTRENDER_API_KEY: testKey, NODE_EXTRA_CA_CERTS: join(cwd, 'ca.pem') };
+  const night = nightWith({ 'pipeline.yaml': file, 'scenes.csv': scenes(3), 'ca.pem': certificate.cert });
+  const env = { NIGHTRENDER_API_KEY: testKey, NODE_EXTRA_CA_CERTS: night.path('ca.pem') };
 
-  const first = await inProcess(['run', 'pipeline.yaml'], { cwd, env });
-  expect(first.code, first.stderr).toBe(10);
-  expect(first.stdout).toContain(`localhost:${inside.port}, and \`output.hosts\` is empty`);
-  expect(first.stdout).toContain('1 in flight, 2 waiting');
+  const first = await night
+    .with({ env })
+    .run()
+    .exits(10, `localhost:${inside.port}, and \`output.hosts\` is empty`, '1 in flight, 2 waiting');
   expect(service.inputs).toHaveLength(1);
 
   const allowing = file.replace('dir: out', `dir: out\n  hosts: ["localhost:${inside.port}"]`);
   expect(allowing).not.toBe(file);
-  writeFileSync(join(cwd, 'pipeline.yaml'), allowing);
-  const second = await inProcess(['run', 'pipeline.yaml'], { cwd, env });
-  expect(second.code, second.stderr).toBe(10);
+  night.write('pipeline.yaml', allowing);
+  const second = await night.with({ env }).run().exits(10);
   expect(second.stdout + second.stderr).toContain(
     'has no public address; its result waits for `output.hosts`',
   );

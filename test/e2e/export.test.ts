@@ -22,15 +22,14 @@ import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { ExportFolder } from '../../src/runner/export/export-folder.ts';
 import { isWhole, random, sampled } from '../fakes/tier.ts';
-import { folderWith, inProcess, linesOf, nightrender, pipeline, withKey, type Finished } from './cli.ts';
+import { folderWith, type Night, nightWith, pipeline } from './cli.ts';
 import { completed, startStandIn } from './stand-ins.ts';
 
 const count = 7;
 const styles = ['ink', 'oil "thick"', 'Aquarell, naß'];
 
 interface Batch {
-  cwd: string;
-  start(...args: string[]): Promise<Finished>;
+  night: Night;
   /** Of its saved pictures, in the order of the list. */
   saved(): Promise<{ id: string; file: string; sha256: string; bytes: number }[]>;
 }
@@ -52,14 +51,12 @@ async function batch(formats = ''): Promise<Batch> {
   const more =
     'input: {scene: "{{ scene }}", style: "{{ style }}"}\nretry: {attempts: 1}\npricing: {perPicture: 0.25}\ncolumns: {guidance: number}\n';
   const output = `  dir: out\n  name: "{{ style }}/{{ id }}.png"\n  values: {score: score}\n${formats}`;
-  const cwd = folderWith({
+  const night = nightWith({
     'pipeline.yaml': pipeline(service.url, more).replace('  dir: out\n', output),
     'scenes.csv': `id,scene,style,guidance\n${rows.join('\n')}\n`,
   });
-  const made = batchIn(cwd);
-  const run = await made.start('run', '--quiet');
-  expect(run.code, run.stderr).toBe(3);
-  return made;
+  await night.run('--quiet').exits(3);
+  return batchIn(night);
 }
 
 let ended: string | undefined;
@@ -69,23 +66,21 @@ async function endedBatch(): Promise<Batch> {
   if (ended === undefined) {
     const dir = mkdtempSync(join(tmpdir(), 'nightrender-ended-'));
     process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
-    cpSync((await batch()).cwd, dir, { recursive: true, preserveTimestamps: true });
+    cpSync((await batch()).night.cwd, dir, { recursive: true, preserveTimestamps: true });
     ended = dir;
   }
-  const cwd = folderWith({});
-  cpSync(ended, cwd, { recursive: true, preserveTimestamps: true });
-  return batchIn(cwd);
+  const night = nightWith({});
+  cpSync(ended, night.cwd, { recursive: true, preserveTimestamps: true });
+  return batchIn(night);
 }
 
-function batchIn(cwd: string): Batch {
-  const start = (...args: string[]) =>
-    inProcess([args[0] ?? '', 'pipeline.yaml', ...args.slice(1)], { cwd, ...withKey });
+function batchIn(night: Night): Batch {
   type Row = { id: string; pictures: { file: string; sha256: string; bytes: number }[] };
   const saved = async () =>
-    linesOf<Row>(await start('list', '--state', 'saved', '--json')).flatMap(({ id, pictures }) =>
+    (await night.list('--state', 'saved', '--json').lines<Row>()).flatMap(({ id, pictures }) =>
       pictures.map((each) => ({ id, ...each, file: each.file.replace(/^images\//, '') })),
     );
-  return { cwd, start, saved };
+  return { night, saved };
 }
 
 /** PNG as base64. */
@@ -117,14 +112,16 @@ async function query(sql: string): Promise<Record<string, unknown>[]> {
 }
 
 it('makes a folder of pictures with their metadata, which DuckDB reads', async () => {
-  const { cwd, start, saved } = await endedBatch();
-  const done = await start('export', 'set', '--to', 'imagefolder');
-  expect([done.code, done.stderr]).toEqual([0, '']);
-  expect(done.stdout).toMatch(
-    /^7 pictures in set, as imagefolder: 7 written now \(\d+ kB\)\.\n1 scene has no picture: 1 failed\. They are listed in set\/missing\.jsonl\.\n$/,
-  );
+  const { night, saved } = await endedBatch();
+  await night
+    .do('export', 'set', '--to', 'imagefolder')
+    .exits(
+      0,
+      /^7 pictures in set, as imagefolder: 7 written now \(\d+ kB\)\.\n1 scene has no picture: 1 failed\. They are listed in set\/missing\.jsonl\.\n$/,
+    )
+    .warnsOnly('');
   const pictures = await saved();
-  const files = filesIn(join(cwd, 'set'));
+  const files = filesIn(night.path('set'));
   for (const { file, sha256 } of pictures) expect(files[file]).toBe(sha256);
   expect(Object.keys(files).filter((name) => !name.endsWith('.png'))).toEqual([
     '.nightrender-export.files',
@@ -132,9 +129,9 @@ it('makes a folder of pictures with their metadata, which DuckDB reads', async (
     'metadata.jsonl',
     'missing.jsonl',
   ]);
-  const text = readFileSync(join(cwd, 'set/metadata.jsonl'), 'utf8');
+  const text = readFileSync(night.path('set/metadata.jsonl'), 'utf8');
   expect(text).toMatch(/^(\{"file_name":"[^\n]+\}\n){7}$/);
-  const rows = await query(`SELECT * FROM read_json('${join(cwd, 'set/metadata.jsonl')}')`);
+  const rows = await query(`SELECT * FROM read_json('${night.path('set/metadata.jsonl')}')`);
   expect(rows.map((row) => [row['id'], row['file_name']])).toEqual(
     pictures.map(({ id, file }) => [id, file]),
   );
@@ -146,7 +143,7 @@ it('makes a folder of pictures with their metadata, which DuckDB reads', async (
     score: 0.1,
     guidance: '2',
   });
-  expect(JSON.parse(readFileSync(join(cwd, 'set/missing.jsonl'), 'utf8'))).toEqual({
+  expect(JSON.parse(readFileSync(night.path('set/missing.jsonl'), 'utf8'))).toEqual({
     id: 's7',
     state: 'failed',
     failure: { kind: 'job-failed', text: expect.stringContaining('out of paint') as unknown },
@@ -155,36 +152,35 @@ it('makes a folder of pictures with their metadata, which DuckDB reads', async (
 });
 
 it('writes a text beside each picture, from a template', async () => {
-  const { cwd, start, saved } = await endedBatch();
-  expect(
-    (await start('export', 'set', '--to', 'captions', '--caption', '{{ prompt }}, {{ style }} {{ score }}'))
-      .code,
-  ).toBe(0);
+  const { night, saved } = await endedBatch();
+  await night
+    .do('export', 'set', '--to', 'captions', '--caption', '{{ prompt }}, {{ style }} {{ score }}')
+    .exits(0);
   for (const { file, id } of await saved()) {
     const style = file.startsWith('oil') ? styles[1] : file.startsWith('ink') ? styles[0] : styles[2];
-    expect(readFileSync(join(cwd, 'set', file.replace(/png$/, 'txt')), 'utf8')).toBe(
+    expect(readFileSync(night.path('set', file.replace(/png$/, 'txt')), 'utf8')).toBe(
       `Hills ${id.slice(1)}, ${style} ${Number(id.slice(1)) / 10}`,
     );
   }
-  expect((await start('export', 'set', '--to', 'captions')).code).toBe(0);
-  expect(readFileSync(join(cwd, 'set/ink/s0.txt'), 'utf8')).toBe('Hills 0');
+  await night.do('export', 'set', '--to', 'captions').exits(0);
+  expect(readFileSync(night.path('set/ink/s0.txt'), 'utf8')).toBe('Hills 0');
 });
 
 const python = spawnSync('python3', ['--version']).status === 0;
 
 describe('as a WebDataset', () => {
   it('has shards that tar reads: keys in order, pictures byte for byte', async () => {
-    const { cwd, start, saved } = await endedBatch();
-    expect((await start('export', 'set', '--to', 'webdataset', '--shard', '3')).code).toBe(0);
+    const { night, saved } = await endedBatch();
+    await night.do('export', 'set', '--to', 'webdataset', '--shard', '3').exits(0);
     const pictures = await saved();
     const listed = [0, 1, 2].map((n) =>
-      execFileSync('tar', ['tf', join(cwd, `set/0000${n}.tar`)], { encoding: 'utf8' }),
+      execFileSync('tar', ['tf', night.path(`set/0000${n}.tar`)], { encoding: 'utf8' }),
     );
     expect(listed.join('').trim().split('\n')).toEqual(
       pictures.flatMap((_, i) => ['png', 'json', 'txt'].map((end) => `00000000${i}.${end}`)),
     );
     const into = folderWith({});
-    for (const n of [0, 1, 2]) execFileSync('tar', ['xf', join(cwd, `set/0000${n}.tar`), '-C', into]);
+    for (const n of [0, 1, 2]) execFileSync('tar', ['xf', night.path(`set/0000${n}.tar`), '-C', into]);
     for (const [i, { sha256, id, file }] of pictures.entries()) {
       expect(sha256Of(readFileSync(join(into, `00000000${i}.png`)))).toBe(sha256);
       expect(JSON.parse(readFileSync(join(into, `00000000${i}.json`), 'utf8'))).toMatchObject({
@@ -194,9 +190,9 @@ describe('as a WebDataset', () => {
       expect(readFileSync(join(into, `00000000${i}.txt`), 'utf8')).toBe(`Hills ${i}`);
     }
     expect(
-      execFileSync('tar', ['tvf', join(cwd, 'set/00000.tar')], { encoding: 'utf8', env: { TZ: 'UTC' } }),
+      execFileSync('tar', ['tvf', night.path('set/00000.tar')], { encoding: 'utf8', env: { TZ: 'UTC' } }),
     ).toMatch(/^(-rw-r--r-- 0\/0 +\d+ 1970-01-01 00:00 \S+\n){9}$/);
-    expect(JSON.parse(readFileSync(join(cwd, 'set/00002_stats.json'), 'utf8'))).toEqual({
+    expect(JSON.parse(readFileSync(night.path('set/00002_stats.json'), 'utf8'))).toEqual({
       count: 1,
       bytes: pictures[6]?.bytes,
       left_out: 0,
@@ -204,14 +200,14 @@ describe('as a WebDataset', () => {
   });
 
   it.skipIf(!python)("has shards that Python's tarfile reads (skipped without python3)", async () => {
-    const { cwd, start, saved } = await endedBatch();
-    expect((await start('export', 'set', '--to', 'webdataset')).code).toBe(0);
+    const { night, saved } = await endedBatch();
+    await night.do('export', 'set', '--to', 'webdataset').exits(0);
     const script = `
 import hashlib, json, sys, tarfile
 t = tarfile.open(sys.argv[1])
 print(json.dumps([[m.name, m.mode, m.uid, m.mtime, m.isreg(), hashlib.sha256(t.extractfile(m).read()).hexdigest()] for m in t]))`;
     const members = JSON.parse(
-      execFileSync('python3', ['-c', script, join(cwd, 'set/00000.tar')], { encoding: 'utf8' }),
+      execFileSync('python3', ['-c', script, night.path('set/00000.tar')], { encoding: 'utf8' }),
     ) as unknown[][];
     const pngs = members.filter(([name]) => String(name).endsWith('.png'));
     expect(pngs).toEqual(
@@ -222,11 +218,11 @@ print(json.dumps([[m.name, m.mode, m.uid, m.mtime, m.isreg(), hashlib.sha256(t.e
 });
 
 it('makes tables that DuckDB reads, with the counts and sums of the report', async () => {
-  const { cwd, start, saved } = await endedBatch();
-  expect((await start('export', 'set', '--to', 'parquet', '--shard', '3')).code).toBe(0);
-  const all = `read_parquet('${join(cwd, 'set')}/*.parquet')`;
+  const { night, saved } = await endedBatch();
+  await night.do('export', 'set', '--to', 'parquet', '--shard', '3').exits(0);
+  const all = `read_parquet('${night.path('set')}/*.parquet')`;
   const pictures = await saved();
-  const summary = JSON.parse(readFileSync(join(cwd, 'out/report/summary.json'), 'utf8')) as {
+  const summary = JSON.parse(readFileSync(night.path('out/report/summary.json'), 'utf8')) as {
     pictures: { files: number; bytes: number };
     cost: { spent: number };
   };
@@ -255,18 +251,20 @@ it('makes tables that DuckDB reads, with the counts and sums of the report', asy
 it.each(sampled(['imagefolder', 'captions', 'webdataset', 'parquet'], { ms: 400 }))(
   'writes %s the same again, and after an edit only what changed',
   async (to) => {
-    const { cwd, start } = await batch();
+    const { night } = await batch();
     const exported = async (dir: string, ...more: string[]) =>
-      linesOf<{ written: number; pictures: number }>(
-        await start(
-          'export',
-          dir,
-          '--to',
-          to,
-          '--json',
-          ...(['webdataset', 'parquet'].includes(to) ? ['--shard', '2'] : []),
-          ...more,
-        ),
+      (
+        await night
+          .do(
+            'export',
+            dir,
+            '--to',
+            to,
+            '--json',
+            ...(['webdataset', 'parquet'].includes(to) ? ['--shard', '2'] : []),
+            ...more,
+          )
+          .lines<{ written: number; pictures: number }>()
       ).at(-1);
     expect(await exported('set')).toMatchObject({
       pictures: 7,
@@ -274,59 +272,58 @@ it.each(sampled(['imagefolder', 'captions', 'webdataset', 'parquet'], { ms: 400 
       missing: { failed: 1 },
       exitCode: 0,
     });
-    const first = filesIn(join(cwd, 'set'));
+    const first = filesIn(night.path('set'));
     expect(await exported('set')).toMatchObject({ pictures: 7, written: 0 });
-    expect(filesIn(join(cwd, 'set'))).toEqual(first);
+    expect(filesIn(night.path('set'))).toEqual(first);
     await exported('other');
-    expect(filesIn(join(cwd, 'other'))).toEqual(first);
+    expect(filesIn(night.path('other'))).toEqual(first);
 
     writeFileSync(
-      join(cwd, 'scenes.csv'),
-      readFileSync(join(cwd, 'scenes.csv'), 'utf8').replace('Hills 4', 'Hills 5'),
+      night.path('scenes.csv'),
+      readFileSync(night.path('scenes.csv'), 'utf8').replace('Hills 4', 'Hills 5'),
     );
-    await start('run', '--quiet');
-    writeFileSync(join(cwd, 'set/README.md'), 'mine');
+    await night.run('--quiet');
+    writeFileSync(night.path('set/README.md'), 'mine');
     const isSharded = ['webdataset', 'parquet'].includes(to);
     expect(await exported('set')).toMatchObject({ pictures: 7, written: isSharded ? 2 : 1 });
     // Fewer: the rest goes.
     expect(await exported('set', '--where', 'guidance < 3')).toMatchObject({ pictures: 2 });
     await exported('few', '--where', 'guidance < 3');
-    const { 'README.md': mine, ...left } = filesIn(join(cwd, 'set'));
+    const { 'README.md': mine, ...left } = filesIn(night.path('set'));
     expect(mine).toBe(sha256Of(Buffer.from('mine')));
-    expect(left).toEqual(filesIn(join(cwd, 'few')));
+    expect(left).toEqual(filesIn(night.path('few')));
   },
 );
 
 it.each(['imagefolder', 'webdataset'])(
   'names a picture that is not as it was saved, exports all others, and takes it when it is back: %s',
   async (to) => {
-    const { cwd, start, saved } = await endedBatch();
+    const { night, saved } = await endedBatch();
     const [whole = { file: '' }, changed = { file: '' }, gone = { file: '' }] = await saved();
-    const good = readFileSync(join(cwd, 'out/images', changed.file));
-    appendFileSync(join(cwd, 'out/images', changed.file), 'x');
-    rmSync(join(cwd, 'out/images', gone.file));
-    const bad = await start('export', 'set', '--to', to);
-    expect(bad.code).toBe(3);
-    expect(bad.stderr).toBe(
-      `${changed.file} (scene s1): its bytes are not those that were saved (sha256)\n${gone.file} (scene s2): it is missing\n`,
-    );
-    expect(bad.stdout).toContain('5 pictures in set');
-    expect(bad.stdout).toContain('2 saved pictures are missing or damaged, and not in it');
-    const lacking = readFileSync(join(cwd, 'set/missing.jsonl'), 'utf8').trim().split('\n');
+    const good = readFileSync(night.path('out/images', changed.file));
+    appendFileSync(night.path('out/images', changed.file), 'x');
+    rmSync(night.path('out/images', gone.file));
+    await night
+      .do('export', 'set', '--to', to)
+      .exits(3, '5 pictures in set', '2 saved pictures are missing or damaged, and not in it')
+      .warnsOnly(
+        `${changed.file} (scene s1): its bytes are not those that were saved (sha256)\n${gone.file} (scene s2): it is missing\n`,
+      );
+    const lacking = readFileSync(night.path('set/missing.jsonl'), 'utf8').trim().split('\n');
     expect(lacking.map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(['s7', 's1', 's2']);
     if (to === 'imagefolder') {
-      expect([whole, changed, gone].map(({ file }) => existsSync(join(cwd, 'set', file)))).toEqual([
+      expect([whole, changed, gone].map(({ file }) => existsSync(night.path('set', file)))).toEqual([
         true,
         false,
         false,
       ]);
-      expect(readFileSync(join(cwd, 'set/metadata.jsonl'), 'utf8').split('\n')).toHaveLength(6);
+      expect(readFileSync(night.path('set/metadata.jsonl'), 'utf8').split('\n')).toHaveLength(6);
     } else {
-      const names = execFileSync('tar', ['tf', join(cwd, 'set/00000.tar')], { encoding: 'utf8' });
+      const names = execFileSync('tar', ['tf', night.path('set/00000.tar')], { encoding: 'utf8' });
       expect(names).toMatch(/^000000000\.png\n[^]*000000000\.txt\n000000003\.png/);
     }
-    writeFileSync(join(cwd, 'out/images', changed.file), good);
-    const events = linesOf(await start('export', 'set', '--to', to, '--json'));
+    writeFileSync(night.path('out/images', changed.file), good);
+    const events = await night.do('export', 'set', '--to', to, '--json').lines();
     expect(events).toMatchObject([
       { type: 'picture-missing', scene: 's2' },
       { type: 'exported', pictures: 6, bad: 1, exitCode: 3 },
@@ -335,30 +332,32 @@ it.each(['imagefolder', 'webdataset'])(
 );
 
 it('takes copies, and links', async () => {
-  const { cwd, start, saved } = await batch('  formats: [{format: webp}, {format: jpeg, size: 16}]\n');
-  expect((await start('export', 'set', '--to', 'imagefolder', '--copy', 'webp')).code).toBe(0);
+  const { night, saved } = await batch('  formats: [{format: webp}, {format: jpeg, size: 16}]\n');
+  await night.do('export', 'set', '--to', 'imagefolder', '--copy', 'webp').exits(0);
   const [first = { file: '' }] = await saved();
   const copy = first.file.replace(/png$/, 'webp');
-  expect(readFileSync(join(cwd, 'set', copy)).equals(readFileSync(join(cwd, 'out/images', copy)))).toBe(true);
-  expect((await start('export', 'small', '--to', 'webdataset', '--copy', '16.jpg')).code).toBe(0);
-  expect(execFileSync('tar', ['tf', join(cwd, 'small/00000.tar')], { encoding: 'utf8' })).toMatch(
+  expect(readFileSync(night.path('set', copy)).equals(readFileSync(night.path('out/images', copy)))).toBe(
+    true,
+  );
+  await night.do('export', 'small', '--to', 'webdataset', '--copy', '16.jpg').exits(0);
+  expect(execFileSync('tar', ['tf', night.path('small/00000.tar')], { encoding: 'utf8' })).toMatch(
     /^000000000\.jpg\n/,
   );
-  expect((await start('export', 'linked', '--to', 'captions', '--link')).code).toBe(0);
-  expect(statSync(join(cwd, 'linked', first.file)).ino).toBe(
-    statSync(join(cwd, 'out/images', first.file)).ino,
+  await night.do('export', 'linked', '--to', 'captions', '--link').exits(0);
+  expect(statSync(night.path('linked', first.file)).ino).toBe(
+    statSync(night.path('out/images', first.file)).ino,
   );
-  expect((await start('export', 'linked', '--to', 'captions', '--where', 'id = "none"')).code).toBe(0);
-  expect((await start('verify')).code).toBe(0);
+  await night.do('export', 'linked', '--to', 'captions', '--where', 'id = "none"').exits(0);
+  await night.verify().exits(0);
 });
 
 it('refuses a folder that is not its own, and options that do not fit', async () => {
-  const [mine, others] = [await endedBatch(), await batch()];
-  await mine.start('export', 'set', '--to', 'captions');
-  writeFileSync(join(mine.cwd, 'file'), '');
-  const refusals: [Batch, string[], string][] = [
+  const [mine, others] = [(await endedBatch()).night, (await batch()).night];
+  await mine.do('export', 'set', '--to', 'captions');
+  mine.write('file', '');
+  const refusals: [Night, string[], string][] = [
     [mine, ['set', '--to', 'imagefolder'], 'set: holds an export as something else; choose'],
-    [others, [join(mine.cwd, 'set'), '--to', 'captions'], 'set: holds an export of another batch'],
+    [others, [mine.path('set'), '--to', 'captions'], 'set: holds an export of another batch'],
     [mine, ['out', '--to', 'captions'], 'out: holds other files'],
     [mine, ['file', '--to', 'captions'], 'file: is not a folder'],
     [mine, ['new'], '--to: it is missing; expected one of imagefolder'],
@@ -383,36 +382,31 @@ it('refuses a folder that is not its own, and options that do not fit', async ()
     ],
     [mine, ['new', '--to', 'captions', '--where', 'stile = 1'], '--where: "stile" at character 1'],
   ];
-  for (const [{ start }, args, said] of refusals) {
-    const { code, stderr } = await start('export', ...args);
-    expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
-  }
-  expect(existsSync(join(mine.cwd, 'new'))).toBe(false);
+  for (const [night, args, said] of refusals) await night.do('export', ...args).fails(2, said);
+  expect(mine.has('new')).toBe(false);
 });
 
 it('says that the record of an export is damaged, and changes nothing', async () => {
-  const { cwd, start } = await endedBatch();
-  await start('export', 'set', '--to', 'captions');
-  const record = join(cwd, 'set/.nightrender-export.json');
+  const { night } = await endedBatch();
+  await night.do('export', 'set', '--to', 'captions');
+  const record = night.path('set/.nightrender-export.json');
   const whole = readFileSync(record, 'utf8');
   for (const damage of ['', whole.slice(0, 40), '\0'.repeat(90), '[]', '{"shards": {}}']) {
     writeFileSync(record, damage);
-    const before = filesIn(join(cwd, 'set'));
-    const { code, stderr } = await start('export', 'set', '--to', 'captions');
-    expect([code, stderr]).toEqual([
-      2,
-      expect.stringMatching(/^set: its \.nightrender-export\.json is damaged, .* delete this one if it is/),
-    ]);
-    expect(filesIn(join(cwd, 'set'))).toEqual(before);
+    const before = filesIn(night.path('set'));
+    await night
+      .do('export', 'set', '--to', 'captions')
+      .fails(2, /^set: its \.nightrender-export\.json is damaged, .* delete this one if it is/);
+    expect(filesIn(night.path('set'))).toEqual(before);
   }
 });
 
 it('writes a shard anew if its record or the list of files is damaged', async () => {
-  const { cwd, start } = await endedBatch();
-  const exported = () => start('export', 'set', '--to', 'webdataset', '--shard', '4', '--json');
+  const { night } = await endedBatch();
+  const exported = () => night.do('export', 'set', '--to', 'webdataset', '--shard', '4', '--json');
   await exported();
-  const whole = filesIn(join(cwd, 'set'));
-  const record = join(cwd, 'set/.nightrender-export.json');
+  const whole = filesIn(night.path('set'));
+  const record = night.path('set/.nightrender-export.json');
   const { shards, ...identity } = JSON.parse(readFileSync(record, 'utf8')) as { shards: object };
   const [first = ''] = Object.keys(shards);
   for (const [damaged, written] of [
@@ -422,80 +416,74 @@ it('writes a shard anew if its record or the list of files is damaged', async ()
     [{ ...shards, [first]: { digest: 'x', files: 3 } }, 4],
   ] as const) {
     writeFileSync(record, JSON.stringify({ ...identity, shards: damaged }));
-    writeFileSync(join(cwd, 'set/.nightrender-export.files'), `${Object.keys(whole).join('\n')}\n\0\n.\n`);
-    expect(linesOf(await exported()).at(-1)).toMatchObject({ pictures: 7, written, exitCode: 0 });
+    writeFileSync(night.path('set/.nightrender-export.files'), `${Object.keys(whole).join('\n')}\n\0\n.\n`);
+    expect((await exported().lines()).at(-1)).toMatchObject({ pictures: 7, written, exitCode: 0 });
     const after = {
-      ...filesIn(join(cwd, 'set')),
+      ...filesIn(night.path('set')),
       '.nightrender-export.json': whole['.nightrender-export.json'],
     };
     expect(after).toEqual(whole);
-    expect(linesOf(await exported()).at(-1)).toMatchObject({ pictures: 7, written: 0 });
+    expect((await exported().lines()).at(-1)).toMatchObject({ pictures: 7, written: 0 });
   }
 });
 
 it('removes and overwrites nothing behind a link to another folder', async () => {
-  const { cwd, start } = await endedBatch();
-  const exported = (...more: string[]) => start('export', 'set', '--to', 'captions', ...more);
+  const { night } = await endedBatch();
+  const exported = (...more: string[]) => night.do('export', 'set', '--to', 'captions', ...more);
   await exported();
   // The folder was moved to another disk, and is whole there.
-  renameSync(join(cwd, 'set/ink'), join(cwd, 'elsewhere'));
-  symlinkSync(join(cwd, 'elsewhere'), join(cwd, 'set/ink'));
-  const moved = filesIn(join(cwd, 'elsewhere'));
-  expect(await exported()).toMatchObject({ code: 0, stderr: '' });
-  const fewer = await exported('--where', "style <> 'ink'");
-  expect([fewer.code, fewer.stderr]).toEqual([
-    0,
-    expect.stringMatching(/^6 files of an earlier export, such as ink\/s0\.\w+, stayed in set: a link leads/),
-  ]);
-  expect(filesIn(join(cwd, 'elsewhere'))).toEqual(moved);
+  renameSync(night.path('set/ink'), night.path('elsewhere'));
+  symlinkSync(night.path('elsewhere'), night.path('set/ink'));
+  const moved = filesIn(night.path('elsewhere'));
+  await exported().exits(0).warnsOnly('');
+  await exported('--where', "style <> 'ink'")
+    .exits(0)
+    .warns(/^6 files of an earlier export, such as ink\/s0\.\w+, stayed in set: a link leads/);
+  expect(filesIn(night.path('elsewhere'))).toEqual(moved);
   // What stands there is somebody else's.
-  writeFileSync(join(cwd, 'elsewhere/s0.png'), 'mine');
-  const { code, stderr } = await exported();
-  expect([code, stderr]).toEqual([
+  writeFileSync(night.path('elsewhere/s0.png'), 'mine');
+  await exported().fails(
     2,
-    expect.stringMatching(
-      /^set: ink in it is a link to another folder, .*; put a folder in place of the link/,
-    ),
-  ]);
-  expect(readFileSync(join(cwd, 'elsewhere/s0.png'), 'utf8')).toBe('mine');
+    /^set: ink in it is a link to another folder, .*; put a folder in place of the link/,
+  );
+  expect(readFileSync(night.path('elsewhere/s0.png'), 'utf8')).toBe('mine');
   // An export by a link to its own folder is as any other.
-  rmSync(join(cwd, 'set/ink'));
-  symlinkSync(join(cwd, 'set'), join(cwd, 'linked'));
-  expect(await start('export', 'linked', '--to', 'captions', '--where', 'guidance = 0')).toMatchObject({
-    code: 0,
-    stderr: '',
-  });
-  expect(readdirSync(join(cwd, 'set'), { recursive: true })).toContain('ink/s0.txt');
-  expect(readdirSync(join(cwd, 'set'), { recursive: true })).not.toContain('ink/s3.txt');
+  rmSync(night.path('set/ink'));
+  symlinkSync(night.path('set'), night.path('linked'));
+  await night.do('export', 'linked', '--to', 'captions', '--where', 'guidance = 0').exits(0).warnsOnly('');
+  expect(readdirSync(night.path('set'), { recursive: true })).toContain('ink/s0.txt');
+  expect(readdirSync(night.path('set'), { recursive: true })).not.toContain('ink/s3.txt');
 });
 
 it('keeps two exports into one folder apart, and leaves no lock behind', async () => {
-  const { cwd, start } = await endedBatch();
-  const dir = join(cwd, 'set');
+  const { night } = await endedBatch();
+  const dir = night.path('set');
   // A kill has left the file of the lock, and a disk has damaged it.
   mkdirSync(dir);
   writeFileSync(join(dir, '.nightrender-export.lock'), 'damaged');
   const other = await ExportFolder.open(dir, { batch: 'another', to: 'parquet', options: {} });
   const held = readdirSync(dir).filter((name) => name.includes('lock'));
-  const { code, stderr } = await start('export', 'set', '--to', 'parquet');
+  const { code, stderr } = await night.do('export', 'set', '--to', 'parquet');
   // Whose folder it is comes first.
   expect([code, stderr]).toEqual([2, expect.stringContaining('holds an export of another batch')]);
   rmSync(join(dir, '.nightrender-export.json'));
   rmSync(join(dir, '.nightrender-export.files'));
-  expect(await start('export', 'set', '--to', 'parquet')).toMatchObject({
-    code: 11,
-    stderr: `another export is writing into ${dir}; it is not affected. Wait until it has ended, then give the same command again.\n`,
-  });
+  await night
+    .do('export', 'set', '--to', 'parquet')
+    .exits(11)
+    .warnsOnly(
+      `another export is writing into ${dir}; it is not affected. Wait until it has ended, then give the same command again.\n`,
+    );
   expect(readdirSync(dir)).toEqual(held);
   other.close();
-  expect(await start('export', 'set', '--to', 'parquet')).toMatchObject({ code: 0 });
+  await night.do('export', 'set', '--to', 'parquet').exits(0);
   expect(readdirSync(dir).filter((name) => name.includes('lock'))).toEqual([]);
 });
 
 it.each(sampled(['imagefolder', 'webdataset', 'captions', 'parquet'], { ms: 6_000 }))(
   'is right after a kill at any point: %s',
   async (to) => {
-    const { cwd, start } = await endedBatch();
+    const { night } = await endedBatch();
     const args = [
       'export',
       'pipeline.yaml',
@@ -504,8 +492,8 @@ it.each(sampled(['imagefolder', 'webdataset', 'captions', 'parquet'], { ms: 6_00
       to,
       ...(['webdataset', 'parquet'].includes(to) ? ['--shard', '2'] : []),
     ];
-    await start('export', 'whole', ...args.slice(3));
-    const whole = filesIn(join(cwd, 'whole'));
+    await night.do('export', 'whole', ...args.slice(3));
+    const whole = filesIn(night.path('whole'));
     const preload = join(folderWith({ 'kill.cjs': killer }), 'kill.cjs');
     const first = isWhole ? 2 : 2 + random(8);
     const last = isWhole ? Infinity : first;
@@ -514,16 +502,16 @@ it.each(sampled(['imagefolder', 'webdataset', 'captions', 'parquet'], { ms: 6_00
       const env = {
         NODE_OPTIONS: `--require=${preload}`,
         KILL_AT: String(call),
-        KILL_BELOW: join(cwd, 'set'),
+        KILL_BELOW: night.path('set'),
       };
-      const { code } = await nightrender(args, { cwd, env });
+      const { code } = await night.with({ env }).built(...args);
       if (code === 0) break;
       expect(code).toBeNull();
       kills += 1;
-      if (call % 2 === 0) await start('export', 'set', ...args.slice(3), '--where', 'guidance > 3');
-      expect((await start('export', 'set', ...args.slice(3))).code).toBe(0);
-      expect(filesIn(join(cwd, 'set'))).toEqual(whole);
-      rmSync(join(cwd, 'set'), { recursive: true });
+      if (call % 2 === 0) await night.do('export', 'set', ...args.slice(3), '--where', 'guidance > 3');
+      await night.do('export', 'set', ...args.slice(3)).exits(0);
+      expect(filesIn(night.path('set'))).toEqual(whole);
+      rmSync(night.path('set'), { recursive: true });
     }
     expect(kills).toBeGreaterThan(0);
   },

@@ -1,17 +1,18 @@
 /** Promise: after SIGHUP a run submits nothing more and finishes the jobs in flight; SIGINT and SIGTERM still leave. */
 import { expect, it } from 'vitest';
-import { inProcess, newBatch, Program, signalAt, withKey } from './cli.ts';
+import { nightOf, signalAt } from './cli.ts';
 import { startHeldStandIn, startPatientService, startSlowService } from './stand-ins.ts';
 
 it('ends with 3 where scenes are left, with nothing in flight, however often it is sent', async () => {
   const { url } = await startSlowService(20);
-  const cwd = newBatch(url, 400, 'concurrency: 3\n');
+  const night = nightOf(url, 400, 'concurrency: 3\n');
   // Its first line tells that the plan is made; 400 scenes are not done a moment later.
   const at = [/400 scenes to render/, /stopping: /].map((words) => signalAt(words, 'SIGHUP'));
-  const { code, stdout, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd, ...withKey, at });
-  expect(code, stderr).toBe(3);
-  expect(stdout).toMatch(/^Asked to finish \(SIGHUP\): the next run renders the rest/m);
-  const status = JSON.parse((await inProcess(['status', 'pipeline.yaml', '--json'], { cwd })).stdout) as {
+  await night
+    .with({ at })
+    .run()
+    .exits(3, /^Asked to finish \(SIGHUP\): the next run renders the rest/m);
+  const status = JSON.parse((await night.status('--json')).stdout) as {
     summary: { scenes: Record<string, number>; attempts: Record<string, number> };
   };
   expect(status.summary.scenes).toMatchObject({ active: 0, failed: 0 });
@@ -24,19 +25,18 @@ it('ends with 3 where scenes are left, with nothing in flight, however often it 
 
 it('ends with 0 where what is in flight is all that was left', async () => {
   const service = await startHeldStandIn();
-  const cwd = newBatch(service.url, 6);
-  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  const night = nightOf(service.url, 6);
+  const run = night.program('run', 'pipeline.yaml', '--json');
   await run.says(/(?:"scene-submitted"[^]*){6}/);
   run.child.kill('SIGHUP');
   await run.says(/"stopping"/);
   service.release();
-  const { code, stderr } = await run.finish();
-  expect(code, stderr).toBe(0);
+  await run.finish().exits(0);
 });
 
 it('does not keep SIGTERM from leaving at once', async () => {
   const service = await startPatientService();
-  const cwd = newBatch(service.url, 2);
+  const night = nightOf(service.url, 2);
   const at = [signalAt(/2 scenes to render/, 'SIGHUP'), signalAt(/Asked to finish/, 'SIGTERM')];
-  expect((await inProcess(['run', 'pipeline.yaml'], { cwd, ...withKey, at })).code).toBe(143);
+  await night.with({ at }).run().exits(143);
 });

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { rest } from '../fakes/tier.ts';
-import { folderWith, inProcess, newBatch, root, serve, testKey } from './cli.ts';
+import { folderWith, nightOf, root, serve, testKey } from './cli.ts';
 import { startStandIn } from './stand-ins.ts';
 import {
   canTrace,
@@ -17,8 +17,8 @@ it.skipIf(!canTrace)(
   'intent before the POST, job id before the first GET, picture before it counts as saved (skipped where strace is not there, or may not trace)',
   async () => {
     const { url } = await startStandIn();
-    const cwd = newBatch(url, 1);
-    const calls = await tracedRun(['run', 'pipeline.yaml'], cwd, { NIGHTRENDER_API_KEY: testKey });
+    const night = nightOf(url, 1);
+    const calls = await tracedRun(['run', 'pipeline.yaml'], night.cwd, { NIGHTRENDER_API_KEY: testKey });
 
     const post = first(calls, 'the POST', sends(/"POST \/v2\/scene-renderer\/run /));
     const get = first(calls, 'the first GET', sends(/"GET \/v2\/scene-renderer\/status\//));
@@ -60,16 +60,15 @@ rest.it.skipIf(!canTrace)(
   async () => {
     const { url } = await serve(folderWith({}));
     const more = 'input: {scene: "{{ scene }}", width: 64, height: 64}\n';
-    const cwd = newBatch(url, 3, more);
+    const night = nightOf(url, 3, more);
     const env = { NIGHTRENDER_API_KEY: testKey };
-    const failed = await runOnFailingDisk(['run', 'pipeline.yaml'], cwd, env);
+    const failed = await runOnFailingDisk(['run', 'pipeline.yaml'], night.cwd, env);
     expect(failed.code, failed.stderr).toBe(14);
     expect(failed.stdout).toContain(
       'Cannot write the checkpoint: the disk reports an error (EIO); check the disk',
     );
     expect(failed.stderr).not.toMatch(/^ +at /m);
-    const again = await inProcess(['run', 'pipeline.yaml'], { cwd, env });
-    expect(again.code, again.stderr).toBe(0);
+    await night.with({ env }).run().exits(0);
   },
 );
 

@@ -15,7 +15,7 @@ import type { JsonObject } from '../../src/lib/text/json.ts';
 import { sampled } from '../fakes/tier.ts';
 import { HttpService } from '../fakes/http-service.ts';
 import { endpoint } from '../fakes/world.ts';
-import { folderWith, inProcess, root, testKey } from './cli.ts';
+import { nightWith, root, testKey } from './cli.ts';
 import { completed } from './stand-ins.ts';
 
 /** Where the jobs in flight are; a loopback address of Linux that nothing else uses. */
@@ -27,24 +27,22 @@ const batches = ['csv', 'jsonl', 'matrix', 'files', 'unicode', 'sweep', 'lines']
 it.skipIf(!canListen).each(sampled(batches, { ms: 300 }))(
   'goes on with a batch of %s (skipped where 127.77.14.1 is not loopback)',
   async (name) => {
-    const cwd = folderWith({});
-    execFileSync('tar', ['-xzf', join(root, `test/fixtures/half-done/${name}.tgz`), '-C', cwd]);
-    const before = JSON.parse(readFileSync(join(cwd, 'submitted.json'), 'utf8')) as JsonObject[];
-    const images = join(cwd, 'out/images');
+    const night = nightWith({});
+    execFileSync('tar', ['-xzf', join(root, `test/fixtures/half-done/${name}.tgz`), '-C', night.cwd]);
+    const before = JSON.parse(night.read('submitted.json')) as JsonObject[];
+    const images = night.path('out/images');
     const saved = picturesIn(images);
     expect([before.length, saved.size]).toEqual([5, 3]);
     const service = await startService(before);
 
-    const checkpoint = readFileSync(join(cwd, 'out/checkpoint.sqlite'));
-    const listed = await inProcess(['list', 'pipeline.yaml', '--json'], { cwd });
+    const checkpoint = readFileSync(night.path('out/checkpoint.sqlite'));
+    const listed = await night.list('--json');
     expect(listed.stdout.match(/"state":"saved"/g), listed.stderr).toHaveLength(3);
-    const status = await inProcess(['status', 'pipeline.yaml', '--json'], { cwd });
-    expect(status.stdout).toContain('"active":2,"saved":3');
-    expect(readFileSync(join(cwd, 'out/checkpoint.sqlite')).equals(checkpoint)).toBe(true);
+    await night.status('--json').prints('"active":2,"saved":3');
+    expect(readFileSync(night.path('out/checkpoint.sqlite')).equals(checkpoint)).toBe(true);
 
     const env = { NIGHTRENDER_API_KEY: testKey };
-    const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd, env });
-    expect(code, stderr).toBe(0);
+    await night.with({ env }).run().exits(0);
     const all = service.inputs.map((input) => JSON.stringify(input));
     expect([all.length, new Set(all).size]).toEqual([8, 8]);
     const polled = service.jobs.all.filter(({ polls }) => polls > 0).map(({ id }) => id);
@@ -57,7 +55,7 @@ it.skipIf(!canListen).each(sampled(batches, { ms: 300 }))(
     expect(byHash(pictures.keys())).toBe(byHash(saved.keys()));
     for (const [file, bytes] of saved) expect(pictures.get(file)?.equals(bytes), file).toBe(true);
 
-    expect((await inProcess(['run', 'pipeline.yaml'], { cwd, env })).code).toBe(0);
+    await night.with({ env }).run().exits(0);
     expect(service.inputs).toHaveLength(8);
   },
 );

@@ -9,7 +9,7 @@ import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { prepareContainers } from '../service/workloads/container-image.ts';
-import { folderWith, linesOf, pipeline, root, scenes } from './cli.ts';
+import { linesOf, nightOf, root } from './cli.ts';
 
 const run = promisify(execFile);
 const image = 'localhost/nightrender/nightrender:1';
@@ -57,13 +57,10 @@ const container = (name: string, ...args: string[]) =>
 
 it.skipIf(skipped !== '')(`renders, ends in order when it is stopped, and resumes ${skipped}`, async () => {
   const count = 12;
-  const cwd = folderWith({
-    'pipeline.yaml': pipeline('local', 'concurrency: 2\n'),
-    'scenes.csv': scenes(count),
-  });
-  chmodSync(cwd, 0o777);
+  const batch = nightOf('local', count, 'concurrency: 2\n');
+  chmodSync(batch.cwd, 0o777);
   const night = (name: string) =>
-    container(name, `--volume=${cwd}:/night`, image, 'run', 'pipeline.yaml', '--json');
+    container(name, `--volume=${batch.cwd}:/night`, image, 'run', 'pipeline.yaml', '--json');
 
   const first = night('first');
   for await (const line of createInterface({ input: first.child.stdout as Readable }))
@@ -77,7 +74,7 @@ it.skipIf(skipped !== '')(`renders, ends in order when it is stopped, and resume
     linesOf(lines).filter(({ type }) => type === 'scene-saved').length;
   expect(saved(stopped)).toBeLessThan(count);
   expect(saved(stopped) + saved(resumed)).toBe(count);
-  expect(readdirSync(join(cwd, 'out/images')).filter((name) => name.endsWith('.png'))).toHaveLength(count);
+  expect(readdirSync(batch.path('out/images')).filter((name) => name.endsWith('.png'))).toHaveLength(count);
 });
 
 it.skipIf(skipped !== '')(`serves, and says whether it answers ${skipped}`, async () => {

@@ -12,9 +12,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { finishedBatch, folderWith, inProcess, nightrender, pipeline, scenes, type Finished } from './cli.ts';
+import { type Finished, finishedNight, type Night, nightWith, pipeline, scenes } from './cli.ts';
 import { rest, sampled } from '../fakes/tier.ts';
 import { canBeRefused, withoutPower } from './without-power.ts';
 
@@ -43,11 +42,11 @@ describe.each([
     ['the name of the holder', '.lock.json', /out\/\.lock\.json: a folder stands where the file belongs/],
     ['the marks', '.in-hand', /out\/\.in-hand: a folder stands where the file belongs/],
   ])('a folder in the place of %s', async (_what, name, says) => {
-    const cwd = await begun(isBatch);
-    rmSync(join(cwd, 'out', name), { recursive: true, force: true });
-    mkdirSync(join(cwd, 'out', name), { recursive: true });
-    await expectRefusal(cwd, 14, says);
-    expect(existsSync(join(cwd, 'out', name))).toBe(true);
+    const night = await begun(isBatch);
+    rmSync(night.path('out', name), { recursive: true, force: true });
+    mkdirSync(night.path('out', name), { recursive: true });
+    await expectRefusal(night, 14, says);
+    expect(existsSync(night.path('out', name))).toBe(true);
   });
 
   it.each<[what: string, name: string, code: number, says: RegExp]>([
@@ -72,11 +71,11 @@ describe.each([
     ],
     ['the local service', 'local-service', 14, /out\/local-service: a file stands where a folder is needed/],
   ])('a text in the place of %s', async (_what, name, code, says) => {
-    const cwd = await begun(isBatch);
-    rmSync(join(cwd, 'out', name), { recursive: true, force: true });
-    writeFileSync(join(cwd, 'out', name), 'a text');
-    await expectRefusal(cwd, code, says);
-    expect(readFileSync(join(cwd, 'out', name), 'utf8')).toBe('a text');
+    const night = await begun(isBatch);
+    rmSync(night.path('out', name), { recursive: true, force: true });
+    writeFileSync(night.path('out', name), 'a text');
+    await expectRefusal(night, code, says);
+    expect(readFileSync(night.path('out', name), 'utf8')).toBe('a text');
   });
 });
 
@@ -99,9 +98,9 @@ describe.skipIf(process.platform === 'win32')(
     it.each(sampled(namesAndKinds, startCost))(
       'a named pipe in the place of %s (of a batch: %s)',
       async (name, isBatch) => {
-        const cwd = await begun(isBatch);
-        const path = put(cwd, name, (place) => execFileSync('mkfifo', [place]));
-        await expectAnswer(cwd, 'run', path, 'a named pipe');
+        const night = await begun(isBatch);
+        const path = put(night, name, (place) => execFileSync('mkfifo', [place]));
+        await expectAnswer(night, 'run', path, 'a named pipe');
         expect(lstatSync(path).isFIFO()).toBe(true);
       },
     );
@@ -109,93 +108,85 @@ describe.skipIf(process.platform === 'win32')(
     it.each(sampled(['plan', 'status', 'report', 'verify', 'retry', 'cancel', 'explain'], startCost))(
       '%s does not wait at one either',
       async (command) => {
-        const cwd = await begun(true);
-        const path = put(cwd, 'checkpoint.sqlite', (place) => execFileSync('mkfifo', [place]));
-        await expectAnswer(cwd, command, path, 'a named pipe');
+        const night = await begun(true);
+        const path = put(night, 'checkpoint.sqlite', (place) => execFileSync('mkfifo', [place]));
+        await expectAnswer(night, command, path, 'a named pipe');
       },
     );
 
     it.each(sampled(names, startCost))('a device, and a socket, in the place of %s', async (name) => {
-      const cwd = await begun(true);
-      const path = put(cwd, name, (place) => symlinkSync('/dev/zero', place));
-      await expectAnswer(cwd, 'run', path, 'a device');
+      const night = await begun(true);
+      const path = put(night, name, (place) => symlinkSync('/dev/zero', place));
+      await expectAnswer(night, 'run', path, 'a device');
       const server = createServer();
-      put(cwd, name, (place) => void server.listen(place));
+      put(night, name, (place) => void server.listen(place));
       await once(server, 'listening');
       onTestFinished(() => void server.close());
-      await expectAnswer(cwd, 'run', path, 'a socket');
+      await expectAnswer(night, 'run', path, 'a socket');
     });
 
     rest.it('a named pipe in the place of a picture or the report is damage, and replaced', async () => {
-      const cwd = await begun(true);
+      const night = await begun(true);
       for (const name of ['images/s0.png', 'report/index.html', 'report/summary.json'])
-        put(cwd, name, (place) => execFileSync('mkfifo', [place]));
-      const verified = await nightrender(['verify', 'pipeline.yaml'], { cwd });
-      expect([verified.code, verified.stdout]).toEqual([
-        3,
-        expect.stringContaining('other than a file is in its place'),
-      ]);
-      const report = await nightrender(['report', 'pipeline.yaml'], { cwd });
-      expect(report.code, report.stderr).toBe(0);
-      expect(lstatSync(join(cwd, 'out/report/index.html')).isFile()).toBe(true);
-      const run = await nightrender(['run', 'pipeline.yaml'], { cwd });
-      expect(run.code, run.stderr).toBe(3);
+        put(night, name, (place) => execFileSync('mkfifo', [place]));
+      await night.built('verify', 'pipeline.yaml').exits(3, 'other than a file is in its place');
+      await night.built('report', 'pipeline.yaml').exits(0);
+      expect(lstatSync(night.path('out/report/index.html')).isFile()).toBe(true);
+      await night.built('run', 'pipeline.yaml').exits(3);
     });
 
     rest.it(
       'a named pipe in the place of a sidecar is not waited for by --adopt, which goes by the name',
       async () => {
-        const cwd = await begun(true);
-        rmSync(join(cwd, 'out/checkpoint.sqlite'));
-        const path = put(cwd, 'images/s0.json', (place) => execFileSync('mkfifo', [place]));
-        const { code, stderr } = await nightrender(['run', 'pipeline.yaml', '--adopt'], { cwd });
-        expect(stderr).toContain('1 of them by name only');
-        expect(code, stderr).toBe(0);
+        const night = await begun(true);
+        rmSync(night.path('out/checkpoint.sqlite'));
+        const path = put(night, 'images/s0.json', (place) => execFileSync('mkfifo', [place]));
+        await night.built('run', 'pipeline.yaml', '--adopt').exits(0).warns('1 of them by name only');
         expect(lstatSync(path).isFIFO()).toBe(true);
       },
     );
 
-    function put(cwd: string, name: string, make: (path: string) => void): string {
-      const path = join(cwd, 'out', name);
+    function put(night: Night, name: string, make: (path: string) => void): string {
+      const path = night.path('out', name);
       rmSync(path, { force: true });
       make(path);
       return path;
     }
 
     /** In a process of its own, which a pipe would stop for good. */
-    async function expectAnswer(cwd: string, command: string, path: string, what: string): Promise<void> {
+    async function expectAnswer(night: Night, command: string, path: string, what: string): Promise<void> {
       const more = command === 'explain' ? ['s0'] : [];
-      const { code, stderr } = await nightrender([command, 'pipeline.yaml', ...more], { cwd });
-      expect(stderr).toContain(`${path} is ${what}, but must be a file; move it away`);
-      expect(stderr).not.toMatch(/\n {4}at /);
-      expect(code).toBe(14);
+      await night
+        .built(command, 'pipeline.yaml', ...more)
+        .fails(14, `${path} is ${what}, but must be a file; move it away`)
+        .warnsNo(/\n {4}at /);
     }
   },
 );
 
 it('a file in the place of the output folder', async () => {
   await expectRefusal(
-    folderWith({ ...files, out: 'a text' }),
+    nightWith({ ...files, out: 'a text' }),
     14,
     /out: a file stands where a folder is needed/,
   );
 });
 
 it('an empty checkpoint beside pictures', async () => {
-  const cwd = await begun(true);
-  writeFileSync(join(cwd, 'out/checkpoint.sqlite'), '');
+  const night = await begun(true);
+  writeFileSync(night.path('out/checkpoint.sqlite'), '');
   await expectRefusal(
-    cwd,
+    night,
     2,
     /out\/checkpoint\.sqlite: this file is empty, but .* Put a copy of the file back/,
   );
 });
 
 it('a link to what is not there', async () => {
-  const cwd = await begun(true);
-  rmSync(join(cwd, 'out/checkpoint.sqlite'));
-  symlinkSync('nowhere/at-all', join(cwd, 'out/checkpoint.sqlite'));
-  await expectRefusal(cwd, 14, /out\/checkpoint\.sqlite is a broken link; fix or remove it, then/);
+  const night = await begun(true);
+  rmSync(night.path('out/checkpoint.sqlite'));
+  symlinkSync('nowhere/at-all', night.path('out/checkpoint.sqlite'));
+  await expectRefusal(night, 14, /out\/checkpoint\.sqlite is a broken link; fix or remove it, then/);
 });
 
 describe.skipIf(!canBeRefused)(
@@ -211,23 +202,23 @@ describe.skipIf(!canBeRefused)(
         startCost,
       ),
     )('for out/%s', async (name, mode, says) => {
-      const cwd = await begun(true);
-      const path = join(cwd, 'out', name);
+      const night = await begun(true);
+      const path = night.path('out', name);
       chmodSync(path, mode);
-      expectWords(withoutPower(['run', 'pipeline.yaml', '--quiet'], cwd), 14, says);
+      expectWords(withoutPower(['run', 'pipeline.yaml', '--quiet'], night.cwd), 14, says);
     });
   },
 );
 
-async function begun(isBatch: boolean): Promise<string> {
-  if (isBatch) return await finishedBatch(files);
-  const cwd = folderWith(files);
-  mkdirSync(join(cwd, 'out'));
-  return cwd;
+async function begun(isBatch: boolean): Promise<Night> {
+  if (isBatch) return finishedNight(files);
+  const night = nightWith(files);
+  mkdirSync(night.path('out'));
+  return night;
 }
 
-async function expectRefusal(cwd: string, code: number, says: RegExp): Promise<void> {
-  expectWords(await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd }), code, says);
+async function expectRefusal(night: Night, code: number, says: RegExp): Promise<void> {
+  expectWords(await night.run('--quiet'), code, says);
 }
 
 function expectWords(refused: Finished, code: number, says: RegExp): void {

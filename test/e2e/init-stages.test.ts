@@ -1,12 +1,12 @@
 /** Promise: what `init --stages` writes works as it is: pictures are rendered, scored, and the best of each prompt upscaled, each once. */
-import { existsSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv, type AnySchema } from 'ajv';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import { rest } from '../fakes/tier.ts';
-import { folderWith, inProcess, jobsOf, linesOf, root } from './cli.ts';
+import { inProcess, jobsOf, linesOf, type Night, nightWith, root } from './cli.ts';
 import { Served } from './served.ts';
 
 const page = readFileSync(join(root, 'src/help/stages.md'), 'utf8');
@@ -27,13 +27,13 @@ interface Row {
 }
 
 rest.it('renders, scores and upscales the best of each prompt, and sends nothing twice', async () => {
-  const cwd = folderWith({});
-  const made = await inProcess(['init', '--stages'], { cwd });
-  expect(made.code, made.stderr).toBe(0);
-  expect(made.stdout).toContain('nightrender serve service.yaml --data service\n');
+  const night = nightWith({});
+  const made = await night
+    .start('init', '--stages')
+    .exits(0, 'nightrender serve service.yaml --data service\n');
   const [, command = ''] = /^ {2}nightrender (run .*)$/m.exec(made.stdout) ?? [];
   expect(command.split(' ').slice(1)).toEqual(batches);
-  const { start, rowsOf } = await serveIn(cwd);
+  const { start, rowsOf } = await serveIn(night);
   await start(command);
   const [rendered, scored, upscaled] = [
     await rowsOf('render.yaml'),
@@ -47,9 +47,9 @@ rest.it('renders, scores and upscales the best of each prompt, and sends nothing
     expect([state, columns['picture']]).toEqual(['saved', `rendered/images/${id}.png`]);
     expect(pictures).toMatchObject([{ width: 2 * 384, height: 2 * 256 }]);
   }
-  expect(readdirSync(join(cwd, 'upscaled/images')).filter((file) => file.endsWith('.png'))).toHaveLength(3);
+  expect(readdirSync(night.path('upscaled/images')).filter((file) => file.endsWith('.png'))).toHaveLength(3);
 
-  const jobs = (): number[] => [jobsOf(join(cwd, 'rendered/local-service')), jobsOf(join(cwd, 'service'))];
+  const jobs = (): number[] => [jobsOf(night.path('rendered/local-service')), jobsOf(night.path('service'))];
   expect(jobs()).toEqual([9, 12]);
   await start(command);
   for (const name of batches) await start(`run ${name}`);
@@ -57,34 +57,34 @@ rest.it('renders, scores and upscales the best of each prompt, and sends nothing
 });
 
 rest.it('writes what the manual shows, whose recipes work on it', async () => {
-  const cwd = folderWith({});
-  await inProcess(['init', '--stages'], { cwd });
-  writeFileSync(join(cwd, 'prompts.csv'), 'id,prompt\nharbour,An old harbour\n');
-  const textOf = (name: string): string => readFileSync(join(cwd, name), 'utf8');
+  const night = nightWith({});
+  await night.start('init', '--stages');
+  night.write('prompts.csv', 'id,prompt\nharbour,An old harbour\n');
+  const textOf = (name: string): string => night.read(name);
   for (const [name, block] of recipes) {
     const shown = parse(block) as object;
-    if (existsSync(join(cwd, name))) expect([name, parse(textOf(name))]).toMatchObject([name, shown]);
-    else writeFileSync(join(cwd, name), block);
+    if (night.has(name)) expect([name, parse(textOf(name))]).toMatchObject([name, shown]);
+    else night.write(name, block);
   }
-  writeFileSync(
-    join(cwd, 'caption.mjs'),
+  night.write(
+    'caption.mjs',
     "export const handler = ({ input }) => ({ caption: 'a lighthouse of ' + input.image.length });\n",
   );
   const more =
     '  - { name: Caption, module: ./caption.mjs }\n  - { name: Image to image, module: ./again.mjs }\n';
-  writeFileSync(join(cwd, 'service.yaml'), `${textOf('service.yaml')}${more}`);
+  night.write('service.yaml', `${textOf('service.yaml')}${more}`);
   // The picture as it came, and what came with it.
-  writeFileSync(
-    join(cwd, 'again.mjs'),
+  night.write(
+    'again.mjs',
     "import { appendFileSync } from 'node:fs';\n" +
       'export const handler = ({ input: { image, ...others } }) => {\n' +
       '  appendFileSync(new URL(\'sent.jsonl\', import.meta.url), JSON.stringify(others) + "\\n");\n' +
       '  return { image };\n};\n',
   );
-  const { start, rowsOf } = await serveIn(cwd, [...recipes.keys()]);
+  const { start, rowsOf } = await serveIn(night, [...recipes.keys()]);
   await start('run render.yaml');
   const rendered = await rowsOf('render.yaml');
-  writeFileSync(join(cwd, 'starred.txt'), 'harbour-s2\n');
+  night.write('starred.txt', 'harbour-s2\n');
   await start('run favourites.yaml');
   expect(await rowsOf('favourites.yaml')).toMatchObject([{ id: 'harbour-s2', pictures: [{ width: 768 }] }]);
 
@@ -100,23 +100,23 @@ rest.it('writes what the manual shows, whose recipes work on it', async () => {
 });
 
 /** Serves what is in the folder; `start` is a command that ends well and in silence, and these files find the service. */
-async function serveIn(cwd: string, files = batches) {
+async function serveIn(night: Night, files = batches) {
   // In the place of `npm install sharp`.
-  symlinkSync(join(root, 'node_modules'), join(cwd, 'node_modules'));
-  const service = await Served.start(cwd, ['service.yaml']);
+  symlinkSync(join(root, 'node_modules'), night.path('node_modules'));
+  const service = await Served.start(night.cwd, ['service.yaml']);
   // Another test may have the port.
   for (const name of files) {
-    const file = join(cwd, name);
+    const file = night.path(name);
     writeFileSync(file, readFileSync(file, 'utf8').replace('http://127.0.0.1:4747', service.url));
   }
-  const options = { cwd, env: { NIGHTRENDER_API_KEY: service.key } };
+  const options = { cwd: night.cwd, env: { NIGHTRENDER_API_KEY: service.key } };
   return {
     start: async (command: string): Promise<void> => {
       const { code, stderr } = await inProcess([...command.split(' '), '--quiet'], options);
       expect([command, code, stderr]).toEqual([command, 0, '']);
     },
     rowsOf: async (name: string): Promise<Row[]> =>
-      linesOf<Row>(await inProcess(['list', name, '--json'], options)),
+      await inProcess(['list', name, '--json'], options).lines<Row>(),
   };
 }
 
@@ -134,29 +134,23 @@ function bestOf(rows: Row[]): Row[] {
 }
 
 it('names schemas that lie there and that the files fit, and changes no file that is there', async () => {
-  const cwd = folderWith({});
-  await inProcess(['init', '--stages'], { cwd });
+  const night = nightWith({});
+  await night.start('init', '--stages');
   for (const name of [...batches, 'service.yaml']) {
-    const text = readFileSync(join(cwd, name), 'utf8');
+    const text = night.read(name);
     const [, schema = ''] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(text) ?? [];
-    const isValid = new Ajv({ strict: false }).compile(
-      JSON.parse(readFileSync(join(cwd, schema), 'utf8')) as AnySchema,
-    );
+    const isValid = new Ajv({ strict: false }).compile(JSON.parse(night.read(schema)) as AnySchema);
     expect([name, isValid(parse(text)), isValid.errors]).toEqual([name, true, null]);
   }
-  writeFileSync(join(cwd, 'score.mjs'), '// my own\n');
-  const again = await inProcess(['init', '--stages'], { cwd });
-  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('score.mjs: this file exists')]);
-  expect(readFileSync(join(cwd, 'score.mjs'), 'utf8')).toBe('// my own\n');
+  night.write('score.mjs', '// my own\n');
+  await night.start('init', '--stages').fails(2, 'score.mjs: this file exists');
+  expect(night.read('score.mjs')).toBe('// my own\n');
 });
 
 it('takes no option that belongs to one batch or one service', async () => {
-  const cwd = folderWith({ 'list.txt': 'A hill\n' });
-  const { code, stderr } = await inProcess(['init', '--stages', '--service', '--manifest', 'list.txt'], {
-    cwd,
-  });
-  expect(code).toBe(2);
-  expect(stderr).toContain('--manifest: does not go with --stages');
-  expect(stderr).toContain('--service: does not go with --stages');
-  expect(readdirSync(cwd)).toEqual(['list.txt']);
+  const night = nightWith({ 'list.txt': 'A hill\n' });
+  await night
+    .start('init', '--stages', '--service', '--manifest', 'list.txt')
+    .fails(2, '--manifest: does not go with --stages', '--service: does not go with --stages');
+  expect(readdirSync(night.cwd)).toEqual(['list.txt']);
 });

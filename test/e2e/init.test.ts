@@ -1,59 +1,54 @@
 /** Promise: three commands lead from an empty folder to pictures, and existing files are never overwritten. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Ajv, type AnySchema } from 'ajv';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { isWhole, rest, sampled } from '../fakes/tier.ts';
-import { folderWith, inProcess, testKey } from './cli.ts';
+import { nightWith, testKey } from './cli.ts';
 import { Served } from './served.ts';
 
 it('init, plan, run', async () => {
-  const cwd = folderWith({});
-  const made = await inProcess(['init'], { cwd });
-  expect(made.code, made.stderr).toBe(0);
-  expect(readdirSync(cwd).toSorted()).toEqual(['pipeline.schema.json', 'pipeline.yaml', 'scenes.csv']);
+  const night = nightWith({});
+  const made = await night.start('init').exits(0);
+  expect(readdirSync(night.cwd).toSorted()).toEqual(['pipeline.schema.json', 'pipeline.yaml', 'scenes.csv']);
   const commands = made.stdout
     .split('\n')
     .flatMap((line) => /^ {2}nightrender (.*?) +#/.exec(line)?.[1] ?? []);
   expect(commands).toEqual(['plan pipeline.yaml', 'run pipeline.yaml']);
-  const plan = await inProcess(['plan', 'pipeline.yaml', '--json'], { cwd });
+  const plan = await night.plan('--json');
   expect(JSON.parse(plan.stdout)).toMatchObject({
     exitCode: 0,
     warnings: [],
     counts: { waiting: 8, invalid: 0 },
   });
   const part = isWhole ? [] : ['--limit', '2'];
-  const run = await inProcess(['run', 'pipeline.yaml', ...part], { cwd });
-  expect(run.code, run.stderr).toBe(0);
-  const pictures = readdirSync(join(cwd, 'renders/images')).filter((file) => file.endsWith('.png'));
+  await night.run(...part).exits(0);
+  const pictures = readdirSync(night.path('renders/images')).filter((file) => file.endsWith('.png'));
   expect(pictures).toHaveLength(isWhole ? 8 : 2);
 });
 
 it.each([[[]], [['--endpoint', 'https://api.service.example', '--id', 'e']]])(
   'names a schema that lies there and that the file fits: %j',
   async (options) => {
-    const cwd = folderWith({});
-    await inProcess(['init', ...options], { cwd });
-    const text = readFileSync(join(cwd, 'pipeline.yaml'), 'utf8');
+    const night = nightWith({});
+    await night.start('init', ...options);
+    const text = night.read('pipeline.yaml');
     const [, schema = ''] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(text) ?? [];
-    const isValid = new Ajv().compile(JSON.parse(readFileSync(join(cwd, schema), 'utf8')) as AnySchema);
+    const isValid = new Ajv().compile(JSON.parse(night.read(schema)) as AnySchema);
     expect(isValid(parse(text))).toBe(true);
     expect(isValid({ ...(parse(text) as object), concurency: 4 })).toBe(false);
   },
 );
 
 rest.it('writes the file of a service, which works as it is', async () => {
-  const cwd = folderWith({});
-  const made = await inProcess(['init', '--service'], { cwd });
-  expect(made.code, made.stderr).toBe(0);
-  expect(readdirSync(cwd).toSorted()).toEqual(['service.schema.json', 'service.yaml']);
+  const night = nightWith({});
+  const made = await night.start('init', '--service').exits(0);
+  expect(readdirSync(night.cwd).toSorted()).toEqual(['service.schema.json', 'service.yaml']);
   const [, command = ''] = /^ {2}nightrender serve (.*)$/m.exec(made.stdout) ?? [];
-  const service = await Served.start(cwd, [command]);
+  const service = await Served.start(night.cwd, [command]);
   const job = await service.done('night-renderer', { scene: 'A hill', width: 64, height: 64 });
   expect(job.status).toBe('COMPLETED');
-  const again = await inProcess(['init', '--service'], { cwd });
-  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('service.yaml: this file exists')]);
+  await night.start('init', '--service').fails(2, 'service.yaml: this file exists');
 });
 
 const lists = [
@@ -66,31 +61,27 @@ const lists = [
 it.each(sampled(lists, { ms: 400 }))(
   'sends the column that has the prompts where none is called so: %s, %j',
   async (list, text, sent) => {
-    const cwd = folderWith({ [list]: text });
-    const made = await inProcess(['init', '--manifest', list], { cwd });
-    expect(made.code, made.stderr).toBe(0);
-    const written = parse(readFileSync(join(cwd, 'pipeline.yaml'), 'utf8')) as { input: unknown };
+    const night = nightWith({ [list]: text });
+    const made = await night.start('init', '--manifest', list).exits(0);
+    const written = parse(night.read('pipeline.yaml')) as { input: unknown };
     expect(written.input).toEqual({ prompt: sent });
     expect(made.stdout).toContain('Each job gets the column ');
-    const run = await inProcess(['run'], { cwd });
-    expect(run.code, run.stderr).toBe(0);
-    const shown = await inProcess(['list', 'pipeline.yaml'], { cwd });
-    expect(shown.stdout).toContain('A red cup');
+    await night.start('run').exits(0);
+    await night.list().prints('A red cup');
   },
 );
 
 it('fits a list from a spreadsheet program of Western Europe', async () => {
   const list = Buffer.from('ID;Prompt\r\nm\xfcller;Ein H\xfcgel, ein See\r\n;\r\n', 'latin1');
-  const cwd = folderWith({ 'liste.csv': list });
-  expect((await inProcess(['init', '--manifest', 'liste.csv'], { cwd })).code).toBe(0);
-  expect(parse(readFileSync(join(cwd, 'pipeline.yaml'), 'utf8'))).toMatchObject({
+  const night = nightWith({ 'liste.csv': list });
+  await night.start('init', '--manifest', 'liste.csv').exits(0);
+  expect(parse(night.read('pipeline.yaml'))).toMatchObject({
     encoding: 'windows-1252',
     input: { prompt: '{{ Prompt }}' },
     report: { separator: ';' },
   });
-  const run = await inProcess(['run', '--quiet'], { cwd });
-  expect(run.code, run.stderr).toBe(0);
-  const results = readFileSync(join(cwd, 'renders/report/results.csv'), 'utf8');
+  await night.start('run', '--quiet').exits(0);
+  const results = night.read('renders/report/results.csv');
   expect(results).toMatch(/^\uFEFF?id;state;/);
   expect(results).toContain('müller;saved;');
 });
@@ -99,10 +90,9 @@ it.each([
   ['a file that is no list', 'list.csv', Buffer.from('PNG\0\0\0'), 'NUL'],
   ['a spreadsheet of another kind', 'list.ods', Buffer.from('PK'), 'save it as .xlsx or CSV'],
 ])('writes nothing for a list that cannot be read: %s', async (_, name, bytes, said) => {
-  const cwd = folderWith({ [name]: bytes });
-  const { code, stderr } = await inProcess(['init', '--manifest', name], { cwd });
-  expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
-  expect(existsSync(join(cwd, 'pipeline.yaml'))).toBe(false);
+  const night = nightWith({ [name]: bytes });
+  await night.start('init', '--manifest', name).fails(2, said);
+  expect(night.has('pipeline.yaml')).toBe(false);
 });
 
 it.each([
@@ -114,36 +104,30 @@ it.each([
   ['columns of which none says that it has prompts', 'file,words\na.jpg,A red cup\n', "'{{ file }}'"],
   ['a number for a header', '1,red cup\n2,blue cup\n', '--columns id,prompt'],
 ])('sends no column that may be the wrong one: %s', async (_, text, said) => {
-  const cwd = folderWith({ 'list.csv': text });
-  expect((await inProcess(['init', '--manifest', 'list.csv'], { cwd })).code).toBe(0);
-  const run = await inProcess(['run'], { cwd });
-  expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(said)]);
+  const night = nightWith({ 'list.csv': text });
+  await night.start('init', '--manifest', 'list.csv').exits(0);
+  await night.start('run').fails(2, said);
 });
 
 it.each([
   [['run', '--', 'other.yaml'], 'other.yaml'],
   [['plan', 'a.yaml', '--', 'b.yaml'], 'b.yaml: no such file'],
 ])('takes no other file than those that are given: %j', async (args, said) => {
-  const cwd = folderWith({});
-  await inProcess(['init'], { cwd });
-  const before = readFileSync(join(cwd, 'pipeline.yaml'), 'utf8');
-  const { code, stderr } = await inProcess(args, { cwd });
-  expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
-  expect(existsSync(join(cwd, 'renders'))).toBe(false);
-  expect(readFileSync(join(cwd, 'pipeline.yaml'), 'utf8')).toBe(before);
+  const night = nightWith({});
+  await night.start('init');
+  const before = night.read('pipeline.yaml');
+  await night.start(...args).fails(2, said);
+  expect(night.has('renders')).toBe(false);
+  expect(night.read('pipeline.yaml')).toBe(before);
 });
 
 it.each(['run', 'plan', 'status'])('%s takes the pipeline.yaml that is there', async (command) => {
-  const cwd = folderWith({});
-  const without = await inProcess([command], { cwd });
-  expect([without.code, without.stderr]).toEqual([
-    2,
-    expect.stringContaining('Specify a pipeline.yaml. There is none in this folder.'),
-  ]);
-  await inProcess(['init'], { cwd });
-  writeFileSync(join(cwd, 'scenes.csv'), 'id,scene\nsea,A sea\n');
-  const known = await inProcess([command], { cwd });
-  const named = await inProcess([command, 'pipeline.yaml'], { cwd });
+  const night = nightWith({});
+  await night.start(command).fails(2, 'Specify a pipeline.yaml. There is none in this folder.');
+  await night.start('init');
+  night.write('scenes.csv', 'id,scene\nsea,A sea\n');
+  const known = await night.start(command);
+  const named = await night.do(command);
   expect(known.stderr).not.toContain('Specify');
   expect([known.code, command === 'run' ? 0 : known.stderr]).toEqual([
     named.code,
@@ -152,9 +136,9 @@ it.each(['run', 'plan', 'status'])('%s takes the pipeline.yaml that is there', a
 });
 
 it('lists what was starred, as a list that renders it larger with the same seeds', async () => {
-  const cwd = folderWith({ 'scenes.csv': 'id,prompt\ncup,A red cup\ndog,A dog\n' });
-  await inProcess(['init', '--manifest', 'scenes.csv'], { cwd });
-  const file = join(cwd, 'pipeline.yaml');
+  const night = nightWith({ 'scenes.csv': 'id,prompt\ncup,A red cup\ndog,A dog\n' });
+  await night.start('init', '--manifest', 'scenes.csv');
+  const file = night.path('pipeline.yaml');
   writeFileSync(
     file,
     `${readFileSync(file, 'utf8')}\nscenes: {seeds: 2}\n`.replace(
@@ -162,14 +146,15 @@ it('lists what was starred, as a list that renders it larger with the same seeds
       "input: {prompt: '{{ prompt }}', seed: '{{ seed }}', width: 64, height: 64}",
     ),
   );
-  expect((await inProcess(['run', '--quiet'], { cwd })).code).toBe(0);
-  writeFileSync(join(cwd, 'starred.txt'), 'cup-s2\r\ndog-s1\nghost\n');
-  const listed = await inProcess(['list', 'pipeline.yaml', '--ids', 'starred.txt', '--csv'], { cwd });
-  expect(listed.code).toBe(0);
-  expect(listed.stderr).toBe('starred.txt:3: no matching scene has the id "ghost"\n');
-  writeFileSync(join(cwd, 'best.csv'), listed.stdout);
-  writeFileSync(
-    join(cwd, 'large.yaml'),
+  await night.start('run', '--quiet').exits(0);
+  night.write('starred.txt', 'cup-s2\r\ndog-s1\nghost\n');
+  const listed = await night
+    .list('--ids', 'starred.txt', '--csv')
+    .exits(0)
+    .warnsOnly('starred.txt:3: no matching scene has the id "ghost"\n');
+  night.write('best.csv', listed.stdout);
+  night.write(
+    'large.yaml',
     `manifest: best.csv
 columns: {seed: number}
 endpoint: {baseUrl: local, id: painter}
@@ -177,10 +162,9 @@ input: {prompt: '{{ prompt }}', seed: '{{ seed }}', width: 96, height: 80}
 output: {dir: large}
 `,
   );
-  const run = await inProcess(['run', 'large.yaml', '--quiet'], { cwd });
-  expect(run.code, run.stderr).toBe(0);
+  await night.start('run', 'large.yaml', '--quiet').exits(0);
   const rows = async (pipeline: string): Promise<Row[]> =>
-    (await inProcess(['list', pipeline, '--json'], { cwd })).stdout
+    (await night.start('list', pipeline, '--json')).stdout
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as Row);
@@ -204,13 +188,12 @@ it.each([
   ['prompts.txt', ['night', '--manifest', 'prompts.txt'], 'night'],
   ['texts/fox.txt', ['night', '--manifest', 'texts'], 'night'],
 ])('writes a pipeline.yaml for an existing list: %s, init %j', async (list, args, folder) => {
-  const cwd = folderWith({});
-  mkdirSync(join(cwd, 'texts'));
-  writeFileSync(join(cwd, list), 'a red fox\n');
-  const made = await inProcess(['init', ...args], { cwd });
-  expect(made.code, made.stderr).toBe(0);
-  expect(existsSync(join(cwd, folder, 'scenes.csv'))).toBe(false);
-  const plan = await inProcess(['plan', folder, '--json'], { cwd });
+  const night = nightWith({});
+  mkdirSync(night.path('texts'));
+  night.write(list, 'a red fox\n');
+  await night.start('init', ...args).exits(0);
+  expect(existsSync(night.path(folder, 'scenes.csv'))).toBe(false);
+  const plan = await night.start('plan', folder, '--json');
   expect(JSON.parse(plan.stdout)).toMatchObject({
     exitCode: 0,
     requests: [{ body: { input: { prompt: 'a red fox' } } }],
@@ -218,48 +201,42 @@ it.each([
 });
 
 it('says that the list is not there', async () => {
-  const cwd = folderWith({ 'prompts.txt': 'a' });
-  const { code, stderr } = await inProcess(['init', '--manifest', 'promts.txt'], { cwd });
-  expect([code, stderr]).toEqual([2, expect.stringContaining('no such file; did you mean prompts.txt?')]);
+  const night = nightWith({ 'prompts.txt': 'a' });
+  await night.start('init', '--manifest', 'promts.txt').fails(2, 'no such file; did you mean prompts.txt?');
 });
 
 it('overwrites nothing and says which file is there', async () => {
-  const cwd = folderWith({});
-  mkdirSync(join(cwd, 'night'));
-  writeFileSync(join(cwd, 'night/scenes.csv'), 'mine');
-  const { code, stderr } = await inProcess(['init', 'night'], { cwd });
-  expect(code).toBe(2);
-  expect(stderr).toContain('night/scenes.csv: this file exists');
-  expect(stderr).toContain('`nightrender init night --manifest night/scenes.csv`');
-  expect(stderr).not.toContain('pipeline.yaml:');
-  expect(readdirSync(join(cwd, 'night'))).toEqual(['scenes.csv']);
-  expect(readFileSync(join(cwd, 'night/scenes.csv'), 'utf8')).toBe('mine');
+  const night = nightWith({});
+  mkdirSync(night.path('night'));
+  night.write('night/scenes.csv', 'mine');
+  await night
+    .start('init', 'night')
+    .fails(2, 'night/scenes.csv: this file exists', '`nightrender init night --manifest night/scenes.csv`')
+    .warnsNo('pipeline.yaml:');
+  expect(readdirSync(night.path('night'))).toEqual(['scenes.csv']);
+  expect(night.read('night/scenes.csv')).toBe('mine');
 });
 
 it('writes the file of a real endpoint, with the key from the environment', async () => {
-  const cwd = folderWith({});
+  const night = nightWith({});
   const options = ['--endpoint', 'https://api.service.example', '--id', 'my-endpoint'];
-  const made = await inProcess(['init', "a night's work", ...options], { cwd });
-  expect(made.code, made.stderr).toBe(0);
-  expect(made.stdout).toContain('export NIGHTRENDER_API_KEY=');
-  expect(made.stdout).toContain(`nightrender plan 'a night'\\''s work/pipeline.yaml' --check`);
+  await night
+    .start('init', "a night's work", ...options)
+    .exits(0, 'export NIGHTRENDER_API_KEY=', `nightrender plan 'a night'\\''s work/pipeline.yaml' --check`);
   const plan = (env = {}) =>
-    inProcess(['plan', "a night's work/pipeline.yaml", '--json', '--requests', '1'], { cwd, env });
+    night.with({ env }).start('plan', "a night's work/pipeline.yaml", '--json', '--requests', '1');
   expect(JSON.parse((await plan({ NIGHTRENDER_API_KEY: testKey })).stdout)).toMatchObject({
     endpoint: { baseUrl: 'https://api.service.example', id: 'my-endpoint' },
     requests: [{ url: 'https://api.service.example/v2/my-endpoint/run' }],
   });
-  expect((await plan()).code).toBe(0);
-  const run = await inProcess(['run', "a night's work/pipeline.yaml"], { cwd });
-  expect([run.code, run.stderr]).toEqual([2, expect.stringContaining('NIGHTRENDER_API_KEY is not set')]);
+  await plan().exits(0);
+  await night.start('run', "a night's work/pipeline.yaml").fails(2, 'NIGHTRENDER_API_KEY is not set');
   // What its comment says to try first is accepted.
-  const file = join(cwd, "a night's work/pipeline.yaml");
+  const file = night.path("a night's work/pipeline.yaml");
   const text = readFileSync(file, 'utf8');
   const [, baseUrl = '', id = ''] = /this machine first: `(.*)` and `(.*)`/.exec(text) ?? [];
   writeFileSync(file, text.replace(/^  baseUrl: .*/m, `  ${baseUrl}`).replace(/^  id: .*/m, `  ${id}`));
-  const local = await inProcess(['plan', file], { cwd });
-  expect([local.code, local.stderr]).toEqual([0, '']);
-  expect(local.stdout).toContain('the local service');
+  await night.start('plan', file).exits(0, 'the local service').warnsOnly('');
 });
 
 it.each([
@@ -272,9 +249,7 @@ it.each([
   [['--service', '--id', 'e'], '--id: belongs to a pipeline.yaml'],
   [['--id', 'e'], '--endpoint: --id names an endpoint of a service; expected its URL as well'],
 ])('refuses %s', async (options, words) => {
-  const cwd = folderWith({});
-  const { code, stderr } = await inProcess(['init', ...options], { cwd });
-  expect(code).toBe(2);
-  expect(stderr).toContain(words);
-  expect(readdirSync(cwd)).toEqual([]);
+  const night = nightWith({});
+  await night.start('init', ...options).fails(2, words);
+  expect(readdirSync(night.cwd)).toEqual([]);
 });

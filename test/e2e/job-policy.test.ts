@@ -1,9 +1,8 @@
 /** Promise: a job that needs longer than the service's ten minutes is paid twice at most, and no other job is sent again for it. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { noise } from '../runner/images/pictures.ts';
-import { inProcess, newBatch, withKey } from './cli.ts';
+import { nightOf } from './cli.ts';
 import { completed, startStandIn } from './stand-ins.ts';
 
 it('waits for `endpoint.policy.executionTimeout`, which changes no other scene', async () => {
@@ -18,21 +17,20 @@ it('waits for `endpoint.policy.executionTimeout`, which changes no other scene',
       return { end: () => end };
     },
   });
-  const cwd = newBatch(service.url, 4);
-  const run = () => inProcess(['run', 'pipeline.yaml'], { cwd, ...withKey });
+  const night = nightOf(service.url, 4);
+  const run = () => night.run();
   const first = await run();
   expect(first.code, first.stdout + first.stderr).toBe(10);
   expect(first.stdout + first.stderr).toMatch(
     /1 scene for `endpoint\.policy\.executionTimeout`; once it is set/,
   );
-  const { stdout: status } = await inProcess(['status', 'pipeline.yaml'], { cwd });
-  expect(status).toMatch(/1 job for `endpoint\.policy\.executionTimeout`/);
-  const { stdout: story } = await inProcess(['explain', 'pipeline.yaml', 's1'], { cwd });
+  await night.status().prints(/1 job for `endpoint\.policy\.executionTimeout`/);
+  const { stdout: story } = await night.explain('s1');
   expect(story.replaceAll(/\s+/g, ' ')).toContain('set that, and the next run sends it again');
-  expect((await run()).code).toBe(10);
+  await run().exits(10);
   expect([...service.submissions().values()]).toEqual([1, 1, 1, 1]);
 
-  const file = join(cwd, 'pipeline.yaml');
+  const file = night.path('pipeline.yaml');
   writeFileSync(
     file,
     readFileSync(file, 'utf8').replace('endpoint:\n', 'endpoint:\n  policy: { executionTimeout: 30m }\n'),

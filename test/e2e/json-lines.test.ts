@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import { checkLine } from '../terminal/check-line.ts';
-import { folderWith, inProcess, pipeline, scenes, small } from './cli.ts';
+import { type Night, nightWith, pipeline, scenes, small } from './cli.ts';
 
 /** The types of the lines of a command, each of which is as it should be. */
-async function typesOf(cwd: string, ...args: string[]): Promise<Set<unknown>> {
-  const { stdout } = await inProcess([...args, '--json'], { cwd });
+async function typesOf(night: Night, ...args: string[]): Promise<Set<unknown>> {
+  const { stdout } = await night.start(...args, '--json');
   const lines = stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as JsonObject]));
   for (const line of lines) checkLine(line);
   return new Set(lines.map(({ type }) => type));
@@ -16,27 +16,27 @@ async function typesOf(cwd: string, ...args: string[]): Promise<Set<unknown>> {
 
 it('from run, verify, retry, cancel and report', async () => {
   const more = `${small}retry: {attempts: 1}\ncheck: {minSide: 100000}\npricing: {perSecond: 1}\n`;
-  const dir = folderWith({
+  const night = nightWith({
     'scenes.csv': scenes(3),
     'pipeline.yaml': pipeline('local', small),
     'strict.yaml': pipeline('local', more),
     'wrong.yaml': 'concurency: 3\n',
   });
-  const failed = await typesOf(dir, 'run', 'strict.yaml', '--stats');
+  const failed = await typesOf(night, 'run', 'strict.yaml', '--stats');
   for (const type of ['run-started', 'plan-made', 'attempt-failed', 'run-stats', 'run-ended'])
     expect(failed).toContain(type);
-  expect(await typesOf(dir, 'retry', 'strict.yaml')).toEqual(new Set(['scene-put-back', 'put-back']));
-  expect(await typesOf(dir, 'run', 'pipeline.yaml')).toContain('scene-saved');
-  rmSync(join(dir, 'out/images/s1.png'));
-  expect(await typesOf(dir, 'verify', 'pipeline.yaml')).toEqual(new Set(['picture-missing', 'verified']));
-  expect(await typesOf(dir, 'cancel', 'pipeline.yaml')).toContain('cancel-ended');
-  expect(await typesOf(dir, 'report', 'pipeline.yaml')).toEqual(new Set(['files-written']));
-  expect(await typesOf(dir, 'run', 'wrong.yaml')).toEqual(new Set(['refused']));
+  expect(await typesOf(night, 'retry', 'strict.yaml')).toEqual(new Set(['scene-put-back', 'put-back']));
+  expect(await typesOf(night, 'run', 'pipeline.yaml')).toContain('scene-saved');
+  rmSync(night.path('out/images/s1.png'));
+  expect(await typesOf(night, 'verify', 'pipeline.yaml')).toEqual(new Set(['picture-missing', 'verified']));
+  expect(await typesOf(night, 'cancel', 'pipeline.yaml')).toContain('cancel-ended');
+  expect(await typesOf(night, 'report', 'pipeline.yaml')).toEqual(new Set(['files-written']));
+  expect(await typesOf(night, 'run', 'wrong.yaml')).toEqual(new Set(['refused']));
 });
 
 it('from plan, status, explain and inspect', async () => {
   const more = `${small}retry: {attempts: 1}\npricing: {perSecond: 1}\nlimits: {jobs: 3}\n`;
-  const dir = folderWith({
+  const night = nightWith({
     'scenes.csv': `${scenes(3)}s0,twice\n`,
     'pipeline.yaml': pipeline('local', `${more}skipBadRows: true\n`).replace(
       'dir: out',
@@ -46,14 +46,14 @@ it('from plan, status, explain and inspect', async () => {
   });
   const look = async (): Promise<void> => {
     for (const type of ['plan', 'status'])
-      expect(await typesOf(dir, type, 'pipeline.yaml')).toEqual(new Set([type]));
-    expect(await typesOf(dir, 'explain', 'pipeline.yaml', 's1')).toEqual(new Set(['scene-story']));
+      expect(await typesOf(night, type, 'pipeline.yaml')).toEqual(new Set([type]));
+    expect(await typesOf(night, 'explain', 'pipeline.yaml', 's1')).toEqual(new Set(['scene-story']));
   };
-  expect(await typesOf(dir, 'plan', 'pipeline.yaml', '--check', '--limit', '2')).toEqual(new Set(['plan']));
-  await inProcess(['run', 'strict.yaml', '--limit', '1'], { cwd: dir });
+  expect(await typesOf(night, 'plan', 'pipeline.yaml', '--check', '--limit', '2')).toEqual(new Set(['plan']));
+  await night.start('run', 'strict.yaml', '--limit', '1');
   await look();
-  await inProcess(['run', 'pipeline.yaml'], { cwd: dir });
+  await night.run();
   await look();
-  const picture = readdirSync(join(dir, 'out/images')).find((file) => file.endsWith('.png')) ?? '';
-  expect(await typesOf(dir, 'inspect', join('out/images', picture))).toEqual(new Set(['picture']));
+  const picture = readdirSync(night.path('out/images')).find((file) => file.endsWith('.png')) ?? '';
+  expect(await typesOf(night, 'inspect', join('out/images', picture))).toEqual(new Set(['picture']));
 });

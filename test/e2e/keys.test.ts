@@ -1,45 +1,49 @@
 /** Promise: keys are made, listed, rotated and revoked from the command line; each is told once and kept nowhere. */
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { KeyStore } from '../../src/service/keys/key-store.ts';
 import { isWhole, rest } from '../fakes/tier.ts';
 import { checkLine } from '../terminal/check-line.ts';
-import { linesOf, folderWith, inProcess, nightrender } from './cli.ts';
+import { linesOf, nightWith } from './cli.ts';
 
 const data = ['--data', 'service'];
 
 it('prints a new key alone, which the service knows until it is revoked', async () => {
-  const cwd = folderWith({});
-  const keys = (...args: string[]) => inProcess(['keys', ...args, ...data], { cwd });
-  const added = await keys('add', 'Render box 2', '--kind', 'worker', '--endpoint', 'a', '--endpoint', 'b');
-  expect(added.code, added.stderr).toBe(0);
-  expect(added.stdout).toMatch(/^nr_[\w-]{43}\n$/);
-  expect(statSync(join(cwd, 'service')).mode & 0o777).toBe(0o700);
+  const night = nightWith({});
+  const keys = (...args: string[]) => night.start('keys', ...args, ...data);
+  const added = await keys(
+    'add',
+    'Render box 2',
+    '--kind',
+    'worker',
+    '--endpoint',
+    'a',
+    '--endpoint',
+    'b',
+  ).exits(0, /^nr_[\w-]{43}\n$/);
+  expect(statSync(night.path('service')).mode & 0o777).toBe(0o700);
   expect(added.stderr).toContain('A new worker key, Render box 2, for a, b of the service in service:');
   expect(added.stderr).toContain("revoke it with `nightrender keys revoke 'Render box 2' --data service`.");
 
-  const store = new KeyStore(join(cwd, 'service/keys.sqlite'), { now: Date.now });
+  const store = new KeyStore(night.path('service/keys.sqlite'), { now: Date.now });
   const find = () => store.find(added.stdout.trim());
   expect(find()).toMatchObject({ name: 'Render box 2', kind: 'worker', endpoints: ['a', 'b'] });
-  const listed = await keys('list');
-  expect([listed.code, listed.stderr]).toEqual([0, '']);
-  expect(listed.stdout).toMatch(
-    /^NAME .*\nRender box 2 +worker +a, b +2\d{3}-\S+ \S+ +2\d{3}-\S+ \S+ +0 +0\.0\n$/,
-  );
-  const revoked = await keys('revoke', 'render BOX 2');
-  expect([revoked.code, revoked.stderr]).toEqual([0, '']);
-  expect(revoked.stdout).toMatch(/^The key Render box 2 was revoked at \S+ \S+\./);
+  await keys('list')
+    .exits(0, /^NAME .*\nRender box 2 +worker +a, b +2\d{3}-\S+ \S+ +2\d{3}-\S+ \S+ +0 +0\.0\n$/)
+    .warnsOnly('');
+  await keys('revoke', 'render BOX 2')
+    .exits(0, /^The key Render box 2 was revoked at \S+ \S+\./)
+    .warnsOnly('');
   expect(find()).toBeUndefined();
-  expect((await keys('list')).stdout).toMatch(/( +2\d{3}-\S+ \S+){2} +0 +0\.0 +2\d{3}-\S+ \S+\n$/);
+  await keys('list').prints(/( +2\d{3}-\S+ \S+){2} +0 +0\.0 +2\d{3}-\S+ \S+\n$/);
   store.close();
 });
 
 it('says which folder it has begun, where no service was', async () => {
-  const cwd = folderWith({});
-  const add = async (name: string) => (await inProcess(['keys', 'add', name, ...data], { cwd })).stderr;
+  const night = nightWith({});
+  const add = async (name: string) => (await night.start('keys', 'add', name, ...data)).stderr;
   expect(await add('first')).toContain(
     'Created keys.sqlite in service, which no service has used yet; start one there with `nightrender serve --data service`.\n',
   );
@@ -47,45 +51,46 @@ it('says which folder it has begun, where no service was', async () => {
 });
 
 it('says the same as JSON, as the published schema has it', async () => {
-  const cwd = folderWith({});
-  const keys = (...args: string[]) => inProcess(['keys', ...args, ...data, '--json'], { cwd });
+  const night = nightWith({});
+  const keys = (...args: string[]) => night.start('keys', ...args, ...data, '--json');
   const added = await keys('add', 'laptop');
   const [first] = linesOf(added);
   const { key, ...facts } = first ?? {};
   expect([key, added.stderr]).toEqual([expect.stringMatching(/^nr_/), '']);
   const id = z.string().parse(facts['id']);
   const of = { id, name: 'laptop', kind: 'client', endpoints: null, createdAt: facts['createdAt'] };
-  const listed = linesOf(await keys('list'));
-  const revoked = linesOf(await keys('revoke', id));
+  const listed = await keys('list').lines();
+  const revoked = await keys('revoke', id).lines();
   expect(listed).toMatchObject([{ type: 'key-listed', ...of, lastUsedAt: null, revokedAt: null }]);
   expect(revoked).toMatchObject([
     { type: 'key-revoked', ...of, revokedAt: expect.stringMatching(/Z$/) as string },
   ]);
-  const refused = linesOf(await keys('add', 'Laptop'));
+  const refused = await keys('add', 'Laptop').lines();
   expect(refused).toMatchObject([{ type: 'refused', exitCode: 2 }]);
   for (const line of [first ?? {}, ...listed, ...revoked, ...refused]) checkLine(line);
 });
 
 it('gives a client key a quota and a price', async () => {
-  const cwd = folderWith({});
-  const keys = (...args: string[]) => inProcess(['keys', ...args, ...data], { cwd });
-  expect((await keys('add', 'night', '--quota', '10h', '--price', '0.0004')).code).toBe(0);
-  expect((await keys('list')).stdout).toMatch(/ 0 +0\.0 +0\.00 USD +10h a day\n$/);
-  const [listed = {}] = linesOf(await keys('list', '--json'));
+  const night = nightWith({});
+  const keys = (...args: string[]) => night.start('keys', ...args, ...data);
+  await keys('add', 'night', '--quota', '10h', '--price', '0.0004').exits(0);
+  await keys('list').prints(/ 0 +0\.0 +0\.00 USD +10h a day\n$/);
+  const [listed = {}] = await keys('list', '--json').lines();
   expect(listed).toMatchObject({ quotaMs: 36_000_000, price: 0.0004 });
   checkLine(listed);
-  const refused = await keys('add', 'day', '--quota', 'much', '--price', '1 USD');
-  expect(refused.code).toBe(2);
-  expect(refused.stderr).toMatch(/--quota.*"much" is not accepted; expected a time from 1s/s);
-  expect(refused.stderr).toMatch(/--price.*"1 USD" is not accepted; expected USD a second/s);
+  await keys('add', 'day', '--quota', 'much', '--price', '1 USD').fails(
+    2,
+    /--quota.*"much" is not accepted; expected a time from 1s/s,
+    /--price.*"1 USD" is not accepted; expected USD a second/s,
+  );
 });
 
 it('gives a client key limits', async () => {
-  const cwd = folderWith({});
-  const keys = (...args: string[]) => inProcess(['keys', ...args, ...data], { cwd });
+  const night = nightWith({});
+  const keys = (...args: string[]) => night.start('keys', ...args, ...data);
   const given = ['--requests-per-second', '20', '--max-queued', '100', '--max-queued-bytes', '100MB'];
-  expect((await keys('add', 'guest', ...given, '--max-held', '5')).code).toBe(0);
-  const [listed = {}] = linesOf(await keys('list', '--json'));
+  await keys('add', 'guest', ...given, '--max-held', '5').exits(0);
+  const [listed = {}] = await keys('list', '--json').lines();
   expect(listed).toMatchObject({
     limits: { requestsPerSecond: 20, maxQueued: 100, maxQueuedBytes: 100_000_000, maxHeld: 5 },
   });
@@ -93,55 +98,50 @@ it('gives a client key limits', async () => {
   expect((await keys('list')).stdout.replaceAll(/\s+/g, ' ')).toContain(
     '20 requests a second, 100 jobs queued, 100MB queued, 5 requests at once',
   );
-  const refused = await keys('add', 'other', '--max-queued', 'many');
-  expect([refused.code, refused.stderr]).toEqual([
+  await keys('add', 'other', '--max-queued', 'many').fails(
     2,
-    expect.stringMatching(/--max-queued.*"many" is not accepted; expected a whole number/s),
-  ]);
-  expect((await keys('list', '--max-held', '5')).stderr).toContain('--max-held: applies to new keys only');
+    /--max-queued.*"many" is not accepted; expected a whole number/s,
+  );
+  await keys('list', '--max-held', '5').warns('--max-held: applies to new keys only');
 });
 
 it('limits a client key to its own jobs', async () => {
-  const cwd = folderWith({});
-  const keys = (...args: string[]) => inProcess(['keys', ...args, ...data], { cwd });
-  const added = await keys('add', 'customer', '--own-jobs');
-  expect([added.code, added.stderr]).toEqual([
-    0,
-    expect.stringContaining('A new client key, customer, for its own jobs at all endpoints of'),
-  ]);
-  expect((await keys('list')).stdout).toMatch(/^customer +client, own jobs +all endpoints /m);
-  const [listed = {}] = linesOf(await keys('list', '--json'));
+  const night = nightWith({});
+  const keys = (...args: string[]) => night.start('keys', ...args, ...data);
+  await keys('add', 'customer', '--own-jobs')
+    .exits(0)
+    .warns('A new client key, customer, for its own jobs at all endpoints of');
+  await keys('list').prints(/^customer +client, own jobs +all endpoints /m);
+  const [listed = {}] = await keys('list', '--json').lines();
   expect(listed).toMatchObject({ name: 'customer', hasOwnJobsOnly: true });
   checkLine(listed);
-  const refused = await keys('add', 'farm', '--kind', 'worker', '--own-jobs');
-  expect([refused.code, refused.stderr]).toEqual([
+  await keys('add', 'farm', '--kind', 'worker', '--own-jobs').fails(
     2,
-    expect.stringMatching(/--own-jobs.*only client keys can be limited to their own jobs/s),
-  ]);
-  expect((await keys('list', '--own-jobs')).stderr).toContain('--own-jobs: applies to new keys only');
+    /--own-jobs.*only client keys can be limited to their own jobs/s,
+  );
+  await keys('list', '--own-jobs').warns('--own-jobs: applies to new keys only');
 });
 
 it('rotates a key, and makes one that only looks and expires', async () => {
-  const cwd = folderWith({});
-  const keys = (...args: string[]) => inProcess(['keys', ...args, ...data], { cwd });
+  const night = nightWith({});
+  const keys = (...args: string[]) => night.start('keys', ...args, ...data);
   const first = (
     await keys('add', 'customer', '--own-jobs', '--read-only', '--expires', '90d')
   ).stdout.trim();
-  const rotated = await keys('rotate', 'CUSTOMER', '--overlap', '1d', '--expires', '180d');
-  expect([rotated.code, rotated.stdout]).toEqual([0, expect.stringMatching(/^nr_[\w-]{43}\n$/)]);
-  expect(rotated.stderr).toContain('It works at once; the earlier text works for 1d more.');
-  const store = new KeyStore(join(cwd, 'service/keys.sqlite'), { now: Date.now });
+  const rotated = await keys('rotate', 'CUSTOMER', '--overlap', '1d', '--expires', '180d')
+    .exits(0, /^nr_[\w-]{43}\n$/)
+    .warns('It works at once; the earlier text works for 1d more.');
+  const store = new KeyStore(night.path('service/keys.sqlite'), { now: Date.now });
   onTestFinished(() => store.close());
   expect(store.find(rotated.stdout.trim())).toEqual(store.find(first));
-  expect((await keys('list')).stdout).toMatch(/^customer +client, own jobs, read-only +all endpoints /m);
-  const [listed = {}] = linesOf(await keys('list', '--json'));
+  await keys('list').prints(/^customer +client, own jobs, read-only +all endpoints /m);
+  const [listed = {}] = await keys('list', '--json').lines();
   expect(listed).toMatchObject({ isReadOnly: true, expiresAt: expect.stringMatching(/Z$/) as string });
   checkLine(listed);
-  expect(readFileSync(join(cwd, 'service/audit.jsonl'), 'utf8')).toMatch(
+  expect(night.read('service/audit.jsonl')).toMatch(
     /^\{[^\n]*"key":null,"from":null,"what":"keys add","name":"customer","kind":"client","account":"[^\n]*\n[^\n]*"what":"keys rotate"[^\n]*\n$/,
   );
-  const again = await keys('rotate', 'customer', '--json');
-  const [line = {}] = linesOf(again);
+  const [line = {}] = await keys('rotate', 'customer', '--json').lines();
   checkLine(line);
   expect([line['key'], store.find(first)]).toEqual([expect.stringMatching(/^nr_/), undefined]);
   for (const [args, text] of [
@@ -161,11 +161,11 @@ it('rotates a key, and makes one that only looks and expires', async () => {
 });
 
 it('makes keys in one new folder from several terminals at once', async () => {
-  const cwd = folderWith({});
+  const night = nightWith({});
   const names = isWhole ? ['a', 'b', 'c', 'd', 'e', 'f'] : ['a', 'b'];
-  const added = await Promise.all(names.map((name) => nightrender(['keys', 'add', name, ...data], { cwd })));
+  const added = await Promise.all(names.map((name) => night.built('keys', 'add', name, ...data)));
   expect(added.map(({ code, stderr }) => (code === 0 ? '' : stderr))).toEqual(names.map(() => ''));
-  const listed = linesOf(await inProcess(['keys', 'list', ...data, '--json'], { cwd }));
+  const listed = await night.start('keys', 'list', ...data, '--json').lines();
   expect(new Set(listed.map(({ name }) => name))).toEqual(new Set(names));
 });
 
@@ -184,42 +184,39 @@ it.each([
   [['revoke', 'latop'], '"latop" is not a key; did you mean "laptop"?'],
   [['revoke', 'bench'], '"bench" is not a key; `nightrender keys list --data service` names all'],
 ])('refuses %j in words', async (args, said) => {
-  const cwd = folderWith({});
-  await inProcess(['keys', 'add', 'laptop', ...data], { cwd });
-  const { code, stdout, stderr } = await inProcess(['keys', ...args, ...data], { cwd });
-  expect([code, stdout]).toEqual([2, '']);
+  const night = nightWith({});
+  await night.start('keys', 'add', 'laptop', ...data);
+  const { stderr } = await night
+    .start('keys', ...args, ...data)
+    .exits(2)
+    .printsOnly('');
   if (typeof said === 'string') expect(stderr).toContain(said);
   else expect(stderr).toMatch(said);
 });
 
 it('makes nothing where it only looks, nor for a key that cannot be', async () => {
-  const cwd = folderWith({});
-  const keys = (...args: string[]) => inProcess(['keys', ...args, ...data], { cwd });
-  const listed = await keys('list');
-  expect([listed.code, listed.stdout]).toEqual([0, '']);
-  expect(listed.stderr).toBe(
-    'No keys in service; create one with `nightrender keys add NAME --data service`.\n',
-  );
-  expect((await keys('revoke', 'laptop')).code).toBe(2);
-  expect((await keys('add', 'Büro')).code).toBe(2);
-  expect(existsSync(join(cwd, 'service'))).toBe(false);
+  const night = nightWith({});
+  const keys = (...args: string[]) => night.start('keys', ...args, ...data);
+  await keys('list')
+    .exits(0)
+    .printsOnly('')
+    .warnsOnly('No keys in service; create one with `nightrender keys add NAME --data service`.\n');
+  await keys('revoke', 'laptop').exits(2);
+  await keys('add', 'Büro').exits(2);
+  expect(night.has('service')).toBe(false);
 });
 
 rest.it('leaves a damaged key book as it is, and one that another program holds', async () => {
-  const cwd = folderWith({});
-  await inProcess(['keys', 'add', 'laptop', ...data], { cwd });
-  const path = join(cwd, 'service/keys.sqlite');
+  const night = nightWith({});
+  await night.start('keys', 'add', 'laptop', ...data);
+  const path = night.path('service/keys.sqlite');
   const other = new Sqlite(path);
   other.exec('BEGIN IMMEDIATE');
-  const held = await inProcess(['keys', 'add', 'desk', ...data], { cwd });
+  const held = await night.start('keys', 'add', 'desk', ...data);
   other.close();
   expect([held.code, held.stdout]).toEqual([11, '']);
   expect(held.stderr).toContain('keys.sqlite; try again when it has finished.\n');
   writeFileSync(path, 'no keys at all, but for long enough to be read as the head of a file');
-  const { code, stderr } = await inProcess(['keys', 'list', ...data], { cwd });
-  expect([code, stderr]).toEqual([
-    2,
-    expect.stringContaining('keys.sqlite is damaged, or not an SQLite file'),
-  ]);
+  await night.start('keys', 'list', ...data).fails(2, 'keys.sqlite is damaged, or not an SQLite file');
   expect(readFileSync(path, 'utf8')).toMatch(/^no keys at all/);
 });

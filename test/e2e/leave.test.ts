@@ -2,39 +2,39 @@
 import { expect, it } from 'vitest';
 import type { HttpService } from '../fakes/http-service.ts';
 import { answerHonestly } from '../fakes/job-server.ts';
-import { eventsOf, inProcess, newBatch, nthEvent, Program, signalAt, withKey } from './cli.ts';
+import { type Night, nightOf, nthEvent, signalAt } from './cli.ts';
 import { startPatientService } from './stand-ins.ts';
 
 const count = 3;
 
 it('ends once the grace is over, though answers are awaited that never come', async () => {
-  const { service, cwd } = await silentService('100ms');
-  const run = inProcess(['run', 'pipeline.yaml'], { cwd, ...withKey });
+  const { service, night } = await silentService('100ms');
+  const run = night.run();
   await statusAsked(service);
   process.emit('SIGTERM', 'SIGTERM');
   expect((await run).code).toBe(143);
-  await expectResumable(service, cwd);
+  await expectResumable(service, night);
 });
 
 it('ends at once at the second signal, though the grace is long', async () => {
-  const { service, cwd } = await silentService('1h');
-  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  const { service, night } = await silentService('1h');
+  const run = night.program('run', 'pipeline.yaml', '--json');
   await statusAsked(service);
   run.child.kill('SIGINT');
   await run.event('stopping');
   run.child.kill('SIGINT');
   await run.finish();
   expect(run.child.signalCode).toBe('SIGINT');
-  await expectResumable(service, cwd);
+  await expectResumable(service, night);
 });
 
 /** A batch whose run waits for answers to its status requests, longer than any test lasts. */
-async function silentService(grace: string): Promise<{ service: HttpService; cwd: string }> {
+async function silentService(grace: string): Promise<{ service: HttpService; night: Night }> {
   const service = await startPatientService();
   service.meet = (asked) => (asked.operation === 'status' ? undefined : answerHonestly(asked));
   const more = `shutdown: {grace: ${grace}}\ntimeouts: {request: 1h}\n`;
-  const cwd = newBatch(service.url, count, more);
-  return { service, cwd };
+  const night = nightOf(service.url, count, more);
+  return { service, night };
 }
 
 /** Resolves when the run has asked for the status of all of its jobs. */
@@ -44,10 +44,11 @@ async function statusAsked({ requests }: HttpService): Promise<void> {
   await expect.poll(() => asked().size).toBe(count);
 }
 
-async function expectResumable(service: HttpService, cwd: string): Promise<void> {
+async function expectResumable(service: HttpService, night: Night): Promise<void> {
   service.meet = answerHonestly;
   const at = signalAt(nthEvent('recovered'));
-  const next = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey, at });
-  expect(eventsOf(next, 'recovered')).toMatchObject([{ inFlight: count, unanswered: 0 }]);
+  expect(await night.with({ at }).run('--json').events('recovered')).toMatchObject([
+    { inFlight: count, unanswered: 0 },
+  ]);
   expect(service.inputs).toHaveLength(count);
 }

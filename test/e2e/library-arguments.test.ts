@@ -11,7 +11,7 @@ import {
   runBatch,
   verifyBatch,
 } from '../../src/index.ts';
-import { folderWith, newBatch, pipeline, scenes, testKey } from './cli.ts';
+import { folderWith, nightOf, pipeline, scenes, testKey } from './cli.ts';
 import { startStandIn } from './stand-ins.ts';
 
 const folder = 'a folder';
@@ -102,18 +102,18 @@ it('names all wrong arguments at once, and takes options that are undefined for 
 
 it('reads a batch by right arguments alone', async () => {
   const service = await startStandIn();
-  const cwd = newBatch(service.url, 3);
-  await runBatch(cwd, { env: { ...process.env, NIGHTRENDER_API_KEY: testKey } }).result;
+  const night = nightOf(service.url, 3);
+  await runBatch(night.cwd, { env: { ...process.env, NIGHTRENDER_API_KEY: testKey } }).result;
   expect(await readBatch(5 as unknown as string)).toMatchObject({
     kind: 'wrong-use',
     problems: [{ where: 'file', text: expect.stringContaining('is 5; expected the path') as unknown }],
   });
-  expect(await readBatch(cwd, { outptu: 'x' } as object)).toMatchObject({
+  expect(await readBatch(night.cwd, { outptu: 'x' } as object)).toMatchObject({
     kind: 'wrong-use',
     text: 'readBatch: outptu is no option of readBatch; did you mean output?',
     problems: [{ where: 'outptu' }],
   });
-  const reading = await readBatch(cwd);
+  const reading = await readBatch(night.cwd);
   if (reading.kind !== 'batch') throw new Error(reading.text);
   expect(await reading.wait({ signal: 5 } as object)).toMatchObject({
     kind: 'wrong-use',
@@ -137,11 +137,11 @@ it('reads a batch by right arguments alone', async () => {
 
 it('names the files of events as rows name them', async () => {
   const service = await startStandIn();
-  const cwd = newBatch(service.url, 2);
-  const { events, result } = runBatch(cwd, { env: { ...process.env, NIGHTRENDER_API_KEY: testKey } });
+  const night = nightOf(service.url, 2);
+  const { events, result } = runBatch(night.cwd, { env: { ...process.env, NIGHTRENDER_API_KEY: testKey } });
   const told = (await all(events)).flatMap((event) => (event.type === 'scene-saved' ? event.files : []));
   expect((await result).kind).toBe('complete');
-  const reading = await readBatch(cwd);
+  const reading = await readBatch(night.cwd);
   if (reading.kind !== 'batch') throw new Error(reading.text);
   const named = (await all(reading.rows())).flatMap(({ pictures }) => pictures.map(({ file }) => file));
   expect(told.toSorted()).toEqual(named);

@@ -1,28 +1,16 @@
 /** Promise: `list` lists the requested scenes of a batch, as lines, JSON and CSV. */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import {
-  cutOffRun,
-  finishedBatch,
-  holdBatch,
-  inProcess,
-  linesOf,
-  newBatch,
-  pipeline,
-  root,
-  small,
-} from './cli.ts';
+import { finishedNight, nightOf, pipeline, root, small } from './cli.ts';
 import { rest } from '../fakes/tier.ts';
 import { lookedAtBatch } from './looked-at.ts';
 import { startPatientService } from './stand-ins.ts';
 
 it('lists a batch: a line each, harmless, and the same as the report where asked for', async () => {
-  const cwd = await lookedAtBatch();
-  const list = async (...args: string[]) => inProcess(['list', 'pipeline.yaml', ...args], { cwd });
-  const all = await list();
-  expect(all.code).toBe(0);
+  const night = await lookedAtBatch();
+  const { list } = night;
+  const all = await list().exits(0);
   expect(all.stdout.split('\n')).toEqual([
     expect.stringMatching(/^harbour +saved +3× +A harbour at dawn +out\/images\/harbour\.png$/),
     expect.stringMatching(/^夜の港 +saved +3× +夜の港に船が三隻 +out\/images\/夜の港\.png$/),
@@ -31,14 +19,11 @@ it('lists a batch: a line each, harmless, and the same as the report where asked
     expect.stringMatching(/^lighthouse +failed +2× +A lighthouse, seen from far +picture-too-small: /),
     '',
   ]);
-  expect((await list('--json')).stdout).toBe(readFileSync(join(cwd, 'out/report/results.jsonl'), 'utf8'));
-  expect((await list('--csv')).stdout).toBe(readFileSync(join(cwd, 'out/report/results.csv'), 'utf8'));
+  await list('--json').printsOnly(night.read('out/report/results.jsonl'));
+  await list('--csv').printsOnly(night.read('out/report/results.csv'));
 
-  const idsOf = async (...args: string[]): Promise<unknown[]> => {
-    const { stdout } = await list('--json', ...args);
-    const rows = stdout.split('\n').filter((line) => line !== '');
-    return rows.map((line) => (JSON.parse(line) as { id: unknown }).id);
-  };
+  const idsOf = async (...args: string[]): Promise<unknown[]> =>
+    (await list('--json', ...args).lines<{ id: unknown }>()).map(({ id }) => id);
   expect(await idsOf('--state', 'failed')).toEqual(['loud', 'lighthouse']);
   expect(await idsOf('--state', 'saved', '--state', 'invalid')).toEqual(['harbour', '夜の港', null]);
   expect(await idsOf('--kind', 'picture-too-small')).toEqual(['loud', 'lighthouse']);
@@ -54,11 +39,10 @@ it('lists a batch: a line each, harmless, and the same as the report where asked
 });
 
 it('says in words what cannot be listed, and that nothing is as asked for', async () => {
-  const cwd = newBatch('local', 1, small);
-  const list = async (...args: string[]) => inProcess(['list', 'pipeline.yaml', ...args], { cwd });
-  const none = await list();
-  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('there is no batch here yet')]);
-  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const night = nightOf('local', 1, small);
+  const { list } = night;
+  await list().fails(2, 'there is no batch here yet');
+  await night.run('--quiet');
   const wrong: [string[], string][] = [
     [['--state', 'faild'], '--state: "faild" is not a state of a scene; did you mean failed?'],
     [['--kind', 'job-faild'], '--kind: "job-faild" is not a kind of failure; did you mean job-failed?'],
@@ -78,36 +62,34 @@ it('says in words what cannot be listed, and that nothing is as asked for', asyn
 
 it('tells a live run, and the same after its violent death', async () => {
   const service = await startPatientService();
-  const cwd = newBatch(service.url, 20);
-  await cutOffRun(cwd, 16);
-  const held = await holdBatch(cwd);
-  const live = await inProcess(['list', 'pipeline.yaml', '--state', 'active'], { cwd });
-  expect(live.stdout).toMatch(/^s0 +active +1× +Hills and 0 trees +job \S+\n/);
+  const night = nightOf(service.url, 20);
+  await night.cutOff(16);
+  const held = await night.hold();
+  const live = await night.list('--state', 'active').prints(/^s0 +active +1× +Hills and 0 trees +job \S+\n/);
   expect(live.stdout.trim().split('\n')).toHaveLength(16);
   held.release();
-  expect((await inProcess(['list', 'pipeline.yaml', '--state', 'active'], { cwd })).stdout).toBe(live.stdout);
+  await night.list('--state', 'active').printsOnly(live.stdout);
 });
 
 rest.it('ends quietly where its reader has seen enough', async () => {
-  const cwd = newBatch('local', 2, small);
-  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const night = nightOf('local', 2, small);
+  await night.run('--quiet');
   const program = `'${process.execPath}' '${join(root, 'dist/nightrender.cjs')}'`;
   const { stdout, stderr } = spawnSync(
     'bash',
     ['-c', `${program} list pipeline.yaml | true; echo "\${PIPESTATUS[0]}"`],
-    { cwd, encoding: 'utf8' },
+    { cwd: night.cwd, encoding: 'utf8' },
   );
   expect([stdout, stderr]).toEqual(['0\n', '']);
 });
 
 it('tells the state of a scene from a column of that name', async () => {
-  const cwd = await finishedBatch({
+  const night = await finishedNight({
     'pipeline.yaml': pipeline('local', small),
     'scenes.csv': 'id,scene,state\nfox,a fox,Ohio\nowl,an owl,Utah\n',
   });
   const idsOf = async (where: string): Promise<unknown[]> => {
-    const listed = await inProcess(['list', 'pipeline.yaml', '--json', '--where', where], { cwd });
-    return linesOf<{ id: unknown }>(listed).map(({ id }) => id);
+    return (await night.list('--json', '--where', where).lines<{ id: unknown }>()).map(({ id }) => id);
   };
   expect(await idsOf("state = 'saved'")).toEqual(['fox', 'owl']);
   expect(await idsOf("manifest.state = 'Utah'")).toEqual(['owl']);

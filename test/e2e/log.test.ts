@@ -1,9 +1,8 @@
 /** Promise: `--log` keeps every event of a run in a file, through rotation and kills, and never ends the run. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { appendFileSync, existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { folderWith, inProcess, nthEvent, pipeline, scenes, serve, small, testKey, withKey } from './cli.ts';
+import { type Night, nightWith, nthEvent, pipeline, scenes, serve, small, testKey, withKey } from './cli.ts';
 import { startSlowService } from './stand-ins.ts';
 
 type Line = Record<string, unknown>;
@@ -13,9 +12,9 @@ function linesOf(text: string): Line[] {
 }
 
 /** So many scenes, whose jobs take so long. */
-async function batch(count: number, takesMs = 0): Promise<string> {
+async function batch(count: number, takesMs = 0): Promise<Night> {
   const { url } = await startSlowService(takesMs);
-  return folderWith({ 'scenes.csv': scenes(count), 'pipeline.yaml': pipeline(url) });
+  return nightWith({ 'scenes.csv': scenes(count), 'pipeline.yaml': pipeline(url) });
 }
 const args = ['run', 'pipeline.yaml', '--json', '--log', 'night.log'];
 
@@ -23,50 +22,45 @@ const args = ['run', 'pipeline.yaml', '--json', '--log', 'night.log'];
 const withoutLevel = ({ level: _level, msg: _msg, at: _at, ...event }: Line): Line => event;
 
 it('holds what --json says, appended, for the owner alone, without the key', async () => {
-  const dir = await batch(3);
-  const { url } = await serve(dir);
-  writeFileSync(join(dir, 'pipeline.yaml'), pipeline(url, small));
+  const night = await batch(3);
+  const { url } = await serve(night.cwd);
+  night.write('pipeline.yaml', pipeline(url, small));
   const env = { NIGHTRENDER_API_KEY: testKey };
-  const first = await inProcess(args, { cwd: dir, env });
-  const second = await inProcess(args, { cwd: dir, env });
+  const first = await night.with({ env }).start(...args);
+  const second = await night.with({ env }).start(...args);
   expect([first.code, second.code]).toEqual([0, 0]);
-  const log = readFileSync(join(dir, 'night.log'), 'utf8');
+  const log = night.read('night.log');
   expect(linesOf(log).map(withoutLevel)).toEqual(linesOf(first.stdout + second.stdout).map(withoutLevel));
-  expect(statSync(join(dir, 'night.log')).mode & 0o777).toBe(0o600);
+  expect(statSync(night.path('night.log')).mode & 0o777).toBe(0o600);
   expect(log).not.toContain(testKey);
   const ended = linesOf(log).find(({ type }) => type === 'run-ended');
   expect(ended).toMatchObject({ level: 'info', msg: expect.stringMatching(/saved/) as unknown });
 });
 
 it('tells troubles and halts by their level', async () => {
-  const dir = await batch(3);
+  const night = await batch(3);
   const strict = 'check: {minSide: 100000}\nretry: {attempts: 1}\nhalt: {consecutive: 2}\nconcurrency: 1\n';
-  appendFileSync(join(dir, 'pipeline.yaml'), strict);
-  expect((await inProcess(args, { cwd: dir, ...withKey })).code).toBe(10);
-  const levels = linesOf(readFileSync(join(dir, 'night.log'), 'utf8')).map(({ type, level }) => [
-    type,
-    level,
-  ]);
+  appendFileSync(night.path('pipeline.yaml'), strict);
+  await night.start(...args).exits(10);
+  const levels = linesOf(night.read('night.log')).map(({ type, level }) => [type, level]);
   expect(levels).toContainEqual(['attempt-failed', 'warn']);
   expect(levels).toContainEqual(['stopping', 'error']);
   expect(levels.at(-1)).toEqual(['run-ended', 'error']);
 });
 
 it('goes on in a new file at SIGUSR2, and is complete after Ctrl-C', async () => {
-  const dir = await batch(300, 20);
+  const night = await batch(300, 20);
   const rotate = (): void => {
-    renameSync(join(dir, 'night.log'), join(dir, 'night.log.1'));
+    renameSync(night.path('night.log'), night.path('night.log.1'));
     process.emit('SIGUSR2', 'SIGUSR2');
   };
   const at = { words: nthEvent('scene-saved', 2), act: rotate };
-  const run = inProcess(args, { cwd: dir, ...withKey, at });
-  await expect
-    .poll(() => ['night.log.1', 'night.log'].every((name) => existsSync(join(dir, name))))
-    .toBe(true);
+  const run = night.with({ ...withKey, at }).start(...args);
+  await expect.poll(() => ['night.log.1', 'night.log'].every((name) => night.has(name))).toBe(true);
   process.emit('SIGINT', 'SIGINT');
   const { code, stdout } = await run;
   expect(code).toBe(130);
-  const both = ['night.log.1', 'night.log'].map((name) => readFileSync(join(dir, name), 'utf8'));
+  const both = ['night.log.1', 'night.log'].map((name) => night.read(name));
   expect(linesOf(both.join('')).map(withoutLevel)).toEqual(linesOf(stdout).map(withoutLevel));
   expect(linesOf(both[1] ?? '').at(-1)).toMatchObject({ type: 'run-ended', level: 'warn' });
 });
@@ -76,17 +70,17 @@ const hasLogrotate = spawnSync('/usr/sbin/logrotate', ['--version']).status === 
 it.skipIf(!hasLogrotate)(
   'is rotated by logrotate with copytruncate (skipped where there is no logrotate)',
   async () => {
-    const dir = await batch(300, 20);
-    const log = join(dir, 'night.log');
+    const night = await batch(300, 20);
+    const log = night.path('night.log');
     const rule = `${log} {\n  rotate 3\n  copytruncate\n  missingok\n}\n`;
-    writeFileSync(join(dir, 'rotate.conf'), rule, { mode: 0o600 });
-    const state = ['-f', '-s', join(dir, 'rotate.state'), join(dir, 'rotate.conf')];
+    writeFileSync(night.path('rotate.conf'), rule, { mode: 0o600 });
+    const state = ['-f', '-s', night.path('rotate.state'), night.path('rotate.conf')];
     let rotated: unknown;
     const rotate = (): void => {
       rotated = spawnSync('/usr/sbin/logrotate', state, { encoding: 'utf8' });
       process.emit('SIGINT', 'SIGINT');
     };
-    await inProcess(args, { cwd: dir, ...withKey, at: { words: nthEvent('scene-saved', 2), act: rotate } });
+    await night.with({ ...withKey, at: { words: nthEvent('scene-saved', 2), act: rotate } }).start(...args);
     expect(rotated).toMatchObject({ status: 0 });
     // Opened to be appended to: no hole is where the file was cut.
     const after = readFileSync(log, 'utf8');
@@ -101,26 +95,20 @@ it.each([
   ['the configuration', 'pipeline.yaml', /it is not a log, and was not changed/],
   ['a list', 'scenes.csv', /it is not a log, and was not changed/],
 ])('is a warning where it is %s, and the night goes on', async (_, file, why) => {
-  const dir = await batch(2);
-  const people = ['pipeline.yaml', 'scenes.csv'].map((name) => join(dir, name));
+  const night = await batch(2);
+  const people = ['pipeline.yaml', 'scenes.csv'].map((name) => night.path(name));
   const before = people.map((path) => readFileSync(path, 'utf8'));
-  const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--log', file], {
-    cwd: dir,
-    ...withKey,
-  });
-  expect(code).toBe(0);
+  const { stderr } = await night.run('--log', file).exits(0);
   expect(stderr.match(/warning: the log .* cannot be written/g)).toHaveLength(1);
   expect(stderr).toMatch(why);
   expect(people.map((path) => readFileSync(path, 'utf8'))).toEqual(before);
 });
 
 it.skipIf(process.platform === 'win32')('that is a pipe nobody reads keeps no run waiting', async () => {
-  const dir = await batch(2);
-  execFileSync('mkfifo', [join(dir, 'pipe.log')]);
-  const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--log', 'pipe.log'], {
-    cwd: dir,
-    ...withKey,
-  });
-  expect(code).toBe(0);
-  expect(stderr).toMatch(/warning: the log .*pipe\.log cannot be written \(it is a pipe/);
+  const night = await batch(2);
+  execFileSync('mkfifo', [night.path('pipe.log')]);
+  await night
+    .run('--log', 'pipe.log')
+    .exits(0)
+    .warns(/warning: the log .*pipe\.log cannot be written \(it is a pipe/);
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import { isWhole, random, sampled, seed } from '../fakes/tier.ts';
-import { folderWith, inProcess, newBatch, Program, serve, withKey } from './cli.ts';
+import { folderWith, type Night, nightOf, serve } from './cli.ts';
 import { listenOnLoopback } from './listen-on-loopback.ts';
 
 const sceneCount = isWhole ? 24 : 12;
@@ -26,16 +26,16 @@ it.each(sampled(cases, { ms: 1_500 }))(
 concurrency: 6
 retry: {unanswered: ${unanswered}, firstWait: 10ms, longestWait: 100ms}
 `;
-    const cwd = newBatch(proxy.url, sceneCount, more);
+    const night = nightOf(proxy.url, sceneCount, more);
     for (let kill = 0; kill < kills; kill++) {
-      const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+      const program = night.program('run', 'pipeline.yaml', '--json');
       proxy.strike(1 + random(sceneCount / kills), () => program.child.kill('SIGKILL'));
       expect((await program.finish()).code, `seed ${seed}: it was to be killed`).toBeNull();
     }
-    const last = await inProcess(['run', 'pipeline.yaml'], { cwd, ...withKey });
+    const last = await night.run();
     expect(last.code, `seed ${seed}: ${last.stderr}`).toBe(0);
     expect(proxy.lost(), `seed ${seed}`).toBeGreaterThan(sceneCount / 4);
-    expect(attemptsOf(cwd), `seed ${seed}`).toEqual([{ state: 'saved', n: sceneCount }]);
+    expect(attemptsOf(night), `seed ${seed}`).toEqual([{ state: 'saved', n: sceneCount }]);
     expect(jobsByScene(dataDir), `seed ${seed}`).toEqual(Array.from({ length: sceneCount }, () => 1));
   },
 );
@@ -105,8 +105,8 @@ function pass({ answer, body }: Answer, response: ServerResponse): void {
   response.writeHead(answer.statusCode ?? 0, answer.headers).end(body);
 }
 
-function attemptsOf(cwd: string): unknown {
-  const db = new Sqlite(join(cwd, 'out/checkpoint.sqlite'), { readonly: true });
+function attemptsOf(night: Night): unknown {
+  const db = new Sqlite(night.path('out/checkpoint.sqlite'), { readonly: true });
   try {
     return db.prepare('SELECT state, count(*) AS n FROM attempts GROUP BY state').all();
   } finally {

@@ -18,29 +18,29 @@ import type { RulesVersion } from '../../src/runner/core/scene.ts';
 import { openCheckpoint } from '../../src/runner/checkpoint/open-checkpoint.ts';
 import { isWhole, rest, sampled } from '../fakes/tier.ts';
 import { withCheckpoint } from './marked-scenes.ts';
-import { finishedBatch, folderWith, inProcess, jobsOf, pipeline, scenes } from './cli.ts';
+import { finishedNight, type Night, nightWith, pipeline, scenes } from './cli.ts';
 
 const small = 'input: {scene: "{{ scene }}", width: 48, height: 32}\n';
 
 /** Five scenes are rendered, then the checkpoint is removed. */
-async function lost(metadata: string): Promise<{ cwd: string; images: string; jobs: () => number }> {
+async function lost(metadata: string): Promise<{ night: Night; images: string; jobs: () => number }> {
   const text = pipeline('local', small).replace('  dir: out\n', `  dir: out\n  metadata: ${metadata}\n`);
-  const cwd = await finishedBatch({ 'pipeline.yaml': text, 'scenes.csv': scenes(5) });
-  for (const name of ['', '-wal', '-shm']) rmSync(join(cwd, `out/checkpoint.sqlite${name}`), { force: true });
-  return { cwd, images: join(cwd, 'out/images'), jobs: () => jobsOf(join(cwd, 'out/local-service')) };
+  const night = await finishedNight({ 'pipeline.yaml': text, 'scenes.csv': scenes(5) });
+  for (const name of ['', '-wal', '-shm'])
+    rmSync(night.path(`out/checkpoint.sqlite${name}`), { force: true });
+  return { night, images: night.path('out/images'), jobs: () => night.localJobs() };
 }
 
 it.each(sampled(['none', 'embed', 'sidecar'], { ms: 400 }))(
   'takes over what fits (metadata: %s), and renders what does not',
   async (metadata) => {
-    const { cwd, images, jobs } = await lost(metadata);
+    const { night, images, jobs } = await lost(metadata);
     const cut = readFileSync(join(images, 's1.png')).subarray(0, -20);
     writeFileSync(join(images, 's1.png'), cut);
     if (metadata === 'embed') renameSync(join(images, 's2.png'), join(images, 'renamed by hand.png'));
-    const plan = await inProcess(['plan', 'pipeline.yaml', '--adopt'], { cwd });
+    const plan = await night.plan('--adopt');
     expect(plan.stdout + plan.stderr).toContain('which pictures can be adopted (--adopt)');
-    const run = await inProcess(['run', 'pipeline.yaml', '--adopt'], { cwd });
-    expect(run.code, run.stderr).toBe(0);
+    const run = await night.run('--adopt').exits(0);
     const byName =
       metadata === 'none' ? ', 4 of them by name only: an edited row may have its old picture' : '';
     expect(run.stderr).toContain(
@@ -49,8 +49,7 @@ it.each(sampled(['none', 'embed', 'sidecar'], { ms: 400 }))(
     expect(run.stderr).toContain('1 picture that was there is kept as <name>.former in out/images\n');
     expect(jobs()).toBe(6);
     expect(readFileSync(join(images, 's1.png.former'))).toEqual(cut);
-    const verified = await inProcess(['verify', 'pipeline.yaml'], { cwd });
-    expect(verified.stdout).toContain('checked   5\ngood      5\n');
+    await night.verify().prints('checked   5\ngood      5\n');
   },
 );
 
@@ -62,20 +61,17 @@ it.each([
   async (_, { name = '' }: { name?: string }) => {
     const text = pipeline('local', small).replace('scenes.csv', 'prompts.txt');
     const named = text.replace('  dir: out\n', `  dir: out\n${name}`);
-    const cwd = await finishedBatch({
+    const night = await finishedNight({
       'pipeline.yaml': named.replace('{{ scene }}', '{{ prompt }}'),
       'prompts.txt': 'a bench\na boat\n',
     });
-    const before = readdirSync(join(cwd, 'out/images')).toSorted();
-    for (const end of ['', '-wal', '-shm']) rmSync(join(cwd, `out/checkpoint.sqlite${end}`), { force: true });
-    writeFileSync(join(cwd, 'pipeline.yaml'), text.replace('{{ scene }}', '{{ prompt }}'));
-    const run = await inProcess(['run', 'pipeline.yaml', '--adopt'], { cwd });
-    expect([run.code, run.stderr]).toEqual([
-      0,
-      expect.stringContaining('2 pictures in the folder adopted for 2 scenes'),
-    ]);
-    expect(jobsOf(join(cwd, 'out/local-service'))).toBe(2);
-    expect(readdirSync(join(cwd, 'out/images')).toSorted()).toEqual(before);
+    const before = readdirSync(night.path('out/images')).toSorted();
+    for (const end of ['', '-wal', '-shm'])
+      rmSync(night.path(`out/checkpoint.sqlite${end}`), { force: true });
+    night.write('pipeline.yaml', text.replace('{{ scene }}', '{{ prompt }}'));
+    await night.run('--adopt').exits(0).warns('2 pictures in the folder adopted for 2 scenes');
+    expect(night.localJobs()).toBe(2);
+    expect(readdirSync(night.path('out/images')).toSorted()).toEqual(before);
   },
 );
 
@@ -91,20 +87,19 @@ it.each([['newer', undefined], ...(isWhole ? [['older', formerRules] as const] :
       pipeline('local', `${sweep}scenes: {matrix: {guidance: ${guidance}}, seeds: 2}\n`)
         .replace('scenes.csv', 'list.txt')
         .replace('  dir: out\n', '  dir: out\n  metadata: embed\n');
-    const cwd = folderWith({ 'pipeline.yaml': text('[3, 7]'), 'list.txt': ' a bench \na boat\n' });
-    if (rules !== undefined) beginWith(rules, cwd);
-    const first = await inProcess(['run', 'pipeline.yaml'], { cwd });
-    expect(first.code, first.stderr).toBe(0);
-    const jobs = (): number => jobsOf(join(cwd, 'out/local-service'));
-    const seeds = (): number => new Set(resultsIn(cwd).map((row) => row['seed'])).size;
+    const night = nightWith({ 'pipeline.yaml': text('[3, 7]'), 'list.txt': ' a bench \na boat\n' });
+    if (rules !== undefined) beginWith(rules, night);
+    await night.run().exits(0);
+    const jobs = (): number => night.localJobs();
+    const seeds = (): number => new Set(resultsIn(night.cwd).map((row) => row['seed'])).size;
     expect([jobs(), seeds()]).toEqual([8, rules === undefined ? 4 : 8]);
     for (const name of ['', '-wal', '-shm'])
-      rmSync(join(cwd, `out/checkpoint.sqlite${name}`), { force: true });
+      rmSync(night.path(`out/checkpoint.sqlite${name}`), { force: true });
 
-    const adopted = await inProcess(['run', 'pipeline.yaml', '--adopt'], { cwd });
+    const adopted = await night.run('--adopt');
     expect([adopted.code, jobs()], adopted.stderr).toEqual([0, 8]);
-    writeFileSync(join(cwd, 'pipeline.yaml'), text('[3, 7, 9]'));
-    const more = await inProcess(['run', 'pipeline.yaml'], { cwd });
+    night.write('pipeline.yaml', text('[3, 7, 9]'));
+    const more = await night.run();
     expect([more.code, jobs(), seeds()], more.stderr).toEqual([0, 12, rules === undefined ? 4 : 12]);
   },
 );
@@ -116,33 +111,29 @@ rest.it(
       pipeline('local', `${sweep}scenes: {matrix: {guidance: [3, 7]}, seeds: 2}\n${more}`)
         .replace('scenes.csv', 'list.txt')
         .replace('  dir: out\n', `  dir: out\n  metadata: ${metadata}\n`);
-    const made = async (metadata: string, rules: RulesVersion): Promise<string> => {
-      const cwd = folderWith({ 'pipeline.yaml': text(metadata), 'list.txt': ' a bench \na boat\n' });
-      beginWith(rules, cwd);
-      const run = await inProcess(['run', 'pipeline.yaml'], { cwd });
-      expect(run.code, run.stderr).toBe(0);
-      return cwd;
+    const made = async (metadata: string, rules: RulesVersion): Promise<Night> => {
+      const night = nightWith({ 'pipeline.yaml': text(metadata), 'list.txt': ' a bench \na boat\n' });
+      beginWith(rules, night);
+      await night.run().exits(0);
+      return night;
     };
     const [old, other] = [await made('embed', formerRules), await made('embed', 3)];
-    const images = join(old, 'out/images');
-    const foreign = readdirSync(join(other, 'out/images'))[0] ?? '';
-    renameSync(join(old, 'out'), join(old, 'before'));
-    writeFileSync(
-      join(old, 'pipeline.yaml'),
-      text('embed', 'check: {minSide: 9000}\nretry: {attempts: 1}\n'),
-    );
-    expect((await inProcess(['run', 'pipeline.yaml'], { cwd: old })).code).toBe(3);
-    writeFileSync(join(old, 'pipeline.yaml'), text('embed'));
-    cpSync(join(old, 'before/images'), images, { recursive: true });
-    cpSync(join(other, 'out/images', foreign), join(images, 'aaa.png'));
+    const images = old.path('out/images');
+    const foreign = readdirSync(other.path('out/images'))[0] ?? '';
+    renameSync(old.path('out'), old.path('before'));
+    old.write('pipeline.yaml', text('embed', 'check: {minSide: 9000}\nretry: {attempts: 1}\n'));
+    await old.run().exits(3);
+    old.write('pipeline.yaml', text('embed'));
+    cpSync(old.path('before/images'), images, { recursive: true });
+    cpSync(other.path('out/images', foreign), join(images, 'aaa.png'));
 
     const unnamed = await made('none', formerRules);
     for (const name of ['', '-wal', '-shm'])
-      rmSync(join(unnamed, `out/checkpoint.sqlite${name}`), { force: true });
-    for (const cwd of [old, unnamed]) {
-      const adopted = await inProcess(['run', 'pipeline.yaml', '--adopt'], { cwd });
-      expect([adopted.code, jobsOf(join(cwd, 'out/local-service'))], adopted.stderr).toEqual([0, 8]);
-      const saved = resultsIn(cwd).filter(({ state }) => state === 'saved');
+      rmSync(unnamed.path(`out/checkpoint.sqlite${name}`), { force: true });
+    for (const night of [old, unnamed]) {
+      await night.run('--adopt').exits(0);
+      expect(night.localJobs()).toBe(8);
+      const saved = resultsIn(night.cwd).filter(({ state }) => state === 'saved');
       expect(new Set(saved.map((row) => row['manifest.seed'])).size).toBe(8);
     }
   },
@@ -151,17 +142,17 @@ rest.it(
 it('a batch whose own record is damaged keeps its rules', async () => {
   const lines = { 'list.txt': 'a bench \na boat\n' };
   const text = pipeline('local', `${sweep}scenes: {matrix: {guidance: [3, 7]}, seeds: 2}\n`);
-  const cwd = await finishedBatch({ 'pipeline.yaml': text.replace('scenes.csv', 'list.txt'), ...lines });
-  withCheckpoint(cwd, (db) => db.exec('DELETE FROM batch'));
-  await inProcess(['verify', 'pipeline.yaml', '--repair'], { cwd });
-  const again = await inProcess(['run', 'pipeline.yaml'], { cwd });
-  expect([again.code, jobsOf(join(cwd, 'out/local-service'))], again.stderr).toEqual([0, 8]);
+  const night = await finishedNight({ 'pipeline.yaml': text.replace('scenes.csv', 'list.txt'), ...lines });
+  withCheckpoint(night.cwd, (db) => db.exec('DELETE FROM batch'));
+  await night.verify('--repair');
+  const again = await night.run();
+  expect([again.code, night.localJobs()], again.stderr).toEqual([0, 8]);
 });
 
 /** A checkpoint whose batch has begun and has no scenes yet. */
-function beginWith(rules: RulesVersion, cwd: string): void {
-  mkdirSync(join(cwd, 'out'));
-  openCheckpoint(join(cwd, 'out'), 'nightrender 0.2.0', begun(rules), 0).close();
+function beginWith(rules: RulesVersion, night: Night): void {
+  mkdirSync(night.path('out'));
+  openCheckpoint(night.path('out'), 'nightrender 0.2.0', begun(rules), 0).close();
 }
 
 function begun(rules: RulesVersion): BatchIdentity {
@@ -174,16 +165,16 @@ function resultsIn(cwd: string): Record<string, string>[] {
 }
 
 it('--fresh keeps every picture as .former, and forgets nothing that is on record', async () => {
-  const { cwd, images, jobs } = await lost('sidecar');
-  const run = await inProcess(['run', 'pipeline.yaml', '--fresh'], { cwd });
-  expect(run.code, run.stderr).toBe(0);
-  expect(run.stderr).toContain('5 pictures that were there are kept as <name>.former in out/images\n');
+  const { night, images, jobs } = await lost('sidecar');
+  await night
+    .run('--fresh')
+    .exits(0)
+    .warns('5 pictures that were there are kept as <name>.former in out/images\n');
   expect(jobs()).toBe(10);
   const former = readdirSync(images).filter((name) => name.endsWith('.former'));
   expect(former.filter((name) => name.includes('.png'))).toHaveLength(5);
   expect(former.filter((name) => name.includes('.json'))).toHaveLength(5);
-  const again = await inProcess(['run', 'pipeline.yaml', '--fresh'], { cwd });
-  expect(again.code, again.stderr).toBe(0);
+  await night.run('--fresh').exits(0);
   expect(jobs()).toBe(10);
   expect(existsSync(join(images, 's0.png.former-2'))).toBe(false);
 });
@@ -191,20 +182,18 @@ it('--fresh keeps every picture as .former, and forgets nothing that is on recor
 it.each(['--adopt', '--fresh'])(
   'asks about pictures whose records were lost with the log and the mark, and %s leads on',
   async (way) => {
-    const { cwd, jobs } = await lost('sidecar');
-    const out = join(cwd, 'out');
+    const { night, jobs } = await lost('sidecar');
+    const out = night.path('out');
     rmSync(join(out, '.checkpoint.json'));
     // A first page without tables: all that a checkpoint holds before SQLite has moved its log into it.
     const db = new Sqlite(join(out, 'checkpoint.sqlite'));
     db.pragma('journal_mode = WAL');
     db.close();
-    const refused = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
-    expect(refused.code, refused.stderr).toBe(2);
-    expect(refused.stderr).toContain('5 scenes that wait have a picture in the folder');
-    expect(refused.stderr).toContain('`nightrender run pipeline.yaml --adopt`');
-    expect((await inProcess(['plan', 'pipeline.yaml'], { cwd })).code).toBe(2);
-    const run = await inProcess(['run', 'pipeline.yaml', '--quiet', way], { cwd });
-    expect(run.code, run.stderr).toBe(0);
+    await night
+      .run('--quiet')
+      .fails(2, '5 scenes that wait have a picture in the folder', '`nightrender run pipeline.yaml --adopt`');
+    await night.plan().exits(2);
+    await night.run('--quiet', way).exits(0);
     expect(jobs()).toBe(way === '--adopt' ? 5 : 10);
   },
 );

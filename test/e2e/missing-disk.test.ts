@@ -4,7 +4,6 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
-  readFileSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -14,7 +13,7 @@ import {
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isSameFileSystem, placeOf } from '../../src/batch/record.ts';
-import { type Finished, folderWith, inProcess, pipeline, Program, scenes, withKey } from './cli.ts';
+import { folderWith, type Night, nightWith, pipeline, scenes, type Started, withKey } from './cli.ts';
 import { rest, sampled } from '../fakes/tier.ts';
 import { picturesIn } from './same-books.ts';
 import { startHeldStandIn } from './stand-ins.ts';
@@ -31,9 +30,9 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
   it.each(sampled(places, { ms: 1_000 }))(
     'refuses what is asked of a batch while the disk that %s is away',
     async (_, at, dir) => {
-      const { cwd, service } = await batch({ dir });
-      const disk = new RemovableDisk(join(cwd, at), 64);
-      expect(await run(cwd)).toMatchObject({ code: 0, stderr: '' });
+      const { night, service } = await batch({ dir });
+      const disk = new RemovableDisk(night.path(at), 64);
+      await run(night).exits(0).warnsOnly('');
       disk.unmount();
       for (const [command, ...options] of [
         ['run'],
@@ -52,17 +51,17 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
         ['verify', '--move'],
         ['watch', '--port', '0'],
       ] as [string, ...string[]][]) {
-        const { code, stdout, stderr } = await nightrender(cwd, command, ...options);
+        const { code, stdout, stderr } = await nightrender(night, command, ...options);
         expect(code, `${command} ${options.join(' ')}: ${stderr}`).toBe(2);
         expect(stderr).toContain(`${dir}: a batch began here on `);
-        expect(stderr).toContain(`on the file system at ${join(cwd, at)}, and this folder is now on`);
+        expect(stderr).toContain(`on the file system at ${night.path(at)}, and this folder is now on`);
         expect(stderr).toContain('`nightrender run pipeline.yaml --fresh`');
         expect(stdout).toBe('');
       }
-      expect(readdirSync(join(cwd, at)), 'nothing is made in its place').toEqual([]);
+      expect(readdirSync(night.path(at)), 'nothing is made in its place').toEqual([]);
       expect(service.jobs.all).toHaveLength(count);
       disk.mount();
-      expect(await run(cwd)).toMatchObject({ code: 0, stderr: '' });
+      await run(night).exits(0).warnsOnly('');
       expect(service.jobs.all).toHaveLength(count);
     },
   );
@@ -76,108 +75,104 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
       { ms: 1_000 },
     ),
   )('refuses the next start where the disk goes during a run, with pictures %s', async (_, dir) => {
-    const { cwd, service } = await batch({ dir, size: 12, held: 4 });
-    const disk = new RemovableDisk(join(cwd, 'out'), 64);
-    const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+    const { night, service } = await batch({ dir, size: 12, held: 4 });
+    const disk = new RemovableDisk(night.path('out'), 64);
+    const program = night.program('run', 'pipeline.yaml', '--json');
     await program.event('scene-saved', 3);
     disk.unmount();
     service.release();
     expect((await program.finish()).code, program.stderr).toBe(14);
-    expect(picturesIn(cwd), 'what nobody would find').toEqual([]);
+    expect(picturesIn(night.cwd), 'what nobody would find').toEqual([]);
     const sent = service.jobs.all.length;
-    expect(await run(cwd)).toMatchObject({ code: 2 });
+    await run(night).exits(2);
     expect(service.jobs.all).toHaveLength(sent);
     disk.mount();
-    expect(await run(cwd)).toMatchObject({ code: 0 });
+    await run(night).exits(0);
     expect(service.jobs.all).toHaveLength(12);
   });
 
   it('calls nothing lost where the disk that holds the folder goes during a run', async () => {
-    const { cwd, service } = await batch({ dir: 'disk/out', size: 12, held: 4 });
-    const disk = new RemovableDisk(join(cwd, 'disk'), 64);
-    const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+    const { night, service } = await batch({ dir: 'disk/out', size: 12, held: 4 });
+    const disk = new RemovableDisk(night.path('disk'), 64);
+    const program = night.program('run', 'pipeline.yaml', '--json');
     await program.event('scene-saved', 3);
     disk.unmount();
     service.release();
-    const { code, stdout, stderr } = await program.finish();
-    expect(code, stderr).toBe(14);
+    const { stdout, stderr } = await program.finish().exits(14);
     expect(stdout + stderr).toContain('disappeared during the run');
     expect(stdout + stderr).not.toMatch(/--fresh|is lost/);
     disk.mount();
-    expect(await run(cwd)).toMatchObject({ code: 0 });
+    await run(night).exits(0);
     expect(service.jobs.all).toHaveLength(12);
   });
 
   rest.it('seals its own checkpoint, and none that lies below the disk', async () => {
-    const { cwd, service } = await batch({ size: 12, held: 5 });
-    writeFileSync(join(cwd, 'scenes.csv'), scenes(1));
-    expect(await run(cwd)).toMatchObject({ code: 0 });
-    const disk = new RemovableDisk(join(cwd, 'out'), 64);
-    expect(await nightrender(cwd, 'run', '--fresh')).toMatchObject({ code: 0 });
-    writeFileSync(join(cwd, 'scenes.csv'), scenes(12));
-    const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+    const { night, service } = await batch({ size: 12, held: 5 });
+    night.write('scenes.csv', scenes(1));
+    await run(night).exits(0);
+    const disk = new RemovableDisk(night.path('out'), 64);
+    await nightrender(night, 'run', '--fresh').exits(0);
+    night.write('scenes.csv', scenes(12));
+    const program = night.program('run', 'pipeline.yaml', '--json');
     await program.event('scene-saved', 3);
     program.child.kill('SIGTERM');
     disk.unmount();
     await program.finish();
     service.release();
     disk.mount();
-    expect(await run(cwd)).toMatchObject({ code: 0 });
+    await run(night).exits(0);
     expect(service.jobs.all).toHaveLength(1 + 12);
   });
 
   it('says where a batch is over which a disk was mounted since', async () => {
-    const { cwd, service } = await batch();
-    expect(await run(cwd)).toMatchObject({ code: 0 });
-    const disk = new RemovableDisk(join(cwd, 'out'), 64);
-    const { code, stderr } = await run(cwd);
-    expect(code).toBe(2);
-    expect(stderr).toContain(`the file system at ${join(cwd, 'out')}, which was mounted over it`);
-    expect(stderr).not.toContain('not mounted');
+    const { night, service } = await batch();
+    await run(night).exits(0);
+    const disk = new RemovableDisk(night.path('out'), 64);
+    await run(night)
+      .fails(2, `the file system at ${night.path('out')}, which was mounted over it`)
+      .warnsNo('not mounted');
     disk.unmount();
-    expect(await run(cwd)).toMatchObject({ code: 0 });
+    await run(night).exits(0);
     expect(service.jobs.all).toHaveLength(count);
   });
 
   it('refuses an older copy beneath the disk to which the batch was moved', async () => {
-    const { cwd, service } = await batch({});
-    const out = join(cwd, 'out');
-    expect(await run(cwd)).toMatchObject({ code: 0, stderr: '' });
-    cpSync(out, join(cwd, 'copy'), { recursive: true });
+    const { night, service } = await batch({});
+    const out = night.path('out');
+    await run(night).exits(0).warnsOnly('');
+    cpSync(out, night.path('copy'), { recursive: true });
     const disk = new RemovableDisk(out, 64);
-    cpSync(join(cwd, 'copy'), out, { recursive: true });
-    writeFileSync(join(cwd, 'scenes.csv'), scenes(count + 2));
-    expect(await run(cwd)).toMatchObject({ code: 0, stderr: '' });
+    cpSync(night.path('copy'), out, { recursive: true });
+    night.write('scenes.csv', scenes(count + 2));
+    await run(night).exits(0).warnsOnly('');
     disk.unmount();
-    const { code, stderr } = await run(cwd);
-    expect(code).toBe(2);
-    expect(stderr).toContain('with an older copy of it. Its disk is probably not mounted');
+    await run(night).fails(2, 'with an older copy of it. Its disk is probably not mounted');
     disk.mount();
-    expect(await run(cwd)).toMatchObject({ code: 0, stderr: '' });
+    await run(night).exits(0).warnsOnly('');
     expect(service.jobs.all).toHaveLength(count + 2);
   });
 
   it('tells those who are notified of runs', async () => {
-    const { cwd } = await batch({ more: 'notify: [{command: cat > told.json}]\n' });
-    const disk = new RemovableDisk(join(cwd, 'out'), 64);
-    expect(await run(cwd)).toMatchObject({ code: 0 });
+    const { night } = await batch({ more: 'notify: [{command: cat > told.json}]\n' });
+    const disk = new RemovableDisk(night.path('out'), 64);
+    await run(night).exits(0);
     disk.unmount();
-    expect(await run(cwd)).toMatchObject({ code: 2 });
-    expect(readFileSync(join(cwd, 'told.json'), 'utf8')).toContain('a batch began here on');
+    await run(night).exits(2);
+    expect(night.read('told.json')).toContain('a batch began here on');
   });
 
   it('begins afresh with --fresh, and goes on with either batch from then on', async () => {
-    const { cwd, service } = await batch();
-    const disk = new RemovableDisk(join(cwd, 'out'), 64);
-    await run(cwd);
+    const { night, service } = await batch();
+    const disk = new RemovableDisk(night.path('out'), 64);
+    await run(night);
     disk.unmount();
-    const plan = await nightrender(cwd, 'plan', '--fresh', '--json');
+    const plan = await nightrender(night, 'plan', '--fresh', '--json');
     expect(JSON.parse(plan.stdout)).toMatchObject({ exitCode: 0, changes: { added: count } });
-    expect(await nightrender(cwd, 'run', '--fresh')).toMatchObject({ code: 0 });
-    expect(await run(cwd)).toMatchObject({ code: 0 });
-    expect(await nightrender(cwd, 'status')).toMatchObject({ code: 0 });
+    await nightrender(night, 'run', '--fresh').exits(0);
+    await run(night).exits(0);
+    await nightrender(night, 'status').exits(0);
     disk.mount();
-    expect(await run(cwd)).toMatchObject({ code: 0 });
+    await run(night).exits(0);
     expect(service.jobs.all).toHaveLength(2 * count);
   });
 
@@ -185,57 +180,55 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
     ['leads nowhere meanwhile', 'out', 'night', ['disk/night', 'out']],
     ['is on the disk itself', 'disk/current/out', 'october', ['october', 'disk/current']],
   ] as const)('knows a folder behind a link that %s', async (_, dir, real, [target, link]) => {
-    const { cwd, service } = await batch({ dir });
-    const disk = new RemovableDisk(join(cwd, 'disk'), 64);
-    mkdirSync(join(cwd, 'disk', real));
-    symlinkSync(target, join(cwd, link));
-    expect(await run(cwd)).toMatchObject({ code: 0 });
+    const { night, service } = await batch({ dir });
+    const disk = new RemovableDisk(night.path('disk'), 64);
+    mkdirSync(night.path('disk', real));
+    symlinkSync(target, night.path(link));
+    await run(night).exits(0);
     disk.unmount();
-    expect(await run(cwd)).toMatchObject({ code: 2 });
+    await run(night).exits(2);
     disk.mount();
-    expect(await run(cwd)).toMatchObject({ code: 0 });
+    await run(night).exits(0);
     expect(service.jobs.all).toHaveLength(count);
   });
 
   it('starts as ever where only the device number is another', async () => {
-    const { cwd } = await batch();
-    const out = join(cwd, 'out');
+    const { night } = await batch();
+    const out = night.path('out');
     mountSmallDisk(out, 64);
-    expect(await run(cwd)).toMatchObject({ code: 0 });
+    await run(night).exits(0);
     const { dev } = statSync(out);
     mountSmallDisk(out, 64);
     expect(statSync(out).dev).not.toBe(dev);
-    expect(await run(cwd)).toMatchObject({ code: 0, stderr: '' });
+    await run(night).exits(0).warnsOnly('');
   });
 
   it.each([
     ['is read-only', (state: string) => setReadOnly(state, true), 'EROFS'],
     ['is full', (state: string) => fill(state), 'ENOSPC'],
   ])('costs one warning where the state folder %s', async (_, spoil, code) => {
-    const { cwd, env } = await batch();
+    const { night, env } = await batch();
     mountSmallDisk(env.XDG_STATE_HOME, 1);
     spoil(env.XDG_STATE_HOME);
-    const first = await run(cwd, env);
-    expect(first).toMatchObject({ code: 0 });
-    expect(first.stderr).toMatch(new RegExp(`^[-\\d: ]+warning: .*\\(${code}: .*XDG_STATE_HOME.*\\n$`));
+    await run(night, env)
+      .exits(0)
+      .warns(new RegExp(`^[-\\d: ]+warning: .*\\(${code}: .*XDG_STATE_HOME.*\\n$`));
     setReadOnly(env.XDG_STATE_HOME, false);
     rmSync(join(env.XDG_STATE_HOME, 'ballast'), { force: true });
-    const noted = await run(cwd, env);
-    expect(noted).toMatchObject({ code: 0 });
-    expect(noted.stderr).toMatch(/^[^\n]*warning: [^\n]*it was written again\n$|^$/);
+    await run(night, env)
+      .exits(0)
+      .warns(/^[^\n]*warning: [^\n]*it was written again\n$|^$/);
     spoil(env.XDG_STATE_HOME);
-    expect(await run(cwd, env), 'what is noted stands').toMatchObject({ code: 0, stderr: '' });
+    expect(await run(night, env), 'what is noted stands').toMatchObject({ code: 0, stderr: '' });
   });
 });
 
 it('starts as ever where the folder was deleted', async () => {
-  const { cwd, service } = await batch();
-  expect(await run(cwd)).toMatchObject({ code: 0 });
-  rmSync(join(cwd, 'out'), { recursive: true });
-  expect(await nightrender(cwd, 'status')).toMatchObject({
-    stderr: expect.stringContaining('no batch here yet') as string,
-  });
-  expect(await run(cwd)).toMatchObject({ code: 0, stderr: '' });
+  const { night, service } = await batch();
+  await run(night).exits(0);
+  rmSync(night.path('out'), { recursive: true });
+  await nightrender(night, 'status').warns('no batch here yet');
+  await run(night).exits(0).warnsOnly('');
   expect(service.jobs.all).toHaveLength(2 * count);
 });
 
@@ -249,34 +242,31 @@ it.each([
   ['is half written', (file: string) => writeFileSync(file, '{"path"'), /\.json, .* was damaged/],
   ['is not a note', (file: string) => writeFileSync(file, '[]'), /\.json, .* was damaged/],
 ])('says so once where the note %s, and goes on', async (_, spoil, words) => {
-  const { cwd, env } = await batch();
-  expect(await run(cwd, env)).toMatchObject({ code: 0, stderr: '' });
+  const { night, env } = await batch();
+  await run(night, env).exits(0).warnsOnly('');
   spoil(noteOf(env.XDG_STATE_HOME));
-  const { code, stderr } = await run(cwd, env);
-  expect(code).toBe(0);
-  expect(stderr).toMatch(/^[-\d: ]+warning: [^\n]*\n$/);
-  expect(stderr).toMatch(words);
-  expect(await run(cwd, env)).toMatchObject({ code: 0, stderr: '' });
+  await run(night, env)
+    .exits(0)
+    .warns(/^[-\d: ]+warning: [^\n]*\n$/, words);
+  await run(night, env).exits(0).warnsOnly('');
 });
 
 it.each([
   ['a file stands in its place', (state: string) => writeFileSync(join(state, 'nightrender'), '')],
   ['it cannot be', () => '/proc/state'],
 ])('costs one warning where %s', async (_, spoil) => {
-  const { cwd, env } = await batch();
+  const { night, env } = await batch();
   const XDG_STATE_HOME = spoil(env.XDG_STATE_HOME) ?? env.XDG_STATE_HOME;
   for (let start = 1; start <= 2; start++) {
-    const { code, stderr } = await run(cwd, { XDG_STATE_HOME });
-    expect(code, stderr).toBe(0);
-    expect(stderr).toMatch(
-      /^[-\d: ]+warning: the disk on which this batch began cannot be recorded [^\n]*\n$/,
-    );
+    await run(night, { XDG_STATE_HOME })
+      .exits(0)
+      .warns(/^[-\d: ]+warning: the disk on which this batch began cannot be recorded [^\n]*\n$/);
   }
 });
 
 it('notes a thousand batches, and forgets those first that were not started for longest', async () => {
-  const { cwd, env } = await batch();
-  await run(cwd, env);
+  const { night, env } = await batch();
+  await run(night, env);
   const own = noteOf(env.XDG_STATE_HOME);
   for (let n = 0; n < 1_005; n++) {
     const other = join(dirname(own), `other-${n}.json`);
@@ -284,7 +274,7 @@ it('notes a thousand batches, and forgets those first that were not started for 
     utimesSync(other, n, n);
   }
   utimesSync(own, 0, 0);
-  await run(cwd, env);
+  await run(night, env);
   expect(readdirSync(dirname(own))).toHaveLength(1_000);
   expect(existsSync(own)).toBe(true);
   expect(existsSync(join(dirname(own), 'other-1004.json'))).toBe(true);
@@ -323,20 +313,20 @@ it.each([
 async function batch({ dir = 'out', size = count, more = '', held = Infinity } = {}) {
   const service = await startHeldStandIn({ first: held });
   const file = pipeline(service.url, `input: {scene: "{{ scene }}"}\n${more}`);
-  const cwd = folderWith({
+  const night = nightWith({
     'pipeline.yaml': file.replace('dir: out', `dir: ${dir}`),
     'scenes.csv': scenes(size),
   });
-  return { cwd, service, env: { XDG_STATE_HOME: folderWith({}) } };
+  return { night, service, env: { XDG_STATE_HOME: folderWith({}) } };
 }
 
 /** As cron does it. */
-function run(cwd: string, env: Record<string, string> = {}): Promise<Finished> {
-  return inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env: { ...withKey.env, ...env } });
+function run(night: Night, env: Record<string, string> = {}): Started {
+  return night.with({ env: { ...withKey.env, ...env } }).run('--quiet');
 }
 
-function nightrender(cwd: string, command: string, ...options: string[]): Promise<Finished> {
-  return inProcess([command, 'pipeline.yaml', ...options], { cwd, ...withKey });
+function nightrender(night: Night, command: string, ...options: string[]): Started {
+  return night.do(command, ...options);
 }
 
 /** The only one. */

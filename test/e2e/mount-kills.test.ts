@@ -1,17 +1,17 @@
 /** Promise: a disk that disappears at any moment loses no picture, and nothing is paid twice. */
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { random, runs, seed } from '../fakes/tier.ts';
 import {
   type Finished,
   folderWith,
-  inProcess,
   jobsOf,
+  type Night,
+  nightWith,
   pipeline,
-  Program,
   scenes,
   serve,
+  type Started,
   withKey,
 } from './cli.ts';
 import { attemptsThat, expectSameBooks, picturesIn } from './same-books.ts';
@@ -29,18 +29,18 @@ it.skipIf(!canMount)(
   `goes on after each kill (${kills}) with a disk that comes and goes (skipped where this user may not mount one)`,
   async () => {
     const { url, dataDir } = await serve(folderWith({}));
-    const cwd = folderWith({
+    const night = nightWith({
       'pipeline.yaml': pipeline(url, more).replace('dir: out', 'dir: out\n  name: "{{ row }}/{{ id }}.png"'),
       'scenes.csv': scenes(sceneCount),
     });
-    const disk = new RemovableDisk(join(cwd, 'out'), 256);
+    const disk = new RemovableDisk(night.path('out'), 256);
     const seen = { killed: 0, endedByThemselves: {} as Record<string, number>, refusedWithoutDisk: 0 };
-    await strike(cwd, { lines: 3, blow: 'SIGKILL' });
+    await strike(night, { lines: 3, blow: 'SIGKILL' });
     while (seen.killed < kills) {
       const at = random(2) === 0 ? { lines: 1 + random(14) } : { ms: random(900) };
       const goes = random(4) > 0 ? { disk, restMs: random(200) } : {};
       const blow = blows[random('disk' in goes ? blows.length : 1)];
-      const end = await strike(cwd, { ...at, ...goes, blow });
+      const end = await strike(night, { ...at, ...goes, blow });
       const story = `seed ${seed}, ${JSON.stringify({ at, goes: goes.restMs, blow, seen })}: ${end.stderr}${end.stdout.slice(-500)}`;
       if (end.code === null) seen.killed += 1;
       else seen.endedByThemselves[end.code] = (seen.endedByThemselves[end.code] ?? 0) + 1;
@@ -49,23 +49,23 @@ it.skipIf(!canMount)(
       disk.unmount();
       if (random(3) === 0) {
         // Had it sent anything, its key would have been refused.
-        const { code, stderr } = await run(cwd, { env: { NIGHTRENDER_API_KEY: 'nobody' } });
+        const { code, stderr } = await run(night, { env: { NIGHTRENDER_API_KEY: 'nobody' } });
         expect(code, `${story}\n${stderr}`).toBe(2);
         expect(stderr).toContain('out: a batch began here on');
         seen.refusedWithoutDisk += 1;
       }
-      expect(picturesIn(cwd), story).toEqual([]);
+      expect(picturesIn(night.cwd), story).toEqual([]);
       disk.mount();
     }
-    let last = await run(cwd);
+    let last = await run(night);
     // A scene that was in hand at three deaths is set aside until a person asks for it.
-    if (attemptsThat("failure_kind = 'quarantined'", cwd) > 0) {
-      await inProcess(['retry', 'pipeline.yaml', '--kind', 'quarantined'], { cwd, ...withKey });
-      last = await run(cwd);
+    if (attemptsThat("failure_kind = 'quarantined'", night.cwd) > 0) {
+      await night.retry('--kind', 'quarantined');
+      last = await run(night);
     }
     expect(last.code, `seed ${seed}: ${last.stderr}`).toBe(0);
-    expectSameBooks(cwd, dataDir, sceneCount);
-    const unanswered = attemptsThat("state = 'unanswered'", cwd);
+    expectSameBooks(night.cwd, dataDir, sceneCount);
+    const unanswered = attemptsThat("state = 'unanswered'", night.cwd);
     process.stdout.write(`${JSON.stringify({ ...seen, sceneCount, jobs: jobsOf(dataDir), unanswered })}\n`);
   },
   60_000 + kills * oneKillMs,
@@ -83,8 +83,8 @@ interface Strike {
 }
 
 /** The times say when to strike and nothing else; what is waited for is the death itself. */
-async function strike(cwd: string, { lines, ms, disk, restMs, blow }: Strike): Promise<Finished> {
-  const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+async function strike(night: Night, { lines, ms, disk, restMs, blow }: Strike): Promise<Finished> {
+  const program = night.program('run', 'pipeline.yaml', '--json');
   const ended = program.finish();
   const enough = new Promise<void>((reached) => {
     program.child.stdout.on('data', () => {
@@ -98,6 +98,6 @@ async function strike(cwd: string, { lines, ms, disk, restMs, blow }: Strike): P
   return ended;
 }
 
-function run(cwd: string, { env } = withKey): Promise<Finished> {
-  return inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env });
+function run(night: Night, { env } = withKey): Started {
+  return night.with({ env }).run('--quiet');
 }

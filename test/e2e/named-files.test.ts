@@ -6,7 +6,7 @@ import { forgetUnneeded } from '../fakes/edit-checkpoint.ts';
 import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import type { HttpService } from '../fakes/http-service.ts';
 import { camera, exr, mask } from '../runner/images/whole-files.ts';
-import { folderWith, inProcess, linesOf, pipeline, scenes, withKey, type Finished } from './cli.ts';
+import { type Night, nightWith, pipeline, scenes } from './cli.ts';
 import { blackPicture, startInstantService } from './stand-ins.ts';
 
 const asked = `  files:
@@ -17,9 +17,8 @@ const asked = `  files:
 
 interface Batch {
   service: HttpService;
-  cwd: string;
+  night: Night;
   images: string;
-  start(...args: string[]): Promise<Finished>;
   /** Has `output` of pipeline.yaml say this besides from now on. */
   ask(output: string): void;
 }
@@ -35,28 +34,25 @@ async function batchOf(output = asked): Promise<Batch> {
       camera: JSON.parse(camera.toString()) as unknown,
     },
   ]);
-  const cwd = folderWith({ 'scenes.csv': scenes(2) });
+  const night = nightWith({ 'scenes.csv': scenes(2) });
   const ask = (more: string): void =>
-    writeFileSync(
-      join(cwd, 'pipeline.yaml'),
+    night.write(
+      'pipeline.yaml',
       pipeline(service.url, 'retry: {firstWait: 1ms, longestWait: 1ms}\n').replace(
         '  dir: out\n',
         `  dir: out\n${more}`,
       ),
     );
   ask(output);
-  const start = (command = '', ...args: string[]): Promise<Finished> =>
-    inProcess([command, 'pipeline.yaml', ...args], { cwd, ...withKey });
-  return { service, cwd, images: join(cwd, 'out/images'), start, ask };
+  return { service, night, images: night.path('out/images'), ask };
 }
 
 it('saves them, and tells of them wherever it tells of pictures', async () => {
-  const { cwd, images, start } = await batchOf();
-  const plan = await start('plan');
-  expect(plan.stdout).toMatch(/files +depth \(exr\), mask \(png\), camera \(json\)\n/);
-  const run = await start('run', '--json');
-  expect([run.code, run.stderr]).toEqual([0, '']);
-  expect(linesOf(run).find(({ type }) => type === 'scene-saved')).toMatchObject({
+  const { night, images } = await batchOf();
+  await night.plan().prints(/files +depth \(exr\), mask \(png\), camera \(json\)\n/);
+  expect(
+    (await night.run('--json').exits(0).warnsOnly('').lines()).find(({ type }) => type === 'scene-saved'),
+  ).toMatchObject({
     files: expect.arrayContaining([expect.stringMatching(/^s[01]-depth\.exr$/)]),
   });
   expect(readdirSync(images).filter((name) => name.startsWith('s0'))).toEqual([
@@ -66,10 +62,10 @@ it('saves them, and tells of them wherever it tells of pictures', async () => {
     's0.png',
   ]);
   expect(readFileSync(join(images, 's0-depth.exr')).equals(exr())).toBe(true);
-  const [header = '', first = ''] = readFileSync(join(cwd, 'out/report/results.csv'), 'utf8').split('\n');
+  const [header = '', first = ''] = readFileSync(night.path('out/report/results.csv'), 'utf8').split('\n');
   expect(header).toContain(',source,file_depth,file_mask,file_camera,scene,endpoint');
   expect(first).toContain(',images/s0-depth.exr,images/s0-mask.png,images/s0-camera.json,');
-  const [listed] = linesOf(await start('list', '--json'));
+  const [listed] = await night.list('--json').lines();
   expect(listed).toMatchObject({
     pictures: [{ file: 'images/s0.png' }],
     files: {
@@ -81,86 +77,77 @@ it('saves them, and tells of them wherever it tells of pictures', async () => {
       },
     },
   });
-  expect((await start('explain', 's0-depth.exr')).stdout).toMatch(/images\/s0-depth\.exr {2}depth, \d/);
-  const status = await start('status');
-  expect(status.stdout).toMatch(/pictures +2 files.*\nfiles +6 files/);
-  const [rows = ''] = readdirSync(join(cwd, 'out/report/gallery'));
-  const gallery = readFileSync(join(cwd, 'out/report/gallery', rows, '1.js'), 'utf8');
+  await night.explain('s0-depth.exr').prints(/images\/s0-depth\.exr {2}depth, \d/);
+  await night.status().prints(/pictures +2 files.*\nfiles +6 files/);
+  const [rows = ''] = readdirSync(night.path('out/report/gallery'));
+  const gallery = readFileSync(night.path('out/report/gallery', rows, '1.js'), 'utf8');
   expect(gallery).toContain('{"label":"mask","file":"../images/s0-mask.png"');
   // All of it can be made anew from the checkpoint.
-  rmSync(join(cwd, 'out/report'), { recursive: true });
-  expect((await start('report')).code).toBe(0);
-  expect(readFileSync(join(cwd, 'out/report/results.csv'), 'utf8')).toContain(first);
+  rmSync(night.path('out/report'), { recursive: true });
+  await night.do('report').exits(0);
+  expect(readFileSync(night.path('out/report/results.csv'), 'utf8')).toContain(first);
 });
 
 it('verifies them by their kind, and has a scene rendered again as a whole', async () => {
-  const { images, service, start } = await batchOf();
-  await start('run', '--quiet');
-  expect((await start('verify')).stdout).toContain('checked   8\ngood      8\n');
+  const { images, service, night } = await batchOf();
+  await night.run('--quiet');
+  await night.verify().prints('checked   8\ngood      8\n');
   const depth = readFileSync(join(images, 's1-depth.exr'));
   writeFileSync(join(images, 's1-depth.exr'), depth.subarray(0, -7));
-  const verified = await start('verify', '--repair');
-  expect(verified.stdout).toContain('s1-depth.exr (scene s1): damaged');
-  expect(verified.stdout).toContain('1 scene waits to be rendered again');
+  await night
+    .verify('--repair')
+    .prints('s1-depth.exr (scene s1): damaged', '1 scene waits to be rendered again');
   for (const kept of ['s1-depth.exr.damaged', 's1.png.former', 's1-camera.json.former'])
     expect(existsSync(join(images, kept)), kept).toBe(true);
-  expect((await start('run', '--quiet')).code).toBe(0);
+  await night.run('--quiet').exits(0);
   expect(service.inputs).toHaveLength(3);
-  expect((await start('verify')).stdout).toContain('checked   8\ngood      8\n');
+  await night.verify().prints('checked   8\ngood      8\n');
 });
 
 it('says which scenes lack a file that was asked for later, and has these rendered again on demand', async () => {
-  const { images, service, start, ask } = await batchOf('');
-  await start('run', '--quiet');
+  const { images, service, night, ask } = await batchOf('');
+  await night.run('--quiet');
   ask(asked);
   const lacking = '2 saved scenes have no file depth, 2 saved scenes have no file mask';
-  expect((await start('plan')).stdout.replaceAll(/\s+/g, ' ')).toContain(lacking);
-  const run = await start('run', '--json');
-  expect(linesOf(run).find(({ type }) => type === 'warning')).toMatchObject({
+  expect((await night.plan()).stdout.replaceAll(/\s+/g, ' ')).toContain(lacking);
+  expect((await night.run('--json').lines()).find(({ type }) => type === 'warning')).toMatchObject({
     text: expect.stringContaining(lacking),
   });
-  expect((await start('status')).stdout.replaceAll(/\s+/g, ' ')).toContain(lacking);
+  expect((await night.status()).stdout.replaceAll(/\s+/g, ' ')).toContain(lacking);
   expect(service.inputs).toHaveLength(2);
-  const retried = await start('retry', '--lacking-files');
-  expect([retried.code, retried.stdout]).toEqual([0, expect.stringContaining('2 scenes')]);
-  expect((await start('run', '--quiet')).code).toBe(0);
+  await night.retry('--lacking-files').exits(0, '2 scenes');
+  await night.run('--quiet').exits(0);
   expect(service.inputs).toHaveLength(4);
   expect(existsSync(join(images, 's0.png.former'))).toBe(true);
-  expect((await start('status')).stdout).not.toContain('saved scenes have no file');
+  await night.status().printsNo('saved scenes have no file');
   // What is no longer asked for stays, and is still verified.
   ask('');
-  expect((await start('run', '--quiet')).code).toBe(0);
-  expect((await start('verify')).stdout).toContain('checked   8\ngood      8\n');
-  const wrong = await start('retry', '--lacking-files');
-  expect([wrong.code, wrong.stderr]).toEqual([
-    2,
-    expect.stringContaining('pipeline.yaml has no output.files'),
-  ]);
+  await night.run('--quiet').exits(0);
+  await night.verify().prints('checked   8\ngood      8\n');
+  await night.retry('--lacking-files').fails(2, 'pipeline.yaml has no output.files');
 });
 
 it('leaves a job in flight if its output lacks one, and names it; and saves jobs of files alone where that is said', async () => {
-  const { images, start, ask } = await batchOf(asked.replace('files.depth', 'files.normal'));
-  expect((await start('run', '--quiet')).code).toBe(10);
-  expect((await start('list')).stdout).toContain(
-    'picture-not-found: the file depth is not at files.normal of the output',
-  );
+  const { images, night, ask } = await batchOf(asked.replace('files.depth', 'files.normal'));
+  await night.run('--quiet').exits(10);
+  await night.list().prints('picture-not-found: the file depth is not at files.normal of the output');
   expect(readdirSync(images)).toEqual([]);
   ask(`${asked}  image: none\n`);
-  expect((await start('run', '--quiet')).code).toBe(0);
+  await night.run('--quiet').exits(0);
   expect(readdirSync(images)).not.toContain('s0.png');
-  expect((await start('list')).stdout).toContain('images/s0-depth.exr and 2 more');
+  await night.list().prints('images/s0-depth.exr and 2 more');
 });
 
 it('reads a checkpoint of before there were any, and goes on with it', async () => {
-  const { cwd, start } = await batchOf('');
-  await start('run', '--quiet');
-  const db = new Sqlite(join(cwd, 'out/checkpoint.sqlite'));
+  const { night } = await batchOf('');
+  await night.run('--quiet');
+  const db = new Sqlite(night.path('out/checkpoint.sqlite'));
   forgetUnneeded(db);
   db.exec(`DROP INDEX pictures_labelled; ALTER TABLE pictures DROP COLUMN label;
     ALTER TABLE runs DROP COLUMN idempotency_key; ALTER TABLE runs DROP COLUMN idempotency_ms;
     ALTER TABLE runs DROP COLUMN rules; ALTER TABLE pictures DROP COLUMN output; PRAGMA user_version = 6`);
   db.close();
-  rmSync(join(cwd, 'out/.checkpoint.json'));
+  rmSync(night.path('out/.checkpoint.json'));
   for (const [command = '', ...args] of [
     ['status'],
     ['list', '--csv'],
@@ -168,31 +155,31 @@ it('reads a checkpoint of before there were any, and goes on with it', async () 
     ['report'],
     ['verify'],
   ]) {
-    const { code, stderr } = await start(command, ...args);
+    const { code, stderr } = await night.do(command, ...args);
     expect([command, code, stderr]).toEqual([command, 0, '']);
   }
-  expect((await start('run', '--quiet')).code).toBe(0);
-  expect((await start('verify')).stdout).toContain('checked   2\ngood      2\n');
+  await night.run('--quiet').exits(0);
+  await night.verify().prints('checked   2\ngood      2\n');
 });
 
 it('takes them over when the checkpoint is lost', async () => {
-  const { cwd, images, service, start } = await batchOf();
-  await start('run', '--quiet');
-  for (const name of ['', '-wal', '-shm']) rmSync(join(cwd, `out/checkpoint.sqlite${name}`), { force: true });
+  const { night, images, service } = await batchOf();
+  await night.run('--quiet');
+  for (const name of ['', '-wal', '-shm'])
+    rmSync(night.path(`out/checkpoint.sqlite${name}`), { force: true });
   rmSync(join(images, 's1-mask.png'));
-  const run = await start('run', '--adopt');
-  expect(run.code, run.stderr).toBe(0);
-  expect(run.stderr).toContain('s1.png: its file mask is missing');
+  await night.run('--adopt').exits(0).warns('s1.png: its file mask is missing');
   expect(service.inputs).toHaveLength(3);
-  expect((await start('verify')).stdout).toContain('checked   8\ngood      8\n');
+  await night.verify().prints('checked   8\ngood      8\n');
 });
 
 it('keeps them aside with their pictures, and what is beside these, where all is rendered anew', async () => {
-  const { cwd, images, start } = await batchOf(`${asked}  metadata: sidecar\n`);
-  await start('run', '--quiet');
+  const { night, images } = await batchOf(`${asked}  metadata: sidecar\n`);
+  await night.run('--quiet');
   const before = readdirSync(images);
-  for (const name of ['', '-wal', '-shm']) rmSync(join(cwd, `out/checkpoint.sqlite${name}`), { force: true });
-  expect((await start('run', '--quiet', '--fresh')).code).toBe(0);
+  for (const name of ['', '-wal', '-shm'])
+    rmSync(night.path(`out/checkpoint.sqlite${name}`), { force: true });
+  await night.run('--quiet', '--fresh').exits(0);
   expect(before).toHaveLength(10);
   expect(readdirSync(images)).toEqual([...before, ...before.map((name) => `${name}.former`)].toSorted());
 });

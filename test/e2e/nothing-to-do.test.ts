@@ -1,20 +1,18 @@
 /** Promise: a start with nothing to do leaves the report and the last run on record as they are. */
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { inProcess, newBatch, withKey } from './cli.ts';
+import { nightOf } from './cli.ts';
 import { startStandIn } from './stand-ins.ts';
 
 it('keeps the last run that did something, until there is something to do', async () => {
-  const cwd = newBatch((await startStandIn()).url, 3);
+  const night = nightOf((await startStandIn()).url, 3);
   const start = async (command: string): Promise<void> => {
-    const { code, stderr } = await inProcess([command, 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
-    expect(code, stderr).toBe(0);
+    await night.do(command, '--quiet').exits(0);
   };
   const report = (): string[] =>
-    ['index.html', 'summary.json'].map((file) => readFileSync(join(cwd, 'out/report', file), 'utf8'));
+    ['index.html', 'summary.json'].map((file) => night.read(`out/report/${file}`));
   const lastRun = (): unknown => (JSON.parse(report()[1] ?? '') as { lastRun: unknown }).lastRun;
-  const status = async (): Promise<string> => (await inProcess(['status', 'pipeline.yaml'], { cwd })).stdout;
+  const status = async (): Promise<string> => (await night.status()).stdout;
 
   await start('run');
   const [first, said] = [report(), await status()];
@@ -24,31 +22,27 @@ it('keeps the last run that did something, until there is something to do', asyn
   expect(report()).toEqual(first);
   expect(await status()).toBe(said);
 
-  rmSync(join(cwd, 'out/report'), { recursive: true });
+  rmSync(night.path('out/report'), { recursive: true });
   await start('run');
   expect(report()[0]).not.toBe(first[0]);
 
-  appendFileSync(join(cwd, 'pipeline.yaml'), 'pricing: {perSecond: 0.01, currency: USD}\n');
+  appendFileSync(night.path('pipeline.yaml'), 'pricing: {perSecond: 0.01, currency: USD}\n');
   await start('run');
   expect(JSON.parse(report()[1] ?? '')).toMatchObject({ cost: { currency: 'USD' } });
 
-  appendFileSync(join(cwd, 'scenes.csv'), 'more,Hills and a river\n');
+  appendFileSync(night.path('scenes.csv'), 'more,Hills and a river\n');
   await start('run');
   expect(lastRun()).toMatchObject({ stats: { jobs: { submitted: 1 } } });
 });
 
 it('reports what was edited in the list, though nothing is rendered again', async () => {
-  const cwd = newBatch((await startStandIn()).url, 3);
-  const list = join(cwd, 'scenes.csv');
+  const night = nightOf((await startStandIn()).url, 3);
+  const list = night.path('scenes.csv');
   const columns = readFileSync(list, 'utf8').trimEnd().split('\n');
   const results = async (rows: string[]): Promise<string> => {
     writeFileSync(list, `${rows.join('\n')}\n`);
-    const { stderr } = await inProcess(['run', 'pipeline.yaml', '--quiet', '--skip-bad-rows'], {
-      cwd,
-      ...withKey,
-    });
-    expect(stderr).not.toContain('nothing was sent');
-    return readFileSync(join(cwd, 'out/report/results.csv'), 'utf8');
+    await night.run('--quiet', '--skip-bad-rows').warnsNo('nothing was sent');
+    return night.read('out/report/results.csv');
   };
   const [header = '', ...rows] = columns;
   const tagged = (tag: string): string[] => [`${header},tag`, ...rows.map((row) => `${row},${tag}`)];
@@ -62,12 +56,12 @@ it('reports what was edited in the list, though nothing is rendered again', asyn
 });
 
 it('writes a report that the run before did not come to', async () => {
-  const cwd = newBatch((await startStandIn()).url, 2);
+  const night = nightOf((await startStandIn()).url, 2);
   const run = async (): Promise<void> => {
-    expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey })).code).toBe(0);
+    await night.run('--quiet').exits(0);
   };
   await run();
-  const path = join(cwd, 'out/report/summary.json');
+  const path = night.path('out/report/summary.json');
   const interim = readFileSync(path, 'utf8').replace(/"writtenAt": "\d+/, '"writtenAt": "2020');
   writeFileSync(path, interim);
   await run();
@@ -75,15 +69,10 @@ it('writes a report that the run before did not come to', async () => {
 });
 
 it('keeps the run of a preview that is repeated, while other scenes wait', async () => {
-  const cwd = newBatch((await startStandIn()).url, 4);
+  const night = nightOf((await startStandIn()).url, 4);
   const run = async (...more: string[]): Promise<unknown> => {
-    const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--quiet', ...more], {
-      cwd,
-      ...withKey,
-    });
-    expect(code, stderr).toBe(0);
-    return (JSON.parse(readFileSync(join(cwd, 'out/report/summary.json'), 'utf8')) as { lastRun: unknown })
-      .lastRun;
+    await night.run('--quiet', ...more).exits(0);
+    return (JSON.parse(night.read('out/report/summary.json')) as { lastRun: unknown }).lastRun;
   };
   const first = await run('--limit', '2');
   expect(first).toMatchObject({ stats: { jobs: { submitted: 2 } } });

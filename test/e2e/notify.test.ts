@@ -1,36 +1,35 @@
 /** Promise: a monitor is notified of success only if every scene is saved, and a failing monitor does not change the outcome. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startStandIn, startPatientService } from './stand-ins.ts';
 import { isWhole } from '../fakes/tier.ts';
-import { holdBatch, inProcess, linesOf, newBatch, Program, small, testKey } from './cli.ts';
+import { linesOf, type Night, nightOf, small, testKey } from './cli.ts';
 import { listenOnLoopback } from './listen-on-loopback.ts';
 
 const env = { NIGHTRENDER_API_KEY: testKey, HC_UUID: 'secret-uuid' };
 
 it('a whole run: start, then success; no address and no key anywhere', async () => {
   const { url, heard } = await startMonitor();
-  const cwd = night('local', `${small}notify:\n  - ping: ${url}/\${HC_UUID}\n  - command: env > env.txt\n`);
-  const { code, stdout, stderr } = await inProcess(['run', 'pipeline.yaml'], {
-    cwd,
-    env: { ...env, OTHER: `x${testKey}` },
-  });
-  expect(code).toBe(0);
+  const batch = night('local', `${small}notify:\n  - ping: ${url}/\${HC_UUID}\n  - command: env > env.txt\n`);
+  const { stdout, stderr } = await batch
+    .with({ env: { ...env, OTHER: `x${testKey}` } })
+    .run()
+    .exits(0);
   expect(heard).toEqual(['/secret-uuid/start', '/secret-uuid']);
-  const seen = readFileSync(join(cwd, 'env.txt'), 'utf8');
+  const seen = batch.read('env.txt');
   expect(seen).toContain('NIGHTRENDER_EVENT=finish');
   expect(seen).not.toContain(testKey);
   expect(stdout + stderr).not.toContain('secret-uuid');
-  expect(filesWith(cwd, 'secret-uuid')).toEqual([]);
+  expect(filesWith(batch, 'secret-uuid')).toEqual([]);
 });
 
 it('a run that a halt rule stops: failure', async () => {
   const { url, heard } = await startMonitor();
   const { url: service } = await startStandIn();
   const more = `check: {blank: true}\nhalt: {consecutive: 2}\nretry: {firstWait: 10ms}\nnotify: [{ping: "${url}/x"}]\n`;
-  const { code } = await inProcess(['run', 'pipeline.yaml'], { cwd: night(service, more), env });
+  const { code } = await night(service, more).with({ env }).run();
   expect(code).toBe(10);
   expect(heard).toEqual(['/x/start', '/x/fail']);
 });
@@ -43,10 +42,10 @@ it('a run that is killed: nothing more; one that is interrupted: failure', async
   ] as const) {
     const { url, heard } = await startMonitor();
     const service = await startPatientService();
-    const cwd = night(service.url, `notify: [{ping: "${url}/x"}]\n`);
+    const batch = night(service.url, `notify: [{ping: "${url}/x"}]\n`);
     const isKilled = signal === 'SIGKILL';
-    const program = isKilled && new Program(['run', 'pipeline.yaml', '--json'], { cwd, env });
-    const run = program ? program.finish() : inProcess(['run', 'pipeline.yaml', '--json'], { cwd, env });
+    const program = isKilled && batch.with({ env }).program('run', 'pipeline.yaml', '--json');
+    const run = program ? program.finish() : batch.with({ env }).run('--json');
     await expect.poll(() => [heard.length, service.inputs.length]).toEqual([1, 3]);
     if (program) program.child.kill(signal);
     else process.emit(signal, signal);
@@ -58,34 +57,32 @@ it('a run that is killed: nothing more; one that is interrupted: failure', async
 it('a run that is refused for its list: failure, and what is wrong; one beside a run that goes on: nothing', async () => {
   const { url, heard } = await startMonitor();
   const service = await startPatientService();
-  const cwd = night(service.url, `notify: [{ping: "${url}/x"}, {command: cat > told.json}]\n`);
-  writeFileSync(join(cwd, 'bad.csv'), 'id,scene\nfox,a fox\nfox,a fox again\n');
-  const refused = await inProcess(['run', 'pipeline.yaml', '--manifest', 'bad.csv'], { cwd, env });
+  const batch = night(service.url, `notify: [{ping: "${url}/x"}, {command: cat > told.json}]\n`);
+  batch.write('bad.csv', 'id,scene\nfox,a fox\nfox,a fox again\n');
+  const refused = await batch.with({ env }).run('--manifest', 'bad.csv');
   expect([refused.code, heard]).toEqual([2, ['/x/fail']]);
-  expect(existsSync(join(cwd, 'out'))).toBe(false);
-  const told = JSON.parse(readFileSync(join(cwd, 'told.json'), 'utf8')) as Record<string, unknown>;
+  expect(batch.has('out')).toBe(false);
+  const told = JSON.parse(batch.read('told.json')) as Record<string, unknown>;
   expect(told).toMatchObject({ event: 'finish', exitCode: 2, manifest: ['bad.csv'] });
   expect(told['text']).toContain('bad.csv:3');
-  await holdBatch(cwd);
-  expect((await inProcess(['run', 'pipeline.yaml'], { cwd, env })).code).toBe(11);
+  await batch.hold();
+  await batch.with({ env }).run().exits(11);
   expect(heard).toEqual(['/x/fail']);
 });
 
 it('a run whose bucket has no key: failure', async () => {
   const { url, heard } = await startMonitor();
-  const cwd = night('local', `${small}notify: [{ping: "${url}/x"}]\n`);
-  const file = join(cwd, 'pipeline.yaml');
+  const batch = night('local', `${small}notify: [{ping: "${url}/x"}]\n`);
+  const file = batch.path('pipeline.yaml');
   const inBucket = readFileSync(file, 'utf8').replace('output:\n', 'output:\n  pictures: s3://bucket/\n');
   writeFileSync(file, inBucket);
-  const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd, env });
-  expect(stderr).toContain('AWS_ACCESS_KEY_ID');
+  const { code } = await batch.with({ env }).run().warns('AWS_ACCESS_KEY_ID');
   expect([code, heard]).toEqual([2, ['/x/fail']]);
 });
 
 it('a monitor that is not there is said once, by its host, and the outcome is what it is', async () => {
-  const cwd = night('local', `${small}notify: [{ping: "http://127.0.0.1:1/\${HC_UUID}"}]\n`);
-  const { code, stdout } = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, env });
-  expect(code).toBe(0);
+  const batch = night('local', `${small}notify: [{ping: "http://127.0.0.1:1/\${HC_UUID}"}]\n`);
+  const { stdout } = await batch.with({ env }).run('--json').exits(0);
   const lines = linesOf<{ type: string; text?: string }>({ stdout });
   const warnings = lines.filter(({ type }) => type === 'warning');
   expect(warnings.map(({ text }) => text)).toEqual([
@@ -99,16 +96,16 @@ it('a monitor that is not there is said once, by its host, and the outcome is wh
 
 it('other commands tell nobody', async () => {
   const { url, heard } = await startMonitor();
-  const cwd = night('local', `${small}notify: [{ping: "${url}/x"}]\n`);
-  await inProcess(['run', 'pipeline.yaml'], { cwd, env });
+  const batch = night('local', `${small}notify: [{ping: "${url}/x"}]\n`);
+  await batch.with({ env }).run();
   heard.length = 0;
   for (const command of ['status', 'report', 'verify', 'retry', 'cancel'])
-    await inProcess([command, 'pipeline.yaml'], { cwd, env });
+    await batch.with({ env }).do(command);
   expect(heard).toEqual([]);
 });
 
-function night(baseUrl: string, more: string): string {
-  return newBatch(baseUrl, 3, more);
+function night(baseUrl: string, more: string): Night {
+  return nightOf(baseUrl, 3, more);
 }
 
 async function startMonitor(): Promise<{ url: string; heard: string[] }> {
@@ -120,8 +117,8 @@ async function startMonitor(): Promise<{ url: string; heard: string[] }> {
   return { url: await listenOnLoopback(server), heard };
 }
 
-function filesWith(cwd: string, text: string): string[] {
-  const entries = readdirSync(join(cwd, 'out'), { recursive: true, withFileTypes: true });
+function filesWith(batch: Night, text: string): string[] {
+  const entries = readdirSync(batch.path('out'), { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
   return files.filter((file) => readFileSync(file).includes(text));
 }
@@ -129,10 +126,10 @@ function filesWith(cwd: string, text: string): string[] {
 it('nothing that a notice quotes does anything to the terminal in which it is read', async () => {
   const { url: service } = await startStandIn();
   const more = 'check: {blank: true}\nretry: {attempts: 1}\nnotify: [{command: cat > told.json}]\n';
-  const cwd = night(service, more);
-  writeFileSync(join(cwd, 'scenes.csv'), 'id,scene\n\u001B]0;x\u0007,Sea\n');
-  expect((await inProcess(['run', 'pipeline.yaml'], { cwd, env })).code).toBe(3);
-  const { log } = JSON.parse(readFileSync(join(cwd, 'told.json'), 'utf8')) as { log: string[] };
+  const batch = night(service, more);
+  batch.write('scenes.csv', 'id,scene\n\u001B]0;x\u0007,Sea\n');
+  await batch.with({ env }).run().exits(3);
+  const { log } = JSON.parse(batch.read('told.json')) as { log: string[] };
   expect(log.join('\n')).toContain('\\x1b]0;x');
   expect(log.join('')).not.toMatch(/\p{Cc}/u);
 });

@@ -1,11 +1,10 @@
 /** Promise: with `output.keep: original` pictures are the bytes that came, wherever the batch goes afterwards. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import type { HttpService } from '../fakes/http-service.ts';
-import { folderWith, inProcess, pipeline, testKey } from './cli.ts';
+import { type Night, nightWith, pipeline, testKey } from './cli.ts';
 import { completed, startStandIn } from './stand-ins.ts';
 
 const formats = ['jpeg', 'webp', 'avif', 'png'] as const;
@@ -34,138 +33,133 @@ async function startPainter(): Promise<{ service: HttpService; bytes: Map<string
   return { service, bytes };
 }
 
-function batch(url: string, output: string): string {
+function batch(url: string, output: string): Night {
   const yaml = pipeline(url, 'input: {format: "{{ format }}"}\n').replace(
     '  dir: out\n',
     `  dir: out\n${output}`,
   );
   const list = formats.map((format) => `${format}-scene,${format}\n`).join('');
-  return folderWith({ 'pipeline.yaml': yaml, 'scenes.csv': `id,format\n${list}` });
+  return nightWith({ 'pipeline.yaml': yaml, 'scenes.csv': `id,format\n${list}` });
 }
 
-function images(cwd: string): string[] {
-  return readdirSync(join(cwd, 'out/images')).toSorted();
+function images(night: Night): string[] {
+  return readdirSync(night.path('out/images')).toSorted();
 }
 
 const originals = formats.map((format) => `${format}-scene.${endings[format]}`).toSorted();
 
 it('keeps the bytes, verifies and lists them, makes copies and thumbnails of them, and exports them', async () => {
   const { service, bytes } = await startPainter();
-  const cwd = batch(service.url, '  keep: original\n  formats: [{format: webp}, {format: jpeg, size: 48}]\n');
-  const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env });
-  expect(code, stderr).toBe(0);
+  const night = batch(
+    service.url,
+    '  keep: original\n  formats: [{format: webp}, {format: jpeg, size: 48}]\n',
+  );
+  await night.with({ env }).run('--quiet').exits(0);
   const copies = formats.flatMap((format) => [`${format}-scene.webp`, `${format}-scene-48.jpg`]);
-  expect(images(cwd)).toEqual([...new Set([...originals, ...copies])].toSorted());
+  expect(images(night)).toEqual([...new Set([...originals, ...copies])].toSorted());
   for (const format of formats) {
-    const file = join(cwd, `out/images/${format}-scene.${endings[format]}`);
+    const file = night.path(`out/images/${format}-scene.${endings[format]}`);
     expect(readFileSync(file).equals(bytes.get(format) ?? expect.fail()), format).toBe(true);
   }
-  expect((await inProcess(['verify', 'pipeline.yaml'], { cwd })).code).toBe(0);
-  const report = await inProcess(['report', 'pipeline.yaml', '--json'], { cwd });
+  await night.verify().exits(0);
+  const report = await night.do('report', '--json');
   expect(JSON.parse(report.stdout)).toMatchObject({ copies: { made: 0, lacking: 0 } });
-  expect(readFileSync(join(cwd, 'out/report/results.csv'), 'utf8')).toContain('avif-scene.avif');
-  const to = join(cwd, 'dataset');
-  expect((await inProcess(['export', 'pipeline.yaml', to, '--to', 'imagefolder'], { cwd })).code).toBe(0);
+  expect(night.read('out/report/results.csv')).toContain('avif-scene.avif');
+  const to = night.path('dataset');
+  await night.do('export', to, '--to', 'imagefolder').exits(0);
   expect(readdirSync(to, { recursive: true }).map(String)).toEqual(expect.arrayContaining(originals));
-  const tar = join(cwd, 'shards');
-  expect((await inProcess(['export', 'pipeline.yaml', tar, '--to', 'webdataset'], { cwd })).code).toBe(0);
+  const tar = night.path('shards');
+  await night.do('export', tar, '--to', 'webdataset').exits(0);
 });
 
 it('renders nothing again where `keep` changes: what is saved keeps its name, what comes gets its own', async () => {
   const { service } = await startPainter();
-  const cwd = batch(service.url, '');
-  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env })).code).toBe(0);
+  const night = batch(service.url, '');
+  await night.with({ env }).run('--quiet').exits(0);
   const asPng = formats.map((format) => `${format}-scene.png`).toSorted();
-  expect(images(cwd)).toEqual(asPng);
-  const yaml = readFileSync(join(cwd, 'pipeline.yaml'), 'utf8');
-  writeFileSync(join(cwd, 'pipeline.yaml'), yaml.replace('  dir: out\n', '  dir: out\n  keep: original\n'));
-  const list = readFileSync(join(cwd, 'scenes.csv'), 'utf8');
-  writeFileSync(join(cwd, 'scenes.csv'), `${list}new,jpeg\n`);
-  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env })).code).toBe(0);
+  expect(images(night)).toEqual(asPng);
+  const yaml = night.read('pipeline.yaml');
+  night.write('pipeline.yaml', yaml.replace('  dir: out\n', '  dir: out\n  keep: original\n'));
+  const list = night.read('scenes.csv');
+  night.write('scenes.csv', `${list}new,jpeg\n`);
+  await night.with({ env }).run('--quiet').exits(0);
   expect(service.inputs).toHaveLength(5);
-  expect(images(cwd)).toEqual([...asPng, 'new.jpg'].toSorted());
+  expect(images(night)).toEqual([...asPng, 'new.jpg'].toSorted());
   // An edited row renames the picture that was; its format stays.
-  writeFileSync(join(cwd, 'scenes.csv'), `${list}new,webp\n`);
-  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env })).code).toBe(0);
-  const renamed = images(cwd).map((name) => name.replace(/replaced-[0-9a-f]+/, 'replaced'));
+  night.write('scenes.csv', `${list}new,webp\n`);
+  await night.with({ env }).run('--quiet').exits(0);
+  const renamed = images(night).map((name) => name.replace(/replaced-[0-9a-f]+/, 'replaced'));
   expect(renamed).toEqual([...asPng, 'new.replaced.jpg', 'new.webp'].toSorted());
-  const again = await inProcess(['retry', 'pipeline.yaml', '--id', 'jpeg-scene', '--again'], { cwd, env });
-  expect(again.code, again.stderr).toBe(0);
-  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env })).code).toBe(0);
-  expect(images(cwd)).toContain('jpeg-scene.jpg');
-  expect((await inProcess(['verify', 'pipeline.yaml'], { cwd })).code).toBe(0);
+  await night.with({ env }).retry('--id', 'jpeg-scene', '--again').exits(0);
+  await night.with({ env }).run('--quiet').exits(0);
+  expect(images(night)).toContain('jpeg-scene.jpg');
+  await night.verify().exits(0);
 });
 
 it('adopts them after their checkpoint was lost, and not the copies beside them', async () => {
   const { service } = await startPainter();
-  const cwd = batch(
+  const night = batch(
     service.url,
     '  keep: original\n  metadata: sidecar\n  formats: [{format: webp, size: 48}]\n',
   );
-  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env })).code).toBe(0);
-  const before = images(cwd);
-  for (const file of readdirSync(join(cwd, 'out')))
-    if (file.startsWith('checkpoint')) rmSync(join(cwd, 'out', file), { recursive: true });
-  const refused = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env });
-  expect(refused.code).toBe(2);
-  expect(refused.stderr).toContain('--adopt');
-  const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--adopt', '--quiet'], { cwd, env });
-  expect(code, stderr).toBe(0);
+  await night.with({ env }).run('--quiet').exits(0);
+  const before = images(night);
+  for (const file of readdirSync(night.path('out')))
+    if (file.startsWith('checkpoint')) rmSync(night.path('out', file), { recursive: true });
+  await night.with({ env }).run('--quiet').fails(2, '--adopt');
+  await night.with({ env }).run('--adopt', '--quiet').exits(0);
   expect(service.inputs).toHaveLength(4);
-  expect(images(cwd)).toEqual(before);
-  expect((await inProcess(['verify', 'pipeline.yaml'], { cwd })).code).toBe(0);
+  expect(images(night)).toEqual(before);
+  await night.verify().exits(0);
 });
 
 it('never takes the picture of a scene for the copy of another, whenever copies were asked for', async () => {
   const { service, bytes } = await startPainter();
-  const cwd = batch(service.url, '  keep: original\n');
+  const night = batch(service.url, '  keep: original\n');
   const list = (format: string) => `id,format\na-512,jpeg\na,${format}\n`;
   const change = (file: string, from: string, to: string): void =>
-    writeFileSync(join(cwd, file), readFileSync(join(cwd, file), 'utf8').replace(from, to));
+    night.write(file, night.read(file).replace(from, to));
   const run = async (...args: string[]) => {
-    const { code, stderr } = await inProcess([...args], { cwd, env });
-    expect(code, stderr).toBe(0);
-    expect(readFileSync(join(cwd, 'out/images/a-512.jpg')).equals(bytes.get('jpeg') ?? expect.fail())).toBe(
+    await night
+      .with({ env })
+      .start(...args)
+      .exits(0);
+    expect(readFileSync(night.path('out/images/a-512.jpg')).equals(bytes.get('jpeg') ?? expect.fail())).toBe(
       true,
     );
   };
-  writeFileSync(join(cwd, 'scenes.csv'), list('webp'));
+  night.write('scenes.csv', list('webp'));
   await run('run', 'pipeline.yaml', '--quiet');
   change('pipeline.yaml', 'keep: original', 'keep: original\n  formats: [{format: jpeg, size: 512}]');
   await run('report', 'pipeline.yaml');
   await run('retry', 'pipeline.yaml', '--id', 'a', '--again');
   await run('run', 'pipeline.yaml', '--quiet');
-  writeFileSync(join(cwd, 'scenes.csv'), list('avif'));
+  night.write('scenes.csv', list('avif'));
   await run('run', 'pipeline.yaml', '--quiet');
   // As it was: what its picture had as a copy takes no name back that is taken.
-  writeFileSync(join(cwd, 'scenes.csv'), list('webp'));
+  night.write('scenes.csv', list('webp'));
   await run('run', 'pipeline.yaml', '--quiet');
   change('pipeline.yaml', 'keep: original', 'keep: png');
-  writeFileSync(join(cwd, 'scenes.csv'), list('png'));
+  night.write('scenes.csv', list('png'));
   await run('run', 'pipeline.yaml', '--quiet');
   await run('verify', 'pipeline.yaml');
-  const exported = await inProcess(
-    ['export', 'pipeline.yaml', 'set', '--to', 'imagefolder', '--copy', '512.jpg'],
-    { cwd },
-  );
-  expect(exported.code).toBe(3);
-  expect(readFileSync(join(cwd, 'set/missing.jsonl'), 'utf8')).toContain('"id":"a"');
+  await night.do('export', 'set', '--to', 'imagefolder', '--copy', '512.jpg').exits(3);
+  expect(night.read('set/missing.jsonl')).toContain('"id":"a"');
 });
 
 it('asks before it pays again for them, also where PNG is wanted by now', async () => {
   const { service } = await startPainter();
-  const cwd = batch(service.url, '  keep: original\n');
-  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env })).code).toBe(0);
-  const before = images(cwd);
-  const yaml = readFileSync(join(cwd, 'pipeline.yaml'), 'utf8');
-  writeFileSync(join(cwd, 'pipeline.yaml'), yaml.replace('  keep: original\n', ''));
-  for (const file of readdirSync(join(cwd, 'out')))
-    if (/checkpoint/.test(file)) rmSync(join(cwd, 'out', file), { recursive: true });
-  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env })).code).toBe(2);
-  const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--adopt', '--quiet'], { cwd, env });
-  expect(code, stderr).toBe(0);
+  const night = batch(service.url, '  keep: original\n');
+  await night.with({ env }).run('--quiet').exits(0);
+  const before = images(night);
+  const yaml = night.read('pipeline.yaml');
+  night.write('pipeline.yaml', yaml.replace('  keep: original\n', ''));
+  for (const file of readdirSync(night.path('out')))
+    if (/checkpoint/.test(file)) rmSync(night.path('out', file), { recursive: true });
+  await night.with({ env }).run('--quiet').exits(2);
+  await night.with({ env }).run('--adopt', '--quiet').exits(0);
   expect(service.inputs).toHaveLength(4);
-  expect(images(cwd)).toEqual(before);
+  expect(images(night)).toEqual(before);
 });
 
 it.each([
@@ -180,31 +174,29 @@ it.each([
   const service = await startStandIn({
     plan: () => ({ end: () => completed([{ rendered_image: signed }]) }),
   });
-  const cwd = batch(service.url, `  keep: ${keep}\n`);
-  const { code, stdout, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd, env });
-  expect(code, stderr).toBe(0);
+  const night = batch(service.url, `  keep: ${keep}\n`);
+  const { stdout, stderr } = await night.with({ env }).run().exits(0);
   expect((stdout + stderr).match(/Content Credentials, C2PA/g) ?? []).toHaveLength(times);
 });
 
 it('puts back a damaged one, and keeps it aside', async () => {
   const { service, bytes } = await startPainter();
-  const cwd = batch(service.url, '  keep: original\n');
-  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env })).code).toBe(0);
-  const file = join(cwd, 'out/images/jpeg-scene.jpg');
+  const night = batch(service.url, '  keep: original\n');
+  await night.with({ env }).run('--quiet').exits(0);
+  const file = night.path('out/images/jpeg-scene.jpg');
   const damaged = Buffer.from(readFileSync(file));
   damaged[damaged.length - 20] = (damaged[damaged.length - 20] ?? 0) ^ 0xff;
   writeFileSync(file, damaged);
-  renameSync(join(cwd, 'out/images/avif-scene.avif'), join(cwd, 'away'));
-  expect((await inProcess(['verify', 'pipeline.yaml', '--repair'], { cwd })).code).toBe(0);
-  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env })).code).toBe(0);
+  renameSync(night.path('out/images/avif-scene.avif'), night.path('away'));
+  await night.verify('--repair').exits(0);
+  await night.with({ env }).run('--quiet').exits(0);
   expect(service.inputs).toHaveLength(6);
   const sha = (content: Buffer) => createHash('sha256').update(content).digest('hex');
   expect(sha(readFileSync(file))).toBe(sha(bytes.get('jpeg') ?? expect.fail()));
-  expect(images(cwd)).toEqual([...originals, 'jpeg-scene.jpg.damaged'].toSorted());
+  expect(images(night)).toEqual([...originals, 'jpeg-scene.jpg.damaged'].toSorted());
 });
 
 it('says in the plan that the ending is that of what comes', async () => {
-  const cwd = batch('https://api.example.com', '  keep: original\n');
-  const { stdout } = await inProcess(['plan', 'pipeline.yaml', '--requests', '1'], { cwd, env });
-  expect(stdout).toContain('images/jpeg-scene.*');
+  const night = batch('https://api.example.com', '  keep: original\n');
+  await night.with({ env }).plan('--requests', '1').prints('images/jpeg-scene.*');
 });

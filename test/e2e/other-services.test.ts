@@ -1,5 +1,4 @@
 /** Promise: a night at fal or Replicate is as safe as one at a job service: no kill, lost answer or refused key loses a picture, or pays for one unsaid. */
-import { join } from 'node:path';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
@@ -9,14 +8,13 @@ import { answerHonestly, type Meet } from '../fakes/job-server.ts';
 import { replicateKey, startReplicate, type ReplicateService } from '../fakes/replicate-service.ts';
 import { losing, refusing } from '../fakes/situations.ts';
 import { rest, sampled } from '../fakes/tier.ts';
-import { folderWith, inProcess, linesOf, Program, statusOf, type CliOptions, type Finished } from './cli.ts';
+import { type Finished, linesOf, type Night, nightWith } from './cli.ts';
 
 const sceneCount = 10;
 
-interface Night {
+interface Begun {
   service: FalService | ReplicateService;
-  cwd: string;
-  options: CliOptions;
+  night: Night;
 }
 
 const services = ['fal', 'replicate'] as const;
@@ -26,85 +24,79 @@ type Service = (typeof services)[number];
 const nightCost = { ms: 1_500 };
 
 it.each(sampled(services, nightCost))('%s: goes on after a kill -9 in the midst of it', async (name) => {
-  const { service, cwd, options } = await nightAt(name, { isHeld: (n) => n >= sceneCount / 2 });
-  const program = new Program(['run', 'pipeline.yaml', '--json'], options);
+  const { service, night } = await nightAt(name, { isHeld: (n) => n >= sceneCount / 2 });
+  const program = night.program('run', 'pipeline.yaml', '--json');
   await expect.poll(() => countOf(program, 'scene-submitted')).toBe(sceneCount);
   await expect.poll(() => countOf(program, 'scene-saved')).toBe(sceneCount / 2);
   program.child.kill('SIGKILL');
   await program.finish();
   for (const job of service.jobs.all) job.completesAt = Math.min(job.completesAt, Date.now());
-  const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], options);
-  expect(code, stderr).toBe(0);
+  await night.run().exits(0);
   expect(service.inputs).toHaveLength(sceneCount);
-  await expectPictures(cwd);
+  await expectPictures(night);
 });
 
 it.each(sampled(services, nightCost))(
   '%s: stops where the key is revoked, and goes on with a good one',
   async (name) => {
-    const { service, cwd, options } = await nightAt(name, {
+    const { service, night } = await nightAt(name, {
       meet: (asked) => {
         answerHonestly(asked);
         if (service.jobs.all.length === sceneCount / 2) service.key = 'another';
       },
     });
-    const first = await inProcess(['run', 'pipeline.yaml'], options);
-    expect(first.code, first.stderr).toBe(12);
+    const first = await night.run().exits(12);
     expect(first.stdout + first.stderr).toContain('does not accept the key');
     expect(first.stdout + first.stderr).not.toContain(keys[name]);
     service.meet = answerHonestly;
     service.key = keys[name];
-    const second = await inProcess(['run', 'pipeline.yaml'], options);
-    expect(second.code, second.stderr).toBe(0);
+    await night.run().exits(0);
     expect(service.inputs).toHaveLength(sceneCount);
-    await expectPictures(cwd);
+    await expectPictures(night);
   },
 );
 
 it('fal: pays for nothing twice while results are refused with words', async () => {
-  const { service, cwd, options } = await nightAt('fal', {
+  const { service, night } = await nightAt('fal', {
     meet: refusing('result', 503, { detail: 'busy' }, undefined, 60),
   });
-  const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], options);
-  expect(code, stderr).toBe(0);
+  await night.run().exits(0);
   expect(service.inputs).toHaveLength(sceneCount);
-  await expectPictures(cwd);
+  await expectPictures(night);
 });
 
 it('fal: sends again what had its answer lost, and declares what may have been paid twice', async () => {
-  const { service, cwd, options } = await nightAt('fal', { meet: losing('run', 3) });
-  const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], options);
-  expect(code, stderr).toBe(0);
+  const { service, night } = await nightAt('fal', { meet: losing('run', 3) });
+  await night.run().exits(0);
   expect(service.inputs).toHaveLength(sceneCount + 3);
-  expect(await statusOf(cwd)).toMatchObject({ summary: { attempts: { unanswered: 3 } } });
-  await expectPictures(cwd);
+  expect(await night.state()).toMatchObject({ summary: { attempts: { unanswered: 3 } } });
+  await expectPictures(night);
 });
 
 it('replicate: finds what had its answer lost, and pays for nothing twice', async () => {
-  const { service, cwd, options } = await nightAt('replicate', { meet: losing('run', 3) });
-  const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], options);
-  expect(code, stderr).toBe(0);
+  const { service, night } = await nightAt('replicate', { meet: losing('run', 3) });
+  await night.run().exits(0);
   expect(service.inputs).toHaveLength(sceneCount);
-  await expectPictures(cwd);
+  await expectPictures(night);
 });
 
 it('replicate: finds what was sent when the program died, half a minute later', async () => {
-  const { service, cwd, options } = await nightThatDied();
-  editCheckpoint(join(cwd, 'out'), 'UPDATE attempts SET intended_at = intended_at - 31000');
-  await expectFound(service, cwd, options);
+  const { service, night } = await nightThatDied();
+  editCheckpoint(night.path('out'), 'UPDATE attempts SET intended_at = intended_at - 31000');
+  await expectFound(service, night);
 });
 
 rest.it(
   'replicate: finds what was sent when the program died, and waits as long as the list may lag',
   async () => {
-    const { service, cwd, options } = await nightThatDied();
-    await expectFound(service, cwd, options);
+    const { service, night } = await nightThatDied();
+    await expectFound(service, night);
   },
 );
 
 /** It is killed right after the service has taken a job, and before it hears of that. */
-async function nightThatDied(): Promise<Night> {
-  const { service, cwd, options } = await nightAt('replicate', {
+async function nightThatDied(): Promise<Begun> {
+  const { service, night } = await nightAt('replicate', {
     meet: (asked) => {
       if (asked.operation !== 'run' || service.jobs.all.length !== sceneCount / 2)
         return answerHonestly(asked);
@@ -112,17 +104,16 @@ async function nightThatDied(): Promise<Night> {
       program.child.kill('SIGKILL');
     },
   });
-  const program = new Program(['run', 'pipeline.yaml', '--json'], options);
+  const program = night.program('run', 'pipeline.yaml', '--json');
   await program.finish();
   service.meet = answerHonestly;
-  return { service, cwd, options };
+  return { service, night };
 }
 
-async function expectFound(service: Night['service'], cwd: string, options: CliOptions): Promise<void> {
-  const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], options);
-  expect(code, stderr).toBe(0);
+async function expectFound(service: Begun['service'], night: Night): Promise<void> {
+  await night.run().exits(0);
   expect(service.inputs).toHaveLength(sceneCount);
-  await expectPictures(cwd);
+  await expectPictures(night);
 }
 
 const keys = { fal: falKey, replicate: replicateKey };
@@ -132,7 +123,7 @@ const ids = { fal: 'fal-ai/flux/dev', replicate: 'black-forest-labs/flux-schnell
 async function nightAt(
   name: Service,
   { isHeld = () => false, meet = answerHonestly }: { isHeld?: (n: number) => boolean; meet?: Meet },
-): Promise<Night> {
+): Promise<Begun> {
   const pictures = await Promise.all(
     Array.from({ length: sceneCount }, async (_, n) => {
       const create = { width: 32, height: 24, channels: 3, background: colourOf(n) } as const;
@@ -146,11 +137,11 @@ async function nightAt(
   const service = await (name === 'fal'
     ? startFal({ meet, plan: (input) => ({ ...plan(input), pictures: [plan(input).picture] }) })
     : startReplicate({ meet, plan: (input) => ({ ...plan(input), output: [plan(input).picture] }) }));
-  const cwd = folderWith({
+  const night = nightWith({
     'pipeline.yaml': pipelineOf(name, service.url),
     'scenes.csv': `id,n\n${Array.from({ length: sceneCount }, (_, n) => `s${n},${n}\n`).join('')}`,
   });
-  return { service, cwd, options: { cwd, env: { NIGHTRENDER_API_KEY: keys[name] } } };
+  return { service, night: night.with({ env: { NIGHTRENDER_API_KEY: keys[name] } }) };
 }
 
 function pipelineOf(name: Service, url: string): string {
@@ -170,10 +161,10 @@ function colourOf(n: number): { r: number; g: number; b: number } {
   return { r: 10 * n, g: 255 - 10 * n, b: 40 };
 }
 
-async function expectPictures(cwd: string): Promise<void> {
+async function expectPictures(night: Night): Promise<void> {
   const seen = await Promise.all(
     Array.from({ length: sceneCount }, async (_, n) => {
-      const [r, g, b] = await sharp(join(cwd, `out/images/s${n}.png`))
+      const [r, g, b] = await sharp(night.path(`out/images/s${n}.png`))
         .raw()
         .toBuffer();
       return { r, g, b };

@@ -1,24 +1,23 @@
 /** Promise: who only reads may name the output folder; nothing is sent or changed because of one. */
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, rmSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { readBatch, retryScenes, runBatch, verifyBatch } from '../../src/index.ts';
-import { inProcess, newBatch, withKey } from './cli.ts';
+import { nightOf } from './cli.ts';
 import { startStandIn } from './stand-ins.ts';
 
 it('reads a batch by its output folder, without a key, a list or a pipeline.yaml', async () => {
   const service = await startStandIn();
-  const cwd = newBatch(service.url, 3);
-  await inProcess(['run', '--quiet'], { cwd, ...withKey });
-  rmSync(join(cwd, 'scenes.csv'));
-  const report = await inProcess(['report', 'out', '--json'], { cwd });
-  expect(report.code).toBe(0);
-  rmSync(join(cwd, 'pipeline.yaml'));
-  const without = await inProcess(['report', 'out'], { cwd });
-  expect(without.code).toBe(2);
-  expect(without.stderr).toContain(
-    'out: this is the output folder of a batch, and settings of its pipeline.yaml are needed as well; pipeline.yaml, from which it was made, is not there. Name the file instead',
-  );
+  const night = nightOf(service.url, 3);
+  await night.start('run', '--quiet');
+  rmSync(night.path('scenes.csv'));
+  await night.start('report', 'out', '--json').exits(0);
+  rmSync(night.path('pipeline.yaml'));
+  await night
+    .start('report', 'out')
+    .fails(
+      2,
+      'out: this is the output folder of a batch, and settings of its pipeline.yaml are needed as well; pipeline.yaml, from which it was made, is not there. Name the file instead',
+    );
   for (const [args, said] of [
     [['status', 'out'], /3 of 3 saved/],
     [['list', 'out'], /^s0 .*out\/images\/s0\.png/],
@@ -26,18 +25,18 @@ it('reads a batch by its output folder, without a key, a list or a pipeline.yaml
     [['verify', 'out'], /good +3/],
     [['export', 'out', 'dataset', '--to', 'imagefolder'], /3 pictures in dataset/],
   ] as const) {
-    const told = await inProcess([...args], { cwd });
-    expect(told.stderr).toBe('');
-    expect(told.stdout).toMatch(said);
-    expect(told.code).toBe(0);
+    await night
+      .start(...args)
+      .exits(0, said)
+      .warnsOnly('');
   }
 });
 
 it('is read by a program as well, and run by none', async () => {
   const service = await startStandIn();
-  const cwd = newBatch(service.url, 2);
-  await inProcess(['run', '--quiet'], { cwd, ...withKey });
-  const out = join(cwd, 'out');
+  const night = nightOf(service.url, 2);
+  await night.start('run', '--quiet');
+  const out = night.path('out');
   expect(await readBatch(out)).toMatchObject({ kind: 'batch', dir: out, scenes: { saved: 2 } });
   expect(await verifyBatch(out)).toMatchObject({ kind: 'verified', checked: 2, good: 2 });
   const refused = { kind: 'wrong-use', text: 'One problem was found; nothing was sent and nothing written.' };
@@ -47,8 +46,8 @@ it('is read by a program as well, and run by none', async () => {
 
 it('names the pipeline.yaml to commands that send or change something', async () => {
   const service = await startStandIn();
-  const cwd = newBatch(service.url, 2);
-  await inProcess(['run', '--quiet'], { cwd, ...withKey });
+  const night = nightOf(service.url, 2);
+  await night.start('run', '--quiet');
   const sent = service.submissions.length;
   for (const args of [
     ['run'],
@@ -59,37 +58,34 @@ it('names the pipeline.yaml to commands that send or change something', async ()
     ['verify', '--move'],
   ]) {
     const [name = '', ...options] = args;
-    const refused = await inProcess([name, 'out', ...options], { cwd, ...withKey });
-    expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain(
-      'out: this is the output folder of a batch; this command needs its pipeline.yaml, such as pipeline.yaml,',
-    );
+    await night
+      .start(name, 'out', ...options)
+      .fails(
+        2,
+        'out: this is the output folder of a batch; this command needs its pipeline.yaml, such as pipeline.yaml,',
+      );
   }
   expect(service.submissions).toHaveLength(sent);
 });
 
 it('refuses --output beside an output folder, and a folder whose checkpoint is in a database', async () => {
   const service = await startStandIn();
-  const cwd = newBatch(service.url, 1);
-  await inProcess(['run', '--quiet'], { cwd, ...withKey });
-  const both = await inProcess(['status', 'out', '--output', 'other'], { cwd });
-  expect(both.code).toBe(2);
-  expect(both.stderr).toContain('--output: out is an output folder itself; leave this out');
-  mkdirSync(join(cwd, 'shared', '.shared'), { recursive: true });
-  const shared = await inProcess(['status', 'shared'], { cwd });
-  expect(shared.code).toBe(2);
-  expect(shared.stderr).toContain(
-    'shared: this is the output folder of a batch whose checkpoint is in a database',
-  );
+  const night = nightOf(service.url, 1);
+  await night.start('run', '--quiet');
+  await night
+    .start('status', 'out', '--output', 'other')
+    .fails(2, '--output: out is an output folder itself; leave this out');
+  mkdirSync(night.path('shared', '.shared'), { recursive: true });
+  await night
+    .start('status', 'shared')
+    .fails(2, 'shared: this is the output folder of a batch whose checkpoint is in a database');
 });
 
 it('reads what it can of a folder whose checkpoint is damaged', async () => {
   const service = await startStandIn();
-  const cwd = newBatch(service.url, 2);
-  await inProcess(['run', '--quiet'], { cwd, ...withKey });
-  writeFileSync(join(cwd, 'out/checkpoint.sqlite'), 'no database');
-  const told = await inProcess(['status', 'out'], { cwd });
-  expect(told.code).toBe(2);
-  expect(told.stderr).toMatch(/out\/checkpoint\.sqlite/);
-  expect(existsSync(join(cwd, 'out/images'))).toBe(true);
+  const night = nightOf(service.url, 2);
+  await night.start('run', '--quiet');
+  night.write('out/checkpoint.sqlite', 'no database');
+  await night.start('status', 'out').fails(2, /out\/checkpoint\.sqlite/);
+  expect(night.has('out/images')).toBe(true);
 });

@@ -1,9 +1,9 @@
 /** Promise: a command that is shown does what it says where it is pasted, also for a batch whose folder or list a flag names. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, nightrender, pipeline, Program, root, scenes } from './cli.ts';
+import { type Night, nightWith, pipeline, root, scenes } from './cli.ts';
 
 /** Each picture is smaller than it has to be. */
 const failing = `input: {scene: "{{ scene }}", width: 32, height: 32}
@@ -18,11 +18,10 @@ function paste(command: string, cwd: string) {
 }
 
 it('names the folder that a flag named, in the gallery and on the terminal', async () => {
-  const cwd = folderWith({ 'my night.yaml': pipeline('local', failing), 'scenes.csv': scenes(2) });
-  const run = await nightrender(['run', 'my night.yaml', '--output', 'another place'], { cwd });
-  expect(run.code).toBe(3);
+  const night = nightWith({ 'my night.yaml': pipeline('local', failing), 'scenes.csv': scenes(2) });
+  const run = await night.built('run', 'my night.yaml', '--output', 'another place').exits(3);
 
-  const page = readFileSync(join(cwd, 'another place/report/index.html'), 'utf8');
+  const page = night.read('another place/report/index.html');
   const { failures } = JSON.parse(/id="data">(.*?)<\/script>/s.exec(page)?.[1] ?? '') as {
     failures: { command: string }[];
   };
@@ -30,52 +29,50 @@ it('names the folder that a flag named, in the gallery and on the terminal', asy
   expect([inGallery.status, inGallery.stderr]).toEqual([0, '']);
   expect(inGallery.stdout).toContain("nightrender run '");
 
-  const plan = await nightrender(['plan', 'my night.yaml', '--output', 'another place'], { cwd });
+  const plan = await night.built('plan', 'my night.yaml', '--output', 'another place');
   const [, planned = ''] = /`(nightrender run [^`…]*)`/.exec(plan.stdout.replaceAll(/\s+/g, ' ')) ?? [];
-  expect(paste(planned, cwd).status).toBe(3);
+  expect(paste(planned, night.cwd).status).toBe(3);
 
   const [, told = ''] = /`(nightrender retry [^`]*)`/.exec(run.stdout) ?? [];
-  const retried = paste(told, cwd);
+  const retried = paste(told, night.cwd);
   expect([retried.status, retried.stderr]).toEqual([0, '']);
   expect(retried.stdout).toContain('2 scenes');
-  expect(existsSync(join(cwd, 'out'))).toBe(false);
+  expect(night.has('out')).toBe(false);
 });
 
 it('names the list that a flag named wherever a run is shown', async () => {
-  const cwd = withOwnList('input: {scene: "{{ scene }}", width: 32, height: 32}\n');
-  const plan = await nightrender(['plan', ...given], { cwd });
+  const night = withOwnList('input: {scene: "{{ scene }}", width: 32, height: 32}\n');
+  const plan = await night.built('plan', ...given);
   expect(plan.stdout.replaceAll(/\s+/g, ' ')).toContain(`Start it with \`${asGiven}\``);
-  const preview = await nightrender(['run', ...given, '--limit', '1'], { cwd });
-  expect(preview.stdout).toContain(`\`${asGiven}\` renders the rest`);
+  await night.built('run', ...given, '--limit', '1').prints(`\`${asGiven}\` renders the rest`);
 
-  const watch = new Program(['watch', 'night.yaml', '--port', '0', '--json'], { cwd });
+  const watch = night.program('watch', 'night.yaml', '--port', '0', '--json');
   const { url } = await watch.event('watching');
   expect(await (await fetch(`${String(url)}data.json`)).json()).toMatchObject({ command: asGiven });
 
-  rmSync(join(cwd, 'out/images'), { recursive: true });
-  mkdirSync(join(cwd, 'out/images'));
-  const repaired = await nightrender(['verify', 'night.yaml', '--repair'], { cwd });
-  expect(repaired.stdout).toContain(`\`${asGiven}\``);
-  expect(paste(asGiven, cwd).status).toBe(0);
-  const { stdout } = await nightrender(['status', 'night.yaml', '--json'], { cwd });
+  rmSync(night.path('out/images'), { recursive: true });
+  mkdirSync(night.path('out/images'));
+  await night.built('verify', 'night.yaml', '--repair').prints(`\`${asGiven}\``);
+  expect(paste(asGiven, night.cwd).status).toBe(0);
+  const { stdout } = await night.built('status', 'night.yaml', '--json');
   expect(JSON.parse(stdout)).toMatchObject({ summary: { scenes: { saved: 2, withdrawn: 0 } } });
 });
 
 it('names no list where the command takes none, and that of the batch again after it', async () => {
-  const cwd = withOwnList(failing);
-  const run = await nightrender(['run', ...given], { cwd });
+  const night = withOwnList(failing);
+  const run = await night.built('run', ...given);
   const [, told = ''] = /`(nightrender retry [^`]*)`/.exec(run.stdout) ?? [];
   expect(told).toBe('nightrender retry night.yaml');
-  expect(paste(told, cwd).stdout).toContain(`\`${asGiven}\``);
-  expect((await nightrender(['run', 'night.yaml', '--quiet'], { cwd })).code).toBe(3);
-  expect(paste(told, cwd).stdout).toContain('`nightrender run night.yaml`');
+  expect(paste(told, night.cwd).stdout).toContain(`\`${asGiven}\``);
+  await night.built('run', 'night.yaml', '--quiet').exits(3);
+  expect(paste(told, night.cwd).stdout).toContain('`nightrender run night.yaml`');
 });
 
 const given = ['night.yaml', '--manifest', 'my list.csv'];
 const asGiven = "nightrender run night.yaml --manifest 'my list.csv'";
 
 /** Beside the list of the file. */
-function withOwnList(more: string): string {
+function withOwnList(more: string): Night {
   const own = scenes(2).replaceAll(/^s/gm, 'own');
-  return folderWith({ 'night.yaml': pipeline('local', more), 'scenes.csv': scenes(1), 'my list.csv': own });
+  return nightWith({ 'night.yaml': pipeline('local', more), 'scenes.csv': scenes(1), 'my list.csv': own });
 }

@@ -1,10 +1,9 @@
 /** Promise: with `check.blank` and `check.minSide`, a picture that does not meet them never counts as saved. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync } from 'node:fs';
 import sharp, { type Sharp } from 'sharp';
 import { expect, it } from 'vitest';
 import { blackPicture, startStandIn, startInstantService } from './stand-ins.ts';
-import { inProcess, newBatch, testKey } from './cli.ts';
+import { nightOf, testKey } from './cli.ts';
 
 it.each([
   ['check: {}', 0, 'saved', 1],
@@ -13,12 +12,11 @@ it.each([
   ['check: {minSide: 48}', 0, 'saved', 1],
 ])('%s: exit code %d, the report says %s', async (check, exitCode, word, pictures) => {
   const more = `${check}\nretry: {attempts: 2, firstWait: 1ms, longestWait: 1ms}`;
-  const cwd = newBatch((await startStandIn()).url, 1, more);
+  const night = nightOf((await startStandIn()).url, 1, more);
   const env = { NIGHTRENDER_API_KEY: testKey };
-  const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd, env });
-  expect(code, stderr).toBe(exitCode);
-  expect(readFileSync(join(cwd, 'out/report/results.csv'), 'utf8')).toContain(word);
-  const images = join(cwd, 'out/images');
+  await night.with({ env }).run().exits(exitCode);
+  expect(night.read('out/report/results.csv')).toContain(word);
+  const images = night.path('out/images');
   expect(existsSync(images) ? readdirSync(images) : []).toHaveLength(pictures);
 });
 
@@ -34,9 +32,9 @@ it.each<[string, string, (black: Sharp) => Promise<Buffer>, number, string]>([
 ])('%s is paid for as often as another job may bring another', async (_, more, make, jobs, words) => {
   const picture = await make(sharp(Buffer.from(await blackPicture(), 'base64')));
   const service = await startInstantService([{ rendered_image: picture.toString('base64') }]);
-  const cwd = newBatch(service.url, 1, `${more}\nretry: {attempts: 3, firstWait: 1ms, longestWait: 1ms}`);
+  const night = nightOf(service.url, 1, `${more}\nretry: {attempts: 3, firstWait: 1ms, longestWait: 1ms}`);
   const env = { NIGHTRENDER_API_KEY: testKey };
-  const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd, env });
+  const { code, stderr } = await night.with({ env }).run();
   expect([code, service.inputs.length], stderr).toEqual([3, jobs]);
-  expect(readFileSync(join(cwd, 'out/report/results.csv'), 'utf8')).toContain(words);
+  expect(night.read('out/report/results.csv')).toContain(words);
 });

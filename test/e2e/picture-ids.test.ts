@@ -1,9 +1,7 @@
 /** Promise: two pictures of a batch never have one id, and no stage renders a picture again because a scene has got its id. */
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
-import { folderWith, inProcess, linesOf, pipeline, withKey } from './cli.ts';
+import { linesOf, nightWith, pipeline } from './cli.ts';
 import { blackPicture, completed, startStandIn } from './stand-ins.ts';
 
 let tones = 0;
@@ -29,27 +27,23 @@ async function twoOfEach() {
   const stage = pipeline(scaling.url, "input: {image: '{{ picture | file_base64 }}', of: '{{ id }}'}\n")
     .replace('manifest: scenes.csv', 'scenes: {from: render.yaml}')
     .replace('dir: out', 'dir: large');
-  const cwd = folderWith({
+  const batch = nightWith({
     'render.yaml': pipeline(rendering.url, "input: {scene: '{{ prompt }}'}\n"),
     'upscale.yaml': stage,
   });
-  const start = (...args: string[]) => inProcess(args, { cwd, ...withKey });
+  const start = (...args: string[]) => batch.start(...args);
   const night = async (...ids: string[]): Promise<unknown[]> => {
-    writeFileSync(
-      join(cwd, 'scenes.csv'),
-      ['id,prompt', ...ids.map((id) => `${id},of ${id}`), ''].join('\n'),
-    );
+    batch.write('scenes.csv', ['id,prompt', ...ids.map((id) => `${id},of ${id}`), ''].join('\n'));
     const before = scaling.inputs.length;
-    const run = await start('run', 'render.yaml', 'upscale.yaml', '--quiet');
-    expect(run.code, run.stderr).toBe(0);
+    await start('run', 'render.yaml', 'upscale.yaml', '--quiet').exits(0);
     return scaling.inputs
       .slice(before)
       .map(({ of }) => (typeof of === 'string' ? of : ''))
       .toSorted((a, b) => (a < b ? -1 : 1));
   };
   const exported = async (): Promise<unknown[]> => {
-    expect((await start('export', 'render.yaml', 'table', '--to', 'imagefolder')).code).toBe(0);
-    const metadata = readFileSync(join(cwd, 'table/metadata.jsonl'), 'utf8');
+    await start('export', 'render.yaml', 'table', '--to', 'imagefolder').exits(0);
+    const metadata = batch.read('table/metadata.jsonl');
     return linesOf({ stdout: metadata }).map(({ id }) => id);
   };
   return { night, exported };

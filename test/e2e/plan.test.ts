@@ -1,19 +1,18 @@
 /** Promise: `plan` shows what a run then does: during a run, after a kill, without a folder, and in a read-only one. */
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runs } from '../fakes/tier.ts';
 import { sendJson } from '../faults/answers.ts';
 import {
   folderWith,
-  inProcess,
-  newBatch,
+  type Night,
+  nightOf,
+  nightWith,
   pipeline,
-  Program,
   scenes,
   serve,
   small,
-  statusOf,
   withKey,
 } from './cli.ts';
 import { startPatientService, startStandIn } from './stand-ins.ts';
@@ -30,11 +29,8 @@ interface Told {
   forecast: { cost: { amount: number } | null; time: { fromMs: number; toMs: number } | null };
 }
 
-async function planOf(cwd: string, ...args: string[]): Promise<Told> {
-  const { stdout, code } = await inProcess(['plan', 'pipeline.yaml', '--json', ...args], {
-    cwd,
-    ...withKey,
-  });
+async function planOf(night: Night, ...args: string[]): Promise<Told> {
+  const { stdout, code } = await night.plan('--json', ...args);
   const told = JSON.parse(stdout) as Told;
   expect(told.exitCode).toBe(code);
   return told;
@@ -44,12 +40,12 @@ it('tells the requests that a run then sends and the files that it then makes, a
   const name = 'output:\n  dir: out\n  name: "{{ mood }}.png"';
   const rows = ['id,scene,mood', 'a,sea,calm', 'b,hills,Calm', 'c,a lake,"odd: name"'].join('\n');
   const { url } = await startStandIn();
-  const cwd = folderWith({
+  const night = nightWith({
     'pipeline.yaml': pipeline(url, 'concurrency: 1\n').replace('output:\n  dir: out', name),
     'scenes.csv': rows,
   });
-  const told = await planOf(cwd);
-  expect(readdirSync(cwd).toSorted()).toEqual(['pipeline.yaml', 'scenes.csv']);
+  const told = await planOf(night);
+  expect(readdirSync(night.cwd).toSorted()).toEqual(['pipeline.yaml', 'scenes.csv']);
   expect(told).toMatchObject({
     exitCode: 0,
     isRunning: false,
@@ -62,114 +58,112 @@ it('tells the requests that a run then sends and the files that it then makes, a
     { input: { scene: 'a lake' } },
   ]);
   expect(told.requests[1]).toMatchObject({ scene: 'b', taken: 'Calm.png' });
-  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
-  const made = readdirSync(join(cwd, 'out/images')).filter((file) => file.endsWith('.png'));
+  await night.run('--quiet');
+  const made = readdirSync(night.path('out/images')).filter((file) => file.endsWith('.png'));
   expect(told.requests.map(({ file }) => file).toSorted()).toEqual(made.toSorted());
 });
 
 it('speaks to people, and tells an edited list and the times and costs of earlier runs', async () => {
   const more = `${small}pricing: {perSecond: 0.001}\nlimits: {jobs: 5}\n`;
-  const cwd = newBatch('local', 4, more);
-  const before = await inProcess(['plan', 'pipeline.yaml'], { cwd });
-  expect(before.stdout).toContain('A run of pipeline.yaml would submit 4 scenes.');
-  expect(before.stdout).toContain('cost      unknown: no scene of this batch has been rendered yet');
-  const unpriced = await inProcess(['plan', 'pipeline.yaml', '--concurrency', '1'], {
-    cwd: newBatch('local', 1),
-  });
-  const expected = await inProcess(['plan', 'pipeline.yaml'], {
-    cwd: newBatch(
-      'local',
-      40,
-      'concurrency: 4\npricing: {perPicture: 0.003, perMegapixel: 0.002, expect: 8s}\n',
-    ),
-  });
-  expect(expected.stdout).toMatch(
-    /cost {6}about 0\.20 USD: 0\.0050 USD a scene, by `pricing` for 1 picture and\s+1 megapixel; no scene/,
-  );
-  expect(expected.stdout).toMatch(/time {6}about 1 min 20 s: by `pricing\.expect`/);
+  const night = nightOf('local', 4, more);
+  const before = await night
+    .plan()
+    .prints(
+      'A run of pipeline.yaml would submit 4 scenes.',
+      'cost      unknown: no scene of this batch has been rendered yet',
+    );
+  const unpriced = await nightOf('local', 1).plan('--concurrency', '1');
+  await nightOf(
+    'local',
+    40,
+    'concurrency: 4\npricing: {perPicture: 0.003, perMegapixel: 0.002, expect: 8s}\n',
+  )
+    .plan()
+    .prints(
+      /cost {6}about 0\.20 USD: 0\.0050 USD a scene, by `pricing` for 1 picture and\s+1 megapixel; no scene/,
+      /time {6}about 1 min 20 s: by `pricing\.expect`/,
+    );
   expect(unpriced.stdout).toContain('cost      unknown: `pricing` sets no price');
   expect(before.stdout).toContain('POST the local service/v2/scene-renderer/run');
-  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
-  writeFileSync(
-    join(cwd, 'scenes.csv'),
+  await night.run('--quiet');
+  night.write(
+    'scenes.csv',
     scenes(8)
       .replace('and 1 trees', 'and one tree')
       .replace(/s0,.*\n/, ''),
   );
-  const { stdout, code } = await inProcess(['plan', 'pipeline.yaml', '--requests', '1'], { cwd });
-  expect(code).toBe(0);
-  expect(stdout).toContain('5 to render, 2 saved');
-  expect(stdout).toMatch(/4 new; 1 edited since.*; 1 no longer listed/);
-  expect(stdout).toMatch(/cost {6}about .* USD: .* USD a scene, from 4 saved scenes of this batch/);
-  expect(stdout).toMatch(/time {6}.*median of 4.*the last run did 4 jobs/);
-  expect(stdout).toContain('`limits.jobs` ends the run after 1 submission: 4 of 5 used');
-  expect(stdout).toContain('images/s1.png');
-  expect(stdout).not.toContain('  2. ');
-  expect((await planOf(cwd, '--requests', '1')).requests).toHaveLength(1);
-  expect((await inProcess(['plan', 'pipeline.yaml', '--requests', 'x'], { cwd })).code).toBe(2);
+  await night
+    .plan('--requests', '1')
+    .exits(
+      0,
+      '5 to render, 2 saved',
+      /4 new; 1 edited since.*; 1 no longer listed/,
+      /cost {6}about .* USD: .* USD a scene, from 4 saved scenes of this batch/,
+      /time {6}.*median of 4.*the last run did 4 jobs/,
+      '`limits.jobs` ends the run after 1 submission: 4 of 5 used',
+      'images/s1.png',
+    )
+    .printsNo('  2. ');
+  expect((await planOf(night, '--requests', '1')).requests).toHaveLength(1);
+  await night.plan('--requests', 'x').exits(2);
 });
 
 it('works beside a live run, which goes on, and tells of a killed one', async () => {
   const service = await startPatientService();
-  const cwd = newBatch(service.url, 10, 'concurrency: 4\n');
-  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  const night = nightOf(service.url, 10, 'concurrency: 4\n');
+  const run = night.program('run', 'pipeline.yaml', '--json');
   await run.event('scene-submitted', 4);
-  const live = await planOf(cwd);
+  const live = await planOf(night);
   expect(live).toMatchObject({
     exitCode: 0,
     isRunning: true,
     counts: { active: 4, waiting: 6 },
     setAside: { inFlight: 4 },
   });
-  expect((await inProcess(['plan', 'pipeline.yaml'], { cwd, ...withKey })).stdout).toContain(
-    'a run is active',
-  );
+  await night.plan().prints('a run is active');
   expect(run.child.exitCode).toBeNull();
   run.child.kill('SIGKILL');
   await run.finish();
-  const before = readdirSync(join(cwd, 'out')).toSorted();
-  const dead = await planOf(cwd);
+  const before = readdirSync(night.path('out')).toSorted();
+  const dead = await planOf(night);
   expect(dead).toMatchObject({
     isRunning: false,
     counts: { active: 4, waiting: 6 },
     setAside: { inFlight: 4 },
   });
   expect(dead.requests.map(({ scene }) => scene)).toEqual(['s4', 's5', 's6']);
-  expect(readdirSync(join(cwd, 'out')).toSorted()).toEqual(before);
+  expect(readdirSync(night.path('out')).toSorted()).toEqual(before);
   expect(service.inputs).toHaveLength(4);
 });
 
 it('tells what a preview does, which a run then does', async () => {
-  const cwd = newBatch('local', 40, small);
-  const told = await planOf(cwd, '--sample', '10%', '--requests', '10');
+  const night = nightOf('local', 40, small);
+  const told = await planOf(night, '--sample', '10%', '--requests', '10');
   expect(told).toMatchObject({ counts: { waiting: 40 }, part: { waiting: 4 } });
-  const run = await inProcess(['run', 'pipeline.yaml', '--sample=10%'], { cwd });
-  expect(run.code).toBe(0);
-  expect(run.stdout).toContain('The 4 scenes of this preview are saved; 36 wait for the full run');
-  const made = readdirSync(join(cwd, 'out/images')).filter((file) => file.endsWith('.png'));
+  await night
+    .run('--sample=10%')
+    .exits(0, 'The 4 scenes of this preview are saved; 36 wait for the full run');
+  const made = readdirSync(night.path('out/images')).filter((file) => file.endsWith('.png'));
   expect(made.toSorted()).toEqual(told.requests.map(({ file }) => file).toSorted());
-  const again = await inProcess(['run', 'pipeline.yaml', '--limit', '4', '--json'], { cwd });
-  expect(again.stdout).not.toContain('scene-submitted');
-  const nothing = await inProcess(['plan', 'pipeline.yaml', '--limit', '4'], { cwd });
-  expect(nothing.stdout).toMatch(
-    /^Nothing of this preview is left to render in out \(pipeline\.yaml\); 36 scenes wait for a run of all\./,
-  );
-  expect(await statusOf(cwd)).toMatchObject({ summary: { part: { limit: 4, scenes: 4 } } });
-  expect((await inProcess(['run', 'pipeline.yaml', '--limit', '0'], { cwd })).code).toBe(2);
+  await night.run('--limit', '4', '--json').printsNo('scene-submitted');
+  await night
+    .plan('--limit', '4')
+    .prints(
+      /^Nothing of this preview is left to render in out \(pipeline\.yaml\); 36 scenes wait for a run of all\./,
+    );
+  expect(await night.state()).toMatchObject({ summary: { part: { limit: 4, scenes: 4 } } });
+  await night.run('--limit', '0').exits(2);
 });
 
 it.skipIf(!canMount)(
   'shows the plan of a folder that nobody may write, and ends as a run would: 14 (skipped where this user may not mount)',
   async () => {
-    const cwd = newBatch('local', 6, small);
-    mountSmallDisk(join(cwd, 'out'), 16);
-    await inProcess(['run', 'pipeline.yaml', '--limit', '2', '--quiet'], { cwd });
-    setReadOnly(join(cwd, 'out'), true);
-    const { stdout, code } = await inProcess(['plan', 'pipeline.yaml'], { cwd });
-    expect(stdout).toContain('4 to render, 2 saved');
-    expect(stdout).toMatch(/problem {3}.*cannot (write|read and write)/);
-    expect(code).toBe(14);
-    expect((await inProcess(['run', 'pipeline.yaml'], { cwd })).code).toBe(14);
+    const night = nightOf('local', 6, small);
+    mountSmallDisk(night.path('out'), 16);
+    await night.run('--limit', '2', '--quiet');
+    setReadOnly(night.path('out'), true);
+    await night.plan().exits(14, '4 to render, 2 saved', /problem {3}.*cannot (write|read and write)/);
+    await night.run().exits(14);
   },
 );
 
@@ -178,59 +172,48 @@ const lastLines = (text: string): string =>
 
 it('counts as submissions of a scene what may have been paid, not starts that the service refused', async () => {
   const { url } = await serve(folderWith({}));
-  const cwd = newBatch(url, 1, small);
-  const run = (key: string) =>
-    inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env: { NIGHTRENDER_API_KEY: key } });
-  expect((await run('wrong')).code).toBe(12);
-  expect((await run('wrong')).code).toBe(12);
-  const planned = await inProcess(['plan', 'pipeline.yaml'], { cwd });
-  expect(planned.stdout).toMatch(/^ {2}1\. s0 → images\/s0\.png$/m);
-  expect((await planOf(cwd)).requests[0]).toMatchObject({ scene: 's0', attempt: 3 });
-  const told = await inProcess(['explain', 'pipeline.yaml', 's0'], { cwd });
-  expect(told.stdout).toMatch(/^attempt 2 refused \(no job, no bill\) after /m);
+  const night = nightOf(url, 1, small);
+  const run = (key: string) => night.with({ env: { NIGHTRENDER_API_KEY: key } }).run('--quiet');
+  await run('wrong').exits(12);
+  await run('wrong').exits(12);
+  await night.plan().prints(/^ {2}1\. s0 → images\/s0\.png$/m);
+  expect((await planOf(night)).requests[0]).toMatchObject({ scene: 's0', attempt: 3 });
+  await night.explain('s0').prints(/^attempt 2 refused \(no job, no bill\) after /m);
 });
 
 it('asks the service with --check, and starts nothing there', async () => {
   const { url } = await serve(folderWith({}));
-  const cwd = newBatch(url, 2);
-  const check = (more: string[] = [], env = withKey.env) =>
-    inProcess(['plan', 'pipeline.yaml', '--check', ...more], { cwd, env });
-  const good = await check();
-  expect(good.code).toBe(0);
-  expect(good.stdout).toMatch(/asked: key and endpoint are accepted; workers: \d+ /);
-  const refused = await check([], { NIGHTRENDER_API_KEY: 'another' });
-  expect(refused.code).toBe(12);
-  expect(refused.stdout).toContain('asked: the service does not accept the key');
+  const night = nightOf(url, 2);
+  const check = (more: string[] = [], env = withKey.env) => night.with({ env }).plan('--check', ...more);
+  await check().exits(0, /asked: key and endpoint are accepted; workers: \d+ /);
+  const refused = await check([], { NIGHTRENDER_API_KEY: 'another' }).exits(
+    12,
+    'asked: the service does not accept the key',
+  );
   expect(lastLines(refused.stdout)).toMatch(
     /^No scene was sent and nothing written\. A run would end at once: the service does not accept the key .*\.$/,
   );
-  writeFileSync(join(cwd, 'pipeline.yaml'), pipeline(url).replace('id: scene-renderer', 'id: nobody'));
-  const unknown = await check();
-  expect(unknown.code).toBe(12);
-  expect(unknown.stdout).toContain(
+  night.write('pipeline.yaml', pipeline(url).replace('id: scene-renderer', 'id: nobody'));
+  await check().exits(
+    12,
     'the service does not know the endpoint nobody (404): there is scene-renderer; see',
   );
-  writeFileSync(join(cwd, 'pipeline.yaml'), pipeline('http://127.0.0.1:9'));
-  const nobody = await check();
-  expect(nobody.code).toBe(10);
-  expect(nobody.stdout).toContain('asked: no usable answer');
+  night.write('pipeline.yaml', pipeline('http://127.0.0.1:9'));
+  const nobody = await check().exits(10, 'asked: no usable answer');
   expect(lastLines(nobody.stdout)).toMatch(/The service gave no usable answer: .*; a run would keep trying/);
-  writeFileSync(join(cwd, 'pipeline.yaml'), pipeline('local'));
-  const local = await check();
-  expect(local.code).toBe(0);
-  expect(local.stdout).toContain('the local service starts with the run');
-  expect(existsSync(join(cwd, 'out'))).toBe(false);
+  night.write('pipeline.yaml', pipeline('local'));
+  await check().exits(0, 'the local service starts with the run');
+  expect(night.has('out')).toBe(false);
 });
 
 it('needs no key, and says that a run does', async () => {
-  const cwd = newBatch('https://api.service.example', 2);
-  const plan = (...more: string[]) => inProcess(['plan', 'pipeline.yaml', ...more], { cwd });
-  const planned = await plan();
-  expect([planned.code, planned.stderr]).toEqual([0, '']);
+  const night = nightOf('https://api.service.example', 2);
+  const keyless = night.with({ env: {} });
+  const planned = await keyless.plan().exits(0).warnsOnly('');
   const lack = 'the environment variable NIGHTRENDER_API_KEY is not set';
   expect(planned.stdout).toMatch(new RegExp(`warning .*pipeline.yaml:\\d+:\\d+: ${lack}; a run needs it`));
-  expect((await plan('--check')).stderr).toContain(lack);
-  expect((await inProcess(['run', 'pipeline.yaml'], { cwd })).code).toBe(2);
+  await keyless.plan('--check').warns(lack);
+  await keyless.run().exits(2);
 });
 
 it.each(
@@ -238,33 +221,33 @@ it.each(
     ['run', 'runsync', 'status', 'status/a-1', 'health/'].map((operation) => `/v2/another/${operation}`),
   ),
 )('names the address that is meant by …%s', async (path) => {
-  const cwd = newBatch(`https://api.service.example/renders${path}`, 2);
-  const { code, stdout, stderr } = await inProcess(['plan', 'pipeline.yaml'], { cwd, ...withKey });
+  const night = nightOf(`https://api.service.example/renders${path}`, 2);
+  const { code, stdout, stderr } = await night.plan();
   if (path === '') expect([code, stderr]).toEqual([0, '']);
   else expect(stderr).toMatch(/baseUrl is .*; expected https:\/\/api\.service\.example\/renders alone;/);
   if (path === '') expect(stdout).toContain('https://api.service.example/renders/v2/scene-renderer/run');
 });
 
 it('says what becomes of a name that ends in .jpg', async () => {
-  const cwd = newBatch('local', 1);
+  const night = nightOf('local', 1);
   const text = pipeline('local').replace('dir: out', "dir: out\n  name: '{{ id }}.jpg'");
-  writeFileSync(join(cwd, 'pipeline.yaml'), text);
-  const { stdout } = await inProcess(['plan', 'pipeline.yaml'], { cwd });
+  night.write('pipeline.yaml', text);
+  const { stdout } = await night.plan();
   expect(stdout.replace(/\s+/g, ' ')).toContain(
     'pictures stay PNG, and are called ….jpg.png; leave .jpg out',
   );
 });
 
 it('takes a folder for the pipeline.yaml in it, and names what was meant by other paths', async () => {
-  const cwd = newBatch('local', 1);
-  writeFileSync(join(cwd, 'list.json'), '["a hill"]');
-  mkdirSync(join(cwd, 'empty'));
-  const plan = (file: string) => inProcess(['plan', file], { cwd });
-  expect((await plan('.')).stdout).toContain('A run of pipeline.yaml would submit 1 scene.');
-  expect((await plan('empty')).stderr).toContain('empty: this is a folder; expected a pipeline.yaml');
-  expect((await plan('pipelin.yml')).stderr).toContain('no such file; did you mean pipeline.yaml?');
+  const night = nightOf('local', 1);
+  night.write('list.json', '["a hill"]');
+  mkdirSync(night.path('empty'));
+  const plan = (file: string) => night.start('plan', file);
+  await plan('.').prints('A run of pipeline.yaml would submit 1 scene.');
+  await plan('empty').warns('empty: this is a folder; expected a pipeline.yaml');
+  await plan('pipelin.yml').warns('no such file; did you mean pipeline.yaml?');
   for (const list of ['scenes.csv', 'list.json'])
-    expect((await plan(list)).stderr).toContain(
+    await plan(list).warns(
       `this is a list of scenes; expected a pipeline.yaml, which \`nightrender init --manifest ${list}\` writes`,
     );
 });
@@ -275,10 +258,8 @@ it('ends with the quote that is never closed, and compares no ids after it', asy
     'a,"open',
     ...Array.from({ length: runs(200_000, { ms: 0.01, least: 100_000 }) }, () => 'same,some words'),
   ];
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': rows.join('\n') });
-  const { code, stderr } = await inProcess(['plan', 'pipeline.yaml'], { cwd });
-  expect(code).toBe(2);
-  expect(stderr).toMatch(/^scenes\.csv:2: has a quote that is not closed .*\nOne problem was found/);
+  const night = nightOf('local', rows.join('\n'));
+  await night.plan().fails(2, /^scenes\.csv:2: has a quote that is not closed .*\nOne problem was found/);
 });
 
 it.each([404, 400])(
@@ -288,10 +269,8 @@ it.each([404, 400])(
       meet: ({ operation, response }) =>
         sendJson(response, { error: 'job not found' }, operation === 'health' ? 404 : status),
     });
-    const cwd = newBatch(url, 1);
-    const { stdout, code } = await inProcess(['plan', 'pipeline.yaml', '--check'], { cwd, ...withKey });
-    expect(code).toBe(0);
-    expect(stdout).toContain('asked: it answers and accepts the key');
+    const night = nightOf(url, 1);
+    await night.plan('--check').exits(0, 'asked: it answers and accepts the key');
     expect(requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
       'GET /v2/scene-renderer/health',
       'GET /v2/scene-renderer/status/nightrender-asks-whether-this-endpoint-is-there',
@@ -302,26 +281,25 @@ it.each([404, 400])(
 it.each(['missing', 'scenes.csv'])(
   'is refused in a sentence where its copy can be made nowhere: TMPDIR is %s',
   async (name) => {
-    const cwd = newBatch('local', 1);
-    const { code, stderr } = await inProcess(['plan', 'pipeline.yaml'], {
-      cwd,
-      env: { TMPDIR: join(cwd, name) },
-    });
-    expect(stderr).toContain(`folder for temporary files, ${join(cwd, name)}, cannot be used`);
-    expect(stderr).not.toContain(' at ');
-    expect(code).toBe(14);
+    const night = nightOf('local', 1);
+    await night
+      .with({ env: { TMPDIR: night.path(name) } })
+      .plan()
+      .fails(14, `folder for temporary files, ${night.path(name)}, cannot be used`)
+      .warnsNo(' at ');
   },
 );
 
 it.skipIf(!canMount)(
   'tells that the folder of temporary files is full, not the one of output (skipped where this user may not mount)',
   async () => {
-    const cwd = newBatch('local', 1);
-    const smallDisk = join(cwd, 'small');
+    const night = nightOf('local', 1);
+    const smallDisk = night.path('small');
     mountSmallDisk(smallDisk, 1);
     writeFileSync(join(smallDisk, 'taken'), Buffer.alloc(960 * 1024));
-    const { code, stderr } = await inProcess(['plan', 'pipeline.yaml'], { cwd, env: { TMPDIR: smallDisk } });
-    expect(stderr).toContain(`the folder for temporary files, ${smallDisk}, cannot be used or is full`);
-    expect(code).toBe(14);
+    await night
+      .with({ env: { TMPDIR: smallDisk } })
+      .plan()
+      .fails(14, `the folder for temporary files, ${smallDisk}, cannot be used or is full`);
   },
 );

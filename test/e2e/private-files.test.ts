@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { folderWith, inProcess, newBatch, Program, serve, testKey } from './cli.ts';
+import { folderWith, nightOf, serve, testKey } from './cli.ts';
 
 let usual = 0;
 beforeEach(() => void (usual = process.umask(0o022)));
@@ -11,14 +11,14 @@ afterEach(() => void process.umask(usual));
 const small = 'input: {scene: "{{ scene }}", width: 32, height: 32}\n';
 
 it('in the output folder, during and after a run with the local service', async () => {
-  const cwd = newBatch('local', 6, `${small}concurrency: 1\n`);
+  const night = nightOf('local', 6, `${small}concurrency: 1\n`);
   // A folder that is there already stays as its owner has it.
-  mkdirSync(join(cwd, 'out'), { mode: 0o755 });
-  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd });
+  mkdirSync(night.path('out'), { mode: 0o755 });
+  const run = night.program('run', 'pipeline.yaml', '--json');
   await run.event('scene-saved');
-  const during = modes(join(cwd, 'out'));
-  expect((await run.finish()).code).toBe(0);
-  const after = modes(join(cwd, 'out'));
+  const during = modes(night.path('out'));
+  await run.finish().exits(0);
+  const after = modes(night.path('out'));
   for (const name of ['checkpoint.sqlite-wal', 'checkpoint.sqlite-shm', 'local-service/service.sqlite-wal'])
     expect(Object.keys(during)).toContain(name);
   expect(after['report/results.csv']).toBe('600');
@@ -28,9 +28,9 @@ it('in the output folder, during and after a run with the local service', async 
 
 it('in the data folder of the service, while it works', async () => {
   const { url, dataDir } = await serve(folderWith({}));
-  const cwd = newBatch(url, 2, small);
+  const night = nightOf(url, 2, small);
   const env = { NIGHTRENDER_API_KEY: testKey };
-  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env })).code).toBe(0);
+  await night.with({ env }).run('--quiet').exits(0);
   const found = modes(dataDir);
   expect(Object.keys(found)).toEqual(expect.arrayContaining(['service.sqlite', 'service.sqlite-wal']));
   expect(Object.entries(found).filter(isOpen)).toEqual([]);
@@ -38,12 +38,12 @@ it('in the data folder of the service, while it works', async () => {
 });
 
 it('also where a file came back from a copy that all may read', async () => {
-  const cwd = newBatch('local', 2, small);
-  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
-  const files = ['checkpoint.sqlite', 'local-service/service.sqlite'].map((name) => join(cwd, 'out', name));
+  const night = nightOf('local', 2, small);
+  await night.run('--quiet');
+  const files = ['checkpoint.sqlite', 'local-service/service.sqlite'].map((name) => night.path('out', name));
   for (const file of files) chmodSync(file, 0o644);
-  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
-  expect(Object.entries(modes(join(cwd, 'out'))).filter(isOpen)).toEqual([]);
+  await night.run('--quiet');
+  expect(Object.entries(modes(night.path('out'))).filter(isOpen)).toEqual([]);
 });
 
 /** Files by path, and folders. Those that come and go are left out. */

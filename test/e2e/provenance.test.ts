@@ -1,8 +1,7 @@
 /** Promise: pictures say where they come from where that is asked for, never with the key, and `inspect` prints it. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { finishedBatch, folderWith, inProcess, linesOf, pipeline, serve, testKey } from './cli.ts';
+import { finishedNight, folderWith, nightWith, pipeline, serve, testKey } from './cli.ts';
 
 const env = { NIGHTRENDER_API_KEY: testKey };
 const list = 'id,scene\na,"Sea \u001B[31mred\u202E"\nb,Hills\n';
@@ -12,15 +11,14 @@ it.each(['embed', 'sidecar'])(
   async (metadata) => {
     const { url } = await serve(folderWith({}));
     const yaml = pipeline(url, 'input: {scene: "{{ scene }}", width: 64, height: 48}\n');
-    const cwd = folderWith({
+    const night = nightWith({
       'pipeline.yaml': yaml.replace('  dir: out\n', `  dir: out\n  metadata: ${metadata}\n`),
       'scenes.csv': list,
     });
-    const run = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env });
-    expect(run.code, run.stderr).toBe(0);
-    expect((await inProcess(['verify', 'pipeline.yaml'], { cwd })).code).toBe(0);
-    expect(existsSync(join(cwd, 'out/images/a.json'))).toBe(metadata === 'sidecar');
-    const { stdout } = await inProcess(['inspect', 'out/images/a.png', '--json'], { cwd });
+    await night.with({ env }).run('--quiet').exits(0);
+    await night.verify().exits(0);
+    expect(night.has('out/images/a.json')).toBe(metadata === 'sidecar');
+    const { stdout } = await night.start('inspect', 'out/images/a.png', '--json');
     const told = JSON.parse(stdout) as { sha256: string; provenance: { jobId: string } };
     expect(told).toMatchObject({
       format: 'png',
@@ -32,18 +30,18 @@ it.each(['embed', 'sidecar'])(
         endpoint: { baseUrl: url },
       },
     });
-    const results = readFileSync(join(cwd, 'out/report/results.csv'), 'utf8');
+    const results = night.read('out/report/results.csv');
     expect(results).toContain(told.sha256);
     expect(results).toContain(told.provenance.jobId);
-    const shown = await inProcess(['inspect', 'out/images/a.png'], { cwd });
-    expect(shown.stdout).toContain('out/images/a.png: PNG, 64 × 48 pixels');
-    expect(shown.stdout).toMatch(/^ {2}prompt +Sea \\x1b\[31mred\\u202e$/m);
-    for (const text of [stdout, shown.stdout, readFileSync(join(cwd, 'out/images/a.png'), 'latin1')])
+    const shown = await night
+      .start('inspect', 'out/images/a.png')
+      .prints('out/images/a.png: PNG, 64 × 48 pixels', /^ {2}prompt +Sea \\x1b\[31mred\\u202e$/m);
+    for (const text of [stdout, shown.stdout, readFileSync(night.path('out/images/a.png'), 'latin1')])
       expect(text).not.toContain(testKey);
     // An edited row takes its picture, and what is beside it, out of the way.
-    writeFileSync(join(cwd, 'scenes.csv'), list.replace('Hills', 'Dunes'));
-    expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env })).code).toBe(0);
-    const { stdout: edited } = await inProcess(['inspect', 'out/images/b.png', '--json'], { cwd });
+    night.write('scenes.csv', list.replace('Hills', 'Dunes'));
+    await night.with({ env }).run('--quiet').exits(0);
+    const { stdout: edited } = await night.start('inspect', 'out/images/b.png', '--json');
     expect(JSON.parse(edited)).toMatchObject({ provenance: { prompt: 'Dunes' } });
   },
 );
@@ -52,11 +50,10 @@ it('`inspect` takes several pictures: a block or a JSON line for each, and names
   const files = {
     'pipeline.yaml': pipeline('local', 'input: {scene: "{{ scene }}", width: 64, height: 48}\n'),
   };
-  const cwd = await finishedBatch({ ...files, 'scenes.csv': list });
-  writeFileSync(join(cwd, 'note.png'), 'no picture');
+  const night = await finishedNight({ ...files, 'scenes.csv': list });
+  night.write('note.png', 'no picture');
   const given = ['inspect', 'out/images/a.png', 'note.png', 'out/images/b.png'];
-  const { code, stdout, stderr } = await inProcess(given, { cwd });
-  expect([code, stderr]).toEqual([2, expect.stringContaining('note.png: it is not a picture')]);
+  const { stdout } = await night.start(...given).fails(2, 'note.png: it is not a picture');
   const [first = '', second = '', ...more] = stdout.split('\n\n');
   expect([first, second]).toEqual([
     expect.stringMatching(/^out\/images\/a\.png: PNG, 64 × 48/),
@@ -64,11 +61,9 @@ it('`inspect` takes several pictures: a block or a JSON line for each, and names
   ]);
   expect(more).toEqual([]);
   const [, explain = ''] = /No provenance found\..* `nightrender (.*)`/.exec(second) ?? [];
-  const explained = await inProcess(explain.split(' '), { cwd });
-  expect(explained.stdout).toContain('Hills');
+  await night.start(...explain.split(' ')).prints('Hills');
 
-  const json = await inProcess([...given, '--json'], { cwd });
-  expect(linesOf(json)).toMatchObject([
+  expect(await night.start(...given, '--json').lines()).toMatchObject([
     { type: 'picture', file: 'out/images/a.png' },
     { type: 'picture', file: 'out/images/b.png' },
     { type: 'refused', exitCode: 2 },
@@ -76,11 +71,7 @@ it('`inspect` takes several pictures: a block or a JSON line for each, and names
 });
 
 it('`inspect` without a picture ends with 2, in a sentence', async () => {
-  const cwd = folderWith({ 'a.png': 'no picture' });
-  const wrong = await inProcess(['inspect', 'a.png'], { cwd });
-  expect(wrong.code).toBe(2);
-  expect(wrong.stderr).toContain('a.png: it is not a picture');
-  const none = await inProcess(['inspect'], { cwd });
-  expect(none.code).toBe(2);
-  expect(none.stderr).toContain('Specify a picture.');
+  const night = nightWith({ 'a.png': 'no picture' });
+  await night.start('inspect', 'a.png').fails(2, 'a.png: it is not a picture');
+  await night.start('inspect').fails(2, 'Specify a picture.');
 });

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import { answerJson, scriptedServer } from '../fakes/scripted-server.ts';
 import { rest } from '../fakes/tier.ts';
-import { folderWith, inProcess, jobsOf, linesOf, Program, root } from './cli.ts';
+import { folderWith, inProcess, jobsOf, Program, root } from './cli.ts';
 import { blackPicture } from './stand-ins.ts';
 
 const page = readFileSync(join(root, 'src/help/recipes.md'), 'utf8');
@@ -35,9 +35,9 @@ it.each([
 ])('has files that are accepted as they stand: %s', async (title, file, added) => {
   const cwd = await folderOf(title);
   const env = { NIGHTRENDER_API_KEY: 'of-no-use' };
-  const plan = await inProcess(['plan', file, '--json'], { cwd, env });
-  expect(plan.code, plan.stderr).toBe(0);
-  expect(linesOf(plan)).toMatchObject([{ changes: { added } }]);
+  expect(await inProcess(['plan', file, '--json'], { cwd, env }).exits(0).lines()).toMatchObject([
+    { changes: { added } },
+  ]);
 });
 
 rest.it('renders a sweep with four seeds, and its favourites larger', async () => {
@@ -262,7 +262,7 @@ interface Result {
 
 async function listOf(cwd: string, pipeline: string): Promise<Result[]> {
   const env = { NIGHTRENDER_API_KEY: 'of-no-use' };
-  return linesOf<Result>(await inProcess(['list', pipeline, '--json'], { cwd, env }));
+  return await inProcess(['list', pipeline, '--json'], { cwd, env }).lines<Result>();
 }
 
 function seedOf({ pictures: [picture] }: Result): string | null | undefined {

@@ -1,37 +1,29 @@
 /** Promise: `retry` puts back exactly the chosen scenes, and the key stays with its service until the user says so. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { rest, sampled } from '../fakes/tier.ts';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import {
-  finishedBatch,
-  cutOffRun,
-  eventsOf,
+  finishedNight,
   folderWith,
-  holdBatch,
-  inProcess,
-  linesOf,
+  type Night,
+  nightOf,
   nthEvent,
-  signalAt,
-  newBatch,
   pipeline,
-  Program,
   scenes,
   serve,
+  signalAt,
   small,
-  statusOf,
-  withKey,
 } from './cli.ts';
 import { startPatientService } from './stand-ins.ts';
 
 /** A batch with scenes that were set aside, one for each kind, and a saved one; the manifest's order is that of the kinds. */
-async function setAside(kinds: string[]): Promise<string> {
-  const cwd = await finishedBatch({
+async function setAside(kinds: string[]): Promise<Night> {
+  const night = await finishedNight({
     'pipeline.yaml': pipeline('local', small),
     'scenes.csv': scenes(kinds.length + 1),
   });
-  editCheckpoint(join(cwd, 'out'), (db) => {
+  editCheckpoint(night.path('out'), (db) => {
     for (const [i, kind] of kinds.entries()) {
       const scene = db
         .prepare<[string], { scene: number }>('SELECT scene FROM scenes WHERE id = ?')
@@ -46,10 +38,10 @@ async function setAside(kinds: string[]): Promise<string> {
       db.prepare('DELETE FROM pictures WHERE attempt IN (SELECT attempt FROM attempts WHERE scene = ?)').run(
         scene?.scene,
       );
-      rmSync(join(cwd, `out/images/s${i}.png`));
+      rmSync(night.path(`out/images/s${i}.png`));
     }
   });
-  return cwd;
+  return night;
 }
 
 const kinds = ['job-failed', 'unanswered', 'expired', 'quarantined', 'job-failed'];
@@ -85,56 +77,56 @@ const choices: [options: string[], expected: string[]][] = [
 it.each(sampled(choices, { ms: 250, least: 3 }))(
   '%j puts back %j, which the next run renders, and no others',
   async (options, expected) => {
-    const cwd = await setAside(kinds);
-    const { code, stdout, stderr } = await inProcess(['retry', 'pipeline.yaml', ...options, '--json'], {
-      cwd,
-    });
-    expect(code, stderr).toBe(0);
-    const lines = linesOf({ stdout });
+    const night = await setAside(kinds);
+    const lines = await night
+      .retry(...options, '--json')
+      .exits(0)
+      .lines();
     expect(lines.flatMap(({ type, scene }) => (type === 'scene-put-back' ? [scene] : []))).toEqual(expected);
     expect(lines.at(-1)).toMatchObject({ type: 'put-back', scenes: expected.length, givenUp: 0 });
-    const run = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
-    expect(run.code, run.stderr).toBe(expected.length === kinds.length ? 0 : 3);
-    const saved = linesOf<{ type: string; scene: string }>(run).flatMap(({ type, scene }) =>
-      type === 'scene-saved' ? [scene] : [],
-    );
+    const saved = (
+      await night
+        .run('--json')
+        .exits(expected.length === kinds.length ? 0 : 3)
+        .lines<{ type: string; scene: string }>()
+    ).flatMap(({ type, scene }) => (type === 'scene-saved' ? [scene] : []));
     expect(saved.toSorted()).toEqual(expected);
   },
 );
 
 it('says how many, which and what it costs; and that there is nothing, which is no failure', async () => {
-  const cwd = await setAside(kinds);
-  const { stdout } = await inProcess(['retry', 'pipeline.yaml', '--kind', 'job-failed'], { cwd });
-  expect(stdout).toContain('2 scenes wait to be rendered again:\n  s0 (job-failed)\n  s4 (job-failed)\n');
-  expect(stdout).toContain('At least 2 new jobs will be billed: `nightrender run pipeline.yaml`');
-  const again = await inProcess(['retry', 'pipeline.yaml', '--kind', 'job-failed'], { cwd });
-  expect(again).toMatchObject({ code: 0, stdout: 'Nothing to put back.\n' });
+  const night = await setAside(kinds);
+  await night
+    .retry('--kind', 'job-failed')
+    .prints(
+      '2 scenes wait to be rendered again:\n  s0 (job-failed)\n  s4 (job-failed)\n',
+      'At least 2 new jobs will be billed: `nightrender run pipeline.yaml`',
+    );
+  await night.retry('--kind', 'job-failed').exits(0).printsOnly('Nothing to put back.\n');
 });
 
 it('--again renders a saved scene again with another seed, and keeps its picture', async () => {
-  const cwd = folderWith({
-    'pipeline.yaml': pipeline(
-      'local',
-      `${small.trimEnd().slice(0, -1)}, seed: "{{ seed }}"}\ncolumns: {seed: number}\n`,
-    ),
-    'scenes.csv': 'id,scene,seed\ns0,a fox,5\ns1,a hare,5\n',
-  });
-  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
-  const old = readFileSync(join(cwd, 'out/images/s1.png'));
-  const refused = await inProcess(['retry', 'pipeline.yaml', '--id', 's1'], { cwd });
-  expect(refused.stderr).toContain('`nightrender retry pipeline.yaml --id s1 --again`');
-  const words = ['retry', 'pipeline.yaml', '--where', "scene contains 'hare'", '--again', '--new-seed'];
-  expect((await inProcess(words, { cwd })).stdout).toContain(
-    '1 scene waits to be rendered again:\n  s1 (saved)\n1 picture that was there is kept as <name>.former in out/images.\n',
+  const night = nightOf(
+    'local',
+    'id,scene,seed\ns0,a fox,5\ns1,a hare,5\n',
+    `${small.trimEnd().slice(0, -1)}, seed: "{{ seed }}"}\ncolumns: {seed: number}\n`,
   );
-  const run = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
-  expect(run.code, run.stderr).toBe(0);
-  expect(readFileSync(join(cwd, 'out/images/s1.png.former'))).toEqual(old);
-  expect(readFileSync(join(cwd, 'out/images/s1.png'))).not.toEqual(old);
-  const story = await inProcess(['explain', 'pipeline.yaml', 's1'], { cwd });
+  await night.run('--quiet');
+  const old = readFileSync(night.path('out/images/s1.png'));
+  await night.retry('--id', 's1').warns('`nightrender retry pipeline.yaml --id s1 --again`');
+  const words = ['retry', 'pipeline.yaml', '--where', "scene contains 'hare'", '--again', '--new-seed'];
+  await night
+    .start(...words)
+    .prints(
+      '1 scene waits to be rendered again:\n  s1 (saved)\n1 picture that was there is kept as <name>.former in out/images.\n',
+    );
+  await night.run('--quiet').exits(0);
+  expect(readFileSync(night.path('out/images/s1.png.former'))).toEqual(old);
+  expect(readFileSync(night.path('out/images/s1.png'))).not.toEqual(old);
+  const story = await night.explain('s1');
   const [, sent = '5'] = /"seed":(\d+)/.exec(story.stdout) ?? [];
   expect(sent).not.toBe('5');
-  const results = (name: string): string => readFileSync(join(cwd, 'out/report', name), 'utf8');
+  const results = (name: string): string => night.read(`out/report/${name}`);
   const rows = results('results.jsonl').trim().split('\n');
   expect(rows.map((row) => (JSON.parse(row) as { columns: object }).columns)).toMatchObject([
     { seed: 5 },
@@ -145,13 +137,12 @@ it('--again renders a saved scene again with another seed, and keeps its picture
 });
 
 it('gives a scene fresh attempts: those before count no more', async () => {
-  const cwd = await setAside(['job-failed']);
-  await inProcess(['retry', 'pipeline.yaml'], { cwd });
+  const night = await setAside(['job-failed']);
+  await night.retry();
   // No attempt can succeed; with the one before it there would be no third.
   const strict = 'check: {minSide: 9000}\nretry: {attempts: 2, firstWait: 1ms, longestWait: 2ms}\n';
-  writeFileSync(join(cwd, 'pipeline.yaml'), pipeline('local', small + strict));
-  const run = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
-  expect(run.code, run.stderr).toBe(3);
+  night.write('pipeline.yaml', pipeline('local', small + strict));
+  const run = await night.run('--json').exits(3);
   expect(run.stdout.match(/"scene-submitted"/g)).toHaveLength(2);
 });
 
@@ -166,89 +157,77 @@ it.each([
   [['--id', 's0', '--new-seed'], '--new-seed: requires --again'],
   [['--id', 's0', '--again', '--new-seed'], '--new-seed: "s0" sends no seed'],
 ])('%j is refused in a sentence, and nothing is changed', async (options, sentence) => {
-  const cwd = await setAside(['job-failed']);
-  const { code, stderr } = await inProcess(['retry', 'pipeline.yaml', ...options], { cwd });
-  expect(code, stderr).toBe(2);
-  expect(stderr).toContain(sentence);
-  expect(await statusOf(cwd)).toMatchObject({ summary: { scenes: { failed: 1, waiting: 0 } } });
+  const night = await setAside(['job-failed']);
+  await night.retry(...options).fails(2, sentence);
+  expect(await night.state()).toMatchObject({ summary: { scenes: { failed: 1, waiting: 0 } } });
 });
 
 it('says of an id in flight or waiting that it is; and of a batch that runs or is none', async () => {
   const service = await startPatientService();
-  const cwd = newBatch(service.url, 2, 'concurrency: 1\n');
-  expect((await inProcess(['retry', 'pipeline.yaml'], { cwd })).stderr).toContain('there is no batch here');
-  await cutOffRun(cwd, 1);
-  const held = await holdBatch(cwd);
-  expect((await inProcess(['retry', 'pipeline.yaml'], { cwd })).code).toBe(11);
+  const night = nightOf(service.url, 2, 'concurrency: 1\n');
+  await night.retry().warns('there is no batch here');
+  await night.cutOff(1);
+  const held = await night.hold();
+  await night.retry().exits(11);
   held.release();
-  const { code, stderr } = await inProcess(['retry', 'pipeline.yaml', '--id', 's0', '--id', 's1'], { cwd });
-  expect(code).toBe(2);
-  expect(stderr).toContain('"s0" is in flight');
-  expect(stderr).toContain('"s1" is already waiting');
+  await night.retry('--id', 's0', '--id', 's1').fails(2, '"s0" is in flight', '"s1" is already waiting');
 });
 
 it('jobs in flight at another address: the key does not go there, until they are collected or given up', async () => {
   const old = await startPatientService();
-  const cwd = newBatch(old.url, 3, small);
-  await cutOffRun(cwd, 3);
+  const night = nightOf(old.url, 3, small);
+  await night.cutOff(3);
   const asked = old.requests.length;
   const { url } = await serve(folderWith({}));
-  writeFileSync(join(cwd, 'pipeline.yaml'), pipeline(url, small));
+  night.write('pipeline.yaml', pipeline(url, small));
   for (const command of ['run', 'cancel']) {
-    const refused = await inProcess([command, 'pipeline.yaml', '--output', 'out'], { cwd, ...withKey });
-    expect(refused.code, refused.stderr).toBe(2);
-    expect(refused.stderr).toMatch(
-      new RegExp(
-        `pipeline\\.yaml:3:12: 3 jobs are still in flight at ${old.url}, the oldest since 20\\d\\d-`,
-      ),
-    );
-    expect(refused.stderr).toContain(`Set endpoint.baseUrl back to ${old.url}`);
-    expect(refused.stderr).toContain('`nightrender retry pipeline.yaml --output out --elsewhere`');
+    await night
+      .do(command, '--output', 'out')
+      .fails(
+        2,
+        new RegExp(
+          `pipeline\\.yaml:3:12: 3 jobs are still in flight at ${old.url}, the oldest since 20\\d\\d-`,
+        ),
+        `Set endpoint.baseUrl back to ${old.url}`,
+        '`nightrender retry pipeline.yaml --output out --elsewhere`',
+      );
   }
   expect(old.requests).toHaveLength(asked);
-  const given = await inProcess(['retry', 'pipeline.yaml', '--elsewhere'], { cwd });
-  expect(given.code, given.stderr).toBe(0);
-  expect(given.stdout).toContain('3 jobs in flight given up');
-  expect(given.stdout).toContain('s2 (given-up)');
-  const run = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
-  expect(run.code, run.stderr).toBe(0);
+  await night.retry('--elsewhere').exits(0, '3 jobs in flight given up', 's2 (given-up)');
+  await night.run('--quiet').exits(0);
   expect(old.requests).toHaveLength(asked);
-  expect(await statusOf(cwd)).toMatchObject({
+  expect(await night.state()).toMatchObject({
     summary: { attempts: { expired: 3, saved: 3 }, failures: [{ kind: 'given-up', attempts: 3 }] },
   });
 });
 
 rest.it('jobs of the local service are collected with its own key, whatever the file says', async () => {
   const more = 'input: {scene: "{{ scene }}", width: 512, height: 512}\nconcurrency: 6\n';
-  const cwd = newBatch('local', 6, more);
-  const first = new Program(['run', 'pipeline.yaml', '--json'], { cwd });
+  const night = nightOf('local', 6, more);
+  const first = night.program('run', 'pipeline.yaml', '--json');
   await first.event('scene-submitted', 6);
   first.child.kill('SIGKILL');
   await first.finish();
   const { url } = await serve(folderWith({}));
-  writeFileSync(join(cwd, 'pipeline.yaml'), pipeline(url, more));
-  const run = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
-  expect(run.code, run.stderr).toBe(0);
-  expect(run.stdout).not.toContain('"scene-submitted"');
+  night.write('pipeline.yaml', pipeline(url, more));
+  await night.run('--json').exits(0).printsNo('"scene-submitted"');
 });
 
 it('another endpoint at the same address is no other address', async () => {
   const service = await startPatientService();
-  const cwd = newBatch(service.url, 1);
-  await cutOffRun(cwd, 1);
-  writeFileSync(join(cwd, 'pipeline.yaml'), pipeline(`${service.url}/`).replace('scene-renderer', 'other'));
+  const night = nightOf(service.url, 1);
+  await night.cutOff(1);
+  night.write('pipeline.yaml', pipeline(`${service.url}/`).replace('scene-renderer', 'other'));
   const at = signalAt(nthEvent('recovered'));
-  const next = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey, at });
-  expect(eventsOf(next, 'recovered')).toMatchObject([{ inFlight: 1 }]);
+  expect(await night.with({ at }).run('--json').events('recovered')).toMatchObject([{ inFlight: 1 }]);
 });
 
 it('--ids takes the ids of a file, one a line, each once', async () => {
-  const cwd = await setAside(kinds);
-  writeFileSync(join(cwd, 'ids.txt'), '\uFEFFs1\r\n\r\n  s3 \r\ns1\r\n');
-  const { stdout } = await inProcess(['retry', 'pipeline.yaml', '--ids', 'ids.txt', '--id', 's4'], { cwd });
-  expect(stdout).toContain(
-    '3 scenes wait to be rendered again:\n  s1 (unanswered)\n  s3 (quarantined)\n  s4',
-  );
+  const night = await setAside(kinds);
+  night.write('ids.txt', '\uFEFFs1\r\n\r\n  s3 \r\ns1\r\n');
+  await night
+    .retry('--ids', 'ids.txt', '--id', 's4')
+    .prints('3 scenes wait to be rendered again:\n  s1 (unanswered)\n  s3 (quarantined)\n  s4');
 });
 
 it.each([
@@ -262,11 +241,9 @@ it.each([
   ['\xff', '--ids: ids.txt: it cannot be read as text'],
   [undefined, '--ids: ids.txt: there is no such file'],
 ])('a file with the ids %j is refused with the lines that are wrong', async (text, sentence) => {
-  const cwd = await setAside(['job-failed']);
-  if (text !== undefined) writeFileSync(join(cwd, 'ids.txt'), text, 'latin1');
-  const { code, stderr } = await inProcess(['retry', 'pipeline.yaml', '--ids', 'ids.txt'], { cwd });
-  expect(code, stderr).toBe(2);
-  expect(stderr).toContain(sentence);
+  const night = await setAside(['job-failed']);
+  if (text !== undefined) writeFileSync(night.path('ids.txt'), text, 'latin1');
+  const { stderr } = await night.retry('--ids', 'ids.txt').fails(2, sentence);
   expect(stderr.split('\n').length).toBeLessThan(14);
-  expect(await statusOf(cwd)).toMatchObject({ summary: { scenes: { failed: 1, waiting: 0 } } });
+  expect(await night.state()).toMatchObject({ summary: { scenes: { failed: 1, waiting: 0 } } });
 });

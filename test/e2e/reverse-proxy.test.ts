@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { certificatesIn, hasOpenssl } from '../service/certificates.ts';
-import { folderWith, nightrender, Program, root, testKey } from './cli.ts';
+import { nightWith, root, testKey } from './cli.ts';
 import { listenOnLoopback } from './listen-on-loopback.ts';
 import { Served } from './served.ts';
 
@@ -102,48 +102,46 @@ function answers(port: number): Promise<boolean> {
 }
 
 async function start(startFront: (front: Front) => Promise<string>, edit?: Front['edit']) {
-  const cwd = folderWith({
+  const night = nightWith({
     'service.yaml': 'proxies: [127.0.0.1]\nendpoints: [{name: Farm, remote: true}]\n',
     'scenes.csv': `id,scene\n${Array.from({ length: 12 }, (_, index) => `s${index},a hill\n`).join('')}`,
   });
-  const dir = join(cwd, 'proxy');
+  const dir = night.path('proxy');
   mkdirSync(dir);
-  const files = certificatesIn(cwd);
-  const service = await Served.start(cwd, ['service.yaml'], env);
+  const files = certificatesIn(night.cwd);
+  const service = await Served.start(night.cwd, ['service.yaml'], env);
   const url = await startFront({ dir, service: service.url, files, edit });
   // Another address than that of the proxy.
   const trusting = { ca: readFileSync(files.authority) };
   const dispatcher = new Agent({ connect: trusting, localAddress: '127.0.0.2' });
-  return { cwd, files, service, url, dispatcher };
+  return { night, files, service, url, dispatcher };
 }
 
 describe.each(fronts)('behind %s (skipped where it or openssl is not there)', (_, startFront, isReady) => {
   it.skipIf(!isReady)(
     'renders with a worker and a run that know the address of the proxy alone',
     async () => {
-      const { cwd, files, url } = await start(startFront);
+      const { night, files, url } = await start(startFront);
       const keyAdd = ['keys', 'add', 'box', '--kind', 'worker', '--endpoint', 'farm', '--data', 'service'];
-      const NIGHTRENDER_WORKER_KEY = (await nightrender(keyAdd, { cwd })).stdout.trim();
+      const NIGHTRENDER_WORKER_KEY = (await night.built(...keyAdd)).stdout.trim();
       const NODE_EXTRA_CA_CERTS = files.authority;
-      const worker = new Program(['work', url, '--endpoint', 'farm', '--allow', 'painter', '--data', 'box'], {
-        cwd,
-        env: { NODE_EXTRA_CA_CERTS, NIGHTRENDER_WORKER_KEY },
-      });
-      writeFileSync(
-        join(cwd, 'pipeline.yaml'),
+      const worker = night
+        .with({ env: { NODE_EXTRA_CA_CERTS, NIGHTRENDER_WORKER_KEY } })
+        .program('work', url, '--endpoint', 'farm', '--allow', 'painter', '--data', 'box');
+      night.write(
+        'pipeline.yaml',
         `manifest: scenes.csv
 endpoint: { baseUrl: '${url}', id: farm, apiKey: "\${NIGHTRENDER_API_KEY}" }
 input: { scene: '{{ scene }}', width: 64, height: 64 }
 output: { dir: renders }
 `,
       );
-      const { code } = await nightrender(['run', 'pipeline.yaml'], {
-        cwd,
-        env: { ...env, NODE_EXTRA_CA_CERTS },
-      });
-      expect([code, readdirSync(join(cwd, 'renders/images')).length]).toEqual([0, 12]);
+      const { code } = await night
+        .with({ env: { ...env, NODE_EXTRA_CA_CERTS } })
+        .built('run', 'pipeline.yaml');
+      expect([code, readdirSync(night.path('renders/images')).length]).toEqual([0, 12]);
       worker.child.kill('SIGTERM');
-      expect((await worker.finish()).code).toBe(0);
+      await worker.finish().exits(0);
     },
   );
 

@@ -1,12 +1,12 @@
 /** The whole way with the built program: real lists, manifests in every format, edits between runs, the report. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import { isWhole, rest } from '../fakes/tier.ts';
-import { folderWith, inProcess, newBatch, pipeline, Program, root, small, withKey } from './cli.ts';
+import { type Night, nightOf, nightWith, pipeline, root, small } from './cli.ts';
 import { startStandIn } from './stand-ins.ts';
 
 const realList = join(root, '../shared/data/parti-prompts.tsv');
@@ -22,21 +22,20 @@ it.skipIf(!isWhole || !existsSync(realList))(
 
 /** Every row of the list has its prompt, unchanged, and a picture of its own. */
 async function expectRendered(list: string, count: number): Promise<void> {
-  const cwd = folderWith({
+  const night = nightWith({
     'pipeline.yaml': pipeline('local', `${small.replace('scene }}', 'Prompt }}')}concurrency: 64\n`),
   });
-  const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--manifest', list], { cwd });
-  expect(code, stderr).toBe(0);
+  await night.run('--manifest', list).exits(0);
   // In results.csv, texts that begin like a formula have an apostrophe.
-  const { stdout } = await inProcess(['list', 'pipeline.yaml', '--csv'], { cwd });
+  const { stdout } = await night.list('--csv');
   const rows: Record<string, string>[] = parse(stdout, { columns: true });
   expect(rows).toHaveLength(count);
   const given = readFileSync(list, 'utf8').replace(/\n$/, '').split('\n').slice(1);
   const columns = ['Prompt', 'Category', 'Challenge', 'Note'];
   expect(rows.map((row) => columns.map((name) => row[name]).join('\t'))).toEqual(given);
   expect(new Set(rows.map((row) => row['file'])).size).toBe(count);
-  for (const row of rows) expect(existsSync(join(cwd, 'out', row['file'] ?? '')), row['id']).toBe(true);
-  await sharp(join(cwd, 'out', rows[Math.floor(count / 2)]?.['file'] ?? '')).stats();
+  for (const row of rows) expect(existsSync(night.path('out', row['file'] ?? '')), row['id']).toBe(true);
+  await sharp(night.path('out', rows[Math.floor(count / 2)]?.['file'] ?? '')).stats();
 }
 
 it.each([
@@ -46,36 +45,34 @@ it.each([
   ['scenes.txt', 'sea\nhills\n'],
 ] as const)('reads %s', async (name, content) => {
   const { url } = await startStandIn();
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(url) });
-  writeFileSync(join(cwd, name), content);
-  const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--manifest', name], { cwd, ...withKey });
-  expect(code, stderr).toBe(0);
-  expect(results(cwd).map((row) => row['state'])).toEqual(['saved', 'saved']);
+  const night = nightWith({ 'pipeline.yaml': pipeline(url) });
+  night.write(name, content);
+  await night.run('--manifest', name).exits(0);
+  expect(results(night).map((row) => row['state'])).toEqual(['saved', 'saved']);
 });
 
 rest.it('reads standard input', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local', small) });
-  const run = new Program(['run', 'pipeline.yaml', '--manifest', '-'], { cwd, stdin: 'id,scene\na,sea\n' });
-  expect((await run.finish()).code).toBe(0);
-  expect(results(cwd).map((row) => row['source'])).toEqual(['standard input:2']);
+  const night = nightWith({ 'pipeline.yaml': pipeline('local', small) });
+  const run = night.with({ stdin: 'id,scene\na,sea\n' }).program('run', 'pipeline.yaml', '--manifest', '-');
+  await run.finish().exits(0);
+  expect(results(night).map((row) => row['source'])).toEqual(['standard input:2']);
 });
 
 it('rebuilds the report from the checkpoint alone', async () => {
-  const cwd = newBatch('local', 3, small);
-  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
-  const before = readFileSync(join(cwd, 'out/report/results.csv'), 'utf8');
-  writeFileSync(join(cwd, 'out/report/results.csv'), 'spoilt');
-  const { code, stdout } = await inProcess(['report', 'pipeline.yaml'], { cwd });
-  expect(code).toBe(0);
+  const night = nightOf('local', 3, small);
+  await night.run('--quiet');
+  const before = night.read('out/report/results.csv');
+  night.write('out/report/results.csv', 'spoilt');
+  const { stdout } = await night.do('report').exits(0);
   expect(stdout.split('\n').slice(0, 4)).toEqual([
     'out/report/index.html',
     'out/report/results.csv',
     'out/report/results.jsonl',
     'out/report/summary.json',
   ]);
-  expect(readFileSync(join(cwd, 'out/report/results.csv'), 'utf8')).toBe(before);
+  expect(night.read('out/report/results.csv')).toBe(before);
 });
 
-function results(cwd: string): Record<string, string>[] {
-  return parse(readFileSync(join(cwd, 'out/report/results.csv')), { columns: true });
+function results(night: Night): Record<string, string>[] {
+  return parse(readFileSync(night.path('out/report/results.csv')), { columns: true });
 }

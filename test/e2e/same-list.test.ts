@@ -3,7 +3,7 @@ import { readdirSync, renameSync, statSync, utimesSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeEach, expect, it } from 'vitest';
-import { folderWith, inProcess, nightrender, pipeline, scenes, withKey, type Finished } from './cli.ts';
+import { type Night, nightWith, pipeline, scenes, type Started } from './cli.ts';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import { mark, planOf, sourcesIn } from './marked-scenes.ts';
 import { startStandIn } from './stand-ins.ts';
@@ -19,30 +19,30 @@ it('the same list is not read again, packed or not', async () => {
     ['scenes.csv', Buffer.from(withBad)],
     ['scenes.csv.gz', gzipSync(withBad)],
   ] as const) {
-    const cwd = folderWith({ 'pipeline.yaml': input('{{ scene }}').replace('scenes.csv', name) });
-    writeFileSync(join(cwd, name), bytes);
-    expect(planOf(await start(cwd))).toMatchObject({ added: 2 });
-    mark(cwd);
-    expect(planOf(await start(cwd))).toMatchObject({ unchanged: 2, counts: { saved: 2, invalid: 1 } });
-    expect(sourcesIn(cwd)).toEqual(['marked', 'marked']);
+    const night = nightWith({ 'pipeline.yaml': input('{{ scene }}').replace('scenes.csv', name) });
+    night.write(name, bytes);
+    expect(planOf(await start(night))).toMatchObject({ added: 2 });
+    mark(night.cwd);
+    expect(planOf(await start(night))).toMatchObject({ unchanged: 2, counts: { saved: 2, invalid: 1 } });
+    expect(sourcesIn(night.cwd)).toEqual(['marked', 'marked']);
   }
 });
 
 it('it is read again from standard input, where nobody can look at it twice', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': input('{{ scene }}').replace('scenes.csv', "'-'") });
-  await start(cwd, withBad);
-  mark(cwd);
-  expect(planOf(await start(cwd, withBad))).toMatchObject({ unchanged: 2 });
-  expect(sourcesIn(cwd)).toEqual(['standard input:2', 'standard input:3']);
+  const night = nightWith({ 'pipeline.yaml': input('{{ scene }}').replace('scenes.csv', "'-'") });
+  await start(night, withBad);
+  mark(night.cwd);
+  expect(planOf(await start(night, withBad))).toMatchObject({ unchanged: 2 });
+  expect(sourcesIn(night.cwd)).toEqual(['standard input:2', 'standard input:3']);
 });
 
 it('it is read again after an unclean end, and puts right what was stored of it', async () => {
   const named = input('{{ scene }}').replace('out\n', "out\n  name: '{{ scene }}.png'\n");
-  const cwd = folderWith({ 'pipeline.yaml': named, 'scenes.csv': withBad });
-  await inProcess(['run', 'pipeline.yaml', '--limit', '1'], { cwd, ...withKey });
-  editCheckpoint(join(cwd, 'out'), "UPDATE scenes SET columns = replace(columns, 'trees', 'trams')");
-  expect((await start(cwd)).code).toBe(3);
-  expect(readdirSync(join(cwd, 'out/images')).toSorted()).toEqual([
+  const night = nightWith({ 'pipeline.yaml': named, 'scenes.csv': withBad });
+  await night.run('--limit', '1');
+  editCheckpoint(night.path('out'), "UPDATE scenes SET columns = replace(columns, 'trees', 'trams')");
+  expect((await start(night)).code).toBe(3);
+  expect(readdirSync(night.path('out/images')).toSorted()).toEqual([
     'Hills and 0 trees.png',
     'Hills and 1 trees.png',
   ]);
@@ -53,29 +53,29 @@ it.each<[string, (cwd: string) => void, object]>([
   ['what is sent', (cwd) => writePipeline(cwd, input('{{ scene }}!')), { changed: 2 }],
   ['the list is another file', moveList, { unchanged: 2 }],
 ])('edited: %s', async (_, edit, plan) => {
-  const cwd = folderWith({ 'pipeline.yaml': input('{{ scene }}'), 'scenes.csv': withBad });
-  await start(cwd);
-  mark(cwd);
-  edit(cwd);
-  expect(planOf(await start(cwd))).toMatchObject(plan);
-  expect(sourcesIn(cwd)).not.toContain('marked');
+  const night = nightWith({ 'pipeline.yaml': input('{{ scene }}'), 'scenes.csv': withBad });
+  await start(night);
+  mark(night.cwd);
+  edit(night.cwd);
+  expect(planOf(await start(night))).toMatchObject(plan);
+  expect(sourcesIn(night.cwd)).not.toContain('marked');
 });
 
 it.each([
   ['bad rows are not skipped any more', 'true', 'false', 'scenes.csv:4: has 1 column; the header has 2'],
   ['the name speaks of a column', 'out\n', "out\n  name: '{{ style }}.png'\n", 'no column "style"'],
 ])('refused, though the list is the same: %s', async (_, from, to, problem) => {
-  const cwd = folderWith({ 'pipeline.yaml': input('{{ scene }}'), 'scenes.csv': withBad });
-  await start(cwd);
-  writePipeline(cwd, input('{{ scene }}').replace(from, to));
-  const { code, stderr } = await start(cwd);
+  const night = nightWith({ 'pipeline.yaml': input('{{ scene }}'), 'scenes.csv': withBad });
+  await start(night);
+  writePipeline(night.cwd, input('{{ scene }}').replace(from, to));
+  const { code, stderr } = await start(night);
   expect(code).toBe(2);
   expect(stderr).toContain(problem);
 });
 
-function start(cwd: string, stdin = ''): Promise<Finished> {
+function start(night: Night, stdin = ''): Started {
   const args = ['run', 'pipeline.yaml', '--json'];
-  return stdin === '' ? inProcess(args, { cwd, ...withKey }) : nightrender(args, { cwd, ...withKey, stdin });
+  return stdin === '' ? night.start(...args) : night.with({ stdin }).built(...args);
 }
 
 function editUnseen(cwd: string): void {

@@ -10,8 +10,7 @@ it.each([
   ['service', 'config'],
   ['events', 'terminal'],
 ])('prints that of %s, which is also a file of the package', async (name, folder) => {
-  const { code, stdout, stderr } = await inProcess(['schema', name]);
-  expect([code, stderr]).toEqual([0, '']);
+  const { stdout } = await inProcess(['schema', name]).exits(0).warnsOnly('');
   const schema = JSON.parse(stdout) as AnySchema;
   expect(() => new Ajv().compile(schema)).not.toThrow();
   expect(JSON.parse(readFileSync(join(root, 'dist', folder, `${name}.schema.json`), 'utf8'))).toEqual(schema);
@@ -21,7 +20,5 @@ it.each([
   ['evnts', 'did you mean events?'],
   ['faults', 'faults.yaml was a tool of the tests, without a replacement'],
 ])('knows no %s', async (name, hint) => {
-  const { code, stderr } = await inProcess(['schema', name]);
-  expect(code).toBe(2);
-  expect(stderr).toContain(`there is no schema of "${name}"; ${hint}`);
+  await inProcess(['schema', name]).fails(2, `there is no schema of "${name}"; ${hint}`);
 });

@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { prepareWithPython, testImage } from '../service/workloads/container-image.ts';
-import { folderWith, nightrender, Program, testKey } from './cli.ts';
+import { folderWith, nightWith, testKey } from './cli.ts';
 import { Served } from './served.ts';
 
 const run = promisify(execFile);
@@ -154,10 +154,10 @@ it.skipIf(skipped !== '')(
     await podman('create', '--name=base', testImage);
     await podman('commit', `--change=CMD ${command}`, 'base', image);
     await podman('rm', 'base');
-    const cwd = folderWith({ 'service.yaml': 'endpoints: [{name: Farm, remote: true, retries: 3}]' });
-    const service = await start(cwd);
+    const night = nightWith({ 'service.yaml': 'endpoints: [{name: Farm, remote: true, retries: 3}]' });
+    const service = await start(night.cwd);
     const keyAdd = ['keys', 'add', 'box', '--kind', 'worker', '--endpoint', 'farm', '--data', 'service'];
-    const NIGHTRENDER_WORKER_KEY = (await nightrender(keyAdd, { cwd })).stdout.trim();
+    const NIGHTRENDER_WORKER_KEY = (await night.built(...keyAdd)).stdout.trim();
     const volumes = mounted().map((path) => `--volume=${path}:${path}:ro`);
     const { tool } = prepared as Exclude<typeof prepared, string>;
     const env = {
@@ -166,10 +166,19 @@ it.skipIf(skipped !== '')(
       NIGHTRENDER_CONTAINER_ARGUMENTS: [...tool.containerArguments, ...volumes].join(' '),
     };
     const work = (...more: string[]) =>
-      new Program(
-        ['work', service.url, '--endpoint', 'farm', '--allow', `image:${image}`, '--data', 'box', ...more],
-        { cwd, env },
-      );
+      night
+        .with({ env })
+        .program(
+          'work',
+          service.url,
+          '--endpoint',
+          'farm',
+          '--allow',
+          `image:${image}`,
+          '--data',
+          'box',
+          ...more,
+        );
     const agent = work();
     expect(await service.done('farm', { a: 1 })).toMatchObject({ output: { input: { a: 1 } } });
     const atWork = async (id: string) => {
@@ -183,7 +192,7 @@ it.skipIf(skipped !== '')(
     const drained = await service.submit('farm', { sleep: 3 });
     await atWork(drained);
     agent.child.kill('SIGTERM');
-    expect((await agent.finish()).code).toBe(0);
+    await agent.finish().exits(0);
     expect(await service.status('farm', drained)).toMatchObject({ status: 'COMPLETED' });
     expect(await names()).toEqual([]);
 
@@ -195,7 +204,7 @@ it.skipIf(skipped !== '')(
     await expect.poll(names).toEqual([]);
     const next = work('--idle', '2s');
     expect(await service.ended('farm', second)).toMatchObject({ status: 'COMPLETED' });
-    expect((await next.finish()).code).toBe(0);
+    await next.finish().exits(0);
     expect(await names()).toEqual([]);
   },
 );

@@ -4,18 +4,18 @@ import { join } from 'node:path';
 import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import { describe, expect, it } from 'vitest';
 import { isWhole } from '../fakes/tier.ts';
-import { folderWith, inProcess, nthEvent, signalAt } from './cli.ts';
+import { folderWith, inProcess, nightWith, nthEvent, signalAt } from './cli.ts';
 import { canMount, mountSmallDisk, setReadOnly } from './small-disk.ts';
 import { canBeRefused, withoutPower } from './without-power.ts';
 
 const again = 'or choose another folder with --data, then run the same command again.\n';
 
 async function startIn(cwd: string, data: string, ...args: string[]) {
-  const { code, stdout, stderr } = await inProcess(['serve', '--port', '0', '--data', data, ...args], {
+  const { code, stderr } = await inProcess(['serve', '--port', '0', '--data', data, ...args], {
     cwd,
-  });
-  expect(stdout).toBe('');
-  expect(stderr).not.toMatch(/\n\s+at |output\.dir|the run/);
+  })
+    .warnsNo(/\n\s+at |output\.dir|the run/)
+    .printsOnly('');
   return [code, stderr];
 }
 
@@ -41,32 +41,31 @@ describe('a data folder', () => {
   });
 
   it('of another program, of a newer version, and one that is damaged', async () => {
-    const cwd = folderWith({});
+    const night = nightWith({});
     const serve = ['serve', '--port', '0', '--data', 'service', '--json'];
-    await inProcess(serve, { cwd, at: signalAt(nthEvent('serving')) });
+    await night.with({ at: signalAt(nthEvent('serving')) }).start(...serve);
     const change = (pragma: string): void =>
-      void new Sqlite(join(cwd, 'service/service.sqlite')).pragma(pragma);
+      void new Sqlite(night.path('service/service.sqlite')).pragma(pragma);
     change('user_version = 99');
-    expect(await startIn(cwd, 'service')).toEqual([
+    expect(await startIn(night.cwd, 'service')).toEqual([
       2,
       expect.stringMatching(/newer version .*Use that version/),
     ]);
     change('application_id = 7');
-    expect(await startIn(cwd, 'service')).toEqual([
+    expect(await startIn(night.cwd, 'service')).toEqual([
       2,
       expect.stringMatching(/file of another program; .*Move it away/),
     ]);
-    writeFileSync(join(cwd, 'service/keys.sqlite'), 'no database');
-    expect(await startIn(cwd, 'service')).toEqual([
+    night.write('service/keys.sqlite', 'no database');
+    expect(await startIn(night.cwd, 'service')).toEqual([
       2,
       expect.stringMatching(/keys\.sqlite is damaged, .*Put a copy/),
     ]);
   });
 
   it('whose keys are asked for is told of in the same words', async () => {
-    const cwd = folderWith({ file: '' });
-    const { code, stderr } = await inProcess(['keys', 'add', 'x', '--data', 'file'], { cwd });
-    expect([code, stderr]).toEqual([14, expect.stringContaining(again)]);
+    const night = nightWith({ file: '' });
+    await night.start('keys', 'add', 'x', '--data', 'file').fails(14, again);
   });
 });
 

@@ -1,11 +1,10 @@
 /** Promise: other machines reach a service over HTTPS, by a certificate of its own, or not without a word that means it. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import { expect, it } from 'vitest';
 import { certificatesIn, hasOpenssl } from '../service/certificates.ts';
 import { rest } from '../fakes/tier.ts';
-import { folderWith, inProcess, nightrender, Program, testKey } from './cli.ts';
+import { nightWith, testKey } from './cli.ts';
 import { Served } from './served.ts';
 
 const env = { NIGHTRENDER_API_KEY: testKey };
@@ -20,29 +19,28 @@ output: { dir: renders }
 rest.it.skipIf(!hasOpenssl)(
   'renders on machines that trust its authority (skipped where there is no openssl)',
   async () => {
-    const cwd = folderWith({
+    const night = nightWith({
       'service.yaml': 'tls: {cert: cert.pem, key: key.pem}\nendpoints: [{name: Farm, remote: true}]\n',
       'scenes.csv': 'id,scene\na,a hill\nb,a lake\n',
     });
-    const { authority } = certificatesIn(cwd);
-    const service = await Served.start(cwd, ['service.yaml', '--host', '0.0.0.0'], env);
+    const { authority } = certificatesIn(night.cwd);
+    const service = await Served.start(night.cwd, ['service.yaml', '--host', '0.0.0.0'], env);
     const url = service.url.replace('0.0.0.0', 'localhost');
     const keyAdd = ['keys', 'add', 'box', '--kind', 'worker', '--endpoint', 'farm', '--data', 'service'];
-    const workerKey = (await nightrender(keyAdd, { cwd })).stdout.trim();
-    writeFileSync(join(cwd, 'pipeline.yaml'), pipeline(url));
+    const workerKey = (await night.built(...keyAdd)).stdout.trim();
+    night.write('pipeline.yaml', pipeline(url));
 
-    const untrusting = await nightrender(['plan', 'pipeline.yaml', '--check'], { cwd, env });
+    const untrusting = await night.with({ env }).built('plan', 'pipeline.yaml', '--check');
     expect(untrusting.stderr + untrusting.stdout).toMatch(/certificate/);
     const trusting = { ...env, NODE_EXTRA_CA_CERTS: authority };
-    const worker = new Program(['work', url, '--endpoint', 'farm', '--allow', 'painter', '--data', 'box'], {
-      cwd,
-      env: { NODE_EXTRA_CA_CERTS: authority, NIGHTRENDER_WORKER_KEY: workerKey },
-    });
-    const { code, stderr } = await nightrender(['run', 'pipeline.yaml'], { cwd, env: trusting });
+    const worker = night
+      .with({ env: { NODE_EXTRA_CA_CERTS: authority, NIGHTRENDER_WORKER_KEY: workerKey } })
+      .program('work', url, '--endpoint', 'farm', '--allow', 'painter', '--data', 'box');
+    const { code, stderr } = await night.with({ env: trusting }).built('run', 'pipeline.yaml');
     expect([code, stderr]).toEqual([0, expect.anything()]);
-    expect(readdirSync(join(cwd, 'renders/images')).toSorted()).toEqual(['a.png', 'b.png']);
+    expect(readdirSync(night.path('renders/images')).toSorted()).toEqual(['a.png', 'b.png']);
     worker.child.kill('SIGTERM');
-    expect((await worker.finish()).code).toBe(0);
+    await worker.finish().exits(0);
 
     const { headers, statusCode } = await request(`${url}/console/api/session`, {
       method: 'POST',
@@ -57,32 +55,26 @@ rest.it.skipIf(!hasOpenssl)(
 it.skipIf(!hasOpenssl)(
   'refuses what is no certificate, and says where it stands (skipped where there is no openssl)',
   async () => {
-    const cwd = folderWith({
+    const night = nightWith({
       'service.yaml': 'tls: {cert: none.pem, key: key.pem}\n',
       'swapped.yaml': 'tls:\n  cert: key.pem\n  key: cert.pem\n',
     });
-    certificatesIn(cwd);
-    const missing = await inProcess(['serve', 'service.yaml', '--data', 'service'], { cwd, env });
-    expect([missing.code, missing.stderr]).toEqual([
-      2,
-      expect.stringMatching(
-        /^service\.yaml:1:13: tls\.cert is "none\.pem"; expected a file that can be read/,
-      ),
-    ]);
-    const swapped = await inProcess(['serve', 'swapped.yaml', '--data', 'service'], { cwd, env });
-    expect(swapped.stderr).toMatch(
-      /^swapped\.yaml:2:9: tls\.cert is "key\.pem"; expected a certificate in PEM/,
-    );
+    certificatesIn(night.cwd);
+    await night
+      .with({ env })
+      .start('serve', 'service.yaml', '--data', 'service')
+      .fails(2, /^service\.yaml:1:13: tls\.cert is "none\.pem"; expected a file that can be read/);
+    await night
+      .with({ env })
+      .start('serve', 'swapped.yaml', '--data', 'service')
+      .warns(/^swapped\.yaml:2:9: tls\.cert is "key\.pem"; expected a certificate in PEM/);
   },
 );
 
 it('opens to other machines without encryption only where that is meant', async () => {
-  const cwd = folderWith({});
-  const { code, stderr } = await inProcess(['serve', '--host', '0.0.0.0', '--data', 'service'], { cwd, env });
-  expect([code, stderr]).toEqual([
-    2,
-    expect.stringMatching(
-      /^--host: 0\.0\.0\.0 is open to other machines, and anybody .*`insecure: true` \(--insecure\)/,
-    ),
-  ]);
+  const night = nightWith({});
+  await night
+    .with({ env })
+    .start('serve', '--host', '0.0.0.0', '--data', 'service')
+    .fails(2, /^--host: 0\.0\.0\.0 is open to other machines, and anybody .*`insecure: true` \(--insecure\)/);
 });

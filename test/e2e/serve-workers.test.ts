@@ -1,11 +1,11 @@
 /** Promise: workers of every kind work side by side, and a failing one does not harm the service. */
 import { spawn } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { isWhole, rest } from '../fakes/tier.ts';
 import { workerEnvironment } from '../../src/service/workloads/worker-environment.ts';
-import { folderWith, nightrender, pipeline, scenes, testKey } from './cli.ts';
+import { type Night, nightWith, pipeline, scenes, testKey } from './cli.ts';
 import { childrenOf, Served } from './served.ts';
 
 const picture = { scene: 'A lighthouse at dawn', width: 64, height: 64 };
@@ -41,9 +41,9 @@ endpoints:
 
 const env = { NIGHTRENDER_API_KEY: testKey };
 
-async function start(): Promise<{ cwd: string; service: Served }> {
-  const cwd = folderWith({ 'service.yaml': file, 'program.cjs': program, 'handler.mjs': handler });
-  return { cwd, service: await Served.start(cwd, ['service.yaml'], env) };
+async function start(): Promise<{ night: Night; service: Served }> {
+  const night = nightWith({ 'service.yaml': file, 'program.cjs': program, 'handler.mjs': handler });
+  return { night, service: await Served.start(night.cwd, ['service.yaml'], env) };
 }
 
 rest.it('has a painter, a program and a module work side by side', async () => {
@@ -91,7 +91,7 @@ rest.it.each(['program', 'module'])('ends a hanging %s in time, for the next job
 it.each(isWhole ? (['SIGTERM', 'SIGKILL'] as const) : (['SIGKILL'] as const))(
   'leaves no process after %s, and its jobs in the queue',
   async (how) => {
-    const { cwd, service } = await start();
+    const { night, service } = await start();
     const id = await service.submit('program', { hang: true });
     const other = await service.submit('module', { hang: true });
     const isAt = async (endpoint: string, job: string) => (await service.status(endpoint, job)).status;
@@ -102,19 +102,16 @@ it.each(isWhole ? (['SIGTERM', 'SIGKILL'] as const) : (['SIGKILL'] as const))(
     if (how === 'SIGTERM') expect((await service.stop()).code).toBe(0);
     else await service.kill();
     await expect.poll(() => workers.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]);
-    writeFileSync(
-      join(cwd, 'service.yaml'),
-      file.replaceAll(/command: .*?MB,|module: .*?MB,/g, 'remote: true,'),
-    );
-    const again = await Served.start(cwd, ['service.yaml'], env);
+    night.write('service.yaml', file.replaceAll(/command: .*?MB,|module: .*?MB,/g, 'remote: true,'));
+    const again = await Served.start(night.cwd, ['service.yaml'], env);
     expect((await again.status('program', id)).status).toBe('IN_QUEUE');
     expect((await again.status('module', other)).status).toBe('IN_QUEUE');
   },
 );
 
 rest.it('is worked for by programs elsewhere that have a key for workers', async () => {
-  const { cwd, service } = await start();
-  const added = await nightrender(['keys', 'add', 'attic', '--kind', 'worker', '--data', 'service'], { cwd });
+  const { night, service } = await start();
+  const added = await night.built('keys', 'add', 'attic', '--kind', 'worker', '--data', 'service');
   const worker = resolve(import.meta.dirname, '../fixtures/pull-worker.py');
   const startPullWorker = (workerId: string) => {
     const identity = { endpointId: 'farm', workerId, gpuName: null, baseUrl: service.url };
@@ -136,11 +133,11 @@ rest.it('renders a batch at each of two endpoints at once', async () => {
   const { service } = await start();
   const batch = async (id: string) => {
     const text = pipeline(service.url).replace('id: scene-renderer', `id: ${id}`);
-    const cwd = folderWith({
+    const night = nightWith({
       'scenes.csv': scenes(6),
       'pipeline.yaml': `${text}input: {scene: '{{ scene }}', width: 64, height: 64}\n`,
     });
-    return await nightrender(['run', 'pipeline.yaml'], { cwd, env });
+    return await night.with({ env }).built('run', 'pipeline.yaml');
   };
   const ran = await Promise.all([batch('painter'), batch('second')]);
   for (const { code, stderr } of ran) expect(code, stderr).toBe(0);

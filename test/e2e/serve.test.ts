@@ -1,12 +1,12 @@
 /** Promise: one command is a service with a key of its own, which keeps what it has and says what it will not do. */
-import { existsSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import { rest } from '../fakes/tier.ts';
 import { enter } from '../service/console/visit.ts';
-import { folderWith, inProcess, testKey } from './cli.ts';
+import { folderWith, nightWith, testKey } from './cli.ts';
 import { listenOnLoopback } from './listen-on-loopback.ts';
 import { Served } from './served.ts';
 
@@ -27,7 +27,7 @@ it('paints without a file, and shows its first key once', async () => {
 });
 
 it('says all that is wrong with its file, and starts nothing', async () => {
-  const cwd = folderWith({
+  const night = nightWith({
     'service.yaml': `prot: 1
 endpoints:
   - name: A
@@ -37,8 +37,10 @@ endpoints:
     workers: -1
 `,
   });
-  const { code, stdout, stderr } = await inProcess(['serve', 'service.yaml', ...data], { cwd });
-  expect([code, stdout]).toEqual([2, '']);
+  const { stderr } = await night
+    .start('serve', 'service.yaml', ...data)
+    .exits(2)
+    .printsOnly('');
   expect(stderr.split('\n')).toEqual([
     expect.stringMatching(/^service\.yaml:1:1: the key "prot" is unknown; did you mean port\?/),
     expect.stringMatching(/^service\.yaml:4:18: endpoints\[0\]\.quickDeploy is "paintr"/),
@@ -48,7 +50,7 @@ endpoints:
     '5 problems were found; nothing was sent and nothing written.',
     '',
   ]);
-  expect(existsSync(join(cwd, 'service'))).toBe(false);
+  expect(night.has('service')).toBe(false);
 });
 
 rest.it(
@@ -100,20 +102,22 @@ it.each([
     /^NIGHTRENDER_API_KEY_FILE: is set, and so is NIGHTRENDER_API_KEY; unset one of them/,
   ],
 ])('refuses %j with %j in words', async (args, env, said) => {
-  const cwd = folderWith({
+  const night = nightWith({
     'service.yaml': 'endpoints: [{name: Painter, quickDeploy: painter}]',
     'open.yaml': 'host: 0.0.0.0',
     'empty.key': '\n',
   });
-  const { code, stdout, stderr } = await inProcess(['serve', ...args, ...data], { cwd, env });
-  expect([code, stdout]).toEqual([2, '']);
-  expect(stderr).toMatch(said);
+  await night
+    .with({ env })
+    .start('serve', ...args, ...data)
+    .fails(2, said)
+    .printsOnly('');
 });
 
 rest.it('opens to other machines with a key that somebody made', async () => {
-  const cwd = folderWith({});
-  const { stdout } = await inProcess(['keys', 'add', 'net', ...data], { cwd });
-  const service = await Served.start(cwd, ['--host', '0.0.0.0', '--insecure']);
+  const night = nightWith({});
+  const { stdout } = await night.start('keys', 'add', 'net', ...data);
+  const service = await Served.start(night.cwd, ['--host', '0.0.0.0', '--insecure']);
   expect(service.key).toBe('');
   const url = service.url.replace('0.0.0.0', '127.0.0.1');
   const headers = { authorization: `Bearer ${stdout.trim()}` };
@@ -122,25 +126,28 @@ rest.it('opens to other machines with a key that somebody made', async () => {
 });
 
 rest.it('shows its first key when it has started, not when it could not', async () => {
-  const cwd = folderWith({});
+  const night = nightWith({});
   const { port } = new URL(await listenOnLoopback(createServer()));
-  const refused = await inProcess(['serve', ...data, '--port', port], { cwd });
-  expect([refused.code, refused.stdout]).toEqual([2, '']);
-  expect(refused.stderr).toBe(
-    `Port ${port} is in use by another program: end that program, or choose another port with --port.\n`,
-  );
-  const service = await Served.start(cwd, [], { NIGHTRENDER_API_KEY: testKey });
-  const second = await inProcess(['serve', ...data, '--port', '0'], { cwd });
-  expect([second.code, second.stdout]).toEqual([11, '']);
-  expect(second.stderr).toContain('another service');
+  await night
+    .start('serve', ...data, '--port', port)
+    .exits(2)
+    .printsOnly('')
+    .warnsOnly(
+      `Port ${port} is in use by another program: end that program, or choose another port with --port.\n`,
+    );
+  const service = await Served.start(night.cwd, [], { NIGHTRENDER_API_KEY: testKey });
+  await night
+    .start('serve', ...data, '--port', '0')
+    .fails(11, 'another service')
+    .printsOnly('');
   await service.stop();
-  expect((await Served.start(cwd)).key).toMatch(/^nr_/);
+  expect((await Served.start(night.cwd)).key).toMatch(/^nr_/);
 });
 
 rest.it('knows keys that are made and revoked beside it', async () => {
-  const cwd = folderWith({});
-  const service = await Served.start(cwd);
-  const keys = (...args: string[]) => inProcess(['keys', ...args, ...data], { cwd });
+  const night = nightWith({});
+  const service = await Served.start(night.cwd);
+  const keys = (...args: string[]) => night.start('keys', ...args, ...data);
   const key = (await keys('add', 'laptop', '--endpoint', 'scene-renderer')).stdout.trim();
   const health = async () => (await service.ask('/v2/scene-renderer/health', { key })).status;
   expect(await health()).toBe(200);
@@ -149,12 +156,12 @@ rest.it('knows keys that are made and revoked beside it', async () => {
 });
 
 rest.it('accounts jobs and the time of workers to the key that they came with', async () => {
-  const cwd = folderWith({});
-  const service = await Served.start(cwd);
+  const night = nightWith({});
+  const service = await Served.start(night.cwd);
   await service.done('scene-renderer', picture);
   await service.done('scene-renderer', picture);
-  await inProcess(['keys', 'add', 'laptop', ...data], { cwd });
-  const { stdout } = await inProcess(['keys', 'list', '--json', ...data], { cwd });
+  await night.start('keys', 'add', 'laptop', ...data);
+  const { stdout } = await night.start('keys', 'list', '--json', ...data);
   const [first, laptop] = stdout
     .split('\n')
     .slice(0, 2)
@@ -162,6 +169,5 @@ rest.it('accounts jobs and the time of workers to the key that they came with', 
   const gpuMs = expect.any(Number) as number;
   expect(first).toMatchObject({ name: 'first', usage: [{ endpointId: 'scene-renderer', jobs: 2, gpuMs }] });
   expect(laptop).toMatchObject({ name: 'laptop', usage: [] });
-  const told = await inProcess(['keys', 'list', ...data], { cwd });
-  expect(told.stdout).toMatch(/^first +admin .* 2 +\d+\.\d$/m);
+  await night.start('keys', 'list', ...data).prints(/^first +admin .* 2 +\d+\.\d$/m);
 });

@@ -1,22 +1,12 @@
 /** A batch whose checkpoint is in PostgreSQL: several runs work on it, and every command shows one batch. */
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import type { GalleryRow, LiveNews } from '../../src/runner/core/gallery-data.ts';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { noPostgres, postgresPassword, startPostgres, type PostgresServer } from '../engines/postgres.ts';
 import { CuttableProxy } from '../fakes/cuttable-proxy.ts';
-import {
-  type Finished,
-  folderWith,
-  linesOf,
-  nightrender,
-  pipeline,
-  Program,
-  scenes,
-  withKey,
-} from './cli.ts';
+import { type Finished, linesOf, type Night, nightOf, pipeline, scenes, withKey } from './cli.ts';
 import { canMount, RemovableDisk } from './small-disk.ts';
 import { startSlowService } from './stand-ins.ts';
 
@@ -24,15 +14,15 @@ let server: PostgresServer;
 let batches = 0;
 
 /** A folder that all machines have mounted, with a batch of its own. */
-function sharedFolder(baseUrl: string, listed: number, more = ''): string {
+function sharedFolder(baseUrl: string, listed: number, more = ''): Night {
   const batch = `night-${process.pid}-${(batches += 1)}`;
   const checkpoint = `checkpoint: \${DATABASE_URL}?lease=2&batch=${batch}\n`;
-  return folderWith({ 'pipeline.yaml': pipeline(baseUrl, checkpoint + more), 'scenes.csv': scenes(listed) });
+  return nightOf(baseUrl, listed, checkpoint + more);
 }
 
 const options = () => ({ env: { ...withKey.env, DATABASE_URL: server.url } });
-const run = (cwd: string, ...args: string[]) =>
-  nightrender(['run', 'pipeline.yaml', '--json', ...args], { cwd, ...options() });
+const run = (night: Night, ...args: string[]) =>
+  night.with({ ...options() }).built('run', 'pipeline.yaml', '--json', ...args);
 
 describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${noPostgres})` : ''}`, () => {
   beforeAll(async () => {
@@ -42,8 +32,8 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
 
   it('is rendered by two runs together, each scene once, and read from anywhere', async () => {
     const service = await startSlowService(20);
-    const here = sharedFolder(service.url, 60);
-    const runs = await Promise.all([run(here), run(here)]);
+    const night = sharedFolder(service.url, 60);
+    const runs = await Promise.all([run(night), run(night)]);
     expect(runs.map(({ code, stderr }) => [code, stderr])).toEqual([
       [0, ''],
       [0, ''],
@@ -54,40 +44,36 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
       (each) => linesOf<{ type: string }>(each).filter(({ type }) => type === 'scene-submitted').length,
     );
     expect(Math.min(...submitted)).toBeGreaterThan(0);
-    const status = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd: here, ...options() });
+    const status = await night.with({ ...options() }).built('status', 'pipeline.yaml', '--json');
     expect(linesOf(status)[0]).toMatchObject({
       isRunning: false,
       summary: { scenes: { saved: 60, waiting: 0 } },
     });
-    const list = await nightrender(['list', 'pipeline.yaml', '--json'], { cwd: here, ...options() });
+    const list = await night.with({ ...options() }).built('list', 'pipeline.yaml', '--json');
     expect(linesOf(list)).toHaveLength(60);
-    const exported = await nightrender(['export', 'pipeline.yaml', 'set', '--to', 'imagefolder', '--json'], {
-      cwd: here,
-      ...options(),
-    });
-    expect(exported.code, exported.stderr).toBe(0);
-    expect(readFileSync(join(here, 'set/metadata.jsonl'), 'utf8').trim().split('\n')).toHaveLength(60);
-    const results = readFileSync(join(here, 'out/report/results.csv'), 'utf8');
+    await night
+      .with({ ...options() })
+      .built('export', 'pipeline.yaml', 'set', '--to', 'imagefolder', '--json')
+      .exits(0);
+    expect(night.read('set/metadata.jsonl').trim().split('\n')).toHaveLength(60);
+    const results = night.read('out/report/results.csv');
     expect(results.match(/,saved,/g)).toHaveLength(60);
-    const watch = new Program(['watch', 'pipeline.yaml', '--port', '0', '--json'], {
-      cwd: here,
-      ...options(),
-    });
+    const watch = night.with({ ...options() }).program('watch', 'pipeline.yaml', '--port', '0', '--json');
     const { url } = await watch.event('watching');
     const read = async (path: string): Promise<unknown> => (await fetch(`${String(url)}${path}`)).json();
     const news = (await read('data.json')) as LiveNews;
     expect(news).toMatchObject({ run: { kind: 'ended' }, numbers: { scenes: { saved: 60 } } });
     const rows = (await read(`${news.chunks?.folder}/1.json`)) as GalleryRow[];
     expect(rows.map(({ state }) => state)).toEqual(Array.from({ length: 60 }, () => 'saved'));
-    expect(existsSync(join(here, 'out/checkpoint.sqlite'))).toBe(false);
+    expect(night.has('out/checkpoint.sqlite')).toBe(false);
     for (const { stdout, stderr } of [...runs, status, list])
       expect(stdout + stderr).not.toContain(postgresPassword);
   });
 
   it('keeps one budget, however many runs there are', async () => {
     const service = await startSlowService(100);
-    const cwd = sharedFolder(service.url, 60, 'limits: {jobs: 20}\n');
-    const runs = await Promise.all([run(cwd, '--concurrency', '4'), run(cwd, '--concurrency', '4')]);
+    const night = sharedFolder(service.url, 60, 'limits: {jobs: 20}\n');
+    const runs = await Promise.all([run(night, '--concurrency', '4'), run(night, '--concurrency', '4')]);
     expect(runs.map(({ code, stderr }) => [code, stderr])).toEqual([
       [13, ''],
       [13, ''],
@@ -97,40 +83,40 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
 
   it('takes a list that was edited by the rules of one run', async () => {
     const service = await startSlowService(10);
-    const cwd = sharedFolder(service.url, 5);
-    expect((await run(cwd)).code).toBe(0);
-    writeFileSync(join(cwd, 'scenes.csv'), scenes(8).replace('Hills and 2 trees', 'Hills and no tree'));
-    const [plan] = linesOf(await nightrender(['plan', 'pipeline.yaml', '--json'], { cwd, ...options() }));
+    const night = sharedFolder(service.url, 5);
+    expect((await run(night)).code).toBe(0);
+    night.write('scenes.csv', scenes(8).replace('Hills and 2 trees', 'Hills and no tree'));
+    const [plan] = await night
+      .with({ ...options() })
+      .built('plan', 'pipeline.yaml', '--json')
+      .lines();
     expect(plan).toMatchObject({ changes: { added: 3, changed: 1, unchanged: 4, withdrawn: 0 } });
-    const second = await run(cwd);
+    const second = await run(night);
     expect(second.code, second.stderr).toBe(0);
     expect(service.inputs).toHaveLength(9);
-    expect(existsSync(join(cwd, 'out/images'))).toBe(true);
+    expect(night.has('out/images')).toBe(true);
   });
 
   it('submits nothing while the database is gone, and goes on when it is back', async () => {
     const service = await startSlowService(200);
-    const cwd = sharedFolder(service.url, 80);
-    const program = new Program(['run', 'pipeline.yaml', '--json', '--concurrency', '4'], {
-      cwd,
-      ...options(),
-    });
+    const night = sharedFolder(service.url, 80);
+    const program = night
+      .with({ ...options() })
+      .program('run', 'pipeline.yaml', '--json', '--concurrency', '4');
     await program.says(/scene-saved/);
     await server.kill();
     await program.says(/cannot be reached/);
     await server.start();
-    const { code, stdout, stderr } = await program.finish();
-    expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toContain('answers again');
+    const { stdout } = await program.finish().exits(0, 'answers again').warnsOnly('');
     expect([...service.submissions().values()].every((n) => n === 1)).toBe(true);
     expect(stdout).not.toContain(postgresPassword);
   });
 
   it('goes on by itself after a failover that lost the latest commits, and submits nothing twice', async () => {
     const service = await startSlowService(300);
-    const cwd = sharedFolder(service.url, 90);
+    const night = sharedFolder(service.url, 90);
     const args = ['run', 'pipeline.yaml', '--json', '--concurrency', '4'];
-    const programs = [1, 2, 3].map(() => new Program(args, { cwd, ...options() }));
+    const programs = [1, 2, 3].map(() => night.with({ ...options() }).program(...args));
     await Promise.all(programs.map((program) => program.says(/scene-saved/)));
     await server.keep();
     const before = service.inputs.length;
@@ -141,42 +127,47 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
     expect(ends.map(({ stdout }) => stdout).join('')).toContain('went back to an earlier state');
     expect(service.submissions().size).toBe(90);
     expect([...service.submissions()].filter(([, sent]) => sent > 1)).toEqual([]);
-    const [status] = linesOf(await nightrender(['status', 'pipeline.yaml', '--json'], { cwd, ...options() }));
+    const [status] = await night
+      .with({ ...options() })
+      .built('status', 'pipeline.yaml', '--json')
+      .lines();
     expect(status).toMatchObject({ summary: { scenes: { saved: 90, waiting: 0 } } });
   });
 
   it('ends within its grace where it is stopped while the database is gone', async () => {
     const service = await startSlowService(200);
-    const cwd = sharedFolder(service.url, 40, 'shutdown: {grace: 200ms}\n');
+    const night = sharedFolder(service.url, 40, 'shutdown: {grace: 200ms}\n');
     const args = ['run', 'pipeline.yaml', '--json', '--concurrency', '4'];
-    const program = new Program(args, { cwd, ...options() });
+    const program = night.with({ ...options() }).program(...args);
     await program.says(/scene-saved/);
     await server.kill();
     await program.says(/cannot be reached/);
     program.child.kill('SIGTERM');
-    expect((await program.finish()).code).toBe(14);
+    await program.finish().exits(14);
     await server.start();
-    expect((await run(cwd)).code).toBe(0);
+    expect((await run(night)).code).toBe(0);
     expect(service.submissions().size).toBe(40);
   });
 
   it('ends within its grace where it is stopped while the database stands still', async () => {
     const service = await startSlowService(200);
-    const cwd = sharedFolder(service.url, 40, 'shutdown: {grace: 200ms}\n');
+    const night = sharedFolder(service.url, 40, 'shutdown: {grace: 200ms}\n');
     const args = ['run', 'pipeline.yaml', '--json', '--concurrency', '4'];
-    const program = new Program(args, { cwd, ...options() });
+    const program = night.with({ ...options() }).program(...args);
     await program.says(/scene-saved/);
     server.standStill();
     try {
       await program.says(/cannot be reached/);
       program.child.kill('SIGTERM');
-      expect((await program.finish()).code).toBe(14);
+      await program.finish().exits(14);
     } finally {
       server.goOn();
     }
-    expect((await run(cwd)).code).toBe(0);
-    const listing = await nightrender(['list', 'pipeline.yaml', '--json'], { cwd, ...options() });
-    const rows = linesOf<{ columns: { scene: string }; attempts: number; state: string }>(listing);
+    expect((await run(night)).code).toBe(0);
+    const rows = await night
+      .with({ ...options() })
+      .built('list', 'pipeline.yaml', '--json')
+      .lines<{ columns: { scene: string }; attempts: number; state: string }>();
     expect(rows.map(({ state }) => state)).toEqual(Array.from({ length: 40 }, () => 'saved'));
     // Of what it had just submitted, and could not put on record, each is declared as unanswered, and no more is sent again.
     for (const { columns, attempts } of rows)
@@ -187,56 +178,65 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
 
   it('puts scenes back, and keeps out who would change the batch of a live run', async () => {
     const service = await startSlowService(10);
-    const cwd = sharedFolder(service.url, 3);
-    expect((await run(cwd)).code).toBe(0);
+    const night = sharedFolder(service.url, 3);
+    expect((await run(night)).code).toBe(0);
     const retry = ['retry', 'pipeline.yaml', '--id', 's1', '--again'];
-    expect(await nightrender(retry, { cwd, ...options() })).toMatchObject({ code: 0, stderr: '' });
-    expect((await run(cwd)).code).toBe(0);
+    await night
+      .with({ ...options() })
+      .built(...retry)
+      .exits(0)
+      .warnsOnly('');
+    expect((await run(night)).code).toBe(0);
     expect(service.submissions().get('Hills and 1 trees')).toBe(2);
-    const explained = await nightrender(['explain', 'pipeline.yaml', 's1'], { cwd, ...options() });
-    expect(explained.stdout).toContain('s1');
-    const verified = await nightrender(['verify', 'pipeline.yaml'], { cwd, ...options() });
-    expect(verified).toMatchObject({ code: 0, stderr: '' });
+    await night
+      .with({ ...options() })
+      .built('explain', 'pipeline.yaml', 's1')
+      .prints('s1');
+    await night
+      .with({ ...options() })
+      .built('verify', 'pipeline.yaml')
+      .exits(0)
+      .warnsOnly('');
   });
 
   it.skipIf(!canMount)(
     'is refused while the disk of its folder is not mounted (skipped where this user may not mount one)',
     async () => {
       const service = await startSlowService(10);
-      const cwd = sharedFolder(service.url, 2);
-      const disk = new RemovableDisk(join(cwd, 'out'), 64);
-      expect((await run(cwd)).code).toBe(0);
-      writeFileSync(join(cwd, 'scenes.csv'), scenes(4));
+      const night = sharedFolder(service.url, 2);
+      const disk = new RemovableDisk(night.path('out'), 64);
+      expect((await run(night)).code).toBe(0);
+      night.write('scenes.csv', scenes(4));
       disk.unmount();
       for (const command of ['run', 'plan', 'status', 'cancel'])
-        expect(await nightrender([command, 'pipeline.yaml'], { cwd, ...options() })).toMatchObject({
-          code: 2,
-          stderr: expect.stringContaining('out: a batch began here on') as string,
-        });
-      expect(readdirSync(join(cwd, 'out'))).toEqual([]);
+        await night
+          .with({ ...options() })
+          .built(command, 'pipeline.yaml')
+          .fails(2, 'out: a batch began here on');
+      expect(readdirSync(night.path('out'))).toEqual([]);
       disk.mount();
-      expect((await run(cwd)).code).toBe(0);
+      expect((await run(night)).code).toBe(0);
       expect(service.inputs).toHaveLength(4);
     },
   );
 
   it('is refused for a batch that has begun in its folder, and the other way round', async () => {
     const service = await startSlowService(10);
-    const cwd = sharedFolder(service.url, 2);
-    const shared = readFileSync(join(cwd, 'pipeline.yaml'), 'utf8');
+    const night = sharedFolder(service.url, 2);
+    const shared = night.read('pipeline.yaml');
     const own = pipeline(service.url);
-    const file = join(cwd, 'pipeline.yaml');
-    expect((await run(cwd)).code).toBe(0);
+    const file = night.path('pipeline.yaml');
+    expect((await run(night)).code).toBe(0);
     writeFileSync(file, own);
-    expect(await run(cwd)).toMatchObject({
+    expect(await run(night)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('in a database') as string,
     });
-    expect(await nightrender(['status', 'pipeline.yaml'], { cwd })).toMatchObject({ code: 2 });
-    rmSync(join(cwd, 'out'), { recursive: true });
-    expect((await run(cwd)).code).toBe(0);
+    await night.built('status', 'pipeline.yaml').exits(2);
+    rmSync(night.path('out'), { recursive: true });
+    expect((await run(night)).code).toBe(0);
     writeFileSync(file, shared);
-    expect(await run(cwd)).toMatchObject({
+    expect(await run(night)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('begun with a checkpoint of its own') as string,
     });
@@ -260,8 +260,8 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
       const address = silent.address();
       const port = typeof address === 'object' && address !== null ? address.port : 0;
       const env = { ...withKey.env, DATABASE_URL: `postgres://x:y@127.0.0.1:${port}/db` };
-      const cwd = sharedFolder('http://127.0.0.1:9', 2);
-      const ends = await Promise.all(commands.map((args) => nightrender(args, { cwd, env })));
+      const night = sharedFolder('http://127.0.0.1:9', 2);
+      const ends = await Promise.all(commands.map((args) => night.with({ env }).built(...args)));
       for (const [i, { code, stderr }] of ends.entries())
         expect([commands[i], code, stderr]).toEqual([
           commands[i],
@@ -272,15 +272,15 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
 
     it('every command ends with words where the line is cut in the middle', async () => {
       const service = await startSlowService(10);
-      const cwd = sharedFolder(service.url, 3);
-      expect((await run(cwd)).code).toBe(0);
+      const night = sharedFolder(service.url, 3);
+      expect((await run(night)).code).toBe(0);
       const cutOff = async (args: string[]): Promise<Finished> => {
         const way = await CuttableProxy.to(Number(new URL(server.url).port));
         onTestFinished(() => way.stop());
         const url = new URL(server.url);
         url.port = String(way.port);
         way.cutAfter(12);
-        return nightrender(args, { cwd, env: { ...withKey.env, DATABASE_URL: url.href } });
+        return night.with({ env: { ...withKey.env, DATABASE_URL: url.href } }).built(...args);
       };
       for (const args of commands) {
         const { code, stderr } = await cutOff(args);
@@ -293,12 +293,12 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
     ['127.0.0.1:9', 14, 'cannot be reached'],
     ['', 2, 'the address of a PostgreSQL database'],
   ])('says what is wrong with %s, and never the password', async (host, exitCode, words) => {
-    const cwd = sharedFolder('http://127.0.0.1:9', 2);
+    const night = sharedFolder('http://127.0.0.1:9', 2);
     const address =
       host === '' ? `mysql://x:${postgresPassword}@host/db` : `postgres://x:${postgresPassword}@${host}/db`;
     const env = { ...withKey.env, DATABASE_URL: address };
     for (const command of ['run', 'status', 'plan']) {
-      const { code, stdout, stderr } = await nightrender([command, 'pipeline.yaml'], { cwd, env });
+      const { code, stdout, stderr } = await night.with({ env }).built(command, 'pipeline.yaml');
       expect([command, code, stderr]).toEqual([command, exitCode, expect.stringContaining(words)]);
       expect(stdout + stderr).not.toContain(postgresPassword);
     }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { noPostgres, startPostgres, type PostgresServer } from '../engines/postgres.ts';
 import { CuttableProxy, type Cut } from '../fakes/cuttable-proxy.ts';
 import { random, runs } from '../fakes/tier.ts';
-import { Night, nightMs, nights, outMs } from './shared-night.ts';
+import { SharedNight, nightMs, nights, outMs } from './shared-night.ts';
 
 let server: PostgresServer;
 const cuts: Cut[] = ['both', 'there', 'back'];
@@ -19,7 +19,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
     'unanswered: %s, round %i',
     { timeout: nightMs },
     async (unanswered, round) => {
-      const night = await Night.begin(server.url, `cut-${unanswered}-${round}`, unanswered);
+      const night = await SharedNight.begin(server.url, `cut-${unanswered}-${round}`, unanswered);
       const fallen = await night.strike(async (start) => {
         const url = new URL(server.url);
         const way = await CuttableProxy.to(Number(url.port));

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { noPostgres, startPostgres, type PostgresServer } from '../engines/postgres.ts';
 import { random, runs } from '../fakes/tier.ts';
-import { Night, nightMs, nights, outMs } from './shared-night.ts';
+import { SharedNight, nightMs, nights, outMs } from './shared-night.ts';
 
 let server: PostgresServer;
 
@@ -17,7 +17,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
     'unanswered: %s, round %i',
     { timeout: nightMs },
     async (unanswered, round) => {
-      const night = await Night.begin(server.url, `${unanswered}-${round}`, unanswered);
+      const night = await SharedNight.begin(server.url, `${unanswered}-${round}`, unanswered);
       await night.strike((start) => {
         const program = start(server.url);
         const signal = (name: NodeJS.Signals): boolean => program.child.kill(name);

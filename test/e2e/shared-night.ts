@@ -4,16 +4,7 @@ import { expect, onTestFailed } from 'vitest';
 import type { HttpService } from '../fakes/http-service.ts';
 import { random } from '../fakes/tier.ts';
 import { sendJson } from '../faults/answers.ts';
-import {
-  folderWith,
-  linesOf,
-  nightrender,
-  pipeline,
-  Program,
-  scenes,
-  withKey,
-  type Finished,
-} from './cli.ts';
+import { type Finished, type Night, nightOf, type Program, withKey } from './cli.ts';
 import { startSlowService } from './stand-ins.ts';
 
 const listed = 240;
@@ -47,15 +38,15 @@ export interface Struck {
   strike(): Promise<void> | undefined;
 }
 
-export class Night {
-  readonly #cwd: string;
+export class SharedNight {
+  readonly #night: Night;
   readonly #service: HttpService;
   readonly #url: string;
   readonly #programs: Program[] = [];
   #rows: Row[] = [];
 
   /** `url`: of the database; `batch`: its name there. */
-  static async begin(url: string, batch: string, unanswered: Unanswered): Promise<Night> {
+  static async begin(url: string, batch: string, unanswered: Unanswered): Promise<SharedNight> {
     const service = await startSlowService(400);
     service.meet = async ({ operation, response, take }) => {
       const { status, fields } = take();
@@ -63,12 +54,11 @@ export class Night {
       sendJson(response, fields, status);
     };
     const more = `checkpoint: \${DATABASE_URL}?lease=${leaseSeconds}&batch=${batch}\nretry: {unanswered: ${unanswered}, firstWait: 100ms}\n`;
-    const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url, more), 'scenes.csv': scenes(listed) });
-    return new Night(cwd, service, url);
+    return new SharedNight(nightOf(service.url, listed, more), service, url);
   }
 
-  private constructor(cwd: string, service: HttpService, url: string) {
-    this.#cwd = cwd;
+  private constructor(night: Night, service: HttpService, url: string) {
+    this.#night = night;
     this.#service = service;
     this.#url = url;
     // Of one that does not end, the last lines tell where it stands.
@@ -82,8 +72,7 @@ export class Night {
 
   start(url = this.#url): Program {
     const env = { ...withKey.env, DATABASE_URL: url };
-    const args = ['run', 'pipeline.yaml', '--json', '--concurrency', '6'];
-    const program = new Program(args, { cwd: this.#cwd, env });
+    const program = this.#night.with({ env }).program('run', 'pipeline.yaml', '--json', '--concurrency', '6');
     this.#programs.push(program);
     return program;
   }
@@ -137,9 +126,8 @@ export class Night {
 
   async #read(): Promise<void> {
     const env = { ...withKey.env, DATABASE_URL: this.#url };
-    const listing = await nightrender(['list', 'pipeline.yaml', '--json'], { cwd: this.#cwd, env });
-    expect(listing.stderr).toBe('');
-    this.#rows = linesOf<Row>(listing);
+    const told = this.#night.with({ env }).built('list', 'pipeline.yaml', '--json');
+    this.#rows = await told.warnsOnly('').lines<Row>();
   }
 }
 

@@ -8,13 +8,12 @@ import {
   type RequestOptions,
 } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { parsePostgresAddress, Postgres } from '../../src/lib/postgres/postgres.ts';
 import { noCeph, startCeph } from '../engines/ceph.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../engines/postgres.ts';
 import { enter } from '../service/console/visit.ts';
-import { folderWith, newBatch, nightrender, Program, withKey } from './cli.ts';
+import { folderWith, nightOf, nightWith, Program, withKey } from './cli.ts';
 import { listenOnLoopback } from './listen-on-loopback.ts';
 import { clockAhead } from './moved-clock.ts';
 import { Processes } from './served-processes.ts';
@@ -51,8 +50,8 @@ describe.skipIf(noPostgres !== undefined)(
         await processes.start(),
       ];
       await startWorker(second);
-      const cwd = newBatch(third.url, 120, `${small}concurrency: 32\nretry: {unanswered: hold}\n`);
-      const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+      const night = nightOf(third.url, 120, `${small}concurrency: 32\nretry: {unanswered: hold}\n`);
+      const run = night.program('run', 'pipeline.yaml', '--json');
       await run.event('scene-saved', 30);
       await first.kill();
       const { code, stdout, stderr } = await run.finish();
@@ -69,8 +68,8 @@ describe.skipIf(noPostgres !== undefined)(
     it('its own workers end with it: their jobs are done by those of the next one', async () => {
       const processes = new Processes(server.url, 'quickDeploy: painter, workers: 2');
       const [first, second] = [await processes.start(), await processes.start()];
-      const cwd = newBatch(second.url, 60, `${small}concurrency: 32\nretry: {unanswered: hold}\n`);
-      const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+      const night = nightOf(second.url, 60, `${small}concurrency: 32\nretry: {unanswered: hold}\n`);
+      const run = night.program('run', 'pipeline.yaml', '--json');
       await run.event('scene-saved', 20);
       await first.kill();
       const { code, stdout, stderr } = await run.finish();
@@ -378,22 +377,24 @@ async function startWorker(served: Served): Promise<void> {
 }
 
 it('says what is missing before anything is touched', async () => {
-  const cwd = folderWith({
+  const night = nightWith({
     'service.yaml': 'files: s3://bucket\nendpoints: [{name: Painter, quickDeploy: painter}]\n',
     'open.yaml': 'store: ${DATABASE_URL}\nhost: 0.0.0.0\ninsecure: true\n',
     'keyless.yaml': 'store: ${DATABASE_URL}\n',
   });
   const env = { DATABASE_URL: 'postgres://postgres:hunter2@127.0.0.1:1/nightrender' };
-  const alone = await nightrender(['serve', 'service.yaml'], { cwd, env });
-  expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining('service.yaml:1:8: files')]);
-  const open = await nightrender(['serve', 'open.yaml'], { cwd, env: { ...env, ...withKey.env } });
-  expect([open.code, open.stderr]).toEqual([2, expect.stringContaining('peerUrl')]);
-  const keyless = await nightrender(['serve', 'keyless.yaml', '--data', join(cwd, 'data')], { cwd, env });
-  expect([keyless.code, keyless.stderr]).toEqual([2, expect.stringContaining('NIGHTRENDER_API_KEY')]);
-  const gone = await nightrender(['serve', 'keyless.yaml', '--data', join(cwd, 'data')], {
-    cwd,
-    env: { ...env, ...withKey.env },
-  });
+  const alone = await night.with({ env }).built('serve', 'service.yaml').fails(2, 'service.yaml:1:8: files');
+  const open = await night
+    .with({ env: { ...env, ...withKey.env } })
+    .built('serve', 'open.yaml')
+    .fails(2, 'peerUrl');
+  const keyless = await night
+    .with({ env })
+    .built('serve', 'keyless.yaml', '--data', night.path('data'))
+    .fails(2, 'NIGHTRENDER_API_KEY');
+  const gone = await night
+    .with({ env: { ...env, ...withKey.env } })
+    .built('serve', 'keyless.yaml', '--data', night.path('data'));
   expect([gone.code, gone.stderr]).toEqual([
     expect.any(Number),
     expect.stringContaining('127.0.0.1:1/nightrender'),

@@ -1,21 +1,10 @@
 /** Promise: a signal is answered in every state, also while the manifest is read; nothing is lost, and the next run goes on. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { rest } from '../fakes/tier.ts';
-import {
-  cutOffRun,
-  folderWith,
-  inProcess,
-  newBatch,
-  pipeline,
-  Program,
-  small,
-  withKey,
-  type Finished,
-} from './cli.ts';
+import { type Finished, type Night, nightOf, nightWith, pipeline, small } from './cli.ts';
 import { startHeldStandIn } from './stand-ins.ts';
 
 describe.skipIf(process.platform === 'win32')(
@@ -28,39 +17,38 @@ describe.skipIf(process.platform === 'win32')(
     ] as const)(
       '%s ends it with %i and a sentence, and the next run does all',
       async (signal, code, words) => {
-        const cwd = newBatch('local', 3, small);
-        const { run, pipe } = await startReading(cwd);
+        const night = nightOf('local', 3, small);
+        const { run, pipe } = await startReading(night);
         await pipe.write('id,scene\ns0,"Hills"\n');
         process.emit(signal, signal);
         const ended = await run;
         expect(ended.code).toBe(code);
         expect(ended.stderr).toMatch(words);
         expect(ended.stderr).not.toContain('    at ');
-        expect(existsSync(join(cwd, 'out'))).toBe(false);
+        expect(night.has('out')).toBe(false);
         await pipe.close();
-        const next = await inProcess(['run', 'pipeline.yaml'], { cwd, ...withKey });
-        expect(next.code, next.stderr).toBe(0);
-        expect(readdirSync(join(cwd, 'out/images'))).toHaveLength(3);
+        await night.run().exits(0);
+        expect(readdirSync(night.path('out/images'))).toHaveLength(3);
       },
     );
 
     rest.it('standard input is let go of, too', async () => {
-      const cwd = folderWith({ 'pipeline.yaml': pipeline('local') });
+      const night = nightWith({ 'pipeline.yaml': pipeline('local') });
       const stdin = `id,scene\n${'s,"x"\n'.repeat(40_000)}`;
-      const run = new Program(['run', 'pipeline.yaml', '--manifest', '-'], { cwd, stdin, holdsStdin: true });
+      const run = night.with({ stdin, holdsStdin: true }).program('run', 'pipeline.yaml', '--manifest', '-');
       // Far more than a pipe holds: the program is at work on it when the last of it is taken.
       await run.stdinTaken;
       run.child.kill('SIGTERM');
-      expect((await run.finish()).code).toBe(143);
-      expect(existsSync(join(cwd, 'out'))).toBe(false);
+      await run.finish().exits(143);
+      expect(night.has('out')).toBe(false);
     });
 
     it('SIGHUP collects what is in flight, though the list may be cut short, and the next run does the rest', async () => {
       const service = await startHeldStandIn();
-      const cwd = newBatch(service.url, 9, 'concurrency: 4\n');
-      await cutOffRun(cwd, 4);
+      const night = nightOf(service.url, 9, 'concurrency: 4\n');
+      await night.cutOff(4);
       service.release();
-      const { run, pipe } = await startReading(cwd, '--json');
+      const { run, pipe } = await startReading(night, '--json');
       await pipe.write('id,scene\ns0,"Hills and 0 trees"\n');
       process.emit('SIGHUP', 'SIGHUP');
       const { code, stdout, stderr } = await run;
@@ -70,8 +58,7 @@ describe.skipIf(process.platform === 'win32')(
       expect(stdout).not.toContain('scene-submitted');
       const last = stdout.trim().split('\n').at(-1) ?? '';
       expect(JSON.parse(last)).toMatchObject({ counts: { saved: 4, waiting: 5, active: 0, withdrawn: 0 } });
-      const next = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
-      expect(next.code, next.stderr).toBe(0);
+      const next = await night.run('--json').exits(0);
       expect(next.stdout.match(/"scene-submitted"/g)).toHaveLength(5);
     });
   },
@@ -79,11 +66,11 @@ describe.skipIf(process.platform === 'win32')(
 
 /** A run within this process that has opened the named pipe that it reads its manifest from. */
 async function startReading(
-  cwd: string,
+  night: Night,
   ...options: string[]
 ): Promise<{ run: Promise<Finished>; pipe: FileHandle }> {
-  execFileSync('mkfifo', [join(cwd, 'list.csv')]);
+  execFileSync('mkfifo', [night.path('list.csv')]);
   const args = ['run', 'pipeline.yaml', '--manifest', 'list.csv', ...options];
-  const run = inProcess(args, { cwd, ...withKey });
-  return { run, pipe: await open(join(cwd, 'list.csv'), 'w') };
+  const run = night.start(...args);
+  return { run, pipe: await open(night.path('list.csv'), 'w') };
 }

@@ -1,13 +1,12 @@
 /** Promise: a batch whose list is another batch sends its saved pictures as they are on record, those that are chosen, and each once. */
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import { sampled } from '../fakes/tier.ts';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
-import { folderWith, inProcess, linesOf, pipeline, withKey } from './cli.ts';
+import { nightWith, pipeline } from './cli.ts';
 import { completed, startStandIn } from './stand-ins.ts';
 
 /** A picture of its own for each tone, as base64. */
@@ -50,14 +49,13 @@ async function twoBatches(stage: string, tones: Record<string, number>) {
   const rows = Object.keys(tones)
     .map((key) => key.split(' '))
     .map(([prompt, number]) => `${prompt}${number},${prompt},${number}`);
-  const cwd = folderWith({
+  const night = nightWith({
     'render.yaml': render,
     'upscale.yaml': upscale,
     'list.csv': `id,prompt,number\n${rows.join('\n')}\n`,
   });
-  const start = (command: string, file: string, ...more: string[]) =>
-    inProcess([command, file, ...more], { cwd, ...withKey });
-  return { cwd, start, rendering, scaling, tones, pictures };
+  const start = (command: string, file: string, ...more: string[]) => night.start(command, file, ...more);
+  return { night, start, rendering, scaling, tones, pictures };
 }
 
 const sent = (inputs: JsonObject[]) => inputs.map(({ text, of, image }) => [text, of, sha256Of(image)]);
@@ -71,16 +69,17 @@ it('sends pictures that are good enough, as they are on record', async () => {
       'fox 1': 60,
     },
   );
-  expect((await start('run', 'render.yaml')).code).toBe(0);
-  const run = await start('run', 'upscale.yaml');
-  expect(run.code, run.stderr).toBe(0);
+  await start('run', 'render.yaml').exits(0);
+  await start('run', 'upscale.yaml').exits(0);
   expect(sent(scaling.inputs)).toEqual([
     ['owl', 0.9, sha256Of(pictures.get(90))],
     ['fox', 0.6, sha256Of(pictures.get(60))],
   ]);
-  const [row] = linesOf<{ id: string; columns: JsonObject; source: string }>(
-    await start('list', 'upscale.yaml', '--json'),
-  );
+  const [row] = await start('list', 'upscale.yaml', '--json').lines<{
+    id: string;
+    columns: JsonObject;
+    source: string;
+  }>();
   expect(row).toMatchObject({
     id: 'owl2',
     source: 'render.yaml: scene owl2',
@@ -92,12 +91,12 @@ it('sends pictures that are good enough, as they are on record', async () => {
     },
   });
   // A second start sends nothing.
-  expect((await start('run', 'upscale.yaml')).code).toBe(0);
+  await start('run', 'upscale.yaml').exits(0);
   expect(scaling.inputs).toHaveLength(2);
 });
 
 it('follows what became of the batch before: new, rendered anew, no longer chosen', async () => {
-  const { cwd, start, rendering, scaling, tones, pictures } = await twoBatches(
+  const { night, start, rendering, scaling, tones, pictures } = await twoBatches(
     "scenes: {from: render.yaml, keep: 'score >= 0.6'}\n",
     {
       'owl 1': 70,
@@ -105,9 +104,9 @@ it('follows what became of the batch before: new, rendered anew, no longer chose
       'fox 1': 60,
     },
   );
-  expect((await start('run', 'render.yaml')).code).toBe(0);
-  expect((await start('run', 'upscale.yaml')).code).toBe(0);
-  const saved = readdirSync(join(cwd, 'large/images'));
+  await start('run', 'render.yaml').exits(0);
+  await start('run', 'upscale.yaml').exits(0);
+  const saved = readdirSync(night.path('large/images'));
   expect(saved).toHaveLength(3);
 
   // One is rendered anew and is another, one is no longer good enough.
@@ -115,67 +114,64 @@ it('follows what became of the batch before: new, rendered anew, no longer chose
   pictures.set(75, await tone(75));
   tones['owl 2'] = 10;
   pictures.set(10, await tone(10));
-  expect((await start('retry', 'render.yaml', '--id', 'owl1', '--id', 'owl2', '--again')).code).toBe(0);
-  expect((await start('run', 'render.yaml')).code).toBe(0);
-  const plan = await start('plan', 'upscale.yaml');
-  expect(plan.stdout).toContain(
+  await start('retry', 'render.yaml', '--id', 'owl1', '--id', 'owl2', '--again').exits(0);
+  await start('run', 'render.yaml').exits(0);
+  await start('plan', 'upscale.yaml').prints(
     '1 edited since: the old picture is kept; 1 no longer listed: their pictures are kept',
   );
-  expect((await start('run', 'upscale.yaml')).code).toBe(0);
+  await start('run', 'upscale.yaml').exits(0);
   expect(sent(scaling.inputs).slice(3)).toEqual([['owl', 0.75, sha256Of(pictures.get(75))]]);
-  expect(readdirSync(join(cwd, 'large/images'))).toHaveLength(4);
+  expect(readdirSync(night.path('large/images'))).toHaveLength(4);
 
   // An edited stage renders itself alone.
   const before = rendering.inputs.length;
-  const text = readFileSync(join(cwd, 'upscale.yaml'), 'utf8');
-  writeFileSync(join(cwd, 'upscale.yaml'), text.replace('input: {', 'input: {scale: 4, '));
-  expect((await start('run', 'render.yaml', 'upscale.yaml')).code).toBe(0);
+  const text = night.read('upscale.yaml');
+  night.write('upscale.yaml', text.replace('input: {', 'input: {scale: 4, '));
+  await start('run', 'render.yaml', 'upscale.yaml').exits(0);
   expect(rendering.inputs).toHaveLength(before);
   expect(sent(scaling.inputs).slice(4)).toHaveLength(2);
 });
 
 it('takes the best of each group once all of its scenes are settled', async () => {
   const stage = 'scenes: {from: render.yaml, best: {of: prompt, by: score}}\n';
-  const { cwd, start, scaling } = await twoBatches(stage, {
+  const { night, start, scaling } = await twoBatches(stage, {
     'owl 1': 70,
     'owl 2': 90,
     'fox 1': 60,
     'fox 2': 60,
   });
-  const list = readFileSync(join(cwd, 'list.csv'), 'utf8');
+  const list = night.read('list.csv');
   // A scene that fails is settled.
-  writeFileSync(join(cwd, 'list.csv'), `${list}bat1,bat,1\n`);
+  night.write('list.csv', `${list}bat1,bat,1\n`);
   expect((await start('run', 'render.yaml', '--limit', '4')).code).not.toBe(2);
   const half = await start('plan', 'upscale.yaml', '--json');
   expect(half.stdout + half.stderr).toMatch(/groups? of best waits? for scenes that are not settled/);
-  expect((await start('run', 'render.yaml')).code).toBe(3);
-  const run = await start('run', 'upscale.yaml');
-  expect(run.code, run.stderr).toBe(0);
+  await start('run', 'render.yaml').exits(3);
+  const run = await start('run', 'upscale.yaml').exits(0);
   expect(run.stdout + run.stderr).toContain(
     'render.yaml: 1 scene has no picture (1 failed) and is skipped here',
   );
-  const rows = linesOf<{ id: string }>(await start('list', 'upscale.yaml', '--json'));
+  const rows = await start('list', 'upscale.yaml', '--json').lines<{ id: string }>();
   expect(rows.map(({ id }) => id)).toEqual(['owl2', 'fox1']);
   expect(scaling.inputs).toHaveLength(2);
 });
 
 it('takes the scenes that were starred, and says which ids have no picture', async () => {
-  const { cwd, start } = await twoBatches('scenes: {from: render.yaml, ids: starred.txt}\n', {
+  const { night, start } = await twoBatches('scenes: {from: render.yaml, ids: starred.txt}\n', {
     'owl 1': 70,
     'fox 1': 60,
   });
-  writeFileSync(join(cwd, 'starred.txt'), 'fox1\nbear1\n');
-  expect((await start('run', 'render.yaml')).code).toBe(0);
-  const run = await start('run', 'upscale.yaml');
-  expect(run.code, run.stderr).toBe(0);
+  night.write('starred.txt', 'fox1\nbear1\n');
+  await start('run', 'render.yaml').exits(0);
+  const run = await start('run', 'upscale.yaml').exits(0);
   expect(run.stdout + run.stderr).toContain(
     'render.yaml: 1 id of ids has no saved picture (the first is bear1)',
   );
-  expect(readdirSync(join(cwd, 'large/images'))).toHaveLength(1);
+  expect(readdirSync(night.path('large/images'))).toHaveLength(1);
 });
 
 it('passes the picture on through a stage that has none of its own', async () => {
-  const { cwd, start, scaling, pictures } = await twoBatches(
+  const { night, start, scaling, pictures } = await twoBatches(
     "scenes: {from: score.yaml, keep: 'good > 4'}\n",
     {
       'owl 1': 70,
@@ -188,31 +184,26 @@ it('passes the picture on through a stage that has none of its own', async () =>
   const score = pipeline(scoring.url, "input: {image: '{{ picture | file_base64 }}', name: '{{ prompt }}'}\n")
     .replace('manifest: scenes.csv\n', 'scenes: {from: render.yaml}\n')
     .replace('  dir: out\n', '  dir: score\n  image: none\n  values: {good: good}\n');
-  writeFileSync(join(cwd, 'score.yaml'), score);
-  writeFileSync(
-    join(cwd, 'upscale.yaml'),
-    readFileSync(join(cwd, 'upscale.yaml'), 'utf8').replace('{{ score }}', '{{ good }}'),
-  );
+  night.write('score.yaml', score);
+  night.write('upscale.yaml', night.read('upscale.yaml').replace('{{ score }}', '{{ good }}'));
   for (const file of ['render.yaml', 'score.yaml', 'upscale.yaml']) {
-    const run = await start('run', file);
-    expect(run.code, run.stderr).toBe(0);
+    await start('run', file).exits(0);
   }
   expect(sent(scaling.inputs)).toEqual([['owl', 5, sha256Of(pictures.get(70))]]);
 });
 
 it('sends no picture that is another than the one on record', async () => {
-  const { cwd, start, scaling } = await twoBatches('scenes: {from: render.yaml}\n', {
+  const { night, start, scaling } = await twoBatches('scenes: {from: render.yaml}\n', {
     'owl 1': 70,
     'fox 1': 60,
   });
-  expect((await start('run', 'render.yaml')).code).toBe(0);
-  const [first = '', second = ''] = readdirSync(join(cwd, 'out/images'));
-  writeFileSync(join(cwd, 'out/images', first), readFileSync(join(cwd, 'out/images', second)));
-  rmSync(join(cwd, 'out/images', second));
-  const run = await start('run', 'upscale.yaml');
-  expect(run.code).toBe(3);
+  await start('run', 'render.yaml').exits(0);
+  const [first = '', second = ''] = readdirSync(night.path('out/images'));
+  writeFileSync(night.path('out/images', first), readFileSync(night.path('out/images', second)));
+  rmSync(night.path('out/images', second));
+  await start('run', 'upscale.yaml').exits(3);
   expect(scaling.inputs).toHaveLength(0);
-  expect((await start('list', 'upscale.yaml')).stdout).toMatch(
+  await start('list', 'upscale.yaml').prints(
     /file-changed: the file "out\/images\/.*" has changed since .* run `nightrender verify render.yaml`/,
   );
 });
@@ -240,89 +231,77 @@ const refused: [stage: string, words: string][] = [
 
 it.each(sampled(refused, { ms: 130, least: 3 }))('refuses %s', async (stage, words) => {
   const { start, scaling } = await twoBatches(stage, { 'owl 1': 70 });
-  expect((await start('run', 'render.yaml')).code).toBe(0);
-  const run = await start('run', 'upscale.yaml');
-  expect(run.code, run.stdout).toBe(2);
-  expect(run.stderr).toContain(words);
+  await start('run', 'render.yaml').exits(0);
+  await start('run', 'upscale.yaml').fails(2, words);
   expect(scaling.inputs).toHaveLength(0);
 });
 
 it('refuses lists that are taken from each other, a folder that two share, and a batch that has not begun', async () => {
-  const { cwd, start } = await twoBatches('scenes: {from: render.yaml}\n', { 'owl 1': 70 });
-  expect((await start('run', 'upscale.yaml')).stderr).toContain(
+  const { night, start } = await twoBatches('scenes: {from: render.yaml}\n', { 'owl 1': 70 });
+  await start('run', 'upscale.yaml').warns(
     'upscale.yaml:1:16: render.yaml has not begun, so it has no pictures yet; `nightrender run render.yaml upscale.yaml` runs both, one after the other',
   );
-  const render = readFileSync(join(cwd, 'render.yaml'), 'utf8');
-  writeFileSync(
-    join(cwd, 'render.yaml'),
-    render.replace('manifest: list.csv', 'scenes: {from: upscale.yaml}'),
-  );
-  expect((await start('run', 'upscale.yaml')).stderr).toContain(
+  const render = night.read('render.yaml');
+  night.write('render.yaml', render.replace('manifest: list.csv', 'scenes: {from: upscale.yaml}'));
+  await start('run', 'upscale.yaml').warns(
     'these files take their lists from each other: upscale.yaml from render.yaml from upscale.yaml',
   );
-  writeFileSync(join(cwd, 'render.yaml'), render.replace('dir: out', 'dir: large'));
-  expect((await start('run', 'upscale.yaml')).stderr).toContain('render.yaml has the same output.dir');
+  night.write('render.yaml', render.replace('dir: out', 'dir: large'));
+  await start('run', 'upscale.yaml').warns('render.yaml has the same output.dir');
 });
 
 it('plans a chain before it has begun: how many each stage sends at most', async () => {
   const stage = 'scenes: {from: render.yaml, matrix: {scale: [2, 4]}}\n';
-  const { cwd, start, scaling } = await twoBatches(stage, { 'owl 1': 70, 'fox 1': 60, 'bat 1': 50 });
-  const text = readFileSync(join(cwd, 'upscale.yaml'), 'utf8');
-  writeFileSync(join(cwd, 'upscale.yaml'), text.replace('input: {', "input: {scale: '{{ scale }}', "));
-  const before = await start('plan', 'render.yaml', 'upscale.yaml');
-  expect(before.code, before.stderr).toBe(0);
-  expect(before.stdout).toContain(
+  const { night, start, scaling } = await twoBatches(stage, { 'owl 1': 70, 'fox 1': 60, 'bat 1': 50 });
+  const text = night.read('upscale.yaml');
+  night.write('upscale.yaml', text.replace('input: {', "input: {scale: '{{ scale }}', "));
+  await start('plan', 'render.yaml', 'upscale.yaml').exits(
+    0,
     'A run of upscale.yaml would submit up to 6 scenes once render.yaml has their pictures.',
-  );
-  expect(before.stdout).toContain(
     'Together they would submit 3 scenes; up to 6 scenes more, as pictures come in.',
   );
-  expect((await start('run', 'render.yaml', '--limit', '1')).code).toBe(0);
-  const halfway = linesOf<{ upTo?: number; counts: { waiting: number } }>(
-    await start('plan', 'render.yaml', 'upscale.yaml', '--json'),
-  );
+  await start('run', 'render.yaml', '--limit', '1').exits(0);
+  const halfway = await start('plan', 'render.yaml', 'upscale.yaml', '--json').lines<{
+    upTo?: number;
+    counts: { waiting: number };
+  }>();
   expect(halfway.map(({ upTo, counts }) => [counts.waiting, upTo])).toEqual([
     [2, undefined],
     [2, 4],
   ]);
-  const run = await start('run', 'render.yaml', 'upscale.yaml');
-  expect(run.code, run.stderr).toBe(0);
+  await start('run', 'render.yaml', 'upscale.yaml').exits(0);
   expect(scaling.inputs).toHaveLength(6);
 });
 
 it('says of which batch the checkpoint is damaged, and sends nothing', async () => {
-  const { cwd, start, scaling } = await twoBatches('scenes: {from: render.yaml}\n', { 'owl 1': 70 });
-  expect((await start('run', 'render.yaml')).code).toBe(0);
-  editCheckpoint(join(cwd, 'out'), "UPDATE scenes SET columns = '{'");
-  const run = await start('run', 'upscale.yaml');
-  expect(run.code).toBe(2);
-  expect(run.stderr).toMatch(
+  const { night, start, scaling } = await twoBatches('scenes: {from: render.yaml}\n', { 'owl 1': 70 });
+  await start('run', 'render.yaml').exits(0);
+  editCheckpoint(night.path('out'), "UPDATE scenes SET columns = '{'");
+  await start('run', 'upscale.yaml').fails(
+    2,
     /^upscale.yaml:1:16: the batch of render.yaml cannot be read: .* `nightrender verify render.yaml --repair`/m,
   );
   expect(scaling.inputs).toHaveLength(0);
 });
 
 it('misses the keys of the bucket with the pictures before anything is sent', async () => {
-  const { cwd, start, scaling } = await twoBatches('scenes: {from: render.yaml}\n', { 'owl 1': 70 });
-  expect((await start('run', 'render.yaml')).code).toBe(0);
+  const { night, start, scaling } = await twoBatches('scenes: {from: render.yaml}\n', { 'owl 1': 70 });
+  await start('run', 'render.yaml').exits(0);
   const place = JSON.stringify({ url: 's3://night/r/', batch: 'b' });
   editCheckpoint(
-    join(cwd, 'out'),
+    night.path('out'),
     `UPDATE batch SET value = json_set(value, '$.pictures', json('${place}'))`,
   );
   for (const command of ['plan', 'run'])
-    expect((await start(command, 'upscale.yaml')).stderr).toContain(
-      's3://night/r/: the variable AWS_ACCESS_KEY_ID is not set',
-    );
+    await start(command, 'upscale.yaml').warns('s3://night/r/: the variable AWS_ACCESS_KEY_ID is not set');
   expect(scaling.inputs).toHaveLength(0);
 });
 
 it('has each column once in a stage of a stage', async () => {
-  const { cwd, start, scaling } = await twoBatches('scenes: {from: render.yaml}\n', { 'owl 1': 70 });
-  const third = readFileSync(join(cwd, 'upscale.yaml'), 'utf8').replaceAll('render.yaml', 'upscale.yaml');
-  writeFileSync(join(cwd, 'third.yaml'), third.replace('dir: large', 'dir: third'));
-  for (const file of ['render.yaml', 'upscale.yaml', 'third.yaml'])
-    expect((await start('run', file)).code).toBe(0);
+  const { night, start, scaling } = await twoBatches('scenes: {from: render.yaml}\n', { 'owl 1': 70 });
+  const third = night.read('upscale.yaml').replaceAll('render.yaml', 'upscale.yaml');
+  night.write('third.yaml', third.replace('dir: large', 'dir: third'));
+  for (const file of ['render.yaml', 'upscale.yaml', 'third.yaml']) await start('run', file).exits(0);
   const [header = ''] = (await start('list', 'third.yaml', '--csv')).stdout.split('\n');
   const names = header.split(',');
   expect(names).toEqual([...new Set(names)]);

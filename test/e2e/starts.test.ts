@@ -1,22 +1,17 @@
 /** Promise: of many runs of a batch only one starts, and its lock is released however it ends. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { isWhole } from '../fakes/tier.ts';
 import {
-  cutOffRun,
-  holdBatch,
-  killedRun,
+  type Night,
+  nightOf,
+  nightWith,
   nthEvent,
-  signalAt,
-  folderWith,
-  inProcess,
-  newBatch,
   pipeline,
   Program,
   scenes,
-  statusOf,
+  signalAt,
   withKey,
 } from './cli.ts';
 import { startPatientService } from './stand-ins.ts';
@@ -28,9 +23,9 @@ it.each([
   ...(isWhole ? [['a batch that was killed before', true] as const] : []),
 ] as const)(`of ${starts} starts at once on %s one runs, and all others name it`, async (_, isBatch) => {
   const service = await startPatientService();
-  const cwd = newBatch(service.url, 3);
-  if (isBatch) await killedRun(cwd, 3);
-  const programs = Array.from({ length: starts }, () => startRun(cwd));
+  const night = nightOf(service.url, 3);
+  if (isBatch) await night.killAfter(3);
+  const programs = Array.from({ length: starts }, () => startRun(night));
   const refused = programs.map(async (program) => ({ pid: program.child.pid, ...(await program.finish()) }));
   // The one that runs goes on until it is killed, which is done when all others have ended.
   const ended: Awaited<(typeof refused)[number]>[] = [];
@@ -53,13 +48,13 @@ it.each([
 
 it('gives the lock to the next start after a kill, whatever the dead one left', async () => {
   const service = await startPatientService();
-  const cwd = newBatch(service.url, 3);
-  await killedRun(cwd, 3);
-  writeFileSync(join(cwd, 'out/.lock.json.4711.tmp'), '{"pid"');
+  const night = nightOf(service.url, 3);
+  await night.killAfter(3);
+  night.write('out/.lock.json.4711.tmp', '{"pid"');
   let left: string[] = [];
   const lockFiles = (): string[] =>
-    readdirSync(join(cwd, 'out')).filter((name) => name.startsWith('.lock.json'));
-  const next = await resumed(cwd, () => (left = lockFiles()));
+    readdirSync(night.path('out')).filter((name) => name.startsWith('.lock.json'));
+  const next = await resumed(night, () => (left = lockFiles()));
   expect(next).toContain('"type":"recovered"');
   expect(service.inputs).toHaveLength(3);
   expect(left).toEqual(['.lock.json']);
@@ -71,43 +66,43 @@ it.each([
   ['a process that is no more', () => ({ pid: endedPid() })],
 ])('takes a name in the batch for no lock: that of %s', async (_, change) => {
   const service = await startPatientService();
-  const cwd = newBatch(service.url, 3);
-  await cutOffRun(cwd, 3);
-  const file = join(cwd, 'out/.lock.json');
+  const night = nightOf(service.url, 3);
+  await night.cutOff(3);
+  const file = night.path('out/.lock.json');
   writeFileSync(file, JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), ...change() }));
-  expect(await resumed(cwd)).toContain('"type":"recovered"');
+  expect(await resumed(night)).toContain('"type":"recovered"');
   expect(service.inputs).toHaveLength(3);
 });
 
 it('lets nobody in where the lock files were deleted beside a live run, and the next start once that is killed', async () => {
   const service = await startPatientService();
-  const cwd = newBatch(service.url, 3);
-  const run = startRun(cwd);
+  const night = nightOf(service.url, 3);
+  const run = startRun(night);
   await run.event('scene-submitted', 3);
   for (const command of ['run', 'retry', 'cancel', 'verify --repair']) {
-    for (const name of ['.lock.sqlite', '.lock.json']) rmSync(join(cwd, 'out', name), { force: true });
+    for (const name of ['.lock.sqlite', '.lock.json']) rmSync(night.path('out', name), { force: true });
     const [name = '', ...options] = command.split(' ');
-    const refused = await inProcess([name, 'pipeline.yaml', ...options], { cwd, ...withKey });
+    const refused = await night.do(name, ...options);
     expect(refused.code, `${command}: ${refused.stderr}`).toBe(11);
     expect(refused.stderr).toContain(`another run, process ${run.child.pid} on `);
   }
-  expect(await statusOf(cwd)).toMatchObject({ isRunning: true });
+  expect(await night.state()).toMatchObject({ isRunning: true });
   run.child.kill('SIGKILL');
   await run.finish();
-  expect(await resumed(cwd)).toContain('"type":"recovered"');
+  expect(await resumed(night)).toContain('"type":"recovered"');
   expect(service.inputs).toHaveLength(3);
 });
 
 it('looks where flag and environment say, and speaks JSON where any of them asks for it', async () => {
   const service = await startPatientService();
   const text = pipeline(service.url);
-  const cwd = folderWith({
+  const night = nightWith({
     'pipeline.yaml': text,
     'elsewhere.yaml': text.replace('dir: out', 'dir: other'),
     'json.yaml': `${text}terminal: {json: true}\n`,
     'scenes.csv': scenes(3),
   });
-  await holdBatch(cwd);
+  await night.hold();
   const json = expect.stringMatching(/^\{"type":"refused",.*"exitCode":11/) as unknown;
   const cases: [args: string[], env: Record<string, string>, stdout: unknown][] = [
     [['elsewhere.yaml', '--output', 'out'], {}, ''],
@@ -119,21 +114,21 @@ it('looks where flag and environment say, and speaks JSON where any of them asks
     [['pipeline.yaml'], { NIGHTRENDER_JSON: 'true' }, json],
   ];
   for (const [args, env, stdout] of cases) {
-    const told = await inProcess(['run', ...args], { cwd, env: { ...withKey.env, ...env } });
+    const told = await night.with({ env: { ...withKey.env, ...env } }).start('run', ...args);
     expect([told.code, told.stdout], `${args.join(' ')} ${told.stderr}`).toEqual([11, stdout]);
   }
-  expect(existsSync(join(cwd, 'other'))).toBe(false);
+  expect(night.has('other')).toBe(false);
 });
 
-function startRun(cwd: string): Program {
-  return new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+function startRun(night: Night): Program {
+  return night.program('run', 'pipeline.yaml', '--json');
 }
 
 /** What a start writes that begins to resume the batch, which it is told to leave then. */
-async function resumed(cwd: string, look = (): unknown => undefined): Promise<string> {
+async function resumed(night: Night, look = (): unknown => undefined): Promise<string> {
   const { words, act } = signalAt(nthEvent('recovered'));
   const at = { words, act: () => (look(), act()) };
-  return (await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey, at })).stdout;
+  return (await night.with({ at }).run('--json')).stdout;
 }
 
 /** Ids are given out in turn: this one is not another's soon. */

@@ -1,9 +1,8 @@
 /** Promise: on a real Slurm a submitted batch survives requeue, wall time and a lost node, pays for nothing twice, and reports its true state. */
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { hasSlurm, Slurm } from '../engines/slurm.ts';
-import { jobsOf, newBatch, nightrender, withKey } from './cli.ts';
+import { jobsOf, type Night, nightOf, withKey } from './cli.ts';
 import { startHeldService, type HeldService } from './held-service.ts';
 import { unusedPort } from './listen-on-loopback.ts';
 
@@ -20,62 +19,62 @@ describe.skipIf(!hasSlurm)(
     const env = { ...withKey.env, ...slurm.env };
 
     /** The id of its job. */
-    async function submit(cwd: string, ...more: string[]): Promise<string> {
-      const { code, stderr } = await nightrender(['submit', 'pipeline.yaml', '--on', 'slurm', ...more], {
-        cwd,
-        env,
-      });
-      expect(code, stderr).toBe(0);
+    async function submit(night: Night, ...more: string[]): Promise<string> {
+      const { stderr } = await night
+        .with({ env })
+        .built('submit', 'pipeline.yaml', '--on', 'slurm', ...more)
+        .exits(0);
       const job = /Submitted as job (\d+)/.exec(stderr)?.[1] ?? '';
       onTestFinished(() => void slurm.ask('scancel', job));
       return job;
     }
 
-    function logOf(cwd: string, job: string): string {
-      const name = readdirSync(cwd).find((file) => file.endsWith(`-${job}_0.log`)) ?? '';
-      return readFileSync(join(cwd, name), 'utf8');
+    function logOf(night: Night, job: string): string {
+      const name = readdirSync(night.cwd).find((file) => file.endsWith(`-${job}_0.log`)) ?? '';
+      return night.read(name);
     }
 
     /** A task whose 24 jobs are all in flight. */
     async function submitHeld(
       ...more: string[]
-    ): Promise<{ cwd: string; job: string; service: HeldService }> {
+    ): Promise<{ night: Night; job: string; service: HeldService }> {
       const service = await startHeldService();
-      const cwd = newBatch(service.url, 24, `${small}concurrency: 24\n`);
-      const job = await submit(cwd, ...more);
+      const night = nightOf(service.url, 24, `${small}concurrency: 24\n`);
+      const job = await submit(night, ...more);
       await expect.poll(() => jobsOf(service.dataDir), { timeout: longest }).toBe(24);
-      return { cwd, job, service };
+      return { night, job, service };
     }
 
-    function expectAllOnce(cwd: string, service: HeldService): void {
+    function expectAllOnce(night: Night, service: HeldService): void {
       expect(jobsOf(service.dataDir)).toBe(24);
-      expect(readdirSync(join(cwd, 'out/images'))).toHaveLength(24);
+      expect(readdirSync(night.path('out/images'))).toHaveLength(24);
     }
 
     it('renders a batch, keeps its log under its name, and tells how it is', async () => {
-      const cwd = newBatch('local', 24, small);
-      const job = await submit(cwd);
+      const night = nightOf('local', 24, small);
+      const job = await submit(night);
       await slurm.taskIn(job, 'COMPLETED');
-      expect(readdirSync(join(cwd, 'out/images'))).toHaveLength(24);
-      expect(readdirSync(cwd).filter((file) => file.endsWith('.log'))).toEqual([
+      expect(readdirSync(night.path('out/images'))).toHaveLength(24);
+      expect(readdirSync(night.cwd).filter((file) => file.endsWith('.log'))).toEqual([
         expect.stringMatching(new RegExp(`^nightrender-[a-z0-9-]+-out-[0-9a-f]{6}-${job}_0\\.log$`)),
       ]);
-      expect(logOf(cwd, job)).toContain('Every scene is saved: 24 of 24 scenes');
-      const { code, stdout } = await nightrender(['submit', 'pipeline.yaml', '--status'], { cwd, env });
-      expect(code).toBe(0);
-      expect(stdout).toMatch(new RegExp(`: 1 COMPLETED\n {2}${job}_0 {2}COMPLETED {2}n[12]\\b`));
+      expect(logOf(night, job)).toContain('Every scene is saved: 24 of 24 scenes');
+      await night
+        .with({ env })
+        .built('submit', 'pipeline.yaml', '--status')
+        .exits(0, new RegExp(`: 1 COMPLETED\n {2}${job}_0 {2}COMPLETED {2}n[12]\\b`));
     });
 
     it(
       'goes on after a requeue in the middle, and pays for nothing twice',
       { timeout: longest },
       async () => {
-        const { cwd, job, service } = await submitHeld();
+        const { night, job, service } = await submitHeld();
         slurm.ask('scontrol', 'requeue', job);
-        await expect.poll(() => logOf(cwd, job), { timeout: longest }).toMatch(/start 2\n[^]*24 in flight/);
+        await expect.poll(() => logOf(night, job), { timeout: longest }).toMatch(/start 2\n[^]*24 in flight/);
         service.release();
         await slurm.taskIn(job, 'COMPLETED');
-        expectAllOnce(cwd, service);
+        expectAllOnce(night, service);
       },
     );
 
@@ -83,17 +82,17 @@ describe.skipIf(!hasSlurm)(
       'a second copy waits where Slurm has lost the node of a task that lives on',
       { timeout: longest },
       async () => {
-        const { cwd, job, service } = await submitHeld();
+        const { night, job, service } = await submitHeld();
         const [node = ''] = (await slurm.taskIn(job, 'RUNNING')).details;
         await slurm.killNode(node);
         await expect
-          .poll(() => logOf(cwd, job), { timeout: longest })
+          .poll(() => logOf(night, job), { timeout: longest })
           .toMatch(/start 2\n[^]*another run, process/);
         service.release();
         const { exitCode } = await slurm.taskIn(job, 'COMPLETED');
         expect([exitCode, slurm.restarts(job)]).toEqual([0, 1]);
-        expectAllOnce(cwd, service);
-        expect(logOf(cwd, job).match(/Every scene is saved: 24 of 24 scenes/g)).toHaveLength(2);
+        expectAllOnce(night, service);
+        expect(logOf(night, job).match(/Every scene is saved: 24 of 24 scenes/g)).toHaveLength(2);
         slurm.startNode(node);
       },
     );
@@ -102,69 +101,72 @@ describe.skipIf(!hasSlurm)(
       'ends in order ahead of the wall time, and goes on in another allocation',
       { timeout: longest },
       async () => {
-        const { cwd, job, service } = await submitHeld('--drain', '2s', '--', '--time=2');
+        const { night, job, service } = await submitHeld('--drain', '2s', '--', '--time=2');
         await expect
-          .poll(() => logOf(cwd, job), { timeout: longest })
+          .poll(() => logOf(night, job), { timeout: longest })
           .toMatch(/the task goes back into the queue\n[^]*start 2\n/);
-        expect(logOf(cwd, job)).toMatch(/Terminated \(SIGTERM\)/);
+        expect(logOf(night, job)).toMatch(/Terminated \(SIGTERM\)/);
         service.release();
         await slurm.taskIn(job, 'COMPLETED');
         expect(slurm.restarts(job)).toBe(1);
-        expectAllOnce(cwd, service);
+        expectAllOnce(night, service);
       },
     );
 
     it('makes room for what is more urgent, and goes on after it', { timeout: longest }, async () => {
-      const { cwd, job, service } = await submitHeld('--drain', '2s', '--', '--time=60');
+      const { night, job, service } = await submitHeld('--drain', '2s', '--', '--time=60');
       const all = ['--partition=urgent', '--nodes=2', '--ntasks-per-node=2', '--output=/dev/null'];
       slurm.ask('sbatch', ...all, '--wrap', 'true');
       await expect
-        .poll(() => logOf(cwd, job), { timeout: longest })
+        .poll(() => logOf(night, job), { timeout: longest })
         .toMatch(/Terminated \(SIGTERM\)[^]*the task goes back into the queue\n[^]*start 2\n/);
       service.release();
       await slurm.taskIn(job, 'COMPLETED');
-      expectAllOnce(cwd, service);
+      expectAllOnce(night, service);
     });
 
     it(
       'ends in order at scancel, stays ended, and goes on when it is asked to',
       { timeout: longest },
       async () => {
-        const { cwd, job, service } = await submitHeld();
+        const { night, job, service } = await submitHeld();
         slurm.ask('scancel', job);
         await slurm.taskIn(job, 'CANCELLED');
-        expect(logOf(cwd, job)).toMatch(/Terminated \(SIGTERM\)[^]*24 jobs/);
+        expect(logOf(night, job)).toMatch(/Terminated \(SIGTERM\)[^]*24 jobs/);
         expect(slurm.restarts(job)).toBe(0);
         service.release();
-        await slurm.taskIn(await submit(cwd), 'COMPLETED');
-        expectAllOnce(cwd, service);
+        await slurm.taskIn(await submit(night), 'COMPLETED');
+        expectAllOnce(night, service);
       },
     );
 
     it('HUP has a runner collect what is in flight and end', { timeout: longest }, async () => {
-      const { cwd, job, service } = await submitHeld();
+      const { night, job, service } = await submitHeld();
       slurm.ask('scancel', '--batch', '--signal=HUP', job);
-      await expect.poll(() => logOf(cwd, job)).toContain('SIGHUP');
+      await expect.poll(() => logOf(night, job)).toContain('SIGHUP');
       service.release();
       await slurm.taskIn(job, 'COMPLETED');
-      expectAllOnce(cwd, service);
+      expectAllOnce(night, service);
     });
 
     it('a limit that is reached is no reason to start anew', async () => {
-      const cwd = newBatch('local', 24, `${small}limits: {jobs: 5}\n`);
-      const job = await submit(cwd);
+      const night = nightOf('local', 24, `${small}limits: {jobs: 5}\n`);
+      const job = await submit(night);
       const { exitCode } = await slurm.taskIn(job, 'FAILED');
       expect([exitCode, slurm.restarts(job)]).toEqual([13, 0]);
-      const { stdout } = await nightrender(['submit', 'pipeline.yaml', '--status'], { cwd, env });
-      expect(stdout).toContain('exit code 13: deadline or budget reached');
+      await night
+        .with({ env })
+        .built('submit', 'pipeline.yaml', '--status')
+        .prints('exit code 13: deadline or budget reached');
     });
 
     it('says in the words of Slurm what it refuses', async () => {
-      const cwd = newBatch('local', 1, small);
+      const night = nightOf('local', 1, small);
       const args = ['submit', 'pipeline.yaml', '--on', 'slurm', '--', '--partition=none'];
-      const { code, stderr } = await nightrender(args, { cwd, env });
-      expect(code).toBe(2);
-      expect(stderr).toContain('sbatch: sbatch: error: invalid partition specified: none');
+      await night
+        .with({ env })
+        .built(...args)
+        .fails(2, 'sbatch: sbatch: error: invalid partition specified: none');
     });
   },
 );

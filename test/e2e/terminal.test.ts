@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
 import { rest } from '../fakes/tier.ts';
-import { newBatch, root, testKey } from './cli.ts';
+import { nightOf, root, testKey } from './cli.ts';
 import { startSlowService } from './stand-ins.ts';
 
 /** A pseudoterminal of 60 columns is what `script` (util-linux) makes. */
@@ -14,12 +14,12 @@ const hasScript = spawnSync('script', ['--version']).status === 0;
 /** What a run writes to a terminal. */
 async function onTerminal(env: Record<string, string>): Promise<{ code: number | null; text: string }> {
   const service = await startSlowService(100);
-  const dir = newBatch(service.url, 12);
+  const night = nightOf(service.url, 12);
   const command = `stty cols 60 rows 20; exec node ${join(root, 'dist/nightrender.cjs')} run pipeline.yaml`;
   // What a machine that runs tests says of itself (CI) is taken for a terminal without colours by Node.
   const { NO_COLOR: _none, FORCE_COLOR: _forced, CI: _ci, ...clean } = process.env;
   const script = spawn('script', ['-qec', command, '/dev/null'], {
-    cwd: dir,
+    cwd: night.cwd,
     env: { ...clean, TERM: 'xterm-256color', NIGHTRENDER_API_KEY: testKey, ...env },
     stdio: ['ignore', 'pipe', 'ignore'],
   });

@@ -2,7 +2,7 @@
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import { completed, startStandIn } from './stand-ins.ts';
-import { eventsOf, folderWith, inProcess, pipeline, scenes, signalAt, statusOf, withKey } from './cli.ts';
+import { nightOf, signalAt } from './cli.ts';
 
 it('says where the only picture of each output was found, in the run, `plan --check` and `explain`', async () => {
   const picture = await sharp({ create: { width: 8, height: 8, channels: 3, background: '#123' } })
@@ -11,42 +11,34 @@ it('says where the only picture of each output was found, in the run, `plan --ch
   const service = await startStandIn({
     plan: () => ({ end: () => completed({ art: { image_base64: picture.toString('base64') } }) }),
   });
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(3) });
-  const run = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
-  expect(run.code, run.stderr).toBe(0);
-  const warnings = eventsOf(run, 'warning').filter(({ text }) =>
-    JSON.stringify(text).includes('art.image_base64'),
+  const night = nightOf(service.url, 3);
+  const events = await night.run('--json').exits(0).lines();
+  const warnings = events.filter(
+    ({ type, text }) => type === 'warning' && JSON.stringify(text).includes('art.image_base64'),
   );
   expect(warnings).toHaveLength(1);
   expect(service.inputs).toHaveLength(3);
-  const plan = await inProcess(['plan', 'pipeline.yaml', '--check'], { cwd, ...withKey });
-  expect(plan.stdout).toContain('pictures at art.image_base64 of the output');
-  expect((await inProcess(['plan', 'pipeline.yaml'], { cwd })).stdout).not.toContain('art.image_base64');
-  const [saved] = eventsOf(run, 'scene-saved');
-  const explain = await inProcess(['explain', 'pipeline.yaml', textOf(saved?.['scene'])], { cwd });
-  expect(explain.stdout).toContain('found at art.image_base64 of the output');
+  await night.plan('--check').prints('pictures at art.image_base64 of the output');
+  await night.plan().printsNo('art.image_base64');
+  const saved = events.find(({ type }) => type === 'scene-saved');
+  await night.explain(textOf(saved?.['scene'])).prints('found at art.image_base64 of the output');
 });
 
 it('says a status that is not known at once, and shows it in `status` and `explain`', async () => {
   const service = await startStandIn({ plan: () => ({ end: () => ({ status: 'CANCELED' }) }) });
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(2) });
-  const run = await inProcess(['run', 'pipeline.yaml', '--json'], {
-    cwd,
-    ...withKey,
-    at: signalAt(/(?:"type":"job-status"[^]*){2}/),
-  });
-  expect(run.code).toBe(143);
-  const warned = eventsOf(run, 'warning').filter(({ text }) => JSON.stringify(text).includes('CANCELED'));
+  const night = nightOf(service.url, 2);
+  const at = signalAt(/(?:"type":"job-status"[^]*){2}/);
+  const events = await night.with({ at }).run('--json').exits(143).lines();
+  const warned = events.filter(
+    ({ type, text }) => type === 'warning' && JSON.stringify(text).includes('CANCELED'),
+  );
   expect(warned).toEqual([
     expect.objectContaining({ text: expect.stringContaining('`endpoint.statuses`') as string }),
   ]);
-  expect((await inProcess(['status', 'pipeline.yaml'], { cwd })).stdout).toContain(
-    'the service says "CANCELED" of 2 jobs in flight',
-  );
-  expect(await statusOf(cwd)).toMatchObject({ words: [{ word: 'CANCELED', jobs: 2 }] });
-  const [submitted] = eventsOf(run, 'scene-submitted');
-  const explain = await inProcess(['explain', 'pipeline.yaml', textOf(submitted?.['scene'])], { cwd });
-  expect(explain.stdout).toContain('the service says "CANCELED"');
+  await night.status().prints('the service says "CANCELED" of 2 jobs in flight');
+  expect(await night.state()).toMatchObject({ words: [{ word: 'CANCELED', jobs: 2 }] });
+  const submitted = events.find(({ type }) => type === 'scene-submitted');
+  await night.explain(textOf(submitted?.['scene'])).prints('the service says "CANCELED"');
 });
 
 it('pays once for each scene whose content the worker refuses, and counts these apart', async () => {
@@ -59,14 +51,14 @@ it('pays once for each scene whose content the worker refuses, and counts these 
       end: () => completed(says[textOf(input['scene'])] ?? { message: 'prompt is required' }),
     }),
   });
-  const cwd = folderWith({
-    'pipeline.yaml': pipeline(service.url, 'retry: {attempts: 2, firstWait: 1ms}'),
-    'scenes.csv': 'id,scene\na,a hill 1\nb,a hill 2\nc,a hill 3\n',
-  });
-  const run = await inProcess(['run', 'pipeline.yaml'], { cwd, ...withKey });
-  expect(run.code, run.stderr).toBe(3);
+  const night = nightOf(
+    service.url,
+    'id,scene\na,a hill 1\nb,a hill 2\nc,a hill 3\n',
+    'retry: {attempts: 2, firstWait: 1ms}',
+  );
+  await night.run().exits(3);
   expect(service.inputs.filter((input) => input['scene'] !== 'a hill 3')).toHaveLength(2);
-  const status = (await inProcess(['status', 'pipeline.yaml'], { cwd })).stdout;
+  const status = (await night.status()).stdout;
   expect(status).toContain('2 × content-refused: the worker says: ');
   expect(status).toContain('failed-inside: the worker says: prompt is required');
   expect(status).not.toContain('output.image');

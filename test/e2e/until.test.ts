@@ -1,8 +1,7 @@
 /** Promise: with `scenes.until`, a seed is sent only where the one before it fell short, and whatever decides that may change between two runs. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, inProcess, linesOf, pipeline, scenes, withKey } from './cli.ts';
+import { nightWith, pipeline, scenes } from './cli.ts';
 import { blackPicture, completed, startStandIn } from './stand-ins.ts';
 
 /** The scores of each scene's jobs, in turn; null for an output without one, undefined for a job that fails. */
@@ -39,49 +38,45 @@ scenes: {seeds: 4, until: ${JSON.stringify(until)}}
 retry: {attempts: 1}
 pricing: {perSecond: 0.001, currency: EUR}
 ${more}`;
-  const cwd = folderWith({ 'pipeline.yaml': text, 'scenes.csv': scenes(4) });
-  const start = (...args: string[]) =>
-    inProcess([args[0] ?? '', 'pipeline.yaml', ...args.slice(1)], { cwd, ...withKey });
+  const night = nightWith({ 'pipeline.yaml': text, 'scenes.csv': scenes(4) });
+  const start = (...args: string[]) => night.do(args[0] ?? '', ...args.slice(1));
   const edit = (from: string, to: string): void => {
-    const file = join(cwd, 'pipeline.yaml');
+    const file = night.path('pipeline.yaml');
     const before = readFileSync(file, 'utf8');
     expect(before).toContain(from);
     writeFileSync(file, before.replace(from, to));
   };
   const states = async () =>
-    linesOf<{ id: string; state: string }>(await start('list', '--json')).map(
+    (await start('list', '--json').lines<{ id: string; state: string }>()).map(
       ({ id, state }) => `${id} ${state}`,
     );
-  return { cwd, service, start, edit, states };
+  return { night, service, start, edit, states };
 }
 
 it('counts the seeds that may be sent among what a stage may be given', async () => {
-  const { cwd } = await begin();
+  const { night } = await begin();
   const stage = "scenes: {from: pipeline.yaml}\ninput: {scene: '{{ scene }}'}\n";
   const text = pipeline('local', stage)
     .replace('manifest: scenes.csv\n', '')
     .replace('dir: out', 'dir: next');
-  writeFileSync(join(cwd, 'next.yaml'), text);
-  const plan = await inProcess(['plan', 'pipeline.yaml', 'next.yaml'], { cwd, ...withKey });
-  expect(plan.stdout).toContain(
-    'A run of next.yaml would submit up to 16 scenes once pipeline.yaml has their',
-  );
-  expect(plan.stdout).toContain(
-    'Together they would submit 4 scenes; up to 28 scenes more, as pictures come in.',
-  );
+  night.write('next.yaml', text);
+  await night
+    .plan('next.yaml')
+    .prints(
+      'A run of next.yaml would submit up to 16 scenes once pipeline.yaml has their',
+      'Together they would submit 4 scenes; up to 28 scenes more, as pictures come in.',
+    );
 });
 
 it('sends seeds until one is good, counts what is not needed, and says that the set is biased', async () => {
-  const { cwd, service, start, states } = await begin();
-  expect((await start('plan')).stdout).toMatch(
-    /seeds {5}`scenes\.until` decides how many are sent: 4 at least, 16 at most\n/,
-  );
-  const run = await start('run');
-  expect(run.stderr).toContain('4 scenes to render, up to 12 more seeds if these fall short\n');
-  expect(run.stdout).toMatch(/ {2}scenes {4}8 saved, 1 failed, 7 not needed\n/);
-  expect(run.stdout).toContain(
-    '  values    1 scene lacks a value that `scenes.until` needs, and did not meet it\n',
-  );
+  const { night, service, start, states } = await begin();
+  await start('plan').prints(/seeds {5}`scenes\.until` decides how many are sent: 4 at least, 16 at most\n/);
+  const run = await start('run')
+    .prints(
+      / {2}scenes {4}8 saved, 1 failed, 7 not needed\n/,
+      '  values    1 scene lacks a value that `scenes.until` needs, and did not meet it\n',
+    )
+    .warns('4 scenes to render, up to 12 more seeds if these fall short\n');
   const bias = 'This set is biased: for each row, seeds were rendered only until one met `score >= 0.6`';
   expect(run.stdout).toContain(`  seeds     ${bias}\n`);
   expect(await states()).toEqual(
@@ -93,31 +88,28 @@ it('sends seeds until one is good, counts what is not needed, and says that the 
     ].flatMap((row) => row.split(', ')),
   );
   expect(service.inputs).toHaveLength(9);
-  expect((await start('status')).stdout).toMatch(/8 of 9 saved \(88 %\)\n {10}1 failed, 7 not needed\n/);
+  await start('status').prints(/8 of 9 saved \(88 %\)\n {10}1 failed, 7 not needed\n/);
   expect((await start('list', '--state', 'unneeded', '--json')).stdout.trim().split('\n')).toHaveLength(7);
-  expect((await start('explain', 's0-s2')).stdout).toContain(
+  await start('explain', 's0-s2').prints(
     'next      the next run sends it only if the seed before it does not meet `scenes.until`\n',
   );
-  const report = (name: string) => readFileSync(join(cwd, 'out/report', name), 'utf8');
+  const report = (name: string) => night.read(`out/report/${name}`);
   expect(JSON.parse(report('summary.json'))).toMatchObject({ bias, scenes: { saved: 8, unneeded: 7 } });
   expect(report('index.html')).toContain(bias);
 
-  expect((await start('retry', '--id', 's0-s2')).stderr).toContain(
-    'the seeds before it do not meet `scenes.until`',
-  );
+  await start('retry', '--id', 's0-s2').warns('the seeds before it do not meet `scenes.until`');
   // The failed one is tried again, and nothing else is sent.
-  expect((await start('retry')).code).toBe(0);
-  const again = await start('run');
-  expect(again.stdout).toMatch(
+  await start('retry').exits(0);
+  await start('run').exits(
+    0,
     /^Every scene that is needed is saved: 9 of 9 scenes in [^\n]*\.\n {2}scenes {4}9 saved, 7 not needed\n/,
   );
-  expect(again.code).toBe(0);
   expect(service.inputs).toHaveLength(10);
 });
 
 it('takes another condition, more seeds and none for what they ask for', async () => {
   const { service, start, edit, states } = await begin('score >= 0.6', 'limits: {jobs: 4}\n');
-  expect((await start('run')).code).toBe(13);
+  await start('run').exits(13);
   const sent = async (...args: string[]) => {
     const before = service.inputs.length;
     const { code, stderr } = await start('run', ...args);
@@ -145,19 +137,15 @@ it('takes another condition, more seeds and none for what they ask for', async (
 it('refuses a condition over what there is not, and one without values or seeds', async () => {
   const { service, start, edit } = await begin('scores >= 0.6');
   for (const command of ['plan', 'run']) {
-    const { code, stderr } = await start(command);
-    expect(code).toBe(2);
-    expect(stderr).toContain('"scores" at character 1 is no column; did you mean score?');
+    await start(command).fails(2, '"scores" at character 1 is no column; did you mean score?');
   }
   edit('until: "scores', 'until: "score');
-  expect((await start('run')).code).toBe(3);
+  await start('run').exits(3);
   edit('score >= 0.6', 'score >= style');
-  expect((await start('run')).stderr).toContain('"style" at character 10 is no column');
+  await start('run').warns('"style" at character 10 is no column');
   edit('  values: {score: quality.score}\n', '');
-  expect((await start('plan')).stderr).toContain(
-    'expected output.values as well: the values of the condition',
-  );
+  await start('plan').warns('expected output.values as well: the values of the condition');
   edit('seeds: 4, ', 'matrix: {style: [ink]}, ');
-  expect((await start('plan')).stderr).toContain('expected seeds as well: the number to try');
+  await start('plan').warns('expected seeds as well: the number to try');
   expect(service.inputs).toHaveLength(9);
 });

@@ -4,33 +4,34 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import stringWidth from 'string-width';
 import { expect, it } from 'vitest';
-import { inProcess, newBatch, Program, root, withKey } from './cli.ts';
+import { nightOf, root } from './cli.ts';
 import { startHeldService } from './held-service.ts';
 
 /** A run with all its jobs in flight. */
 async function heldRun() {
   const service = await startHeldService();
-  const cwd = newBatch(service.url, 3);
-  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  const night = nightOf(service.url, 3);
+  const run = night.program('run', 'pipeline.yaml', '--json');
   await run.event('scene-submitted', 3);
-  return { cwd, run, service };
+  return { night, run, service };
 }
 
 it('says lines where it is no terminal, and ends with 0 and the last state when the run is over', async () => {
-  const { cwd, service, run } = await heldRun();
-  const watch = new Program(['status', 'pipeline.yaml', '--watch'], { cwd });
+  const { night, service, run } = await heldRun();
+  const watch = night.program('status', 'pipeline.yaml', '--watch');
   await watch.says(/^20\S+ \S+ {2}0 of 3 saved \(0 %\), 3 in flight\n/);
   service.release();
   await run.finish();
-  const { code, stdout, stderr } = await watch.finish();
-  expect([code, stderr]).toEqual([0, '']);
-  expect(stdout).toMatch(/3 of 3 saved \(100 %\)\n[^]*What slowed the run down/);
-  expect(stdout).not.toContain('\u001b');
+  await watch
+    .finish()
+    .exits(0, /3 of 3 saved \(100 %\)\n[^]*What slowed the run down/)
+    .printsNo('\u001b')
+    .warnsOnly('');
 });
 
 it('tells each news as a line of JSON, and the violent death of the run as the last', async () => {
-  const { cwd, run } = await heldRun();
-  const watch = new Program(['status', 'pipeline.yaml', '--watch', '--json'], { cwd });
+  const { night, run } = await heldRun();
+  const watch = night.program('status', 'pipeline.yaml', '--watch', '--json');
   await watch.says(/\n/);
   run.child.kill('SIGKILL');
   await run.finish();
@@ -43,22 +44,22 @@ it('tells each news as a line of JSON, and the violent death of the run as the l
 });
 
 it.each(['SIGINT', 'SIGTERM'] as const)('ends with 0 at %s, and the run goes on', async (signal) => {
-  const { cwd, run, service } = await heldRun();
-  const watch = new Program(['status', 'pipeline.yaml', '--watch'], { cwd });
+  const { night, run, service } = await heldRun();
+  const watch = night.program('status', 'pipeline.yaml', '--watch');
   await watch.says(/3 in flight/);
   watch.child.kill(signal);
-  const { code, stdout } = await watch.finish();
-  expect([code, stdout]).toEqual([0, expect.stringContaining('running since')]);
+  await watch.finish().exits(0, 'running since');
   service.release();
-  expect((await run.finish()).code).toBe(0);
+  await run.finish().exits(0);
 });
 
 it('shows a batch without a run once, and ends', async () => {
-  const cwd = newBatch('local', 1);
-  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
-  const watch = await inProcess(['status', 'pipeline.yaml', '--watch'], { cwd });
-  expect(watch.code).toBe(0);
-  expect(watch.stdout).toBe((await inProcess(['status', 'pipeline.yaml'], { cwd })).stdout);
+  const night = nightOf('local', 1);
+  await night.run('--quiet');
+  await night
+    .status('--watch')
+    .exits(0)
+    .printsOnly((await night.status()).stdout);
 });
 
 const hasScript = spawnSync('script', ['--version']).status === 0;
@@ -67,10 +68,10 @@ it.skipIf(!hasScript).each([
   ['draws anew in its place on a terminal of 60 columns', 'xterm', true],
   ['says lines on a terminal that can do no more', 'dumb', false],
 ])('%s (skipped where there is no `script` to make a terminal)', async (_, TERM, isDrawn) => {
-  const { cwd, run, service } = await heldRun();
+  const { night, run, service } = await heldRun();
   const program = `'${process.execPath}' '${join(root, 'dist/nightrender.cjs')}' status pipeline.yaml --watch`;
   const terminal = spawn('script', ['-qec', `stty cols 60 rows 24; ${program}`, '/dev/null'], {
-    cwd,
+    cwd: night.cwd,
     env: { ...process.env, TERM },
     stdio: ['pipe', 'pipe', 'inherit'],
   });

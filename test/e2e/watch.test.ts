@@ -1,18 +1,17 @@
 /** Promise: `watch` serves its page for a batch in any state, and explains if it cannot. */
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { rest } from '../fakes/tier.ts';
 import type { GalleryRow, LiveNews } from '../../src/runner/core/gallery-data.ts';
-import { inProcess, newBatch, Program, testKey, withKey } from './cli.ts';
+import { type Night, nightOf, testKey } from './cli.ts';
 import { startPatientService } from './stand-ins.ts';
 
 const small = 'input: {scene: "{{ scene }}", width: 64, height: 48}\n';
 
-async function watching(cwd: string, args: string[] = [], env: Record<string, string> = {}) {
-  const program = new Program(['watch', 'pipeline.yaml', '--port', '0', '--json', ...args], { cwd, env });
+async function watching(night: Night, args: string[] = [], env: Record<string, string> = {}) {
+  const program = night.with({ env }).program('watch', 'pipeline.yaml', '--port', '0', '--json', ...args);
   const url = String((await program.event('watching'))['url']);
   const json = async (path: string): Promise<unknown> => (await fetch(`${url}${path}`)).json();
   const data = async (): Promise<LiveNews> => (await json('data.json')) as LiveNews;
@@ -20,23 +19,20 @@ async function watching(cwd: string, args: string[] = [], env: Record<string, st
 }
 
 rest.it.each(['SIGINT', 'SIGTERM'] as const)('says its address, and ends with 0 at %s', async (signal) => {
-  const cwd = newBatch('local', 1);
-  const program = new Program(['watch', 'pipeline.yaml', '--port', '0'], { cwd });
+  const night = nightOf('local', 1);
+  const program = night.program('watch', 'pipeline.yaml', '--port', '0');
   program.child.stdout.on('data', () => program.stdout.includes('Ctrl-C') && program.child.kill(signal));
-  const { code, stdout, stderr } = await program.finish();
-  expect(stdout).toMatch(
-    /^Watch out \(on this machine only\): there is no batch yet, and the page waits for one\.\n {2}http:\/\/127\.0\.0\.1:\d+\/#password=(\w{4}-){3}\w{4}\n/,
-  );
-  expect(stderr).toBe('');
-  expect(code).toBe(0);
+  const words =
+    /^Watch out \(on this machine only\): there is no batch yet, and the page waits for one\.\n {2}http:\/\/127\.0\.0\.1:\d+\/#password=(\w{4}-){3}\w{4}\n/;
+  await program.finish().exits(0, words).warnsOnly('');
 });
 
 it('waits for the first run, tells it without its key, and tells its violent death', async () => {
   const service = await startPatientService();
-  const cwd = newBatch(service.url, 20);
-  const { data, url } = await watching(cwd, [], { NIGHTRENDER_API_KEY: testKey });
+  const night = nightOf(service.url, 20);
+  const { data, url } = await watching(night, [], { NIGHTRENDER_API_KEY: testKey });
   expect(await data()).toMatchObject({ run: { kind: 'none' }, numbers: null });
-  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  const run = night.program('run', 'pipeline.yaml', '--json');
   await run.event('scene-submitted', 16);
   await expect.poll(data).toMatchObject({
     run: { kind: 'running' },
@@ -51,12 +47,12 @@ it('waits for the first run, tells it without its key, and tells its violent dea
 });
 
 rest.it('tells an ended run, shows its pictures, and leaves everything as it was', async () => {
-  const cwd = newBatch('local', 3, small);
-  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const night = nightOf('local', 3, small);
+  await night.run('--quiet');
   // What is watched is on record: a report is not needed for it.
-  rmSync(join(cwd, 'out/report'), { recursive: true });
-  const before = filesIn(join(cwd, 'out'));
-  const { data, url, json, program } = await watching(cwd);
+  rmSync(night.path('out/report'), { recursive: true });
+  const before = filesIn(night.path('out'));
+  const { data, url, json, program } = await watching(night);
   const { run, numbers, chunks } = await data();
   expect(run).toMatchObject({ kind: 'ended', exitCode: 0 });
   expect(numbers).toMatchObject({
@@ -83,49 +79,45 @@ rest.it('tells an ended run, shows its pictures, and leaves everything as it was
       times: { firstSubmittedAt: expect.any(Number) },
     });
   program.child.kill('SIGTERM');
-  expect((await program.finish()).code).toBe(0);
-  expect(filesIn(join(cwd, 'out'))).toEqual(before);
+  await program.finish().exits(0);
+  expect(filesIn(night.path('out'))).toEqual(before);
 });
 
 it('keeps no run from starting, however often it looks', async () => {
-  const cwd = newBatch('local', 1, small);
-  const { data } = await watching(cwd);
+  const night = nightOf('local', 1, small);
+  const { data } = await watching(night);
   const done = new AbortController();
   const looking = (async () => {
     while (!done.signal.aborted) await data();
   })();
-  for (let i = 0; i < 3; i++)
-    expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd })).code).toBe(0);
+  for (let i = 0; i < 3; i++) expect((await night.run('--quiet')).code).toBe(0);
   done.abort();
   await looking;
 });
 
 rest.it('says in the page that a checkpoint is damaged, and goes on watching', async () => {
-  const cwd = newBatch('local', 1);
-  mkdirSync(join(cwd, 'out'));
-  writeFileSync(join(cwd, 'out/checkpoint.sqlite'), 'not a database, but somebody wants to keep it');
-  const { data } = await watching(cwd);
+  const night = nightOf('local', 1);
+  mkdirSync(night.path('out'));
+  night.write('out/checkpoint.sqlite', 'not a database, but somebody wants to keep it');
+  const { data } = await watching(night);
   const { run } = await data();
   expect(run).toMatchObject({ kind: 'unreadable', text: expect.stringContaining('it was not changed') });
 });
 
 rest.it('says that a port is in use or none, and that there is no such file, with 2', async () => {
-  const cwd = newBatch('local', 1);
+  const night = nightOf('local', 1);
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void other.close());
   const { port } = other.address() as AddressInfo;
-  const taken = await inProcess(['watch', 'pipeline.yaml', '--port', String(port)], { cwd });
-  expect([taken.code, taken.stderr]).toEqual([
-    2,
-    `Port ${port} is in use by another program: end that program, or choose another port with --port.\n`,
-  ]);
-  const odd = await inProcess(['watch', 'pipeline.yaml', '--port', 'http'], { cwd });
-  expect([odd.code, odd.stderr]).toEqual([
-    2,
-    expect.stringContaining('expected a whole number from 0 to 65535'),
-  ]);
-  expect((await inProcess(['watch', 'nowhere.yaml'], { cwd })).code).toBe(2);
+  await night
+    .do('watch', '--port', String(port))
+    .exits(2)
+    .warnsOnly(
+      `Port ${port} is in use by another program: end that program, or choose another port with --port.\n`,
+    );
+  await night.do('watch', '--port', 'http').fails(2, 'expected a whole number from 0 to 65535');
+  await night.start('watch', 'nowhere.yaml').exits(2);
 });
 
 /** Without SQLite's own, which any reader leaves empty. */

@@ -1,6 +1,5 @@
 /** Promise: a machine elsewhere does the jobs of a service, gives back what it cannot finish, and runs what its owner allows. */
 import { chmodSync, existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { AnswerOf } from '../../src/protocol/operations.ts';
 import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
@@ -14,8 +13,9 @@ import {
   type Finished,
   folderWith,
   inProcess,
-  nightrender,
+  nightWith,
   Program,
+  type Started,
   testKey,
 } from './cli.ts';
 import { Served } from './served.ts';
@@ -35,7 +35,7 @@ process.stdin.setEncoding('utf8').on('data', async (text) => {
 
 /** A service with an endpoint for workers elsewhere, and a worker's key for it. */
 async function start(runs: Record<string, unknown> = { remote: true }) {
-  const cwd = folderWith({ 'program.mjs': program });
+  const night = nightWith({ 'program.mjs': program });
   const { url, dataDir } = await openService({
     endpoints: [endpointSettings({ id: endpointId, workers: 0, retries: 1 }, runs)],
   });
@@ -43,13 +43,13 @@ async function start(runs: Record<string, unknown> = { remote: true }) {
   const argsOf = (args: string[]) => ['work', url, '--endpoint', endpointId, '--data', 'box', ...args];
   const env = { NIGHTRENDER_WORKER_KEY: key };
   return {
-    cwd,
+    night,
     url,
     dataDir,
     key,
-    work: (...args: string[]) => startWork(argsOf([...args, '--json']), { cwd, env }),
+    work: (...args: string[]) => startWork(argsOf([...args, '--json']), { cwd: night.cwd, env }),
     /** The built program in both tiers. */
-    workProgram: (...args: string[]) => new Program(argsOf(args), { cwd, env }),
+    workProgram: (...args: string[]) => night.with({ env }).program(...argsOf(args)),
     status: async (id: string) => (await askStatus(url, id)).json as AnswerOf<'status'>,
     done: async (input: Record<string, unknown>) => await untilEnded(url, await submit(url, input)),
   };
@@ -66,7 +66,7 @@ interface Working {
   /** What it has written until now. */
   said(): string;
   signal(name: 'SIGINT' | 'SIGTERM'): void;
-  finish(): Promise<Finished>;
+  finish(): Started;
 }
 
 /** Starts the built program, or in `npm test` the command within this process. It ends with the test. */
@@ -117,12 +117,11 @@ it('paints for a service, and ends in order when it has nothing to do', async ()
   const worker = work('--allow', 'painter', '--idle', '1s');
   const job = await done({ scene: 'A lighthouse', width: 32, height: 32 });
   expect(job).toMatchObject({ status: 'COMPLETED', output: [{ rendered_image: expect.any(String) }] });
-  const { code, stdout } = await worker.finish();
-  expect([code, stdout]).toEqual([0, expect.stringContaining('Ended: there was nothing to do.')]);
+  await worker.finish().exits(0, 'Ended: there was nothing to do.');
 });
 
 it('gives what it runs the variables that it is told to', async () => {
-  const { cwd, url, key, done } = await start();
+  const { night, url, key, done } = await start();
   const args = [
     'work',
     url,
@@ -134,10 +133,13 @@ it('gives what it runs the variables that it is told to', async () => {
     'command:node program.mjs',
   ];
   const variables = { NIGHTRENDER_WORKER_KEY: key, CUDA_VISIBLE_DEVICES: '2' };
-  const worker = startWork([...args, '--env', 'CUDA_VISIBLE_DEVICES,NONE'], { cwd, env: variables });
+  const worker = startWork([...args, '--env', 'CUDA_VISIBLE_DEVICES,NONE'], {
+    cwd: night.cwd,
+    env: variables,
+  });
   expect(await done({ a: 1 })).toMatchObject({ status: 'COMPLETED', output: { gpu: '2' } });
   worker.signal('SIGTERM');
-  expect((await worker.finish()).code).toBe(0);
+  await worker.finish().exits(0);
 });
 
 it('runs the program of its owner on the GPU that it is given, and starts it anew after so many jobs', async () => {
@@ -150,29 +152,29 @@ it('runs the program of its owner on the GPU that it is given, and starts it ane
 });
 
 it('finishes its job when it is told to end, and takes no more', async () => {
-  const { cwd, url, status, workProgram } = await start();
+  const { night, url, status, workProgram } = await start();
   const worker = workProgram('--allow', 'command:node program.mjs');
-  const until = join(cwd, 'go');
+  const until = night.path('go');
   const first = await submit(url, { until });
   await worker.says(/begins/);
   const second = await submit(url, { a: 1 });
   worker.child.kill('SIGTERM');
   writeFileSync(until, '');
-  expect((await worker.finish()).code).toBe(0);
+  await worker.finish().exits(0);
   expect((await status(first)).status).toBe('COMPLETED');
   expect((await status(second)).status).toBe('IN_QUEUE');
 });
 
 it('gives its job back at a second signal, which counts as no retry', async () => {
-  const { cwd, url, status, workProgram } = await start();
+  const { night, url, status, workProgram } = await start();
   const worker = workProgram('--allow', 'command:node program.mjs');
-  const until = join(cwd, 'go');
+  const until = night.path('go');
   const id = await submit(url, { until });
   await worker.says(/begins/);
   worker.child.kill('SIGINT');
   await worker.says(/Ending: this worker takes no more jobs/);
   worker.child.kill('SIGINT');
-  expect((await worker.finish()).code).toBe(0);
+  await worker.finish().exits(0);
   expect(existsSync(until)).toBe(false);
   const given = await status(id);
   expect(given).toMatchObject({ status: 'IN_QUEUE' });
@@ -198,9 +200,9 @@ it('starts what has ended while it waited before the next job, which counts as n
 });
 
 it('lets go of a job that is cancelled', async () => {
-  const { cwd, url, done, work } = await start();
+  const { night, url, done, work } = await start();
   const worker = work('--allow', 'command:node program.mjs');
-  const id = await submit(url, { until: join(cwd, 'never') });
+  const id = await submit(url, { until: night.path('never') });
   await heard(worker, 'begins');
   await ask(url, `/v2/${endpointId}/cancel/${id}`, { method: 'POST' });
   expect((await done({ a: 1 })).status).toBe('COMPLETED');
@@ -211,22 +213,19 @@ it('ends in words where its key is revoked', async () => {
   const worker = work('--allow', 'command:node program.mjs', '--idle', '10m');
   await heard(worker, 'Working for');
   revokeKey(dataDir, 'worker-0');
-  const { code, stderr } = await worker.finish();
-  expect([code, stderr]).toEqual([2, expect.stringContaining('The service refused this worker (401')]);
+  await worker.finish().fails(2, 'The service refused this worker (401');
 });
 
 it('runs of what its owner allows what the endpoint has, and nothing else', async () => {
   const { done, work } = await start({ quickDeploy: 'painter' });
-  const refused = await work('--allow', 'command:echo a,b, image:me/worker:2').finish();
-  expect([refused.code, refused.stderr]).toEqual([
-    2,
-    expect.stringContaining(`--allow: the endpoint ${endpointId} runs painter, which is not allowed`),
-  ]);
+  await work('--allow', 'command:echo a,b, image:me/worker:2')
+    .finish()
+    .fails(2, `--allow: the endpoint ${endpointId} runs painter, which is not allowed`);
   const worker = work('--allow', 'scene, image:me/worker:2');
   const job = await done({ scene: 'a hill', width: 32, height: 32 });
   expect(job).toMatchObject({ status: 'COMPLETED', output: [{ rendered_image: expect.any(String) }] });
   worker.signal('SIGTERM');
-  expect((await worker.finish()).code).toBe(0);
+  await worker.finish().exits(0);
 });
 
 describe('ends at once, in order and without a job to give back', () => {
@@ -274,41 +273,39 @@ describe('ends at once, in order and without a job to give back', () => {
     for (const allow of ['painter', 'painter,scene']) {
       const worker = await startAt(allow, begin);
       worker.signal('SIGTERM');
-      const { code, stdout, stderr } = await worker.finish();
-      expect([code, stderr]).toEqual([0, '']);
-      expect(stdout).toContain('Ended: it was told to end.');
+      await worker.finish().exits(0, 'Ended: it was told to end.').warnsOnly('');
     }
   });
 
   it.each(never)('also at further signals, for a service %s', async (_, begin) => {
     const worker = await startAt('painter', begin);
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGTERM'] as const) worker.signal(signal);
-    expect((await worker.finish()).stderr).toBe('');
+    await worker.finish().warnsOnly('');
   });
 
   it('while the driver of its GPUs hangs', async () => {
-    const cwd = folderWith({
+    const night = nightWith({
       'nvidia-smi': '#!/bin/sh\ntrap "" TERM\ntouch asked\nwhile :; do sleep 0.1; done\n',
     });
-    chmodSync(join(cwd, 'nvidia-smi'), 0o755);
+    chmodSync(night.path('nvidia-smi'), 0o755);
     const args = ['work', 'http://127.0.0.1:1', '--endpoint', 'farm', '--data', 'box', '--allow', 'painter'];
     const NIGHTRENDER_WORKER_KEY = 'any-key';
     const worker = startWork(args, {
-      cwd,
-      env: { NIGHTRENDER_WORKER_KEY, PATH: `${cwd}:${process.env['PATH']}` },
+      cwd: night.cwd,
+      env: { NIGHTRENDER_WORKER_KEY, PATH: `${night.cwd}:${process.env['PATH']}` },
     });
-    await expect.poll(() => existsSync(join(cwd, 'asked'))).toBe(true);
+    await expect.poll(() => night.has('asked')).toBe(true);
     worker.signal('SIGTERM');
-    expect((await worker.finish()).code).toBe(0);
+    await worker.finish().exits(0);
   });
 
   rest.it('while the service is away', async () => {
-    const cwd = folderWith({ 'service.yaml': 'endpoints:\n  - {name: Farm, remote: true, retries: 1}\n' });
-    const service = await Served.start(cwd, ['service.yaml'], { NIGHTRENDER_API_KEY: testKey });
+    const night = nightWith({ 'service.yaml': 'endpoints:\n  - {name: Farm, remote: true, retries: 1}\n' });
+    const service = await Served.start(night.cwd, ['service.yaml'], { NIGHTRENDER_API_KEY: testKey });
     const add = ['keys', 'add', 'box', '--kind', 'worker', '--endpoint', 'farm', '--data', 'service'];
-    const env = { NIGHTRENDER_WORKER_KEY: (await nightrender(add, { cwd })).stdout.trim() };
+    const env = { NIGHTRENDER_WORKER_KEY: (await night.built(...add)).stdout.trim() };
     const args = ['work', service.url, '--endpoint', 'farm', '--data', 'box', '--allow', 'painter'];
-    const worker = new Program(args, { cwd, env });
+    const worker = night.with({ env }).program(...args);
     expect(await service.done('farm', { scene: 'a hill', width: 64, height: 64 })).toMatchObject({
       status: 'COMPLETED',
     });
@@ -317,7 +314,7 @@ describe('ends at once, in order and without a job to give back', () => {
     await service.kill();
     await worker.says(/the service does not answer/);
     worker.child.kill('SIGTERM');
-    expect((await worker.finish()).code).toBe(0);
+    await worker.finish().exits(0);
   });
 });
 
@@ -347,10 +344,9 @@ it('brings the result of one lane though another is refused for good', async () 
     '--jobs',
     '2',
   ];
-  const cwd = folderWith({ 'program.mjs': program });
-  const worker = startWork(args, { cwd, env: { NIGHTRENDER_WORKER_KEY: 'any-key' } });
-  const { code, stdout } = await worker.finish();
-  expect([code, stdout]).toEqual([2, expect.stringContaining('job j1 is done (')]);
+  const night = nightWith({ 'program.mjs': program });
+  const worker = startWork(args, { cwd: night.cwd, env: { NIGHTRENDER_WORKER_KEY: 'any-key' } });
+  await worker.finish().exits(2, 'job j1 is done (');
 });
 
 it('hands in a result whose job wrote more than a report may hold', async () => {
@@ -365,9 +361,11 @@ it('says what is wrong with what it is given', async () => {
   const { url, key } = await start();
   const said = async (address: string, options: string[], given = key) => {
     const args = ['work', address, '--endpoint', endpointId, '--data', 'box', ...options];
-    const cwd = folderWith({});
-    const { code, stderr } = await inProcess(args, { cwd, env: { NIGHTRENDER_WORKER_KEY: given } });
-    expect(code).toBe(2);
+    const night = nightWith({});
+    const { stderr } = await night
+      .with({ env: { NIGHTRENDER_WORKER_KEY: given } })
+      .start(...args)
+      .exits(2);
     return stderr;
   };
   expect(await said('http://render.example', [])).toContain('is not encrypted');

@@ -1,6 +1,6 @@
 /** Promise: the development server of the public Python SDK renders a batch. */
 import { expect, it } from 'vitest';
-import { folderWith, inProcess, pipeline, scenes } from '../e2e/cli.ts';
+import { nightWith, pipeline, scenes } from '../e2e/cli.ts';
 import { blackPicture } from '../e2e/stand-ins.ts';
 import { unusedPort } from '../e2e/listen-on-loopback.ts';
 import { lack, startWorker } from './sdk.ts';
@@ -15,8 +15,8 @@ it.skipIf(lack !== undefined)(
     const input = `{return: {image: ${await blackPicture()}}, scene: "{{ scene }}"}`;
     const file = pipeline(url, `concurrency: 1\ninput: ${input}`);
     const dev = file.replace(/ {2}apiKey: .*\n/, '  version: dev\n');
-    const cwd = folderWith({ 'pipeline.yaml': dev, 'scenes.csv': scenes(3) });
-    const run = await inProcess(['run', 'pipeline.yaml'], { cwd });
+    const night = nightWith({ 'pipeline.yaml': dev, 'scenes.csv': scenes(3) });
+    const run = await night.run();
     expect([run.code, run.stderr]).toEqual([0, run.stderr]);
     const unknown = await fetch(`${url}/status/test-1`, { method: 'POST' });
     expect(await unknown.json()).toEqual({ id: 'test-1', status: 'FAILED', error: 'Job ID not found' });

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { workerEnvironment } from '../../src/service/workloads/worker-environment.ts';
-import { folderWith, nightrender, root, testKey } from '../e2e/cli.ts';
+import { folderWith, nightWith, root, testKey } from '../e2e/cli.ts';
 import { Served } from '../e2e/served.ts';
 
 const python = process.env['NIGHTRENDER_FOREIGN_PYTHON'] ?? 'python3';
@@ -84,15 +84,15 @@ export function heardOf({ stdout }: PythonProcess): () => string {
 }
 
 export async function start(file = 'endpoints: [{name: Farm, remote: true, retries: 1}]\n') {
-  const cwd = folderWith({ 'service.yaml': file });
-  const service = await Served.start(cwd, ['service.yaml'], { NIGHTRENDER_API_KEY: testKey });
+  const night = nightWith({ 'service.yaml': file });
+  const service = await Served.start(night.cwd, ['service.yaml'], { NIGHTRENDER_API_KEY: testKey });
   const args = ['keys', 'add', 'box', '--kind', 'worker', '--endpoint', 'farm', '--data', 'service'];
-  const workerKey = (await nightrender(args, { cwd })).stdout.trim();
+  const workerKey = (await night.built(...args)).stdout.trim();
   const work = (HANDLER: string, workerId = 'gpu-1.example.org:0', baseUrl = service.url) =>
     startWorker({
       ...workerEnvironment({ baseUrl, endpointId: 'farm', workerId, workerKey, gpuName: null }),
       HANDLER,
     });
   const done = (input: object) => service.done('farm', input);
-  return { cwd, service, workerKey, work, done, client: () => new Client(service.url) };
+  return { cwd: night.cwd, service, workerKey, work, done, client: () => new Client(service.url) };
 }

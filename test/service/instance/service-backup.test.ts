@@ -7,7 +7,7 @@ import type { AnswerOf } from '../../../src/protocol/operations.ts';
 import { endpointSettings } from '../../../src/service/model/endpoint-settings.ts';
 import type { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { backUpService } from '../../../src/service/instance/service-backup.ts';
-import { inProcess, linesOf } from '../../e2e/cli.ts';
+import { inProcess } from '../../e2e/cli.ts';
 import { canMount, mountSmallDisk } from '../../e2e/small-disk.ts';
 import { checkLine } from '../../terminal/check-line.ts';
 import { enter, openWithConsole } from '../console/visit.ts';
@@ -48,12 +48,13 @@ it('is written while the service runs; what waited or ran then waits for a perso
   const waiting = await submit(first.url, { scene: 'waiting', picture: long });
   writeFileSync(join(dataDir, 'audit.jsonl'), '{"signedIn":"admin"}\n', { mode: 0o644 });
 
-  const { code, stdout, stderr } = await backup(to);
-  expect([code, stderr]).toEqual([0, '']);
-  expect(stdout).toMatch(
-    /^Backed up to of today, and checked: 3 jobs \(2 waiting or running\), 1 key, 5 files/,
-  );
-  expect(stdout).toContain('endpoints with waiting or running jobs are paused');
+  await backup(to)
+    .exits(
+      0,
+      /^Backed up to of today, and checked: 3 jobs \(2 waiting or running\), 1 key, 5 files/,
+      'endpoints with waiting or running jobs are paused',
+    )
+    .warnsOnly('');
   expect(readdirSync(dirname(to))).toEqual(['of today']);
   expect(modesIn(to)).toEqual(['600', '700']);
   expect(readdirSync(to).toSorted()).toEqual([
@@ -99,7 +100,7 @@ it('is written while the service runs; what waited or ran then waits for a perso
 it('says the same as JSON, as the published schema has it', async () => {
   const store = await openStore({}, dataDir);
   await accepted(store, 'a', JSON.stringify({ picture: long }));
-  const [line = {}] = linesOf(await backup(to, '--json'));
+  const [line = {}] = await backup(to, '--json').lines();
   checkLine(line);
   const counts = { jobs: 1, openJobs: 1, keys: 0, files: 1, lost: 0 };
   expect(line).toMatchObject({ type: 'backed-up', dir: to, ...counts });
@@ -177,8 +178,7 @@ it('says how many files the service itself has lost', async () => {
   const store = await openStore({}, dataDir);
   await ended(store);
   for (const name of readdirSync(join(dataDir, 'results'))) rmSync(join(dataDir, 'results', name));
-  const { code, stdout } = await backup(to);
-  expect([code, stdout]).toEqual([0, expect.stringContaining("1 file is missing in the service's folder")]);
+  await backup(to).exits(0, "1 file is missing in the service's folder");
 });
 
 it('leaves nothing behind if it is stopped', async () => {
@@ -193,8 +193,7 @@ it('leaves nothing behind if it is stopped', async () => {
 describe('is refused in words, and nothing is written', () => {
   const refused = async (dir: string): Promise<string> => {
     const before = existsSync(dirname(to)) ? allIn(dirname(to)) : [];
-    const { code, stderr } = await backup(dir);
-    expect(code, stderr).toBe(2);
+    const { stderr } = await backup(dir).exits(2);
     expect(allIn(dirname(to))).toEqual(before);
     return stderr;
   };
@@ -257,14 +256,11 @@ it.skipIf(!canMount)(
     for (let job = 0; job < 4; job++) await accepted(store, 'a', `{"picture":"${long}"}`);
     const disk = join(dirname(to), 'disk');
     mountSmallDisk(disk, 1);
-    const { code, stderr } = await backup(join(disk, 'of today'));
-    expect(code).toBe(14);
-    expect(stderr).toMatch(
+    await backup(join(disk, 'of today')).fails(
+      14,
       /the backup takes 1\.\d MB, and the disk of disk\/of today has 1\.0 MB free: free \d+ kB, or/,
     );
     expect(readdirSync(disk)).toEqual([]);
-    expect((await backup(disk)).stderr).toContain(
-      'a disk is mounted there; choose a new folder in it, such as disk/service',
-    );
+    await backup(disk).warns('a disk is mounted there; choose a new folder in it, such as disk/service');
   },
 );

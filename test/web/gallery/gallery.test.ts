@@ -10,7 +10,7 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { noBrowser, openBrowser, openPage, type OpenPage, type PageOptions } from '../browser.ts';
 import { failedRow, savedRow } from '../../runner/report/report-fixtures.ts';
-import { folderWith, inProcess, pipeline, scenes, withKey } from '../../e2e/cli.ts';
+import { nightWith, pipeline, scenes } from '../../e2e/cli.ts';
 import { startStandIn } from '../../e2e/stand-ins.ts';
 import { hostilePrompts, largeReport, smallReport, writtenReport } from '../gallery-report.ts';
 
@@ -208,19 +208,18 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
       pipeline(url, "input: {image: '{{ picture | file_base64 }}'}\n")
         .replace('manifest: scenes.csv\n', 'scenes: {from: first.yaml}\n')
         .replace('dir: out\n', `dir: ${dir}\n${output}`);
-    const cwd = folderWith({
+    const night = nightWith({
       'first.yaml': pipeline(url).replace('dir: out', "dir: 'one #1/out'"),
       'next.yaml': stage('next'),
       'score.yaml': stage('score', '  image: none\n  values: {seed_of: seed}\n'),
       'scenes.csv': scenes(1),
     });
-    const run = await inProcess(['run', 'first.yaml', 'next.yaml', 'score.yaml'], { cwd, ...withKey });
-    expect(run.code, run.stderr).toBe(0);
+    await night.start('run', 'first.yaml', 'next.yaml', 'score.yaml').exits(0);
     const isShown = (place: Locator) =>
       expect
         .poll(() => place.evaluate((img) => (img as unknown as { naturalWidth: number }).naturalWidth))
         .toBe(64);
-    const reportOf = (dir: string) => pathToFileURL(join(cwd, dir, 'report/index.html')).href;
+    const reportOf = (dir: string) => pathToFileURL(night.path(dir, 'report/index.html')).href;
     await looking(reportOf('next'), async ({ page }) => {
       await page.locator('.picture').first().click();
       await isShown(page.locator(`${dialog} .before img`));

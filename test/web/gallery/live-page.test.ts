@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { folderWith, nightrender, pipeline, Program, scenes, testKey } from '../../e2e/cli.ts';
+import { folderWith, type Night, nightOf, nightWith, pipeline, scenes } from '../../e2e/cli.ts';
 import { startHeldService } from '../../e2e/held-service.ts';
 import { startPatientService, startStandIn } from '../../e2e/stand-ins.ts';
 import { sendJson } from '../../faults/answers.ts';
@@ -13,7 +13,6 @@ import { noBrowser, openBrowser } from '../browser.ts';
 import { contrasts } from '../contrast.ts';
 import { look, startWatching } from '../watched.ts';
 
-const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
 const small = 'input: {scene: "{{ scene }}", width: 96, height: 64}\n';
 const phone = { width: 360, height: 740 };
 
@@ -31,13 +30,13 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     ['a desktop', { width: 1280, height: 900, colors: 'dark' as const }],
   ])('on %s: waits for the batch, and shows its pictures as they arrive', async (_where, size) => {
     const service = await startHeldService();
-    const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url, small), 'scenes.csv': scenes(5) });
-    const { url } = await startWatching(cwd);
+    const night = nightOf(service.url, 5, small);
+    const { url } = await startWatching(night.cwd);
     const { page, troubles } = await look(browser, url, size);
     await stateOf(page, 'none').waitFor();
     expect(await page.locator('[data-run]').innerText()).toContain('nightrender run pipeline.yaml');
 
-    const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+    const run = night.program('run', 'pipeline.yaml', '--json');
     await stateOf(page, 'running').waitFor();
     await tile(page, 'in flight', '5').waitFor();
     // The whole list is there; what has no picture says how it stands.
@@ -46,7 +45,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     service.release();
     await page.locator('main .picture img').nth(4).waitFor();
     await stateOf(page, 'ended').waitFor();
-    expect((await run.finish()).code).toBe(0);
+    await run.finish().exits(0);
     expect(await page.locator('[data-run]').innerText()).toMatch(/Done\s+Every scene .* with exit code 0\./);
     await expect.poll(() => page.locator('.numbers').innerText()).toMatch(/^5 of 5 scenes( · |$)/);
     expect(await page.getByRole('region', { name: 'The run' }).count()).toBe(0);
@@ -64,8 +63,8 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     ['a desktop by night', { width: 1280, height: 900, colors: 'dark' as const }],
   ])('on %s: each text can be read, each control has a name, and all fits', async (_where, size) => {
     const service = await startHeldService();
-    const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url, small), 'scenes.csv': scenes(4) });
-    const { url } = await startWatching(cwd);
+    const night = nightOf(service.url, 4, small);
+    const { url } = await startWatching(night.cwd);
     const { page, troubles } = await look(browser, url, size);
     const check = async (): Promise<void> => {
       expect((await contrasts(page)).filter(({ ratio }) => ratio < 4.5)).toEqual([]);
@@ -74,7 +73,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     };
     await stateOf(page, 'none').waitFor();
     await check();
-    const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+    const run = night.program('run', 'pipeline.yaml', '--json');
     await run.event('scene-submitted', 4);
     service.release(2);
     await page.getByRole('region', { name: 'Latest pictures' }).locator('img').nth(1).waitFor();
@@ -83,15 +82,15 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     service.release();
     await stateOf(page, 'ended').waitFor();
     await check();
-    expect((await run.finish()).code).toBe(0);
+    await run.finish().exits(0);
     expect(troubles).toEqual([]);
   });
 
   it('says that a killed run is gone, what failed how, and the commands that go on', async () => {
     const service = await startPatientService();
-    const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(20) });
-    const { url } = await startWatching(cwd);
-    const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+    const night = nightOf(service.url, 20);
+    const { url } = await startWatching(night.cwd);
+    const run = night.program('run', 'pipeline.yaml', '--json');
     await run.event('scene-submitted', 16);
     const { page, troubles } = await look(browser, url, phone);
     await stateOf(page, 'running').waitFor();
@@ -107,12 +106,9 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
   });
 
   it('shows failures by kind, in the service’s words, with the command that retries exactly them', async () => {
-    const cwd = folderWith({
-      'pipeline.yaml': pipeline('local', 'input: {scene: "{{ scene }}", width: 7, height: 7}\n'),
-      'scenes.csv': scenes(2),
-    });
-    await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
-    const { url } = await startWatching(cwd);
+    const night = nightOf('local', 2, 'input: {scene: "{{ scene }}", width: 7, height: 7}\n');
+    await night.built('run', 'pipeline.yaml', '--quiet');
+    const { url } = await startWatching(night.cwd);
     const { page } = await look(browser, url);
     await page.getByRole('button', { name: 'Failures 2' }).click();
     const failures = page.getByRole('region', { name: 'Failures' });
@@ -129,12 +125,12 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
       'wide'.repeat(75),
     ];
     const rows = hostile.map((text) => JSON.stringify({ id: text.slice(0, 120), scene: text }));
-    const cwd = folderWith({
+    const night = nightWith({
       'pipeline.yaml': pipeline('local', small).replace('scenes.csv', 'scenes.jsonl'),
       'scenes.jsonl': `${rows.join('\n')}\n`,
     });
-    expect((await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd })).code).toBe(0);
-    const { url } = await startWatching(cwd);
+    await night.built('run', 'pipeline.yaml', '--quiet').exits(0);
+    const { url } = await startWatching(night.cwd);
     const { page, troubles } = await look(browser, url, phone);
     await expect.poll(() => widthsOfPictures(page)).toEqual([96, 96, 96, 96]);
     const alts = await page
@@ -181,10 +177,10 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
 
   it('has landmarks, one first heading, a name for each picture and a bar that can be read', async () => {
     const service = await startHeldService();
-    const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url, small), 'scenes.csv': scenes(2) });
-    const { url } = await startWatching(cwd);
+    const night = nightOf(service.url, 2, small);
+    const { url } = await startWatching(night.cwd);
     const { page } = await look(browser, url);
-    const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+    const run = night.program('run', 'pipeline.yaml', '--json');
     await run.event('scene-submitted', 2);
     await page.locator('main .picture').nth(1).waitFor();
     expect(await page.getByRole('progressbar').getAttribute('aria-valuetext')).toBe('0 of 2 scenes saved');
@@ -197,15 +193,15 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await expect.poll(() => page.getByRole('img', { name: /^Hills and \d trees$/ }).count()).toBe(2);
     await page.getByRole('button', { name: 'The night' }).click();
     await page.getByRole('img', { name: /^Throughput: 2 scenes saved in / }).waitFor();
-    expect((await run.finish()).code).toBe(0);
+    await run.finish().exits(0);
   });
 
   it('shows the latest pictures on top, holds new ones back while somebody looks at those, and opens them', async () => {
     const service = await startHeldService();
-    const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url, small), 'scenes.csv': scenes(5) });
-    const { url } = await startWatching(cwd);
+    const night = nightOf(service.url, 5, small);
+    const { url } = await startWatching(night.cwd);
     const { page, troubles } = await look(browser, url);
-    const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+    const run = night.program('run', 'pipeline.yaml', '--json');
     await run.event('scene-submitted', 5);
     const latest = page.getByRole('region', { name: 'Latest pictures' });
     service.release(2);
@@ -223,7 +219,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await latest.locator('.picture').first().click();
     await expect.poll(() => page.getByRole('dialog').locator('h2').innerText()).toBe(`s${Number(first) - 1}`);
     service.release(1);
-    expect((await run.finish()).code).toBe(0);
+    await run.finish().exits(0);
     expect(troubles).toEqual([]);
   });
 
@@ -236,13 +232,10 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     const list = [...rows, 'elk,an elk,autumn', 'bee,a bee,spring'].map(
       (row, i) => `${row},${i === 0 ? 'size' : i % 2}`,
     );
-    const cwd = folderWith({
-      'pipeline.yaml': pipeline(service.url, small),
-      'scenes.csv': `${list.join('\n')}\n`,
-    });
-    const { url } = await startWatching(cwd);
+    const night = nightOf(service.url, `${list.join('\n')}\n`, small);
+    const { url } = await startWatching(night.cwd);
     const { page, troubles } = await look(browser, url);
-    const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+    const run = night.program('run', 'pipeline.yaml', '--json');
     await run.event('scene-submitted', 4);
     await page.locator('main .picture').nth(3).waitFor();
     await page.locator('main .picture', { hasText: 'an owl' }).hover();
@@ -262,7 +255,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await expect.poll(() => page.locator('.cells td img').count()).toBe(2);
     await page.getByRole('button', { name: '1 starred' }).click();
     await expect.poll(() => captions(page)).toEqual(['owl']);
-    expect((await run.finish()).code).toBe(0);
+    await run.finish().exits(0);
     expect(troubles).toEqual([]);
   });
 
@@ -272,17 +265,17 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
       meet: (asked) =>
         isOpen ? answerHonestly(asked) : sendJson(asked.response, { error: 'no workers yet' }, 503),
     });
-    const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url, small), 'scenes.csv': scenes(4) });
-    const { url } = await startWatching(cwd);
+    const night = nightOf(service.url, 4, small);
+    const { url } = await startWatching(night.cwd);
     const { page, troubles } = await look(browser, url);
-    const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+    const run = night.program('run', 'pipeline.yaml', '--json');
     await page.locator('main .picture').nth(3).waitFor();
     await page.locator('main .picture').first().hover();
     await page.keyboard.press('s');
     await page.getByRole('button', { name: 'Filter' }).click();
     await page.getByLabel('State').selectOption('state:waiting');
     isOpen = true;
-    expect((await run.finish()).code).toBe(0);
+    await run.finish().exits(0);
     await stateOf(page, 'ended').waitFor();
     await expect.poll(() => captions(page)).toEqual([]);
     await page.getByLabel('State').selectOption('state:saved');
@@ -294,12 +287,12 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
   });
 
   it('moves no picture that somebody looks at, however the list grows', async () => {
-    const cwd = await doneFolder(30);
-    const { url } = await startWatching(cwd);
+    const night = await doneFolder(30);
+    const { url } = await startWatching(night.cwd);
     const { page } = await look(browser, url, phone);
     await page.locator('.picture').nth(29).scrollIntoViewIfNeeded();
     const more = folderWith({ 'scenes.csv': scenes(33) });
-    await nightrender(['run', 'pipeline.yaml', '--quiet', '--manifest', join(more, 'scenes.csv')], { cwd });
+    await night.built('run', 'pipeline.yaml', '--quiet', '--manifest', join(more, 'scenes.csv'));
     await expect.poll(() => page.locator('main .picture').count()).toBe(33);
     expect((await captions(page)).slice(0, 30)).toEqual(Array.from({ length: 30 }, (_, i) => `s${i}`));
   });
@@ -312,15 +305,15 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
   });
 
   it('says that the connection is lost, keeps what it knew, and finds it again', async () => {
-    const cwd = await doneFolder(2);
-    const first = await startWatching(cwd);
+    const night = await doneFolder(2);
+    const first = await startWatching(night.cwd);
     const { page } = await look(browser, first.url);
     await stateOf(page, 'ended').waitFor();
     first.program.child.kill('SIGTERM');
-    expect((await first.program.finish()).code).toBe(0);
+    await first.program.finish().exits(0);
     await page.getByText('Connection lost.', { exact: true }).waitFor();
     expect(await page.locator('.numbers').innerText()).toMatch(/^2 of 2/);
-    await startWatching(cwd, ['--port', new URL(first.url).port]);
+    await startWatching(night.cwd, ['--port', new URL(first.url).port]);
     await page.getByText('Connection lost.', { exact: true }).waitFor({ state: 'detached' });
   });
 
@@ -391,12 +384,12 @@ function focused(page: Page): Promise<string> {
   );
 }
 
-async function doneFolder(count: number): Promise<string> {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local', small), 'scenes.csv': scenes(count) });
-  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
-  return cwd;
+async function doneFolder(count: number): Promise<Night> {
+  const night = nightOf('local', count, small);
+  await night.built('run', 'pipeline.yaml', '--quiet');
+  return night;
 }
 
 async function doneBatch(count: number): Promise<string> {
-  return (await startWatching(await doneFolder(count))).url;
+  return (await startWatching((await doneFolder(count)).cwd)).url;
 }

@@ -284,7 +284,7 @@ const stopping = refusal(503, 'the service is stopping; nothing was done, send i
   'Retry-After': '5',
 });
 
-interface Asked {
+interface WaitingRequest {
   response: ServerResponse;
   begin: () => void;
 }
@@ -294,7 +294,7 @@ const defaultMaxWaiting = 1_000;
 
 class RequestQueues {
   readonly #maxWaiting: number;
-  readonly #queues = new Map<Socket, Asked[]>();
+  readonly #queues = new Map<Socket, WaitingRequest[]>();
 
   constructor(maxWaiting: number) {
     this.#maxWaiting = maxWaiting;
@@ -322,10 +322,10 @@ class RequestQueues {
     return [...this.#queues.keys()].flatMap((socket) => this.of(socket));
   }
 
-  #queueOf(socket: Socket): Asked[] {
+  #queueOf(socket: Socket): WaitingRequest[] {
     const known = this.#queues.get(socket);
     if (known !== undefined) return known;
-    const queue: Asked[] = [];
+    const queue: WaitingRequest[] = [];
     this.#queues.set(socket, queue);
     // Requests that were not begun have no `close` event of their own.
     socket.once('close', () => this.#queues.delete(socket));

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { PostgresFailure } from './postgres.ts';
 
-interface Asked<Write> {
+interface QueuedWrite<Write> {
   write: Write;
   resolve: (result: unknown) => void;
   reject: (reason: unknown) => void;
@@ -17,7 +17,7 @@ const maxWaitMs = 5_000;
 /** Retries a group while the database does not answer. Its number identifies a group whose answer was lost. */
 export class GroupedWrites<Write> {
   readonly #commit: (group: Write[], number: number) => Promise<Outcome[]>;
-  #queue: Asked<Write>[] = [];
+  #queue: QueuedWrite<Write>[] = [];
   #number = 0;
   #isBusy = false;
   #isGivenUp = false;

@@ -201,10 +201,10 @@ export function readWords(db: Database): JobWord[] {
 interface Latest {
   /** The newest picture, relative to the images folder. */
   picture: string | undefined;
-  trouble: Trouble | undefined;
+  trouble: LatestFailure | undefined;
 }
 
-interface Trouble {
+interface LatestFailure {
   sceneId: string;
   /** Present if the list has no ids. */
   prompt?: string;
@@ -223,7 +223,7 @@ export function readLatest(db: Database): Latest {
     .pluck()
     .get();
   const found = db
-    .prepare<[number], Trouble & { columns: string }>(
+    .prepare<[number], LatestFailure & { columns: string }>(
       `SELECT s.id AS sceneId, s.columns, l.failure_kind AS kind, coalesce(l.failure_text, '') AS text, l.settled_at AS at
        FROM (SELECT scene, failure_kind, failure_text, settled_at FROM attempts ORDER BY attempt DESC LIMIT ?) l
        JOIN scenes s USING (scene) WHERE l.failure_kind IS NOT NULL ORDER BY l.settled_at DESC LIMIT 1`,
@@ -232,7 +232,7 @@ export function readLatest(db: Database): Latest {
   return { picture, trouble: found && withPrompt(found) };
 }
 
-function withPrompt({ columns: row, ...trouble }: Trouble & { columns: string }): Trouble {
+function withPrompt({ columns: row, ...trouble }: LatestFailure & { columns: string }): LatestFailure {
   const { sceneId } = trouble;
   const read = storedJson(row, `scene ${sceneId}`) as JsonObject;
   const { prompt } = sceneNameOf({ sceneId, input: {}, columns: read });

@@ -103,7 +103,7 @@ export function readLarge(
   read: (answer: HttpResponse) => unknown,
 ): StatusReply | undefined {
   if (status < 200 || status > 299 || bytes.length <= smallBytes) return undefined;
-  const lifted = liftPictures(bytes);
+  const lifted = extractBase64Images(bytes);
   if (lifted === undefined) return undefined;
   const { json, pictures, nonce } = lifted;
   const reply = read({ status, headers, body: textOf(json) });
@@ -147,7 +147,7 @@ const quote = 0x22;
 const dataUri = /^data:image\/[a-z0-9.+-]{1,60};base64,/i;
 
 /** Replaces long base64 strings; undefined if one has escapes or line breaks, or is a key. */
-function liftPictures(body: Buffer): Lifted | undefined {
+function extractBase64Images(body: Buffer): Lifted | undefined {
   const pictures = new Map<string, Buffer>();
   const nonce = randomBytes(18).toString('hex');
   const json = withoutLong(body, pictures, nonce);

@@ -21,7 +21,7 @@ export interface ExportChoice {
   /** Names of the numeric columns of Parquet, from `numericNames`. */
   numeric: string[];
   /** Maximum size of one metadata.jsonl in bytes. */
-  mostMetadataBytes?: number;
+  maxMetadataBytes?: number;
 }
 
 /** Exports pictures into the folder. Files that are no longer part of the export stay until `finish`. */
@@ -34,7 +34,7 @@ export async function exportPictures(
 ): Promise<void> {
   switch (to) {
     case 'imagefolder':
-      return writeImageFolder(folder, pictures, ports, choice.mostMetadataBytes);
+      return writeImageFolder(folder, pictures, ports, choice.maxMetadataBytes);
     case 'captions':
       return writeCaptions(folder, pictures, ports);
     case 'webdataset':

@@ -47,10 +47,10 @@ export async function writeImageFolder(
   folder: ExportFolder,
   pictures: Iterable<ExportedPicture>,
   ports: ExportPorts,
-  mostBytes = metadataBytes,
+  maxBytes = metadataBytes,
 ): Promise<void> {
   let part = 0;
-  for (const some of partsOf(pictures, mostBytes)) {
+  for (const some of partsOf(pictures, maxBytes)) {
     await writePart(folder, part === 0 ? '' : `part-${String(part).padStart(5, '0')}/`, some, ports);
     part += 1;
   }
@@ -63,7 +63,7 @@ function metadataLine(picture: ExportedPicture): string {
 /** Splits pictures so that the metadata of a part fits into one file. Read each part to its end before the next. */
 function* partsOf(
   pictures: Iterable<ExportedPicture>,
-  mostBytes: number,
+  maxBytes: number,
 ): Generator<Iterable<ExportedPicture>> {
   const all = pictures[Symbol.iterator]();
   let next = all.next();
@@ -71,7 +71,7 @@ function* partsOf(
     let bytes = 0;
     while (next.done !== true) {
       const more = Buffer.byteLength(metadataLine(next.value));
-      if (bytes > 0 && bytes + more > mostBytes) return;
+      if (bytes > 0 && bytes + more > maxBytes) return;
       bytes += more;
       yield next.value;
       next = all.next();
@@ -154,7 +154,7 @@ async function* fetchChecked(
     const temporary = join(folder.folderOf(below + picture.file), temporaryName());
     return { picture, temporary, isFetched: await ports.fetch(picture, temporary) };
   };
-  const groups = [...groupsOf(pictures, mostAtOnce)];
+  const groups = [...groupsOf(pictures, maxConcurrent)];
   const begin = (some: ExportedPicture[] = []) => Promise.all(some.map(fetch));
   let next = begin(groups[0]);
   for (const [index] of groups.entries()) {
@@ -254,15 +254,15 @@ export function recordOf({ id, prompt, seed, columns, values }: ExportedPicture)
 }
 
 /** Maximum number of pictures that are read at once: enough to keep a disk or a bucket busy, within little memory. */
-const mostAtOnce = 32;
-const mostBytesAtOnce = 16_000_000;
+const maxConcurrent = 32;
+const maxConcurrentBytes = 16_000_000;
 
 /** Yields intact pictures in order, with their content. Others are reported to `onBad` and left out. */
 export async function* readChecked(
   pictures: Iterable<ExportedPicture>,
   ports: ExportPorts,
 ): AsyncGenerator<{ picture: ExportedPicture; content: Buffer }> {
-  for (const some of groupsOf(pictures, mostAtOnce, mostBytesAtOnce)) {
+  for (const some of groupsOf(pictures, maxConcurrent, maxConcurrentBytes)) {
     const contents = await Promise.all(some.map((picture) => ports.read(picture)));
     for (const [index, picture] of some.entries()) {
       const content = contents[index];
@@ -284,16 +284,16 @@ function isOf(content: Buffer, sha256: string): boolean {
   return hash('sha256', content) === sha256;
 }
 
-/** Splits pictures into groups of at most `most` pictures and `mostBytes` bytes. A single picture may be larger. */
+/** Splits pictures into groups of at most `most` pictures and `maxBytes` bytes. A single picture may be larger. */
 export function* groupsOf(
   pictures: Iterable<ExportedPicture>,
   most: number,
-  mostBytes = Infinity,
+  maxBytes = Infinity,
 ): Generator<ExportedPicture[]> {
   let group: ExportedPicture[] = [];
   let bytes = 0;
   for (const picture of pictures) {
-    if (group.length === most || (group.length > 0 && bytes + picture.bytes > mostBytes)) {
+    if (group.length === most || (group.length > 0 && bytes + picture.bytes > maxBytes)) {
       yield group;
       [group, bytes] = [[], 0];
     }

@@ -33,7 +33,7 @@ export function LiveStrip({ numbers, aheadMs, arrived, onOpen }: Props): JSX.Ele
       {failures.length > 0 && (
         <ul class="troubles" aria-label="What failed">
           {failures.map((failure) => (
-            <Trouble key={failure.kind} {...failure} />
+            <FailureLine key={failure.kind} {...failure} />
           ))}
         </ul>
       )}
@@ -128,7 +128,7 @@ function paceOf(perSecond: number | null): { value: string; unit?: string } {
 }
 
 /** A failure in short; the failures view has its full text, its scenes and the command. */
-function Trouble({ kind, attempts, scenes, lastText }: LiveFailure): JSX.Element {
+function FailureLine({ kind, attempts, scenes, lastText }: LiveFailure): JSX.Element {
   return (
     <li>
       <a href="#view=failures">

@@ -34,7 +34,7 @@ function picture(id: string): ExportedPicture {
 
 it('has a folder for each file of metadata after the first', async () => {
   const dir = join(folderWith({}), 'set');
-  const exported = async (mostMetadataBytes: number): Promise<void> => {
+  const exported = async (maxMetadataBytes: number): Promise<void> => {
     const folder = await ExportFolder.open(dir, { batch: '1', to: 'imagefolder', options: {} });
     const ports = {
       read: ({ id }: ExportedPicture) => Promise.resolve(contentOf(id)),
@@ -51,7 +51,7 @@ it('has a folder for each file of metadata after the first', async () => {
       shard: 1,
       salt: '',
       numeric: [],
-      mostMetadataBytes,
+      maxMetadataBytes,
     });
     await folder.finish();
   };

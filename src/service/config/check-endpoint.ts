@@ -74,9 +74,9 @@ export function checkEndpoint(
 
 function programProblems(settings: EndpointSettings, before: EndpointSettings | undefined): FieldProblem[] {
   const known = before === undefined ? {} : programsIn(before);
-  const textOf = (value: unknown): string => JSON.stringify(value ?? null);
+  const jsonTextOf = (value: unknown): string => JSON.stringify(value ?? null);
   const isNew = ([field, value]: [string, unknown]): boolean =>
-    !['null', '[]', '{}'].includes(textOf(value)) && textOf(value) !== textOf(known[field]);
+    !['null', '[]', '{}'].includes(jsonTextOf(value)) && jsonTextOf(value) !== jsonTextOf(known[field]);
   const text = 'not allowed in the console (`console.programs` of service.yaml): write it into service.yaml';
   return Object.entries(programsIn(settings))
     .filter(isNew)

@@ -1,6 +1,6 @@
 /** `nightrender serve`: runs the job service. */
 import { textIn } from './reply.ts';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, hostname } from 'node:os';
 import { basename, dirname, resolve } from 'node:path';
 import {
   checkEndpoint,
@@ -218,6 +218,7 @@ async function start(
       endpoints,
       dataDir,
       shownDataDir: shownPath(dataDir),
+      dataOption: dataOption(argv),
       newKey,
       givenKey: givenKey?.variable,
     },
@@ -374,6 +375,8 @@ interface Serving {
   endpoints: { id: string; name: string }[];
   dataDir: string;
   shownDataDir: string;
+  /** `--data` for commands, if it was given; else empty. */
+  dataOption: string;
   /** First key of this data folder, if this start created it. */
   newKey: string | undefined;
   /** Environment variable that provided a key; undefined if none did. */
@@ -393,7 +396,7 @@ function printServing(serving: Serving, json: boolean): void {
 function addressLines({ url, name: certified, endpoints, shownDataDir }: Serving): string[] {
   const names = endpoints.map(({ id, name }) => (id === name ? id : `${name} (${id})`)).join(', ');
   const here = onThisMachine(url, certified);
-  const others = `this machine's name or address, port ${new URL(url).port}`;
+  const others = `${url.replace(/\/\/(0\.0\.0\.0|\[::\]):/, `//${hostname()}:`)}, or this machine's address`;
   const lines: [string, string][] = [
     ['  console', `${here}/console/`],
     ...(here === url ? [] : ([['  others', others]] as [string, string][])),
@@ -412,12 +415,12 @@ function onThisMachine(url: string, name: string | undefined): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
 
-function keyLines({ newKey, givenKey }: Serving): string[] {
+function keyLines({ newKey, givenKey, dataOption: data }: Serving): string[] {
   if (givenKey !== undefined) return [`  key        the one in ${givenKey}`];
-  if (newKey === undefined) return ['  key        one of `nightrender keys list`'];
+  if (newKey === undefined) return [`  key        one of \`nightrender keys list${data}\``];
   return [
     '',
-    'The first key, shown only once (`nightrender keys add` creates more):',
+    `The first key, shown only once (\`nightrender keys add NAME${data}\` creates more):`,
     '',
     `  NIGHTRENDER_API_KEY=${newKey}`,
   ];

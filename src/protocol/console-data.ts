@@ -43,7 +43,6 @@ export interface ApiError {
 
 export interface Overview {
   program: string;
-  url: string;
   /** Time of the answer by the service's clock. */
   now: number;
   retentionMs: number;
@@ -85,6 +84,8 @@ export interface EndpointView {
     'completed' | 'failed' | 'cancelled' | 'timedOut' | 'inProgress' | 'inQueue' | 'retried',
     number
   >;
+  /** True if the last three jobs that a worker did failed or timed out. */
+  isFailing: boolean;
   /** Ids of the latest completed jobs. */
   latest: string[];
   workers: WorkerView[];
@@ -180,7 +181,8 @@ export interface WorkloadForm {
   readsScenes: boolean;
   /** True if all its workers take their jobs from other machines. */
   isElsewhere: boolean;
-  cards: { title: string; fields: [key: string, schema: FieldSchema][] }[];
+  /** Cards of the form. Keys that are seldom needed are in folded ones. */
+  cards: { title: string; isFolded: boolean; fields: [key: string, schema: FieldSchema][] }[];
 }
 
 export interface JobRow {
@@ -313,6 +315,8 @@ export interface KeyView extends Pick<KeyForm, 'name' | 'kind' | 'endpoints'> {
   revokedAt: number | null;
   /** Time until which it is accepted; null for no limit. */
   expiresAt: number | null;
+  /** Jobs that workers with this key did, since the service was started, and their time; null if it is none of a worker. */
+  done: { jobs: number; ms: number } | null;
   /** Usage by endpoint. `gpuMs` is the time of its jobs in workers. */
   usage: { endpointId: string; jobs: number; gpuMs: number }[];
 }

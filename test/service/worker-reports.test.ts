@@ -24,7 +24,8 @@ async function open() {
 }
 
 it('shows the machine of a worker, what it runs, and what it did', async () => {
-  const { url, worker, view } = await open();
+  const { url, worker, visit, view } = await open();
+  expect(await visit.keys()).toMatchObject([{ kind: 'worker', done: { jobs: 0, ms: 0 }, usage: [] }]);
   expect(await worker.report({ machine, workload: 'painter', log: ['ready'] })).toEqual({
     drain: false,
     jobs: [],
@@ -35,7 +36,9 @@ it('shows the machine of a worker, what it runs, and what it did', async () => {
   expect(await worker.taken()).toBe(id);
   await worker.done(id, '{"output":1}');
   expect(await view()).toMatchObject({ jobsDone: 1, state: 'idle', isDraining: false });
-  expect((await view())?.busyMs).toBeGreaterThan(0);
+  const busyMs = (await view())?.busyMs;
+  expect(busyMs).toBeGreaterThan(0);
+  expect(await visit.keys()).toMatchObject([{ done: { jobs: 1, ms: busyMs } }]);
 });
 
 it('keeps what a worker wrote for a job in the log of the job', async () => {

@@ -7,7 +7,7 @@ import { noBrowser, openBrowser } from './browser.ts';
 import { endpointForm, endpointView, workerView } from './console-things.ts';
 import { endpointTexts } from '../../src/service/config/check-endpoint.ts';
 import { writtenEndpoint } from '../../src/service/config/endpoint-schema.ts';
-import { enter, go, labelOfFocus, field, problemOf } from './console-visit.ts';
+import { enter, unfold, go, labelOfFocus, field, problemOf } from './console-visit.ts';
 import { startFakeConsole } from './fake-console.ts';
 
 let browser: Browser;
@@ -116,6 +116,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     const service = await startFakeConsole();
     const { page } = await enter(browser, service, '#/new');
     await page.getByRole('radio', { name: /Container image/ }).check();
+    await unfold(page);
     await field(page, 'Memory').fill('lots');
     await field(page, 'Retries').fill('-1');
     const make = page.getByRole('button', { name: 'Create endpoint' });

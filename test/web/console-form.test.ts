@@ -11,7 +11,7 @@ import { endpointSchema, writtenEndpoint } from '../../src/service/config/endpoi
 import { workloads } from '../../src/service/workloads/workloads.ts';
 import { noBrowser, openBrowser } from './browser.ts';
 import { endpointView } from './console-things.ts';
-import { enter, field } from './console-visit.ts';
+import { enter, field, unfold } from './console-visit.ts';
 import { startFakeConsole } from './fake-console.ts';
 
 let browser: Browser;
@@ -135,6 +135,7 @@ function run(page: Page, workload: string): Promise<void> {
 }
 
 async function type(page: Page, all: [path: string, text: string][]): Promise<void> {
+  await unfold(page);
   for (const [path, text] of all) await input(page, path).fill(text);
 }
 
@@ -159,6 +160,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     const found = new Set(['quickDeploy', 'remote']);
     for (const workload of ['scene-renderer', 'Blender', 'Container image', 'Command', 'Module', 'ComfyUI']) {
       await run(page, workload);
+      await unfold(page);
       for (const [select, options] of Object.entries({ gpu: 'devices', on: 'slurm' }))
         if ((await input(page, select).locator(`[value=${options}]`).count()) > 0)
           await input(page, select).selectOption(options);
@@ -257,6 +259,28 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(service.runs).toBeUndefined();
   });
 
+  it('folds what is seldom needed, says what is set there, and opens what is wrong', async () => {
+    const service = await startFakeConsole();
+    const { page } = await enter(browser, service, '#/new');
+    const limits = page.locator('details', { hasText: 'Limits of jobs' });
+    expect(await input(page, 'retries').isVisible()).toBe(false);
+    expect(await limits.locator('summary').innerText()).toMatch(/Execution time-out: 10m · .*Retries: 2/);
+    await limits.locator('summary').click();
+    await input(page, 'retries').fill('7');
+    await limits.locator('summary').click();
+    expect(await limits.locator('summary').innerText()).toMatch(/Retries: 7/);
+    await unfold(page);
+    await input(page, 'environment').fill('TOKEN=x\nMODEL=y');
+    await input(page, 'stall').fill('soon');
+    await page.locator('details').evaluateAll((all) => all.forEach((each) => each.removeAttribute('open')));
+    const variables = page.locator('details', { hasText: 'Environment' }).locator('summary');
+    expect(await variables.innerText()).toMatch(/Variables: 2 lines/);
+    await field(page, 'Name').fill('Mine');
+    await page.getByRole('button', { name: 'Create endpoint' }).click();
+    await page.locator('[name=stall][aria-invalid=true]:focus').waitFor();
+    expect(await input(page, 'retries').isVisible()).toBe(false);
+  });
+
   it('has an input for a key that it has never heard of', async () => {
     const service = await startFakeConsole();
     const later = {
@@ -264,7 +288,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
       maxHeat: { type: 'object', properties: { degrees: { type: 'integer', title: 'Degrees' } } },
       isWarm: { type: 'boolean', description: 'whether it is warm' },
     };
-    service.fields.workloads[0]?.cards.push({ title: 'More', fields: Object.entries(later) });
+    service.fields.workloads[0]?.cards.push({ title: 'New', isFolded: false, fields: Object.entries(later) });
     const { page } = await enter(browser, service, '#/new');
     await field(page, 'Name').fill('Mine');
     await field(page, 'Colour').fill('amber');

@@ -81,6 +81,8 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await field(page, 'Name of the machine').fill('cellar');
     await page.getByRole('button', { name: 'Create its key and command' }).click();
     const command = await page.getByRole('region', { name: 'On the machine' }).innerText();
+    const install = await page.getByRole('region', { name: 'Installation' }).innerText();
+    expect(install).toMatch(/npm install --global/);
     const key = service.keys.find(({ name }) => name === 'cellar');
     expect(key).toMatchObject({ kind: 'worker', endpoints: ['farm'] });
     expect(command).toMatch(/^export NIGHTRENDER_WORKER_KEY=\S+$/m);

@@ -40,6 +40,7 @@ export function endpointView(settings = endpointForm(), change: Partial<Endpoint
   const workload = workloadOf(shown);
   return {
     origin: 'console',
+    isFailing: false,
     settings,
     runs: workload.words(shown),
     allow: workload.onCluster?.(shown).allow ?? workload.nameElsewhere?.(shown) ?? 'scene',
@@ -105,6 +106,7 @@ export function keyView(change: Partial<KeyView> & { name: string }): KeyView {
     isReadOnly: false,
     price: null,
     todayMs: 0,
+    done: null,
     usage: [],
     ...change,
   };

@@ -75,3 +75,10 @@ export async function tabTo(page: Page, name: string, tag = ''): Promise<void> {
   }
   throw new Error(`the tabulator key does not lead to “${name}”`);
 }
+
+/** Opens all folded cards of the form. */
+export async function unfold(page: Page): Promise<void> {
+  await page
+    .locator('form details')
+    .evaluateAll((all) => all.forEach((each) => each.setAttribute('open', '')));
+}

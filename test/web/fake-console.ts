@@ -91,7 +91,6 @@ export async function startFakeConsole(port = 0): Promise<FakeConsole> {
   });
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   state.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/console/`;
-  state.overview.url = new URL('/', state.url).href;
   onTestFinished(() => state.close());
   return state;
 }
@@ -297,7 +296,6 @@ function no(status: number, error: string): Said {
 function emptyOverview(): Overview {
   return {
     program: 'nightrender 0.1.0',
-    url: '',
     now: 0,
     retentionMs: 1_800_000,
     isReadOnly: false,

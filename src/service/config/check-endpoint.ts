@@ -143,7 +143,8 @@ const gpuSizes = ['16 GB', '24 GB', '32 GB', '48 GB', '80 GB'];
 
 /** Cards of the form and the order of their keys. A workload's own keys come before them, all other keys after. */
 const cards: [title: string, keys: string[]][] = [
-  ['Workers and GPU', ['workers', 'quickStart', 'gpu', 'on', 'memory', 'cpus']],
+  ['Workers and GPU', ['workers', 'quickStart', 'gpu']],
+  ['Cluster, memory and processors', ['on', 'memory', 'cpus']],
   ['Limits of jobs', ['executionTimeout', 'ttl', 'retries', 'maxQueued']],
   ['Replacing workers', ['recycle', 'stall']],
   ['Environment', ['environment']],
@@ -176,8 +177,9 @@ function formOf(workload: WorkloadDefinition): WorkloadForm {
     gpu,
     readsScenes,
     isElsewhere: start === undefined,
-    cards: sections.map(([title, keys]) => ({
+    cards: sections.map(([title, keys], index) => ({
       title,
+      isFolded: index > 1,
       fields: keys.flatMap((each): [string, FieldSchema][] => {
         const { [each]: schema } = schemas;
         return schema === undefined ? [] : [[each, schema]];

@@ -20,7 +20,7 @@ export interface ConsoleService {
   jobs: JobOperations;
   forms: EndpointForms;
   /** Facts that stay the same while the service runs. */
-  about: Pick<Overview, 'program' | 'url' | 'retentionMs' | 'file'>;
+  about: Pick<Overview, 'program' | 'retentionMs' | 'file'>;
   gpus: () => string[] | null;
   containerLack: () => string | null;
   now: () => number;

@@ -57,6 +57,7 @@ export class EndpointRequests {
         inQueue: tally.IN_QUEUE ?? 0,
         retried: tally.retried ?? 0,
       },
+      isFailing: store.reads.isFailing(endpoint.id),
       latest: store.reads.latestCompleted(endpoint.id),
       workers: workers.map((worker) => ({ ...worker, log: latestLines(worker.log, among) })),
       trouble: endpoint.problem,

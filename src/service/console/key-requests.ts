@@ -7,14 +7,15 @@ import { type ConsoleRequest, type ConsoleService, formOf, problemsAnswer } from
 import type { KeyView } from '../../protocol/console-data.ts';
 import { type KeyHolder, type KeyRecord, unlimited } from '../model/key.ts';
 import type { Quotas } from '../api/quotas.ts';
+import type { Endpoints } from '../workers/endpoints.ts';
 
 export class KeyRequests {
   readonly #keys: KeyStore;
   readonly #views: KeyViews;
 
-  constructor({ keys, store, quotas }: ConsoleService) {
+  constructor({ keys, store, quotas, endpoints }: ConsoleService) {
     this.#keys = keys;
-    this.#views = new KeyViews(store.usage, quotas);
+    this.#views = new KeyViews(store.usage, quotas, endpoints);
   }
 
   list(): HttpResponse {
@@ -88,8 +89,10 @@ function refused(error: unknown): HttpResponse {
 class KeyViews {
   readonly #usage: JobStore['usage'];
   readonly #quotas: Quotas;
+  readonly #endpoints: Endpoints;
 
-  constructor(usage: JobStore['usage'], quotas: Quotas) {
+  constructor(usage: JobStore['usage'], quotas: Quotas, endpoints: Endpoints) {
+    this.#endpoints = endpoints;
     this.#usage = usage;
     this.#quotas = quotas;
   }
@@ -106,12 +109,30 @@ class KeyViews {
   }
 
   of(record: KeyRecord): KeyView {
-    const { id } = record;
-    return { ...record, origin: 'book', usage: this.#usage.of(id), todayMs: this.#quotas.usedToday(id) };
+    const { id, kind } = record;
+    const done = kind === 'worker' ? this.#doneBy(id) : null;
+    const [usage, todayMs] = [this.#usage.of(id), this.#quotas.usedToday(id)];
+    return { ...record, origin: 'book', usage, todayMs, done };
+  }
+
+  #doneBy(keyId: string): { jobs: number; ms: number } {
+    const all = this.#endpoints.all.map(({ remote }) => remote.doneByKey(keyId));
+    return {
+      jobs: all.reduce((sum, { jobs }) => sum + jobs, 0),
+      ms: all.reduce((sum, { ms }) => sum + ms, 0),
+    };
   }
 
   #external(holder: KeyHolder, origin: 'given' | 'gone'): KeyView {
     const never = { createdAt: null, lastUsedAt: null, lastUsedFrom: null, revokedAt: null, expiresAt: null };
-    return { ...holder, ...never, price: null, todayMs: 0, origin, usage: this.#usage.of(holder.id) };
+    return {
+      ...holder,
+      ...never,
+      price: null,
+      done: null,
+      todayMs: 0,
+      origin,
+      usage: this.#usage.of(holder.id),
+    };
   }
 }

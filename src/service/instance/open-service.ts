@@ -279,7 +279,7 @@ function openRouter(
   const quotas = new Quotas(store, now);
   const common = { keys, admission, audit, quotas, proxies, connections, store, endpoints, jobs, now };
   const metrics = new Metrics(store, now, loopDelay);
-  const about = console && { program: console.program, url, retentionMs, file: console.file };
+  const about = console && { program: console.program, retentionMs, file: console.file };
   return new ApiRouter({
     admission,
     audit,

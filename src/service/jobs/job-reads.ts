@@ -49,6 +49,12 @@ export class JobReads {
     return this.#sql.latestCompleted.all(endpointId).map(({ id }) => id);
   }
 
+  /** True if the last three jobs that a worker did failed or timed out. */
+  isFailing(endpointId: string): boolean {
+    const states = this.#sql.latestDone.all({ endpointId });
+    return states.length === 3 && states.every(({ state }) => state !== 'COMPLETED');
+  }
+
   /** Returns the number of jobs in each state, including deleted ones that ended in it, and the number of requeues. */
   tally(endpointId: string): Partial<Record<JobState | 'retried', number>> {
     return Object.fromEntries(this.#sql.tally.all(endpointId).map(({ what, jobs }) => [what, jobs]));

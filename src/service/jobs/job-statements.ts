@@ -180,6 +180,10 @@ export function prepareJobStatements(db: Database) {
       `SELECT id FROM job WHERE endedAt IS NOT NULL AND endpointId = ? AND state = 'COMPLETED'
        ORDER BY number DESC LIMIT 5`,
     ),
+    latestDone: db.prepare<[{ endpointId: string }], { state: string }>(
+      `SELECT state FROM (${['COMPLETED', 'FAILED', 'TIMED_OUT'].map(latestIn).join(' UNION ALL ')})
+       ORDER BY number DESC LIMIT 3`,
+    ),
     move: db.prepare<[StoredChange]>(
       `UPDATE job SET state = @state, queuedAt = coalesce(@queuedAt, queuedAt),
          startedAt = CASE @state WHEN 'IN_QUEUE' THEN NULL ELSE coalesce(@startedAt, startedAt) END, expiresAt = coalesce(@expiresAt, expiresAt),
@@ -336,4 +340,10 @@ export function prepareWebhookStatements(db: Database) {
          ORDER BY job LIMIT @max) RETURNING job`,
     ),
   };
+}
+
+/** Selects the last three jobs in a state, by an index, so that the number of kept jobs does not matter. */
+function latestIn(state: string): string {
+  return `SELECT * FROM (SELECT state, number FROM job WHERE endedAt IS NOT NULL AND endpointId = @endpointId
+    AND state = '${state}' AND startedAt IS NOT NULL ORDER BY number DESC LIMIT 3)`;
 }

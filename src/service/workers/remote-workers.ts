@@ -27,6 +27,11 @@ const maxWorkersOfKey = maxWorkers / 2;
 /** Maximum jobs to stop that are remembered for a worker, which may never ask for them. */
 const maxUnwanted = 1_000;
 
+interface DoneWork {
+  jobs: number;
+  ms: number;
+}
+
 export class RemoteWorkers {
   readonly #store: JobStore;
   readonly #now: () => number;
@@ -39,6 +44,8 @@ export class RemoteWorkers {
   readonly #onStalled: (workerId: string, why: string) => void;
   readonly #onProblem: (text: string) => void;
   readonly #workers = new Map<string, RemoteWorker>();
+  /** Jobs that were done with each key, also by workers that have left. */
+  readonly #doneByKey = new Map<string, DoneWork>();
   readonly #timer: NodeJS.Timeout;
   readonly #checkEveryMs: number;
   #checkedAt = performance.now();
@@ -166,6 +173,11 @@ export class RemoteWorkers {
     };
   }
 
+  /** Returns the jobs that workers with this key have finished, and the time with jobs, since the start. */
+  doneByKey(keyId: string): DoneWork {
+    return this.#doneByKey.get(keyId) ?? { jobs: 0, ms: 0 };
+  }
+
   /** Returns the number of jobs that a worker has finished since its first contact. */
   jobsDoneBy(workerId: string): number {
     return this.#workers.get(workerId)?.jobsDone ?? 0;
@@ -275,7 +287,11 @@ export class RemoteWorkers {
     worker.jobs.delete(id);
     worker.since = this.#now();
     worker.freeAt = performance.now();
-    worker.busyMs += worker.freeAt - held.givenAt;
+    const busyMs = worker.freeAt - held.givenAt;
+    worker.busyMs += busyMs;
+    const key = keyOfWorker(worker.id);
+    const { jobs, ms } = this.doneByKey(key);
+    this.#doneByKey.set(key, { jobs: jobs + Number(standing === 'settled'), ms: ms + busyMs });
     if (isToStop) this.#stopJob(worker, id);
   }
 

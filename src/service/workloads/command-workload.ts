@@ -1,5 +1,5 @@
 /** A program in any language as a workload. The program reads jobs and writes results as JSON lines. */
-import { delimiter, resolve } from 'node:path';
+import { basename, delimiter, isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
 import { shellWord } from '../../lib/text/format.ts';
 import { filePath, programText } from '../../lib/yaml/scalar-schemas.ts';
@@ -48,7 +48,8 @@ export const lineProgram = defineWorkload({
   takes: ['memory'],
   choice: { title: 'Command', means: 'A program that reads jobs and writes results as JSON lines.' },
   gpu: 'machine',
-  words: (settings) => `Command ${settings.command.join(' ')}`,
+  words: (settings) =>
+    `Command ${settings.command.map((word) => (isAbsolute(word) ? basename(word) : word)).join(' ')}`,
   // Arguments may hold secrets; the name of the program does not.
   concealed: (settings) => ({ command: settings.command.map((word, i) => (i === 0 ? word : hiddenWord)) }),
   inFolder: ({ command: [program = '', ...rest], cwd }, folder) => ({
@@ -138,7 +139,7 @@ export interface CommandOptions {
  */
 export function commandWorkload(options: CommandOptions): Workload {
   return {
-    name: options.command[0] ?? '',
+    name: basename(options.command[0] ?? ''),
     startWorker: (context) => startCommand(options, context),
   };
 }

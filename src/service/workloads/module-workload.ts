@@ -1,6 +1,6 @@
 /** A JavaScript module as a workload. It runs in its own process, so that it cannot harm the service. */
 import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { packageFile } from '../../lib/files/package-file.ts';
 import { filePath } from '../../lib/yaml/scalar-schemas.ts';
 import {
@@ -33,7 +33,7 @@ export const jsModule = defineWorkload({
   without: noCluster,
   choice: { title: 'Module', means: 'A JavaScript file that exports a handler.' },
   gpu: 'machine',
-  words: ({ module }) => `Module ${module}`,
+  words: ({ module }) => `Module ${basename(module)}`,
   inFolder: ({ module }, folder) => ({ module: resolve(folder, module) }),
   problems: deviceProblems,
   missing: ({ module }) => at('module', moduleExpected(module)),
@@ -69,7 +69,7 @@ export interface ModuleOptions {
  * is a part for `GET /stream`, and the output is its return value or the list of its items. Printed lines are the log.
  */
 export function moduleWorkload(options: ModuleOptions): Workload {
-  return { name: options.path, startWorker: (context) => startModule(options, context) };
+  return { name: basename(options.path), startWorker: (context) => startModule(options, context) };
 }
 
 async function startModule(

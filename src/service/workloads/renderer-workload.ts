@@ -27,7 +27,10 @@ export const renderer = defineWorkload({
   },
   nameElsewhere: (settings) => allowedName(settings),
   onCluster: (settings) => ({ allow: allowedName(settings) }),
-  start: ({ id: endpointId, environment }) => moduleWorkload({ endpointId, path: rendererPath, environment }),
+  start: ({ id: endpointId, environment }) => ({
+    ...moduleWorkload({ endpointId, path: rendererPath, environment }),
+    name: 'scene-renderer',
+  }),
 });
 
 /** Returns the name that `nightrender work --allow` uses. */

@@ -3,12 +3,14 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { EndpointView, FieldSchema, WorkloadForm } from '../../protocol/console-data.ts';
 import { idOfName, runPath } from '../../protocol/paths.ts';
+import { counted } from '../shared/number-words.ts';
 import { ask } from './ask.ts';
 import { NothingHere, Card } from './pieces.tsx';
 import { untilKnown, usePolled, Waiting } from './polled.tsx';
 import { to, useEndpoint, useService } from './route.ts';
 import {
   endpointToSend,
+  isSection,
   problemAt,
   sectionOf,
   shownKeys,
@@ -18,7 +20,7 @@ import {
   type PartProps,
 } from './endpoint-draft.ts';
 import { ClusterFields, GpuFields, WorkersFields, WorkloadChoice } from './endpoint-inputs.tsx';
-import { Coded, sentence, TypedField } from './field.tsx';
+import { Coded, labelOf, sentence, TypedField } from './field.tsx';
 import { Form, OtherProblems, useSending } from './form.tsx';
 
 export function NewPage(): JSX.Element {
@@ -147,17 +149,38 @@ function EndpointForm({ keys: first, isNew, action, back, onSave }: Props): JSX.
   );
 }
 
-function KeysCard({ title, fields, ...part }: PartProps & WorkloadForm['cards'][number]) {
+function KeysCard({ title, isFolded, fields, ...part }: PartProps & WorkloadForm['cards'][number]) {
   if (fields.length === 0) return null;
-  return (
-    <Card title={title}>
-      <div class="fields">
-        {fields.map(([name, schema]) => (
-          <KeyFields key={name} {...part} name={name} schema={schema} />
-        ))}
-      </div>
-    </Card>
+  const inputs = (
+    <div class="fields">
+      {fields.map(([name, schema]) => (
+        <KeyFields key={name} {...part} name={name} schema={schema} />
+      ))}
+    </div>
   );
+  if (!isFolded) return <Card title={title}>{inputs}</Card>;
+  const isWrong = fields.some(([name]) => problemAt(part.problems, name) !== '');
+  const isSet = fields.flatMap(([name, schema]) => settingWords(name, schema, part.keys[name]));
+  return (
+    <details class="card fold" open={isWrong || undefined}>
+      <summary>
+        <h2>{title}</h2> <small>{isSet.join(' · ') || 'Nothing set'}</small>
+      </summary>
+      {inputs}
+    </details>
+  );
+}
+
+/** Says what is set in a folded card. Texts of several lines, such as variables, are only counted. */
+function settingWords(path: string, schema: FieldSchema, value: unknown): string[] {
+  if (isSection(value))
+    return Object.entries(value).flatMap(([key, inner]) =>
+      settingWords(`${path}.${key}`, schema.properties?.[key] ?? {}, inner),
+    );
+  if (value === true) return [labelOf(path, schema)];
+  if (typeof value !== 'string' || value === '') return [];
+  const isLong = schema.input?.rows !== undefined;
+  return [`${labelOf(path, schema)}: ${isLong ? counted(value.trim().split('\n').length, 'line') : value}`];
 }
 
 function KeyFields({ name, ...part }: PartProps & { name: string; schema: FieldSchema }): JSX.Element {
@@ -196,8 +219,7 @@ function KeyFields({ name, ...part }: PartProps & { name: string; schema: FieldS
 function Names({ isNew, ...part }: PartProps & { isNew: boolean }): JSX.Element {
   const { keys, problems, onChange } = part;
   const [isIdTyped, setIsIdTyped] = useState(false);
-  const { overview, fields } = useService();
-  const url = overview.url.replace(/\/+$/, '');
+  const { fields } = useService();
   const id = typeof keys['id'] === 'string' ? keys['id'] : '';
   return (
     <Card title="Name and address">
@@ -219,7 +241,8 @@ function Names({ isNew, ...part }: PartProps & { isNew: boolean }): JSX.Element 
             path="id"
             schema={{
               ...fields.id,
-              description: id === '' ? 'Part of its URL' : `Part of its URL: ${url}${runPath('v2', id)}`,
+              description:
+                id === '' ? 'Part of its URL' : `Part of its URL: ${location.origin}${runPath('v2', id)}`,
               examples: ['as the name'],
             }}
             value={keys['id']}

@@ -45,7 +45,7 @@ export function EndpointPage({ id }: { id: string }): JSX.Element {
 }
 
 function Head({ endpoint }: { endpoint: EndpointView }): JSX.Element {
-  const { settings, origin, trouble, jobs, runs } = endpoint;
+  const { settings, origin, trouble, runs } = endpoint;
   const { overview } = useService();
   const { workload } = useWorkload(endpoint);
   const { tone, word } = endpointState(endpoint, workload);
@@ -92,7 +92,7 @@ function Head({ endpoint }: { endpoint: EndpointView }): JSX.Element {
         </p>
       )}
       {trouble !== null && <p class="message bad">{trouble}</p>}
-      <JobCounts jobs={jobs} />
+      <JobCounts endpoint={endpoint} />
     </div>
   );
 }

@@ -105,9 +105,10 @@ export function endpointState(
   endpoint: EndpointView,
   { isElsewhere }: WorkloadForm,
 ): { tone: Tone; word: string } {
-  const { trouble, workers, settings, isPaused } = endpoint;
+  const { trouble, workers, settings, isPaused, isFailing } = endpoint;
   if (isPaused) return { tone: 'wait', word: 'Paused' };
   if (trouble !== null) return { tone: 'bad', word: 'Error' };
+  if (isFailing) return { tone: 'bad', word: 'The last jobs failed' };
   if (workers.some(({ state }) => state === 'running')) return { tone: 'calm', word: 'Working' };
   if (workers.some(({ state }) => state === 'idle')) return { tone: 'good', word: 'Ready' };
   if (workers.some(({ state }) => state === 'unhealthy')) return { tone: 'bad', word: 'No worker is up' };

@@ -137,9 +137,17 @@ function factsOf(view: KeyView): string[] {
   ];
 }
 
-function Usage({ view: { usage, price } }: { view: KeyView }): JSX.Element {
+function Usage({ view: { usage, price, done } }: { view: KeyView }): JSX.Element {
   const jobs = usage.reduce((sum, each) => sum + each.jobs, 0);
   const gpuMs = usage.reduce((sum, each) => sum + each.gpuMs, 0);
+  if (done !== null)
+    return (
+      <p class="hint">
+        {done.jobs === 0
+          ? 'Its workers have done no jobs since the service was started.'
+          : `Its workers did ${counted(done.jobs, 'job')} in ${durationWords(done.ms)} since the service was started.`}
+      </p>
+    );
   if (jobs === 0) return <p class="hint">No jobs so far.</p>;
   return (
     <details>

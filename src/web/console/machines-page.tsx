@@ -286,9 +286,11 @@ function Start({ made: { wanted, key, known } }: { made: Made }): JSX.Element {
     <>
       <Card title="2. Start the worker there">
         <p>
-          On the machine, with Node 20 or later and nightrender installed. The key is shown only now; the
-          service stores a digest.
+          Install {overview.program} there, with Node 20.19 or later, in the folder of the program. Manual:{' '}
+          <a href="help/start">start</a>.
         </p>
+        <Copyable label="Installation" text="npm ci && npm install --global ." />
+        <p>Then start the worker on the machine. The key is shown only now; the service stores a digest.</p>
         <Copyable
           label="On the machine"
           text={`export NIGHTRENDER_WORKER_KEY=${key}\n${words.map(shellWord).join(' ')}`}

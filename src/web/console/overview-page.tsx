@@ -106,7 +106,7 @@ function EndpointCard({ endpoint }: { endpoint: EndpointView }): JSX.Element {
           <Thumbnail key={id} id={id} />
         ))}
       </div>
-      <JobCounts jobs={endpoint.jobs} />
+      <JobCounts endpoint={endpoint} />
     </article>
   );
 }
@@ -127,7 +127,7 @@ function WorkerCounts({ endpoint: { workers } }: { endpoint: EndpointView }): JS
 }
 
 /** Job counts of an endpoint. The less usual ones are only shown if they are not 0. */
-export function JobCounts({ jobs }: { jobs: EndpointView['jobs'] }): JSX.Element {
+export function JobCounts({ endpoint: { jobs, isFailing } }: { endpoint: EndpointView }): JSX.Element {
   const always: [string, number][] = [
     ['in the queue', jobs.inQueue],
     ['in progress', jobs.inProgress],
@@ -147,7 +147,7 @@ export function JobCounts({ jobs }: { jobs: EndpointView['jobs'] }): JSX.Element
           key={name}
           name={name}
           value={countWords(count)}
-          tone={count > 0 && isBad(name) ? 'bad' : undefined}
+          tone={isFailing && count > 0 && isBad(name) ? 'bad' : undefined}
         />
       ))}
     </dl>

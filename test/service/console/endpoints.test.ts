@@ -11,6 +11,36 @@ import { endpointForm } from '../../web/console-things.ts';
 import { ask, endpointId, instantWorkload, key, makeDataDir, post, submit } from '../service-harness.ts';
 import { enter, openWithConsole } from './visit.ts';
 
+it('fails while the last three jobs that workers did failed, and no longer', async () => {
+  const { url, held } = await openWithConsole({
+    endpoints: [endpointSettings({ id: endpointId, retries: 0, quickStart: true })],
+  });
+  const visit = await enter(url);
+  const afterOne = async (isGood: boolean): Promise<boolean | undefined> => {
+    const id = await visit.submit(endpointId, { scene: 'x' });
+    const run = await held.next();
+    if (isGood) run.complete(1);
+    else run.fail(new Error('no'));
+    await visit.jobOnce(id, ({ endedAt }) => endedAt !== null);
+    return (await visit.endpoint(endpointId))?.isFailing;
+  };
+  expect([await afterOne(true), await afterOne(false), await afterOne(false)]).toEqual([false, false, false]);
+  expect([await afterOne(false), await afterOne(false), await afterOne(true)]).toEqual([true, true, false]);
+});
+
+it('has a name for what a command or module is, and no path', async () => {
+  const { url } = await openWithConsole();
+  const visit = await enter(url);
+  const command = await visit.make({
+    id: 'a',
+    name: 'A',
+    command: [process.execPath, '/srv/worker-of-mine'],
+  });
+  expect(command.runs).toBe('Command node worker-of-mine');
+  const module = await visit.make({ id: 'b', name: 'B', module: `${process.cwd()}/dist/cli.js` });
+  expect(module.runs).toBe('Module cli.js');
+});
+
 it('tells of the service and of all its endpoints', async () => {
   const { url } = await openWithConsole({ retentionMs: 90_000, now: () => 5_000_000 });
   const visit = await enter(url);
@@ -18,7 +48,6 @@ it('tells of the service and of all its endpoints', async () => {
   const overview = await visit.overview();
   expect(overview).toMatchObject({
     program: 'nightrender 1.2.3',
-    url,
     now: 5_000_000,
     retentionMs: 90_000,
     file: 'service.yaml',

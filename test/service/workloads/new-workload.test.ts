@@ -81,6 +81,7 @@ it('has the fields that it takes in the form of the console', () => {
   expect(keys).toEqual([
     ['Workload', ['echo', 'loudness']],
     ['Workers and GPU', ['workers', 'quickStart', 'gpu']],
+    ['Cluster, memory and processors', []],
     ['Limits of jobs', ['executionTimeout', 'ttl', 'retries', 'maxQueued']],
     ['Replacing workers', ['recycle', 'stall']],
     ['Environment', ['environment']],

@@ -311,7 +311,8 @@ function judgeDescribed(health: HealthReply, { check }: ServiceDescription): End
 }
 
 /** Describes where a run reads each value of the service's answers. */
-function readingOf({ submit, status, result, failed, cancel, find, keepsMs }: ServiceDescription): string[] {
+function readingOf(description: ServiceDescription): string[] {
+  const { submit, status, result, failed, cancel, find, archive, keepsMs } = description;
   const words = Object.entries(status.map).map(([word, meaning]) => `${word} is ${meaning}`);
   const kept = submit.keep.length === 0 ? '' : `, with ${submit.keep.join(', ')}`;
   const place =
@@ -325,6 +326,7 @@ function readingOf({ submit, status, result, failed, cancel, find, keepsMs }: Se
     find === undefined
       ? 'no list of jobs: a submission whose answer is lost counts as unanswered'
       : `lost submissions in ${find.items} of ${find.method} ${find.url}`,
+    ...(archive ? [`jobs that are no longer there by ${archive.method} ${archive.url}`] : []),
     `results are kept for ${formatDuration(keepsMs)}`,
   ];
 }

@@ -32,7 +32,11 @@ type Ask = (spoken: SpokenTo) => Promise<object>;
 const never = new AbortController().signal;
 const submit: Ask = ({ client, input, job }) => client.submit(job.endpoint, input, never, 'night-1');
 const find: Ask = ({ client, input, job }) =>
-  client.submit(job.endpoint, input, never, 'night-1', { sentAt: 0, isTaken: async () => false });
+  client.submit(job.endpoint, input, never, 'night-1', {
+    sentAt: 0,
+    overWithinMs: Infinity,
+    isTaken: async () => false,
+  });
 const status: Ask = async ({ client, job }) => withoutHold(await client.status(job, never));
 const cancel: Ask = ({ client, job }) => client.cancel(job, never);
 const health: Ask = ({ client, job }) => client.health(job.endpoint, never);

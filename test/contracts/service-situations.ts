@@ -42,6 +42,8 @@ const noWords = 'it has no words for states: a job is in its queue, in its histo
 const noStates = 'its failures have no states of their own: a workflow ends, or a node fails';
 const ownId = 'the client chooses the id, so that the job can be looked for whatever the answer says';
 const inStatus = 'its result is in the answer that says that it is done';
+const elsewhereThanQueue = 'its list is at another host than its queue, and only that is set here';
+const noArchive = 'it has no archive here';
 const noKey = 'the key goes to no picture, as workers choose the addresses';
 
 export const submissions: Situations = {
@@ -171,7 +173,7 @@ export const lostSubmissions: Situations = {
     {},
     { kind: 'accepted', jobId, status: 'IN_QUEUE' },
     {
-      fal: { reply: { kind: 'not-found', text: anyText } },
+      fal: { reply: { kind: 'not-found', text: expect.stringContaining('at another host') as unknown } },
       replicate: {
         answers: {
           list: answerJson({
@@ -180,7 +182,21 @@ export const lostSubmissions: Situations = {
         },
         reply: { kind: 'accepted', jobId, status: 'starting', idempotencyMs: 3_600_000 },
       },
-      own: { reply: { kind: 'not-found', text: anyText } },
+      own: {
+        answers: {
+          list: inTurn(
+            answerJson({ jobs: [{ id: 'j2', params: { prompt: 'a hill', seed: 6 } }], next: 'two' }),
+            answerJson({ jobs: [{ id: jobId, params: { seed: 5, prompt: 'a hill' } }], next: null }),
+          ),
+        },
+        reply: ({ url }) => ({
+          kind: 'accepted',
+          jobId,
+          status: '',
+          kept: { page: `${url}/pages/${jobId}` },
+          idempotencyMs: 1_800_000,
+        }),
+      },
       comfyui: {
         answers: { status: answerJson({ queue_running: [[1, promptIdOf('night-1')]], queue_pending: [] }) },
         reply: {
@@ -196,21 +212,23 @@ export const lostSubmissions: Situations = {
   'is looked for, and has no job': [
     { list: answerJson({ results: [] }), ...absent },
     { kind: 'not-found', text: anyText },
-    { jobs: 'it is sent again under its key, and so is the same job' },
+    {
+      jobs: 'it is sent again under its key, and so is the same job',
+      own: { reply: { kind: 'not-listed', text: anyText } },
+    },
   ],
   'is looked for where nobody answers': [
     { list: broken, status: broken, submit: broken },
     failure('unanswered'),
     {
-      fal: 'it has no list of jobs',
-      own: 'its description has no list of jobs',
+      fal: elsewhereThanQueue,
       comfyui: { reply: failure('poll-failed', '/queue)') },
     },
   ],
   'is looked for with a key that is refused': [
     { list: answer(401), status: answer(401), submit: answer(401) },
     failure('key-refused'),
-    { fal: 'it has no list of jobs', own: 'its description has no list of jobs' },
+    { fal: elsewhereThanQueue },
   ],
 };
 
@@ -281,6 +299,20 @@ export const states: Situations = {
       comfyui: { answers: absent },
     },
   ],
+  ...inArchive('and is done', { code: 200, outputs: [onePixel] }, ({ words, told }) =>
+    completed(words.done, [base64(told)]),
+  ),
+  ...inArchive('and runs', { code: null }, ({ words }) => running(words.waiting, false)),
+  ...inArchive(
+    'and was refused',
+    { code: 422, outputs: { data: { problem: 'too many steps' } } },
+    ({ words }) => over(words.done, ended('input-refused', 'too many steps')),
+  ),
+  ...inArchive('and failed without a word', { code: 500, outputs: null }, ({ words }) =>
+    over(words.done, ended('failed-inside', '500')),
+  ),
+  ...inArchive('and has no output', { code: 200, outputs: null }, () => missing),
+  ...inArchive('as another job', { id: 'j2', code: 200, outputs: [onePixel] }, () => missing),
   'that is done, without an output': [
     ({ says }) => says('done'),
     ({ words }) => over(words.done, ended('no-output')),
@@ -489,7 +521,7 @@ export const endpoints: Situations = {
     {
       fal: { reply: { kind: 'unknown', text: anyText, isUnasked: true } },
       replicate: { reply: { kind: 'answers', idempotencyMs: 3_600_000 } },
-      own: { reply: { kind: 'answers' } },
+      own: { reply: { kind: 'answers', idempotencyMs: 1_800_000 } },
       comfyui: {
         reply: {
           kind: 'answers',
@@ -521,6 +553,13 @@ export const endpoints: Situations = {
   ]),
   'does not answer': [{ health: broken }, failure('poll-failed', /\(http:/), { fal: elsewhere }],
 };
+
+/** The service no longer has the job, and its archive says this of it. */
+function inArchive(told: string, said: object, reply: (at: Spoken) => object): Situations {
+  const others = { jobs: noArchive, fal: noArchive, replicate: noArchive, comfyui: noArchive };
+  const archive = answerJson({ id: jobId, ...said });
+  return { [`that is only in the archive, ${told}`]: [{ status: answer(404), archive }, reply, others] };
+}
 
 function byCode(codes: number[], row: (status: number) => Situations[string]): Situations {
   return Object.fromEntries(codes.map((code) => [`answered ${code}`, row(code)]));

@@ -22,8 +22,8 @@ import type { Dialect, World } from './render-service.contract.ts';
 export const serviceNames = ['jobs', 'fal', 'replicate', 'own', 'comfyui'] as const;
 export type ServiceName = (typeof serviceNames)[number];
 
-/** `list`: the jobs of the account. */
-type Operation = 'submit' | 'status' | 'result' | 'picture' | 'cancel' | 'health' | 'list';
+/** `list`: the jobs of the account; `archive`: what is told of a job that is no longer there. */
+type Operation = 'submit' | 'status' | 'result' | 'picture' | 'cancel' | 'health' | 'list' | 'archive';
 
 export type Answers = Partial<Record<Operation, Script>>;
 
@@ -74,7 +74,7 @@ export const absent: Answers = {
 
 const ownDescription = `
 auth: { X-Api-Key: '{{ apiKey }}' }
-submit: { post: '{{ baseUrl }}/models/{{ id }}', body: { params: '{{ input }}' }, job: data.id }
+submit: { post: '{{ baseUrl }}/models/{{ id }}', body: { params: '{{ input }}' }, job: data.id, keep: [page] }
 status:
   get: '{{ baseUrl }}/jobs/{{ job.id }}'
   at: data.state
@@ -82,6 +82,17 @@ status:
 result: { output: data.outputs }
 failed: data.problem
 cancel: { post: '{{ baseUrl }}/jobs/{{ job.id }}/stop' }
+find:
+  get: '{{ baseUrl }}/jobs?since={{ since }}'
+  items: jobs
+  next: next
+  cursor: cursor
+  job: id
+  input: params
+  createdAt: at
+  onlyEnded: true
+  keep: { page: '{{ baseUrl }}/pages/{{ job.id }}' }
+archive: { get: '{{ baseUrl }}/archive/{{ job.id }}', job: id, code: code, output: outputs }
 check: { get: '{{ baseUrl }}/models/{{ id }}' }
 `;
 
@@ -124,7 +135,7 @@ export const services: Record<ServiceName, SpokenService> = {
       const kept = { status_url: `${at}/status`, response_url: at, cancel_url: `${at}/cancel` };
       return {
         answer: answerJson({ request_id: jobId, status: 'IN_QUEUE', ...kept }),
-        reply: { kind: 'accepted', jobId, status: 'IN_QUEUE', kept },
+        reply: { kind: 'accepted', jobId, status: 'IN_QUEUE', kept, idempotencyMs: 30 * 86_400_000 },
       };
     },
     words: { ...wordsOfJobs, failed: 'COMPLETED', cancelled: 'COMPLETED' },
@@ -171,11 +182,13 @@ export const services: Record<ServiceName, SpokenService> = {
     operationOf: ({ method, path }) => {
       if (path === ownPath) return 'picture';
       if (path === '/models/hills') return method === 'POST' ? 'submit' : 'health';
+      if (path === '/jobs') return 'list';
+      if (path.startsWith('/archive/')) return 'archive';
       return path.endsWith('/stop') ? 'cancel' : 'status';
     },
     accepted: () => ({
       answer: answerJson({ data: { id: jobId, state: 'queued' } }),
-      reply: { kind: 'accepted', jobId, status: 'queued' },
+      reply: { kind: 'accepted', jobId, status: 'queued', idempotencyMs: 1_800_000 },
     }),
     words: {
       waiting: 'queued',

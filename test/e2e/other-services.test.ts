@@ -1,4 +1,5 @@
 /** Promise: a night at fal or Replicate is as safe as one at a job service: no kill, lost answer or refused key loses a picture, or pays for one unsaid. */
+import { readFileSync } from 'node:fs';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
@@ -7,7 +8,7 @@ import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import { answerHonestly, type Meet } from '../fakes/job-server.ts';
 import { replicateKey, startReplicate, type ReplicateService } from '../fakes/replicate-service.ts';
 import { losing, refusing } from '../fakes/situations.ts';
-import { rest, sampled } from '../fakes/tier.ts';
+import { random, rest, sampled, seed as draws } from '../fakes/tier.ts';
 import { type Finished, linesOf, type Night, nightWith } from './cli.ts';
 
 const sceneCount = 10;
@@ -18,7 +19,8 @@ interface Begun {
 }
 
 const services = ['fal', 'replicate'] as const;
-type Service = (typeof services)[number];
+/** `queue` is fal as fal.yaml describes it, at the stand-in, whose list has another origin than its queue. */
+type Service = (typeof services)[number] | 'queue';
 
 /** Of a night in two runs. */
 const nightCost = { ms: 1_500 };
@@ -65,7 +67,7 @@ it('fal: pays for nothing twice while results are refused with words', async () 
   await expectPictures(night);
 });
 
-it('fal: sends again what had its answer lost, and declares what may have been paid twice', async () => {
+it('fal: sends again what had its answer lost if its list is elsewhere, and declares what may have been paid twice', async () => {
   const { service, night } = await nightAt('fal', { meet: losing('run', 3) });
   await night.run().exits(0);
   expect(service.inputs).toHaveLength(sceneCount + 3);
@@ -73,12 +75,61 @@ it('fal: sends again what had its answer lost, and declares what may have been p
   await expectPictures(night);
 });
 
-it('replicate: finds what had its answer lost, and pays for nothing twice', async () => {
-  const { service, night } = await nightAt('replicate', { meet: losing('run', 3) });
-  await night.run().exits(0);
-  expect(service.inputs).toHaveLength(sceneCount);
-  await expectPictures(night);
+it.each(sampled(['queue', 'replicate'] as const, nightCost))(
+  '%s: finds what had its answer lost, and pays for nothing twice',
+  async (name) => {
+    const { service, night } = await nightAt(name, { meet: losing('run', 3) });
+    await night.run().exits(0);
+    expect(service.inputs).toHaveLength(sceneCount);
+    const attempts = { saved: sceneCount, unanswered: 0 };
+    expect(await night.state()).toMatchObject({ summary: { attempts } });
+    await expectPictures(night);
+  },
+);
+
+it('queue: finds in the list what the queue has dropped since the program was killed', async () => {
+  const { service, night } = await nightAt('queue', { isHeld: () => true });
+  const program = night.program('run', 'pipeline.yaml', '--json');
+  await expect.poll(() => countOf(program, 'scene-submitted')).toBe(sceneCount);
+  program.child.kill('SIGKILL');
+  await program.finish();
+  for (const job of service.jobs.all) Object.assign(job, { completesAt: Date.now() - 1, forgottenAt: 0 });
+  await expectFound(service, night);
 });
+
+it.each(sampled([1, 2, 3, 4], { ms: nightCost.ms * 2 }))(
+  'queue: a night with kills and lost answers pays for each scene once (%s)',
+  async () => {
+    let untilKill = 0;
+    let kill = (): void => undefined;
+    let untaken = 0;
+    // Every other answer is lost. A kill comes before or after a submission is taken.
+    const meet: Meet = (asked) => {
+      if (asked.operation !== 'run') return answerHonestly(asked);
+      untilKill -= 1;
+      if (untilKill !== 0) return random(2) === 0 ? losing('run')(asked) : answerHonestly(asked);
+      if (random(2) === 0) asked.take();
+      else untaken += 1;
+      kill();
+    };
+    const { service, night } = await nightAt('queue', { meet });
+    // With a third kill, a scene that was being submitted each time would be set aside.
+    for (const _ of [1, 2]) {
+      const program = night.program('run', 'pipeline.yaml', '--json');
+      untilKill = 1 + random(3);
+      kill = () => program.child.kill('SIGKILL');
+      await program.finish();
+    }
+    await night.run().exits(0);
+    const numbers = service.inputs.map((input) => Number(input['seed'])).toSorted((a, b) => a - b);
+    expect(numbers, `seed ${draws}`).toEqual(Array.from({ length: sceneCount }, (_, n) => n));
+    // What was recorded and never sent is unanswered as well.
+    const { summary } = (await night.state()) as unknown as { summary: { attempts: Record<string, number> } };
+    expect(summary.attempts, `seed ${draws}`).toMatchObject({ saved: sceneCount, failed: 0, expired: 0 });
+    expect(summary.attempts['unanswered'], `seed ${draws}`).toBeGreaterThanOrEqual(untaken);
+    await expectPictures(night);
+  },
+);
 
 it('replicate: finds what was sent when the program died, half a minute later', async () => {
   const { service, night } = await nightThatDied();
@@ -116,8 +167,8 @@ async function expectFound(service: Begun['service'], night: Night): Promise<voi
   await expectPictures(night);
 }
 
-const keys = { fal: falKey, replicate: replicateKey };
-const ids = { fal: 'fal-ai/flux/dev', replicate: 'black-forest-labs/flux-schnell' };
+const keys = { fal: falKey, queue: falKey, replicate: replicateKey };
+const ids = { fal: 'fal-ai/flux/dev', queue: 'fal-ai/flux/dev', replicate: 'black-forest-labs/flux-schnell' };
 
 /** Each scene has a colour of its own. */
 async function nightAt(
@@ -134,10 +185,14 @@ async function nightAt(
     executionMs: isHeld(Number(seed)) ? Infinity : 0,
     picture: pictures[Number(seed)] ?? '',
   });
-  const service = await (name === 'fal'
-    ? startFal({ meet, plan: (input) => ({ ...plan(input), pictures: [plan(input).picture] }) })
-    : startReplicate({ meet, plan: (input) => ({ ...plan(input), output: [plan(input).picture] }) }));
+  const service = await (name === 'replicate'
+    ? startReplicate({ meet, plan: (input) => ({ ...plan(input), output: [plan(input).picture] }) })
+    : startFal({ meet, plan: (input) => ({ ...plan(input), pictures: [plan(input).picture] }) }));
+  const description = readFileSync('src/runner/config/services/fal.yaml', 'utf8')
+    .replaceAll('https://queue.fal.run', service.url)
+    .replaceAll('https://api.fal.ai', service.url.replace('127.0.0.1', 'localhost'));
   const night = nightWith({
+    'queue.yaml': description,
     'pipeline.yaml': pipelineOf(name, service.url),
     'scenes.csv': `id,n\n${Array.from({ length: sceneCount }, (_, n) => `s${n},${n}\n`).join('')}`,
   });
@@ -146,7 +201,7 @@ async function nightAt(
 
 function pipelineOf(name: Service, url: string): string {
   return `manifest: scenes.csv
-endpoint: {speaks: ${name}, baseUrl: "${url}", id: ${ids[name]}, apiKey: "\${NIGHTRENDER_API_KEY}"}
+endpoint: {speaks: ${name === 'queue' ? 'queue.yaml' : name}, baseUrl: "${url}", id: ${ids[name]}, apiKey: "\${NIGHTRENDER_API_KEY}"}
 input: {prompt: "hill {{ n }}", seed: "{{ n }}"}
 columns: {n: number}
 concurrency: ${sceneCount}
@@ -154,6 +209,7 @@ output: {dir: out}
 polling: {shortest: 50ms}
 halt: {refused: 1s}
 retry: {firstWait: 10ms, longestWait: 100ms}
+${name === 'queue' ? 'timeouts: {queue: 3s, execution: 3s}' : ''}
 `;
 }
 

@@ -64,6 +64,8 @@ export class FakeService<Plan extends JobPlan = JobPlan> implements RenderServic
   behaviour: Behaviour<Plan>;
   /** Whether it takes no keys, and is asked for what was lost instead (`knowsKeysMs`: for so long). */
   findsLost = false;
+  /** Whether its list has a job only once it is over. */
+  listsOnlyEnded = false;
   /** Where the present settings look for pictures. */
   place = 'image';
   /** How often a job was answered with COMPLETED, by its id. */
@@ -118,8 +120,11 @@ export class FakeService<Plan extends JobPlan = JobPlan> implements RenderServic
     const found: string[] = [];
     for (const job of this.jobs)
       if (job.input === input || JSON.stringify(job.input) === JSON.stringify(input))
-        if (job.submittedAt >= lost.sentAt && !(await lost.isTaken(job.id))) found.push(job.id);
+        if (job.submittedAt >= lost.sentAt && !(await lost.isTaken(job.id)))
+          if (!this.listsOnlyEnded || this.#jobs.stateOf(job) === 'ended') found.push(job.id);
     const [jobId, ...others] = found;
+    if (this.listsOnlyEnded && jobId === undefined && this.now() - lost.sentAt < lost.overWithinMs)
+      return { kind: 'not-listed', text: 'the list has none yet' };
     return jobId === undefined || others.length > 0
       ? { kind: 'not-found', text: 'the list has none' }
       : { kind: 'accepted', jobId, status: 'IN_QUEUE', ...shown };

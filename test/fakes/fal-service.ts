@@ -24,6 +24,10 @@ export interface FalOptions extends Partial<JobsOptions> {
   model?: string;
   /** The path under which requests are found, where nobody would look for them. */
   requestsAt?: string;
+  /** Of the list, unless the request has another. */
+  pageSize?: number;
+  /** Whether the list also has requests that wait or run, with no end and no status code. */
+  listsAll?: boolean;
 }
 
 type Reply = ReturnType<Understood<FalPlan>['take']>;
@@ -48,10 +52,21 @@ export class FalService extends JobServer<FalPlan> {
   key: string;
   readonly #model: string | undefined;
   readonly #requestsAt: string | undefined;
+  readonly #pageSize: number;
+  readonly #listsAll: boolean;
 
-  constructor({ key = falKey, model, requestsAt, ...options }: JobServerOptions<FalPlan> & FalOptions) {
+  constructor({
+    key = falKey,
+    model,
+    requestsAt,
+    pageSize = 50,
+    listsAll = false,
+    ...options
+  }: JobServerOptions<FalPlan> & FalOptions) {
     super(options);
     this.key = key;
+    this.#pageSize = pageSize;
+    this.#listsAll = listsAll;
     this.#model = model;
     this.#requestsAt = requestsAt;
   }
@@ -66,6 +81,7 @@ export class FalService extends JobServer<FalPlan> {
         return refusal(401, { detail: 'No user found for Key ID and Secret' });
       if (operation === 'run') return this.#submit(pathname.slice(1), input);
       if (operation === 'health') return this.#price(searchParams.get('endpoint_id') ?? '');
+      if (operation === 'list') return this.#list(searchParams);
       const job = operation === 'status' ? this.jobs.polled(jobId) : this.jobs.find(jobId);
       if (operation === undefined || job === undefined || this.#pathOf(job) !== at)
         return { status: 404, fields: { status: 'NOT_FOUND' } };
@@ -124,6 +140,40 @@ export class FalService extends JobServer<FalPlan> {
     return { status: 200, fields: { prices, next_cursor: null, has_more: false } };
   }
 
+  /** By end, newest first; the payloads only if they are asked for. */
+  #list(query: URLSearchParams): Reply {
+    const id = query.get('request_id');
+    const since = Date.parse(query.get('start') ?? '') || Date.now() - (id === null ? 1 : 90) * 86_400_000;
+    const found = this.jobs.all
+      .filter((job) => job.endpoint.id === query.get('endpoint_id') && (id === null || job.id === id))
+      .filter((job) => job.submittedAt >= since && (this.#listsAll || this.#hasEnded(job)))
+      .toSorted((a, b) => b.completesAt - a.completesAt);
+    const from = Number(query.get('cursor') ?? 0);
+    const to = from + Math.min(this.#pageSize, Number(query.get('limit') ?? 50));
+    const hasMore = to < found.length;
+    const items = found.slice(from, to).map((job) => this.#listed(job, query.get('expand') === 'payloads'));
+    return { status: 200, fields: { items, has_more: hasMore, next_cursor: hasMore ? String(to) : null } };
+  }
+
+  #hasEnded(job: Job<FalPlan>): boolean {
+    return ['ended', 'CANCELLED'].includes(this.jobs.stateOf(job));
+  }
+
+  #listed(job: Job<FalPlan>, hasPayloads: boolean): Fields {
+    const { status, fields } = this.#result(job);
+    const timeOf = (ms: number): string | null => (this.#hasEnded(job) ? new Date(ms).toISOString() : null);
+    return {
+      request_id: job.id,
+      endpoint_id: job.endpoint.id,
+      sent_at: new Date(job.submittedAt).toISOString(),
+      started_at: timeOf(job.startsAt),
+      ended_at: timeOf(job.completesAt),
+      status_code: this.#hasEnded(job) ? status : null,
+      duration: this.#hasEnded(job) ? (job.completesAt - job.startsAt) / 1000 : null,
+      ...(hasPayloads && { json_input: job.input, json_output: this.#hasEnded(job) ? fields : null }),
+    };
+  }
+
   /** What all answers about a job say. */
   #named(job: Job<FalPlan>, status: string): Fields {
     const at = `${this.url}${this.#pathOf(job)}/requests/${job.id}`;
@@ -137,7 +187,7 @@ export class FalService extends JobServer<FalPlan> {
   }
 }
 
-const requestPath = /^(?<at>\/.+)\/requests\/(?<jobId>[\w-]+)(?<what>\/status|\/cancel|)$/;
+const requestPath = /^(?<at>\/(?!v1\/).+)\/requests\/(?<jobId>[\w-]+)(?<what>\/status|\/cancel|)$/;
 
 const clientCancelled = {
   status: 499,
@@ -154,6 +204,8 @@ function operationOf(asked: string): Understood['operation'] {
       return 'cancel';
     case 'GET /v1/models/pricing':
       return 'health';
+    case 'GET /v1/models/requests/by-endpoint':
+      return 'list';
     default:
       return asked.startsWith('POST /') ? 'run' : undefined;
   }

@@ -34,7 +34,7 @@ import {
 } from './exchange.ts';
 import { findSubmission, RecentSubmissions } from './find-submission.ts';
 import type { Dialect, Line, PictureRequest, Submission, ToldStatus } from './http-service.ts';
-import type { Request, TextOutcome } from './http-requests.ts';
+import { isSameOrigin, type Request, type TextOutcome } from './http-requests.ts';
 import { parseObject, readLifted } from './parse-body.ts';
 import { StatusReader, type StatusPlaces } from './status-reader.ts';
 import { jobIdAtBeginning, readSubmitAnswer, type AcceptedPlaces } from './read-submit-answers.ts';
@@ -73,11 +73,12 @@ export class DescribedDialect implements Dialect {
     const reply = this.#read(line, request, outcome, (answer) => {
       return this.#refusedElsewhere(line, request, answer) ?? this.#reader.status(answer, job.jobId);
     });
-    if (reply.kind !== 'done') return this.#withOwn(line, reply);
+    if (reply.kind !== 'done') return this.#withOwn(line, await this.#orArchived(line, job, reply));
     const { status, times } = reply;
-    const result = await this.#result(line, job, (answer) =>
+    const answered = await this.#result(line, job, (answer) =>
       this.#reader.result(answer, job.jobId, reply.failure),
     );
+    const result = await this.#orArchived(line, job, answered);
     if (result.kind === 'completed' || result.kind === 'ended')
       return this.#withOwn(line, { ...result, status, ...times });
     return result.kind === 'failure' ? { ...result, done: { status, ...times } } : result;
@@ -172,21 +173,54 @@ export class DescribedDialect implements Dialect {
     const isAlone = this.#submissions.isAlone(input);
     const isTaken = async (jobId: string): Promise<boolean> =>
       this.#submissions.hasAccepted(jobId) || lost.isTaken(jobId);
-    const ask = (since: string, url?: string): Promise<TextOutcome> => {
+    const { url } = this.#requests.of(line, find, { since: '' });
+    if (!this.#requests.isOwn(line.at, url))
+      return { kind: 'not-found', text: 'the list of jobs is at another host than this `endpoint.baseUrl`' };
+    const ask = (since: string, next?: string): Promise<TextOutcome> => {
       const first = this.#requests.of(line, find, { since });
-      return line.ask(url === undefined ? first : this.#nextPage(line, first, url));
+      return line.ask(next === undefined ? first : this.#nextPage(line, first, next));
+    };
+    const { keep, needed, jobId } = this.#accepted;
+    const isInItem = (name: string): boolean => find.keep[name] === undefined;
+    const accepted = {
+      ...this.#accepted,
+      jobId: find.job ?? jobId,
+      keep: keep.filter(isInItem),
+      needed: needed.filter(isInItem),
     };
     const reply = await findSubmission(
       { input, lost: { ...lost, isTaken }, isAlone },
-      { ...find, accepted: { ...this.#accepted, jobId: find.job ?? this.#accepted.jobId } },
+      { ...find, accepted, isOnlyList: this.#submissions.hasAny && !isSameOrigin(url, line.at.url) },
       ask,
     );
-    return reply.kind === 'accepted' ? { ...reply, ...this.#knownFor } : reply;
+    if (reply.kind !== 'accepted') return reply;
+    const kept = { ...reply.kept, ...this.#requests.keptOf(line, reply.jobId) };
+    return { ...reply, ...(Object.keys(kept).length > 0 && { kept }), ...this.#knownFor };
   }
 
-  /** Returns the request for the next page, at the service's own host even if a proxy names another. */
-  #nextPage({ at }: Line, { method, url: first }: Request, url: string): Request {
-    const { pathname, search, href } = URL.canParse(url, first) ? new URL(url, first) : new URL(first);
+  /** Returns what the archive has of a job that is no longer found, with the key of the service. */
+  async #orArchived<Reply extends { kind: string }>(
+    line: Line,
+    job: JobAtService,
+    reply: Reply | StatusReply,
+  ): Promise<Reply | StatusReply> {
+    const { archive } = this.#description;
+    const request = archive && this.#requests.ofJob(line, job, archive);
+    if (!isMissing(reply) || request === undefined || !this.#requests.isOwn(line.at, request.url))
+      return reply;
+    const outcome = await line.fetch(request);
+    return this.#read(line, request, outcome, (answer) => this.#reader.archived(answer, job.jobId, reply));
+  }
+
+  /** Returns the request for the next page (`next`: its cursor or URL), at the service's own host even if a proxy names another. */
+  #nextPage({ at }: Line, { method, url: first }: Request, next: string): Request {
+    const { cursor } = this.#description.find ?? {};
+    if (cursor !== undefined) {
+      const page = new URL(first);
+      page.searchParams.set(cursor, next);
+      return this.#requests.to(at, method, page.href);
+    }
+    const { pathname, search, href } = URL.canParse(next, first) ? new URL(next, first) : new URL(first);
     const own = this.#requests.isOwn(at, href) ? href : new URL(first).origin + pathname + search;
     return this.#requests.to(at, method, own);
   }
@@ -260,6 +294,10 @@ export class DescribedDialect implements Dialect {
       return {};
     return readEcho(headers, name, value);
   }
+}
+
+function isMissing(reply: { kind: string }): reply is StatusReply & { kind: 'missing' } {
+  return reply.kind === 'missing';
 }
 
 function acceptedPlaces({ submit, status, result: { request } }: ServiceDescription): AcceptedPlaces {

@@ -32,8 +32,8 @@ export class DescribedRequests {
 
   constructor(description: ServiceDescription) {
     this.#description = description;
-    const { submit, status, result, cancel, find, check, health, auth, origins } = description;
-    const requests = [submit, status, result.request, cancel, find, check, health];
+    const { submit, status, result, cancel, find, archive, check, health, auth, origins } = description;
+    const requests = [submit, status, result.request, cancel, find, archive, check, health];
     for (const request of requests)
       if (request !== undefined) this.#urls.set(request, compileText(request.url, spellInUrl));
     this.#headers = compileHeaders(submit.headers, 'idempotencyKey');
@@ -50,6 +50,13 @@ export class DescribedRequests {
     const { headers, ...request } = this.of(target, submit, values);
     const more = fillHeaders(this.#headers, values, idempotencyKey !== undefined);
     return { ...request, headers: { ...headers, ...more }, body: JSON.stringify(this.#body(values, input)) };
+  }
+
+  /** Returns values of `submit.keep` for a job in the list, whose item has only its id. */
+  keptOf(target: Target, jobId: string): Record<string, string> {
+    const values = { ...valuesOf(target), 'job.id': jobId };
+    const built = Object.entries(this.#description.find?.keep ?? {});
+    return Object.fromEntries(built.map(([name, url]) => [name, compileText(url, spellInUrl)(values)]));
   }
 
   ofJob(target: Target, { jobId, kept = {} }: JobAtService, request: DescribedRequest): Request {
@@ -91,7 +98,9 @@ export class DescribedRequests {
 }
 
 function valuesOf({ endpoint: { id, version }, at }: Target): Values {
-  return { baseUrl: at.url, id, version, model: id.replace(/:.*$/s, '') };
+  // fal's queue knows requests by the first two parts of an id, after a namespace (fal-js, `parseEndpointId`).
+  const [app = id] = /^(?:(?:workflows|comfy)\/)?[^/]+\/[^/]+/.exec(id) ?? [];
+  return { baseUrl: at.url, id, version, model: id.replace(/:.*$/s, ''), app };
 }
 
 /** `key`: name of a placeholder. Headers that use it are left out if it has no value. */

@@ -35,6 +35,10 @@ export class RecentSubmissions {
   hasAccepted(jobId: string): boolean {
     return this.#accepted.has(jobId);
   }
+
+  get hasAny(): boolean {
+    return this.#accepted.size > 0;
+  }
 }
 
 interface ListPlaces {
@@ -42,7 +46,10 @@ interface ListPlaces {
   next?: string | undefined;
   input: string;
   createdAt: string;
+  onlyEnded: boolean;
   accepted: AcceptedPlaces;
+  /** True if a refusal of the list says nothing about submissions, which have worked at another host. */
+  isOnlyList: boolean;
 }
 
 interface Wanted {
@@ -56,46 +63,55 @@ interface Wanted {
 const clockSlackMs = 15 * 60_000;
 const slackMs = 60_000;
 
-/** Time after sending within which the list may not have the job yet, so the search is repeated. */
+/** Time after sending within which a list of all jobs may not have the job yet. */
 const lagMs = 30_000;
 
 /** Most services list 100 jobs a page. */
 const maxPages = 50;
 
-/** Returns the job if exactly one has this input and belongs to no other attempt. `ask` requests a page. */
+/** Returns the job if exactly one has this input and belongs to no other attempt. `ask` requests a page by URL or cursor. */
 export async function findSubmission(
   { input, lost, isAlone }: Wanted,
   places: ListPlaces,
-  ask: (since: string, url?: string) => Promise<TextOutcome>,
+  ask: (since: string, next?: string) => Promise<TextOutcome>,
 ): Promise<SubmitReply> {
-  const since = lost.sentAt - slackMs;
+  const { sentAt, sentBy = Infinity } = lost;
+  const notYet = (text: string): SubmitReply => ({
+    kind: Date.now() - sentAt < (places.onlyEnded ? lost.overWithinMs : lagMs) ? 'not-listed' : 'not-found',
+    text,
+  });
   const wanted = inputKey(input);
   const found = new Map<string, SubmitReply & { kind: 'accepted' }>();
-  let url: string | undefined;
+  let page: string | undefined;
   for (let pages = 0; pages < maxPages; pages++) {
-    const outcome = await ask(new Date(lost.sentAt - clockSlackMs).toISOString(), url);
+    const outcome = await ask(new Date(sentAt - clockSlackMs).toISOString(), page);
     if (outcome.kind !== 'answered')
       return lookFailed(outcome.kind === 'broken' ? outcome.why : 'the list of jobs is too large');
     const { answer } = outcome;
     const body = answer.status >= 200 && answer.status <= 299 ? parseObject(answer.body) : undefined;
-    if (body === undefined)
+    if (body === undefined) {
+      const refusal = readRefusal(answer);
+      if (refusal !== undefined && refusal.kind !== 'overloaded' && places.isOnlyList)
+        return notYet(`the list of jobs cannot be read: ${refusal.text}`);
       return {
         kind: 'failure',
-        failure: readRefusal(answer) ?? { ...unreadable(answer, 'the list of jobs'), kind: 'unanswered' },
+        failure: refusal ?? { ...unreadable(answer, 'the list of jobs'), kind: 'unanswered' },
       };
+    }
     const items = valuesAt(body, places.items).flat();
     const skewMs = skewOf(answer);
-    const young = items.filter((item) => createdAt(item, places) + skewMs >= since);
+    const young = items.filter((item) => createdAt(item, places) + skewMs >= sentAt - slackMs);
     for (const item of young) {
       const job = readAcceptedJob(item, places.accepted);
       const [sent] = valuesAt(item, places.input);
       if (job === undefined || !isJsonObject(sent) || inputKey(sent) !== wanted) continue;
+      if (createdAt(item, places, -Infinity) + skewMs > sentBy + slackMs) continue;
       if (!(await lost.isTaken(job.jobId))) found.set(job.jobId, { kind: 'accepted', ...job });
     }
     const [next] = places.next === undefined ? [] : valuesAt(body, places.next);
-    const isLast = items.length === 0 || young.length < items.length;
-    if (isLast || typeof next !== 'string') return verdict([...found.values()], isAlone, lost);
-    url = next;
+    const isLast = items.length === 0 || (young.length < items.length && !places.onlyEnded);
+    if (isLast || typeof next !== 'string') return verdict([...found.values()], isAlone, notYet);
+    page = next;
   }
   return { kind: 'not-found', text: 'the list of jobs of the service is too long to search' };
 }
@@ -103,12 +119,10 @@ export async function findSubmission(
 function verdict(
   found: (SubmitReply & { kind: 'accepted' })[],
   isAlone: boolean,
-  lost: LostSubmission,
+  notYet: (text: string) => SubmitReply,
 ): SubmitReply {
   const [first, ...others] = found;
-  if (first === undefined && Date.now() - lost.sentAt < lagMs) return lookFailed('it is not in the list yet');
-  if (first === undefined)
-    return { kind: 'not-found', text: 'the list of jobs of the service does not contain this input' };
+  if (first === undefined) return notYet('the list of jobs of the service does not contain this input');
   if (others.length === 0 && isAlone) return first;
   const text = 'several submissions at the service have the same input, so they cannot be told apart';
   return { kind: 'not-found', text };
@@ -124,10 +138,10 @@ function inputKey(input: JsonObject): string {
   return canonicalJson((parseObject(JSON.stringify(input)) ?? {}) as JsonValue);
 }
 
-function createdAt(item: unknown, { createdAt: path }: ListPlaces): number {
+/** Returns `otherwise` for a job without a time, which its age does not rule out. */
+function createdAt(item: unknown, { createdAt: path }: ListPlaces, otherwise = Infinity): number {
   const [text] = valuesAt(item, path);
-  // A job without a time is not ruled out by its age.
-  return typeof text === 'string' && !Number.isNaN(Date.parse(text)) ? Date.parse(text) : Infinity;
+  return typeof text === 'string' && !Number.isNaN(Date.parse(text)) ? Date.parse(text) : otherwise;
 }
 
 /** Returns the milliseconds to add to the service's time to get local time. 0 if it sends no `Date`. */

@@ -35,6 +35,7 @@ export class StatusReader {
   #isJobNamed: boolean;
   /** Status word of the description for a job that is done. Empty if it has none. */
   readonly doneWord: string;
+  readonly #waitingWord: string;
 
   constructor(description: ServiceDescription, places: StatusPlaces) {
     this.#description = description;
@@ -47,6 +48,7 @@ export class StatusReader {
     this.#meanings = new Map(words);
     this.#spelled = new Map(words.toReversed().map(([word, meaning]) => [spelled(word), meaning]));
     this.doneWord = Object.keys(map).find((word) => map[word] === 'done') ?? '';
+    this.#waitingWord = Object.keys(map).find((word) => map[word] === 'waiting') ?? '';
   }
 
   /** Undefined if nothing has the word, however it is written: `Completed`, `in progress`. */
@@ -98,6 +100,33 @@ export class StatusReader {
     if (result === undefined) return askAgain;
     const other = job === undefined ? undefined : ofAnother(valuesAt(result, job)[0], jobId, 'result');
     return other ?? this.#collect(result, output, answer, this.doneWord, {});
+  }
+
+  /** Reads the record of a job in the archive. `missing`: the reply if the archive does not have the result. */
+  archived(answer: HttpResponse, jobId: string, missing: StatusReply & { kind: 'missing' }): StatusReply {
+    const { job, code: codePlace, output: place } = this.#description.archive ?? {};
+    if (job === undefined || codePlace === undefined || place === undefined) return missing;
+    if (answer.status === 404 || answer.status === 410) return missing;
+    const refusal = readRefusal(answer);
+    if (refusal !== undefined && refusal.kind !== 'overloaded')
+      return { ...missing, text: `${missing.text}; the record of the job cannot be read: ${refusal.text}` };
+    const body = isSuccess(answer.status) ? parseObject(answer.body) : undefined;
+    if (body === undefined)
+      return {
+        kind: 'failure',
+        failure: refusal ?? unreadable(answer, 'the request for the record of a job'),
+      };
+    if (readJobId(firstValueAt(body, job)) !== jobId) return missing;
+    const code = firstValueAt(body, codePlace);
+    if (typeof code !== 'number') return { kind: 'running', status: this.#waitingWord, isExecuting: false };
+    const output = firstValueAt(body, place);
+    if (isSuccess(code))
+      return isNothing(output) ? missing : this.#collect(body, place, answer, this.doneWord, {});
+    const known = this.kindByText(JSON.stringify(output ?? null));
+    const told = this.#refusedResult({ ...answer, status: code }, output, known, true);
+    const isOver = told !== undefined && failureRules[told.kind].next !== 'stop';
+    const failed: Failure = { kind: 'failed-inside', text: told?.text ?? `its result was ${code}` };
+    return { kind: 'ended', status: this.doneWord, failure: isOver ? told : failed };
   }
 
   /** Returns the kind of failure if the error text, not a repeated input, contains a text of the description. */

@@ -12,7 +12,7 @@ import { checkAgainst, type Layout } from '../../lib/yaml/check-shape.ts';
 import { readYamlFile } from '../../lib/yaml/yaml-file.ts';
 import { fileSchema } from '../../lib/yaml/file-schema.ts';
 import { ConfigError, gatherProblems } from '../../lib/yaml/problem.ts';
-import { duration } from '../../lib/yaml/scalar-schemas.ts';
+import { duration, durationWithin } from '../../lib/yaml/scalar-schemas.ts';
 import type { Path, YamlFile } from '../../lib/yaml/read-yaml.ts';
 import { endpointVersions, type EndpointVersion } from '../core/attempt.ts';
 import { host } from './output-schema.ts';
@@ -148,12 +148,28 @@ const descriptionShape = z.strictObject({
   find: request({
     items: answerPath.describe('the list in the answer, newest first'),
     job: answerPath.optional().describe('the id, in an item; by default as `submit.job`'),
-    next: answerPath.optional().describe('the address of the next page'),
+    next: answerPath.optional().describe('the address of the next page, or its cursor'),
+    cursor: text.optional().describe('the query parameter for `next`, if `next` is a cursor'),
     input: answerPath.describe('the input that was sent, in an item'),
     createdAt: answerPath.describe('the time of submission, in an item: ISO 8601'),
+    keep: z
+      .record(text, address)
+      .default({})
+      .describe('addresses for `submit.keep`, built from the id, if an item has none'),
+    onlyEnded: z
+      .boolean(yesNo)
+      .default(false)
+      .describe('`true`: a job may be listed only once it is over, in any order'),
   })
     .optional()
     .describe('lists jobs, to find a job whose answer was lost'),
+  archive: request({
+    job: answerPath.describe("the job's id in the answer"),
+    code: answerPath.describe('the HTTP status of its result; without one, the job is not over'),
+    output: answerPath.describe('its output, or the reason of its failure'),
+  })
+    .optional()
+    .describe('asked for a job that `status` or `result` answers with 404 or 410'),
   check: request({
     has: answerPath.optional().describe('has a value if the id is known'),
   })
@@ -165,7 +181,7 @@ const descriptionShape = z.strictObject({
   })
     .optional()
     .describe('instead of `check`, and also during a run: if the service answers, and how busy it is'),
-  keeps: duration.prefault('30m').describe('time that a result is kept'),
+  keeps: durationWithin('0s', '90d').prefault('30m').describe('time that a result is kept'),
   limits: z
     .strictObject({
       jobs: z
@@ -243,8 +259,9 @@ type ReportAt = (path: Path, text: string) => void;
 /** Reports placeholders that are not available in their section, and keys that require or exclude one another. */
 function checkContent(raw: RawDescription, isOurs: boolean, report: ReportAt): void {
   const { body, ...sending } = raw.submit;
-  const everywhere = ['baseUrl', 'id', 'model', ...(isOurs ? ['version'] : [])];
+  const everywhere = ['baseUrl', 'id', 'model', 'app', ...(isOurs ? ['version'] : [])];
   const ofJob = [...everywhere, 'job.id', ...raw.submit.keep.map((name) => `job.${name}`)];
+  const { keep, ...finding } = raw.find ?? {};
   const allowed: [Path, unknown, string[]][] = [
     [['auth'], raw.auth, ['apiKey']],
     [['submit'], sending, [...everywhere, 'idempotencyKey']],
@@ -252,7 +269,9 @@ function checkContent(raw: RawDescription, isOurs: boolean, report: ReportAt): v
     [['status'], raw.status, ofJob],
     [['result'], raw.result, ofJob],
     [['cancel'], raw.cancel, ofJob],
-    [['find'], raw.find, [...everywhere, 'since']],
+    [['find'], finding, [...everywhere, 'since']],
+    [['find', 'keep'], keep, [...everywhere, 'job.id']],
+    [['archive'], raw.archive, ofJob],
     [['check'], raw.check, everywhere],
     [['health'], raw.health, everywhere],
   ];
@@ -272,6 +291,11 @@ function checkContent(raw: RawDescription, isOurs: boolean, report: ReportAt): v
     report(['submit', 'remembers'], 'submit.remembers needs {{ idempotencyKey }} in a header or in the body');
   if (raw.submit.remembers === 'echoed' && !JSON.stringify(raw.submit.headers).includes('idempotencyKey'))
     report(['submit', 'remembers'], 'submit.remembers: echoed needs {{ idempotencyKey }} in a header');
+  for (const name of Object.keys(keep ?? {}))
+    if (!raw.submit.keep.includes(name))
+      report(['find', 'keep', name], `find.keep has ${name}, which submit.keep does not have`);
+  if (raw.find?.cursor !== undefined && raw.find.next === undefined)
+    report(['find', 'cursor'], 'find.cursor needs find.next: where the cursor is in the answer');
   if (raw.check !== undefined && raw.health !== undefined)
     report(['health'], 'health takes the place of check; leave one of them out');
 }
@@ -288,7 +312,7 @@ function checkVariables(yaml: YamlFile, value: unknown, path: (string | number)[
 }
 
 function descriptionOf(name: string, raw: RawDescription, isOurs: boolean): ServiceDescription {
-  const { submit, status, result, find, check, health } = raw;
+  const { submit, status, result, find, archive, check, health } = raw;
   return {
     name,
     isOfJobs: isOurs && !isKnownService(name),
@@ -311,6 +335,7 @@ function descriptionOf(name: string, raw: RawDescription, isOurs: boolean): Serv
     texts: raw.texts,
     cancel: raw.cancel && requestOf(raw.cancel),
     find: find && { ...find, ...requestOf(find) },
+    archive: archive && { ...archive, ...requestOf(archive) },
     check: check && { ...check, ...requestOf(check) },
     health: health && { ...health, ...requestOf(health) },
     keepsMs: raw.keeps,

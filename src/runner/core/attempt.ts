@@ -168,6 +168,8 @@ export interface Lost {
   sentAt: number;
   /** The same time in monotonic ms. Absent if an earlier run sent it. */
   sentElapsed?: number;
+  /** Time at which its answer was lost, in epoch ms. Absent if an earlier run sent it. */
+  sentBy?: number;
 }
 
 /** Describes a lost submission of an earlier run. It may have been sent at any time since it was recorded. */

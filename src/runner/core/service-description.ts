@@ -78,9 +78,25 @@ export interface ServiceDescription {
         items: AnswerPath;
         /** Path within an item. Defaults to the path in the answer to a submission. */
         job?: AnswerPath | undefined;
+        /** Path of the URL of the next page, or of its cursor. */
         next?: AnswerPath | undefined;
+        /** Query parameter that takes the cursor. */
+        cursor?: string | undefined;
         input: AnswerPath;
         createdAt: AnswerPath;
+        /** Values of `submit.keep` that are built from the id of a job that was found. */
+        keep: Readonly<Record<string, string>>;
+        /** True if a job may be listed only once it is over. The list is then in the order of the ends. */
+        onlyEnded: boolean;
+      })
+    | undefined;
+  /** Request for the record of a job that `status` or `result` no longer finds. */
+  archive:
+    | (DescribedRequest & {
+        job: AnswerPath;
+        /** Path of the HTTP status of the result. A job without one is not over. */
+        code: AnswerPath;
+        output: AnswerPath;
       })
     | undefined;
   /** Request that verifies address, key and id without a job: an answer with a value at `has`. */

@@ -22,7 +22,7 @@ import { startRun, type Run } from './run-parts.ts';
 import type { PipelineConfig } from './pipeline-config.ts';
 import { settleWithoutPicture } from './settle.ts';
 import type { Stop } from './stop.ts';
-import { submitAgain } from './submit-attempt.ts';
+import { submit } from './submit-attempt.ts';
 
 export interface CancelResult {
   ending: Ending;
@@ -77,7 +77,7 @@ async function findIntended(run: Run): Promise<number> {
   const { length } = await run.ports.checkpoint.recover();
   let found = 0;
   for (const { attempt, lost } of await takeUpIntended(run)) {
-    const sent = await submitAgain(run, attempt, lost, patienceOf(run.ports.clock));
+    const sent = await submit(run, attempt, lost, patienceOf(run.ports.clock));
     if (sent === 'left') await recordCrash(run, attempt);
     else if (sent !== undefined) found += 1;
   }

@@ -6,7 +6,7 @@ import { suspectCrashes } from '../core/retry-policy.ts';
 import { follow, poll, type PollResult } from './follow.ts';
 import { freshJob, resumedJob, type Job } from './poll-scheduler.ts';
 import type { Checkpoint } from './ports.ts';
-import { submit, submitAgain } from './submit-attempt.ts';
+import { submit } from './submit-attempt.ts';
 import type { Run } from './run-parts.ts';
 
 type Due = NonNullable<Awaited<ReturnType<Checkpoint['nextDue']>>>;
@@ -158,8 +158,10 @@ export class JobSlots {
   async #submit(attempt: Attempt, lost?: Lost): ReturnType<typeof submit> {
     this.#submitting += 1;
     this.#run.stats.enter(attempt);
-    const submission = lost ? submitAgain(this.#run, attempt, lost) : submit(this.#run, attempt);
-    return await submission.finally(() => (this.#submitting -= 1));
+    return await submit(this.#run, attempt, lost).finally(() => {
+      this.#submitting -= 1;
+      this.#run.jobs.sought.delete(attempt);
+    });
   }
 
   async #follow(job: Job, first?: PollResult | Promise<PollResult>): Promise<void> {
@@ -185,7 +187,9 @@ export class JobSlots {
     const { config, access, reachability, budget, holds, jobs, stop, limiters } = this.#run;
     if (stop.draining.aborted || access.isDoubted(config.endpoint)) return 0;
     // If the endpoint is uncertain, one submission settles it, and uncertain jobs do not block it.
-    const known = this.#inFlight.size - jobs.uncertain.size - jobs.awaited.size;
+    // As many lost submissions as there are slots may be looked for besides.
+    const sought = Math.min(jobs.sought.size, config.concurrency);
+    const known = this.#inFlight.size - jobs.uncertain.size - jobs.awaited.size - sought;
     // At most `concurrency` results may depend on their hosts alone.
     const free = Math.max(0, config.concurrency - known - holds.addresses);
     const probing = jobs.uncertain.size > 0 || holds.isProbing ? Math.max(0, 1 - known) : Infinity;
@@ -193,7 +197,7 @@ export class JobSlots {
       free,
       probing,
       limiters.submit.allowedRequests(),
-      reachability.allowedSubmissions(this.#submitting, known === 0),
+      reachability.allowedSubmissions(this.#submitting - sought, known === 0),
       budget.allowedSubmissions(this.#inFlight.size + holds.count),
     );
   }

@@ -90,18 +90,26 @@ class JobsInFlight {
   readonly unreadable = new Set<Job>();
   /** Completed jobs whose output may come a moment later. They occupy no slot. */
   readonly awaited = new Set<Job>();
+  /** Lost submissions whose jobs may be listed later. They occupy no slot. */
+  readonly sought = new Set<Attempt>();
   /** Number of consecutive jobs that were completed and stayed without an output. */
   #emptyInARow = 0;
   /** True if an unreadable job was given up with only the endpoint's health as a sign of life. */
   hasGivenUpLast = false;
   /** True while it is being decided whether to give up one uncertain job, so that no other job is given up. */
   isGivingUpOne = false;
-  /** Called when an uncertain or awaited job frees its slot. */
+  /** Called when an uncertain, awaited or sought job frees its slot. */
   onUncertain: () => void = () => undefined;
 
   markUncertain(job: Job): void {
     if (this.uncertain.has(job)) return;
     this.uncertain.add(job);
+    this.onUncertain();
+  }
+
+  markSought(attempt: Attempt): void {
+    if (this.sought.has(attempt)) return;
+    this.sought.add(attempt);
     this.onUncertain();
   }
 

@@ -19,21 +19,33 @@ export async function submit(
   lost?: Lost,
   isEnough: (failure: Failure) => boolean = () => false,
 ): Promise<Submitted | 'left' | undefined> {
+  const isOfEarlierRun = lost !== undefined;
   for (let tries = 1; isToBeSent(run, attempt, lost); tries++) {
     run.stats.move(attempt, 'queued');
     const before = lost;
     const sent = run.repeats.instant();
     const signal = giveUpOf(run, attempt, lost);
     const reply = await run.access.pass(accessOf(run, attempt, signal), () =>
-      run.limiters.submit.pass(signal, () => send(run, attempt, before)),
+      run.limiters.submit.pass(signal, () => {
+        const sending = (): Promise<SubmitReply> => send(run, attempt, before);
+        // If the program crashes again meanwhile, that counts against the scene. The waits do not.
+        return isOfEarlierRun ? whileInProgress(run.ports.checkpoint, attempt, sending) : sending();
+      }),
     );
     if (reply === undefined) break;
     if (reply.kind === 'accepted') return recordAccepted(run, attempt, reply);
     if (reply.kind === 'not-found') return recordNotFound(run, attempt, reply.text, lost);
+    if (reply.kind === 'not-listed') {
+      run.jobs.markSought(attempt);
+      const failure: Failure = { kind: 'unanswered', text: `its job was looked for: ${reply.text}` };
+      if (isEnough(failure)) break;
+      await waitForNextTry(run, attempt, failure, tries, giveUpOf(run, attempt, lost));
+      continue;
+    }
     const { failure } = reply;
     if (failure !== before?.failure) learnReachability(run, failure);
     if (reply.isEachLost) run.stop.halt(failure.text);
-    else if (failure.kind === 'unanswered') lost ??= { failure, ...sent };
+    else if (failure.kind === 'unanswered') lost ??= { failure, ...sent, sentBy: run.ports.clock.now() };
     if (reply.isEachLost || !(await isSentAgain(run, attempt, failure, lost))) {
       if (lost !== undefined && isStop(failure)) return leaveFor(run, failure);
       await recordRefusal(run, attempt, lost === undefined ? failure : lostFailure(lost, failure));
@@ -45,16 +57,6 @@ export async function submit(
   if (lost !== undefined) return 'left';
   await takeBack(run, attempt);
   return undefined;
-}
-
-/** Sends what a crashed run may have sent, until `isEnough`. Another crash counts against the scene. */
-export async function submitAgain(
-  run: Run,
-  attempt: Attempt,
-  lost: Lost,
-  isEnough?: (failure: Failure) => boolean,
-): ReturnType<typeof submit> {
-  return whileInProgress(run.ports.checkpoint, attempt, () => submit(run, attempt, lost, isEnough));
 }
 
 /** True while the attempt should be sent. A recognized lost one is sent even while draining, unless in an outage. */
@@ -108,7 +110,13 @@ async function send(run: Run, attempt: Attempt, lost: Lost | undefined): Promise
   const { endpoint, input, idempotency } = attempt;
   const { service, checkpoint } = run.ports;
   const isTaken = (jobId: string): Promise<boolean> => checkpoint.hasJob({ endpoint, jobId });
-  const before = lost && { sentAt: lost.sentAt, isTaken };
+  const { queue, execution } = run.config.timeouts;
+  const before = lost && {
+    sentAt: lost.sentAt,
+    ...(lost.sentBy !== undefined && { sentBy: lost.sentBy }),
+    overWithinMs: queue + execution,
+    isTaken,
+  };
   const reply = await service.submit(endpoint, input, run.abandoned, idempotency?.key, before);
   const isRefused = reply.kind === 'failure' && isRefusal(reply.failure);
   const advice = run.refusals.add(isRefused, run.ports.clock.elapsed());

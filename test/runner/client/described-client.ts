@@ -66,11 +66,16 @@ export function describedClient(
   };
 }
 
-/** Its check is asked for at the stand-in, too. */
+/** Its check, list and archive are at the stand-in, too, at another origin than its queue. */
 export function falClient(url: string): DescribedClient {
-  const { check, ...description } = readDescription('fal', '', {});
-  const here = check && { ...check, url: check.url.replace('https://api.fal.ai', url) };
-  return describedClient(url, { ...description, check: here }, model, falKey);
+  const { check, find, archive, ...description } = readDescription('fal', '', {});
+  const at = <Asked extends { url: string }>(asked: Asked | undefined): Asked | undefined =>
+    asked && {
+      ...asked,
+      url: asked.url.replace('https://api.fal.ai', url.replace('127.0.0.1', 'localhost')),
+    };
+  const here = { ...description, baseUrl: url, check: at(check), find: at(find), archive: at(archive) };
+  return describedClient(url, here, model, falKey);
 }
 
 export function replicateClient(url: string): DescribedClient {
@@ -79,5 +84,5 @@ export function replicateClient(url: string): DescribedClient {
 
 /** It may have been sent since then; no attempt has any of the jobs. */
 export function lostAt(sentAt: number): LostSubmission {
-  return { sentAt, isTaken: () => Promise.resolve(false) };
+  return { sentAt, overWithinMs: 3_600_000, isTaken: () => Promise.resolve(false) };
 }

@@ -83,7 +83,7 @@ it('is not found where it did not arrive, and is not sent', async () => {
   const { client, replicate } = await lostAmong([{ prompt: 'another' }]);
   replicate.jobs.all.pop();
   const early = await client.submit(input, lostAt(Date.now()));
-  expect(early, 'it is looked for again').toMatchObject(failure('unanswered', 'not in the list yet'));
+  expect(early, 'it is looked for again').toMatchObject({ kind: 'not-listed' });
   expect(await client.submit(input, lostAt(Date.now() - 31_000))).toMatchObject({ kind: 'not-found' });
   expect(replicate.inputs).toHaveLength(1);
 });

@@ -26,7 +26,7 @@ describe('a service that is known', () => {
       version: 'fal',
     });
     expect(config.output.hosts).toEqual(expect.arrayContaining(['cdn.example', 'fal.media', '*.fal.media']));
-    expect(config.keepsMs).toBe(3_600_000);
+    expect(config.keepsMs).toBe(30 * 86_400_000);
     expect(configOf(at(replicate), { env }).output.hosts).toEqual(
       expect.arrayContaining(['replicate.delivery', '*.replicate.delivery']),
     );

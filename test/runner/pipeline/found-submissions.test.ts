@@ -1,5 +1,6 @@
 /** Promise: where the service takes no keys and has a list of its jobs, a submission whose answer was lost is found there, or declared. */
 import { describe, expect, it } from 'vitest';
+import { Stop } from '../../../src/runner/pipeline/stop.ts';
 import { sampledUpTo } from '../../fakes/tier.ts';
 import { defaultSettings, manifestOf, World } from '../../fakes/world.ts';
 
@@ -88,5 +89,109 @@ describe('a submission whose answer was lost', () => {
     );
     expect(statesOf(world)).toEqual([{ state: 'saved', n: 2 }]);
     expect(world.service.jobs).toHaveLength(2);
+  });
+});
+
+describe('a submission whose answer was lost, of a service that lists jobs once they are over', () => {
+  const minuteMs = 60_000;
+  const { queue, execution } = defaultSettings.timeouts;
+
+  /** Each job takes 20 minutes. The answers to `lost` are lost; `isSent` false: those submissions never arrive. */
+  function slowWorld(lost: (scene: string, nth: number) => boolean, isSent = true): World {
+    const world = new World((scene, nth) =>
+      lost(scene, nth) && !isSent
+        ? { reply: { kind: 'unanswered', text: 'cut off' } }
+        : { executionMs: 20 * minuteMs, isAnswerLost: lost(scene, nth) },
+    );
+    Object.assign(world.service, {
+      knowsKeysMs: 30 * 24 * 60 * minuteMs,
+      findsLost: true,
+      listsOnlyEnded: true,
+    });
+    return world;
+  }
+
+  const isFirst = (scene: string, nth: number): boolean => scene === 'scene 0' && nth === 1;
+
+  it('is looked for without a slot until it is over, and is paid for once', async () => {
+    const world = slowWorld(isFirst);
+    const began = world.clock.now();
+    const result = await world.run({ manifest: list, settings: { concurrency: 1 } });
+    expect(result?.ending.kind).toBe('complete');
+    expect(jobsOf(world)).toEqual(scenes.map(([, scene]) => scene));
+    expect(statesOf(world)).toEqual([{ state: 'saved', n: 6 }]);
+    // The five others follow one another in the only slot from the start.
+    const second = world.service.jobs[1];
+    expect((second?.submittedAt ?? Infinity) - began).toBeLessThan(minuteMs);
+  });
+
+  it('is found if all answers are lost, with no more of them than slots at first', async () => {
+    const world = slowWorld((_, nth) => nth === 1);
+    const result = await world.run({ manifest: list, settings: { concurrency: 2 } });
+    expect(result?.ending.kind).toBe('complete');
+    expect(jobsOf(world)).toEqual(scenes.map(([, scene]) => scene));
+    const [first] = world.service.jobs;
+    const soon = world.service.jobs.filter(
+      ({ submittedAt }) => submittedAt < (first?.submittedAt ?? 0) + 20 * minuteMs,
+    );
+    expect(soon.length).toBeLessThanOrEqual(4);
+  });
+
+  it('counts as never accepted once its job would be over, and is sent again', async () => {
+    const world = slowWorld(isFirst, false);
+    const result = await world.run({ manifest: list, settings });
+    expect(result?.ending.kind).toBe('complete');
+    expect(statesOf(world)).toEqual([
+      { state: 'saved', n: 6 },
+      { state: 'unanswered', n: 1 },
+    ]);
+    const job = world.service.jobs.find(({ scene }) => scene === 'scene 0');
+    const [first] = world.service.jobs;
+    expect((job?.submittedAt ?? 0) - (first?.submittedAt ?? 0)).toBeGreaterThanOrEqual(
+      queue + execution - minuteMs,
+    );
+  });
+
+  it('is held then, if that is asked for', async () => {
+    const world = slowWorld(isFirst, false);
+    expect((await world.run({ manifest: list, settings: hold }))?.counts).toMatchObject({
+      saved: 5,
+      failed: 1,
+    });
+  });
+
+  it('is found after three kills while it was looked for, which say nothing of its scene', async () => {
+    const world = slowWorld(isFirst);
+    const calls = (): number => world.service.log.filter((each) => each === 'submit scene 0').length;
+    for (let kill = 0; kill < 4; kill++) {
+      const stop = new Stop();
+      const before = calls();
+      await world.run({
+        manifest: list,
+        settings: { concurrency: 1 },
+        stop,
+        onEvent: ({ type }) => {
+          if (type === 'request-troubled') world.killer.isDead = true;
+        },
+      });
+      expect(calls(), `kill ${kill}`).toBeGreaterThan(before);
+    }
+    const result = await world.run({ manifest: list, settings: { concurrency: 1 } });
+    expect(result?.ending.kind).toBe('complete');
+    expect(jobsOf(world)).toEqual(scenes.map(([, scene]) => scene));
+    expect(statesOf(world)).toEqual([{ state: 'saved', n: 6 }]);
+  });
+
+  it('is found by the next run if the program dies, at whichever call', async () => {
+    const few = manifestOf(scenes.slice(0, 2));
+    const unharmed = slowWorld(isFirst);
+    await unharmed.run({ manifest: few, settings });
+    for (const killAt of sampledUpTo(unharmed.killer.halves, { ms: 60, weight: 2 })) {
+      const world = slowWorld(isFirst);
+      await world.run({ manifest: few, settings, killAt });
+      const result = await world.run({ manifest: few, settings, afterMs: 1_000 });
+      expect(result?.ending.kind, `killed at call ${killAt}`).toBe('complete');
+      expect(jobsOf(world), `killed at call ${killAt}`).toEqual(['scene 0', 'scene 1']);
+    }
   });
 });

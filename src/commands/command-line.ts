@@ -23,111 +23,133 @@ import { pipelineIn } from '../runner/config/pipeline-in.ts';
 /** All commands, in the order in which the help lists them. */
 export const commands = {
   init: {
+    group: 'Make',
     takes: '[dir]',
     summary: 'create a pipeline.yaml and a small manifest, or a service.yaml',
     load: async () => (await import('./init.ts')).initCommand,
   },
   plan: {
+    group: 'Make',
     takes: '[pipeline..]',
     summary: 'show what a run would do and cost; sends nothing',
     load: async () => (await import('./plan.ts')).planCommand,
   },
   run: {
+    group: 'Make',
     takes: '[pipeline..]',
     summary: 'start or resume a batch, or several one after the other',
     load: async () => (await import('./run.ts')).runCommand,
   },
-  status: {
-    takes: '[pipeline]',
-    summary: 'show the state of a batch, from any terminal',
-    load: async () => (await import('./status.ts')).statusCommand,
-  },
-  list: {
-    takes: '[pipeline]',
-    summary: 'list scenes, one a line',
-    load: async () => (await import('./list.ts')).listCommand,
-  },
-  explain: {
-    takes: '[pipeline] [id]',
-    summary: 'show one scene: attempts, pictures, failures, next step',
-    load: async () => (await import('./explain.ts')).explainCommand,
-  },
-  watch: {
-    takes: '[pipeline]',
-    summary: 'watch a batch in the browser',
-    load: async () => (await import('./watch.ts')).watchCommand,
-  },
-  report: {
-    takes: '[pipeline]',
-    summary: 'write the result files again from the checkpoint',
-    load: async () => (await import('./report.ts')).reportCommand,
-  },
-  export: {
-    takes: '[pipeline] <dir>',
-    summary: 'write the pictures as a dataset: imagefolder, webdataset, captions, parquet',
-    load: async () => (await import('./export.ts')).exportCommand,
-  },
-  inspect: {
-    takes: '<picture..>',
-    summary: 'show the prompt, inputs, seed and job of pictures',
-    load: async () => (await import('./inspect.ts')).inspectCommand,
-  },
-  verify: {
-    takes: '[pipeline]',
-    summary: 'check every saved picture; --repair puts bad ones back',
-    load: async () => (await import('./verify.ts')).verifyCommand,
-  },
   retry: {
+    group: 'Make',
     takes: '[pipeline]',
     summary: 'give failed scenes new attempts',
     load: async () => (await import('./retry.ts')).retryCommand,
   },
   cancel: {
+    group: 'Make',
     takes: '[pipeline]',
     summary: 'cancel the jobs in flight',
     load: async () => (await import('./cancel.ts')).cancelCommand,
   },
   submit: {
+    group: 'Make',
     takes: '[pipeline]',
     summary: 'run a batch on Slurm or Kubernetes',
     load: async () => (await import('./submit.ts')).submitCommand,
   },
+  status: {
+    group: 'Watch',
+    takes: '[pipeline]',
+    summary: 'show the state of a batch, from any terminal',
+    load: async () => (await import('./status.ts')).statusCommand,
+  },
+  watch: {
+    group: 'Watch',
+    takes: '[pipeline]',
+    summary: 'watch a batch in the browser',
+    load: async () => (await import('./watch.ts')).watchCommand,
+  },
+  list: {
+    group: 'Choose',
+    takes: '[pipeline]',
+    summary: 'list scenes, one a line',
+    load: async () => (await import('./list.ts')).listCommand,
+  },
+  explain: {
+    group: 'Choose',
+    takes: '[pipeline] [id]',
+    summary: 'show one scene: attempts, pictures, failures, next step',
+    load: async () => (await import('./explain.ts')).explainCommand,
+  },
+  inspect: {
+    group: 'Choose',
+    takes: '<picture..>',
+    summary: 'show the prompt, inputs, seed and job of pictures',
+    load: async () => (await import('./inspect.ts')).inspectCommand,
+  },
+  export: {
+    group: 'Choose',
+    takes: '[pipeline] <dir>',
+    summary: 'write the pictures as a dataset: imagefolder, webdataset, captions, parquet',
+    load: async () => (await import('./export.ts')).exportCommand,
+  },
+  report: {
+    group: 'Keep',
+    takes: '[pipeline]',
+    summary: 'write the result files again from the checkpoint',
+    load: async () => (await import('./report.ts')).reportCommand,
+  },
+  verify: {
+    group: 'Keep',
+    takes: '[pipeline]',
+    summary: 'check every saved picture; --repair puts bad ones back',
+    load: async () => (await import('./verify.ts')).verifyCommand,
+  },
   serve: {
+    group: 'Serve',
     takes: '[service]',
     summary: 'run the job service: endpoints, workers, console',
     load: async () => (await import('./serve.ts')).serveCommand,
   },
   work: {
+    group: 'Serve',
     takes: '<service>',
     summary: 'run a worker on this machine, for a service elsewhere',
     load: async () => (await import('./work.ts')).workCommand,
   },
   keys: {
+    group: 'Serve',
     takes: '<action> [name]',
     summary: 'add, list or revoke keys of the service',
     load: async () => (await import('./keys.ts')).keysCommand,
   },
   backup: {
+    group: 'Serve',
     takes: '<dir>',
     summary: 'copy the data of the service, also while it runs',
     load: async () => (await import('./backup.ts')).backupCommand,
   },
   help: {
+    group: 'More',
     takes: '[topic]',
     summary: 'list the topics of the manual, or print one',
     load: async () => (await import('./help.ts')).helpCommand,
   },
   schema: {
+    group: 'More',
     takes: '[what]',
     summary: 'print the JSON Schema of pipeline.yaml, service.yaml or the --json lines',
     load: async () => (await import('./schema.ts')).schemaCommand,
   },
   completion: {
+    group: 'More',
     takes: '[shell]',
     summary: 'print a completion script for bash, zsh or fish',
     load: async () => (await import('./completion.ts')).completionCommand,
   },
   man: {
+    group: 'More',
     takes: '',
     summary: 'print the man page',
     load: async () => (await import('./man.ts')).manCommand,
@@ -146,6 +168,7 @@ export function commandNamed(name: string): Command | undefined {
 export async function parseCommandLine(given: string[]): Promise<number> {
   if (given.length === 1 && /^(--version|-[vV])$/.test(given[0] ?? '')) return printVersions();
   const args = withHelp(given);
+  if (isForHelp(args)) return printHelp();
   let chosen: Chosen | undefined;
   try {
     const loaded = await loadNamed(args);
@@ -183,12 +206,13 @@ async function loadNamed(args: string[]): Promise<Loaded> {
 /** Returns undefined if help or the version was requested; the parser has printed it then. */
 async function choose(args: string[], loaded: Loaded): Promise<Chosen | undefined> {
   const parser = baseParser(args, loaded);
-  for (const [name, { takes, summary }] of commandList()) {
+  for (const [name, { takes }] of commandList()) {
     const command = loaded.get(name);
     const usage = `${name} ${takes}`.trimEnd();
     parser.command(
       usage,
-      summary,
+      // `printHelp` lists all commands.
+      false,
       (own) => command && declareCommand(own, usage, command),
       (argv) => {
         if (command === undefined) return;
@@ -244,6 +268,47 @@ function isPipeline(word: string): boolean {
   return /\.ya?ml$/i.test(word) || pipelineIn(word) !== word;
 }
 
+/** Columns of the help. */
+const helpColumns = Math.min(100, process.stdout.columns || 100);
+/** Columns of the names and arguments of commands. */
+const nameColumns = 27;
+
+/** True if the help of the program is wanted, not that of a command. */
+function isForHelp(args: string[]): boolean {
+  return (
+    args.some((arg) => /^(--help|-h)$/.test(arg)) && !args.some((arg) => commandNamed(arg) !== undefined)
+  );
+}
+
+/** Prints the help with the commands by group, because the parser knows groups of options only. */
+async function printHelp(): Promise<number> {
+  const text = await baseParser([], new Map()).getHelp();
+  writeOut(text.replace('\nOptions:', (options) => `${groupedCommands()}\n${options}`));
+  return 0;
+}
+
+function groupedCommands(): string {
+  let last: string | undefined;
+  const lines = commandList().flatMap(([name, { group, takes, summary }]) => {
+    const head = group === last ? [] : ['', `${group}:`];
+    last = group;
+    const [first = '', ...more] = wrapped(summary, helpColumns - nameColumns);
+    const indent = ' '.repeat(nameColumns);
+    return [...head, `  ${name} ${takes}`.padEnd(nameColumns) + first, ...more.map((line) => indent + line)];
+  });
+  return lines.join('\n');
+}
+
+function wrapped(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const longer = lines.length === 0 ? word : `${lines.at(-1)} ${word}`;
+    if (lines.length > 0 && longer.length <= columns) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}
+
 function baseParser(args: string[], loaded: Loaded) {
   const names = commandList().map(([name]) => name);
   return yargs(args)
@@ -262,7 +327,7 @@ function baseParser(args: string[], loaded: Loaded) {
     .example('$0 <command> --help', 'what a command does, with examples')
     .example('$0 help', 'the topics of the manual')
     .epilogue(exitCodes())
-    .wrap(Math.min(100, process.stdout.columns || 100))
+    .wrap(helpColumns)
     .exitProcess(false)
     .fail((message, error) => {
       throw error ?? new WrongUse(explainWrongUse(message, args, loaded));

@@ -9,6 +9,8 @@ import { ConfigError } from '../lib/yaml/problem.ts';
 import { type EndingKind, endings } from '../runner/core/ending.ts';
 
 export interface Command {
+  /** Heading of the help: what the command is for. */
+  group: 'Make' | 'Watch' | 'Choose' | 'Keep' | 'Serve' | 'More';
   /** Arguments in the notation of the parser: `<pipeline>`. */
   takes: string;
   summary: string;

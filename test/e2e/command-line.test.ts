@@ -7,7 +7,7 @@ import { finishedNight, inProcess, nightWith, pipeline, scenes } from './cli.ts'
 it.each([
   [['rnu', 'pipeline.yaml'], '"rnu" is not a command; did you mean run?'],
   [['--verson'], '--verson is not an option; did you mean --version?'],
-  [['weather'], '"weather" is not a command; there are init, plan, run, status, '],
+  [['weather'], '"weather" is not a command; there are init, plan, run, retry, '],
   [['run', 'pipeline.yaml', '--manifst', 'x'], '--manifst is not an option of run; did you mean --manifest?'],
   [['list', 'pipeline.yaml', '--states=failed'], '--states is not an option of list; did you mean --state?'],
   [
@@ -35,7 +35,7 @@ it.each([
   [['inspect'], 'Specify a picture.'],
   [['keys'], 'Specify a command: add, list, rotate, revoke.'],
   [['list', 'pipeline.yaml', '--csv=yes'], '--csv is "yes"; expected true, false or no value.'],
-  [[], 'Specify a command: init, plan, run, status, '],
+  [[], 'Specify a command: init, plan, run, retry, '],
 ])('%j', async (args, said) => {
   await inProcess(args, { env: { LC_ALL: 'de_DE.UTF-8' } })
     .fails(2, said, /\nSee nightrender .*--help\.\n$/)
@@ -103,6 +103,15 @@ it.each(['plan', 'run'])(
       .fails(2, /--sample: is "0"[^]*pipeline\.yaml:\d+:\d+: concurrency is 0/);
   },
 );
+
+it('--help lists the commands by what they are for, those that make pictures first', async () => {
+  const { code, stdout } = await inProcess(['--help']);
+  expect(code).toBe(0);
+  const heads = ['Make', 'Watch', 'Choose', 'Keep', 'Serve', 'More', 'Options', 'Examples'];
+  expect([...stdout.matchAll(/^(\w+):$/gm)].map(([, head]) => head)).toEqual(heads);
+  for (const [name, { summary }] of commandList())
+    expect(stdout).toMatch(new RegExp(`^  ${name} .*  ${summary.slice(0, 20)}`, 'm'));
+});
 
 it.each(commandList().map(([name]) => name))('%s --help shows examples and exit codes', async (name) => {
   await inProcess([name, '--help']).exits(0, /\nExamples:\n +[^]*nightrender/, 'Exit codes');

@@ -151,14 +151,14 @@ function EndpointForm({ keys: first, isNew, action, back, onSave }: Props): JSX.
 
 function KeysCard({ title, isFolded, fields, ...part }: PartProps & WorkloadForm['cards'][number]) {
   if (fields.length === 0) return null;
-  const inputs = (
+  const fieldsOfCard = (
     <div class="fields">
       {fields.map(([name, schema]) => (
         <KeyFields key={name} {...part} name={name} schema={schema} />
       ))}
     </div>
   );
-  if (!isFolded) return <Card title={title}>{inputs}</Card>;
+  if (!isFolded) return <Card title={title}>{fieldsOfCard}</Card>;
   const isWrong = fields.some(([name]) => problemAt(part.problems, name) !== '');
   const isSet = fields.flatMap(([name, schema]) => settingWords(name, schema, part.keys[name]));
   return (
@@ -166,7 +166,7 @@ function KeysCard({ title, isFolded, fields, ...part }: PartProps & WorkloadForm
       <summary>
         <h2>{title}</h2> <small>{isSet.join(' · ') || 'Nothing set'}</small>
       </summary>
-      {inputs}
+      {fieldsOfCard}
     </details>
   );
 }

@@ -263,10 +263,10 @@ function valueOf({ key, values }: WorkloadForm): Keys {
 
 /** True if the card is chosen. Cards with the same image differ in their environment, which may have more lines. */
 function isOf(entry: CatalogueEntry, workload: WorkloadForm, keys: Keys): boolean {
-  const lines = String(keys['environment'] ?? '').split('\n');
-  const hasAll =
-    (entry.fills['environment'] || undefined)?.split('\n').every((line) => lines.includes(line)) ?? true;
-  return isOfCard(entry, workload, keys) && hasAll;
+  const { environment } = keys;
+  const lines = typeof environment === 'string' ? environment.split('\n') : [];
+  const wanted = entry.fills['environment']?.split('\n').filter((line) => line !== '') ?? [];
+  return isOfCard(entry, workload, keys) && wanted.every((line) => lines.includes(line));
 }
 
 function workloadOfCard(entry: CatalogueEntry, all: WorkloadForm[]): WorkloadForm | undefined {

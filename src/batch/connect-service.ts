@@ -41,6 +41,7 @@ export function openService(
       connectionOf,
       requestTimeoutMs: config.timeouts.request,
       maxBodyBytes: config.limits.body,
+      proxies: config.proxies,
     };
     const description = descriptionFor(config, endpoint);
     if (description === undefined) {

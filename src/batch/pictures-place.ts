@@ -6,6 +6,7 @@ import { AddressProblem, bucketAddress } from '../lib/s3/bucket-address.ts';
 import { Bucket, type BucketOptions } from '../lib/s3/bucket.ts';
 import { S3Error } from '../lib/s3/s3-requests.ts';
 import type { Database } from '../lib/sqlite/database.ts';
+import { proxyRules } from '../lib/net/addresses.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import type { OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
@@ -143,7 +144,7 @@ export async function openBucket(
   options: BucketTrouble,
 ): Promise<Bucket> {
   try {
-    return await Bucket.open(bucketAddress(url, env), { patienceMs, ...options });
+    return await Bucket.open(bucketAddress(url, env), { patienceMs, proxies: proxyRules(env), ...options });
   } catch (error) {
     if (!(error instanceof AddressProblem || error instanceof S3Error)) throw error;
     throw new ConfigError([{ where: url, text: error.message }]);

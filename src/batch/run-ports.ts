@@ -67,8 +67,12 @@ export async function withPorts<Result>(
     hosts: config.output.hosts,
     maxBytes: config.limits.body,
     requestTimeoutMs: config.timeouts.request,
+    proxies: config.proxies,
   });
-  const bucket = (): BucketTrouble => bucketOptions(warn, stop, config.shutdown.grace, patienceMs);
+  const bucket = (): BucketTrouble => ({
+    ...bucketOptions(warn, stop, config.shutdown.grace, patienceMs),
+    proxies: config.proxies,
+  });
   const otherBuckets = new OtherBuckets((url) => openBucket(url, config.env, bucket()));
   let places: BatchPlaces | undefined;
   try {

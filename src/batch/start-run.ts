@@ -209,6 +209,7 @@ function notifierOf(file: string, config: Config, warn: (text: string) => void):
   const { notify, folder, apiKey, output, env } = config;
   return startNotifier(notify, {
     clock: systemClock,
+    proxies: config.proxies,
     about: { manifest: shownLists(config, file), outputDir: output.dir },
     folder,
     env: withoutKey(env, apiKey),

@@ -166,7 +166,8 @@ export function commandNamed(name: string): Command | undefined {
 
 /** Resolves to the exit code. */
 export async function parseCommandLine(given: string[]): Promise<number> {
-  if (given.length === 1 && /^(--version|-[vV])$/.test(given[0] ?? '')) return printVersions();
+  const [version, ...more] = given.filter((name) => name !== '--json');
+  if (more.length === 0 && /^(--version|-[vV])$/.test(version ?? '')) return printVersions(given.length > 1);
   const args = withHelp(given);
   if (isForHelp(args)) return printHelp();
   let chosen: Chosen | undefined;
@@ -335,10 +336,27 @@ function baseParser(args: string[], loaded: Loaded) {
 }
 
 /** Prints the bare version on the first line, which scripts read, and the versions of the parts below. */
-async function printVersions(): Promise<number> {
-  const { versions } = await import('./command.ts');
-  const rows = (await versions()).map(([name, version]) => `${name.padEnd(10)}${version}`);
-  writeOut([program, ...rows].join('\n'));
+async function printVersions(isJson: boolean): Promise<number> {
+  const [{ versions }, { proxyRules, shownProxy }] = await Promise.all([
+    import('./command.ts'),
+    import('../lib/net/addresses.ts'),
+  ]);
+  const parts = await versions();
+  const { http, https, except } = proxyRules(process.env);
+  const proxy = {
+    https: https === undefined ? null : shownProxy(https),
+    http: http === undefined ? null : shownProxy(http),
+    except,
+  };
+  if (isJson) {
+    const { writeJsonLine } = await import('../terminal/json-lines.ts');
+    writeJsonLine('versions', { program, parts: Object.fromEntries(parts), proxy });
+    return 0;
+  }
+  const used = Object.entries(proxy).filter(([, value]) => value !== null && value.length > 0);
+  const shown = used.map(([name, value]) => `${name} ${[value].flat().join(',')}`).join('; ');
+  const rows = [...parts, ...(shown === '' ? [] : [['proxy', shown]])];
+  writeOut([program, ...rows.map(([name = '', text = '']) => `${name.padEnd(10)}${text}`)].join('\n'));
   return 0;
 }
 

@@ -19,6 +19,8 @@ export interface ShownPlan extends Omit<BatchPlan, 'notes'> {
   runArguments: string;
   manifest: string[];
   endpoint: Endpoint;
+  /** URL of the proxy on the way to the endpoint; null if there is none. */
+  proxy: string | null;
   dir: string;
   shownDir: string;
   /** The `--limit` or `--sample` that was given; null for all of the batch. */
@@ -67,6 +69,7 @@ function rowsOf(shown: ShownPlan): [string, string][] {
   return [
     ['manifest', manifest.join(', ')],
     ['endpoint', endpoint.id === '' ? where : `${where}, ${endpoint.id}`],
+    ['proxy', shown.proxy ?? ''],
     ['', check === null ? '' : describeCheck(check)],
     ...titled('reads', [...(check?.reads ?? []), ...foundAtOf(shown)]),
     ['output', shownDir],

@@ -1,4 +1,5 @@
 /** `nightrender plan`: shows what a run would do, cost and take. Sends nothing, writes nothing, takes no lock. */
+import { proxyFor, shownProxy } from '../lib/net/addresses.ts';
 import { configuredArguments, configuredRun, notWritable, shownLists, shownPath } from '../batch/refusal.ts';
 import { beginChoicesOf, partOf } from '../batch/start-choices.ts';
 import type { Config } from '../runner/config/config.ts';
@@ -132,6 +133,7 @@ async function planBatch(
       runArguments: configuredRun(file, config),
       manifest: shownLists(config, file),
       endpoint: config.endpoint,
+      proxy: proxyOf(config),
       dir,
       shownDir: shownPath(dir),
       files: config.output.files.map(({ label, kind }) => ({ label, kind })),
@@ -146,6 +148,11 @@ async function planBatch(
     together,
   );
   return endings[ending].exitCode;
+}
+
+function proxyOf({ endpoint: { baseUrl }, proxies }: Config): string | null {
+  const proxy = baseUrl === 'local' ? undefined : proxyFor(new URL(baseUrl), proxies);
+  return proxy === undefined ? null : shownProxy(proxy);
 }
 
 function endingOf(checked: EndingKind | undefined, obstacle: string | null): EndingKind {

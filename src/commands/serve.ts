@@ -176,6 +176,7 @@ async function start(
     silenceMs: settings.limits.silenceMs,
     origins: settings.origins,
     hosts: settings.hosts,
+    ...(settings.webhookProxy !== undefined && { webhookProxy: settings.webhookProxy }),
     ...(settings.hasPrivateWebhooks !== null && { hasPrivateWebhooks: settings.hasPrivateWebhooks }),
     console: {
       page: builtPage('console', withoutScript),

@@ -47,6 +47,7 @@ export const planShape = {
   file: text.describe('the pipeline.yaml, as it was given'),
   manifest: z.array(text),
   endpoint,
+  proxy: text.nullable().describe('the proxy on the way to the endpoint, without its password'),
   dir: text,
   isRunning: z.boolean().describe('true if a run holds the batch at this moment'),
   asked: anything.nullable().describe('the requested preview: `share`, `limit`'),

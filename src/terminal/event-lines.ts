@@ -267,6 +267,13 @@ export const eventLines = {
     lost: count.describe('files that the service names and has lost'),
   }),
   watching: line('`watch`: the page is up', { url: text, dir: text }),
+  versions: line('`--version --json`', {
+    program: text,
+    parts: z.record(text, text).describe('versions of its parts'),
+    proxy: z
+      .looseObject({ https: text.nullable(), http: text.nullable(), except: z.array(text) })
+      .describe('proxies of the environment, without passwords'),
+  }),
   plan: line('`plan`: what a run would do', planShape),
   'plan-later': line('`plan`: a stage whose batch has no pictures yet', laterPlanShape),
   status: line('`status`: the state of a batch', statusShape),

@@ -1,11 +1,12 @@
-/** IP addresses: which are public, how they are grouped, the client behind proxies, and a DNS lookup of public ones. */
+/** Addresses: which are public, which use a proxy, how they are grouped, the client behind proxies, and a DNS lookup of public ones. */
 import type { LookupAddress } from 'node:dns';
 import { lookup as systemLookup } from 'node:dns/promises';
 import type { IncomingMessage } from 'node:http';
-import type { LookupFunction } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { callbackify } from 'node:util';
 import ipaddr from 'ipaddr.js';
+import { ConfigError } from '../yaml/problem.ts';
 
 /** DNS and the rule for public addresses. Tests replace them. */
 export interface Internet {
@@ -22,12 +23,8 @@ export const theInternet: Internet = {
 export class NoPublicAddress extends Error {}
 
 /** Returns a lookup for the connection itself, so that it goes to the checked address (no DNS rebinding). */
-export function publicLookup({ lookup, isPublic }: Internet = theInternet): LookupFunction {
-  const find = callbackify(async (hostname: string): Promise<LookupAddress[]> => {
-    const found = (await lookup(hostname)).filter(({ address }) => isPublic(address));
-    if (found.length === 0) throw new NoPublicAddress(`${hostname} has no public address`);
-    return found;
-  });
+export function publicLookup(internet: Internet = theInternet): LookupFunction {
+  const find = callbackify((hostname: string) => publicAddresses(hostname, internet));
   return (hostname, { all }, callback) =>
     find(hostname, (error, found) => {
       if (error !== null) callback(error, all ? [] : '');
@@ -36,9 +33,25 @@ export function publicLookup({ lookup, isPublic }: Internet = theInternet): Look
     });
 }
 
+/** Returns the addresses of a host that connections are allowed to. Throws `NoPublicAddress` if it has none. */
+export async function publicAddresses(
+  hostname: string,
+  { lookup, isPublic }: Internet = theInternet,
+): Promise<LookupAddress[]> {
+  const found = (await lookup(hostname)).filter(({ address }) => isPublic(address));
+  if (found.length === 0) throw new NoPublicAddress(`${hostname} has no public address`);
+  return found;
+}
+
 /** True for a name or address of this machine itself, as a URL has it or without brackets. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || /^(::1|\[::1\]|127(\.\d{1,3}){3})$/.test(host);
+}
+
+/** True for every name and address that leads to this machine. `host` has no brackets. */
+function isThisMachine(host: string): boolean {
+  if (isLoopback(host) || host.endsWith('.localhost')) return true;
+  return ipaddr.isValid(host) && /^(loopback|unspecified)$/.test(ipaddr.process(host).range());
 }
 
 /** Returns false for anything that is not an IP address. */
@@ -79,6 +92,88 @@ export function isAddressRange(text: string): boolean {
   return ipaddr.isValid(text) || ipaddr.isValidCIDR(text);
 }
 
+/** True if the IP address is in the range, or is this address. False for any other text as range. */
+function isWithin(text: string, range: string): boolean {
+  return isAddressRange(range) && matches(ipaddr.process(text), readRange(range));
+}
+
+type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
+
+function readRange(text: string): Range {
+  if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
+  const address = ipaddr.process(text);
+  return [address, address.kind() === 'ipv4' ? 32 : 128];
+}
+
+function matches(address: ipaddr.IPv4 | ipaddr.IPv6, [range, bits]: Range): boolean {
+  return range.kind() === address.kind() && address.match(range, bits);
+}
+
+/** Rules by which requests to other hosts use a proxy: HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in either case. */
+export interface ProxyRules {
+  /** Proxies for http and https addresses. */
+  http: URL | undefined;
+  https: URL | undefined;
+  /** Entries of NO_PROXY, in lower case. */
+  except: string[];
+  /** True if private addresses and names without a dot use the proxy, too. */
+  isForAll: boolean;
+}
+
+export const noProxies: ProxyRules = { http: undefined, https: undefined, except: [], isForAll: false };
+
+/** Throws `ConfigError`. Its message never shows a value, which may hold a password. */
+export function proxyRules(env: NodeJS.ProcessEnv, isForAll = false): ProxyRules {
+  return {
+    http: readProxy(env, 'HTTP_PROXY'),
+    https: readProxy(env, 'HTTPS_PROXY'),
+    except: valueOf(env, 'NO_PROXY')
+      .toLowerCase()
+      .split(/[,\s]+/)
+      .filter((entry) => entry !== ''),
+    isForAll,
+  };
+}
+
+function readProxy(env: NodeJS.ProcessEnv, name: string): URL | undefined {
+  const text = valueOf(env, name);
+  if (text === '') return undefined;
+  const url = text.includes('://') ? text : `http://${text}`;
+  if (!/^https?:/i.test(url) || !URL.canParse(url)) throw new ConfigError([{ where: name, text: expected }]);
+  return new URL(url);
+}
+
+const expected = 'not the address of a proxy; expected one such as http://proxy.example:3128';
+
+function valueOf(env: NodeJS.ProcessEnv, name: string): string {
+  return (env[name.toLowerCase()] || env[name] || '').trim();
+}
+
+/** Returns the proxy for an address, or undefined if the request goes there directly. */
+export function proxyFor({ protocol, hostname, port }: URL, rules: ProxyRules): URL | undefined {
+  const proxy = protocol === 'https:' ? rules.https : rules.http;
+  const host = hostname.replace(/^\[(.*)\]$|\.$/, '$1');
+  if (proxy === undefined || isThisMachine(host)) return undefined;
+  const isPrivate = isIP(host) === 0 ? !host.includes('.') : !isPublicAddress(host);
+  if (isPrivate && !rules.isForAll) return undefined;
+  const target = { host, port: port || (protocol === 'https:' ? '443' : '80') };
+  return rules.except.some((entry) => isExcepted(target, entry)) ? undefined : proxy;
+}
+
+/** `entry`: `*`, `example.com` with all names below it, `.example.com`, an address or a range, each perhaps with a port. */
+function isExcepted({ host, port }: { host: string; port: string }, entry: string): boolean {
+  if (entry === '*') return true;
+  if (isIP(host) !== 0 && isWithin(host, entry)) return true;
+  const [, name = entry, entryPort = port] = /^([^:]+|\[.*\]):(\d+)$/.exec(entry) ?? [];
+  const suffix = name.replace(/^\[(.*)\]$|^\*?\./, '$1');
+  return entryPort === port && (host === suffix || host.endsWith(`.${suffix}`));
+}
+
+/** Returns the address of a proxy without its password, such as `http://proxy.example:3128`. */
+export function shownProxy({ origin }: URL): string {
+  return origin;
+}
+
 interface Client {
   address: string | undefined;
   /** True if the client's own connection is encrypted. */
@@ -89,16 +184,12 @@ interface Client {
 
 /** Finds the client behind a request that came through proxies. */
 export class TrustedProxies {
-  readonly #ranges: [ipaddr.IPv4 | ipaddr.IPv6, number][];
+  readonly #ranges: Range[];
   readonly #believed = new WeakMap<IncomingMessage, Client>();
 
   /** `ranges`: addresses and ranges of the proxies whose headers are believed. */
   constructor(ranges: readonly string[]) {
-    this.#ranges = ranges.map((text) => {
-      if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
-      const address = ipaddr.process(text);
-      return [address, address.kind() === 'ipv4' ? 32 : 128];
-    });
+    this.#ranges = ranges.map(readRange);
   }
 
   /** Sets the client of a request that another process of this program has passed on. */
@@ -140,9 +231,7 @@ export class TrustedProxies {
     if (!ipaddr.isValid(text)) return false;
     // Unwraps an IPv4-mapped IPv6 address.
     const address = ipaddr.process(text);
-    return this.#ranges.some(
-      ([range, bits]) => range.kind() === address.kind() && address.match(range, bits),
-    );
+    return this.#ranges.some((range) => matches(address, range));
   }
 }
 

@@ -3,7 +3,9 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AwsV4Signer } from 'aws4fetch';
 import pLimit from 'p-limit';
-import { Agent, request } from 'undici';
+import { type Agent, request } from 'undici';
+import { proxiedAgent } from '../net/proxied-agent.ts';
+import { noProxies, type ProxyRules } from '../net/addresses.ts';
 import { formatDuration } from '../text/format.ts';
 import type { BucketAddress } from './bucket-address.ts';
 
@@ -20,6 +22,7 @@ export interface BucketOptions {
   firstWaitMs?: number;
   /** Called with the reason when requests begin to fail, and not again until one succeeds. */
   onTrouble?: (text: string) => void;
+  proxies?: ProxyRules;
 }
 
 /** Maximum number of connections, and so of concurrent requests. */
@@ -66,7 +69,7 @@ export class S3Requests {
   readonly #options: BucketOptions;
   readonly #signer: Signer;
   // Each try has its own time limit, which a store cannot extend by sending a byte now and then.
-  readonly #agent = new Agent({ connections: requestsAtOnce, headersTimeout: 0, bodyTimeout: 0 });
+  readonly #agent: Agent;
   readonly #limit = pLimit(requestsAtOnce);
   readonly #signingKeys = new Map<string, ArrayBuffer>();
   readonly #underWay = new Set<AbortController>();
@@ -78,6 +81,8 @@ export class S3Requests {
     this.#address = address;
     this.#options = options;
     this.#signer = signer;
+    const times = { headersTimeout: 0, bodyTimeout: 0 };
+    this.#agent = proxiedAgent(options.proxies ?? noProxies, { connections: requestsAtOnce, ...times });
     options.abandoned?.addEventListener('abort', () => this.#underWay.forEach((given) => given.abort()));
   }
 

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type { Dispatcher } from 'undici';
+import { shownProxy } from '../../lib/net/addresses.ts';
 import { oneLine } from '../../lib/text/format.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
 import { bodyText } from '../../protocol/error-text.ts';
@@ -46,13 +47,14 @@ export type Outcome = { kind: 'answered'; answer: BytesAnswer } | NotReceived;
 
 /**
  * Sends a request. Never rejects. Short of memory, drops the answer to repeat later, so `limits.hold` is
- * only for requests that may be sent twice.
+ * only for requests that may be sent twice. `proxy` is the one that `dispatcher` uses, for messages.
  */
 export async function exchange(
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
   limits: ReceiveLimits,
   signal: AbortSignal,
+  proxy?: URL,
 ): Promise<Outcome> {
   for (;;) {
     const received = await new Promise<Received | NotReceived | NoRoom>((resolve) => {
@@ -61,6 +63,8 @@ export async function exchange(
       else dispatcher.dispatch(request, receiver);
     });
     const outcome = received.kind === 'received' ? await read(received, limits) : received;
+    if (outcome.kind === 'broken' && proxy !== undefined)
+      return { ...outcome, why: `${outcome.why}, through the proxy ${shownProxy(proxy)}` };
     if (outcome.kind !== 'no-room') return outcome;
     await limits.hold?.retake(outcome.bytes, signal);
   }

@@ -1,8 +1,10 @@
 /** Sends HTTP requests to one service: connections, timeouts, redirects and size limits. */
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createUnzip } from 'node:zlib';
-import { Agent, errors, type Dispatcher } from 'undici';
+import { type Agent, errors, type Dispatcher } from 'undici';
 import type { ByteSemaphore } from '../../lib/limits/byte-semaphore.ts';
+import { proxiedAgent } from '../../lib/net/proxied-agent.ts';
+import { noProxies, proxyFor, type ProxyRules } from '../../lib/net/addresses.ts';
 import type { Hold, WriteChunk } from '../pipeline/ports.ts';
 import { exchange, inText, redirectOf, redirectTarget, type HttpResponse, type Outcome } from './exchange.ts';
 import { type NotReceived, Reservation } from './receiver.ts';
@@ -16,6 +18,7 @@ export interface RequestOptions {
   maxBodyBytes: number;
   /** Memory that large answers share. */
   memory: ByteSemaphore;
+  proxies?: ProxyRules;
 }
 
 export interface Request {
@@ -48,7 +51,7 @@ export class HttpRequests {
     this.#options = options;
     const { requestTimeoutMs: timeout } = options;
     const times = { headersTimeout: timeout, bodyTimeout: timeout, connect: { timeout } };
-    this.#agent = new Agent({ ...times, connections, pipelining: 1 });
+    this.#agent = proxiedAgent(options.proxies ?? noProxies, { ...times, connections, pipelining: 1 });
   }
 
   /** Returns a reservation that is still empty. `onWait` is called if memory has to be waited for. */
@@ -82,7 +85,12 @@ export class HttpRequests {
     hold?: Hold,
     bodies?: number,
   ): Promise<Outcome> {
-    const { requestTimeoutMs, maxBodyBytes, wholeAnswerMs = requestTimeoutMs } = this.#options;
+    const {
+      requestTimeoutMs,
+      maxBodyBytes,
+      wholeAnswerMs = requestTimeoutMs,
+      proxies = noProxies,
+    } = this.#options;
     const target = httpUrl(url);
     // The URL may come from the service.
     if (target === undefined)
@@ -109,7 +117,8 @@ export class HttpRequests {
       bodies,
       likelyBytes: this.#largestBytes,
     };
-    const outcome = await exchange(this.#agent, request, limits, signal);
+    const proxy = proxyFor(target, proxies);
+    const outcome = await exchange(this.#agent, request, limits, signal, proxy);
     this.#largestBytes = Math.max(this.#largestBytes, (hold?.bytes ?? 0) / (bodies ?? 1));
     return outcome;
   }

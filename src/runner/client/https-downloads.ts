@@ -1,13 +1,16 @@
 /** Downloads pictures from listed https hosts at public addresses, or from listed http origins. Sends no key. */
 import { isIP } from 'node:net';
-import { Agent } from 'undici';
+import type { Agent } from 'undici';
 import {
   type Internet,
   isPrivateOrPublic,
   NoPublicAddress,
+  publicAddresses,
   publicLookup,
   theInternet,
 } from '../../lib/net/addresses.ts';
+import { proxiedAgent } from '../../lib/net/proxied-agent.ts';
+import { noProxies, proxyFor, type ProxyRules } from '../../lib/net/addresses.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Downloads, Room } from '../pipeline/ports.ts';
 import { exchange, noKeySent, type Outcome, readRetryAfter, redirectOf } from './exchange.ts';
@@ -19,6 +22,7 @@ export interface DownloadOptions {
   maxBytes: number;
   /** Longest wait for a connection, and again for the answer, which each received byte extends. */
   requestTimeoutMs: number;
+  proxies?: ProxyRules;
 }
 
 /** Access to the internet, with certificates that a test may replace. */
@@ -32,21 +36,25 @@ const headers = { accept: 'image/png, image/*;q=0.9, */*;q=0.1', 'user-agent': '
 
 export class HttpsDownloads implements Downloads {
   readonly #options: DownloadOptions;
+  readonly #proxies: ProxyRules;
+  readonly #internet: DownloadInternet;
   readonly #agent: Agent;
   /** Used for origins that are listed as `http://…`. */
   readonly #plainAgent: Agent;
 
   constructor(options: DownloadOptions, internet: DownloadInternet = theInternet) {
     this.#options = options;
-    const { requestTimeoutMs: timeout } = options;
+    this.#internet = internet;
+    const { requestTimeoutMs: timeout, proxies = noProxies } = options;
+    this.#proxies = proxies;
     const { ca } = internet;
     const common = { connections: 64, pipelining: 1, headersTimeout: timeout, bodyTimeout: timeout };
-    this.#agent = new Agent({
+    this.#agent = proxiedAgent(proxies, {
       ...common,
       connect: { timeout, lookup: publicLookup(internet), ...(ca !== undefined && { ca }) },
     });
-    const lookup = publicLookup({ ...internet, isPublic: isPrivateOrPublic });
-    this.#plainAgent = new Agent({ ...common, connect: { timeout, lookup } });
+    const lookup = publicLookup(allowPrivate(internet));
+    this.#plainAgent = proxiedAgent(proxies, { ...common, connect: { timeout, lookup } });
   }
 
   async fetch(url: string, signal: AbortSignal, room?: Room): Promise<{ bytes: Uint8Array } | Failure> {
@@ -77,7 +85,11 @@ export class HttpsDownloads implements Downloads {
     return target;
   }
 
-  #get(url: URL, signal: AbortSignal, room?: Room): Promise<Outcome> {
+  async #get(url: URL, signal: AbortSignal, room?: Room): Promise<Outcome> {
+    const proxy = proxyFor(url, this.#proxies);
+    const refusal = proxy && (await this.#refusedName(url));
+    if (refusal !== undefined)
+      return { kind: 'broken', wasSent: false, why: refusal.message, beginning: '', cause: refusal };
     const { origin, pathname, search } = url;
     const { maxBytes, requestTimeoutMs } = this.#options;
     const request = { origin, path: pathname + search, method: 'GET', headers } as const;
@@ -87,8 +99,25 @@ export class HttpsDownloads implements Downloads {
       hold: room?.hold,
       bodies: room?.pictures,
     };
-    return exchange(isPlain(url) ? this.#plainAgent : this.#agent, request, limits, signal);
+    return exchange(isPlain(url) ? this.#plainAgent : this.#agent, request, limits, signal, proxy);
   }
+
+  /**
+   * A proxy resolves names itself, so they are checked here first. Many networks with a proxy resolve no
+   * names of the internet: `output.hosts` alone decides then.
+   */
+  async #refusedName(url: URL): Promise<NoPublicAddress | undefined> {
+    try {
+      await publicAddresses(url.hostname, isPlain(url) ? allowPrivate(this.#internet) : this.#internet);
+    } catch (error) {
+      if (error instanceof NoPublicAddress) return error;
+    }
+    return undefined;
+  }
+}
+
+function allowPrivate(internet: Internet): Internet {
+  return { ...internet, isPublic: isPrivateOrPublic };
 }
 
 function read(outcome: Outcome, from: URL): { bytes: Uint8Array } | Failure {

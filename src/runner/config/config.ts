@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
 import { isGlob, matchingFiles } from '../../lib/files/glob.ts';
+import type { ProxyRules } from '../../lib/net/addresses.ts';
 import { isPostgresAddress, postgresExpected } from '../../lib/postgres/postgres.ts';
 import { shellWord } from '../../lib/text/format.ts';
 import { isJsonObject, type JsonValue } from '../../lib/text/json.ts';
@@ -53,6 +54,8 @@ export interface NamedAxis {
 export interface Config extends Omit<CheckedFile, 'manifest' | 'endpoint' | 'input' | 'scenes' | 'output'> {
   /** Absolute path of pipeline.yaml. */
   file: string;
+  /** Proxies of the environment, by `proxy`. */
+  proxies: ProxyRules;
   /** Folder of pipeline.yaml, to which its paths are relative. */
   folder: string;
   /** Environment from which variables and keys were read. */

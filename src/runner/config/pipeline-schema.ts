@@ -166,6 +166,12 @@ const configShape = z.strictObject({
   scenes: scenes
     .optional()
     .describe('combinations and seeds for every row of the manifest, or the batch before'),
+  proxy: z
+    .enum(['public', 'all'], 'public or all')
+    .default('public')
+    .describe(
+      'what goes through the proxy of `HTTPS_PROXY` or `HTTP_PROXY`: with `all` also private addresses and names without a dot',
+    ),
   concurrency: count(1, 10_000, 'jobs in flight').default(16).describe('jobs in flight'),
   output: output.describe('saved pictures'),
   checkpoint: z

@@ -13,6 +13,7 @@ import {
 } from './config.ts';
 import { pipelineIn } from './pipeline-in.ts';
 import { isLoopback } from '../../lib/net/addresses.ts';
+import { proxyRules } from '../../lib/net/addresses.ts';
 import { ConfigError, gatherProblems, type Problem, secretsOf } from '../../lib/yaml/problem.ts';
 import type { AxisSource } from './scene-schema.ts';
 import type { RequestRate } from '../core/request-rate.ts';
@@ -82,6 +83,7 @@ export function readConfig(
     ...raw,
     service,
     file: resolve(file),
+    proxies: proxyRules(env, raw.proxy === 'all'),
     folder: base,
     env,
     manifest,

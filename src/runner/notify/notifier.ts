@@ -1,5 +1,7 @@
 /** Notifies targets of events of a run. A target that fails does not affect the run. */
-import { Agent, request, type Dispatcher } from 'undici';
+import { request, type Dispatcher } from 'undici';
+import { proxiedAgent } from '../../lib/net/proxied-agent.ts';
+import type { ProxyRules } from '../../lib/net/addresses.ts';
 import {
   type EndingKind,
   endNotice,
@@ -20,6 +22,7 @@ import type { SceneCounts } from '../core/scene.ts';
 
 export interface NotifierOptions extends Omit<SendOptions, 'dispatcher'> {
   clock: Clock;
+  proxies: ProxyRules;
   about: Pick<Notice, 'manifest' | 'outputDir'>;
   /** Describes an event in one line for people. Undefined if the event is not worth a line. */
   describe: (event: Event) => string | undefined;
@@ -39,7 +42,7 @@ const maxLines = 20;
 
 export function startNotifier(targets: NoticeTarget[], options: NotifierOptions): Notifier {
   const { clock, describe, about } = options;
-  const dispatcher = new Agent({ connect: { timeout: maxMs } });
+  const dispatcher = proxiedAgent(options.proxies, { connect: { timeout: maxMs } });
   const over = new AbortController();
   const cut = new AbortController();
   const run: RunSoFar = { ...about, log: [] };

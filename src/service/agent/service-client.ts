@@ -1,7 +1,9 @@
 /** HTTP client of a remote worker: takes jobs, and sends results, stream parts, pings and reports. */
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Agent, request, type Dispatcher } from 'undici';
+import { request, type Dispatcher } from 'undici';
+import { proxiedAgent } from '../../lib/net/proxied-agent.ts';
+import { proxyRules } from '../../lib/net/addresses.ts';
 import { isObjectText, maxJsonDepth, scanJson, valueOrBeginning } from '../../lib/text/scan-json.ts';
 import { byteCountOf, type Text } from '../../lib/files/filed-text.ts';
 import { longText } from '../jobs/long-texts.ts';
@@ -57,7 +59,10 @@ export class ServiceClient {
   readonly #address: ServiceAddress;
   readonly #pauses: typeof defaultPauses;
   readonly #onProblem: (text: string) => void;
-  readonly #connections = new Agent({ connect: { timeout: 10_000 }, bodyTimeout: answerTimeoutMs });
+  readonly #connections = proxiedAgent(proxyRules(process.env), {
+    connect: { timeout: 10_000 },
+    bodyTimeout: answerTimeoutMs,
+  });
   readonly #failing = new Set<Operation>();
   /** Number of consecutive fast answers without a job. */
   #emptyAnswers = 0;

@@ -64,6 +64,7 @@ export function readService(
     graceMs: raw.shutdown.grace,
     hasConsolePrograms: raw.console.programs,
     hasPrivateWebhooks: raw.webhooks.private ?? raw.webhooks.allowPrivate ?? null,
+    webhookProxy: raw.webhooks.proxy,
     origins: raw.cors,
     hosts: raw.hosts,
     endpoints: endpoints.map((fields) => settingsOf(fields, raw.limits.maxQueued)),
@@ -172,6 +173,8 @@ export interface ServiceSettings {
   hasConsolePrograms: boolean;
   /** True if webhooks may lead to this machine or its network; null if the service decides by how it is reached. */
   hasPrivateWebhooks: boolean | null;
+  /** URL of the proxy for webhooks; undefined if they use none. */
+  webhookProxy: string | undefined;
   /** Origins of other sites whose pages may use the job interface. */
   origins: string[];
   /** Additional host names of the service. */

@@ -36,6 +36,7 @@ shutdown:
 # leads other machines here. Otherwise everybody who may submit reaches that network through the service.
 # webhooks:
 #   private: true
+#   proxy: http://proxy.example:3128
 
 # Sites whose pages may use the job interface from a browser, with a key; none by default.
 # cors: [https://studio.example]

@@ -92,6 +92,8 @@ const proxies = z
   .default([])
   .describe('addresses of reverse proxies, whose X-Forwarded-For and X-Forwarded-Proto are believed');
 
+const proxyExpected = 'the address of a proxy, such as http://proxy.example:3128';
+
 const webhooks = z.strictObject({
   private: z
     .boolean('true or false')
@@ -99,6 +101,12 @@ const webhooks = z.strictObject({
     .describe(
       'true if webhooks may lead to this machine and its network; by default only if `host` is loopback and `proxies`, `hosts`, `publicUrl` and `peerUrl` are not set',
     ),
+  proxy: z
+    .string(proxyExpected)
+    .regex(/^https?:\/\/[^\s/?#]+\/?$/i, proxyExpected)
+    .refine((text) => URL.canParse(text), proxyExpected)
+    .optional()
+    .describe('the proxy for webhooks, such as `http://proxy.example:3128`; without it they use none'),
   allowPrivate: z.boolean('true or false').optional().describe('the earlier name of `private`'),
 });
 

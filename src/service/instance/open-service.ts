@@ -77,7 +77,7 @@ export const keysFile = 'keys.sqlite';
 /** Opens the service and resumes its queue. Throws system errors of the data folder. */
 export async function openService(options: CheckedOptions, around: Surroundings): Promise<OpenService> {
   const { dataDir, shared } = around;
-  const { onProblem, retentionMs, hasPrivateWebhooks: hasPrivate } = options;
+  const { onProblem, retentionMs, hasPrivateWebhooks: hasPrivate, webhookProxy: proxy } = options;
   const opened: (() => void)[] = [];
   let halfOpen: Endpoints | undefined;
   try {
@@ -108,7 +108,7 @@ export async function openService(options: CheckedOptions, around: Surroundings)
     opened.push(() => loopDelay.stop());
     const router = openRouter(options, { ...parts, loopDelay }, endpoints, around);
     const sweeper = new Sweeper(store, folder, retentionMs, onProblem);
-    const webhooks = new Webhooks({ store, secrets, retentionMs, onProblem, now, hasPrivate });
+    const webhooks = new Webhooks({ store, secrets, retentionMs, onProblem, now, hasPrivate, proxy });
     const close = async (): Promise<void> => {
       sweeper.stop();
       await Promise.all([endpoints.stop(), webhooks.stop()]);

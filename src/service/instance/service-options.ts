@@ -54,6 +54,8 @@ export interface ServiceOptions {
   rate?: Rate;
   /** True if webhooks may lead to this machine or its network. By default only if other machines cannot reach the service. */
   hasPrivateWebhooks?: boolean;
+  /** URL of the proxy for webhooks. By default they use none. */
+  webhookProxy?: string | undefined;
   /** Origins whose pages may use the job interface, such as `https://studio.example`; `*` for any. */
   origins?: string[];
   /** Additional host names under which the service answers the console and requests without a key. */
@@ -139,6 +141,7 @@ export function checkServiceOptions(options: ServiceOptions): CheckedOptions {
     now: Date.now,
     elapsed: options.now ?? (() => performance.now()),
     onProblem: () => undefined,
+    webhookProxy: undefined,
     hasPrivateWebhooks:
       isLoopback(options.host ?? defaultHost) &&
       !mayBeBehindProxy(options) &&

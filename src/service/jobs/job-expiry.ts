@@ -2,7 +2,7 @@
 import type { Database } from '../../lib/sqlite/database.ts';
 import { formatDuration } from '../../lib/text/format.ts';
 import type { JobMetadata, prepareJobStatements } from './job-statements.ts';
-import type { StorePieces } from './store-pieces.ts';
+import type { StorePieces } from './job-transitions.ts';
 
 /** Few enough that deleting large results does not block the service for long. */
 const deletionsAtOnce = 25;

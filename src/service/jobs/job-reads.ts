@@ -5,7 +5,7 @@ import type { JobExpiry } from './job-expiry.ts';
 import type { JobState } from '../model/job.ts';
 import type { JobRecord, JobMetadata, prepareJobStatements } from './job-statements.ts';
 import type { LongTexts } from './long-texts.ts';
-import type { StorePieces } from './store-pieces.ts';
+import type { StorePieces } from './job-transitions.ts';
 
 export type OpenedJob = Omit<JobRecord, 'payload'> & { payload: Buffer | OpenText | null };
 

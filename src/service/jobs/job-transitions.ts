@@ -1,8 +1,12 @@
 /** Adds jobs to the store, selects the next one fairly, and moves jobs between states, within the caller's transaction. */
 import type { Text } from '../../lib/files/filed-text.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
+import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
 import { assertTransition, type JobState, type JobTerms } from '../model/job.ts';
+import type { Replica } from '../replication/committed-pages.ts';
 import type { EndedJob } from './job-history.ts';
+import type { JobReserve } from './job-reserve.ts';
+import type { JobSignals } from './job-signals.ts';
 import {
   type DueJob,
   type JobChange,
@@ -12,7 +16,7 @@ import {
   queueOf,
   type WaitingJob,
 } from './job-statements.ts';
-import type { StoredText } from './long-texts.ts';
+import type { LongTexts, StoredText } from './long-texts.ts';
 
 export interface JobOfWorker {
   id: string;
@@ -30,6 +34,18 @@ const changesAtOnce = 100;
 
 /** Stored as the worker of a retried job, so that results of its earlier worker are refused. */
 const noWorker = '';
+
+/** Parts that the modules of an open job store share. */
+export interface StorePieces {
+  db: Database;
+  commit: GroupCommit;
+  reserve: JobReserve;
+  transitions: JobTransitions;
+  texts: LongTexts;
+  signals: JobSignals;
+  /** Makes commits durable elsewhere; undefined unless several processes share the service. */
+  replica: Replica | undefined;
+}
 
 export class JobTransitions {
   readonly sql: ReturnType<typeof prepareJobStatements>;

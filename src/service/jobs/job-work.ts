@@ -6,7 +6,7 @@ import type { JobReads } from './job-reads.ts';
 import type { DueJob, JobChange, TakenJob, WaitingJob } from './job-statements.ts';
 import type { JobOfWorker, JobTaker, JobTransitions } from './job-transitions.ts';
 import { longText } from './long-texts.ts';
-import type { StorePieces } from './store-pieces.ts';
+import type { StorePieces } from './job-transitions.ts';
 
 /** Result of a job. `output` and `errorValue` (an error that is not a string) are JSON text. */
 type JobOutcome =

@@ -1,8 +1,10 @@
 /** Sends webhooks of ended jobs, and retries them with growing pauses while their jobs are kept. */
 import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
-import { Agent, request } from 'undici';
-import { type Internet, publicLookup, isPublicAddress } from '../../lib/net/addresses.ts';
+import { type Agent, request } from 'undici';
+import { type Internet, publicAddresses, publicLookup, isPublicAddress } from '../../lib/net/addresses.ts';
+import { proxiedAgent } from '../../lib/net/proxied-agent.ts';
+import { proxyFor, type ProxyRules } from '../../lib/net/addresses.ts';
 import { withTimeLimit } from '../../lib/limits/byte-semaphore.ts';
 import { oneLine } from '../../lib/text/format.ts';
 import {
@@ -192,6 +194,8 @@ interface WebhookTargets {
   hasPrivate: boolean;
   /** Looks up host names, if webhooks may only go to the internet. */
   internet?: Internet;
+  /** URL of a proxy. Undefined if webhooks use none. */
+  proxy?: string | undefined;
 }
 
 interface Try {
@@ -210,12 +214,17 @@ const connectMs = 5_000;
 
 class WebhookSender {
   readonly #hasPrivate: boolean;
+  readonly #internet: Internet | undefined;
+  readonly #proxies: ProxyRules;
   readonly #agent: Agent;
   readonly #connectionErrors = new WeakSet<Error>();
 
-  constructor({ hasPrivate, internet }: WebhookTargets) {
+  constructor({ hasPrivate, internet, proxy }: WebhookTargets) {
     this.#hasPrivate = hasPrivate;
-    this.#agent = new Agent({
+    this.#internet = internet;
+    const url = proxy === undefined ? undefined : new URL(proxy);
+    this.#proxies = { http: url, https: url, except: [], isForAll: false };
+    this.#agent = proxiedAgent(this.#proxies, {
       connect: { timeout: connectMs, ...(!hasPrivate && { lookup: publicLookup(internet) }) },
     });
     this.#agent.on('connectionError', (_origin, _targets, error) => this.#connectionErrors.add(error));
@@ -229,6 +238,9 @@ class WebhookSender {
     if (!this.#hasPrivate && isPrivateTarget(url))
       return { why: 'webhooks to this machine or its network are not allowed', isFinal: true };
     const post = async (signal: AbortSignal): Promise<number> => {
+      // A proxy resolves names itself.
+      if (!this.#hasPrivate && proxyFor(new URL(url), this.#proxies) !== undefined)
+        await publicAddresses(new URL(url).hostname, this.#internet);
       const { statusCode, body } = await request(url, {
         method: 'POST',
         headers: {

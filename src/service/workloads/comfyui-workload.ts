@@ -1,6 +1,8 @@
 /** ComfyUI servers ("boxes") as a workload: each is one worker and runs the endpoint's workflow, one job at a time. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Agent, request } from 'undici';
+import { request } from 'undici';
+import { proxiedAgent } from '../../lib/net/proxied-agent.ts';
+import { proxyRules } from '../../lib/net/addresses.ts';
 import {
   chosenPictures,
   type ComfyuiAnswer,
@@ -290,7 +292,7 @@ type BoxOutcome = ComfyuiOutcome<{ status: number; bytes: Buffer }>;
 class ComfyuiBox {
   readonly url: string;
   readonly driver: ComfyuiDriver<BoxAnswer>;
-  readonly #connections = new Agent({
+  readonly #connections = proxiedAgent(proxyRules(process.env), {
     connect: { timeout: connectTimeoutMs },
     headersTimeout: answerTimeoutMs,
     bodyTimeout: answerTimeoutMs,

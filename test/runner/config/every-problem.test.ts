@@ -66,7 +66,7 @@ it.each([
 ])('a file with %s lacks all that it must say', (_, text) => {
   expect(problemsOf(text)).toEqual([
     '1:1: manifest is missing; expected a path, a pattern such as lists/*.txt, or a list of them; - is standard input',
-    '1:1: endpoint is missing; expected the keys baseUrl, id, and optionally speaks, version, statuses, apiKey, freshness',
+    '1:1: endpoint is missing; expected the keys baseUrl, id, and optionally speaks, version, statuses, apiKey, policy, freshness',
     '1:1: output is missing; expected the key dir, and optionally pictures, name, image, files, values, hosts, keep, formats, metadata',
   ]);
 });

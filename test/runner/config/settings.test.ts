@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { pricingOf } from '../../../src/runner/core/spending.ts';
 import { readConfig } from '../../../src/runner/config/read-config.ts';
+import { noProxies } from '../../../src/lib/net/addresses.ts';
 import { configOf, marked, placesOf, problemsOf, withRequired, writePipeline } from './pipeline-file.ts';
 
 const env = { NIGHTRENDER_API_KEY: 'key' };
@@ -30,6 +31,8 @@ it('has defaults for all but manifest, endpoint and folder', () => {
     columns: new Map(),
     encoding: undefined,
     scenes: undefined,
+    proxy: 'public',
+    proxies: noProxies,
     concurrency: 16,
     retry: {
       attempts: 3,

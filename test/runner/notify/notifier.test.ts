@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { type EndingKind, endings, type NoticeTarget } from '../../../src/runner/core/ending.ts';
+import { noProxies } from '../../../src/lib/net/addresses.ts';
 import { startNotifier, type Notifier } from '../../../src/runner/notify/notifier.ts';
 import type { Event } from '../../../src/runner/pipeline/event.ts';
 import { tempFolder } from '../config/pipeline-file.ts';
@@ -47,6 +48,7 @@ function notifierOf(
   const clock = new VirtualClock(1_700_000_000_000);
   const warnings: string[] = [];
   const notifier = startNotifier(targets, {
+    proxies: noProxies,
     clock,
     about: { manifest: ['scenes.csv'], outputDir: '/out' },
     folder,

@@ -5,6 +5,7 @@ import { theInternet } from '../../../src/lib/net/addresses.ts';
 import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { isPrivateTarget, Webhooks } from '../../../src/service/webhooks/webhooks.ts';
 import { listenOnLoopback } from '../../e2e/listen-on-loopback.ts';
+import { loopbackProxy } from '../../fakes/loopback-proxy.ts';
 import { accepted, instantWorkload, makeDataDir, openService, post, submit } from '../service-harness.ts';
 
 const metadata = 'http://169.254.169.254/latest/meta-data/';
@@ -96,10 +97,29 @@ it('does not lead to them on this machine alone, either, where its owner does no
   await submit(url, { scene: 'x' });
 });
 
-it.each(['127.0.0.1', 'localhost', 'rebound.example'])(
-  'does not connect to %s for a job that was taken on before, or a name that turned out to be one',
-  async (host) => {
+it('goes through a proxy only if `webhooks.proxy` says so', async () => {
+  const { port, paths } = await openTarget();
+  const proxy = await loopbackProxy(port);
+  vi.stubEnv('HTTP_PROXY', 'http://127.0.0.1:9');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const workload = instantWorkload(() => 1);
+  const { url } = await openService({ workload, hasPrivateWebhooks: true, webhookProxy: proxy.url });
+  await ask(url, 'http://studio.example/done');
+  await ask(url, `http://127.0.0.1:${port}/here`);
+  await expect.poll(() => paths.toSorted()).toEqual(['/done', '/here']);
+  expect(proxy.asked).toEqual(['POST http://studio.example/done']);
+});
+
+it.each([
+  ['127.0.0.1', false],
+  ['localhost', false],
+  ['rebound.example', false],
+  ['rebound.example', true],
+])(
+  'does not connect to %s for a job that was taken on before, or a name that turned out to be one (through a proxy: %s)',
+  async (host, isProxied) => {
     const { port, paths } = await openTarget();
+    const proxy = await loopbackProxy(port);
     const dataDir = await makeDataDir();
     let now = 1_000_000;
     const store = new JobStore(`${dataDir}/service.sqlite`, { retentionMs: 1e9, now: () => now });
@@ -116,6 +136,7 @@ it.each(['127.0.0.1', 'localhost', 'rebound.example'])(
       onProblem: (text) => troubles.push(text),
       now: () => now,
       hasPrivate: false,
+      proxy: isProxied ? proxy.url : undefined,
       internet: { ...theInternet, lookup: () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]) },
     });
     onTestFinished(() => webhooks.stop());
@@ -129,6 +150,6 @@ it.each(['127.0.0.1', 'localhost', 'rebound.example'])(
         /was given up after (1 try,.*this machine or its network|\d tries,.*has no public address)/,
       ),
     ]);
-    expect(paths).toEqual([]);
+    expect([...paths, ...proxy.asked]).toEqual([]);
   },
 );

@@ -1,0 +1,62 @@
+/** Promise: a night behind a proxy goes as any other, and the program says which proxy it uses. */
+import { expect, it } from 'vitest';
+import { loopbackProxy } from '../fakes/loopback-proxy.ts';
+import { inProcess, linesOf, nightOf, Program, withKey } from './cli.ts';
+import { startStandIn } from './stand-ins.ts';
+
+it('reaches the service through the proxy alone, is killed, resumes, and pays for nothing twice', async () => {
+  const service = await startStandIn({ plan: () => ({ executionMs: 200 }) });
+  service.jobs.knowsKeysMs = 86_400_000;
+  const proxy = await loopbackProxy(Number(new URL(service.url).port));
+  const cwd = nightOf('http://render.corp.example', 12, 'concurrency: 4\n').path('.');
+  const env = { ...withKey.env, HTTP_PROXY: '', http_proxy: proxy.url.replace('//', '//ann:secret@') };
+  const killed = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env });
+  await killed.event('scene-saved', 2);
+  killed.child.kill('SIGKILL');
+  await killed.finish();
+  const { code, stdout, stderr } = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, env });
+  expect(code, stdout + stderr).toBe(0);
+  expect([...service.submissions().values()].filter((count) => count > 1)).toEqual([]);
+  expect(service.submissions().size).toBe(12);
+  expect(linesOf({ stdout }).at(-1)).toMatchObject({ type: 'run-ended', counts: { saved: 12 } });
+  expect(stdout + stderr + killed.stdout + killed.stderr).not.toContain('secret');
+});
+
+const env = { ...withKey.env, HTTPS_PROXY: 'http://ann:secret@proxy.example:3128', NO_PROXY: 'corp.example' };
+
+it.each([
+  ['https://render.example', '', 'http://proxy.example:3128'],
+  ['https://render.corp.example', '', null],
+  ['https://10.1.2.3', '', null],
+  ['https://10.1.2.3', 'proxy: all\n', 'http://proxy.example:3128'],
+])('`plan` says what leads to %s (%s): %s', async (baseUrl, more, proxy) => {
+  const cwd = nightOf(baseUrl, 1, more).path('.');
+  const { stdout } = await inProcess(['plan', 'pipeline.yaml'], { cwd, env });
+  expect(/^ +proxy +(\S+)$/m.exec(stdout)?.[1] ?? null).toBe(proxy);
+  const json = await inProcess(['plan', 'pipeline.yaml', '--json'], { cwd, env });
+  expect(linesOf(json)).toMatchObject([{ type: 'plan', proxy }]);
+  expect(stdout + json.stdout).not.toContain('secret');
+});
+
+it('`--version` says which proxies the environment names, and `--json` as well', async () => {
+  const { stdout } = await inProcess(['--version'], { env });
+  expect(stdout).toMatch(/^proxy {5}https http:\/\/proxy\.example:3128; except corp\.example$/m);
+  const json = await inProcess(['--version', '--json'], { env });
+  expect(linesOf(json)).toMatchObject([
+    {
+      type: 'versions',
+      program: expect.stringMatching(/^nightrender /),
+      parts: { node: process.versions.node },
+      proxy: { https: 'http://proxy.example:3128', http: null, except: ['corp.example'] },
+    },
+  ]);
+});
+
+it('a variable that names no proxy is refused before anything is sent', async () => {
+  const cwd = nightOf('https://render.example', 1).path('.');
+  const wrong = { ...withKey.env, HTTPS_PROXY: 'socks5://ann:secret@proxy.example:1080' };
+  const { code, stdout, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd, env: wrong });
+  expect(code).toBe(2);
+  expect(stderr).toContain('HTTPS_PROXY: not the address of a proxy');
+  expect(stdout + stderr).not.toContain('secret');
+});

@@ -1,0 +1,50 @@
+/** Promise: of a request for an https address, a proxy reads no more than the host. */
+import { expect, it, onTestFinished } from 'vitest';
+import { proxiedAgent } from '../../../src/lib/net/proxied-agent.ts';
+import { proxyRules } from '../../../src/lib/net/addresses.ts';
+import { loopbackProxy, type LoopbackProxy } from '../../fakes/loopback-proxy.ts';
+import { answer, scriptedServer } from '../../fakes/scripted-server.ts';
+import { selfSigned } from '../../fakes/self-signed.ts';
+
+async function through(origin: string, { url }: LoopbackProxy, ca?: string): Promise<string> {
+  const named = url.replace('//', '//ann:s%20ecret@');
+  const agent = proxiedAgent(proxyRules({ HTTPS_PROXY: named, HTTP_PROXY: named }), {
+    connections: 4,
+    connect: { timeout: 30_000, ...(ca !== undefined && { ca }) },
+  });
+  onTestFinished(() => agent.destroy());
+  const headers = { authorization: 'Bearer canary-key' };
+  const { body } = await agent.request({ origin, path: '/v2/run', method: 'POST', headers, body: 'canary' });
+  return body.text();
+}
+
+const password = `Basic ${Buffer.from('ann:s ecret').toString('base64')}`;
+
+it('is asked for a tunnel to an https address, with its own password', async () => {
+  const certificate = selfSigned('render.corp.example');
+  const server = await scriptedServer(answer(200, 'done'), { tls: certificate });
+  const proxy = await loopbackProxy(server.port);
+  expect(await through('https://render.corp.example', proxy, certificate.cert)).toBe('done');
+  expect(proxy.asked).toEqual(['CONNECT render.corp.example:443']);
+  expect(proxy.read).toContain(`proxy-authorization: ${password}`);
+  expect(proxy.read).not.toContain('canary');
+  expect(server.requests).toMatchObject([
+    { headers: { authorization: 'Bearer canary-key', host: 'render.corp.example' }, body: 'canary' },
+  ]);
+  expect(server.requests[0]?.headers).not.toHaveProperty('proxy-authorization');
+});
+
+it('passes a request for an http address on', async () => {
+  const server = await scriptedServer(answer(200, 'done'));
+  const proxy = await loopbackProxy(server.port);
+  expect(await through('http://render.corp.example:8080', proxy)).toBe('done');
+  expect(proxy.asked).toEqual(['POST http://render.corp.example:8080/v2/run']);
+  expect(server.requests).toMatchObject([{ path: '/v2/run', headers: { host: 'render.corp.example:8080' } }]);
+});
+
+it('is not asked for an address of this machine', async () => {
+  const server = await scriptedServer(answer(200, 'done'));
+  const proxy = await loopbackProxy(server.port);
+  expect(await through(server.url, proxy)).toBe('done');
+  expect(proxy.asked).toEqual([]);
+});

@@ -102,26 +102,26 @@ export class StatusReader {
     return other ?? this.#collect(result, output, answer, this.doneWord, {});
   }
 
-  /** Reads the record of a job in the archive. `missing`: the reply if the archive does not have the result. */
-  archived(answer: HttpResponse, jobId: string, missing: StatusReply & { kind: 'missing' }): StatusReply {
+  /** Reads the record of a job in the archive. `gone`: the reply if the archive does not have the result. */
+  archived(answer: HttpResponse, jobId: string, gone: StatusReply & { kind: 'missing' }): StatusReply {
     const { job, code: codePlace, output: place } = this.#description.archive ?? {};
-    if (job === undefined || codePlace === undefined || place === undefined) return missing;
-    if (answer.status === 404 || answer.status === 410) return missing;
+    if (job === undefined || codePlace === undefined || place === undefined) return gone;
+    if (answer.status === 404 || answer.status === 410) return gone;
     const refusal = readRefusal(answer);
     if (refusal !== undefined && refusal.kind !== 'overloaded')
-      return { ...missing, text: `${missing.text}; the record of the job cannot be read: ${refusal.text}` };
+      return { ...gone, text: `${gone.text}; the record of the job cannot be read: ${refusal.text}` };
     const body = isSuccess(answer.status) ? parseObject(answer.body) : undefined;
     if (body === undefined)
       return {
         kind: 'failure',
         failure: refusal ?? unreadable(answer, 'the request for the record of a job'),
       };
-    if (readJobId(firstValueAt(body, job)) !== jobId) return missing;
+    if (readJobId(firstValueAt(body, job)) !== jobId) return gone;
     const code = firstValueAt(body, codePlace);
     if (typeof code !== 'number') return { kind: 'running', status: this.#waitingWord, isExecuting: false };
     const output = firstValueAt(body, place);
     if (isSuccess(code))
-      return isNothing(output) ? missing : this.#collect(body, place, answer, this.doneWord, {});
+      return isNothing(output) ? gone : this.#collect(body, place, answer, this.doneWord, {});
     const known = this.kindByText(JSON.stringify(output ?? null));
     const told = this.#refusedResult({ ...answer, status: code }, output, known, true);
     const isOver = told !== undefined && failureRules[told.kind].next !== 'stop';

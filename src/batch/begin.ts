@@ -22,8 +22,8 @@ import { unseal } from '../runner/checkpoint/open-for-changes.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import type { FileKind } from '../runner/core/picture.ts';
 import { folderPlace } from '../runner/images/folder-place.ts';
-import { createImageStore } from '../runner/images/image-store.ts';
-import { maintenanceOptions, shownImages } from './pictures-place.ts';
+import { createImageStore, type PreparedImageStore } from '../runner/images/image-store.ts';
+import { imagesFolder, maintenanceOptions, picturesBucket, shownImages } from './pictures-place.ts';
 import { ConditionError } from '../runner/core/condition.ts';
 import { judgeOf } from '../runner/core/seeds-until.ts';
 import { namesOf, wordsOf } from '../runner/core/naming.ts';
@@ -41,11 +41,19 @@ export async function beginRun(
   return { ...begun, kept: await keepIfAnew(config, choices, dir) };
 }
 
-/** Keeps pictures as `.former` if all is rendered anew, and returns their number. `dir`: of the checkpoint. */
+/**
+ * Keeps pictures as `.former` if all is rendered anew, and returns their number. After a crash, the next start
+ * of the same command continues. `dir`: of the checkpoint.
+ */
 export async function keepIfAnew(config: Config, choices: BeginChoices, dir: string): Promise<number> {
-  const isAnew =
-    choices.isFresh && config.output.pictures === undefined && whyNothingIsKnown(dir, dir) !== undefined;
-  return isAnew ? keepPicturesAside(config) : 0;
+  // Includes pictures of all formats. Their sidecars are renamed with them.
+  const all = { ...maintenanceOptions(config.output), isOriginalKept: true };
+  const images = choices.isFresh ? imagesInFolder(config, all) : undefined;
+  if (images === undefined || whyNothingIsKnown(dir, dir) === undefined) return 0;
+  const setAside = (files: string[]) => Promise.all(files.map((file) => images.setAside(file, 'former')));
+  const pictures = await setAside(await images.list());
+  const kept = [...pictures, ...(await setAside(await images.list(otherKinds(config))))];
+  return kept.filter((file) => file !== undefined).length;
 }
 
 /**
@@ -85,7 +93,9 @@ export async function identityOf(
   const words = wordsOf(scenes.rules);
   const pricing = pricingOf(config);
   const until = config.scenes?.until;
+  const adopted = choices.isAdopting ? imagesInFolder(config) : undefined;
   if (until !== undefined) assertUntil(config, until, [...scenes.columns, ...axes], checkpointDir);
+  const pictures = picturesIn(file, config, checkpointDir);
   return {
     manifest: shownLists(config, file),
     ...(config.isManifestOverridden && { lists: config.manifest }),
@@ -94,10 +104,7 @@ export async function identityOf(
     rules: scenes.rules,
     ...(axes.length > 0 && { axes }),
     // Adopted pictures keep their names.
-    names:
-      choices.isAdopting && config.output.pictures === undefined
-        ? namesOf(await imagesInFolder(config).list(), words)
-        : words,
+    names: adopted === undefined ? words : namesOf(await adopted.list(), words),
     ...(config.stage && { stage: config.stage.from }),
     pipeline: resolve(file),
     ...(config.output.files.length > 0 && {
@@ -105,7 +112,7 @@ export async function identityOf(
     }),
     ...(config.output.values.length > 0 && { values: config.output.values }),
     ...(until !== undefined && { until }),
-    ...picturesIn(file, config, checkpointDir),
+    ...(pictures && { pictures }),
     ...(config.output.isOverridden && { output: config.output.dir }),
     ...(pricing !== undefined && { pricing }),
   };
@@ -130,19 +137,19 @@ function assertUntil(
   }
 }
 
-/** Returns the place of the pictures. Throws `ConfigError` if the saved pictures are somewhere else. */
-function picturesIn(file: string, config: Config, checkpointDir: string): { pictures?: PicturesInBucket } {
+/** Returns the bucket of the pictures. Throws `ConfigError` if the saved pictures are somewhere else. */
+function picturesIn(file: string, config: Config, checkpointDir: string): PicturesInBucket | undefined {
   const { dir, pictures: url } = config.output;
   const db = openCheckpointForReading(checkpointDir);
   try {
     const known = db && readBatch(db)?.pictures;
-    if (known?.url === url) return known === undefined ? {} : { pictures: known };
+    if (known?.url === url) return known;
     const hasAny = db !== undefined && hasAttempts(db);
     if (hasAny) throw movedPictures(file, config, shownImages(dir, known?.url));
   } finally {
     db?.close();
   }
-  return url === undefined ? {} : { pictures: { url, batch: randomUUID() } };
+  return picturesBucket(url, randomUUID());
 }
 
 function movedPictures(file: string, config: Config, from: string): ConfigError {
@@ -166,10 +173,8 @@ export async function assertPicturesKnown(
   const run = `\`nightrender run ${configuredRun(file, config)}`;
   const where = shownPath(checkpointFile(dir));
   const why = whyNothingIsKnown(dir, checkpointDir);
-  // A bucket has a claim file of its own (`claimed`).
-  if (config.output.pictures !== undefined) return;
-  if (why === undefined || choices.isFresh || choices.isAdopting) return;
   const images = imagesInFolder(config);
+  if (images === undefined || why === undefined || choices.isFresh || choices.isAdopting) return;
   const [first] = [...(await images.list()), ...(await images.list(otherKinds(config)))];
   if (first === undefined) return;
   const text = `${why}, but ${shownPath(join(config.output.dir, 'images'))} has pictures (${first}), which would be paid for again. Put a copy of the file back, adopt the pictures with ${run} --adopt\`, or render everything again and keep them as .former with ${run} --fresh\``;
@@ -190,23 +195,20 @@ function whyNothingIsKnown(dir: string, checkpointDir: string): string | undefin
   }
 }
 
-/** Returns the pictures in the output folder, unknown ones too. Those in a bucket have a claim. */
-export function imagesInFolder({ output }: Pick<Config, 'output'>, options = maintenanceOptions(output)) {
-  return createImageStore(folderPlace(join(output.dir, 'images')), options);
+/**
+ * Returns the pictures in the output folder, unknown ones too. Undefined if they are in a bucket, whose claim
+ * names their batch.
+ */
+export function imagesInFolder(
+  { output }: Pick<Config, 'output'>,
+  options = maintenanceOptions(output),
+): PreparedImageStore | undefined {
+  const folder = imagesFolder({ output });
+  return folder === undefined ? undefined : createImageStore(folderPlace(folder), options);
 }
 
 function otherKinds({ output }: Config): FileKind[] {
   return output.files.map(({ kind }) => kind);
-}
-
-/** Renames the pictures and returns their number. After a crash, the next start of the same command continues. */
-async function keepPicturesAside(config: Config): Promise<number> {
-  // Includes pictures of all formats. Their sidecars are renamed with them.
-  const images = imagesInFolder(config, { ...maintenanceOptions(config.output), isOriginalKept: true });
-  const setAside = (files: string[]) => Promise.all(files.map((file) => images.setAside(file, 'former')));
-  const pictures = await setAside(await images.list());
-  const kept = [...pictures, ...(await setAside(await images.list(otherKinds(config))))];
-  return kept.filter((file) => file !== undefined).length;
 }
 
 /**

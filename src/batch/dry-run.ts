@@ -192,9 +192,8 @@ async function compare(
   await recordMoves();
   const changes = await checkpoint.reconcile(stage, signal, options.part);
   await recordMoves();
-  const isInBucket = config.output.pictures !== undefined;
-  if (changes === undefined || isInBucket || unknownPicturesOf(options) !== 'ask') return changes;
   const images = imagesInFolder(config);
+  if (changes === undefined || images === undefined || unknownPicturesOf(options) !== 'ask') return changes;
   const whichExist = async (files: string[]): Promise<string[]> =>
     images.whichExist(files.filter((file) => !left.has(file)));
   await assertNoUnknownPictures(checkpoint, { whichExist }, { ...config, names });

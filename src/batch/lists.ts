@@ -28,7 +28,7 @@ import { pictureName } from '../runner/pipeline/picture-names.ts';
 import type { ImageStore } from '../runner/pipeline/ports.ts';
 import { type Stop, StoppedEarly } from '../runner/pipeline/stop.ts';
 import { openRecord } from './find-record.ts';
-import { assertBucketConfigured, maintenanceOptions, openPlaces, picturesFolder } from './pictures-place.ts';
+import { assertBucketConfigured, locationOf, maintenanceOptions, openPlaces } from './pictures-place.ts';
 import { noBatch } from './record.ts';
 
 /** The checkpoint of the batch. It is in `dir` and readable if `known` is set; otherwise it will be created there. */
@@ -209,8 +209,7 @@ export async function openStage(stage: StageSource, config: Config): Promise<Sta
     const batch = db && readBatch(db);
     if (db === undefined || batch === undefined) throw notBegun(dir, from, config.file, place);
     // Missing keys are reported before anything is sent.
-    if (batch.pictures && config.input?.sendsFiles)
-      await assertBucketConfigured(batch.pictures.url, config.env);
+    if (config.input?.sendsFiles) await assertBucketConfigured(batch.pictures?.url, config.env);
     const notes: string[] = [];
     const ids = idsOf(stage, dir, config.placeOf(['scenes', 'ids']), (text) => notes.push(text));
     const paths = pathsOf(stage, config, batch, dir);
@@ -293,13 +292,10 @@ function idsOf(
 
 /** Returns functions for paths relative to the folder of the stage's own pipeline.yaml, as in the input of a scene. */
 function pathsOf({ from }: StageSource, { folder }: Config, { pictures }: BatchIdentity, dir: string) {
-  const images = pictures === undefined ? join(dir, 'images') : pictures.url + picturesFolder;
-  return {
-    pathOf: (file: string): string =>
-      pictures === undefined ? relative(folder, join(images, file)) : images + file,
-    passedOn: (path: string): string =>
-      path.startsWith('s3://') ? path : relative(folder, resolve(dirname(from), path)),
-  };
+  const images = locationOf(dir, pictures?.url);
+  const passedOn = (path: string): string =>
+    path.startsWith('s3://') ? path : relative(folder, resolve(dirname(from), path));
+  return { pathOf: (file: string): string => passedOn(images + file), passedOn };
 }
 
 function manifestOf(

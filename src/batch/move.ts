@@ -28,7 +28,14 @@ import { prepareStatements } from '../runner/checkpoint/attempt-records.ts';
 import { type SharedAddress, stopFirst, assertDisk, isElsewhere } from './record.ts';
 import { maintainBatch } from './own-record.ts';
 import type { Book } from './book.ts';
-import { type BucketEdges, markMoved, finishMoves, openPlaces } from './pictures-place.ts';
+import {
+  type BucketEdges,
+  finishMoves,
+  openPlaces,
+  ownImages,
+  picturesBucket,
+  withPlaces,
+} from './pictures-place.ts';
 import { shownPath } from './refusal.ts';
 import { randomUUID } from 'node:crypto';
 import { readBatch, recordPicturesPlace } from '../runner/checkpoint/batch-identity.ts';
@@ -137,6 +144,11 @@ async function moveBack(place: BatchDatabase, dir: string, edges: BucketEdges): 
   }
 }
 
+/** Claims the place for a moved batch without naming a run, because the new checkpoint may not know that run. */
+async function markMoved(dir: string, db: Database, edges: BucketEdges): Promise<void> {
+  await withPlaces({ dir, db, edges }, async (places) => (await ownImages(places, db)).claim());
+}
+
 /**
  * Moves the pictures to `target`, a value of `output.pictures`. `endings` are those of copies. `check` goes
  * through all pictures with the given function, which copies each. If a picture is bad, the batch stays in
@@ -160,7 +172,7 @@ export async function movePictures(
       return check(from, (picture) => copyPicture(from, places.images, picture, endings));
     });
     if (verified.good < verified.checked) return verified;
-    recordPicturesPlace(db, target === undefined ? undefined : { url: target, batch });
+    recordPicturesPlace(db, picturesBucket(target, batch));
     await to.claim();
     return verified;
   } finally {

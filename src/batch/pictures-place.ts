@@ -8,7 +8,7 @@ import { S3Error } from '../lib/s3/s3-requests.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { proxyRules } from '../lib/net/addresses.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
-import { readBatch } from '../runner/checkpoint/batch-identity.ts';
+import { type PicturesInBucket, readBatch } from '../runner/checkpoint/batch-identity.ts';
 import type { OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
 import type { PictureRepair } from '../runner/checkpoint/repair-checkpoint.ts';
 import type { Config } from '../runner/config/config.ts';
@@ -34,11 +34,16 @@ import {
 import type { PicturesLinks } from '../runner/report/result-json.ts';
 import { shownPath } from './refusal.ts';
 
-export const picturesFolder = 'images/';
+const picturesFolder = 'images/';
 
 /** Returns `s3://bucket/folder/`, or undefined for the output folder. */
 export function bucketOf(db: Database): string | undefined {
   return readBatch(db)?.pictures?.url;
+}
+
+/** Returns the bucket as it is recorded, claimed by the id `batch`; undefined for the output folder. */
+export function picturesBucket(url: string | undefined, batch: string): PicturesInBucket | undefined {
+  return url === undefined ? undefined : { url, batch };
 }
 
 /** Requirements for opening a bucket besides its URL. */
@@ -49,9 +54,19 @@ export interface BucketEdges {
   onTrouble: (text: string) => void;
 }
 
+/** Returns the location of the pictures, with a `/` at its end. */
+export function locationOf(dir: string, url: string | undefined): string {
+  return (url ?? `${dir}/`) + picturesFolder;
+}
+
+/** Returns the folder of the pictures; undefined if the configuration puts them into a bucket. */
+export function imagesFolder({ output }: Pick<Config, 'output'>): string | undefined {
+  return output.pictures === undefined ? join(output.dir, 'images') : undefined;
+}
+
 /** Returns the location as shown to people, without a `/` at its end. */
 export function shownImages(dir: string, url: string | undefined): string {
-  return url === undefined ? `${shownPath(dir)}/images` : (url + picturesFolder).slice(0, -1);
+  return locationOf(shownPath(dir), url).slice(0, -1);
 }
 
 export interface BatchPlaces {
@@ -180,11 +195,6 @@ export async function ownImages(places: BatchPlaces, db: Database): Promise<Clai
   const images = places.claimedBy(ownerWithoutRun(readBatch(db)?.pictures?.batch ?? ''));
   await images.assertOurs();
   return images;
-}
-
-/** Claims the place for a moved batch without naming a run, because the new checkpoint may not know that run. */
-export async function markMoved(dir: string, db: Database, edges: BucketEdges): Promise<void> {
-  await withPlaces({ dir, db, edges }, async (places) => (await ownImages(places, db)).claim());
 }
 
 /** Returns links for the gallery, signed for `signedMs`; undefined if pictures are next to it. */

@@ -19,7 +19,7 @@ import { escapeControls } from '../terminal/fit-text.ts';
 import { unknownPicturesOf } from './start-choices.ts';
 import { readUnlessStopped } from './lists.ts';
 import type { LocalService } from './connect-service.ts';
-import { assertBucketConfigured } from './pictures-place.ts';
+import { assertBucketConfigured, imagesFolder } from './pictures-place.ts';
 import { type BatchRecord, type BegunRun, noteBatch, type RunRequest } from './record.ts';
 import {
   configuredArguments,
@@ -141,7 +141,7 @@ function endOf(
   const { exitCode } = endings[kind];
   const outputDir = config.output.dir;
   const others = configuredArguments(file, config);
-  const isApart = config.checkpoint !== undefined && config.output.pictures === undefined;
+  const isApart = config.checkpoint !== undefined && imagesFolder(config) !== undefined;
   const elsewhere =
     missingPictures > 0 && isApart
       ? '. Runs that share a batch need one output folder that every machine mounts, or output.pictures'

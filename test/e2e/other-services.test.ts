@@ -124,7 +124,7 @@ it.each(sampled([1, 2, 3, 4], { ms: nightCost.ms * 2 }))(
     const numbers = service.inputs.map((input) => Number(input['seed'])).toSorted((a, b) => a - b);
     expect(numbers, `seed ${draws}`).toEqual(Array.from({ length: sceneCount }, (_, n) => n));
     // What was recorded and never sent is unanswered as well.
-    const { summary } = (await night.state()) as unknown as { summary: { attempts: Record<string, number> } };
+    const { summary } = (await night.state()) as { summary: { attempts: Record<string, number> } };
     expect(summary.attempts, `seed ${draws}`).toMatchObject({ saved: sceneCount, failed: 0, expired: 0 });
     expect(summary.attempts['unanswered'], `seed ${draws}`).toBeGreaterThanOrEqual(untaken);
     await expectPictures(night);

@@ -1,4 +1,5 @@
 /** A batch: the starting point of everything that a command or a program does to one. */
+import { resolve } from 'node:path';
 import { existsSync } from 'node:fs';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import type { Override } from '../lib/yaml/yaml-file.ts';
@@ -12,11 +13,13 @@ import { Book } from './book.ts';
 import type { CancelledBatch } from './cancel-jobs.ts';
 import type { RunChoices } from './start-choices.ts';
 import type { PlanChoices } from './dry-run.ts';
-import { findRecord, openRecord, outputFolderAt, type OutputFolder } from './find-record.ts';
+import { findRecord, openRecord, type OutputFolder } from './find-record.ts';
 import type { LocalService } from './connect-service.ts';
 import { shownImages, type BucketEdges } from './pictures-place.ts';
-import { noBatch, type OpenRecord, type SharedAddress } from './record.ts';
+import { noBatch, type OpenRecord, type SharedAddress, isElsewhere } from './record.ts';
 import { commandArguments, namedRefusal, type Refusal, shownPath } from './refusal.ts';
+import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
+import { type BatchIdentity, readBatch } from '../runner/checkpoint/batch-identity.ts';
 
 export interface BatchPlace {
   /** Path of pipeline.yaml as given, which messages repeat. For reading, the path of the output folder is enough. */
@@ -260,4 +263,32 @@ export class Batch {
 
 function sharedAddressOf({ checkpoint, placeOf }: Config): SharedAddress {
   return checkpoint === undefined ? undefined : { address: checkpoint, where: placeOf(['checkpoint']) };
+}
+
+/** Returns undefined if `path` is not the output folder of a batch that has begun. */
+function outputFolderAt(path: string): OutputFolder | undefined {
+  const dir = resolve(path);
+  if (path === '') return undefined;
+  if (!existsSync(checkpointFile(dir))) {
+    const shared = { dir, isShared: true, pipeline: undefined, arguments: '<pipeline>' };
+    return isElsewhere(dir) ? shared : undefined;
+  }
+  const { pipeline, output } = recordedIn(dir) ?? {};
+  const named = pipeline === undefined ? '<pipeline>' : shownPath(pipeline);
+  const shown = commandArguments(named, output === undefined ? undefined : shownPath(dir));
+  return { dir, isShared: false, pipeline, arguments: pipeline === undefined ? named : shown };
+}
+
+/** Returns undefined for a damaged checkpoint, which is reported when it is read. */
+function recordedIn(dir: string): BatchIdentity | undefined {
+  try {
+    const db = openCheckpointForReading(dir);
+    try {
+      return db && readBatch(db);
+    } finally {
+      db?.close();
+    }
+  } catch {
+    return undefined;
+  }
 }

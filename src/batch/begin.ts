@@ -8,6 +8,7 @@ import {
   openCheckpoint,
   readJobsInFlight,
   openCheckpointForReading,
+  unseal,
 } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Config } from '../runner/config/config.ts';
 import { assertCollectable, assertLocalEndpoint } from './connect-service.ts';
@@ -18,7 +19,6 @@ import { program } from '../lib/files/package-file.ts';
 import { type BatchIdentity, readBatch, type PicturesInBucket } from '../runner/checkpoint/batch-identity.ts';
 import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
 import { hasAttempts } from '../runner/checkpoint/read-totals.ts';
-import { unseal } from '../runner/checkpoint/open-for-changes.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import type { FileKind } from '../runner/core/picture.ts';
 import { folderPlace } from '../runner/images/folder-place.ts';

@@ -6,14 +6,17 @@ import { readEnded, readLatest, readNumbers, readWords } from '../runner/checkpo
 import { isRecorded, readLacking } from '../runner/checkpoint/recorded-pictures.ts';
 import { type Throughput, throughputOf } from '../runner/core/forecast.ts';
 import { lackingText } from '../runner/core/picture.ts';
-import { conditionOf } from '../runner/core/run-condition.ts';
 import type { BatchNumbers } from '../runner/core/scene-record.ts';
 import type { JobWord } from '../runner/core/service-description.ts';
-import { createImageStore, type PreparedImageStore } from '../runner/images/image-store.ts';
-import type { CheckOptions } from '../runner/images/picture-checker.ts';
+import {
+  createImageStore,
+  type PreparedImageStore,
+  type CheckOptions,
+} from '../runner/images/image-store.ts';
 import { type BatchPlaces, type BucketEdges, bucketOf, shownImages, withPlaces } from './pictures-place.ts';
 import type { OpenRecord } from './record.ts';
 import { shownPath } from './refusal.ts';
+import { conditionOf } from '../runner/core/ending.ts';
 
 export class Book {
   readonly dir: string;

@@ -1,5 +1,4 @@
 /** Connects a batch to its service: the configured one or the local one, and `plan --check`. */
-import { join } from 'node:path';
 import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import { formatDuration, formatInstant, plural } from '../lib/text/format.ts';
@@ -156,30 +155,6 @@ export interface Connections {
   /** Tells the local service to delete a job whose pictures are saved and recorded. */
   collected(jobId: string): void;
   close(): Promise<void>;
-}
-
-/** Opens the connections. Starts the local service if it has one of the endpoints. */
-export async function connect(
-  config: Config,
-  endpoints: Endpoint[],
-  localService: LocalService,
-  warn: (text: string) => void,
-): Promise<Connections> {
-  const local = endpoints.filter(({ baseUrl }) => baseUrl === 'local');
-  const ids = [...new Set(local.map(({ id }) => id))];
-  const dataDir = join(config.output.dir, 'local-service');
-  const service =
-    ids.length > 0 ? await localService.start({ dataDir, endpointIds: ids, onProblem: warn }) : undefined;
-  return {
-    of: ({ baseUrl }) => {
-      if (baseUrl === 'local' && service !== undefined) return service;
-      if (baseUrl !== config.endpoint.baseUrl)
-        throw new Error(`the key of ${config.endpoint.baseUrl} would go to ${baseUrl}`);
-      return { url: baseUrl, apiKey: config.apiKey ?? '' };
-    },
-    collected: (jobId) => service?.collected(jobId),
-    close: async () => service?.close(),
-  };
 }
 
 /**

@@ -19,7 +19,7 @@ import { promptOf } from '../runner/core/naming.ts';
 import type { SceneRecord } from '../runner/core/scene-record.ts';
 import { priceOf } from '../runner/core/spending.ts';
 import { ExportFolder, exportKinds, OtherFolder, type ExportKind } from '../runner/export/export-folder.ts';
-import { exportPictures, numericNames } from '../runner/export/export-pictures.ts';
+import { exportPictures } from '../runner/export/export-pictures.ts';
 import type { ExportedPicture, ExportPorts } from '../runner/export/picture-folder.ts';
 import { readIfReadable, UnreadableFile, type Place } from '../runner/images/place.ts';
 import { pathOf } from '../runner/report/result-json.ts';
@@ -349,4 +349,13 @@ async function hasFetched(
     if (!(error instanceof UnreadableFile)) throw error;
     return false;
   }
+}
+
+/** Returns the names of columns and values that are numbers in every picture that has them. */
+function numericNames(pictures: Iterable<ExportedPicture>): string[] {
+  const known = new Map<string, boolean>();
+  for (const { columns, values } of pictures)
+    for (const [name, value] of Object.entries({ ...columns, ...values }))
+      if (value !== null) known.set(name, known.get(name) !== false && typeof value === 'number');
+  return [...known].flatMap(([name, isNumeric]) => (isNumeric ? [name] : []));
 }

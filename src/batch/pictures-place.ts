@@ -22,8 +22,7 @@ import {
   type PictureOwner,
 } from '../runner/images/bucket-place.ts';
 import { folderPlace } from '../runner/images/folder-place.ts';
-import type { PreparedImageStore } from '../runner/images/image-store.ts';
-import type { CheckOptions } from '../runner/images/picture-checker.ts';
+import type { PreparedImageStore, CheckOptions } from '../runner/images/image-store.ts';
 import type { Place } from '../runner/images/place.ts';
 import {
   copyMaker,

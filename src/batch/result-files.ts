@@ -1,19 +1,21 @@
 /** Writes the report of a batch from its checkpoint, and records how a run ended, which the report shows. */
 import { existsSync, readFileSync } from 'node:fs';
 import { assertPlainFile } from '../lib/files/temporary-files.ts';
-import type { Config } from '../runner/config/config.ts';
 import { endings, type Ending } from '../runner/core/ending.ts';
 import { FatalFailure } from '../runner/core/failure.ts';
 import type { RunStats } from '../runner/core/run-stats.ts';
-import type { Place } from '../runner/images/place.ts';
 import { uploadReport } from '../runner/images/upload-report.ts';
-import type { Report } from '../runner/pipeline/ports.ts';
 import { type OpenCheckpoint, openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
-import { linksTo, type BatchPlaces } from './pictures-place.ts';
+import { linksTo, ownImages, copyMakers } from './pictures-place.ts';
 import { refusalOf } from './refusal.ts';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { readBatch, resultColumns, type BatchIdentity } from '../runner/checkpoint/batch-identity.ts';
-import { readLabels, readListNames } from '../runner/checkpoint/recorded-pictures.ts';
+import {
+  readLabels,
+  readListNames,
+  readSavedJobs,
+  isRecorded,
+} from '../runner/checkpoint/recorded-pictures.ts';
 import { readRecords } from '../runner/checkpoint/scene-records.ts';
 import { readRuns, readSummary } from '../runner/checkpoint/read-summary.ts';
 import { batchName } from '../runner/core/naming.ts';
@@ -21,6 +23,13 @@ import { untilNote } from '../runner/core/seeds-until.ts';
 import type { ReportHeader } from '../runner/report/result-json.ts';
 import { writeReport, type ReportFiles } from '../runner/report/write-report.ts';
 import { program } from '../lib/files/package-file.ts';
+import { type Made, makeMissingThumbnails, makeMissingCopies } from '../runner/images/missing-files.ts';
+import type { Book } from './book.ts';
+import type { ReportKeys } from '../runner/config/schema-parts.ts';
+import { type Stop, StoppedEarly } from '../runner/pipeline/stop.ts';
+import { noBatch } from './record.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import type { RecordedPicture } from '../runner/core/scene-record.ts';
 
 /** Maximum number of runs whose time the report adds up. */
 export const maxRuns = 10_000;
@@ -78,38 +87,6 @@ export function reportHeader(
   const bias = until === undefined ? null : untilNote(until);
   const about = { name, axes, values: names, batch, rules, bias, stageAt, pipeline, output };
   return { ...about, program, writtenAt, ...chosen };
-}
-
-/** Returns the report port of a run. It records the end of the run first, because the report shows it. */
-export function reportOf(
-  { output: { dir }, report }: Config,
-  opened: OpenCheckpoint,
-  { images, reportCopy }: BatchPlaces,
-): Report {
-  const chosen = { bucket: linksTo(images), report };
-  const writeNow = async (signal: AbortSignal): Promise<boolean> => {
-    await opened.refresh();
-    return isWritten(dir, signal, chosen, Date.now(), opened.dir);
-  };
-  return {
-    write: async (ending, signal, stats) => {
-      await recordEnd(opened, ending, stats);
-      if (!(await writeNow(signal))) return undefined;
-      if (reportCopy !== undefined) await uploadUnlessStopped(reportCopy, join(dir, 'report'), signal);
-      return join(dir, 'report');
-    },
-    update: async (signal) => void (await writeNow(signal)),
-    keep: async (ending) => keptReport(dir, opened, ending),
-  };
-}
-
-/** Uploads the report. If the upload is interrupted, the previous report stays there. */
-async function uploadUnlessStopped(to: Place, folder: string, signal: AbortSignal): Promise<void> {
-  try {
-    await uploadReport(to, folder, signal);
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
 }
 
 /** Like `Report.keep`. */
@@ -171,4 +148,90 @@ function endOf({ kind, text }: Ending): { exitCode: number; ending: string } {
 /** Records that a run ended by an error. */
 export async function recordThrown(opened: OpenCheckpoint, thrown: unknown, dir: string): Promise<void> {
   await recordEnd(opened, { kind: refusalOf(thrown, dir)?.ending ?? 'bug', text: (thrown as Error).message });
+}
+
+interface MadeFiles {
+  /** Undefined if no thumbnails are configured. */
+  thumbnails?: Made;
+  copies?: Made;
+}
+
+export interface ReportListener {
+  /** Called with the number of pictures for which files were created so far. */
+  onMade: (what: keyof MadeFiles, made: number) => void;
+  /** Called with a sentence, once for each kind of copy that cannot be made of some picture. */
+  onWarning: (text: string) => void;
+}
+
+export interface WrittenReport extends MadeFiles {
+  /** Absolute paths of the result files. */
+  files: string[];
+}
+
+/** Writes the files, atomically. `signedMs`: validity of links into a private bucket. Throws `StoppedEarly`. */
+export async function rewriteReport(
+  book: Book,
+  settings: ReportKeys,
+  signedMs: number | undefined,
+  stop: Stop,
+  listener: ReportListener,
+): Promise<WrittenReport> {
+  const { dir, record } = book;
+  let consequence = 'The result files were not changed.';
+  try {
+    const files = await book.withPlaces(({ images }) => {
+      const chosen = { bucket: linksTo(images, signedMs), report: settings.report };
+      return writeBatchReport(dir, Date.now(), stop.leaving, chosen, record.dir);
+    });
+    if (files === undefined) throw noBatch(dir);
+    consequence = 'The result files are written; thumbnails and copies are not complete.';
+    await uploadCopy(book, signedMs, stop.leaving);
+    const made = await makeMissingFiles(book, settings, stop.leaving, listener);
+    return { files: [files.index, files.csv, files.jsonl, files.summary], ...made };
+  } catch (error) {
+    if (stop.ending === undefined || error !== stop.leaving.reason) throw error;
+    throw new StoppedEarly(stop.ending, consequence);
+  }
+}
+
+/** Uploads a copy of the report next to pictures in a bucket. A report with signed links is not uploaded. */
+async function uploadCopy(book: Book, signedMs: number | undefined, signal: AbortSignal): Promise<void> {
+  await book.withPlaces(async (places) => {
+    const { images, reportCopy } = places;
+    if (images.links === undefined && signedMs !== undefined)
+      throw new ConfigError([{ where: '--signed', text: 'the pictures of this batch are in a folder' }]);
+    if (reportCopy === undefined || signedMs !== undefined || book.isNamedByFolder) return;
+    // Throws before the report of another batch would be replaced.
+    await ownImages(places, book.db);
+    await uploadReport(reportCopy, join(book.dir, 'report'), signal);
+  });
+}
+
+/** Creates missing files, even during a run. Throws the reason of `signal`; files created so far stay. */
+async function makeMissingFiles(
+  book: Book,
+  { report, output }: ReportKeys,
+  signal: AbortSignal,
+  { onMade, onWarning }: ReportListener,
+): Promise<MadeFiles> {
+  const progress = (what: keyof MadeFiles) => (made: number) => onMade(what, made);
+  const { dir, db } = book;
+  return book.withPlaces(async (places) => {
+    const { images } = places;
+    const pictures = () => picturesOf(readSavedJobs(db));
+    const made = progress('thumbnails');
+    const thumbnails = report.thumbnails
+      ? { thumbnails: await makeMissingThumbnails(places, join(dir, 'report'), pictures(), signal, made) }
+      : {};
+    const makers = copyMakers(output, onWarning);
+    if (makers.length === 0 || (images.isRemote && book.isNamedByFolder)) return thumbnails;
+    const isPicture = async (file: string): Promise<boolean> => isRecorded(db, file);
+    const wanted = { makers, isPicture };
+    const copies = await makeMissingCopies(images, wanted, pictures(), signal, progress('copies'));
+    return { ...thumbnails, copies };
+  });
+}
+
+function* picturesOf(jobs: Iterable<RecordedPicture[]>): Generator<RecordedPicture> {
+  for (const job of jobs) yield* job.filter(({ label }) => label === null);
 }

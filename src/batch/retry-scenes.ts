@@ -9,7 +9,7 @@ import { readIdsLacking } from '../runner/checkpoint/recorded-pictures.ts';
 import { pictureRepair } from '../runner/checkpoint/repair-checkpoint.ts';
 import { readRecords } from '../runner/checkpoint/scene-records.ts';
 import { markedIn, MarksFile } from '../runner/files/marks-file.ts';
-import { readBaseUrl, readReportKeys, type ReportKeys } from '../runner/config/schema-parts.ts';
+import { readReportKeys, type ReportKeys } from '../runner/config/schema-parts.ts';
 import type { FailureKind } from '../runner/core/failure.ts';
 import type { PutBack, PutBackChoice, WrongId } from '../runner/core/retry-policy.ts';
 import type { SceneRecord } from '../runner/core/scene-record.ts';
@@ -19,6 +19,9 @@ import type { Batch } from './batch.ts';
 import type { Book } from './book.ts';
 import { bucketOf, finishMoves, maintenanceOptions } from './pictures-place.ts';
 import { runArguments } from './refusal.ts';
+import { type PipelineParts, valueAt } from '../runner/config/config.ts';
+import { withServiceDefaults, readServiceInterface } from '../runner/config/service-interface.ts';
+import { baseUrlExpected, endpointUrl } from '../runner/config/pipeline-schema.ts';
 
 /** Union of all the scenes that the fields select. */
 export interface RetryChoices {
@@ -261,4 +264,15 @@ function sayStrangers(strangers: [id: string, place: string][], say: Say): void 
     say(escapeControls(`${place}: no matching scene has the id ${JSON.stringify(id)}`));
   const more = strangers.length - maxStrangers;
   if (more > 0) say(`${more.toLocaleString('en')} more ids belong to no matching scene`);
+}
+
+/** Returns `endpoint.baseUrl` in the form in which jobs are recorded under it. Throws `ConfigError`. */
+function readBaseUrl({ yaml: read, file, env }: PipelineParts): string {
+  const yaml = withServiceDefaults(read, readServiceInterface(read, file, env));
+  const { value: baseUrl, where, problems } = valueAt(yaml, ['endpoint', 'baseUrl']);
+  if (problems.length > 0) throw new ConfigError(problems);
+  if (typeof baseUrl === 'string' && baseUrlExpected(baseUrl) === undefined) return endpointUrl(baseUrl);
+  throw new ConfigError([
+    yaml.problems[0] ?? { where, text: 'endpoint.baseUrl is not a URL; expected local or http(s)://…' },
+  ]);
 }

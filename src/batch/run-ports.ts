@@ -17,15 +17,18 @@ import {
   openBucket,
   openPlaces,
   outputFiles,
+  linksTo,
 } from './pictures-place.ts';
 import type { Event } from '../runner/pipeline/event.ts';
-import type { Listener, RenderService, Ports } from '../runner/pipeline/ports.ts';
+import type { Listener, RenderService, Ports, Report } from '../runner/pipeline/ports.ts';
 import { type Stop, StoppedEarly } from '../runner/pipeline/stop.ts';
-import { reportOf } from './result-files.ts';
-import { connect, type LocalService, openService } from './connect-service.ts';
+import { type LocalService, openService, type Connections } from './connect-service.ts';
 import { shownFile } from '../lib/yaml/yaml-file.ts';
 import { keptText } from './refusal.ts';
 import { systemClock } from './system-clock.ts';
+import type { Place } from '../runner/images/place.ts';
+import { uploadReport } from '../runner/images/upload-report.ts';
+import { isWritten, recordEnd, keptReport } from './result-files.ts';
 
 interface PortsFor {
   config: Config;
@@ -226,4 +229,60 @@ function followLease(lease: BatchLease | undefined, emit: Listener, stop: Stop, 
     onReach: (isReached, text) =>
       emit({ type: 'warning', text: isReached ? 'the shared checkpoint answers again' : `${text}; ${gone}` }),
   });
+}
+
+/** Opens the connections. Starts the local service if it has one of the endpoints. */
+export async function connect(
+  config: Config,
+  endpoints: Endpoint[],
+  localService: LocalService,
+  warn: (text: string) => void,
+): Promise<Connections> {
+  const local = endpoints.filter(({ baseUrl }) => baseUrl === 'local');
+  const ids = [...new Set(local.map(({ id }) => id))];
+  const dataDir = join(config.output.dir, 'local-service');
+  const service =
+    ids.length > 0 ? await localService.start({ dataDir, endpointIds: ids, onProblem: warn }) : undefined;
+  return {
+    of: ({ baseUrl }) => {
+      if (baseUrl === 'local' && service !== undefined) return service;
+      if (baseUrl !== config.endpoint.baseUrl)
+        throw new Error(`the key of ${config.endpoint.baseUrl} would go to ${baseUrl}`);
+      return { url: baseUrl, apiKey: config.apiKey ?? '' };
+    },
+    collected: (jobId) => service?.collected(jobId),
+    close: async () => service?.close(),
+  };
+}
+
+/** Returns the report port of a run. It records the end of the run first, because the report shows it. */
+function reportOf(
+  { output: { dir }, report }: Config,
+  opened: OpenCheckpoint,
+  { images, reportCopy }: BatchPlaces,
+): Report {
+  const chosen = { bucket: linksTo(images), report };
+  const writeNow = async (signal: AbortSignal): Promise<boolean> => {
+    await opened.refresh();
+    return isWritten(dir, signal, chosen, Date.now(), opened.dir);
+  };
+  return {
+    write: async (ending, signal, stats) => {
+      await recordEnd(opened, ending, stats);
+      if (!(await writeNow(signal))) return undefined;
+      if (reportCopy !== undefined) await uploadUnlessStopped(reportCopy, join(dir, 'report'), signal);
+      return join(dir, 'report');
+    },
+    update: async (signal) => void (await writeNow(signal)),
+    keep: async (ending) => keptReport(dir, opened, ending),
+  };
+}
+
+/** Uploads the report. If the upload is interrupted, the previous report stays there. */
+async function uploadUnlessStopped(to: Place, folder: string, signal: AbortSignal): Promise<void> {
+  try {
+    await uploadReport(to, folder, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
 }

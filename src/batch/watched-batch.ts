@@ -9,7 +9,6 @@ import { readRuns, readSummary } from '../runner/checkpoint/read-summary.ts';
 import type { ReadMarks } from '../runner/core/marks.ts';
 import { batchName } from '../runner/core/naming.ts';
 import type { GalleryData, LiveFailure, LiveNumbers, LiveState } from '../runner/core/gallery-data.ts';
-import { conditionOf, type RunCondition } from '../runner/core/run-condition.ts';
 import { throughputOf, type Throughput } from '../runner/core/forecast.ts';
 import { MarksFile } from '../runner/files/marks-file.ts';
 import { GalleryCounts } from '../runner/report/gallery-counts.ts';
@@ -19,6 +18,7 @@ import { bucketOf, openPlaces, type BatchPlaces } from './pictures-place.ts';
 import type { OpenRecord } from './record.ts';
 import { refusalOf, runArguments } from './refusal.ts';
 import { maxRuns, reportHeader } from './result-files.ts';
+import { type RunCondition, conditionOf } from '../runner/core/ending.ts';
 
 interface Watched {
   dir: string;

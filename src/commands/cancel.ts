@@ -9,10 +9,9 @@ import { onBatch } from './reply.ts';
 import { shellWord, plural } from '../lib/text/format.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import type { Listener } from '../runner/pipeline/ports.ts';
-import { outColumns, writeError, writeOut } from '../terminal/terminal.ts';
+import { outColumns, writeError, writeOut, jsonLines, writeJsonLine } from '../terminal/terminal.ts';
 import { describeEvent, sceneWords } from '../terminal/describe-event.ts';
 import { escapeControls, wrapIndented } from '../terminal/fit-text.ts';
-import { jsonLines, writeJsonLine } from '../terminal/json-lines.ts';
 import { screenful } from '../terminal/words.ts';
 
 export const cancelCommand: LoadedCommand = {

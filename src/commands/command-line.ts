@@ -349,7 +349,7 @@ async function printVersions(isJson: boolean): Promise<number> {
     except,
   };
   if (isJson) {
-    const { writeJsonLine } = await import('../terminal/json-lines.ts');
+    const { writeJsonLine } = await import('../terminal/terminal.ts');
     writeJsonLine('versions', { program, parts: Object.fromEntries(parts), proxy });
     return 0;
   }

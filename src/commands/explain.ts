@@ -21,9 +21,8 @@ import {
   type SceneStory,
   type SceneVersion,
 } from '../runner/core/scene-story.ts';
-import { outColumns, writeOut } from '../terminal/terminal.ts';
+import { outColumns, writeOut, writeJsonLine, jsonInstant } from '../terminal/terminal.ts';
 import { wrapIndented } from '../terminal/fit-text.ts';
-import { jsonInstant, writeJsonLine } from '../terminal/json-lines.ts';
 import { formatBytes, formatShortTime } from '../terminal/words.ts';
 
 export const explainCommand: LoadedCommand = {

@@ -6,9 +6,8 @@ import { inspectPicture, type Inspection } from '../runner/images/inspect-pictur
 import { type LoadedCommand, commonExits } from './command.ts';
 import { withFilesNamed } from '../runner/core/file-text.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/text/json.ts';
-import { writeOut } from '../terminal/terminal.ts';
+import { writeOut, writeJsonLine } from '../terminal/terminal.ts';
 import { escapeControls, escapeControlsByLine } from '../terminal/fit-text.ts';
-import { writeJsonLine } from '../terminal/json-lines.ts';
 
 export const inspectCommand: LoadedCommand = {
   purpose: `Prints size, format and provenance of pictures, each from its own metadata (output.metadata: embed) or its JSON sidecar. Also prints texts that other programs wrote into a PNG.`,

@@ -17,9 +17,8 @@ import { shownPath } from '../batch/refusal.ts';
 import { type LoadedCommand, commonExits, oneText, textOption } from './command.ts';
 import { durationText, sizeText } from '../lib/yaml/scalar-schemas.ts';
 import { formatCost } from '../runner/core/spending.ts';
-import { outColumns, writeError, writeOut } from '../terminal/terminal.ts';
+import { outColumns, writeError, writeOut, writeJsonLine, jsonInstant } from '../terminal/terminal.ts';
 import { escapeControls, padTo, widthOf, wrapIndented } from '../terminal/fit-text.ts';
-import { jsonInstant, writeJsonLine } from '../terminal/json-lines.ts';
 
 const keyActions = ['add', 'list', 'rotate', 'revoke'] as const;
 type KeyAction = (typeof keyActions)[number];

@@ -14,9 +14,8 @@ import { withSignals } from './signals.ts';
 import { program } from '../lib/files/package-file.ts';
 import { onBatch, filesIn } from './reply.ts';
 import { inTurn } from './in-turn.ts';
-import { outColumns, writeOut } from '../terminal/terminal.ts';
+import { outColumns, writeOut, writeJsonLine } from '../terminal/terminal.ts';
 import { wrapIndented } from '../terminal/fit-text.ts';
-import { writeJsonLine } from '../terminal/json-lines.ts';
 import { planLines, type ShownPlan } from './plan-lines.ts';
 
 export const planCommand: LoadedCommand = {

@@ -4,9 +4,8 @@ import type { Batch } from '../batch/batch.ts';
 import { namedRefusal, type Refusal } from '../batch/refusal.ts';
 import { endings } from '../runner/core/ending.ts';
 import { pipelineIn } from '../runner/config/pipeline-in.ts';
-import { clearStatus, writeError } from '../terminal/terminal.ts';
+import { clearStatus, writeError, writeJsonLine } from '../terminal/terminal.ts';
 import { escapeControlsByLine } from '../terminal/fit-text.ts';
-import { writeJsonLine } from '../terminal/json-lines.ts';
 
 interface ReplyOptions {
   /** Path of pipeline.yaml, for commands that take several files. */

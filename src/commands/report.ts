@@ -1,17 +1,16 @@
 /** `nightrender report`: writes the result files again from the checkpoint. */
 import type { Batch } from '../batch/batch.ts';
-import { rewriteReport, type ReportListener, type WrittenReport } from '../batch/rewrite-report.ts';
 import { shownPath } from '../batch/refusal.ts';
 import { plural } from '../lib/text/format.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { durationWithin } from '../lib/yaml/scalar-schemas.ts';
 import type { Made } from '../runner/images/missing-files.ts';
-import { clearStatus, progressLine, writeError, writeOut } from '../terminal/terminal.ts';
-import { writeJsonLine } from '../terminal/json-lines.ts';
+import { clearStatus, progressLine, writeError, writeOut, writeJsonLine } from '../terminal/terminal.ts';
 import { commonExits, type LoadedCommand, textOption } from './command.ts';
 import { withSignals } from './signals.ts';
 import { onBatch, writeWarning } from './reply.ts';
 import { readReportKeys } from '../runner/config/schema-parts.ts';
+import { type ReportListener, type WrittenReport, rewriteReport } from '../batch/result-files.ts';
 
 export const reportCommand: LoadedCommand = {
   purpose: `Writes the gallery (index.html), results.csv, results.jsonl and summary.json from the checkpoint, and creates missing thumbnails and copies (output.formats). Sends nothing; works during a run.`,

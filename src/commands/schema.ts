@@ -5,9 +5,9 @@ import { ConfigError } from '../lib/yaml/problem.ts';
 import { serviceSchemaText } from '../service/config/service-schema.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import { writeOut } from '../terminal/terminal.ts';
-import { eventsSchemaText } from '../terminal/event-lines.ts';
 import type { LoadedCommand } from './command.ts';
 import { endings } from '../runner/core/ending.ts';
+import { eventsSchema } from '../terminal/event-lines.ts';
 
 /** The default comes first. */
 const schemaNames = ['pipeline', 'service', 'events'] as const;
@@ -51,4 +51,8 @@ function noSchema(what: string): ConfigError {
     ? 'faults.yaml was a tool of the tests, without a replacement'
     : (didYouMean(what, schemaNames) ?? `expected one of ${schemaNames.join(', ')}`);
   return new ConfigError([{ where: '', text: `there is no schema of ${JSON.stringify(what)}; ${hint}` }]);
+}
+
+function eventsSchemaText(): string {
+  return `${JSON.stringify(eventsSchema(), null, 2)}\n`;
 }

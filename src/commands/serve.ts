@@ -21,9 +21,8 @@ import { type Service, startService } from '../service/instance/start-service.ts
 import { hideEnvironment } from '../service/workloads/worker-environment.ts';
 import { reserveIn } from '../service/jobs/job-reserve.ts';
 import { readFileSync, rmSync } from 'node:fs';
-import { outColumns, writeError, writeOut } from '../terminal/terminal.ts';
+import { outColumns, writeError, writeOut, writeJsonLine } from '../terminal/terminal.ts';
 import { wrapIndented } from '../terminal/fit-text.ts';
-import { writeJsonLine } from '../terminal/json-lines.ts';
 import { isLoopback } from '../lib/net/addresses.ts';
 import { builtPage } from '../lib/http/http-response.ts';
 import { manualPage } from './help.ts';

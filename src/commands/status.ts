@@ -11,11 +11,19 @@ import { isFailureKind } from '../runner/core/failure.ts';
 import { isTimeout, settingFor } from '../runner/core/halting.ts';
 import { oddWords } from '../runner/core/service-description.ts';
 import { formatCost, type BatchCost } from '../runner/core/spending.ts';
-import { canRedraw, createBlock, outColumns, writeOut, writeOutPart } from '../terminal/terminal.ts';
+import {
+  canRedraw,
+  createBlock,
+  outColumns,
+  writeOut,
+  writeOutPart,
+  writeJsonLine,
+  jsonInstant,
+  jsonLine,
+} from '../terminal/terminal.ts';
 import { describeStats } from '../terminal/describe-ending.ts';
 import { formatPart } from '../runner/core/scene.ts';
 import { wrapIndented } from '../terminal/fit-text.ts';
-import { jsonInstant, writeJsonLine, jsonLine } from '../terminal/json-lines.ts';
 import {
   describeValues,
   describeWords,

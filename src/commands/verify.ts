@@ -1,6 +1,5 @@
 /** `nightrender verify`: checks that every saved picture is there and intact; `--repair` puts back the others. */
 import type { Batch } from '../batch/batch.ts';
-import { rewriteReport, type ReportListener, type WrittenReport } from '../batch/rewrite-report.ts';
 import {
   movePlaces,
   repairPictures,
@@ -13,14 +12,14 @@ import { ConfigError } from '../lib/yaml/problem.ts';
 import type { RepairedCheckpoint } from '../runner/checkpoint/repair-checkpoint.ts';
 import { endings } from '../runner/core/ending.ts';
 import type { BadPicture, Verified } from '../runner/core/scene-record.ts';
-import { clearStatus, outColumns, progressLine, writeOut } from '../terminal/terminal.ts';
+import { clearStatus, outColumns, progressLine, writeOut, writeJsonLine } from '../terminal/terminal.ts';
 import { wrapIndented } from '../terminal/fit-text.ts';
-import { writeJsonLine } from '../terminal/json-lines.ts';
 import { screenful } from '../terminal/words.ts';
 import { commonExits, type LoadedCommand } from './command.ts';
 import { withSignals } from './signals.ts';
 import { onBatch, writeWarning } from './reply.ts';
 import { readReportKeys } from '../runner/config/schema-parts.ts';
+import { type ReportListener, type WrittenReport, rewriteReport } from '../batch/result-files.ts';
 
 export const verifyCommand: LoadedCommand = {
   purpose: `Checks every saved picture: its file exists, matches the recorded size and sha256, and decodes to the last pixel. Read-only, also during a run. With --repair, which needs the batch to be idle, a damaged checkpoint is repaired first and kept as checkpoint.sqlite.damaged. Then scenes with a missing or damaged picture are put back; in a folder, damaged files are kept as <name>.damaged, whole ones of the same job as <name>.former. The next run renders the scenes again.`,

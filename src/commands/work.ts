@@ -22,9 +22,8 @@ import { type LoadedCommand, commonExits, textOption, oneText, wholeNumber } fro
 import { refuseService, defaultDataDir, printServiceFailure } from './service-data.ts';
 import { StoppedEarly } from '../runner/pipeline/stop.ts';
 import { removeContainersLeftIn, workloadNeeds } from '../service/workloads/machine-needs.ts';
-import { writeOut } from '../terminal/terminal.ts';
+import { writeOut, writeJsonLine } from '../terminal/terminal.ts';
 import { escapeControls } from '../terminal/fit-text.ts';
-import { writeJsonLine } from '../terminal/json-lines.ts';
 import { z } from 'zod';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { durationWithin, longestWait } from '../lib/yaml/scalar-schemas.ts';

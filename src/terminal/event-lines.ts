@@ -13,7 +13,7 @@ import {
   pictureTotals,
   statsShape,
 } from './answer-lines.ts';
-import { formatVersion } from './json-lines.ts';
+import { formatVersion } from './terminal.ts';
 
 const count = z.int().min(0);
 const text = z.string();
@@ -297,10 +297,6 @@ export function eventsSchema(): object {
     required: ['type', 'at'],
     anyOf: [...known, { description: 'a line of a later version', ...other }],
   };
-}
-
-export function eventsSchemaText(): string {
-  return `${JSON.stringify(eventsSchema(), null, 2)}\n`;
 }
 
 const always = {

@@ -3,6 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { performance } from 'node:perf_hooks';
 import { styleText } from 'node:util';
 import { truncate, widthOf } from './fit-text.ts';
+import type { Listener } from '../runner/pipeline/ports.ts';
+import type { Event } from '../runner/pipeline/event.ts';
 
 /** Ignores write errors after a reader went away (`| head`), so that the run goes on. */
 export function tolerateClosedOutput(): void {
@@ -144,3 +146,26 @@ function isPaged(text: string): boolean {
 
 const notExecutable = 126;
 const commandNotFound = 127;
+
+export function jsonLines(now: () => number): Listener {
+  return ({ type, ...facts }) => writeJsonLine(type, facts, now());
+}
+
+/** `at`: epoch ms. */
+export function writeJsonLine(type: string, facts: object, at = Date.now()): void {
+  writeOut(JSON.stringify(jsonLine(type, facts, at)));
+}
+
+/** Returns the time in ISO 8601, the form of all times in JSON output. `at`: epoch ms. */
+export function jsonInstant(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
+}
+
+/** Returns a line with `type` and `at`; `run-started` also gets `formatVersion`. `at`: epoch ms. */
+export function jsonLine(type: string, facts: object, at: number): object {
+  const version = type === ('run-started' satisfies Event['type']) ? { formatVersion } : {};
+  return { type, at: new Date(at).toISOString(), ...version, ...facts };
+}
+
+/** Increases if a field or a line is removed or changes its meaning. Additions don't change it. */
+export const formatVersion = 1;

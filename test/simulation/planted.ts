@@ -128,7 +128,7 @@ export const plantedBugs: PlantedBug[] = [
   },
   {
     name: 'a loss that is accepted is not declared',
-    file: 'src/runner/checkpoint/open-for-changes.ts',
+    file: 'src/runner/checkpoint/open-checkpoint.ts',
     from: 'lost_submissions = lost_submissions + @submissions',
     to: 'lost_submissions = lost_submissions',
   },

@@ -4,9 +4,9 @@ import { expect, it } from 'vitest';
 import type { JsonValue } from '../../src/lib/text/json.ts';
 import type { Failure } from '../../src/runner/core/failure.ts';
 import { eventLines, eventsSchema } from '../../src/terminal/event-lines.ts';
-import { jsonLine } from '../../src/terminal/json-lines.ts';
 import { manifestOf, World } from '../fakes/world.ts';
 import { checkLine } from './check-line.ts';
+import { jsonLine } from '../../src/terminal/terminal.ts';
 
 const list = manifestOf(Array.from({ length: 12 }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]));
 

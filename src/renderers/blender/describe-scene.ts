@@ -17,7 +17,6 @@ import {
 } from '../scene/vector.ts';
 import { eyeOf, rayOf } from '../scene/draw/eye.ts';
 import { fogOf, skyToward, type SkyView, skyViewOf } from '../scene/draw/light.ts';
-import { linear, type Light, type Daylight } from '../scene/picture/daylight.ts';
 import { planPicture, type PicturePlan } from '../scene/plan-picture.ts';
 import { sizeOf } from '../scene/things/bounds.ts';
 import {
@@ -30,9 +29,9 @@ import {
   waterColour,
 } from '../scene/around/backdrops.ts';
 import { mix, type Colour } from '../colour.ts';
-import { hashOf, createRandom } from '../random.ts';
-import { chanceAt, cloudNoise, fade } from '../scene/picture/noise.ts';
+import { hashOf, createRandom, cloudNoise, chanceAt, fade } from '../random.ts';
 import { lathe, type Part, post, type Shape, straight, tube, turns } from '../scene/things/parts.ts';
+import { type Light, type Daylight, linear } from '../scene/layout/setting-of.ts';
 
 /** A scene as worker.py reads it. Y is up. */
 export interface SceneDescription {

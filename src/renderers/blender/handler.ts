@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { packageFile } from '../../lib/files/package-file.ts';
 import { describeScene } from './describe-scene.ts';
 import { findFile } from './find-file.ts';
-import { plainPng, readPasses } from './passes.ts';
+import { readPasses } from './passes.ts';
 import { maxPixels, maxSamples, readRequest, type RenderRequest } from './read-request.ts';
 
 interface Job {
@@ -149,4 +149,16 @@ async function startBlender(): Promise<
 
 function endOf(code: number | null, signal: string | null): string {
   return `Blender ${signal === null ? `exited with code ${code}` : `was killed by ${signal}`}`;
+}
+
+/** Removes texts and times, so that equal pixels give equal bytes. */
+function plainPng(bytes: Buffer): Buffer {
+  const kept = [bytes.subarray(0, 8)];
+  for (let at = 8; at + 12 <= bytes.length;) {
+    const end = at + 12 + bytes.readUInt32BE(at);
+    if (/IHDR|PLTE|tRNS|IDAT|IEND/.test(bytes.toString('latin1', at + 4, at + 8)))
+      kept.push(bytes.subarray(at, end));
+    at = end;
+  }
+  return Buffer.concat(kept);
 }

@@ -147,18 +147,6 @@ function chunk(kind: string, data: Buffer): Buffer {
   return Buffer.concat([frame.subarray(0, 4), body, frame.subarray(4)]);
 }
 
-/** Removes texts and times, so that equal pixels give equal bytes. */
-export function plainPng(bytes: Buffer): Buffer {
-  const kept = [bytes.subarray(0, 8)];
-  for (let at = 8; at + 12 <= bytes.length;) {
-    const end = at + 12 + bytes.readUInt32BE(at);
-    if (/IHDR|PLTE|tRNS|IDAT|IEND/.test(bytes.toString('latin1', at + 4, at + 8)))
-      kept.push(bytes.subarray(at, end));
-    at = end;
-  }
-  return Buffer.concat(kept);
-}
-
 function boxesOf({ width }: Layers, indexes: Float32Array): Map<number, Box> {
   const boxes = new Map<number, Box>();
   for (const [at, value] of indexes.entries()) {

@@ -1,18 +1,9 @@
 /** Finds the scenes to submit next, of the whole batch or of a part of it. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { suspectCrashes } from '../core/retry-policy.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
-import {
-  type Part,
-  type PartRecord,
-  type SceneCounts,
-  type SceneState,
-  sizeOfPart,
-  turnOf,
-} from '../core/scene.ts';
+import { type Part, type PartRecord, sizeOfPart, turnOf } from '../core/scene.ts';
 import { readBatch } from './batch-identity.ts';
 import { storedJson } from './damage.ts';
-import { sceneCounts } from './read-totals.ts';
 
 export interface DueScenes {
   /** Takes up to `max` scenes: retries due by `dueBy` (epoch ms), then new ones. The caller submits all. */
@@ -23,73 +14,6 @@ export interface DueScenes {
   nextAt(): number | undefined;
   /** Call after scenes were settled that had not been taken. */
   dropSettled(): void;
-}
-
-interface Found {
-  sceneKey: number;
-}
-
-export function dueScenes(db: Database): DueScenes {
-  const { retries, suspect } = prepareShared(db, '');
-  const fresh = db.prepare<[object], Found>(
-    "SELECT scene AS sceneKey FROM scenes WHERE state = 'waiting' AND due_at = 0 ORDER BY position LIMIT @max",
-  );
-  const next = db.prepare<[], { due_at: number }>(
-    `SELECT due_at FROM scenes WHERE state = 'waiting' AND deaths < ${suspectCrashes} ORDER BY due_at LIMIT 1`,
-  );
-  return {
-    take: (max, dueBy) => {
-      const first = retries.all({ at: dueBy, max });
-      return [...first, ...fresh.all({ max: max - first.length })].map(({ sceneKey }) => sceneKey);
-    },
-    suspect: () => suspect.all().map(({ sceneKey }) => sceneKey),
-    nextAt: () => next.get()?.due_at,
-    dropSettled: () => undefined,
-  };
-}
-
-/** Finds due scenes of `temp.part`. Taken scenes leave `temp.part_fresh`, so finding the next scans nothing. */
-export function dueOfPart(db: Database): DueScenes {
-  const { retries, suspect } = prepareShared(db, inPart);
-  const fresh = db.prepare<[object], Found & { n: number }>(
-    'SELECT n, scene AS sceneKey FROM temp.part_fresh ORDER BY n LIMIT @max',
-  );
-  const drop = db.prepare<[number]>('DELETE FROM temp.part_fresh WHERE n <= ?');
-  const nextRetry = db.prepare<[], { due_at: number }>(
-    `SELECT due_at FROM scenes WHERE state = 'waiting' AND due_at > 0 AND deaths < ${suspectCrashes} ${inPart}
-     ORDER BY due_at LIMIT 1`,
-  );
-  return {
-    take: (max, dueBy) => {
-      const first = retries.all({ at: dueBy, max });
-      const more = fresh.all({ max: max - first.length });
-      const last = more.at(-1);
-      if (last !== undefined) drop.run(last.n);
-      return [...first, ...more].map(({ sceneKey }) => sceneKey);
-    },
-    suspect: () => suspect.all().map(({ sceneKey }) => sceneKey),
-    nextAt: () => (fresh.get({ max: 1 }) === undefined ? nextRetry.get()?.due_at : 0),
-    dropSettled: () =>
-      void db.exec(
-        "DELETE FROM temp.part_fresh WHERE scene IN (SELECT scene FROM scenes WHERE state <> 'waiting')",
-      ),
-  };
-}
-
-const inPart = 'AND scene IN (SELECT scene FROM temp.part)';
-
-/** `which`: a further SQL condition on the scenes. */
-function prepareShared(db: Database, which: string) {
-  return {
-    retries: db.prepare<[object], Found>(
-      `SELECT scene AS sceneKey FROM scenes
-       WHERE state = 'waiting' AND due_at > 0 AND due_at <= @at AND deaths < ${suspectCrashes} ${which}
-       ORDER BY due_at LIMIT @max`,
-    ),
-    suspect: db.prepare<[], Found>(
-      `SELECT scene AS sceneKey FROM scenes WHERE deaths >= ${suspectCrashes} AND state = 'waiting' ${which} LIMIT 1`,
-    ),
-  };
 }
 
 /** Scenes per turn of the event loop. */
@@ -138,14 +62,4 @@ export async function choosePart(db: Database, part: Part | undefined, signal: A
 export function readPart(db: Database): PartRecord | null {
   const row = db.prepare<[], { value: string }>("SELECT value FROM batch WHERE name = 'part'").get();
   return row === undefined ? null : (storedJson(row.value, 'the batch') as PartRecord);
-}
-
-export function readPartCounts(db: Database): SceneCounts {
-  const rows = db
-    .prepare<[], { state: SceneState; n: number }>(
-      'SELECT state, count(*) AS n FROM temp.part JOIN scenes USING (scene) GROUP BY state',
-    )
-    .all();
-  const counts = new Map(rows.map(({ state, n }) => [state, n]));
-  return sceneCounts((state) => counts.get(state) ?? 0, 0);
 }

@@ -140,11 +140,6 @@ export function readCommitMark(dir: string): CommitMark | undefined {
   return isJsonObject(mark) ? (mark as unknown as CommitMark) : undefined;
 }
 
-/** True if the last run ended in order, so the checkpoint must be as that run left it. */
-export function isClosedInOrder(dir: string): boolean {
-  return typeof readCommitMark(dir)?.sha256 === 'string';
-}
-
 /** The sidecar file that records how far the checkpoint on disk has come, so that lost commits are detected. */
 export class CommitMarkFile {
   readonly #file: number;

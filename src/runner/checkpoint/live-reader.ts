@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ArrivedScene } from '../core/gallery-data.ts';
 import type { PartRecord, SceneCounts } from '../core/scene.ts';
-import type { EndedAttempt } from '../core/run-condition.ts';
 import type { RunSpan, SceneRecord } from '../core/scene-record.ts';
 import {
   addBrought,
@@ -31,6 +30,7 @@ import { readEnded, readRuns } from './read-summary.ts';
 import { readFailedKinds } from './read-for-plan.ts';
 import { readRecords } from './scene-records.ts';
 import { readLostSubmissions } from './find-loss.ts';
+import type { EndedAttempt } from '../core/ending.ts';
 
 export interface LiveReading {
   scenes: SceneCounts;

@@ -6,13 +6,13 @@ import type { Database } from '../../lib/sqlite/database.ts';
 import { sceneNameOf } from '../core/naming.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { RunStats } from '../core/run-stats.ts';
-import type { EndedAttempt } from '../core/run-condition.ts';
 import type { JobWord } from '../core/service-description.ts';
 import { readBatch } from './batch-identity.ts';
 import { readPart } from './due-scenes.ts';
 import { hasList } from './recorded-pictures.ts';
 import { readAttemptStates, readCounts, readSpending } from './read-totals.ts';
 import { storedJson } from './damage.ts';
+import type { EndedAttempt } from '../core/ending.ts';
 
 /** Yields to the event loop between queries, because a million scenes take seconds. Throws the reason of `signal`. */
 export async function readSummary(db: Database, signal: AbortSignal): Promise<BatchSummary> {

@@ -5,16 +5,16 @@ import type { LackingFile, PictureTotals } from '../core/picture.ts';
 import type { MadeAt } from '../core/batch-plan.ts';
 import type { FoundScene, SceneToName } from '../core/provenance.ts';
 import type { RecordedPicture } from '../core/scene-record.ts';
-import type { SceneCounts } from '../core/scene.ts';
+import type { SceneCounts, SceneState } from '../core/scene.ts';
 import { judgeOf, nextSeed, type Rendered, seedAfter, type SeedRow } from '../core/seeds-until.ts';
 import { type BatchIdentity, readBatch, readFoundWith, resultColumns } from './batch-identity.ts';
 import { sentBy } from './damage.ts';
-import { readPartCounts } from './due-scenes.ts';
 import { readSaved } from './read-summary.ts';
-import { readCounts } from './read-totals.ts';
-import { readLacking, readPicturesOfSaved, savedReader } from './recorded-pictures.ts';
+import { readCounts, sceneCounts } from './read-totals.ts';
+import { readLacking, savedReader, readSavedJobs } from './recorded-pictures.ts';
 import { readListedScenes, readNextScenes } from './scene-records.ts';
 import type { SceneRow } from './checkpoint-schema.ts';
+import { asFatalFailure } from './journal.ts';
 
 export abstract class RecordedBatch {
   /** True if only a part of the batch is rendered; `temp.part` has its scenes. */
@@ -181,4 +181,23 @@ function renderedReader(db: Database): (sceneKey: number) => Rendered {
     const { pictures, files } = savedOf(row.attempt);
     return { id: row.id, ...sentBy(row), saved: [...pictures, ...files] };
   };
+}
+
+function readPartCounts(db: Database): SceneCounts {
+  const rows = db
+    .prepare<[], { state: SceneState; n: number }>(
+      'SELECT state, count(*) AS n FROM temp.part JOIN scenes USING (scene) GROUP BY state',
+    )
+    .all();
+  const counts = new Map(rows.map(({ state, n }) => [state, n]));
+  return sceneCounts((state) => counts.get(state) ?? 0, 0);
+}
+
+/** Yields the pictures of saved scenes, and reads them only as they are requested. */
+function* readPicturesOfSaved(db: Database): Generator<RecordedPicture> {
+  try {
+    for (const job of readSavedJobs(db)) if (job[0]?.sceneState === 'saved') yield* job;
+  } catch (error) {
+    throw asFatalFailure(error);
+  }
 }

@@ -11,7 +11,6 @@ import {
 } from '../core/picture.ts';
 import { nameKey } from '../core/naming.ts';
 import { readBatch } from './batch-identity.ts';
-import { asFatalFailure } from './journal.ts';
 
 /** Pictures per query. A query that stayed open for hours would keep a run from truncating its log. */
 const pageSize = 500;
@@ -39,15 +38,6 @@ export function* readSavedJobs(db: Database): Generator<RecordedPicture[]> {
     }
   }
   if (job.length > 0) yield job;
-}
-
-/** Yields the pictures of saved scenes, and reads them only as they are requested. */
-export function* readPicturesOfSaved(db: Database): Generator<RecordedPicture> {
-  try {
-    for (const job of readSavedJobs(db)) if (job[0]?.sceneState === 'saved') yield* job;
-  } catch (error) {
-    throw asFatalFailure(error);
-  }
 }
 
 export function recordedReader(db: Database): (attempt: number) => RecordedPicture[] {

@@ -29,10 +29,9 @@ import type { PictureMove } from '../pipeline/ports.ts';
 import { forgetComparedList } from './batch-identity.ts';
 import { forgetPictures } from './read-totals.ts';
 import { asDamage, DamagedCheckpoint, isInputOf, storedJson, storedSeed } from './damage.ts';
-import { openForChanges, unseal } from './open-for-changes.ts';
 import { checkpointSchema, tableNames, type Table, type SceneRow } from './checkpoint-schema.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
-import { openCheckpointForReading } from './open-checkpoint.ts';
+import { openCheckpointForReading, openForChanges, unseal } from './open-checkpoint.ts';
 import { readAttempt, readSubmittedAttempt, prepareReads, prepareStatements } from './attempt-records.ts';
 
 export interface RepairedCheckpoint {

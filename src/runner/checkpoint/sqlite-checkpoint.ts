@@ -26,7 +26,7 @@ import type {
 import { type Database, Sqlite } from '../../lib/sqlite/database.ts';
 import type { CommitMarker } from '../../lib/sqlite/group-commit.ts';
 import { rememberFoundWith } from './batch-identity.ts';
-import { choosePart, dueOfPart, dueScenes, type DueScenes } from './due-scenes.ts';
+import { choosePart, type DueScenes } from './due-scenes.ts';
 import { asDamage } from './damage.ts';
 import { asFatalFailure, Journal } from './journal.ts';
 import {
@@ -44,6 +44,7 @@ import type { CrashMarkers } from './batch-lock.ts';
 import { readSpending } from './read-totals.ts';
 import { holdSeedsNow, RecordedBatch } from './recorded-batch.ts';
 import { reconcile } from './reconcile.ts';
+import { suspectCrashes } from '../core/retry-policy.ts';
 
 export class SqliteCheckpoint extends RecordedBatch implements Checkpoint, CheckpointFile {
   readonly #db: Database;
@@ -254,4 +255,71 @@ export class SqliteCheckpoint extends RecordedBatch implements Checkpoint, Check
     if (!Array.isArray(intended)) throw intended;
     return intended as Attempt[];
   }
+}
+
+interface Found {
+  sceneKey: number;
+}
+
+function dueScenes(db: Database): DueScenes {
+  const { retries, suspect } = prepareShared(db, '');
+  const fresh = db.prepare<[object], Found>(
+    "SELECT scene AS sceneKey FROM scenes WHERE state = 'waiting' AND due_at = 0 ORDER BY position LIMIT @max",
+  );
+  const next = db.prepare<[], { due_at: number }>(
+    `SELECT due_at FROM scenes WHERE state = 'waiting' AND deaths < ${suspectCrashes} ORDER BY due_at LIMIT 1`,
+  );
+  return {
+    take: (max, dueBy) => {
+      const first = retries.all({ at: dueBy, max });
+      return [...first, ...fresh.all({ max: max - first.length })].map(({ sceneKey }) => sceneKey);
+    },
+    suspect: () => suspect.all().map(({ sceneKey }) => sceneKey),
+    nextAt: () => next.get()?.due_at,
+    dropSettled: () => undefined,
+  };
+}
+
+/** Finds due scenes of `temp.part`. Taken scenes leave `temp.part_fresh`, so finding the next scans nothing. */
+function dueOfPart(db: Database): DueScenes {
+  const { retries, suspect } = prepareShared(db, inPart);
+  const fresh = db.prepare<[object], Found & { n: number }>(
+    'SELECT n, scene AS sceneKey FROM temp.part_fresh ORDER BY n LIMIT @max',
+  );
+  const drop = db.prepare<[number]>('DELETE FROM temp.part_fresh WHERE n <= ?');
+  const nextRetry = db.prepare<[], { due_at: number }>(
+    `SELECT due_at FROM scenes WHERE state = 'waiting' AND due_at > 0 AND deaths < ${suspectCrashes} ${inPart}
+     ORDER BY due_at LIMIT 1`,
+  );
+  return {
+    take: (max, dueBy) => {
+      const first = retries.all({ at: dueBy, max });
+      const more = fresh.all({ max: max - first.length });
+      const last = more.at(-1);
+      if (last !== undefined) drop.run(last.n);
+      return [...first, ...more].map(({ sceneKey }) => sceneKey);
+    },
+    suspect: () => suspect.all().map(({ sceneKey }) => sceneKey),
+    nextAt: () => (fresh.get({ max: 1 }) === undefined ? nextRetry.get()?.due_at : 0),
+    dropSettled: () =>
+      void db.exec(
+        "DELETE FROM temp.part_fresh WHERE scene IN (SELECT scene FROM scenes WHERE state <> 'waiting')",
+      ),
+  };
+}
+
+const inPart = 'AND scene IN (SELECT scene FROM temp.part)';
+
+/** `which`: a further SQL condition on the scenes. */
+function prepareShared(db: Database, which: string) {
+  return {
+    retries: db.prepare<[object], Found>(
+      `SELECT scene AS sceneKey FROM scenes
+       WHERE state = 'waiting' AND due_at > 0 AND due_at <= @at AND deaths < ${suspectCrashes} ${which}
+       ORDER BY due_at LIMIT @max`,
+    ),
+    suspect: db.prepare<[], Found>(
+      `SELECT scene AS sceneKey FROM scenes WHERE deaths >= ${suspectCrashes} AND state = 'waiting' ${which} LIMIT 1`,
+    ),
+  };
 }

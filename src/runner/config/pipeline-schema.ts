@@ -7,7 +7,6 @@ import {
   check,
   halt,
   limits,
-  noticeTarget,
   notifyTarget,
   polling,
   pricing,
@@ -24,6 +23,7 @@ import { count, duration, durationWithin, flag, path } from '../../lib/yaml/scal
 import { columns, scenes } from './scene-schema.ts';
 import type { Layout } from '../../lib/yaml/check-shape.ts';
 import { fileSchema } from '../../lib/yaml/file-schema.ts';
+import type { NoticeTarget, NoticeRules } from '../core/ending.ts';
 
 const paths = 'a path, a pattern such as lists/*.txt, or a list of them; - is standard input';
 
@@ -359,4 +359,38 @@ export function pipelineSchema(): JsonObject {
 
 export function pipelineSchemaText(): string {
   return `${JSON.stringify(pipelineSchema(), null, 2)}\n`;
+}
+
+type Target = z.output<typeof notifyTarget>;
+
+function noticeTarget(target: Target): NoticeTarget {
+  for (const kind of ['ping', 'slack', 'webhook', 'command'] as const) {
+    const to = target[kind];
+    if (to !== undefined) return { kind, to, rules: rulesOf(target.on ?? defaults[kind]) };
+  }
+  throw new Error('a target without an address was let in');
+}
+
+type Occasions = NonNullable<Target['on']>;
+
+/** A monitor that receives no start cannot tell how long a run took. */
+const defaults: Record<NoticeTarget['kind'], Occasions> = {
+  ping: ['start', 'finish'],
+  slack: ['finish'],
+  webhook: ['start', 'finish'],
+  command: ['finish'],
+};
+
+function rulesOf(on: Occasions): NoticeRules {
+  const rules: NoticeRules = {
+    isStart: on.includes('start'),
+    isFinish: on.includes('finish'),
+    isHalt: on.includes('halt'),
+  };
+  for (const each of on) {
+    if (typeof each === 'string') continue;
+    if (each.failures !== undefined) rules.failures = each.failures;
+    if (each.stall !== undefined) rules.stallMs = each.stall;
+  }
+  return rules;
 }

@@ -1,6 +1,5 @@
 /** The keys of pipeline.yaml for how a run works, such as attempts, polling, rates, costs, limits and notices. */
 import { z } from 'zod';
-import type { NoticeRules, NoticeTarget } from '../core/ending.ts';
 import {
   count,
   duration,
@@ -224,37 +223,3 @@ export const notifyTarget = z
     if (given.length !== 1) context.addIssue({ code: 'custom', message: oneExpected });
   })
   .meta({ oneOf: ['ping', 'slack', 'webhook', 'command'].map((key) => ({ required: [key] })) });
-
-type Target = z.output<typeof notifyTarget>;
-
-export function noticeTarget(target: Target): NoticeTarget {
-  for (const kind of ['ping', 'slack', 'webhook', 'command'] as const) {
-    const to = target[kind];
-    if (to !== undefined) return { kind, to, rules: rulesOf(target.on ?? defaults[kind]) };
-  }
-  throw new Error('a target without an address was let in');
-}
-
-type Occasions = NonNullable<Target['on']>;
-
-/** A monitor that receives no start cannot tell how long a run took. */
-const defaults: Record<NoticeTarget['kind'], Occasions> = {
-  ping: ['start', 'finish'],
-  slack: ['finish'],
-  webhook: ['start', 'finish'],
-  command: ['finish'],
-};
-
-function rulesOf(on: Occasions): NoticeRules {
-  const rules: NoticeRules = {
-    isStart: on.includes('start'),
-    isFinish: on.includes('finish'),
-    isHalt: on.includes('halt'),
-  };
-  for (const each of on) {
-    if (typeof each === 'string') continue;
-    if (each.failures !== undefined) rules.failures = each.failures;
-    if (each.stall !== undefined) rules.stallMs = each.stall;
-  }
-  return rules;
-}

@@ -1,7 +1,7 @@
 /** Forecasts the cost and time that a batch still takes, before a run and during it. */
-import type { EndedAttempt, RunCondition } from './run-condition.ts';
 import type { PartRecord, SceneCounts } from './scene.ts';
 import { type Billed, priceOf, type Pricing, type SpendingLimits, unseenJob } from './spending.ts';
+import type { RunCondition, EndedAttempt } from './ending.ts';
 
 export interface Experience {
   saved: number;

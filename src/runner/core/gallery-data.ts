@@ -2,8 +2,8 @@
 import type { Mark } from './marks.ts';
 import type { PictureTotals, SavedPicture } from './picture.ts';
 import type { RecordGallery } from './record-columns.ts';
-import type { RunCondition } from './run-condition.ts';
 import type { BatchCost } from './spending.ts';
+import type { RunCondition } from './ending.ts';
 
 export interface GalleryData {
   title: string;

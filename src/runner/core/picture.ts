@@ -199,10 +199,6 @@ export interface FilePlace extends NamedFile {
 /** Value of `output.image` for jobs that return only files. */
 export const noPicture = 'none';
 
-export function endingOfKind(kind: FileKind): string {
-  return `.${kind}`;
-}
-
 export function kindOfFile(file: string): FileKind {
   return fileKinds.find((kind) => file.endsWith(`.${kind}`)) ?? 'png';
 }
@@ -236,12 +232,6 @@ export const sidecarEnding = '.json';
 /** Replaces a picture's extension: `a/b.png` and `.json` give `a/b.json`. */
 export function sidecarPath(file: string, ending: string): string {
   return withoutFormat(file) + ending;
-}
-
-/** Returns names that conflict through sidecars, such as a file `a.json` and the sidecar of `a.png`. */
-export function sidecarTwin(file: string): string[] {
-  if (file.endsWith(sidecarEnding)) return [`${file.slice(0, -sidecarEnding.length)}.png`];
-  return formatOfFile(file) === undefined ? [] : [sidecarPath(file, sidecarEnding)];
 }
 
 export interface PictureCopy {

@@ -44,15 +44,6 @@ export async function exportPictures(
   }
 }
 
-/** Returns the names of columns and values that are numbers in every picture that has them. */
-export function numericNames(pictures: Iterable<ExportedPicture>): string[] {
-  const known = new Map<string, boolean>();
-  for (const { columns, values } of pictures)
-    for (const [name, value] of Object.entries({ ...columns, ...values }))
-      if (value !== null) known.set(name, known.get(name) !== false && typeof value === 'number');
-  return [...known].flatMap(([name, isNumeric]) => (isNumeric ? [name] : []));
-}
-
 /** Form of a shard: one file, or several that are written together. The first file gives the shard its name. */
 interface ShardForm {
   files: (number: string) => [string, ...string[]];

@@ -1,6 +1,5 @@
 /** From what a job's output holds to a whole file of `output.files`, or to the reason why it is none. */
 import { createHash } from 'node:crypto';
-import type { ExaminedPicture } from '../core/provenance.ts';
 import type { Failure } from '../core/failure.ts';
 import type { FileKind, HeldPicture, NamedFile, Picture, PictureFormat } from '../core/picture.ts';
 import { wholePng } from './check-picture.ts';
@@ -37,19 +36,6 @@ async function wholeAsAsked(bytes: Buffer, kind: FileKind, maxPixels: number): P
   if (other === undefined) return whole;
   const problem = `it is ${other}, and \`output.files\` asks for ${kind.toUpperCase()}: let the worker send that, or correct \`kind\` or \`at\``;
   return { problem, kind: 'other-file-kind' };
-}
-
-/** Checks an existing file that has no record. */
-export async function examineFile(
-  bytes: Buffer,
-  file: string,
-  named: NamedFile,
-  maxPixels: number,
-): Promise<ExaminedPicture | { problem: string }> {
-  const checked = await checkFile({ bytes }, named, maxPixels);
-  if ('kind' in checked) return { problem: checked.text };
-  const { content: _, ...facts } = checked;
-  return { picture: { file, ...facts, bytes: bytes.length, label: named.label }, origin: undefined };
 }
 
 /** Returns the size of a sound file in pixels (if it has any), or what is wrong with the file. */

@@ -1,19 +1,26 @@
 /** The store of finished pictures: nothing gets a name in it that is not whole and checked. */
+import { availableParallelism } from 'node:os';
 import {
-  endingOfKind,
   type HeldPicture,
   isSized,
   type Picture,
   sidecarEnding,
   sidecarPath,
   thumbnailOf,
+  detailsOf,
+  withFormat,
+  type FileKind,
+  type NamedFile,
+  picturesAmong,
+  pictureEndings,
+  formatOfFile,
+  withoutFormat,
 } from '../core/picture.ts';
 import type { Failure } from '../core/failure.ts';
 import { readAttemptFile } from '../core/naming.ts';
-import type { Provenance } from '../core/provenance.ts';
+import type { Provenance, ProvenanceWriter, ExaminedPicture } from '../core/provenance.ts';
 import type { ImageStore } from '../pipeline/ports.ts';
-import { examineFile } from './check-file.ts';
-import { listingOf, pictureChecker, type CheckOptions } from './picture-checker.ts';
+import { checkFile } from './check-file.ts';
 import { readIfReadable, type Place } from './place.ts';
 import {
   completeSidecars,
@@ -26,9 +33,15 @@ import {
   type SidecarMaker,
   sidecarsBut,
   wouldOverwrite,
+  embedded,
+  sidecarsOf,
+  makeSidecars,
 } from './sidecars.ts';
-import { findMissing, holds, listFiles, listPictures, possibleFiles } from './saved-files.ts';
+import { findMissing, holds, type PictureListing } from './saved-files.ts';
 import { thumbnailFiles } from './other-formats.ts';
+import type { Demands } from './decoding.ts';
+import pLimit from 'p-limit';
+import { checkPicture } from './check-picture.ts';
 
 export type ImageStoreOptions = CheckOptions & {
   /** Place of a copy of the report. Thumbnails are written there too. */
@@ -127,4 +140,113 @@ export function createImageStore(place: Place, options: ImageStoreOptions = {}):
       return suffix && file + suffix;
     },
   };
+}
+
+export interface CheckOptions {
+  /** Maximum number of pixels; larger pictures fail. Default: 100 megapixels. */
+  pixels?: number;
+  /** Minimum length of the shorter side in pixels; smaller pictures fail. */
+  minSide?: number | undefined;
+  /** True if blank pictures fail. Default: false. */
+  blank?: boolean;
+  /** Folder of the report, if thumbnails are to be written there. */
+  reportDir?: string | undefined;
+  /** True if JPEG, WebP and AVIF keep their bytes. By default, they are converted to PNG. */
+  isOriginalKept?: boolean;
+  /** Writes provenance into pictures whose format allows it. Undefined if provenance is not embedded. */
+  embedsAs?: ProvenanceWriter | undefined;
+  /** Called for each picture that lost its signature (C2PA) when it was converted to PNG. */
+  onSignatureLost?: () => void;
+  beside?: SidecarMaker[];
+  /** True if a file is on record as a picture, so `a-512.jpg` is no copy of `a.png`. Default: always false. */
+  isPicture?: ((file: string) => Promise<boolean>) | undefined;
+}
+
+interface PictureChecker {
+  demands: Demands;
+  /** Checks a picture like `ImageStore.check`. `provenance` may be missing if it is not to be recorded. */
+  check(picture: HeldPicture, provenance?: Provenance): Promise<Picture | Failure>;
+  /** Runs `work` when its turn comes, because each check may hold a whole decoded picture. */
+  inTurn<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** Maximum number of concurrent checks: one per processor, at most 4, because each may hold a whole decoded picture. */
+export const checksAtOnce = Math.min(4, availableParallelism());
+
+/** Returns the rules that tell pictures from other files. */
+function listingOf({ isOriginalKept = false, beside = [] }: CheckOptions): PictureListing {
+  return { isOriginalKept, copyEndings: beside.map(({ ending }) => ending) };
+}
+
+function pictureChecker(options: CheckOptions): PictureChecker {
+  const { pixels: maxPixels = 100_000_000, minSide = 1, blank: isBlankRefused = false } = options;
+  const { isOriginalKept = false } = options;
+  const { reportDir, embedsAs, beside = [], onSignatureLost } = options;
+  const isThumbnailWanted = reportDir !== undefined;
+  const demands = { maxPixels, minSide, isBlankRefused, isThumbnailWanted, isOriginalKept };
+  const limit = pLimit(checksAtOnce);
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => limit(work);
+  const check = async (
+    picture: HeldPicture,
+    provenance: Provenance | undefined,
+  ): Promise<Picture | Failure> => {
+    const told = detailsOf(picture);
+    if (picture.named !== undefined) {
+      const file = await checkFile(picture, picture.named, maxPixels);
+      return 'kind' in file ? file : { ...told, ...file };
+    }
+    const seen = await checkPicture(picture, demands, (whole) =>
+      embedsAs === undefined || provenance === undefined
+        ? whole.content
+        : embedded(whole, provenance, embedsAs),
+    );
+    if ('kind' in seen) return seen;
+    const { isSignatureLost = false, ...checked } = seen;
+    if (isSignatureLost) onSignatureLost?.();
+    const makers = sidecarsOf(beside, withFormat('picture', checked.format));
+    if (makers.length === 0) return { ...told, ...checked };
+    return { ...told, ...checked, beside: await makeSidecars(makers, checked, provenance) };
+  };
+  return { demands, inTurn, check: (picture, provenance) => inTurn(() => check(picture, provenance)) };
+}
+
+function endingOfKind(kind: FileKind): string {
+  return `.${kind}`;
+}
+
+/** Checks an existing file that has no record. */
+async function examineFile(
+  bytes: Buffer,
+  file: string,
+  named: NamedFile,
+  maxPixels: number,
+): Promise<ExaminedPicture | { problem: string }> {
+  const checked = await checkFile({ bytes }, named, maxPixels);
+  if ('kind' in checked) return { problem: checked.text };
+  const { content: _, ...facts } = checked;
+  return { picture: { file, ...facts, bytes: bytes.length, label: named.label }, origin: undefined };
+}
+
+async function listPictures(
+  place: Place,
+  { isOriginalKept = false, copyEndings = [] }: PictureListing,
+): Promise<string[]> {
+  return picturesAmong(await listFiles(place, Object.values(pictureEndings)), copyEndings, isOriginalKept);
+}
+
+/** Lists the files with these endings. Files of later attempts come last. */
+async function listFiles(place: Place, endings: readonly string[]): Promise<string[]> {
+  const files: string[] = [];
+  for await (const { name } of place.list())
+    if (endings.some((ending) => name.endsWith(ending))) files.push(name);
+  if (!place.isNamedByAttempt) return files;
+  const attempt = (file: string): number => readAttemptFile(file)?.attempt ?? 0;
+  return files.toSorted((a, b) => attempt(a) - attempt(b));
+}
+
+/** Returns all names that a picture's file may have. For other files, returns only `name`. */
+function possibleFiles(name: string, listing: PictureListing): string[] {
+  if (formatOfFile(name) === undefined) return [name];
+  if (listing.isOriginalKept !== true) return [name];
+  return Object.values(pictureEndings).map((ending) => withoutFormat(name) + ending);
 }

@@ -6,11 +6,11 @@ import pLimit from 'p-limit';
 import { thumbnailOf } from '../core/picture.ts';
 import type { RecordedPicture } from '../core/scene-record.ts';
 import { makeSidecars, missingSidecars, putSidecars, sidecarsBut, type SidecarMaker } from './sidecars.ts';
-import { checksAtOnce } from './picture-checker.ts';
 import type { Place } from './place.ts';
 import { readSaved } from './saved-files.ts';
 import { pictureToDraw } from './check-picture.ts';
 import { thumbnailFiles, triedThumbnail } from './other-formats.ts';
+import { checksAtOnce } from './image-store.ts';
 
 /**
  * Makes the copies that saved pictures lack. Skips pictures that are about to be renamed. `isPicture`: true if a file

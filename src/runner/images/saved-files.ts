@@ -3,15 +3,7 @@ import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { FatalFailure } from '../core/failure.ts';
-import {
-  formatOfFile,
-  kindOfFile,
-  pictureEndings,
-  picturesAmong,
-  sidecarPath,
-  withoutFormat,
-} from '../core/picture.ts';
-import { readAttemptFile } from '../core/naming.ts';
+import { formatOfFile, kindOfFile, sidecarPath } from '../core/picture.ts';
 import type { RecordedPicture, Verdict } from '../core/scene-record.ts';
 import type { MissingPictures } from '../pipeline/ports.ts';
 import { wholeFile, wholePicture } from './check-file.ts';
@@ -231,28 +223,4 @@ export interface PictureListing {
   isOriginalKept?: boolean;
   /** Endings of copies, which replace the ending of the picture. */
   copyEndings?: readonly string[];
-}
-
-export async function listPictures(
-  place: Place,
-  { isOriginalKept = false, copyEndings = [] }: PictureListing,
-): Promise<string[]> {
-  return picturesAmong(await listFiles(place, Object.values(pictureEndings)), copyEndings, isOriginalKept);
-}
-
-/** Lists the files with these endings. Files of later attempts come last. */
-export async function listFiles(place: Place, endings: readonly string[]): Promise<string[]> {
-  const files: string[] = [];
-  for await (const { name } of place.list())
-    if (endings.some((ending) => name.endsWith(ending))) files.push(name);
-  if (!place.isNamedByAttempt) return files;
-  const attempt = (file: string): number => readAttemptFile(file)?.attempt ?? 0;
-  return files.toSorted((a, b) => attempt(a) - attempt(b));
-}
-
-/** Returns all names that a picture's file may have. For other files, returns only `name`. */
-export function possibleFiles(name: string, listing: PictureListing): string[] {
-  if (formatOfFile(name) === undefined) return [name];
-  if (listing.isOriginalKept !== true) return [name];
-  return Object.values(pictureEndings).map((ending) => withoutFormat(name) + ending);
 }

@@ -22,7 +22,8 @@ import { type SentFile, withoutPaths } from '../core/file-text.ts';
 import type { RepeatedRows } from '../core/batch-plan.ts';
 import { fingerprintOf, type Scene, sceneIdOf } from '../core/scene.ts';
 import type { ManifestEntry } from '../manifest/read-manifest.ts';
-import { placeholder, typedRow } from './scene-columns.ts';
+import { placeholder } from './scene-columns.ts';
+import { typedValue } from './read-expansion.ts';
 
 export interface RowAdder {
   config: Config;
@@ -331,4 +332,15 @@ function findSlip(value: JsonValue, path: (string | number)[], columns: readonly
     if (found !== null) return { path, written: found[0], column };
   }
   return undefined;
+}
+
+/** Throws `TemplateError`, with a message for the row's author, if a value does not have the declared type. */
+function typedRow(columns: JsonObject, types: Config['columns']): JsonObject {
+  if (types.size === 0) return columns;
+  const typed = { ...columns };
+  for (const [name, type] of types) {
+    const value = Object.hasOwn(columns, name) ? columns[name] : undefined;
+    if (value !== undefined) typed[name] = typedValue(value, type, `the column ${JSON.stringify(name)}`);
+  }
+  return typed;
 }

@@ -17,6 +17,8 @@ import {
   maxExpanded,
   scenesPerRow,
   valueText,
+  type ColumnType,
+  typedColumn,
 } from '../core/expansion.ts';
 import type { RulesVersion, SceneRules } from '../core/scene.ts';
 import {
@@ -26,7 +28,6 @@ import {
   ManifestError,
   openManifest,
 } from '../manifest/read-manifest.ts';
-import { shown, typedValue } from './scene-columns.ts';
 
 export interface ReadExpansion {
   /** Undefined if there is none, or if there are problems. */
@@ -284,12 +285,6 @@ function sizeProblems(config: Config, expansion: Expansion): Problem[] {
   ];
 }
 
-/** Returns absolute paths, in the order in which the files are read. */
-export function valueFiles({ scenes }: Config): string[] {
-  const axes = scenes === undefined ? [] : [...scenes.matrix, ...scenes.zip];
-  return axes.flatMap(({ source }) => (source.kind === 'file' ? [source.path] : []));
-}
-
 /** Returns the settings that say how lists are read. */
 export function listKeys({
   header,
@@ -325,4 +320,18 @@ export function listDigest(config: Config, rules: RulesVersion, contents: readon
       rules,
     }),
   );
+}
+
+/** `name` begins the message. Throws as `typedRow` does. */
+export function typedValue(value: JsonValue, type: ColumnType, name: string): JsonValue {
+  const read = typedColumn(value, type);
+  if ('value' in read) return read.value;
+  throw new TemplateError(`${name} is ${shown(value)}; expected ${read.expected}`);
+}
+
+const maxLength = 80;
+
+function shown(value: JsonValue): string {
+  const text = JSON.stringify(value);
+  return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text;
 }

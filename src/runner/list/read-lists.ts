@@ -3,7 +3,7 @@ import { shownFile } from '../../lib/yaml/yaml-file.ts';
 import { readComparedDigest, readRules } from '../checkpoint/open-checkpoint.ts';
 import type { Config } from '../config/config.ts';
 import { hashManifest } from '../manifest/open-bytes.ts';
-import { listDigest, valueFiles } from './read-expansion.ts';
+import { listDigest } from './read-expansion.ts';
 import { type ListOptions, readScenes, type ReadScenes } from './read-scenes.ts';
 
 /**
@@ -61,4 +61,10 @@ async function orUndefined<T>(signal: AbortSignal, work: () => T | Promise<T>): 
 
 function unread(): never {
   throw new Error('the manifest was not read, because the batch was compared with it before');
+}
+
+/** Returns absolute paths, in the order in which the files are read. */
+function valueFiles({ scenes }: Config): string[] {
+  const axes = scenes === undefined ? [] : [...scenes.matrix, ...scenes.zip];
+  return axes.flatMap(({ source }) => (source.kind === 'file' ? [source.path] : []));
 }

@@ -1,14 +1,14 @@
 /** The columns of scenes: reads them as declared, and compares templates with the columns of manifests and lists. */
 import { closest, didYouMean } from '../../lib/text/closest.ts';
-import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
+import type { JsonObject } from '../../lib/text/json.ts';
 import { ConfigError, type Problem } from '../../lib/yaml/problem.ts';
 import { shownFile } from '../../lib/yaml/yaml-file.ts';
 import type { ManifestStage } from '../checkpoint/manifest-stage.ts';
 import type { Config, NamedAxis } from '../config/config.ts';
 import { compileInput, defaultInput, type InputTemplate } from '../config/input-template.ts';
 import { nameValues } from '../config/read-config.ts';
-import { listed, type Template, TemplateError } from '../config/template.ts';
-import { axisNames, type ColumnType, idColumnOf, seedNumberColumn, typedColumn } from '../core/expansion.ts';
+import { listed, type Template } from '../config/template.ts';
+import { axisNames, idColumnOf, seedNumberColumn } from '../core/expansion.ts';
 import type { SceneRules } from '../core/scene.ts';
 import type { Manifest, ManifestRow } from '../manifest/manifest.ts';
 
@@ -247,24 +247,6 @@ function placeOfAxis({ scenes, placeOf }: Config, name: string): string {
   return placeOf(isIn(scenes?.zip) ? ['scenes', 'zip', name] : ['scenes', 'seeds'], true);
 }
 
-/** Throws `TemplateError`, with a message for the row's author, if a value does not have the declared type. */
-export function typedRow(columns: JsonObject, types: Config['columns']): JsonObject {
-  if (types.size === 0) return columns;
-  const typed = { ...columns };
-  for (const [name, type] of types) {
-    const value = Object.hasOwn(columns, name) ? columns[name] : undefined;
-    if (value !== undefined) typed[name] = typedValue(value, type, `the column ${JSON.stringify(name)}`);
-  }
-  return typed;
-}
-
-/** `name` begins the message. Throws as `typedRow` does. */
-export function typedValue(value: JsonValue, type: ColumnType, name: string): JsonValue {
-  const read = typedColumn(value, type);
-  if ('value' in read) return read.value;
-  throw new TemplateError(`${name} is ${shown(value)}; expected ${read.expected}`);
-}
-
 /** Returns problems at the declarations of columns that no manifest has. */
 function undeclared({ columns, placeOf }: Config, there: ReadonlySet<string>): Problem[] {
   return [...columns.keys()]
@@ -274,13 +256,6 @@ function undeclared({ columns, placeOf }: Config, there: ReadonlySet<string>): P
       const text = `the manifest has no column ${JSON.stringify(name)}; ${hint}`;
       return { where: placeOf(['columns', name], true), text };
     });
-}
-
-const maxLength = 80;
-
-export function shown(value: JsonValue): string {
-  const text = JSON.stringify(value);
-  return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text;
 }
 
 interface ListContents {

@@ -8,7 +8,7 @@ import { createGunzip } from 'node:zlib';
 import { isGlob, noMatch, similarFile } from '../../lib/files/glob.ts';
 import type { ListReading } from '../core/expansion.ts';
 import { ManifestError } from './manifest.ts';
-import { isZstd, ZstdProblem } from './unpack-zstd.ts';
+import { ZstdProblem, isFrame, isSkippable } from './unpack-zstd.ts';
 
 const chunkBytes = 128 * 1024;
 const gzipMagic = Buffer.from([0x1f, 0x8b]);
@@ -247,4 +247,8 @@ const windows1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“
 function fromWindows1252(bytes: Buffer): string {
   const text = bytes.toString('latin1');
   return text.replaceAll(/[\x80-\x9f]/g, (control) => windows1252[control.charCodeAt(0) - 0x80] ?? control);
+}
+
+function isZstd(start: Buffer): boolean {
+  return isFrame(start) || isSkippable(start);
 }

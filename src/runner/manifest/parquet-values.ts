@@ -1,6 +1,6 @@
 /** Converts columns and values of Parquet to JSON, exactly or not at all. */
 import { isUtf8 } from 'node:buffer';
-import type { ParquetParsers, SchemaElement, SchemaTree } from 'hyparquet';
+import type { ParquetParsers } from 'hyparquet';
 import { whyNotKept, isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { maxRowBytes, type ManifestEntry } from './manifest.ts';
 import { idOf } from './read-json.ts';
@@ -113,80 +113,4 @@ export interface ParquetColumn {
   scale: number | undefined;
   /** True for lists and structs, for which even a few rows unpack the whole row group. */
   isNested: boolean;
-}
-
-export function readColumns(root: SchemaTree): { columns: ParquetColumn[]; problems: string[] } {
-  const names = root.children.map(({ element }) => element.name);
-  const problems = [
-    ...names.flatMap((name, index) => (name === '' ? [`column ${index + 1} has no name`] : [])),
-    ...new Set(names.filter((name, index) => names.indexOf(name) !== index).map(twice)),
-    ...root.children.flatMap((tree) => problemsOf(tree)),
-  ];
-  const columns = root.children.map(({ element, children }) => ({
-    name: element.name,
-    scale: element.converted_type === 'DECIMAL' ? (element.scale ?? 0) : undefined,
-    isNested: children.length > 0 || element.repetition_type === 'REPEATED',
-  }));
-  return { columns, problems };
-}
-
-function twice(name: string): string {
-  return `two columns are called ${JSON.stringify(name)}`;
-}
-
-function problemsOf(tree: SchemaTree): string[] {
-  const { element, children, path } = tree;
-  const problem = element.name === '__proto__' ? 'has a reserved name' : whyUnfit(tree);
-  if (problem !== undefined) return [`the column ${JSON.stringify(path.join('.'))} ${problem}`];
-  return children.flatMap((child) => problemsOf(child));
-}
-
-function whyUnfit({ element, children, path }: SchemaTree): string | undefined {
-  const annotation = annotationOf(element);
-  if (children.length > 0) {
-    const isPlain = annotation === undefined || annotation === 'LIST';
-    return isPlain ? undefined : `is of the type ${annotation}, which is not supported; ${advice}`;
-  }
-  const known = (element.type && kinds[element.type]) ?? [];
-  if (!known.includes(annotation)) {
-    const isBytes = annotation === undefined && element.type?.endsWith('BYTE_ARRAY') === true;
-    return isBytes
-      ? `holds bytes, and only text can be sent; ${advice}`
-      : `is of the type ${annotation ?? element.type}, which is not supported; ${advice}`;
-  }
-  if (annotation !== 'DECIMAL' || (path.length === 1 && (element.precision ?? 99) <= maxDigits))
-    return undefined;
-  return `holds decimals that would lose digits; write them as text or leave the column out of the file`;
-}
-
-const advice = 'write it as text or leave it out of the file';
-
-/** Maximum digits of a decimal. Decimals with more digits are not distinct as numbers. */
-const maxDigits = 15;
-
-/** Annotations that are supported for each physical type. */
-const kinds: Record<string, (string | undefined)[]> = {
-  BOOLEAN: [undefined, 'NULL'],
-  INT32: [undefined, 'NULL', 'INTEGER', 'DATE', 'DECIMAL'],
-  INT64: [undefined, 'NULL', 'INTEGER', 'TIMESTAMP', 'DECIMAL'],
-  INT96: [undefined],
-  FLOAT: [undefined, 'NULL'],
-  DOUBLE: [undefined, 'NULL'],
-  BYTE_ARRAY: ['STRING', 'ENUM', 'JSON', 'NULL', 'DECIMAL'],
-  FIXED_LEN_BYTE_ARRAY: ['UUID', 'FLOAT16', 'DECIMAL'],
-};
-
-/** Returns the annotation of a column. The older form takes precedence, as in other readers. */
-function annotationOf({
-  converted_type: converted,
-  logical_type: logical,
-}: SchemaElement): string | undefined {
-  if (converted === undefined) {
-    // For these the reader knows only the older form, and would return the underlying bytes.
-    const isMisread = ['DECIMAL', 'DATE', 'JSON'].includes(logical?.type ?? '');
-    return isMisread ? `${logical?.type} without a converted type` : logical?.type;
-  }
-  if (/^U?INT_\d+$/.test(converted)) return 'INTEGER';
-  if (converted.startsWith('TIMESTAMP_')) return 'TIMESTAMP';
-  return converted === 'UTF8' ? 'STRING' : converted;
 }

@@ -27,8 +27,8 @@ import {
   startingWith,
 } from './open-bytes.ts';
 import { readJsonArray, readJsonLine, readJsonObject } from './read-json.ts';
-import { isKnownColumn, readTable, type Start, statedDelimiter } from './read-table.ts';
-import { isBlank, splitLines, type LineBlock, withoutReturn } from './table-records.ts';
+import { isKnownColumn, readTable, type Start } from './read-table.ts';
+import { isBlank, splitLines, type LineBlock, withoutReturn, delimiters } from './table-records.ts';
 import { isUtf8 } from 'node:buffer';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
@@ -345,4 +345,10 @@ async function readPrompt(
     if (error instanceof EncodingProblem) return bad(error.message);
     throw explain(path, error);
   }
+}
+
+/** Returns the delimiter that a first line such as `sep=;` states, as Excel reads it; undefined for other lines. */
+function statedDelimiter(line: string): Delimiter | undefined {
+  const [, stated] = /^"?sep=(.)"?\s*$/i.exec(line) ?? [];
+  return delimiters.find((delimiter) => delimiter === stated);
 }

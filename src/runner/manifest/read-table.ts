@@ -172,12 +172,6 @@ function idOf(values: string[], columns: string[], reading: ListReading): { id?:
 
 const maxLines = 50;
 
-/** Returns the delimiter that a first line such as `sep=;` states, as Excel reads it; undefined for other lines. */
-export function statedDelimiter(line: string): Delimiter | undefined {
-  const [, stated] = /^"?sep=(.)"?\s*$/i.exec(line) ?? [];
-  return delimiters.find((delimiter) => delimiter === stated);
-}
-
 /** True for a name that shows that its row is a header. */
 export function isKnownColumn(name: string): boolean {
   return /^(?:id|scene|prompt)$/i.test(name.trim());

@@ -147,10 +147,6 @@ export interface ZstdFrame {
 /** Bytes of the longest header, including the magic number. */
 export const maxHeaderBytes = 18;
 
-export function isZstd(start: Buffer): boolean {
-  return isFrame(start) || isSkippable(start);
-}
-
 export function isFrame(start: Buffer): boolean {
   return start.length >= 4 && start.readUInt32LE(0) === frameMagic;
 }

@@ -2,7 +2,15 @@
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { Attempt } from '../core/attempt.ts';
 import { defaultName, namedFile, nameKey, withSuffix } from '../core/naming.ts';
-import { clashingNames, copyEnding, type Picture, pictureEndings, sidecarTwin } from '../core/picture.ts';
+import {
+  clashingNames,
+  copyEnding,
+  type Picture,
+  pictureEndings,
+  sidecarEnding,
+  formatOfFile,
+  sidecarPath,
+} from '../core/picture.ts';
 import { replacedSuffix } from '../core/scene.ts';
 import type { Checkpoint } from './ports.ts';
 import type { PipelineConfig } from './pipeline-config.ts';
@@ -118,4 +126,10 @@ function* namesToTry(name: string, index: number, attempt: Attempt): Generator<s
   for (let count = 2; count < 1000; count++) {
     yield withSuffix(numbered, `-${attempt.fingerprint}-${count}`);
   }
+}
+
+/** Returns names that conflict through sidecars, such as a file `a.json` and the sidecar of `a.png`. */
+function sidecarTwin(file: string): string[] {
+  if (file.endsWith(sidecarEnding)) return [`${file.slice(0, -sidecarEnding.length)}.png`];
+  return formatOfFile(file) === undefined ? [] : [sidecarPath(file, sidecarEnding)];
 }

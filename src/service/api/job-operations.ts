@@ -9,19 +9,19 @@ import {
   type RequestContext,
   bodyOf,
   keyEnded,
+  readRunRequest,
 } from './request-context.ts';
 import { type HttpResponse, jsonResponse, refusal } from '../../lib/http/http-response.ts';
 import type { FolderWatch } from '../jobs/data-folder.ts';
 import type { Accepted, JobStore } from '../jobs/job-store.ts';
 import { waitUntilFound } from '../jobs/job-signals.ts';
 import type { JobRecord } from '../jobs/job-statements.ts';
-import { joinTexts, statusText } from '../jobs/status-text.ts';
 import type { JobTerms, JobState, Idempotency } from '../model/job.ts';
 import type { WorkerView } from '../../protocol/console-data.ts';
-import { readRunRequest } from './run-request.ts';
 import { secretText, type WebhookSecrets } from '../webhooks/webhook-secrets.ts';
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { statusText, joinTexts } from '../jobs/job-reads.ts';
 
 type Submission = BodyContext &
   Pick<RequestContext, 'endpoint' | 'keyId'> &

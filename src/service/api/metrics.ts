@@ -2,7 +2,7 @@
 import type { HttpResponse } from '../../lib/http/http-response.ts';
 import { addTo, bucketSeconds, emptyHistogram, type Histogram } from '../jobs/job-history.ts';
 import type { JobStore } from '../jobs/job-store.ts';
-import type { Endpoint } from '../workers/endpoint.ts';
+import type { Endpoint } from '../workers/endpoints.ts';
 
 type Labels = Record<string, string>;
 

@@ -13,7 +13,6 @@ import {
   bodyOf,
 } from './request-context.ts';
 import type { Text } from '../../lib/files/filed-text.ts';
-import { joinTexts } from '../jobs/status-text.ts';
 import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../../lib/http/http-response.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobResults, WorkerError } from '../jobs/job-results.ts';
@@ -21,6 +20,7 @@ import { waitUntilFound } from '../jobs/job-signals.ts';
 import type { TakenJob } from '../jobs/job-statements.ts';
 import { pullingWorker } from '../model/worker-view.ts';
 import { readWorkerReport } from '../workers/remote-worker.ts';
+import { joinTexts } from '../jobs/job-reads.ts';
 
 /** Time for which a request for jobs is held open. Workers give up after 90 s. */
 const heldOpenMs = 60_000;

@@ -8,11 +8,11 @@ import { defaultRetentionMs, maxRequestBytes } from '../../protocol/message-sche
 import type { Rate } from '../api/quotas.ts';
 import type { EndpointForms } from '../console/console-request.ts';
 import type { EndpointSettings } from '../model/endpoint-settings.ts';
-import type { RunnableWorkload } from '../workers/endpoint.ts';
 import type { TlsFiles } from '../../lib/http/tls-files.ts';
 import type { WorkloadContext } from '../workloads/workload-definition.ts';
 import { fitsHeader } from '../model/key.ts';
 import type { Bucket } from '../../lib/s3/bucket.ts';
+import type { RunnableWorkload } from '../workers/endpoints.ts';
 
 export interface ServiceOptions {
   /** Folder of the service's files. It is created if it is missing, readable only by its owner. */

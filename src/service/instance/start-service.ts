@@ -1,12 +1,12 @@
 /** Starts the service: the job interface over HTTP, as one process or as one of several that share a store. */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, statSync, chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { TrustedProxies } from '../../lib/net/addresses.ts';
 import { Connections } from '../http/connections.ts';
 import { isDiskFull } from '../../lib/files/disk-reserve.ts';
 import { type HttpResponse, refusal } from '../../lib/http/http-response.ts';
 import { type AnswerRequest, type HttpServer, startHttpServer } from '../../lib/http/http-server.ts';
-import { makePrivate, lockDataFolder } from '../jobs/data-folder.ts';
+import { lockDataFolder } from '../jobs/data-folder.ts';
 import { openForWriting } from '../../lib/sqlite/database.ts';
 import { jobSchema } from '../jobs/job-schema.ts';
 import { openService, type OpenService, type Surroundings } from './open-service.ts';
@@ -87,4 +87,22 @@ function openBehind(
 /** Throws `UnusableDatabase` if a service could not use this copy of its database. */
 export function assertJobDatabase(file: string): void {
   openForWriting(file, jobSchema).close();
+}
+
+/** Makes the folder private if other users can write to it and this user owns it. Reports the result. */
+function makePrivate(dir: string, onProblem: (text: string) => void): void {
+  const mayOthersWrite = (): boolean => process.platform !== 'win32' && (statSync(dir).mode & 0o022) !== 0;
+  if (!mayOthersWrite()) return;
+  try {
+    if (statSync(dir).uid === process.getuid?.()) chmodSync(dir, 0o700);
+  } catch {
+    // Ignored: some file systems have no modes.
+  }
+  onProblem(
+    mayOthersWrite() ? openText(dir) : `other users could write in the data folder ${dir}; it is private now`,
+  );
+}
+
+function openText(dir: string): string {
+  return `other users may write in the data folder ${dir}, and could replace its jobs and keys; run chmod go-w on it, as its owner`;
 }

@@ -1,6 +1,6 @@
 /** The data folder: only one service may use it, and notices if it is deleted or replaced. */
 import { InUse } from '../../lib/files/temporary-files.ts';
-import { chmodSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { lockExclusively, type ExclusiveLock } from '../../lib/sqlite/exclusive-lock.ts';
 
 export class FolderWatch {
@@ -58,24 +58,6 @@ function lostText(dir: string): string {
 
 function foundText(dir: string): string {
   return `the data folder ${dir} is back; jobs are accepted again`;
-}
-
-/** Makes the folder private if other users can write to it and this user owns it. Reports the result. */
-export function makePrivate(dir: string, onProblem: (text: string) => void): void {
-  const mayOthersWrite = (): boolean => process.platform !== 'win32' && (statSync(dir).mode & 0o022) !== 0;
-  if (!mayOthersWrite()) return;
-  try {
-    if (statSync(dir).uid === process.getuid?.()) chmodSync(dir, 0o700);
-  } catch {
-    // Ignored: some file systems have no modes.
-  }
-  onProblem(
-    mayOthersWrite() ? openText(dir) : `other users could write in the data folder ${dir}; it is private now`,
-  );
-}
-
-function openText(dir: string): string {
-  return `other users may write in the data folder ${dir}, and could replace its jobs and keys; run chmod go-w on it, as its owner`;
 }
 
 export class DataFolderInUse extends InUse {}

@@ -1,6 +1,5 @@
 /** Finds jobs whose retention is over by an even clock, and deletes them and their traces on disk. */
 import type { Database } from '../../lib/sqlite/database.ts';
-import { formatDuration } from '../../lib/text/format.ts';
 import type { JobMetadata, prepareJobStatements } from './job-statements.ts';
 import type { StorePieces } from './job-transitions.ts';
 
@@ -210,11 +209,6 @@ export class JobClock {
   get #aheadMs(): number {
     return Math.round(this.#clocks.wall() - this.#anchor - this.#clocks.elapsed());
   }
-}
-
-export function stepText(ms: number): string {
-  const way = ms > 0 ? 'forward' : 'back';
-  return `the system clock moved ${way} by ${formatDuration(Math.abs(ms))}; the ages of jobs are not affected`;
 }
 
 function prepareStatements(db: Database) {

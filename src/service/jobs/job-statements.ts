@@ -277,11 +277,6 @@ interface Tried {
   endedAt: number;
 }
 
-/** Returns the queue of a webhook. Dead receivers do not delay others, and keys do not delay each other. */
-export function queueOf(url: string, keyId: string): string {
-  return `${new URL(url).origin} ${keyId}`;
-}
-
 const ofTry =
   'job = @job AND tries = @tries AND @endedAt IS (SELECT endedAt FROM job WHERE number = webhook.job)';
 

@@ -13,7 +13,6 @@ import {
   type JobMetadata,
   prepareJobStatements,
   prepareWebhookStatements,
-  queueOf,
   type WaitingJob,
 } from './job-statements.ts';
 import type { LongTexts, StoredText } from './long-texts.ts';
@@ -343,4 +342,9 @@ function prepare(db: Database) {
        WHERE ${waiting} AND keyId = @keyId ORDER BY number LIMIT 1`,
     ),
   };
+}
+
+/** Returns the queue of a webhook. Dead receivers do not delay others, and keys do not delay each other. */
+function queueOf(url: string, keyId: string): string {
+  return `${new URL(url).origin} ${keyId}`;
 }

@@ -81,16 +81,6 @@ export function permits(key: KeyHolder, right: KeyRight, endpointId?: string): b
   return isKind && isInScope;
 }
 
-/** Lets secret scanners recognise leaked keys. */
-const prefix = 'nr_';
-
-/** As long as the digest. In base64url, 32 bytes are 43 characters. */
-const keyBytes = 32;
-
-export function makeKeyText(): string {
-  return prefix + randomBytes(keyBytes).toString('base64url');
-}
-
 /** Returns the SHA-256 that is stored. One pass is enough for keys of 256 random bits. */
 export function digestOf(key: string): Buffer {
   return hash('sha256', key, 'buffer');

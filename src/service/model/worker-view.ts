@@ -18,11 +18,6 @@ export function pullingWorker(id: string, keyId: string): string {
   return `${id}@${keyId}`;
 }
 
-/** Returns the id of the key that a worker pulls with; empty for a worker that does not pull. */
-export function keyOfWorker(worker: string): string {
-  return worker.split('@', 2)[1] ?? '';
-}
-
 /** Returns the name of a worker for people: the id without the key. */
 export function shownWorker(worker: string): string {
   return worker.split('@', 1)[0] ?? '';

@@ -16,9 +16,9 @@ import {
   piecesOf,
 } from '../../lib/files/filed-text.ts';
 import type { JobStore } from '../jobs/job-store.ts';
-import { statusText } from '../jobs/status-text.ts';
 import { signedHeaders, type WebhookSecrets } from './webhook-secrets.ts';
 import { type DueWebhook, prepareWebhookStatements } from '../jobs/job-statements.ts';
+import { statusText } from '../jobs/job-reads.ts';
 
 /** Bounds of the pause before the next try. The pause equals the time since the job ended. */
 const waitsMs = { min: 10_000, max: 60 * 60_000 };

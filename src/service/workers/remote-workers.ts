@@ -4,7 +4,7 @@ import type { JobSignals } from '../jobs/job-signals.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobOfWorker } from '../jobs/job-transitions.ts';
 import type { EndpointSettings } from '../model/endpoint-settings.ts';
-import { keyOfWorker, shownWorker } from '../model/worker-view.ts';
+import { shownWorker } from '../model/worker-view.ts';
 import {
   forgetAfterMs,
   isDraining,
@@ -364,4 +364,9 @@ export interface PooledEndpoint {
   remote: RemoteWorkers;
   endpoint: Pick<EndpointSettings, 'id' | 'workers' | 'quickStart' | 'recycle'>;
   onProblem: (text: string) => void;
+}
+
+/** Returns the id of the key that a worker pulls with; empty for a worker that does not pull. */
+function keyOfWorker(worker: string): string {
+  return worker.split('@', 2)[1] ?? '';
 }

@@ -9,12 +9,12 @@ import type { Marking } from './kept-marks.ts';
 import { isPlainKey } from './key-target.ts';
 import { KeyHint, letterOf, MarkButtons, markKeys } from './mark-buttons.tsx';
 import type { Side } from './page-location.ts';
-import type { Rows } from './rows.ts';
 import { findScene, type ViewProps } from './scene-dialog.tsx';
 import { apart, inputsOf, nameOf, pictureBefore, scenePicture, valuesOf } from './scene-picture.ts';
 import { Facts } from '../shared/facts.tsx';
 import { counted } from '../shared/number-words.ts';
 import { promptOf, textOf } from './query.ts';
+import type { Rows } from './rows.ts';
 
 export function ComparedPictures({ data, rows, place, go, marking }: ViewProps): JSX.Element {
   const { sides } = place;

@@ -7,8 +7,17 @@ import type {
   GalleryFailure,
   GalleryNight,
   GalleryTimes,
+  GalleryRun,
 } from '../../runner/core/gallery-data.ts';
-import { clockTicks, counted, durationWords, instantWords, rateUnit } from '../shared/number-words.ts';
+import {
+  clockTicks,
+  counted,
+  durationWords,
+  instantWords,
+  rateUnit,
+  countWords,
+  byteWords,
+} from '../shared/number-words.ts';
 import { Bars } from '../shared/charts.tsx';
 import { useHash, useLoaded } from '../shared/hooks.ts';
 import { Copyable, LongText } from '../shared/text.tsx';
@@ -21,9 +30,9 @@ import { type Place, readPlace, type View, views, writePlace } from './page-loca
 import { everything, type Query } from './query.ts';
 import type { Rows } from './rows.ts';
 import { OpenScene, type ViewProps } from './scene-dialog.tsx';
-import { About, endingWords } from './summary.tsx';
 import { Toolbar } from './toolbar.tsx';
 import { selectionOf } from './use-selection.ts';
+import { Facts } from '../shared/facts.tsx';
 
 interface Props {
   data: GalleryData;
@@ -316,5 +325,33 @@ function Times({ title, times }: { title: string; times: GalleryTimes | null }):
         ]}
       />
     </figure>
+  );
+}
+
+export function endingWords(run: GalleryRun | undefined, isLatest: boolean): string {
+  if (run === undefined) return '';
+  if (run.ending !== null) return `${run.ending.replace(/\.$/, '')}.`;
+  return isLatest
+    ? 'The run was still going when this was written, or exited without a final status.'
+    : 'It exited without a final status.';
+}
+
+function About({ data }: { data: GalleryData }): JSX.Element {
+  const { scenes, pictures, attempts, times, runs } = data;
+  const states = Object.entries(scenes).filter(([, count]) => count > 0);
+  return (
+    <section class="card" aria-label="The batch">
+      <Facts
+        facts={[
+          ['Latest run', endingWords(runs.at(-1), true) || null],
+          ['Scenes', states.map(([state, count]) => `${countWords(count)} ${state}`).join(', ')],
+          ['Pictures', `${countWords(pictures.files)}, ${byteWords(pictures.bytes)}`],
+          ['Submissions', countWords(attempts.total)],
+          ['Execution', durationWords(times.executionTimeMs)],
+          ['Rendered by', data.endpoint],
+          ['Written', `${instantWords(data.writtenAt)} by ${data.program}`],
+        ]}
+      />
+    </section>
   );
 }

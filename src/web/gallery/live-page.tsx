@@ -8,12 +8,12 @@ import { Copyable } from '../shared/text.tsx';
 import { Gallery } from './gallery-page.tsx';
 import { LiveStrip } from './live-strip.tsx';
 import { readPlace, writePlace } from './page-location.ts';
-import { servedRows, type Rows } from './rows.ts';
 import { openedAt } from './scene-dialog.tsx';
 import type { BatchMarks } from './kept-marks.ts';
 import { sendMarks, type SignedIn, useSession } from './watch-session.ts';
 import { BatchNumbers } from './summary.tsx';
 import { countWords, durationWords, instantWords } from '../shared/number-words.ts';
+import { type Rows, servedRows } from './rows.ts';
 
 interface Live {
   state: LiveState;

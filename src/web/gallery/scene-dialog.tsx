@@ -1,9 +1,8 @@
 /** The dialog of one scene: its pictures, prompt, inputs, seed and history. Arrow keys show the next scene. */
-import type { JSX } from 'preact';
+import type { JSX, ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { GalleryData, GalleryFile, GalleryPicture, GalleryRow } from '../../runner/core/gallery-data.ts';
 import { lostWords } from '../../runner/core/picture.ts';
-import { PictureViewer } from '../shared/dialog.tsx';
 import { type Fact, Facts, toneOf } from '../shared/facts.tsx';
 import { useLoaded } from '../shared/hooks.ts';
 import { byteWords, counted, countWords, durationWords, exactInstantWords } from '../shared/number-words.ts';
@@ -15,6 +14,7 @@ import { promptOf, textOf } from './query.ts';
 import type { Rows } from './rows.ts';
 import { inputsOf, nameOf, pictureBefore, scenePicture, standIn, valuesOf } from './scene-picture.ts';
 import type { Selection } from './use-selection.ts';
+import { Dialog } from '../shared/dialog.tsx';
 
 export interface ViewProps {
   data: GalleryData;
@@ -343,4 +343,51 @@ function wordsOf({ values, pictures, id }: GalleryRow, by: string[], { columns }
   const valueOf = (name: string): string =>
     textOf(values?.[columns.findIndex((column) => column.name === name)]);
   return shown.map((name) => `${name} ${valueOf(name)}`).join(', ');
+}
+
+interface ViewerProps {
+  title: string;
+  /** Position among the pictures, such as `3 of 20`. */
+  standing?: string;
+  picture: JSX.Element;
+  children: ComponentChildren;
+  hasPrevious: boolean;
+  hasNext: boolean;
+  onStep(by: 1 | -1): void;
+  onClose(): void;
+}
+
+/** A dialog for one picture. Arrow keys show the previous or next one. */
+function PictureViewer({ title, standing = '', picture, children, ...rest }: ViewerProps): JSX.Element {
+  const { hasPrevious, hasNext, onStep, onClose } = rest;
+  const onKeyDown = ({ key, altKey, ctrlKey, metaKey }: KeyboardEvent): void => {
+    if (altKey || ctrlKey || metaKey) return;
+    if (key === 'ArrowRight') onStep(1);
+    else if (key === 'ArrowLeft') onStep(-1);
+  };
+  const bar = (
+    <>
+      <small aria-live="polite">{standing}</small>
+      <button type="button" aria-label="Previous" disabled={!hasPrevious} onClick={() => onStep(-1)}>
+        ←
+      </button>
+      <button type="button" aria-label="Next" disabled={!hasNext} onClick={() => onStep(1)}>
+        →
+      </button>
+      <button type="button" aria-label="Close" onClick={onClose}>
+        ✕
+      </button>
+    </>
+  );
+  return (
+    <Dialog
+      title={<bdi>{title}</bdi>}
+      bar={bar}
+      onClose={onClose}
+      attributes={{ class: 'viewer', autofocus: true, onKeyDown }}
+    >
+      <figure>{picture}</figure>
+      <div class="stack wide">{children}</div>
+    </Dialog>
+  );
 }

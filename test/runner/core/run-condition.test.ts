@@ -1,6 +1,6 @@
 /** What somebody who looks at a batch is told of its run. */
 import { describe, expect, it } from 'vitest';
-import { conditionOf, type RunTrace } from '../../../src/runner/core/run-condition.ts';
+import { type RunTrace, conditionOf } from '../../../src/runner/core/ending.ts';
 
 const minute = 60_000;
 const begun = { startedAt: 1_000_000, endedAt: null, exitCode: null, ending: null };

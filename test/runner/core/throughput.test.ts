@@ -1,7 +1,7 @@
 /** Promise: who looks at a run from outside is told its pace and the time left, and nothing where nobody can tell. */
 import { expect, it } from 'vitest';
 import { throughputOf, type BatchOnRecord } from '../../../src/runner/core/forecast.ts';
-import type { EndedAttempt, RunCondition } from '../../../src/runner/core/run-condition.ts';
+import type { RunCondition, EndedAttempt } from '../../../src/runner/core/ending.ts';
 
 const minute = 60_000;
 const begun = 1_000_000_000;

@@ -4,9 +4,9 @@ import { dirname } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { openForReading } from '../../../src/lib/sqlite/database.ts';
 import { FolderWatch } from '../../../src/service/jobs/data-folder.ts';
-import { Sweeper } from '../../../src/service/jobs/sweeper.ts';
 import { jobSchema } from '../../../src/service/jobs/job-schema.ts';
 import { accepted, openStore } from '../service-harness.ts';
+import { Sweeper } from '../../../src/service/instance/open-service.ts';
 
 it('deletes what is over, no more, and cleans the file once it is idle', async () => {
   let now = 1_000;

@@ -1,8 +1,7 @@
 /** Surroundings of the things: mountains, hills, a shore, a forest, a town, a street, a wall, and the ground; pure. */
 import { type Colour, mix, namedColours, rgb } from '../../colour.ts';
-import { createRandom, type Random } from '../../random.ts';
+import { createRandom, type Random, cloudNoise } from '../../random.ts';
 import type { Backdrop, Ground } from '../layout/setting-of.ts';
-import { cloudNoise } from '../picture/noise.ts';
 import type { PicturePlan } from '../plan-picture.ts';
 import { both, box, type Paint, type Part, post, type Shape, slab, straight } from '../things/parts.ts';
 import type { Vector } from '../vector.ts';

@@ -1,7 +1,7 @@
 /** The camera, which projects points of the world to places in the picture and their depth. */
-import type { View } from '../layout/camera.ts';
 import { cosine, each, minus, normal, sine, snapped, type Vector } from '../vector.ts';
 import { pointSize, type Mesh } from './mesh.ts';
+import type { View } from '../plan-picture.ts';
 
 export interface Eye {
   from: Vector;

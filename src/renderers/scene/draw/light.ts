@@ -1,9 +1,7 @@
 /** The light of a picture: sun, sky, light from the ground, reflections, and haze. */
 import { type Colour, mix } from '../../colour.ts';
-import { createRandom } from '../../random.ts';
+import { createRandom, noise, cloudNoise, fade } from '../../random.ts';
 import { soilOf } from '../around/backdrops.ts';
-import { type Daylight, type Light, linear } from '../picture/daylight.ts';
-import { cloudNoise, fade, noise } from '../picture/noise.ts';
 import type { PicturePlan } from '../plan-picture.ts';
 import { sizeOf } from '../things/bounds.ts';
 import {
@@ -22,6 +20,7 @@ import {
   type Vector,
 } from '../vector.ts';
 import { type Eye, rayOf } from './eye.ts';
+import { type Light, type Daylight, linear } from '../layout/setting-of.ts';
 
 export interface Air {
   daylight: Daylight;

@@ -1,13 +1,12 @@
 /** Effects painted over a finished picture: clouds, stars, moon or sun, the glow of lamps, rain and snow. */
 import { type Colour, mix, rgb } from '../../colour.ts';
-import { createRandom, type Random } from '../../random.ts';
+import { createRandom, type Random, fade } from '../../random.ts';
 import type { Weather } from '../layout/setting-of.ts';
 import { dot, falling, long, minus, snap, type Vector } from '../vector.ts';
 import { depthOf, type Eye } from './eye.ts';
 import type { Lamp, Orb } from './light.ts';
 import { smooth } from './surfaces.ts';
 import type { TimeOfDay } from '../../language/other-words.ts';
-import { fade } from '../picture/noise.ts';
 
 export interface Picture {
   bytes: Uint8Array;

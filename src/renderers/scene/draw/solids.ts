@@ -1,9 +1,9 @@
 /** Triangulates the shapes of parts, as finely as the picture can show. */
 import type { AnyShape } from '../around/backdrops.ts';
-import { cloudNoise } from '../picture/noise.ts';
 import { curve, tube, turns } from '../things/parts.ts';
 import { long, minus, normal, snap, snapped, type Vector } from '../vector.ts';
 import { type Mesh, pointSize } from './mesh.ts';
+import { cloudNoise } from '../../random.ts';
 
 type Pair = readonly [out: number, up: number];
 

@@ -1,8 +1,8 @@
 /** Converts paints into surfaces: rows of numbers that say how they react to light; and patterns of wood, stone, bricks. */
 import type { Colour } from '../../colour.ts';
-import { type Light, linear } from '../picture/daylight.ts';
-import { chanceAt } from '../picture/noise.ts';
 import { snapped } from '../vector.ts';
+import { chanceAt } from '../../random.ts';
+import { type Light, linear } from '../layout/setting-of.ts';
 
 /** Numbers for each surface: red, green, blue, sheen, mirror, glow, pattern, opacity. */
 export const surfaceSize = 8;

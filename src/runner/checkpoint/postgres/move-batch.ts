@@ -25,7 +25,6 @@ import {
   makeTables,
   markSchema,
   UnusableSchema,
-  upgradeMoving,
   versionOf,
   type Moving,
 } from './shared-schema.ts';
@@ -232,4 +231,12 @@ function assertSame(here: Counts, there: Counts, name: string): Counts {
   throw new UnusableSchema(
     `the copy is not complete (schema ${name}: ${words.join('; ')}); nothing has changed, and the batch was not moved`,
   );
+}
+
+/** Upgrades a batch that an earlier version left while it was moving. Needs `lockSchema` in the transaction. */
+async function upgradeMoving(session: PostgresSession, schema: string): Promise<void> {
+  const found = await lookUpSchema(session, schema);
+  if (found === undefined) return;
+  await makeTables(session, schema, found.version);
+  await markSchema(session, schema, found.moving);
 }

@@ -17,7 +17,7 @@ import type { BatchSpending } from '../../core/spending.ts';
 import type { AcceptedJob, Checkpoint, ManifestScenes, PictureMove } from '../../pipeline/ports.ts';
 import type { Database } from '../../../lib/sqlite/database.ts';
 import { GroupedWrites } from '../../../lib/postgres/grouped-writes.ts';
-import { PostgresFailure, type Postgres } from '../../../lib/postgres/postgres.ts';
+import { PostgresFailure, type Postgres, type PostgresSession } from '../../../lib/postgres/postgres.ts';
 import { recordAdopted, prepareStatements } from '../attempt-records.ts';
 import { foundValue, readComparedList } from '../batch-identity.ts';
 import { choosePart } from '../due-scenes.ts';
@@ -27,12 +27,9 @@ import {
   asFatalFailure,
   Orphans,
   readIntended,
-  readMoves,
-  readNextDue,
   readSharedSpending,
   readSubmitted,
   readWritings,
-  recordMove,
   retryUntilReachable,
 } from './read-shared.ts';
 import { changeBatch, type Replica } from './replica.ts';
@@ -40,6 +37,7 @@ import type { NameOwner } from './group-function.ts';
 import { isMissing } from './shared-schema.ts';
 import type { Claimed, GroupContext, Write } from './lease.ts';
 import { showOwn, writeGroup } from './write-group.ts';
+import { suspectCrashes } from '../../core/retry-policy.ts';
 
 /** How often to look again while other runners have jobs in flight, whose scenes may have to be sent again. */
 const recheckMs = 2_000;
@@ -337,4 +335,48 @@ function waitingScene(db: Database, { sceneKey }: AdoptedScene): string | undefi
   const text =
     "SELECT id || '/' || fingerprint FROM scenes WHERE scene = ? AND state IN ('waiting', 'unneeded')";
   return db.prepare<[number], string>(text).pluck().get(sceneKey);
+}
+
+function readMoves(session: PostgresSession, s: string): Promise<PictureMove[]> {
+  return session.query<PictureMove & Record<string, unknown>>(
+    `SELECT picture AS key, file AS "from", move_to AS "to" FROM ${s}.pictures
+     WHERE move_to IS NOT NULL ORDER BY move_to = name, picture`,
+  );
+}
+
+/** Call within a transaction. */
+async function recordMove(session: PostgresSession, s: string, move: PictureMove): Promise<void> {
+  await session.query(`SELECT ${s}.next_version()`);
+  await session.query(
+    `UPDATE ${s}.pictures SET file = $2, file_key = $3, move_to = NULL WHERE picture = $1 AND move_to = $2`,
+    [move.key, move.to, nameKey(move.to)],
+  );
+}
+
+interface NextDue {
+  at: number | null;
+  hasSuspect: boolean;
+  /** True if other runners have something in flight, whose scenes may have to be sent again. */
+  hasOthers: boolean;
+}
+
+/** Reads when a runner of a shared batch finds work next. */
+async function readNextDue(
+  session: PostgresSession,
+  s: string,
+  run: number,
+  part: number | undefined,
+): Promise<NextDue> {
+  const inPart = inPartOf(s, part);
+  const [row] = await session.query<{ at: number | null; suspect: boolean; others: boolean }>(
+    `SELECT (SELECT due_at FROM ${s}.scenes WHERE state = 'waiting' AND deaths < ${suspectCrashes} ${inPart} ORDER BY due_at LIMIT 1) AS at,
+       EXISTS (SELECT 1 FROM ${s}.scenes WHERE deaths >= ${suspectCrashes} AND state = 'waiting' ${inPart}) AS suspect,
+       EXISTS (SELECT 1 FROM ${s}.attempts WHERE state IN ('intended', 'submitted') AND owner <> $1) AS others`,
+    [run],
+  );
+  return { at: row?.at ?? null, hasSuspect: row?.suspect ?? false, hasOthers: row?.others ?? false };
+}
+
+function inPartOf(s: string, part: number | undefined): string {
+  return part === undefined ? '' : `AND scene IN (SELECT scene FROM ${s}.parts WHERE run = ${part})`;
 }

@@ -3,8 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { PostgresFailure, type PostgresSession } from '../../../lib/postgres/postgres.ts';
 import type { Attempt, Submitted, UnfinishedWriting } from '../../core/attempt.ts';
 import { FatalFailure } from '../../core/failure.ts';
-import { nameKey } from '../../core/naming.ts';
-import { suspectCrashes } from '../../core/retry-policy.ts';
 import {
   addBrought,
   type BatchSpending,
@@ -12,7 +10,7 @@ import {
   nothingBrought,
   type Pricing,
 } from '../../core/spending.ts';
-import type { OtherRunners, PictureMove, TakenOver } from '../../pipeline/ports.ts';
+import type { OtherRunners, TakenOver } from '../../pipeline/ports.ts';
 import {
   attemptOf,
   type AttemptRow,
@@ -71,22 +69,6 @@ async function readSharedPictures(
   const [forgotten] = await session.query<{ value: string }>(forgottenQuery(`${s}.`));
   const { rendered, ...brought } = row ?? { rendered: 0, ...nothingBrought };
   return { rendered: lost + rendered, brought: addBrought(brought, forgottenOf(forgotten?.value)) };
-}
-
-export function readMoves(session: PostgresSession, s: string): Promise<PictureMove[]> {
-  return session.query<PictureMove & Record<string, unknown>>(
-    `SELECT picture AS key, file AS "from", move_to AS "to" FROM ${s}.pictures
-     WHERE move_to IS NOT NULL ORDER BY move_to = name, picture`,
-  );
-}
-
-/** Call within a transaction. */
-export async function recordMove(session: PostgresSession, s: string, move: PictureMove): Promise<void> {
-  await session.query(`SELECT ${s}.next_version()`);
-  await session.query(
-    `UPDATE ${s}.pictures SET file = $2, file_key = $3, move_to = NULL WHERE picture = $1 AND move_to = $2`,
-    [move.key, move.to, nameKey(move.to)],
-  );
 }
 
 /** Reads attempts of a shared batch with scenes and history. `where`: condition on `attempts a`. */
@@ -150,34 +132,6 @@ export async function readWritings(
   const which = { where: `a.writing IS NOT NULL AND ${where}` };
   const read = await readAttemptRows(session, schema, which, values);
   return read.map(({ row, attempt }) => writingOf(withJob(attempt, row), row));
-}
-
-interface NextDue {
-  at: number | null;
-  hasSuspect: boolean;
-  /** True if other runners have something in flight, whose scenes may have to be sent again. */
-  hasOthers: boolean;
-}
-
-/** Reads when a runner of a shared batch finds work next. */
-export async function readNextDue(
-  session: PostgresSession,
-  s: string,
-  run: number,
-  part: number | undefined,
-): Promise<NextDue> {
-  const inPart = inPartOf(s, part);
-  const [row] = await session.query<{ at: number | null; suspect: boolean; others: boolean }>(
-    `SELECT (SELECT due_at FROM ${s}.scenes WHERE state = 'waiting' AND deaths < ${suspectCrashes} ${inPart} ORDER BY due_at LIMIT 1) AS at,
-       EXISTS (SELECT 1 FROM ${s}.scenes WHERE deaths >= ${suspectCrashes} AND state = 'waiting' ${inPart}) AS suspect,
-       EXISTS (SELECT 1 FROM ${s}.attempts WHERE state IN ('intended', 'submitted') AND owner <> $1) AS others`,
-    [run],
-  );
-  return { at: row?.at ?? null, hasSuspect: row?.suspect ?? false, hasOthers: row?.others ?? false };
-}
-
-function inPartOf(s: string, part: number | undefined): string {
-  return part === undefined ? '' : `AND scene IN (SELECT scene FROM ${s}.parts WHERE run = ${part})`;
 }
 
 const firstWaitMs = 200;

@@ -1,5 +1,5 @@
 /** A batch whose checkpoint is in PostgreSQL: finds it, and joins it as one more runner. */
-import { randomUUID } from 'node:crypto';
+import { randomUUID, createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ import { changeBatch, Replica } from './replica.ts';
 import { Lease, type LeaseClock } from './lease.ts';
 import { Recall } from './recall.ts';
 import { PostgresCheckpoint } from './postgres-checkpoint.ts';
-import { migrate, schemaNameOf, versionOf } from './shared-schema.ts';
+import { migrate, versionOf } from './shared-schema.ts';
 
 export interface SharedBatch {
   db: Postgres;
@@ -213,4 +213,18 @@ async function recordRun(
     );
     return { run, version: runner?.version ?? 0 };
   });
+}
+
+const maxName = 63;
+
+/** Returns a name like `nightrender_night_out`. A name that is too long is cut and ends with a digest of the whole. */
+function schemaNameOf(batch: string): string {
+  const slug = batch
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '_')
+    .replaceAll(/^_|_$/g, '');
+  const name = `nightrender_${slug === '' ? 'batch' : slug}`;
+  if (name.length <= maxName) return name;
+  const digest = createHash('sha256').update(name).digest('hex').slice(0, 8);
+  return `${name.slice(0, maxName - 9)}_${digest}`;
 }

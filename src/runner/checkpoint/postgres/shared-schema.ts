@@ -174,14 +174,6 @@ export async function makeTables(session: PostgresSession, schema: string, versi
 /** State of a batch that is moving here, or has moved from here to a file. Nobody may work on it. */
 export type Moving = 'arriving' | 'moved';
 
-/** Upgrades a batch that an earlier version left while it was moving. Needs `lockSchema` in the transaction. */
-export async function upgradeMoving(session: PostgresSession, schema: string): Promise<void> {
-  const found = await lookUpSchema(session, schema);
-  if (found === undefined) return;
-  await makeTables(session, schema, found.version);
-  await markSchema(session, schema, found.moving);
-}
-
 export async function markSchema(session: PostgresSession, schema: string, moving?: Moving): Promise<void> {
   const comment = ['nightrender checkpoint', `format ${migrations.length}`, ...(moving ? [moving] : [])];
   await session.query(`COMMENT ON SCHEMA ${quoted(schema)} IS '${comment.join(', ')}'`);
@@ -231,18 +223,4 @@ export async function lockSchema(session: PostgresSession, schema: string): Prom
 
 function lockOf(schema: string): string {
   return createHash('sha256').update(schema).digest().readBigInt64BE(0).toString();
-}
-
-const maxName = 63;
-
-/** Returns a name like `nightrender_night_out`. A name that is too long is cut and ends with a digest of the whole. */
-export function schemaNameOf(batch: string): string {
-  const slug = batch
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '_')
-    .replaceAll(/^_|_$/g, '');
-  const name = `nightrender_${slug === '' ? 'batch' : slug}`;
-  if (name.length <= maxName) return name;
-  const digest = createHash('sha256').update(name).digest('hex').slice(0, 8);
-  return `${name.slice(0, maxName - 9)}_${digest}`;
 }

@@ -8,13 +8,20 @@ import { count, path } from '../../lib/yaml/scalar-schemas.ts';
 const qualities = { webp: 80, jpeg: 80, avif: 50 };
 
 export const pictureCopy = z.strictObject({
-  format: z.enum(['webp', 'jpeg', 'avif'], 'webp, jpeg or avif').describe('the format of the copy'),
+  format: z
+    .enum(['webp', 'jpeg', 'avif'], 'webp, jpeg or avif')
+    .default('jpeg')
+    .describe('the format of the copy'),
   quality: count(1, 100, 'the quality of the copy')
     .optional()
     .describe('the quality of the copy; 80 by default, 50 for AVIF'),
   size: count(16, 16_383, 'pixels of the longer side of the copy')
     .optional()
     .describe('the maximum size of the longer side, in pixels; that of the picture by default'),
+  enlarge: z
+    .boolean('true or false')
+    .optional()
+    .describe('true enlarges a smaller picture to `size` (Lanczos), which adds no detail'),
 });
 
 export const formats = z
@@ -26,6 +33,13 @@ export const formats = z
     'a list such as [{format: webp, quality: 80}, {format: jpeg, size: 512}]',
   )
   .superRefine((copies, context) => {
+    for (const [i, { enlarge, size }] of copies.entries())
+      if (enlarge === true && size === undefined)
+        context.addIssue({
+          code: 'custom',
+          path: [i, 'enlarge'],
+          message: 'size as well, the longer side in pixels',
+        });
     const endings = copies.map(copyEnding);
     for (const [i, ending] of endings.entries())
       if (endings.indexOf(ending) < i)

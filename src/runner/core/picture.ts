@@ -240,6 +240,8 @@ export interface PictureCopy {
   quality: number;
   /** Maximum length of the longer side in pixels. Absent for the size of the picture. */
   size?: number | undefined;
+  /** True to enlarge a smaller picture to `size`. */
+  enlarge?: boolean | undefined;
 }
 
 const copyFormats = { webp: 'WebP', jpeg: 'JPEG', avif: 'AVIF' } as const satisfies Record<

@@ -148,10 +148,12 @@ async function copyOf(content: Buffer, limitInputPixels: number, copy: PictureCo
   const image = pictureToDraw(content);
   if ('problem' in image) throw new Error(image.problem);
   const marked = isPng(content) ? withChunks(image.bytes, originChunks(content)) : image.bytes;
-  const { format, quality, size } = copy;
+  const { format, quality, size, enlarge = false } = copy;
   const upright = sharp(marked, { limitInputPixels }).autoOrient().keepExif().keepXmp();
   const sized =
-    size === undefined ? upright : upright.resize(size, size, { fit: 'inside', withoutEnlargement: true });
+    size === undefined
+      ? upright
+      : upright.resize(size, size, { fit: 'inside', withoutEnlargement: !enlarge });
   if (format === 'jpeg') return sized.flatten({ background: paper }).jpeg({ quality }).toBuffer();
   return (format === 'webp' ? sized.webp({ quality }) : sized.avif({ quality })).toBuffer();
 }

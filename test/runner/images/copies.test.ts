@@ -38,6 +38,19 @@ it.each([
   expect(await at('a-32.avif')).toMatchObject({ format: 'heif', width: 32, height: 19 });
 });
 
+it('are enlarged on request, and never without it', async () => {
+  const dir = temporaryFolder();
+  const beside = [
+    copyMaker({ format: 'jpeg', quality: 80, size: 250, enlarge: true }, () => expect.fail()),
+    copyMaker({ format: 'webp', quality: 80, size: 250 }, () => expect.fail()),
+  ];
+  const picture = await noise(100, 60).png().toBuffer();
+  await save(createImageStore(folderPlace(dir), { beside }), picture.toString('base64'), 'a.png');
+  const at = (name: string) => sharp(join(dir, name)).metadata();
+  expect(await at('a-250.jpg')).toMatchObject({ width: 250, height: 150 });
+  expect(await at('a-250.webp')).toMatchObject({ width: 100, height: 60 });
+});
+
 it('of what is transparent, a JPEG shows paper', async () => {
   const dir = temporaryFolder();
   const clear = sharp({ create: { width: 90, height: 60, channels: 4, background: '#00000000' } });

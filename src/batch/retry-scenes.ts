@@ -94,13 +94,8 @@ export async function retryScenes(
     const kept = choice.isAgain === true ? await setAside(batch, book, () => session.picturesOf(choice)) : 0;
     const done = session.putBack(choice, Date.now());
     if (Array.isArray(done)) throw new ConfigError(wrongIdProblems(done, choices.ids, others));
-    // A crash before this leaves marks that are older than the new pictures, and those are done.
-    if (marked.length > 0)
-      new MarksFile(dir).change(
-        marked.map((id) => ({ id, mark: null })),
-        Date.now(),
-      );
     for (const scene of session.chosen()) onScene(scene);
+    removeMarks(dir, marked, onNote);
     return { ...done, kept, dir, runArguments: runArguments(others, known?.lists), isFree };
   });
 }
@@ -161,11 +156,32 @@ function idsMarkedAgain(dir: string, db: Database, say: Say): string[] {
   const ids = [...readRecords(db, { states: ['failed', 'saved'] })].flatMap(({ id, savedAt }) =>
     id !== null && marked.has(id) && (marks.get(id)?.at ?? 0) > (savedAt ?? 0) ? [id] : [],
   );
+  const left = marked.size - ids.length;
+  if (ids.length > 0 && left > 0)
+    say(
+      `${plural(left, 'marked scene is', 'marked scenes are')} left out: rendered since, waiting, or gone.`,
+    );
   if (ids.length === 0)
     throw new ConfigError([
       { where, text: 'each scene that is marked has been rendered since, waits, or is gone' },
     ]);
   return ids;
+}
+
+/** Removes marks that have been followed. Those that stay, as after a crash, are older than the new pictures, and so are done. */
+function removeMarks(dir: string, ids: string[], say: Say): void {
+  if (ids.length === 0) return;
+  try {
+    const file = new MarksFile(dir);
+    const { marks } = file.read();
+    const followed = ids.filter((id) => marks.get(id)?.mark === 'again');
+    file.change(
+      followed.map((id) => ({ id, mark: null })),
+      Date.now(),
+    );
+  } catch (error) {
+    say(`The marks stay in ${dir}/marks.jsonl (${(error as Error).message}); they no longer count.`);
+  }
 }
 
 /** Maximum number of wrong ids that are named. Further ones are counted, because a list may have thousands. */

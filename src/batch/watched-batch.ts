@@ -4,9 +4,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { readBatch, resultColumns } from '../runner/checkpoint/batch-identity.ts';
 import { LiveReader, type LiveList, type LiveReading } from '../runner/checkpoint/live-reader.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
-import { readRecords } from '../runner/checkpoint/scene-records.ts';
+import { hasScene, readRecords } from '../runner/checkpoint/scene-records.ts';
 import { readRuns, readSummary } from '../runner/checkpoint/read-summary.ts';
-import type { ReadMarks } from '../runner/core/marks.ts';
+import type { MarkChange, ReadMarks } from '../runner/core/marks.ts';
 import { batchName } from '../runner/core/naming.ts';
 import type { GalleryData, LiveFailure, LiveNumbers, LiveState } from '../runner/core/gallery-data.ts';
 import { throughputOf, type Throughput } from '../runner/core/forecast.ts';
@@ -45,12 +45,29 @@ export function watchedBatch(
   const numbersOf = freshByMinute();
   const listOf = readLists();
   let columns: string[] = [];
+  /** A file of marks that cannot be read hides no pictures. */
+  const marksNow = (): ReadMarks['marks'] => {
+    try {
+      return marksFile.read().marks;
+    } catch {
+      return noMarks;
+    }
+  };
+  /** Leaves out scenes that the batch does not have, so that nobody can fill the disk. */
+  const knownOf = (changes: MarkChange[]): MarkChange[] => {
+    const db = openCheckpointForReading(record.dir);
+    try {
+      return changes.filter(({ id }) => db !== undefined && hasScene(db, id));
+    } finally {
+      db?.close();
+    }
+  };
   const read = async (): Promise<BatchReading> => {
     await record.refresh();
     const now = Date.now();
     const reading = await reader.read(now);
     const run = conditionAt(record, reading, now);
-    const { marks } = marksFile.read();
+    const marks = marksNow();
     if (reading === undefined || reading.lastRun === null)
       return { ...nothing, marks, state: { ...about(reading), run, numbers: null } };
     columns = reading.columns;
@@ -66,15 +83,13 @@ export function watchedBatch(
         const state: LiveState = { ...about(), run: unreadable(error, dir), numbers: null };
         return { ...nothing, marks: noMarks, state };
       }),
-    marks: () => marksFile.read().marks,
+    marks: marksNow,
     setMarks: (changes) => {
       try {
-        marksFile.change(changes, Date.now());
+        marksFile.change(knownOf(changes), Date.now());
         return undefined;
       } catch (error) {
-        const refusal = refusalOf(error, dir);
-        if (refusal === undefined) throw error;
-        return refusal.text;
+        return `marks.jsonl: ${refusalOf(error, dir)?.text ?? (error as Error).message}`;
       }
     },
     rows: (piece) => reader.piece(piece)?.map((row) => galleryRow(row, columns, fromServer)),

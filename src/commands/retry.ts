@@ -117,6 +117,13 @@ function choicesOf(argv: Record<string, unknown>): RetryChoices {
     const where = isGivingUp ? '--give-up' : '--again';
     throw new ConfigError([{ where, text: 'name the scene with --id, or many with --ids or --where' }]);
   }
+  const beside = isMarked
+    ? choosing.find((name) => name !== 'marked' && argv[name] !== undefined)
+    : undefined;
+  if (beside !== undefined)
+    throw new ConfigError([
+      { where: '--marked', text: `--${beside} is given as well; leave one of them out` },
+    ]);
   if (hasNewSeed && !isAgain)
     throw new ConfigError([{ where: '--new-seed', text: 'requires --again or --marked' }]);
   const isChosen =

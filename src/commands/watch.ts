@@ -86,13 +86,13 @@ async function watch(
       host,
       names,
       tls,
-      signIn: new SignIn(passwords, dir),
+      signIn: new SignIn(passwords, `${hostname()} ${host} ${port} ${dir}`),
       isPrivate: !isLoopback(host) || !isMade,
     },
     port,
     onProblem: printWatchFailure,
   });
-  const url = reachableUrl(server.url, host);
+  const url = reachableUrl(server.url, names[0] ?? hostname());
   const link = isMade ? `${url}#password=${passwords.owner}` : undefined;
   const stopped = untilSignal();
   const hasBatch = state.run.kind !== 'none';
@@ -122,8 +122,12 @@ function whereToServe(argv: Record<string, unknown>): Serving {
       '--host',
       `${host} is open to other machines, and anybody on the way could read the password and the pictures; give --cert and --key, or --insecure in a network that you trust`,
     );
-  const own = isLoopback(host) ? [] : [hostname(), `${hostname()}.local`];
-  return { host, tls, names: [...own, ...textsOf(argv, 'name')] };
+  const given = textsOf(argv, 'name');
+  const wrong = given.find((name) => !/^[a-z0-9*]([a-z0-9.-]*[a-z0-9])?$/i.test(name));
+  if (wrong !== undefined)
+    throw problem('--name', `${JSON.stringify(wrong)} is given; expected a host name such as render.lan`);
+  const own = isLoopback(host) ? [] : [hostname(), `${hostname()}.local`, host];
+  return { host, tls, names: [...given, ...own] };
 }
 
 function assertUsable(tls: TlsFiles): void {
@@ -151,6 +155,11 @@ function passwordIn(argv: Record<string, unknown>, name: string): string | undef
   const path = oneText(argv, name);
   if (path === undefined) return undefined;
   const password = readPassword(path, `--${name}`).trim();
+  if (/[\p{Cc}\uFFFD]/u.test(password))
+    throw problem(
+      `--${name}`,
+      `${path} has several lines or characters that nobody can type; expected one line of text`,
+    );
   if (password.length >= minPasswordLength) return password;
   throw problem(
     `--${name}`,
@@ -179,8 +188,8 @@ function problem(where: string, text: string): ConfigError {
 }
 
 /** Returns an address that a browser can open: 0.0.0.0 stands for every address of this machine. */
-function reachableUrl(url: string, host: string): string {
-  return /^(0\.0\.0\.0|::)$/.test(host) ? url.replace(/\/\/[^/]*:(\d+)\/$/, `//${hostname()}:$1/`) : url;
+function reachableUrl(url: string, name: string): string {
+  return url.replace(/\/\/(0\.0\.0\.0|\[::\]):(\d+)\/$/, `//${name}:$2/`);
 }
 
 interface Watching {

@@ -1,10 +1,10 @@
 /** Promise: what is starred or marked in `watch` is what `list`, `export`, `retry` and a stage take, and nothing marked once is paid twice. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { MarkChange } from '../../src/runner/core/marks.ts';
 import { MarksFile } from '../../src/runner/files/marks-file.ts';
-import { folderWith, inProcess, pipeline, withKey } from './cli.ts';
+import { folderWith, inProcess, pipeline, Program, withKey } from './cli.ts';
 import { startStandIn } from './stand-ins.ts';
 
 const stage = (url: string): string =>
@@ -88,4 +88,48 @@ it('a line that a crash has cut costs nothing but its mark, and the next one is 
   const { stdout, stderr } = await start('list', 'pipeline.yaml', '--starred');
   expect(stdout.match(/^s\d/gm)).toEqual(['s1', 's3']);
   expect(stderr).toContain('marks.jsonl: 1 line cannot be read, the first is 2; skipped.');
+});
+
+it('watch keeps marks of scenes of the batch alone, and says why it cannot', async () => {
+  const { cwd } = await finished();
+  const program = new Program(['watch', 'pipeline.yaml', '--json', '--port', '0'], { cwd });
+  const { url, link } = await program.event('watching');
+  const headers = { 'content-type': 'application/json', 'x-nightrender-watch': '1' };
+  const post = (path: string, body: object, more = {}): Promise<Response> =>
+    fetch(`${String(url)}${path}`, {
+      method: 'POST',
+      headers: { ...headers, ...more },
+      body: JSON.stringify(body),
+    });
+  const entered = await post('session', { password: String(link).split('#password=')[1] });
+  const { token } = (await entered.json()) as { token: string };
+  const cookie = entered.headers.get('set-cookie')?.split(';')[0];
+  const owner = { cookie, 'x-nightrender-watch': token };
+  const star = (id: string) => ({ id, mark: 'star' });
+  expect((await post('marks', [star('s1'), star('gone'), star('__proto__')], owner)).status).toBe(204);
+  const path = join(cwd, 'out/marks.jsonl');
+  expect(readFileSync(path, 'utf8').match(/"id":"[^"]+"/g)).toEqual(['"id":"s1"']);
+  // Ids tell of the pictures, as those of the checkpoint do.
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  rmSync(path);
+  mkdirSync(path);
+  const refused = await post('marks', [star('s2')], owner);
+  expect([refused.status, await refused.json()]).toEqual([
+    507,
+    { error: expect.stringContaining('marks.jsonl') },
+  ]);
+  // The pictures are there all the same.
+  const news = (await (await fetch(`${String(url)}data.json`)).json()) as { numbers: unknown };
+  expect(news.numbers).toMatchObject({ scenes: { saved: 4 } });
+});
+
+it('retry --marked stands alone, and says what it leaves out', async () => {
+  const { start, mark } = await finished();
+  mark({ s0: 'again', gone: 'again' });
+  const beside = await start('retry', 'pipeline.yaml', '--marked', '--id', 's1');
+  expect(beside.stderr).toContain('--marked: --id is given as well; leave one of them out');
+  expect(beside.code).toBe(2);
+  const { stderr, code } = await start('retry', 'pipeline.yaml', '--marked');
+  expect(stderr).toContain('1 marked scene is left out: rendered since, waiting, or gone.');
+  expect(code).toBe(0);
 });

@@ -26,6 +26,9 @@ export interface ReadMarks {
   unreadable: number[];
 }
 
+/** Later instants are damage: 2100-01-01 as epoch ms. A change is later than the mark that it replaces, and has to be writable. */
+const maxAt = 4_102_444_800_000;
+
 /**
  * Reads the lines of a marks file. The latest change of a scene counts, so files of several machines are merged by joining
  * them: of changes at the same instant, the later line counts.
@@ -33,7 +36,10 @@ export interface ReadMarks {
 export function readMarks(text: string): ReadMarks {
   const latest = new Map<string, { mark: Mark | null; at: number; line: number }>();
   const unreadable: number[] = [];
-  for (const [index, each] of text.split('\n').entries()) {
+  for (const [index, each] of text
+    .replace(/^\uFEFF/, '')
+    .split('\n')
+    .entries()) {
     if (each.trim() === '') continue;
     const change = changeIn(each);
     if (change === undefined) {
@@ -55,7 +61,7 @@ function changeIn(line: string): (MarkChange & { at: number }) | undefined {
   try {
     const { id, mark, at } = JSON.parse(line) as Record<string, unknown>;
     const instant = typeof at === 'string' ? Date.parse(at) : Number.NaN;
-    if (typeof id !== 'string' || Number.isNaN(instant)) return undefined;
+    if (typeof id !== 'string' || !(instant <= maxAt)) return undefined;
     return mark === null || isMark(mark) ? { id, mark, at: instant } : undefined;
   } catch {
     return undefined;

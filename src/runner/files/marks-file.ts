@@ -1,5 +1,13 @@
 /** `marks.jsonl` in the output folder: the marks of a batch, so that they are the same in every browser and for every command. */
-import { closeSync, fdatasyncSync, openSync, readFileSync, readSync, type Stats, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fdatasyncSync,
+  openSync,
+  readFileSync,
+  readSync,
+  type Stats,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { plural } from '../../lib/text/format.ts';
 import { assertPlainFile } from '../../lib/files/temporary-files.ts';
@@ -7,6 +15,9 @@ import { ConfigError } from '../../lib/yaml/problem.ts';
 import { type Mark, type MarkChange, markLines, readMarks, type ReadMarks } from '../core/marks.ts';
 
 const marksFile = 'marks.jsonl';
+
+/** Limit of the file: half a million changes. */
+const maxBytes = 64_000_000;
 
 export class MarksFile {
   readonly path: string;
@@ -35,10 +46,18 @@ export class MarksFile {
    * a crash costs the last line at most. Throws the system's errors.
    */
   change(changes: MarkChange[], now: number): void {
-    const lines = markLines(changes, this.read().marks, now);
-    const file = openSync(this.path, 'a+', 0o644);
+    const { marks } = this.read();
+    const lines = markLines(
+      changes.filter(({ id, mark }) => (marks.get(id)?.mark ?? null) !== mark),
+      marks,
+      now,
+    );
+    const size = assertPlainFile(this.path)?.size ?? 0;
+    if (size + lines.length > maxBytes) throw new Error(`${this.path} is full (64 MB)`);
+    const file = openSync(this.path, 'a+', 0o600);
     try {
-      writeSync(file, isCut(file, assertPlainFile(this.path)?.size ?? 0) ? `\n${lines}` : lines);
+      // Writes all of it, or throws.
+      writeFileSync(file, isCut(file, size) ? `\n${lines}` : lines);
       fdatasyncSync(file);
     } finally {
       closeSync(file);

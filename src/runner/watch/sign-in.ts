@@ -42,7 +42,7 @@ export class SignIn {
   /** By the digest of the cookie, oldest first. */
   readonly #sessions = new Map<string, Session>();
 
-  /** `place` identifies the batch: browsers share cookies between all ports of a host, so each batch needs its own name. */
+  /** `place` identifies the page: browsers share cookies between all ports of a host, so each page needs its own name. */
   constructor(passwords: Passwords, place: string) {
     this.#passwords = passwords;
     this.#cookieName = `nightrender_watch_${digestOf(place).toString('hex').slice(0, 12)}`;
@@ -64,22 +64,23 @@ export class SignIn {
     }
     const [value, token] = [secret(), secret()];
     this.#sessions.set(keyOf(value), { role, token: digestOf(token), since: now });
-    const [oldest] = this.#sessions.keys();
-    if (this.#sessions.size > maxSessions && oldest !== undefined) this.#sessions.delete(oldest);
+    // Viewers cannot sign the owner out.
+    const alike = [...this.#sessions].filter(([, session]) => session.role === role);
+    const [oldest] = alike;
+    if (alike.length > maxSessions && oldest !== undefined) this.#sessions.delete(oldest[0]);
     const cookie = this.#cookieWith(value, maxSessionMs / 1_000);
     return { role, token, cookie: isSecure ? `${cookie}; Secure` : cookie };
   }
 
-  /** Returns the role of whoever may look, by the cookie alone: pictures are asked for without headers of the page. */
-  readerOf({ headers }: IncomingMessage, now: number): Role | undefined {
-    return this.#sessionOf(headers.cookie, now)?.role;
-  }
-
-  /** Returns the role of whoever may change marks. Other programs of the host get the cookie too, but not the token. */
-  writerOf({ headers }: IncomingMessage, now: number): Role | undefined {
+  /**
+   * Returns the role of the session; undefined without one. The cookie alone is enough for pictures, which browsers ask for
+   * without headers of the page. Other programs of the host get the cookie too, but not the token.
+   */
+  roleOf({ headers }: IncomingMessage, isCookieEnough: boolean, now: number): Role | undefined {
     const session = this.#sessionOf(headers.cookie, now);
     const token = headers[tokenHeader];
-    if (session === undefined || typeof token !== 'string') return undefined;
+    if (session === undefined || isCookieEnough) return session?.role;
+    if (typeof token !== 'string') return undefined;
     return timingSafeEqual(digestOf(token), session.token) ? session.role : undefined;
   }
 
@@ -115,7 +116,9 @@ export class SignIn {
 export function isOwnPage({ headers }: IncomingMessage): boolean {
   const { origin, host } = headers;
   const site = headers['sec-fetch-site'];
-  if (headers[tokenHeader] === undefined || (site !== undefined && site !== 'same-origin')) return false;
+  if (headers[tokenHeader] === undefined) return false;
+  // A reverse proxy sends another Host than the browser; then the browser's own word counts.
+  if (site !== undefined) return site === 'same-origin';
   return origin === undefined || (URL.canParse(origin) && new URL(origin).host === host);
 }
 

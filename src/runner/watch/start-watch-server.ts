@@ -43,8 +43,10 @@ const limits = {
   clientLimits: { ...defaultClientLimits, closingMs: 0 },
 };
 
-/** Largest body: a thousand marks, each with a long id. */
-const maxBodyBytes = 1024 * 1024;
+/** A thousand marks, each with a long id. */
+const maxMarksBytes = 1024 * 1024;
+/** Nobody has to know a password to send one. */
+const maxPasswordBytes = 4096;
 
 /** Who reaches the page. */
 export interface WatchAccess {
@@ -122,7 +124,9 @@ async function answer(asked: ArrivingBody, served: Served): Promise<HttpResponse
   if (path === 'marks' && request.method === 'POST') return await marksAnswer(asked, served);
   if (request.method !== 'GET' && request.method !== 'HEAD') return readOnly;
   if (path === '') return pageResponse(page);
-  if (access.isPrivate && access.signIn.readerOf(request, Date.now()) === undefined) return signedOut;
+  const isPicture = /^(images|thumbnails)\//.test(path);
+  if (access.isPrivate && access.signIn.roleOf(request, isPicture, Date.now()) === undefined)
+    return signedOut;
   const terms = new URLSearchParams(query);
   if (path === 'data.json') return newsAnswer(terms, broadcast, gone);
   const [, piece] = /^rows\/\w{1,12}\/([1-9]\d{0,6})\.json$/.exec(path) ?? [];
@@ -139,13 +143,16 @@ async function sessionAnswer(asked: ArrivingBody, { access }: Served): Promise<H
   const { request } = asked;
   const { signIn, isPrivate, tls } = access;
   if (request.method === 'GET')
-    return jsonResponse(sessionFacts(signIn.writerOf(request, Date.now()), isPrivate));
+    return jsonResponse(sessionFacts(signIn.roleOf(request, false, Date.now()), isPrivate));
   if (request.method !== 'POST' && request.method !== 'DELETE')
     return refusal(405, 'method not allowed', { Allow: 'GET, POST, DELETE' });
   if (!isOwnPage(request)) return ownPageOnly;
   if (request.method === 'DELETE')
-    return { ...emptyResponse, headers: { 'Set-Cookie': signIn.leave(request) } };
-  const form = await formIn(asked);
+    return {
+      ...emptyResponse,
+      headers: { 'Set-Cookie': signIn.leave(request), 'Clear-Site-Data': '"cache"' },
+    };
+  const form = await formIn(asked, maxPasswordBytes);
   if (form === undefined || 'status' in form) return form;
   const { password } = form.value as { password?: unknown };
   if (typeof password !== 'string') return refusal(400, 'expected {"password": "…"}');
@@ -166,9 +173,9 @@ async function marksAnswer(
   { batch, broadcast, access }: Served,
 ): Promise<HttpResponse | undefined> {
   if (!isOwnPage(asked.request)) return ownPageOnly;
-  const role = access.signIn.writerOf(asked.request, Date.now());
+  const role = access.signIn.roleOf(asked.request, false, Date.now());
   if (role === undefined) return signedOut;
-  const form = await formIn(asked);
+  const form = await formIn(asked, maxMarksBytes);
   if (form === undefined || 'status' in form) return form;
   const changes = changesIn(form.value);
   if (changes === undefined) return refusal(400, 'expected a list of {"id": "…", "mark": "star"}');
@@ -199,10 +206,13 @@ function changesIn(value: unknown): MarkChange[] | undefined {
 }
 
 /** Reads a body of JSON. Forms of other sites cannot send this type without a preflight request. */
-async function formIn(asked: ArrivingBody): Promise<{ value: unknown } | HttpResponse | undefined> {
+async function formIn(
+  asked: ArrivingBody,
+  maxBytes: number,
+): Promise<{ value: unknown } | HttpResponse | undefined> {
   if (!/^application\/json\b/i.test(asked.request.headers['content-type'] ?? ''))
     return refusal(415, 'expected JSON');
-  const body = await readBody(asked, maxBodyBytes);
+  const body = await readBody(asked, maxBytes);
   if (!Buffer.isBuffer(body)) return body;
   try {
     const value: unknown = JSON.parse(body.toString());

@@ -78,7 +78,7 @@ export function useMarks(title: string, begunAt: number | null, batch: BatchMark
     browser.ids(mark).flatMap((id) => (batchStore.of(id) === undefined ? [{ id, mark }] : [])),
   );
   const handOver = (): void => {
-    batchStore.change(extra, () => browser.clear());
+    batchStore.change(extra, () => browser.forget(extra.map(({ id }) => id)));
     renderAgain();
   };
   return {
@@ -98,7 +98,8 @@ class SentMarks {
   readonly #renderAgain: () => void;
   #batch: BatchMarks | undefined;
   #marks = new Map<string, Mark>();
-  readonly #pending = new Map<string, Mark | null>();
+  /** `isSent`: the server has them, so its next news counts. */
+  readonly #pending = new Map<string, { mark: Mark | null; isSent: boolean }>();
   /** Changes are sent one after the other, so that the last one of a scene counts. */
   #sending: Promise<void> = Promise.resolve();
 
@@ -111,14 +112,14 @@ class SentMarks {
     this.#batch = batch;
     if (!isNews) return;
     this.#marks = new Map(batch?.sent);
-    for (const [id, mark] of this.#pending)
-      if ((this.#marks.get(id) ?? null) === mark) this.#pending.delete(id);
+    for (const [id, { mark, isSent }] of this.#pending)
+      if (isSent || (this.#marks.get(id) ?? null) === mark) this.#pending.delete(id);
   }
 
   of(id: string | undefined): Mark | undefined {
     if (id === undefined) return undefined;
     const pending = this.#pending.get(id);
-    return pending === undefined ? this.#marks.get(id) : (pending ?? undefined);
+    return pending === undefined ? this.#marks.get(id) : (pending.mark ?? undefined);
   }
 
   ids(mark: Mark): string[] {
@@ -130,7 +131,7 @@ class SentMarks {
   change(changes: MarkChange[], onKept: () => void = () => undefined): void {
     const batch = this.#batch;
     if (batch === undefined) return;
-    for (const { id, mark } of changes) this.#pending.set(id, mark);
+    for (const { id, mark } of changes) this.#pending.set(id, { mark, isSent: false });
     this.#sending = this.#sending.then(() => this.#send(batch, changes, onKept)).finally(this.#renderAgain);
   }
 
@@ -138,9 +139,11 @@ class SentMarks {
     try {
       await batch.send(changes);
       this.problem = undefined;
+      for (const { id, mark } of changes)
+        if (this.#pending.get(id)?.mark === mark) this.#pending.set(id, { mark, isSent: true });
       onKept();
     } catch (error) {
-      for (const { id, mark } of changes) if (this.#pending.get(id) === mark) this.#pending.delete(id);
+      for (const { id, mark } of changes) if (this.#pending.get(id)?.mark === mark) this.#pending.delete(id);
       this.problem = `Not kept: ${error instanceof Error ? error.message : String(error)}. Mark it again.`;
     }
   }
@@ -187,9 +190,9 @@ class BrowserMarks {
     return [...this.#marks].flatMap(([id, each]) => (each === mark ? [id] : []));
   }
 
-  /** Forgets all marks. */
-  clear(): void {
-    this.#marks = new Map();
+  forget(ids: string[]): void {
+    this.readAgain();
+    for (const id of ids) this.#marks.delete(id);
     this.#write();
   }
 

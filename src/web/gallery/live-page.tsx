@@ -1,4 +1,5 @@
 /** The page of `nightrender watch`: the state of the batch on top, and its scenes below. */
+import type { MarkChange } from '../../runner/core/marks.ts';
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ArrivedScene, GalleryData, LiveNews, LiveState } from '../../runner/core/gallery-data.ts';
@@ -10,7 +11,7 @@ import { LiveStrip } from './live-strip.tsx';
 import { readPlace, writePlace } from './page-location.ts';
 import { openedAt } from './scene-dialog.tsx';
 import type { BatchMarks } from './kept-marks.ts';
-import { sendMarks, type SignedIn, useSession } from './watch-session.ts';
+import { ownHeaders, RefusedRequest, sendMarks, type SignedIn, useSession } from './watch-session.ts';
 import { BatchNumbers } from './summary.tsx';
 import { countWords, durationWords, instantWords } from '../shared/number-words.ts';
 import { type Rows, servedRows } from './rows.ts';
@@ -57,10 +58,22 @@ export function LivePage(): JSX.Element {
   const [isLost, setLost] = useState(false);
   const signedIn = useSession();
   const { session } = signedIn;
+  const keepMarks = async (changes: MarkChange[]): Promise<void> => {
+    try {
+      await sendMarks(changes);
+    } catch (error) {
+      if (error instanceof RefusedRequest && error.status === 401) await signedIn.look();
+      throw error;
+    }
+  };
   const maySee = session !== undefined && (session.role !== null || !session.isPrivate);
   useEffect(() => {
     if (!maySee) return undefined;
-    return followBatch({ hear: (news) => setLive((before) => withNews(before, news)), lose: setLost });
+    return followBatch({
+      hear: (news) => setLive((before) => withNews(before, news)),
+      lose: setLost,
+      signedOut: () => void signedIn.look().catch(() => undefined),
+    });
   }, [maySee]);
   // Pictures that failed to load while the server was down are loaded again.
   const [connections, setConnections] = useState(0);
@@ -106,7 +119,7 @@ export function LivePage(): JSX.Element {
           batchMarks={
             session === undefined || session.role === null
               ? undefined
-              : { sent: live.marks, allowed: session.marks, send: sendMarks }
+              : { sent: live.marks, allowed: session.marks, send: keepMarks }
           }
         />
       )}
@@ -243,6 +256,8 @@ function RunHead({ state, aheadMs, children }: HeadProps): JSX.Element {
 interface Follower {
   hear(news: LiveNews): void;
   lose(isLost: boolean): void;
+  /** Called if the server does not know the session any more. */
+  signedOut(): void;
 }
 
 /** Time limit of a request. The server answers within 15 s, but a response may get lost on the way. */
@@ -251,13 +266,15 @@ const silenceMs = 40_000;
 const pauseMs = 2_000;
 
 /** Follows the batch by long polling, with reconnects, while the page is visible. Returns a stop function. */
-function followBatch({ hear, lose }: Follower): () => void {
+function followBatch({ hear, lose, signedOut }: Follower): () => void {
   let asking = new AbortController();
   let revision = 0;
   const ask = async (signal: AbortSignal): Promise<void> => {
     const answer = await fetch(`data.json?since=${revision}`, {
+      headers: ownHeaders(),
       signal: AbortSignal.any([signal, AbortSignal.timeout(silenceMs)]),
     });
+    if (answer.status === 401) signedOut();
     if (!answer.ok) throw new Error(`${answer.url} answered ${answer.status}`);
     const news = (await answer.json()) as LiveNews;
     if (signal.aborted) return;

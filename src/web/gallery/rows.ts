@@ -1,4 +1,5 @@
 /** The rows of a batch, loaded in chunks when they are needed: files of a report, or responses of a server. */
+import { ownHeaders } from './watch-session.ts';
 import type { GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
 
 /** Maximum number of rows kept in memory. */
@@ -124,7 +125,7 @@ function loadScript(address: string, number: number): Promise<GalleryRow[]> {
 /** Returns the rows of a server as JSON. Pages of other sites could run a script and so read it. */
 export function servedRows(chunks: GalleryData['chunks']): Rows {
   const load = async (folder: string, number: number): Promise<GalleryRow[]> => {
-    const response = await fetch(`${folder}/${number}.json`);
+    const response = await fetch(`${folder}/${number}.json`, { headers: ownHeaders() });
     if (!response.ok) throw new Error(`${response.url} answered ${response.status}`);
     return (await response.json()) as GalleryRow[];
   };

@@ -3,24 +3,56 @@ import { useEffect, useState } from 'preact/hooks';
 import type { WatchSession } from '../../runner/core/gallery-data.ts';
 import type { MarkChange } from '../../runner/core/marks.ts';
 
-/** Key of local storage, which belongs to this origin alone. Cookies also reach other ports of the host. */
-const tokenName = 'nightrender-watch';
+/**
+ * Key of local storage, which belongs to this origin alone. Cookies also reach other ports of the host. Behind a proxy,
+ * several pages may share an origin.
+ */
+const tokenName = `nightrender-watch ${location.pathname}`;
 
-function ownHeaders(): Record<string, string> {
-  return {
-    'Content-Type': 'application/json',
-    'X-Nightrender-Watch': localStorage.getItem(tokenName) ?? '1',
-  };
+/** Token of a page whose browser stores nothing. */
+let unstored: string | undefined;
+
+/** Headers of requests to the server of this page. */
+export function ownHeaders(): Record<string, string> {
+  return { 'X-Nightrender-Watch': unstored ?? storedToken() ?? '1' };
+}
+
+function storedToken(): string | null {
+  try {
+    return localStorage.getItem(tokenName);
+  } catch {
+    return null;
+  }
+}
+
+function keepToken(token: string | undefined): void {
+  unstored = undefined;
+  try {
+    if (token === undefined) localStorage.removeItem(tokenName);
+    else localStorage.setItem(tokenName, token);
+  } catch {
+    unstored = token;
+  }
+}
+
+/** A refusal of the server, in words. */
+export class RefusedRequest extends Error {
+  readonly status: number;
+
+  constructor(status: number, text: string) {
+    super(text);
+    this.status = status;
+  }
 }
 
 /** Time limit of a request. */
 const patienceMs = 30_000;
 
-/** Rejects with the reason of a refusal, in words. */
+/** Rejects with `RefusedRequest`, or if no answer comes. */
 async function send(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<Response> {
   const answer = await fetch(path, {
     method,
-    headers: ownHeaders(),
+    headers: { ...ownHeaders(), 'Content-Type': 'application/json' },
     ...(body !== undefined && { body: JSON.stringify(body) }),
     cache: 'no-store',
     signal: AbortSignal.timeout(patienceMs),
@@ -29,7 +61,7 @@ async function send(method: 'GET' | 'POST' | 'DELETE', path: string, body?: obje
   const { error = `refused with ${answer.status}` } = (await answer.json().catch(() => ({}))) as {
     error?: string;
   };
-  throw new Error(error);
+  throw new RefusedRequest(answer.status, error);
 }
 
 export interface SignedIn {
@@ -38,29 +70,46 @@ export interface SignedIn {
   /** Rejects with the reason. */
   enter(password: string): Promise<void>;
   leave(): Promise<void>;
+  /** Asks the server again, as after a refusal: a session ends with its server. */
+  look(): Promise<void>;
 }
 
 export function useSession(): SignedIn {
   const [session, setSession] = useState<WatchSession>();
   const enter = async (password: string): Promise<void> => {
     const entered = (await (await send('POST', 'session', { password })).json()) as WatchSession;
-    if (entered.token !== undefined) localStorage.setItem(tokenName, entered.token);
+    keepToken(entered.token);
     setSession(entered);
   };
   const look = async (): Promise<void> =>
     setSession((await (await send('GET', 'session')).json()) as WatchSession);
   const leave = async (): Promise<void> => {
     await send('DELETE', 'session');
-    localStorage.removeItem(tokenName);
+    keepToken(undefined);
     await look();
   };
-  useEffect(() => {
+  const begin = async (): Promise<void> => {
     const password = takePassword();
-    // An outdated link still shows what anyone may see.
-    void (password === undefined ? look() : enter(password).catch(look)).catch(() => undefined);
+    try {
+      // An outdated link still shows what anyone may see.
+      await (password === undefined ? look() : enter(password).catch(look));
+    } catch {
+      setTimeout(() => void begin(), pauseMs);
+    }
+  };
+  useEffect(() => {
+    // A link that is pasted into an open page changes the hash alone.
+    const onHash = (): void => {
+      if (location.hash.startsWith('#password=')) void begin();
+    };
+    addEventListener('hashchange', onHash);
+    void begin();
+    return () => removeEventListener('hashchange', onHash);
   }, []);
-  return { session, enter, leave };
+  return { session, enter, leave, look };
 }
+
+const pauseMs = 2_000;
 
 /** Takes the password out of the address, so that it is in no screenshot and no bookmark. */
 function takePassword(): string | undefined {

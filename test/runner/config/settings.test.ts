@@ -263,8 +263,13 @@ it('copies in other formats and sizes, each of its own name', () => {
     expect.stringMatching(
       /size is 8; expected pixels of the longer side of the copy, a whole number from 16 to 16383$/,
     ),
-    expect.stringMatching(/output\.formats\[1\]\.format is missing; expected webp, jpeg or avif$/),
     expect.stringMatching(/"siz" is unknown in output\.formats\[1\]; did you mean size\?$/),
+  ]);
+  expect(configOf(formats('[{size: 3072, enlarge: true}]')).output.formats).toEqual([
+    { format: 'jpeg', size: 3072, enlarge: true, quality: 80 },
+  ]);
+  expect(problemsOf(formats('[{enlarge: true}]'))).toEqual([
+    expect.stringContaining('expected size as well, the longer side in pixels'),
   ]);
   expect(problemsOf(formats('[{format: webp}, {format: webp, quality: 3}]'))).toEqual([
     expect.stringContaining('expected a copy with another name: .webp appears twice'),

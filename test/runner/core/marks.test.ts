@@ -26,6 +26,10 @@ describe('marks', () => {
     ]);
   });
 
+  it('have a first line after a byte order mark, too', () => {
+    expect(marksIn(`\uFEFF${linesOf([['a', 'star', 0]])}`)).toEqual([['a', 'star']]);
+  });
+
   it('are merged by joining files, in any order', () => {
     const mine = linesOf([
       ['a', 'star', 0],
@@ -51,6 +55,8 @@ describe('marks', () => {
     '{"id":1,"mark":"star","at":"2026-11-29T12:00:00Z"}',
     '{"id":"b","mark":"gold","at":"2026-11-29T12:00:00Z"}',
     '{"id":"b","mark":"star","at":"noon"}',
+    // Nothing could be later than it.
+    '{"id":"b","mark":"again","at":"+275760-09-13T00:00:00.000Z"}',
   ])('are read beside a line that cannot be read: %s', (line) => {
     const text = `${linesOf([['a', 'star', 0]])}${line}\n\n${linesOf([['c', 'star', 1]])}`;
     expect(marksIn(text)).toEqual([

@@ -414,6 +414,25 @@ describe('marks', () => {
     expect((await post(watch, '/marks', [{ id: 's1', mark: null }], viewer)).status).toBe(204);
   });
 
+  it('are changed behind a reverse proxy, which sends another Host than the browser knows', async () => {
+    const watch = await startWatch();
+    const there = { origin: 'https://gallery.example', 'sec-fetch-site': 'same-origin' };
+    const { status, said, headers } = await post(watch, '/session', { password: passwords.owner }, there);
+    expect(status).toBe(200);
+    const cookie = String(headers['set-cookie']?.[0]).split(';')[0] ?? '';
+    const owner = { cookie, 'x-nightrender-watch': said.token, ...there };
+    expect((await post(watch, '/marks', [{ id: 's1', mark: 'star' }], owner)).status).toBe(204);
+  });
+
+  it('that change nothing are not written, and a long password is not read', async () => {
+    const watch = await startWatch();
+    const owner = await signedIn(watch, passwords.owner);
+    const star = [{ id: 's1', mark: 'star' }];
+    for (let n = 0; n < 3; n += 1) expect((await post(watch, '/marks', star, owner)).status).toBe(204);
+    expect(written(watch).match(/\n/g)).toHaveLength(1);
+    expect((await post(watch, '/session', { password: 'x'.repeat(5_000) })).status).toBe(400);
+  });
+
   it('that the disk does not take are refused in words', async () => {
     const watch = await startWatch();
     const owner = await signedIn(watch, passwords.owner);
@@ -442,6 +461,10 @@ describe('marks', () => {
     const viewer = await signedIn(watch, passwords.viewer);
     for (const path of ['/data.json', fox, '/thumbnails/ab/cd.webp'])
       expect((await ask(watch, path, { headers: viewer })).status).toBe(200);
+    // Other programs of the host get the cookie, and read no prompts with it.
+    const cookie = { cookie: viewer['cookie'] };
+    expect((await ask(watch, '/data.json', { headers: cookie })).status).toBe(401);
+    expect((await ask(watch, fox, { headers: cookie })).status).toBe(200);
     const left = await ask(watch, '/session', { method: 'DELETE', headers: viewer });
     expect([left.status, left.headers['set-cookie']?.[0]]).toEqual([
       204,

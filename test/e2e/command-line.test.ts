@@ -88,7 +88,8 @@ it('every command that works on a batch takes the pipeline.yaml of the folder', 
     expect([args, short.code, short.stderr]).toEqual([args, 0, expect.not.stringContaining('Specify')]);
   }
   const [name = '', ...more] = commands.at(-2) ?? [];
-  await night.do(name, ...more).printsOnly((await night.start(name, ...more)).stdout);
+  const { stdout } = await night.start(name, ...more);
+  await night.do(name, ...more).printsOnly(stdout);
   expect(night.has('dataset/harbour.png')).toBe(true);
   await night.start('explain').warns('Specify a scene id.');
 });

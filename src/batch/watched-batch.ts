@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { readBatch, resultColumns } from '../runner/checkpoint/batch-identity.ts';
 import { LiveReader, type LiveList, type LiveReading } from '../runner/checkpoint/live-reader.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
-import { hasScene, readRecords } from '../runner/checkpoint/scene-records.ts';
+import { readRecords, readStory } from '../runner/checkpoint/scene-records.ts';
 import { readRuns, readSummary } from '../runner/checkpoint/read-summary.ts';
 import type { MarkChange, ReadMarks } from '../runner/core/marks.ts';
 import { batchName } from '../runner/core/naming.ts';
@@ -57,7 +57,7 @@ export function watchedBatch(
   const knownOf = (changes: MarkChange[]): MarkChange[] => {
     const db = openCheckpointForReading(record.dir);
     try {
-      return changes.filter(({ id }) => db !== undefined && hasScene(db, id));
+      return changes.filter(({ id }) => db !== undefined && readStory(db, id) !== undefined);
     } finally {
       db?.close();
     }

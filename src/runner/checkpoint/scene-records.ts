@@ -237,10 +237,6 @@ export function* readIds(db: Database): Generator<string> {
   yield* db.prepare<[], string>('SELECT id FROM scenes').pluck().iterate();
 }
 
-export function hasScene(db: Database, id: string): boolean {
-  return db.prepare<[string]>('SELECT 1 FROM scenes WHERE id = ?').get(id) !== undefined;
-}
-
 /** Returns undefined if there is no such id. */
 export function readStory(db: Database, id: string): SceneStory | undefined {
   const scenes = db

@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher, errors } from 'undici';
 import type { ByteSemaphore } from '../../lib/limits/byte-semaphore.ts';
+import { refusalOfProxy } from '../../lib/net/proxied-agent.ts';
 import { oneLine } from '../../lib/text/format.ts';
 import type { Hold } from '../pipeline/ports.ts';
 
@@ -118,7 +119,7 @@ export class Receiver implements Dispatcher.DispatchHandler {
 
   onResponseError(_: Dispatcher.DispatchController, error: unknown): void {
     // A proxy that wants a password has passed nothing on.
-    if (refusalOfProxy(error) === '407') this.#controller = undefined;
+    if (refusalOfProxy(error)?.status === 407) this.#controller = undefined;
     this.giveUp(describeNetworkError(error), error);
   }
 
@@ -213,20 +214,10 @@ function describeNetworkError(error: unknown): string {
   // Undici asserts that a status is valid, and the message of an assertion has several lines.
   if (error instanceof errors.HTTPParserError || code === 'ERR_ASSERTION') return 'the response is not HTTP';
   const refusal = refusalOfProxy(error);
-  if (refusal === '407') return 'it asks for a user name and a password (407)';
-  if (refusal !== undefined) return `the connection was refused (${refusal})`;
+  if (refusal !== undefined) return refusal.text;
   const phrase = phrases.get(code.startsWith('ERR_SSL_') ? 'EPROTO' : code);
   if (phrase !== undefined) return `${phrase} (${code})`;
   return oneLine(error instanceof Error ? error.message : String(error)) ?? 'the connection failed';
-}
-
-/** Returns the status with which a proxy refused to connect, according to undici's message. */
-function refusalOfProxy(error: unknown): string | undefined {
-  const [, tunnel, plain] =
-    /^(?:Proxy response \((\d+)\) !== 200|Proxy Authentication Required \((407)\))/.exec(
-      error instanceof Error ? error.message : '',
-    ) ?? [];
-  return tunnel ?? plain;
 }
 
 /** Returns the code of an error, also of the parts of an `AggregateError` for several addresses. */

@@ -48,3 +48,22 @@ it('is not asked for an address of this machine', async () => {
   expect(await through(server.url, proxy)).toBe('done');
   expect(proxy.asked).toEqual([]);
 });
+
+it.each(['http://render.corp.example', 'https://render.corp.example'])(
+  'has no more connections for %s than are allowed, and uses them again',
+  async (origin) => {
+    const certificate = selfSigned('render.corp.example');
+    const isTls = origin.startsWith('https:');
+    const server = await scriptedServer(answer(200, 'done'), { ...(isTls && { tls: certificate }) });
+    const proxy = isTls ? await loopbackProxy(server.port) : server;
+    const agent = proxiedAgent(proxyRules({ HTTPS_PROXY: proxy.url, HTTP_PROXY: proxy.url }), {
+      connections: 2,
+      pipelining: 1,
+      connect: { ca: certificate.cert },
+    });
+    onTestFinished(() => agent.destroy());
+    const ask = async () => (await agent.request({ origin, path: '/', method: 'GET' })).body.text();
+    await Promise.all(Array.from({ length: 8 }, ask));
+    expect(new Set(server.requests.map(({ connection }) => connection)).size).toBe(2);
+  },
+);

@@ -6,7 +6,7 @@ import { isPublicAddress } from '../../../src/lib/net/addresses.ts';
 import { HttpsDownloads } from '../../../src/runner/client/https-downloads.ts';
 import { unusedPort } from '../../e2e/listen-on-loopback.ts';
 import { loopbackProxy } from '../../fakes/loopback-proxy.ts';
-import { answer, answerJson, scriptedServer } from '../../fakes/scripted-server.ts';
+import { answer, answerJson, headOf, type Script, scriptedServer } from '../../fakes/scripted-server.ts';
 import { selfSigned } from '../../fakes/self-signed.ts';
 import { clientOf, failure } from './client.ts';
 
@@ -41,6 +41,31 @@ describe('a submission', () => {
     });
     expect(await client.submit()).toEqual(failure('not-reached'));
   });
+
+  it.each([
+    ['ends before it has read', undefined],
+    ['ends without an answer', (socket) => socket.end()],
+    ['ends within its answer', (socket) => socket.end('HTTP/1.1 200')],
+    ['resets the connection', (socket) => socket.resetAndDestroy()],
+    ['is none', (socket) => socket.end('SSH-2.0 OpenSSH\r\n\r\n')],
+    ['ends behind its answer', (socket) => socket.end(headOf(200, {}))],
+  ] satisfies [string, Script | undefined][])(
+    'surely does not arrive if what is named as proxy %s, and is not sent without end',
+    async (_, script) => {
+      let count = 0;
+      const ends = await scriptedServer(script ?? (() => undefined), {
+        onConnection: (socket) => {
+          count += 1;
+          if (script === undefined) socket.end();
+          // So many connections have no end.
+          if (count > 20) socket.resetAndDestroy();
+        },
+      });
+      const client = clientOf('https://render.corp.example', { proxies: via(ends.url) });
+      expect(await client.submit()).toEqual(failure('not-reached', /through the proxy/));
+      expect(count).toBe(1);
+    },
+  );
 
   it('may have arrived if the proxy passed it on and then fails', async () => {
     const server = await scriptedServer((socket) => socket.destroy());

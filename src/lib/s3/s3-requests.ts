@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AwsV4Signer } from 'aws4fetch';
 import pLimit from 'p-limit';
 import { type Agent, request } from 'undici';
-import { proxiedAgent } from '../net/proxied-agent.ts';
-import { noProxies, type ProxyRules } from '../net/addresses.ts';
+import { proxiedAgent, refusalOfProxy } from '../net/proxied-agent.ts';
+import { noProxies, proxyFor, type ProxyRules, shownProxy } from '../net/addresses.ts';
 import { formatDuration } from '../text/format.ts';
 import type { BucketAddress } from './bucket-address.ts';
 
@@ -180,7 +180,10 @@ export class S3Requests {
       const answer = { status: came.statusCode, headers: came.headers, body: whole };
       return failureOf(answer, method) ?? answer;
     } catch (error) {
-      return failureOf(error);
+      const failure = failureOf(error);
+      const proxy = proxyFor(url, this.#options.proxies ?? noProxies);
+      if (proxy === undefined) return failure;
+      return new S3Error(`${failure.message}, through the proxy ${shownProxy(proxy)}`, failure);
     } finally {
       clearTimeout(timer);
       this.#underWay.delete(given);
@@ -322,6 +325,11 @@ const meanings: Record<string, string> = {
 
 function connectionFailure(thrown: unknown): S3Error {
   if (thrown instanceof S3Error) return thrown;
+  const refusal = refusalOfProxy(thrown);
+  if (refusal !== undefined) {
+    const isOverload = refusal.status === 503 || refusal.status === 429;
+    return new S3Error(refusal.text, { isPassing: refusal.status >= 500 || isOverload, isOverload });
+  }
   if (thrown instanceof TypeError || thrown instanceof RangeError) throw thrown;
   const { code = (thrown as Error).name } = thrown as NodeJS.ErrnoException;
   if ((thrown as Error).name === 'AbortError')

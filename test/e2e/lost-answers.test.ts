@@ -18,7 +18,7 @@ const cases = (['hold', 'resubmit'] as const).flatMap((unanswered) =>
 );
 
 it.each(sampled(cases, { ms: 1_500 }))(
-  'retry.unanswered: $unanswered, round $round',
+  'retry.unanswered: $unanswered, with another `endpoint.policy` after each kill, round $round',
   async ({ unanswered }) => {
     const { url, dataDir } = await serve(folderWith({}));
     const proxy = await startProxy(url);
@@ -27,10 +27,13 @@ concurrency: 6
 retry: {unanswered: ${unanswered}, firstWait: 10ms, longestWait: 100ms}
 `;
     const night = nightOf(proxy.url, sceneCount, more);
+    const pipeline = night.read('pipeline.yaml');
     for (let kill = 0; kill < kills; kill++) {
       const program = night.program('run', 'pipeline.yaml', '--json');
       proxy.strike(1 + random(sceneCount / kills), () => program.child.kill('SIGKILL'));
       expect((await program.finish()).code, `seed ${seed}: it was to be killed`).toBeNull();
+      const policy = `policy: { executionTimeout: ${kill + 25}m }`;
+      night.write('pipeline.yaml', pipeline.replace('endpoint:\n', `endpoint:\n  ${policy}\n`));
     }
     const last = await night.run();
     expect(last.code, `seed ${seed}: ${last.stderr}`).toBe(0);

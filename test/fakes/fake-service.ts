@@ -46,6 +46,7 @@ const cancelled: Failure = { kind: 'job-cancelled', text: 'CANCELLED: the servic
 const noOutput: Failure = { kind: 'no-output', text: 'the job COMPLETED without output' };
 const notFound: Failure = { kind: 'picture-not-found', text: 'no picture was found in the output' };
 
+const anotherBody: Failure = { kind: 'input-refused', text: 'the key was used for another body' };
 const unanswered: Failure = { kind: 'unanswered', text: 'a proxy says 502' };
 
 /** Answers that take the place of the fake's own wherever they give one; times are the fake's. */
@@ -102,7 +103,8 @@ export class FakeService<Plan extends JobPlan = JobPlan> implements RenderServic
     if (instead !== undefined) return instead;
     const shown = idempotencyKey === undefined ? {} : this.#shown();
     if (this.findsLost && lost !== undefined) return this.#find(input, lost, shown);
-    const known = this.findsLost ? undefined : this.#jobs.known(idempotencyKey);
+    const known = this.findsLost ? undefined : this.#jobs.known(input, idempotencyKey);
+    if (known === 'another body') return { kind: 'failure', failure: anotherBody };
     if (known !== undefined) return { kind: 'accepted', jobId: known.id, status: 'IN_QUEUE', ...shown };
     const plan = this.behaviour(scene, this.submissionsOf(scene) + this.#refused(scene) + 1, input);
     if (plan.reply !== undefined) {

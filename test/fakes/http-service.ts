@@ -52,7 +52,9 @@ export class HttpService<Plan extends HttpPlan = HttpPlan> extends JobServer<Pla
   ): Reply<Plan> {
     if (name !== undefined && this.jobs.knowsKeysMs !== undefined)
       this.#showKeys(response).setHeader(idempotencyKeyHeader, name);
-    const job = this.jobs.known(name) ?? this.jobs.accept(endpoint, input, this.plan(input), name);
+    const job = this.jobs.known(input, name) ?? this.jobs.accept(endpoint, input, this.plan(input), name);
+    if (job === 'another body')
+      return { status: 422, fields: { error: 'the key was used for another body' } };
     return { status: 200, fields: { id: job.id, status: 'IN_QUEUE' }, job };
   }
 

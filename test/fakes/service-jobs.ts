@@ -73,10 +73,12 @@ export class Jobs<Plan extends Course> {
     return job;
   }
 
-  /** The job of a submission that came before under its key, while that is known. */
-  known(key = ''): Job<Plan> | undefined {
+  /** The job of a submission that came before under its key, while that is known; of another input, none may come. */
+  known(input: JsonObject, key = ''): Job<Plan> | 'another body' | undefined {
     const job = this.#keyed.get(key);
-    return job && this.#options.now() < job.submittedAt + (this.knowsKeysMs ?? 0) ? job : undefined;
+    if (job === undefined || this.#options.now() >= job.submittedAt + (this.knowsKeysMs ?? 0))
+      return undefined;
+    return JSON.stringify(job.input) === JSON.stringify(input) ? job : 'another body';
   }
 
   /** Undefined where it was never there or is forgotten. */

@@ -90,6 +90,16 @@ describe('the same submission', () => {
     expect(await jobsOf(url)).toBe(1);
   });
 
+  it('is the same job with another `policy`, which a client may set before it asks again', async () => {
+    const { url } = await openService({ workers: 0 });
+    const policy = (executionTimeout: number): string =>
+      body.replace('{', `{"policy":${JSON.stringify({ executionTimeout })},`);
+    const bodies = [body, policy(1_800_000), policy(3_600_000), body];
+    const ids = await Promise.all(bodies.map((sent) => idOf(send(url, 'k', { body: sent }))));
+    expect(new Set(ids).size).toBe(1);
+    expect(await jobsOf(url)).toBe(1);
+  });
+
   it('is another job without a key, at another endpoint, and by another client', async () => {
     const endpoints = [endpointId, 'other'].map((id) => endpointSettings({ id, workers: 0 }));
     const { url, dataDir } = await openService({ endpoints });
@@ -114,11 +124,14 @@ describe('a key', () => {
   it('that was used for another body is refused in words, and the job stays', async () => {
     const { url } = await openService({ workers: 0 });
     const id = await idOf(send(url, 'k'));
-    const other = await send(url, 'k', { body: '{"input":{"scene":"a lake"}}' });
-    expect(other.status).toBe(422);
-    expect(other.json).toEqual({
-      error: expect.stringContaining('Idempotency-Key was used for another body') as string,
-    });
+    const withWebhook = body.replace(/}$/, ',"webhook":"https://studio.example/done"}');
+    for (const other of ['{"input":{"scene":"a lake"}}', withWebhook]) {
+      const reply = await send(url, 'k', { body: other });
+      expect(reply.status).toBe(422);
+      expect(reply.json).toEqual({
+        error: expect.stringContaining('Idempotency-Key was used for another body') as string,
+      });
+    }
     expect(await idOf(send(url, 'k'))).toBe(id);
     expect(await jobsOf(url)).toBe(1);
   });

@@ -6,6 +6,7 @@ import {
   type AnswerOperation,
   type BodyContext,
   type OperationHandlers,
+  type ReadRunRequest,
   type RequestContext,
   bodyOf,
   keyEnded,
@@ -19,7 +20,7 @@ import type { JobRecord } from '../jobs/job-statements.ts';
 import type { JobTerms, JobState, Idempotency } from '../model/job.ts';
 import type { WorkerView } from '../../protocol/console-data.ts';
 import { secretText, type WebhookSecrets } from '../webhooks/webhook-secrets.ts';
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { statusText, joinTexts } from '../jobs/job-reads.ts';
 
@@ -116,7 +117,7 @@ export class JobOperations {
     if (endpoint.isRemoved) return endpointGone();
     const { id, settings } = endpoint;
     const { executionTimeout: executionTimeoutMs, ttl: ttlMs, retries: maxRetries, maxQueued } = settings;
-    const idempotency = idempotencyOf(context, body);
+    const idempotency = idempotencyOf(context, submission);
     const own = { executionTimeoutMs, ttlMs, maxRetries, keyId, idempotency };
     const terms = { ...own, ...submission.terms, ...given };
     const { store, turns } = this.#parts;
@@ -312,10 +313,20 @@ function wrongIdempotencyKey(request: Request): HttpResponse | undefined {
   return refusal(400, text);
 }
 
-/** Returns digests of the idempotency key and the body; null if the submission has no key. */
-function idempotencyOf(submission: KeyedSubmission, body: Buffer): Idempotency | null {
+/**
+ * Returns digests of the idempotency key and the body; null if the submission has no key. `policy` is left
+ * out: it changes no result, and a client that has changed it must still find its job.
+ */
+function idempotencyOf(
+  submission: KeyedSubmission,
+  { input, terms: { webhook, s3Config } }: ReadRunRequest & { kind: 'read' },
+): Idempotency | null {
   const key = idempotencyKeyOf(submission);
-  return key && { key, body: digestOf(body) };
+  const body = createHash('sha256')
+    .update(input)
+    .update(webhook ?? '')
+    .update(s3Config ?? '');
+  return key && { key, body: body.digest() };
 }
 
 /** Returns the digest of the idempotency key. It includes the API key's id, so that no client finds jobs of another. */

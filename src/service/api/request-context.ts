@@ -56,7 +56,7 @@ type SubmittedTerms = Partial<
   Pick<JobTerms, 'executionTimeoutMs' | 'ttlMs' | 'isLowPriority' | 'webhook' | 's3Config'>
 >;
 
-type ReadRunRequest =
+export type ReadRunRequest =
   | { kind: 'read'; /** JSON text of an object that is not empty. */ input: Buffer; terms: SubmittedTerms }
   | { kind: 'refused'; why: string };
 

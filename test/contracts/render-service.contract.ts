@@ -178,7 +178,7 @@ function idempotencyContract(open: OpenWorld): void {
   it('that is sent again under its key is the same job, once the service shows that it knows keys', async () => {
     const world = await open('picture');
     const { service, endpoint, scenesTaken, knowsKeys, dialect = jobs } = world;
-    const lost = dialect.isLookedFor && { sentAt: 0, overWithinMs: 0, isTaken: async () => false };
+    const lost = dialect.isLookedFor && { sentAt: 0, sentBy: 0, overWithinMs: 0, isTaken: async () => false };
     const send = (key: string, before?: LostSubmission): Promise<SubmitReply> =>
       service.submit(endpoint, dialect.input, signal, key, before);
     const [first, second, other] = [await send('key-1'), await send('key-1', lost), await send('key-2')];

@@ -34,6 +34,7 @@ const submit: Ask = ({ client, input, job }) => client.submit(job.endpoint, inpu
 const find: Ask = ({ client, input, job }) =>
   client.submit(job.endpoint, input, never, 'night-1', {
     sentAt: 0,
+    sentBy: Infinity,
     overWithinMs: Infinity,
     isTaken: async () => false,
   });

@@ -43,6 +43,7 @@ const noStates = 'its failures have no states of their own: a workflow ends, or 
 const ownId = 'the client chooses the id, so that the job can be looked for whatever the answer says';
 const inStatus = 'its result is in the answer that says that it is done';
 const elsewhereThanQueue = 'its list is at another host than its queue, and only that is set here';
+const noList = 'it has no list of jobs';
 const noArchive = 'it has no archive here';
 const noKey = 'the key goes to no picture, as workers choose the addresses';
 
@@ -185,7 +186,8 @@ export const lostSubmissions: Situations = {
       own: {
         answers: {
           list: inTurn(
-            answerJson({ jobs: [{ id: 'j2', params: { prompt: 'a hill', seed: 6 } }], next: 'two' }),
+            answerJson({ jobs: [{ id: 'j2', params: { prompt: 'a hill', seed: 6 } }], next: 2 }),
+            answerJson({ jobs: [], next: 'three' }),
             answerJson({ jobs: [{ id: jobId, params: { seed: 5, prompt: 'a hill' } }], next: null }),
           ),
         },
@@ -211,16 +213,25 @@ export const lostSubmissions: Situations = {
   ],
   'is looked for, and has no job': [
     { list: answerJson({ results: [] }), ...absent },
-    { kind: 'not-found', text: anyText },
+    { kind: 'not-listed', text: anyText },
     {
       jobs: 'it is sent again under its key, and so is the same job',
-      own: { reply: { kind: 'not-listed', text: anyText } },
+      fal: { reply: { kind: 'not-found', text: anyText } },
+      own: { answers: { list: answerJson({ jobs: [] }) } },
+      comfyui: { reply: { kind: 'not-found', text: anyText } },
     },
   ],
+  ...inList('that is no list', answerJson({})),
+  ...inList('whose next page cannot be named', answerJson({ jobs: [], results: [], next: { page: 2 } })),
+  ...inList('that is not where it was', answer(404)),
+  ...inList('that answers with a page', answer(200, page)),
+  ...inList('that is too large', large),
+  ...inList('that has too many requests', answer(429, '', { 'Retry-After': '7' }), { retryAfterMs: 7_000 }),
   'is looked for where nobody answers': [
     { list: broken, status: broken, submit: broken },
-    failure('unanswered'),
+    { kind: 'not-listed', text: anyText },
     {
+      jobs: { reply: failure('unanswered') },
       fal: elsewhereThanQueue,
       comfyui: { reply: failure('poll-failed', '/queue)') },
     },
@@ -311,6 +322,11 @@ export const states: Situations = {
   ...inArchive('and failed without a word', { code: 500, outputs: null }, ({ words }) =>
     over(words.done, ended('failed-inside', '500')),
   ),
+  'that is only in an archive that refuses the key': [
+    { status: answer(404), archive: answerJson({ message: 'not for this key' }, 403) },
+    withheld('picture-refused', 'not for this key'),
+    { jobs: noArchive, fal: noArchive, replicate: noArchive, comfyui: noArchive },
+  ],
   ...inArchive('and has no output', { code: 200, outputs: null }, () => missing),
   ...inArchive('as another job', { id: 'j2', code: 200, outputs: [onePixel] }, () => missing),
   'that is done, without an output': [
@@ -553,6 +569,14 @@ export const endpoints: Situations = {
   ]),
   'does not answer': [{ health: broken }, failure('poll-failed', /\(http:/), { fal: elsewhere }],
 };
+
+/** Looked for in a list that says nothing about the submission. */
+function inList(told: string, list: Script, more: object = {}): Situations {
+  const others = { jobs: noList, fal: elsewhereThanQueue, comfyui: noList };
+  return {
+    [`is looked for in a list ${told}`]: [{ list }, { kind: 'not-listed', text: anyText, ...more }, others],
+  };
+}
 
 /** The service no longer has the job, and its archive says this of it. */
 function inArchive(told: string, said: object, reply: (at: Spoken) => object): Situations {

@@ -67,6 +67,8 @@ export class FakeService<Plan extends JobPlan = JobPlan> implements RenderServic
   findsLost = false;
   /** Whether its list has a job only once it is over. */
   listsOnlyEnded = false;
+  /** Whether its list answers with something else. */
+  isListUnreadable = false;
   /** Where the present settings look for pictures. */
   place = 'image';
   /** How often a job was answered with COMPLETED, by its id. */
@@ -119,13 +121,14 @@ export class FakeService<Plan extends JobPlan = JobPlan> implements RenderServic
 
   /** By what was sent, as a list of jobs shows it. */
   async #find(input: JsonObject, lost: LostSubmission, shown: ShownIdempotency): Promise<SubmitReply> {
+    if (this.isListUnreadable) return { kind: 'not-listed', text: 'the list cannot be read' };
     const found: string[] = [];
     for (const job of this.jobs)
       if (job.input === input || JSON.stringify(job.input) === JSON.stringify(input))
         if (job.submittedAt >= lost.sentAt && !(await lost.isTaken(job.id)))
           if (!this.listsOnlyEnded || this.#jobs.stateOf(job) === 'ended') found.push(job.id);
     const [jobId, ...others] = found;
-    if (this.listsOnlyEnded && jobId === undefined && this.now() - lost.sentAt < lost.overWithinMs)
+    if (this.listsOnlyEnded && jobId === undefined && this.now() - lost.sentBy < lost.overWithinMs)
       return { kind: 'not-listed', text: 'the list has none yet' };
     return jobId === undefined || others.length > 0
       ? { kind: 'not-found', text: 'the list has none' }

@@ -170,9 +170,6 @@ export class DescribedDialect implements Dialect {
     lost: LostSubmission,
     find: NonNullable<ServiceDescription['find']>,
   ): Promise<SubmitReply> {
-    const isAlone = this.#submissions.isAlone(input);
-    const isTaken = async (jobId: string): Promise<boolean> =>
-      this.#submissions.hasAccepted(jobId) || lost.isTaken(jobId);
     const { url } = this.#requests.of(line, find, { since: '' });
     if (!this.#requests.isOwn(line.at, url))
       return { kind: 'not-found', text: 'the list of jobs is at another host than this `endpoint.baseUrl`' };
@@ -189,8 +186,8 @@ export class DescribedDialect implements Dialect {
       needed: needed.filter(isInItem),
     };
     const reply = await findSubmission(
-      { input, lost: { ...lost, isTaken }, isAlone },
-      { ...find, accepted, isOnlyList: this.#submissions.hasAny && !isSameOrigin(url, line.at.url) },
+      { input, lost, submissions: this.#submissions },
+      { ...find, accepted, isElsewhere: !isSameOrigin(url, line.at.url) },
       ask,
     );
     if (reply.kind !== 'accepted') return reply;

@@ -1,6 +1,7 @@
 /** Finds the job of a submission whose answer was lost, by input and time, in the service's list of jobs. */
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
-import { valuesAt } from '../../protocol/output-shapes.ts';
+import { isNothing } from '../../protocol/json-value.ts';
+import { firstValueAt, valuesAt } from '../../protocol/output-shapes.ts';
 import type { LostSubmission, SubmitReply } from '../pipeline/ports.ts';
 import { type HttpResponse, readRefusal, unreadable } from './exchange.ts';
 import type { TextOutcome } from './http-requests.ts';
@@ -35,10 +36,6 @@ export class RecentSubmissions {
   hasAccepted(jobId: string): boolean {
     return this.#accepted.has(jobId);
   }
-
-  get hasAny(): boolean {
-    return this.#accepted.size > 0;
-  }
 }
 
 interface ListPlaces {
@@ -48,15 +45,14 @@ interface ListPlaces {
   createdAt: string;
   onlyEnded: boolean;
   accepted: AcceptedPlaces;
-  /** True if a refusal of the list says nothing about submissions, which have worked at another host. */
-  isOnlyList: boolean;
+  /** True if the list is at another host than submissions, of which its refusals say nothing. */
+  isElsewhere: boolean;
 }
 
 interface Wanted {
   input: JsonObject;
   lost: LostSubmission;
-  /** True if no other submission of the same input is under way. */
-  isAlone: boolean;
+  submissions: RecentSubmissions;
 }
 
 /** Jobs are listed from this long before the submission, as clocks differ. `slackMs`: once `Date` is known. */
@@ -69,68 +65,83 @@ const lagMs = 30_000;
 /** Most services list 100 jobs a page. */
 const maxPages = 50;
 
-/** Returns the job if exactly one has this input and belongs to no other attempt. `ask` requests a page by URL or cursor. */
+/**
+ * Returns the job if exactly one has this input and belongs to no other attempt. It is never accepted only if
+ * the list was read to its end and has to contain it. `ask` requests a page by URL or cursor.
+ */
 export async function findSubmission(
-  { input, lost, isAlone }: Wanted,
+  wanted: Wanted,
   places: ListPlaces,
   ask: (since: string, next?: string) => Promise<TextOutcome>,
 ): Promise<SubmitReply> {
-  const { sentAt, sentBy = Infinity } = lost;
-  const notYet = (text: string): SubmitReply => ({
-    kind: Date.now() - sentAt < (places.onlyEnded ? lost.overWithinMs : lagMs) ? 'not-listed' : 'not-found',
-    text,
-  });
-  const wanted = inputKey(input);
+  const { input, lost, submissions } = wanted;
+  const { sentAt, sentBy } = lost;
+  const key = inputKey(input);
   const found = new Map<string, SubmitReply & { kind: 'accepted' }>();
   let page: string | undefined;
   for (let pages = 0; pages < maxPages; pages++) {
     const outcome = await ask(new Date(sentAt - clockSlackMs).toISOString(), page);
     if (outcome.kind !== 'answered')
-      return lookFailed(outcome.kind === 'broken' ? outcome.why : 'the list of jobs is too large');
+      return notListed(outcome.kind === 'broken' ? outcome.why : 'the list of jobs is too large');
     const { answer } = outcome;
+    const refusal = readRefusal(answer);
+    if (refusal !== undefined && refusal.kind !== 'overloaded' && !places.isElsewhere)
+      return { kind: 'failure', failure: refusal };
     const body = answer.status >= 200 && answer.status <= 299 ? parseObject(answer.body) : undefined;
-    if (body === undefined) {
-      const refusal = readRefusal(answer);
-      if (refusal !== undefined && refusal.kind !== 'overloaded' && places.isOnlyList)
-        return notYet(`the list of jobs cannot be read: ${refusal.text}`);
-      return {
-        kind: 'failure',
-        failure: refusal ?? { ...unreadable(answer, 'the list of jobs'), kind: 'unanswered' },
-      };
+    const items = itemsIn(body, places.items);
+    if (items === undefined) {
+      const { text, retryAfterMs } = refusal ?? unreadable(answer, 'the list of jobs');
+      return notListed(`the list of jobs cannot be read: ${text}`, retryAfterMs);
     }
-    const items = valuesAt(body, places.items).flat();
     const skewMs = skewOf(answer);
     const young = items.filter((item) => createdAt(item, places) + skewMs >= sentAt - slackMs);
     for (const item of young) {
       const job = readAcceptedJob(item, places.accepted);
       const [sent] = valuesAt(item, places.input);
-      if (job === undefined || !isJsonObject(sent) || inputKey(sent) !== wanted) continue;
+      if (job === undefined || !isJsonObject(sent) || inputKey(sent) !== key) continue;
       if (createdAt(item, places, -Infinity) + skewMs > sentBy + slackMs) continue;
-      if (!(await lost.isTaken(job.jobId))) found.set(job.jobId, { kind: 'accepted', ...job });
+      if (!submissions.hasAccepted(job.jobId) && !(await lost.isTaken(job.jobId)))
+        found.set(job.jobId, { kind: 'accepted', ...job });
     }
     const [next] = places.next === undefined ? [] : valuesAt(body, places.next);
-    const isLast = items.length === 0 || (young.length < items.length && !places.onlyEnded);
-    if (isLast || typeof next !== 'string') return verdict([...found.values()], isAlone, notYet);
-    page = next;
+    const isLast = isNothing(next) || next === false || (young.length < items.length && !places.onlyEnded);
+    if (isLast) return verdict(wanted, places, [...found.values()]);
+    if (typeof next !== 'string' && typeof next !== 'number')
+      return notListed('the list of jobs names no next page that can be read');
+    page = String(next);
   }
-  return { kind: 'not-found', text: 'the list of jobs of the service is too long to search' };
+  return notListed('the list of jobs of the service is too long to search');
 }
 
 function verdict(
-  found: (SubmitReply & { kind: 'accepted' })[],
-  isAlone: boolean,
-  notYet: (text: string) => SubmitReply,
+  { input, lost, submissions }: Wanted,
+  { onlyEnded }: ListPlaces,
+  listed: (SubmitReply & { kind: 'accepted' })[],
 ): SubmitReply {
-  const [first, ...others] = found;
-  if (first === undefined) return notYet('the list of jobs of the service does not contain this input');
-  if (others.length === 0 && isAlone) return first;
-  const text = 'several submissions at the service have the same input, so they cannot be told apart';
-  return { kind: 'not-found', text };
+  // Another submission of the same input may have been accepted since its job was read.
+  const [first, ...others] = listed.filter(({ jobId }) => !submissions.hasAccepted(jobId));
+  const windowMs = onlyEnded ? lost.overWithinMs : lagMs;
+  const isEarly = Date.now() - lost.sentBy < windowMs;
+  const text =
+    first === undefined
+      ? 'the list of jobs of the service does not contain this input'
+      : 'several submissions at the service have the same input, so they cannot be told apart';
+  if (first === undefined) return isEarly ? notListed(text) : { kind: 'not-found', text };
+  if (!submissions.isAlone(input)) return notListed(text);
+  return others.length === 0 ? first : { kind: 'not-found', text };
 }
 
-/** Returns a failure after which the search is repeated. */
-function lookFailed(why: string): SubmitReply {
-  return { kind: 'failure', failure: { kind: 'unanswered', text: `its job was looked for: ${why}` } };
+function notListed(text: string, retryAfterMs?: number): SubmitReply {
+  return { kind: 'not-listed', text, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+}
+
+/** Returns the items of a page. Undefined if there is no list, not even an empty one. */
+function itemsIn(body: Record<string, unknown> | undefined, path: string): unknown[] | undefined {
+  const items = valuesAt(body, path).flat();
+  const [, owner = '', keys = ''] = /^(?:([^[]*)\.)?([^.[]+)/.exec(path) ?? [];
+  const at = owner === '' ? body : firstValueAt(body, owner);
+  const isEmpty = isJsonObject(at) && keys.split('|').some((key) => Array.isArray(at[key]));
+  return items.length > 0 || isEmpty ? items : undefined;
 }
 
 /** Returns a text that is the same for equal inputs. Long integers are compared as text. */

@@ -108,8 +108,11 @@ export class StatusReader {
     if (job === undefined || codePlace === undefined || place === undefined) return gone;
     if (answer.status === 404 || answer.status === 410) return gone;
     const refusal = readRefusal(answer);
-    if (refusal !== undefined && refusal.kind !== 'overloaded')
-      return { ...gone, text: `${gone.text}; the record of the job cannot be read: ${refusal.text}` };
+    // The result is paid for, and a key that may read it can come later.
+    if (refusal !== undefined && refusal.kind !== 'overloaded') {
+      const text = `${gone.text}; the record of the job cannot be read: ${refusal.text}`;
+      return { ...failure('picture-refused', text), done: { status: this.doneWord } };
+    }
     const body = isSuccess(answer.status) ? parseObject(answer.body) : undefined;
     if (body === undefined)
       return {

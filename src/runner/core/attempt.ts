@@ -168,13 +168,13 @@ export interface Lost {
   sentAt: number;
   /** The same time in monotonic ms. Absent if an earlier run sent it. */
   sentElapsed?: number;
-  /** Time at which its answer was lost, in epoch ms. Absent if an earlier run sent it. */
-  sentBy?: number;
+  /** Latest time of sending, in epoch ms: when its answer was lost, or when this run took it up. */
+  sentBy: number;
 }
 
 /** Describes a lost submission of an earlier run. It may have been sent at any time since it was recorded. */
-export function lostBefore({ intendedAt }: Idempotency, failure: Failure): Lost {
-  return { failure, sentAt: intendedAt };
+export function lostBefore({ intendedAt }: Idempotency, failure: Failure, now: number): Lost {
+  return { failure, sentAt: intendedAt, sentBy: now };
 }
 
 /** Share of the service's retention time that is not used, because requests take time and clocks differ. */

@@ -53,13 +53,17 @@ export class JobSlots {
     for (const attempt of attempts.filter(isSuspect)) await this.#resumeOne(attempt);
   }
 
-  /** Sends what earlier runs may have sent. Attempts in progress during crashes are sent last, one by one. */
+  /**
+   * Sends what earlier runs may have sent. Attempts in progress during crashes are sent last, one by one. What
+   * is not listed yet is looked for beside the others.
+   */
   async sendAgain(intended: { attempt: Attempt; lost: Lost }[]): Promise<void> {
     const isSuspect = ({ attempt }: { attempt: Attempt }): boolean => attempt.crashes >= suspectCrashes;
     const send = ({ attempt, lost }: { attempt: Attempt; lost: Lost }): Promise<unknown> => {
       const submission = this.#submit(attempt, lost);
       this.#track(attempt, this.#render(attempt, submission));
-      return submission.catch(() => undefined);
+      const isSought = this.#run.jobs.untilSought(attempt);
+      return Promise.race([submission.catch(() => undefined), isSought]);
     };
     const calm = intended.filter((one) => !isSuspect(one)).map(send);
     const suspects = intended.filter(isSuspect);

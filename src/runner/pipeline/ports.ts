@@ -88,8 +88,8 @@ export interface RenderService {
 export interface LostSubmission {
   /** Earliest time at which it may have been sent, in epoch ms. */
   sentAt: number;
-  /** Latest such time. Absent if another run sent it. */
-  sentBy?: number;
+  /** Latest such time. */
+  sentBy: number;
   /** Time after sending within which its job is over, in ms. Some services list a job only then. */
   overWithinMs: number;
   /** True if the job belongs to another attempt. */
@@ -100,8 +100,8 @@ export type SubmitReply =
   | ({ kind: 'accepted'; jobId: string; status: string; kept?: Record<string, string> } & ShownIdempotency)
   /** The service was searched for a lost submission: it has no job of it, or more than one candidate. */
   | { kind: 'not-found'; text: string }
-  /** The list may have the job later. */
-  | { kind: 'not-listed'; text: string }
+  /** The list may have the job later, or be readable then. */
+  | { kind: 'not-listed'; text: string; retryAfterMs?: number }
   /** `isEachLost`: the service returns no job ids that can be polled, so each job is paid for in vain. */
   | { kind: 'failure'; failure: Failure; isEachLost?: true };
 

@@ -76,12 +76,13 @@ export async function settleIntended(run: Run): Promise<number> {
   return unknown.length;
 }
 
-async function mayRepeat({ repeats, config, stop }: Run, attempt: Attempt): Promise<boolean> {
+async function mayRepeat({ repeats, config, ports, stop }: Run, attempt: Attempt): Promise<boolean> {
   const { idempotency, crashes, endpoint } = attempt;
   if (idempotency === undefined || quarantine(crashes) !== undefined) return false;
   // The idempotency key is valid only at the endpoint of this run.
   if (endpointAddress(endpoint) !== endpointAddress(config.endpoint)) return false;
-  return (await repeats.allow(attempt, lostBefore(idempotency, unanswered))) || stop.leaving.aborted;
+  const lost = lostBefore(idempotency, unanswered, ports.clock.now());
+  return (await repeats.allow(attempt, lost)) || stop.leaving.aborted;
 }
 
 /** Returns the attempts to send, with their present input. Settles those of withdrawn scenes. */
@@ -90,14 +91,14 @@ export async function takeUpIntended(run: Run): Promise<{ attempt: Attempt; lost
   await Promise.all(
     intended.filter(({ isWithdrawn }) => isWithdrawn).map((attempt) => recordCrash(run, attempt)),
   );
-  return intended.flatMap(toSendAgain);
+  return intended.flatMap((attempt) => toSendAgain(run, attempt));
 }
 
 /** Returns nothing for a withdrawn scene. */
-function toSendAgain(attempt: Attempt): { attempt: Attempt; lost: Lost }[] {
+function toSendAgain({ ports }: Run, attempt: Attempt): { attempt: Attempt; lost: Lost }[] {
   const { idempotency, isWithdrawn } = attempt;
   if (idempotency === undefined || isWithdrawn === true) return [];
-  return [{ attempt, lost: lostBefore(idempotency, unanswered) }];
+  return [{ attempt, lost: lostBefore(idempotency, unanswered, ports.clock.now()) }];
 }
 
 export async function recordCrash(run: Run, attempt: Attempt): Promise<void> {
@@ -149,7 +150,7 @@ async function takeUp(
   const { checkpoint, images, emit } = run.ports;
   for (const unfinished of writing) await finishOne(checkpoint, images, unfinished);
   const isRepeatable = await Promise.all(intended.map((attempt) => mayRepeat(run, attempt)));
-  const again = intended.filter((_, i) => isRepeatable[i]).flatMap(toSendAgain);
+  const again = intended.filter((_, i) => isRepeatable[i]).flatMap((attempt) => toSendAgain(run, attempt));
   const unknown = intended.filter((attempt) => !again.some((one) => one.attempt === attempt));
   await Promise.all(unknown.map((attempt) => recordCrash(run, attempt)));
   const open = await submitted();

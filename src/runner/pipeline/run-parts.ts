@@ -99,6 +99,7 @@ class JobsInFlight {
   isGivingUpOne = false;
   /** Called when an uncertain, awaited or sought job frees its slot. */
   onUncertain: () => void = () => undefined;
+  readonly #onSought = new Map<Attempt, () => void>();
 
   markUncertain(job: Job): void {
     if (this.uncertain.has(job)) return;
@@ -109,7 +110,12 @@ class JobsInFlight {
   markSought(attempt: Attempt): void {
     if (this.sought.has(attempt)) return;
     this.sought.add(attempt);
+    this.#onSought.get(attempt)?.();
     this.onUncertain();
+  }
+
+  untilSought(attempt: Attempt): Promise<void> {
+    return new Promise((resolve) => this.#onSought.set(attempt, resolve));
   }
 
   /** Returns how long to wait for the output of a completed job, in ms. Undefined if it was awaited long enough. */
@@ -172,7 +178,7 @@ class Repeats {
   }
 
   /** Returns the current times on both clocks. Must be called before a submission is sent. */
-  instant(): Omit<Lost, 'failure'> {
+  instant(): Omit<Lost, 'failure' | 'sentBy'> {
     return { sentAt: this.#clock.now(), sentElapsed: this.#clock.elapsed() };
   }
 

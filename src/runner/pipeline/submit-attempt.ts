@@ -20,6 +20,8 @@ export async function submit(
   isEnough: (failure: Failure) => boolean = () => false,
 ): Promise<Submitted | 'left' | undefined> {
   const isOfEarlierRun = lost !== undefined;
+  const { clock } = run.ports;
+  let soughtElapsed: number | undefined;
   for (let tries = 1; isToBeSent(run, attempt, lost); tries++) {
     run.stats.move(attempt, 'queued');
     const before = lost;
@@ -34,18 +36,25 @@ export async function submit(
     );
     if (reply === undefined) break;
     if (reply.kind === 'accepted') return recordAccepted(run, attempt, reply);
-    if (reply.kind === 'not-found') return recordNotFound(run, attempt, reply.text, lost);
+    if (reply.kind === 'not-found') {
+      run.reachability.answered('submit');
+      return recordNotFound(run, attempt, reply.text, lost);
+    }
     if (reply.kind === 'not-listed') {
+      const { kind: _kind, text, ...wait } = reply;
       run.jobs.markSought(attempt);
-      const failure: Failure = { kind: 'unanswered', text: `its job was looked for: ${reply.text}` };
-      if (isEnough(failure)) break;
-      await waitForNextTry(run, attempt, failure, tries, giveUpOf(run, attempt, lost));
+      soughtElapsed ??= clock.elapsed();
+      if (clock.elapsed() - soughtElapsed >= longestSearchMs(run))
+        return recordNotFound(run, attempt, text, lost);
+      const failure: Failure = { kind: 'unanswered', text: `its job was looked for: ${text}`, ...wait };
+      if (isEnough(failure) || run.stop.draining.aborted) break;
+      await waitForNextTry(run, attempt, failure, tries, run.stop.draining);
       continue;
     }
     const { failure } = reply;
     if (failure !== before?.failure) learnReachability(run, failure);
     if (reply.isEachLost) run.stop.halt(failure.text);
-    else if (failure.kind === 'unanswered') lost ??= { failure, ...sent, sentBy: run.ports.clock.now() };
+    else if (failure.kind === 'unanswered') lost ??= { failure, ...sent, sentBy: clock.now() };
     if (reply.isEachLost || !(await isSentAgain(run, attempt, failure, lost))) {
       if (lost !== undefined && isStop(failure)) return leaveFor(run, failure);
       await recordRefusal(run, attempt, lost === undefined ? failure : lostFailure(lost, failure));
@@ -57,6 +66,11 @@ export async function submit(
   if (lost !== undefined) return 'left';
   await takeBack(run, attempt);
   return undefined;
+}
+
+/** Time after which a list that never shows the job, or cannot be read, is given up. One bad look does not decide. */
+function longestSearchMs({ config: { timeouts, halt } }: Run): number {
+  return timeouts.queue + timeouts.execution + halt.unreachable;
 }
 
 /** True while the attempt should be sent. A recognized lost one is sent even while draining, unless in an outage. */
@@ -113,7 +127,7 @@ async function send(run: Run, attempt: Attempt, lost: Lost | undefined): Promise
   const { queue, execution } = run.config.timeouts;
   const before = lost && {
     sentAt: lost.sentAt,
-    ...(lost.sentBy !== undefined && { sentBy: lost.sentBy }),
+    sentBy: lost.sentBy,
     overWithinMs: queue + execution,
     isTaken,
   };
@@ -159,7 +173,6 @@ async function recordNotFound(
   text: string,
   lost: Lost | undefined,
 ): Promise<undefined> {
-  run.reachability.answered('submit');
   const before = lost === undefined ? '' : `${lost.failure.text}; `;
   await recordRefusal(run, attempt, { kind: 'unanswered', text: before + text });
 }

@@ -15,7 +15,7 @@ import { canary, ended, failure, withheld } from './client.ts';
 
 const signal = new AbortController().signal;
 const sha256 = 'a'.repeat(64);
-const lost = { sentAt: 0, overWithinMs: 0, isTaken: async () => false };
+const lost = { sentAt: 0, sentBy: 0, overWithinMs: 0, isTaken: async () => false };
 
 interface Client {
   comfy: ComfyStandIn;

@@ -82,7 +82,7 @@ export function replicateClient(url: string): DescribedClient {
   return describedClient(url, readDescription('replicate', '', {}), replicateModel, replicateKey);
 }
 
-/** It may have been sent since then; no attempt has any of the jobs. */
-export function lostAt(sentAt: number): LostSubmission {
-  return { sentAt, overWithinMs: 3_600_000, isTaken: () => Promise.resolve(false) };
+/** It may have been sent at any time between these; no attempt has any of the jobs. */
+export function lostAt(sentAt: number, sentBy = sentAt): LostSubmission {
+  return { sentAt, sentBy, overWithinMs: 3_600_000, isTaken: () => Promise.resolve(false) };
 }

@@ -56,22 +56,35 @@ describe('a submission whose answer was lost', () => {
     await falClient(fal.url).job(input);
     const later = fal.jobs.all.at(-1);
     if (later !== undefined) later.submittedAt += 120_000;
-    const before = lostAt(sentAt);
-    expect(await client.submit(input, before)).toMatchObject({ kind: 'not-found' });
-    expect(await client.submit(input, { ...before, sentBy: sentAt })).toMatchObject({ jobId: lost });
+    expect(await client.submit(input, lostAt(sentAt, sentAt + 180_000))).toMatchObject({ kind: 'not-found' });
+    expect(await client.submit(input, lostAt(sentAt))).toMatchObject({ jobId: lost });
     for (const job of fal.jobs.all) job.submittedAt -= 600_000;
-    expect(await client.submit(input, { ...before, sentBy: sentAt })).toMatchObject({ kind: 'not-listed' });
+    expect(await client.submit(input, lostAt(sentAt))).toMatchObject({ kind: 'not-listed' });
   });
 
-  it('is looked for again if only the list refuses the key', async () => {
+  it.each([
+    [401, { detail: 'not for this key' }],
+    [403, { detail: 'not for this key' }],
+    [502, 'Bad Gateway'],
+  ])('is looked for again if the list answers %i, however long ago it was sent', async (status, body) => {
     const { client, fal } = await lostAtFal({});
-    fal.meet = refusing('list', 403, { detail: 'not for this key' });
-    expect(await client.submit(input, lostAt(overdue()))).toEqual(failure('key-refused', 'not for this key'));
-    await client.job({ prompt: 'b' });
-    expect(await client.submit(input, lostAt(Date.now()))).toMatchObject({ kind: 'not-listed' });
-    expect(await client.submit(input, lostAt(overdue()))).toMatchObject({ kind: 'not-found' });
-    fal.meet = refusing('list', 502, 'Bad Gateway');
-    expect(await client.submit(input, lostAt(overdue()))).toEqual(failure('unanswered', '502'));
+    fal.meet = refusing('list', status, body);
+    expect(await client.submit(input, lostAt(overdue()))).toEqual({
+      kind: 'not-listed',
+      text: expect.stringContaining(String(status)) as string,
+    });
+  });
+
+  it('is looked for again if it may have been sent late', async () => {
+    const { client } = await lostAtFal({ plan: () => ({ queueMs: Infinity }) });
+    expect(await client.submit(input, lostAt(overdue(), Date.now()))).toMatchObject({ kind: 'not-listed' });
+  });
+
+  it('is looked for again if the list is too long to be read', async () => {
+    const { client, fal } = await lostAtFal({ pageSize: 1 });
+    for (let seed = 100; seed < 150; seed++) await client.job({ prompt: 'another', seed });
+    expect(await client.submit(input, lostAt(overdue()))).toMatchObject({ kind: 'not-listed' });
+    expect(fal.inputs).toHaveLength(51);
   });
 
   it('is not looked for at fal if the pipeline has its queue elsewhere', async () => {
@@ -125,9 +138,9 @@ describe('a job that the queue no longer has', () => {
     const client = falClient(fal.url);
     const job = await client.job();
     fal.meet = refusing('list', 403, { detail: 'not for this key' });
-    expect(await client.status(job)).toMatchObject({
-      kind: 'missing',
-      text: expect.stringContaining('not for this key') as string,
+    expect(await client.status(job)).toEqual({
+      ...failure('picture-refused', 'not for this key'),
+      done: { status: 'COMPLETED' },
     });
     fal.meet = refusing('list', 502, 'Bad Gateway');
     expect(await client.status(job)).toEqual(failure('poll-failed', '502'));

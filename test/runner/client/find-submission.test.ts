@@ -61,7 +61,7 @@ it('is not taken for a job that this run was just told of, and has not recorded 
   expect(await client.submit(input, lostAt(Date.now()))).toMatchObject({ jobId: lost });
 });
 
-it('is not taken while another of the same input is on its way, which may be it', async () => {
+it('is looked for again while another of the same input is on its way, which may be it', async () => {
   const { client, lost, replicate } = await lostAmong([]);
   const held: (() => void)[] = [];
   replicate.meet = (asked) =>
@@ -71,7 +71,7 @@ it('is not taken while another of the same input is on its way, which may be it'
   // The second of them is not alone for the first being through.
   for (const _ of [1, 2])
     expect(await client.submit(input, lostAt(Date.now()))).toMatchObject({
-      kind: 'not-found',
+      kind: 'not-listed',
       text: expect.stringContaining('several submissions at the service have the same input') as string,
     });
   held[0]?.();
@@ -139,13 +139,11 @@ it('is found by what the list says of its own time, and where that says nothing'
 it('is looked for again where the list does not answer', async () => {
   const { client, replicate } = await lostAmong([]);
   replicate.meet = refusing('list', 502, '<html>Bad Gateway</html>');
-  expect(await client.submit(input, lostAt(Date.now()))).toMatchObject(failure('unanswered', '502'));
+  expect(await client.submit(input, lostAt(Date.now()))).toEqual(unread('502'));
   replicate.meet = refusing('list', 429, { detail: 'Request was throttled.' });
-  expect(await client.submit(input, lostAt(Date.now()))).toMatchObject(failure('overloaded'));
+  expect(await client.submit(input, lostAt(Date.now()))).toEqual(unread('Request was throttled'));
   replicate.meet = ({ response }) => reset(response);
-  expect(await client.submit(input, lostAt(Date.now()))).toMatchObject(
-    failure('unanswered', 'its job was looked for: the connection'),
-  );
+  expect(await client.submit(input, lostAt(Date.now()))).toEqual(unread('the connection'));
   replicate.meet = ({ response }) => send(response, 200, 'x'.repeat(100_000));
   const small = describedClient(
     replicate.url,
@@ -154,10 +152,12 @@ it('is looked for again where the list does not answer', async () => {
     replicateKey,
     { maxBodyBytes: 90_000 },
   );
-  expect(await small.submit(input, lostAt(Date.now()))).toMatchObject(
-    failure('unanswered', 'the list of jobs is too large'),
-  );
+  expect(await small.submit(input, lostAt(Date.now()))).toEqual(unread('the list of jobs is too large'));
 });
+
+function unread(text: string): object {
+  return { kind: 'not-listed', text: expect.stringContaining(text) as string };
+}
 
 async function lostAmong(others: JsonObject[]): Promise<Lost> {
   const replicate = await startReplicate({ pageSize: 2, plan: () => ({ queueMs: Infinity }) });

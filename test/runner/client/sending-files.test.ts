@@ -68,7 +68,7 @@ it('what was lost is looked for, with its file and without one', async () => {
     submit: async (...args) => (asked.push(args.slice(3)), { kind: 'not-found', text: 'nothing there' }),
   };
   const sending = sendingFiles(looking, folder, new ByteSemaphore(1e6), noObject);
-  const lost = { sentAt: 0, overWithinMs: 0, isTaken: async () => false };
+  const lost = { sentAt: 0, sentBy: 0, overWithinMs: 0, isTaken: async () => false };
   for (const input of [{ scene: 'x' }, describedIn(folder, 'a.jpg', 'ten bytes.')])
     expect(await sending.submit(endpoint, input, never, 'key', lost)).toMatchObject({ kind: 'not-found' });
   expect(asked).toEqual([

@@ -18,12 +18,13 @@ it.each<[string, { wall: number; elapsed?: number }, boolean]>([
   ['by a later run, too late', { wall: 28 * minutes }, false],
   ['by a later run, before whose start the clock was set back', { wall: -1 }, false],
 ])('%s', (_, { wall, elapsed }, isKnown) => {
-  const lost = { failure, sentAt, ...(elapsed !== undefined && { sentElapsed: 500 }) };
+  const lost = { failure, sentAt, sentBy: sentAt, ...(elapsed !== undefined && { sentElapsed: 500 }) };
   expect(isKnownStill(lost, known, sentAt + wall, 500 + (elapsed ?? 0))).toBe(isKnown);
 });
 
 it('leaves a minute at least for the request itself', () => {
-  expect(isKnownStill({ failure, sentAt }, minutes, sentAt, 0)).toBe(false);
-  expect(isKnownStill({ failure, sentAt }, 2 * minutes, sentAt + 59_000, 0)).toBe(true);
-  expect(isKnownStill({ failure, sentAt }, 2 * minutes, sentAt + 60_000, 0)).toBe(false);
+  const lost = { failure, sentAt, sentBy: sentAt };
+  expect(isKnownStill(lost, minutes, sentAt, 0)).toBe(false);
+  expect(isKnownStill(lost, 2 * minutes, sentAt + 59_000, 0)).toBe(true);
+  expect(isKnownStill(lost, 2 * minutes, sentAt + 60_000, 0)).toBe(false);
 });

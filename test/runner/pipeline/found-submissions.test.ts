@@ -160,6 +160,93 @@ describe('a submission whose answer was lost, of a service that lists jobs once 
     });
   });
 
+  it('is looked for without a slot while the list cannot be read, and then counts as unanswered', async () => {
+    const world = slowWorld(isFirst);
+    world.service.isListUnreadable = true;
+    const began = world.clock.now();
+    const result = await world.run({ manifest: list, settings: { concurrency: 1 } });
+    expect(result?.ending.kind).toBe('complete');
+    expect(statesOf(world)).toEqual([
+      { state: 'saved', n: 6 },
+      { state: 'unanswered', n: 1 },
+    ]);
+    const [, second, ...later] = world.service.jobs.map(({ submittedAt }) => submittedAt - began);
+    expect(second).toBeLessThan(minuteMs);
+    const { unreachable } = defaultSettings.halt;
+    const searchMs = queue + execution + unreachable;
+    expect(later.at(-1)).toBeGreaterThanOrEqual(searchMs);
+    expect(later.at(-1)).toBeLessThan(searchMs + 20 * minuteMs);
+  });
+
+  it('is found once the list can be read, if it could not when its job was over', async () => {
+    const world = slowWorld(isFirst);
+    world.service.isListUnreadable = true;
+    const timeouts = { queue: 5 * minuteMs, execution: 25 * minuteMs };
+    const readableAt = world.clock.now() + 40 * minuteMs;
+    world.service.instead.submit = () => {
+      world.service.isListUnreadable = world.clock.now() < readableAt;
+      return undefined;
+    };
+    const result = await world.run({ manifest: list, settings: { ...settings, timeouts } });
+    expect(result?.ending.kind).toBe('complete');
+    expect(jobsOf(world)).toEqual(scenes.map(([, scene]) => scene));
+  });
+
+  it('is found if it was sent long after it was recorded', async () => {
+    const world = slowWorld(() => false);
+    const manifest = manifestOf(scenes.slice(0, 1));
+    const openAt = world.clock.now() + queue + execution + 60 * minuteMs;
+    world.service.instead.submit = () => {
+      if (world.clock.now() < openAt)
+        return { kind: 'failure', failure: { kind: 'overloaded', text: '429' } };
+      // It is accepted, and the program dies before the answer.
+      world.killer.isDead = true;
+      return undefined;
+    };
+    expect(await world.run({ manifest, settings })).toBeUndefined();
+    world.service.instead = {};
+    const result = await world.run({ manifest, settings, afterMs: minuteMs });
+    expect(result?.ending.kind).toBe('complete');
+    expect(jobsOf(world)).toEqual(['scene 0']);
+    expect(statesOf(world)).toEqual([{ state: 'saved', n: 1 }]);
+  });
+
+  it('keeps no run waiting that drains, and is found by the next', async () => {
+    const world = slowWorld(isFirst);
+    const stop = new Stop();
+    const began = world.clock.now();
+    await world.run({
+      manifest: manifestOf(scenes.slice(0, 1)),
+      settings,
+      stop,
+      onEvent: ({ type }) => {
+        if (type === 'request-troubled')
+          stop.request('drain', { kind: 'limit-reached', text: 'the deadline' });
+      },
+    });
+    expect(world.clock.now() - began).toBeLessThan(minuteMs);
+    const result = await world.run({ manifest: list, settings });
+    expect(result?.ending.kind).toBe('complete');
+    expect(jobsOf(world)).toEqual(scenes.map(([, scene]) => scene));
+    expect(statesOf(world)).toEqual([{ state: 'saved', n: 6 }]);
+  });
+
+  it('keeps no other scene waiting after two kills in the middle of a look', async () => {
+    const world = slowWorld(isFirst);
+    let looks = 0;
+    world.service.instead.submit = () => {
+      if (world.service.jobs.length === 1 && ++looks <= 2) world.killer.isDead = true;
+      return undefined;
+    };
+    for (let kill = 0; kill < 2; kill++) await world.run({ manifest: list, settings: { concurrency: 1 } });
+    expect(looks).toBe(2);
+    const began = world.clock.now();
+    const result = await world.run({ manifest: list, settings: { concurrency: 1 } });
+    expect(result?.ending.kind).toBe('complete');
+    expect((world.service.jobs[1]?.submittedAt ?? Infinity) - began).toBeLessThan(minuteMs);
+    expect(jobsOf(world)).toEqual(scenes.map(([, scene]) => scene));
+  });
+
   it('is found after three kills while it was looked for, which say nothing of its scene', async () => {
     const world = slowWorld(isFirst);
     const calls = (): number => world.service.log.filter((each) => each === 'submit scene 0').length;

@@ -320,7 +320,9 @@ export class Holds {
     this.#count(held, hasAddresses || failure.isByAddress === true);
     const setting = settingFor(kind);
     emit({ type: 'result-held', ...sceneNameOf(attempt), jobId: job.jobId, kind, text, setting });
-    await this.#stopIfVain(held, kept === 'full');
+    // An earlier run saw this job end, which proves nothing about the scenes that wait.
+    const isAgain = kind === 'default-timeout' && job.held?.kind === kind;
+    if (!isAgain) await this.#stopIfVain(held, kept === 'full');
   }
 
   countLost(kind: FailureKind): void {
@@ -369,10 +371,11 @@ export class Holds {
       addresses: before.addresses + (hasAddresses ? 1 : 0),
       keptUntil: Math.min(before.keptUntil, keptUntil),
     });
-    this.#inARow.set(kind, (this.#inARow.get(kind) ?? 0) + 1);
   }
 
   async #stopIfVain({ kind, text }: Held, isFull: boolean): Promise<void> {
+    const inARow = (this.#inARow.get(kind) ?? 0) + 1;
+    this.#inARow.set(kind, inARow);
     if (isFull) {
       return this.#stop.halt(
         `an answer that waits for a setting cannot be kept, because the disk is full or \`limits.kept\` is reached; it waits because ${text}`,
@@ -383,7 +386,7 @@ export class Holds {
     const isVain =
       isOfEveryJob(kind) ||
       !(await this.#readFound()) ||
-      (this.#inARow.get(kind) ?? 0) >= halt.consecutive ||
+      inARow >= halt.consecutive ||
       this.addresses >= concurrency;
     if (isVain) this.#stop.halt(text);
   }

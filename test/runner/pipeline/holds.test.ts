@@ -404,6 +404,24 @@ describe("the service's default time-out of ten minutes", () => {
     expect(world.service.jobs).toHaveLength(2);
   });
 
+  it.each([
+    ['more wait for it than `halt.consecutive`', {}],
+    ['`output` was changed', { outputDigest: 'edited' }],
+  ])('keeps no other scene from being rendered by the next run if %s', async (_, change) => {
+    const world = new World((scene) =>
+      Number(/\d+$/.exec(scene)?.[0]) % 4 === 1
+        ? { executionMs: 600_000, failure: timedOut }
+        : { executionMs: 30_000 },
+    );
+    const settings = { timeouts, concurrency: 2, halt: { ...defaultSettings.halt, consecutive: 3 } };
+    await world.run({ manifest: listOf(60), settings, until: 1_500_000 });
+    expect(world.service.jobs.length).toBeLessThan(40);
+    const end = await world.run({ manifest: listOf(60), settings: { ...settings, ...change } });
+    expect(end?.held).toMatchObject([{ count: 15 }]);
+    expect(end?.counts).toMatchObject({ saved: 45, active: 15, waiting: 0 });
+    expect(world.service.jobs).toHaveLength(60);
+  });
+
   it('is taken for the cause in a run that did not see the job begin', async () => {
     const { world } = night();
     await world.run({ manifest: listOf(3), settings: { timeouts }, until: 60_000 });

@@ -230,7 +230,10 @@ it('writes the file of a real endpoint, with the key from the environment', asyn
     requests: [{ url: 'https://api.service.example/v2/my-endpoint/run' }],
   });
   await plan().exits(0);
-  await night.start('run', "a night's work/pipeline.yaml").fails(2, 'NIGHTRENDER_API_KEY is not set');
+  await night
+    .with({ env: {} })
+    .start('run', "a night's work/pipeline.yaml")
+    .fails(2, 'NIGHTRENDER_API_KEY is not set');
   // What its comment says to try first is accepted.
   const file = night.path("a night's work/pipeline.yaml");
   const text = readFileSync(file, 'utf8');

@@ -87,6 +87,27 @@ it.each(sampled(['queue', 'replicate'] as const, nightCost))(
   },
 );
 
+it('queue: renders all scenes after a kill if the list refuses the key', async () => {
+  let kill = (): void => undefined;
+  const refuse = refusing('list', 403, { detail: 'not for this key' });
+  const { service, night } = await nightAt('queue', {
+    meet: (asked) => (asked.operation === 'run' ? kill() : refuse(asked)),
+  });
+  night.write(
+    'pipeline.yaml',
+    pipelineOf('queue', service.url).replace('refused: 1s', 'refused: 1s, unreachable: 5s'),
+  );
+  const program = night.program('run', 'pipeline.yaml', '--json');
+  kill = () => program.child.kill('SIGKILL');
+  await program.finish();
+  service.meet = refuse;
+  await night.run().exits(0);
+  expect(service.inputs).toHaveLength(sceneCount);
+  const attempts = { saved: sceneCount, unanswered: 1 };
+  expect(await night.state()).toMatchObject({ summary: { attempts } });
+  await expectPictures(night);
+});
+
 it('queue: finds in the list what the queue has dropped since the program was killed', async () => {
   const { service, night } = await nightAt('queue', { isHeld: () => true });
   const program = night.program('run', 'pipeline.yaml', '--json');

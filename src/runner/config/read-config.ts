@@ -96,7 +96,7 @@ export function readConfig(
     policy: 'policy' in raw.endpoint ? raw.endpoint.policy : undefined,
     apiKey,
     freshness: raw.endpoint.freshness,
-    keepsMs: described?.keepsMs ?? defaultKeepsMs,
+    keepsMs: keepsOf(described, endpoint),
     input: templates.input,
     concurrency: Math.min(raw.concurrency, jobs),
     rate: {
@@ -347,6 +347,14 @@ function hostsAt({ baseUrl }: Config['endpoint']): string[] {
 
 /** No job service deletes a result before this time. */
 const defaultKeepsMs = 30 * 60_000;
+
+/** Returns how long results are surely kept. An archive elsewhere is not asked if the pipeline sets another base URL. */
+function keepsOf(described: ServiceDescription | undefined, { baseUrl }: Config['endpoint']): number {
+  const { archive, baseUrl: usual = baseUrl, keepsMs = defaultKeepsMs } = described ?? {};
+  const isElsewhere = archive !== undefined && /^https?:/i.test(archive.url);
+  const isAsked = !isElsewhere || new URL(usual).origin === new URL(baseUrl).origin;
+  return isAsked ? keepsMs : Math.min(keepsMs, defaultKeepsMs);
+}
 
 /** ComfyUI runs one job at a time, and loses all waiting jobs when it is restarted. */
 const comfyuiLimits: ServiceDescription['limits'] = { jobs: 8 };

@@ -27,6 +27,9 @@ describe('a service that is known', () => {
     });
     expect(config.output.hosts).toEqual(expect.arrayContaining(['cdn.example', 'fal.media', '*.fal.media']));
     expect(config.keepsMs).toBe(30 * 86_400_000);
+    // The archive, which keeps results for so long, is not asked for a queue of the pipeline's own.
+    const proxied = fal.replace('fal,', 'fal, baseUrl: https://proxy.example/fal,');
+    expect(configOf(at(proxied), { env }).keepsMs).toBe(30 * 60_000);
     expect(configOf(at(replicate), { env }).output.hosts).toEqual(
       expect.arrayContaining(['replicate.delivery', '*.replicate.delivery']),
     );

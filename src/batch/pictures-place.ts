@@ -6,7 +6,7 @@ import { AddressProblem, bucketAddress } from '../lib/s3/bucket-address.ts';
 import { Bucket, type BucketOptions } from '../lib/s3/bucket.ts';
 import { S3Error } from '../lib/s3/s3-requests.ts';
 import type { Database } from '../lib/sqlite/database.ts';
-import { proxyRules } from '../lib/net/addresses.ts';
+import { proxyFor, proxyRules } from '../lib/net/addresses.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { type PicturesInBucket, readBatch } from '../runner/checkpoint/batch-identity.ts';
 import type { OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
@@ -158,7 +158,11 @@ export async function openBucket(
   options: BucketTrouble,
 ): Promise<Bucket> {
   try {
-    return await Bucket.open(bucketAddress(url, env), { patienceMs, proxies: proxyRules(env), ...options });
+    const address = bucketAddress(url, env);
+    const { proxies = proxyRules(env) } = options;
+    // A run that cannot reach its bucket should not begin.
+    proxyFor(new URL(address.url), proxies);
+    return await Bucket.open(address, { patienceMs, ...options, proxies });
   } catch (error) {
     if (!(error instanceof AddressProblem || error instanceof S3Error)) throw error;
     throw new ConfigError([{ where: url, text: error.message }]);

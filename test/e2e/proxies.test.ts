@@ -52,11 +52,35 @@ it('`--version` says which proxies the environment names, and `--json` as well',
   ]);
 });
 
-it('a variable that names no proxy is refused before anything is sent', async () => {
-  const cwd = nightOf('https://render.example', 1).path('.');
-  const wrong = { ...withKey.env, HTTPS_PROXY: 'socks5://ann:secret@proxy.example:1080' };
+const wrong = { ...withKey.env, HTTPS_PROXY: 'socks5://ann:secret@proxy.example:1080' };
+
+it.each([
+  ['https://render.example', ''],
+  ['http://render.example', 'notify: [{ ping: https://ping.example/1 }]\n'],
+])('a variable that names no proxy is refused before anything is sent (%s, %s)', async (baseUrl, more) => {
+  const cwd = nightOf(baseUrl, 1, more).path('.');
+  const words = 'HTTPS_PROXY: not the address of a proxy';
   const { code, stdout, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd, env: wrong });
-  expect(code).toBe(2);
-  expect(stderr).toContain('HTTPS_PROXY: not the address of a proxy');
-  expect(stdout + stderr).not.toContain('secret');
+  expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
+  const planned = await inProcess(['plan', 'pipeline.yaml'], { cwd, env: wrong });
+  expect(planned.stdout + planned.stderr).toContain(words);
+  expect(stdout + stderr + planned.stdout + planned.stderr).not.toContain('secret');
+});
+
+it('such a variable does not matter where its proxy would not be used', async () => {
+  const service = await startStandIn();
+  const cwd = nightOf(service.url, 1).path('.');
+  for (const command of ['run', 'status']) {
+    const { code, stdout, stderr } = await inProcess([command, 'pipeline.yaml'], { cwd, env: wrong });
+    expect(code, stdout + stderr).toBe(0);
+  }
+});
+
+it('`--version` says what is wrong with such a variable', async () => {
+  const { code, stdout } = await inProcess(['--version'], { env: wrong });
+  expect([code, stdout]).toEqual([
+    0,
+    expect.stringMatching(/^proxy {5}https HTTPS_PROXY: not the address of a proxy/m),
+  ]);
+  expect(stdout).not.toContain('secret');
 });

@@ -111,9 +111,9 @@ function matches(address: ipaddr.IPv4 | ipaddr.IPv6, [range, bits]: Range): bool
 
 /** Rules by which requests to other hosts use a proxy: HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in either case. */
 export interface ProxyRules {
-  /** Proxies for http and https addresses. */
-  http: URL | undefined;
-  https: URL | undefined;
+  /** Proxies for http and https addresses; the problem of a variable that names none. */
+  http: URL | ConfigError | undefined;
+  https: URL | ConfigError | undefined;
   /** Entries of NO_PROXY, in lower case. */
   except: string[];
   /** True if private addresses and names without a dot use the proxy, too. */
@@ -122,12 +122,11 @@ export interface ProxyRules {
 
 export const noProxies: ProxyRules = { http: undefined, https: undefined, except: [], isForAll: false };
 
-/** Throws `ConfigError`. Its message never shows a value, which may hold a password. */
 export function proxyRules(env: NodeJS.ProcessEnv, isForAll = false): ProxyRules {
   return {
     http: readProxy(env, 'HTTP_PROXY'),
     https: readProxy(env, 'HTTPS_PROXY'),
-    except: valueOf(env, 'NO_PROXY')
+    except: (env['no_proxy'] || env['NO_PROXY'] || '')
       .toLowerCase()
       .split(/[,\s]+/)
       .filter((entry) => entry !== ''),
@@ -135,21 +134,28 @@ export function proxyRules(env: NodeJS.ProcessEnv, isForAll = false): ProxyRules
   };
 }
 
-function readProxy(env: NodeJS.ProcessEnv, name: string): URL | undefined {
-  const text = valueOf(env, name);
-  if (text === '') return undefined;
-  const url = text.includes('://') ? text : `http://${text}`;
-  if (!/^https?:/i.test(url) || !URL.canParse(url)) throw new ConfigError([{ where: name, text: expected }]);
-  return new URL(url);
+/** The problem never shows the value, which may hold a password. */
+function readProxy(env: NodeJS.ProcessEnv, name: string): URL | ConfigError | undefined {
+  const where = [name.toLowerCase(), name].find((each) => (env[each] ?? '').trim() !== '');
+  if (where === undefined) return undefined;
+  return proxyUrl(env[where] ?? '') ?? new ConfigError([{ where, text: expected }]);
 }
 
-const expected = 'not the address of a proxy; expected one such as http://proxy.example:3128';
+const expected =
+  'not the address of a proxy; expected one such as http://proxy.example:3128, with %25 for a % in its password';
 
-function valueOf(env: NodeJS.ProcessEnv, name: string): string {
-  return (env[name.toLowerCase()] || env[name] || '').trim();
+/** Returns undefined if the text is not the address of a proxy for HTTP with a readable name and password. */
+export function proxyUrl(text: string): URL | undefined {
+  try {
+    const url = new URL(text.includes('://') ? text.trim() : `http://${text.trim()}`);
+    decodeURIComponent(`${url.username}:${url.password}`);
+    return /^https?:$/.test(url.protocol) ? url : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
-/** Returns the proxy for an address, or undefined if the request goes there directly. */
+/** Returns the proxy for an address; undefined if none is used. Throws `ConfigError` if its variable is wrong. */
 export function proxyFor({ protocol, hostname, port }: URL, rules: ProxyRules): URL | undefined {
   const proxy = protocol === 'https:' ? rules.https : rules.http;
   const host = hostname.replace(/^\[(.*)\]$|\.$/, '$1');
@@ -157,7 +163,9 @@ export function proxyFor({ protocol, hostname, port }: URL, rules: ProxyRules): 
   const isPrivate = isIP(host) === 0 ? !host.includes('.') : !isPublicAddress(host);
   if (isPrivate && !rules.isForAll) return undefined;
   const target = { host, port: port || (protocol === 'https:' ? '443' : '80') };
-  return rules.except.some((entry) => isExcepted(target, entry)) ? undefined : proxy;
+  if (rules.except.some((entry) => isExcepted(target, entry))) return undefined;
+  if (proxy instanceof ConfigError) throw proxy;
+  return proxy;
 }
 
 /** `entry`: `*`, `example.com` with all names below it, `.example.com`, an address or a range, each perhaps with a port. */
@@ -169,9 +177,9 @@ function isExcepted({ host, port }: { host: string; port: string }, entry: strin
   return entryPort === port && (host === suffix || host.endsWith(`.${suffix}`));
 }
 
-/** Returns the address of a proxy without its password, such as `http://proxy.example:3128`. */
-export function shownProxy({ origin }: URL): string {
-  return origin;
+/** Returns the address of a proxy without its password, such as `http://proxy.example:3128`, or the problem. */
+export function shownProxy(proxy: URL | ConfigError): string {
+  return proxy instanceof ConfigError ? proxy.message : proxy.origin;
 }
 
 interface Client {

@@ -28,19 +28,21 @@ export function proxiedAgent(
       if (proxy === undefined) return new Pool(origin, all);
       const { lookup: _, ...requestTls } = connect;
       const { timeout = 10_000 } = connect;
+      const login = decodeURIComponent(`${proxy.username}:${proxy.password}`);
       return new ProxyAgent({
         ...options,
         uri: proxy.href,
+        ...(login !== ':' && { token: `Basic ${Buffer.from(login).toString('base64')}` }),
         proxyTunnel: false,
         requestTls,
         proxyTls: { timeout },
         // A proxy that accepts a connection and never answers is given up like one that accepts none.
         clientFactory: (to, more) => new Pool(to, { ...more, headersTimeout: timeout }),
         factory: (to, more) => {
-          const { connect: open } = more as { connect: buildConnector.connector };
+          const { connect: open, ...rest } = more as { connect: buildConnector.connector };
           return new Pool(to, {
             ...options,
-            ...more,
+            ...rest,
             connect: (target, done) =>
               open(target, (...[error, socket]) =>
                 error === null ? done(null, socket) : done(asFinal(error), null),

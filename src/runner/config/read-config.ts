@@ -12,8 +12,7 @@ import {
   type StageSource,
 } from './config.ts';
 import { pipelineIn } from './pipeline-in.ts';
-import { isLoopback } from '../../lib/net/addresses.ts';
-import { proxyRules } from '../../lib/net/addresses.ts';
+import { isLoopback, proxyFor, type ProxyRules, proxyRules } from '../../lib/net/addresses.ts';
 import { ConfigError, gatherProblems, type Problem, secretsOf } from '../../lib/yaml/problem.ts';
 import type { AxisSource } from './scene-schema.ts';
 import type { RequestRate } from '../core/request-rate.ts';
@@ -79,11 +78,14 @@ export function readConfig(
     files: filesAsked(raw.output.image, raw.output.files),
     hosts: [...raw.output.hosts, ...(described?.hosts ?? hostsAt(endpoint))],
   };
+  const proxies = proxyRules(env, raw.proxy === 'all');
+  const wrongProxies = proxyProblems(addressesOf(endpoint, output, raw), proxies);
+  if (needsKey && wrongProxies.length > 0) throw new ConfigError(wrongProxies);
   return {
     ...raw,
     service,
     file: resolve(file),
-    proxies: proxyRules(env, raw.proxy === 'all'),
+    proxies,
     folder: base,
     env,
     manifest,
@@ -109,10 +111,34 @@ export function readConfig(
     terminal: { ...raw.terminal, log: raw.terminal.log && resolve(base, raw.terminal.log) },
     warnings: [
       ...warningsOf(raw, yaml, jobs),
-      ...lacking.map(({ where, text }) => `${where}: ${text}; a run needs it`),
+      ...[...lacking, ...wrongProxies].map(({ where, text }) => `${where}: ${text}; a run needs it`),
     ],
     placeOf: (path, ofKey) => yaml.placeOf(path, ofKey),
   };
+}
+
+/** Returns the problems of variables whose proxies lead to these addresses, each once. */
+function proxyProblems(addresses: URL[], rules: ProxyRules): Problem[] {
+  const found = new Set<Problem>();
+  for (const address of addresses)
+    try {
+      proxyFor(address, rules);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      for (const problem of error.problems) found.add(problem);
+    }
+  return [...found];
+}
+
+/** Returns the addresses to which a run sends requests, besides buckets. Of hosts such as `*.example`, one host. */
+function addressesOf(
+  { baseUrl }: Config['endpoint'],
+  { hosts }: Pick<Config['output'], 'hosts'>,
+  { notify }: CheckedFile,
+): URL[] {
+  const pictures = hosts.map((host) => (host.includes('://') ? host : `https://${host.replace('*', 'any')}`));
+  const notices = notify.filter(({ kind }) => kind !== 'command').map(({ to }) => to);
+  return [...(baseUrl === 'local' ? [] : [baseUrl]), ...pictures, ...notices].map((url) => new URL(url));
 }
 
 /** True if `scenes` can make scenes without a manifest, so that the manifest is optional. */

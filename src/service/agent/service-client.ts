@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request, type Dispatcher } from 'undici';
 import { proxiedAgent } from '../../lib/net/proxied-agent.ts';
-import { proxyRules } from '../../lib/net/addresses.ts';
+import { proxyFor, proxyRules } from '../../lib/net/addresses.ts';
 import { isObjectText, maxJsonDepth, scanJson, valueOrBeginning } from '../../lib/text/scan-json.ts';
 import { byteCountOf, type Text } from '../../lib/files/filed-text.ts';
 import { longText } from '../jobs/long-texts.ts';
@@ -59,23 +59,26 @@ export class ServiceClient {
   readonly #address: ServiceAddress;
   readonly #pauses: typeof defaultPauses;
   readonly #onProblem: (text: string) => void;
-  readonly #connections = proxiedAgent(proxyRules(process.env), {
-    connect: { timeout: 10_000 },
-    bodyTimeout: answerTimeoutMs,
-  });
+  readonly #connections: Dispatcher;
   readonly #failing = new Set<Operation>();
   /** Number of consecutive fast answers without a job. */
   #emptyAnswers = 0;
   /** True if the latest try got no valid answer from the service. */
   isAway = false;
 
-  /** `onProblem` is called when the service stops answering properly, and again when it answers. */
+  /** Throws `ConfigError`. `onProblem` is called when the service stops answering properly, and again when it answers. */
   constructor(
     address: ServiceAddress,
     onProblem: (text: string) => void,
     pauses: Partial<typeof defaultPauses> = {},
   ) {
     this.#address = address;
+    const proxies = proxyRules(process.env);
+    proxyFor(new URL(address.url), proxies);
+    this.#connections = proxiedAgent(proxies, {
+      connect: { timeout: 10_000 },
+      bodyTimeout: answerTimeoutMs,
+    });
     this.#pauses = { ...defaultPauses, ...pauses };
     this.#onProblem = onProblem;
   }

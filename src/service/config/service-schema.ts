@@ -1,7 +1,7 @@
 /** Schema of service.yaml with all keys and defaults. Messages of the schema say which value is expected. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { isAddressRange } from '../../lib/net/addresses.ts';
+import { isAddressRange, proxyUrl } from '../../lib/net/addresses.ts';
 import { isPostgresAddress, postgresExpected } from '../../lib/postgres/postgres.ts';
 import { bucketExpected, bucketUrl } from '../../lib/s3/bucket-address.ts';
 import { isJsonObject, type JsonObject } from '../../lib/text/json.ts';
@@ -104,7 +104,7 @@ const webhooks = z.strictObject({
   proxy: z
     .string(proxyExpected)
     .regex(/^https?:\/\/[^\s/?#]+\/?$/i, proxyExpected)
-    .refine((text) => URL.canParse(text), proxyExpected)
+    .refine((text) => proxyUrl(text) !== undefined, proxyExpected)
     .optional()
     .describe('the proxy for webhooks, such as `http://proxy.example:3128`; without it they use none'),
   allowPrivate: z.boolean('true or false').optional().describe('the earlier name of `private`'),

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { type Agent, request } from 'undici';
 import { type Internet, publicAddresses, publicLookup, isPublicAddress } from '../../lib/net/addresses.ts';
 import { proxiedAgent } from '../../lib/net/proxied-agent.ts';
-import { proxyFor, type ProxyRules } from '../../lib/net/addresses.ts';
+import { proxyFor, type ProxyRules, proxyUrl } from '../../lib/net/addresses.ts';
 import { withTimeLimit } from '../../lib/limits/byte-semaphore.ts';
 import { oneLine } from '../../lib/text/format.ts';
 import {
@@ -222,7 +222,7 @@ class WebhookSender {
   constructor({ hasPrivate, internet, proxy }: WebhookTargets) {
     this.#hasPrivate = hasPrivate;
     this.#internet = internet;
-    const url = proxy === undefined ? undefined : new URL(proxy);
+    const url = proxy === undefined ? undefined : proxyUrl(proxy);
     this.#proxies = { http: url, https: url, except: [], isForAll: false };
     this.#agent = proxiedAgent(this.#proxies, {
       connect: { timeout: connectMs, ...(!hasPrivate && { lookup: publicLookup(internet) }) },

@@ -6,8 +6,13 @@ import { loopbackProxy, type LoopbackProxy } from '../../fakes/loopback-proxy.ts
 import { answer, scriptedServer } from '../../fakes/scripted-server.ts';
 import { selfSigned } from '../../fakes/self-signed.ts';
 
-async function through(origin: string, { url }: LoopbackProxy, ca?: string): Promise<string> {
-  const named = url.replace('//', '//ann:s%20ecret@');
+async function through(
+  origin: string,
+  { url }: LoopbackProxy,
+  ca?: string,
+  login = 'ann:s%20ecret',
+): Promise<string> {
+  const named = url.replace('//', `//${login}@`);
   const agent = proxiedAgent(proxyRules({ HTTPS_PROXY: named, HTTP_PROXY: named }), {
     connections: 4,
     connect: { timeout: 30_000, ...(ca !== undefined && { ca }) },
@@ -18,7 +23,11 @@ async function through(origin: string, { url }: LoopbackProxy, ca?: string): Pro
   return body.text();
 }
 
-const password = `Basic ${Buffer.from('ann:s ecret').toString('base64')}`;
+const password = basic('ann:s ecret');
+
+function basic(login: string): string {
+  return `Basic ${Buffer.from(login).toString('base64')}`;
+}
 
 it('is asked for a tunnel to an https address, with its own password', async () => {
   const certificate = selfSigned('render.corp.example');
@@ -40,6 +49,13 @@ it('passes a request for an http address on', async () => {
   expect(await through('http://render.corp.example:8080', proxy)).toBe('done');
   expect(proxy.asked).toEqual(['POST http://render.corp.example:8080/v2/run']);
   expect(server.requests).toMatchObject([{ path: '/v2/run', headers: { host: 'render.corp.example:8080' } }]);
+});
+
+it('gets a name without a password, too', async () => {
+  const server = await scriptedServer(answer(200, 'done'));
+  const proxy = await loopbackProxy(server.port);
+  expect(await through('http://render.corp.example', proxy, undefined, 'token')).toBe('done');
+  expect(proxy.read).toContain(`proxy-authorization: ${basic('token:')}`);
 });
 
 it('is not asked for an address of this machine', async () => {

@@ -63,11 +63,14 @@ it.each([
   expect(of(url, { ...both, no_proxy: except })).toBe(expected);
 });
 
-it.each(['socks5://ann:secret@proxy:1080', 'http://', 'http://a b'])(
-  '%s is refused without its words',
+it.each(['socks5://ann:secret@proxy:1080', 'http://', 'http://a b', 'http://ann:secret50%@proxy:1080'])(
+  '%s is refused without its words, where it would be used',
   (value) => {
-    const read = () => proxyRules({ HTTPS_PROXY: value });
-    expect(read).toThrow(/^HTTPS_PROXY: not the address of a proxy/);
-    expect(read).not.toThrow(/secret/);
+    const lower = { https_proxy: value, NO_PROXY: 'corp.example' };
+    expect(() => of('https://api.example', lower)).toThrow(/^https_proxy: not the address of a proxy/);
+    const upper = { HTTPS_PROXY: value };
+    expect(() => of('https://api.example', upper)).toThrow(/^HTTPS_PROXY: (?!.*secret)/);
+    for (const url of ['http://api.example', 'https://127.0.0.1', 'https://box', 'https://git.corp.example'])
+      expect(of(url, lower)).toBeUndefined();
   },
 );

@@ -474,3 +474,9 @@ it.each([
 ])('takes webhooks: %s, also by the earlier name', (webhooks, expected) => {
   expect(serviceOf(`webhooks: ${webhooks}`).settings.hasPrivateWebhooks).toBe(expected);
 });
+
+it('refuses a proxy for webhooks whose password cannot be read', () => {
+  expect(serviceProblems('webhooks: {proxy: "http://ann:50%@proxy.example"}')).toEqual([
+    expect.stringContaining('expected the address of a proxy'),
+  ]);
+});

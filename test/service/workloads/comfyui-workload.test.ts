@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import type { Workflow } from '../../../src/protocol/comfyui-workflow.ts';
 import { comfyuiWorkload, type ComfyuiOptions } from '../../../src/service/workloads/comfyui-workload.ts';
 import {
@@ -302,3 +302,11 @@ function pathOf({ name }: Workload): string {
 async function historyOf({ url }: ComfyStandIn): Promise<string> {
   return (await fetch(`${url}/history`)).text();
 }
+
+it('tries a box again that a wrong HTTP_PROXY keeps out of reach', async () => {
+  onTestFinished(() => void vi.unstubAllEnvs());
+  vi.stubEnv('HTTP_PROXY', 'socks5://proxy.example:1080');
+  const workload = await workloadOf([{ url: 'http://box.example:8188' }]);
+  for (let tries = 0; tries < 2; tries++)
+    await expect(start(workload)).rejects.toThrow('HTTP_PROXY: not the address of a proxy');
+});

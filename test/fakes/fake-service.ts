@@ -17,6 +17,8 @@ import type {
 import { Jobs, sceneOf, type Course, type Job } from './service-jobs.ts';
 
 export interface JobPlan extends Partial<Course> {
+  /** It ends without a word of how long it took. */
+  isUntimed?: boolean;
   /** How the job ends instead of with pictures. */
   failure?: Failure;
   pictures?: FoundPicture[];
@@ -158,7 +160,7 @@ export class FakeService<Plan extends JobPlan = JobPlan> implements RenderServic
       case 'IN_PROGRESS':
         return { kind: 'running', status, isExecuting: true, delayTimeMs };
       case 'ended': {
-        const times = { delayTimeMs, executionTimeMs };
+        const times = job.plan.isUntimed === true ? {} : { delayTimeMs, executionTimeMs };
         if (failure !== undefined) return { kind: 'ended', status: 'FAILED', failure, ...times };
         const { emptyAnswers = 0, place = this.place } = job.plan;
         const answers = (this.completedAnswers.get(jobId) ?? 0) + 1;

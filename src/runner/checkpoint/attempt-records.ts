@@ -179,10 +179,16 @@ export function withJob(attempt: Attempt, row: AttemptRow): Submitted {
 
 function jobOf(attempt: Attempt, row: AttemptRow): SubmittedJob {
   const { number, sceneId, endpoint } = attempt;
-  const { jobId, submittedAt, checksum, kept } = row;
+  const { jobId, submittedAt, executingAt, checksum, kept } = row;
   if (jobId === null || submittedAt === null)
     throw new DamagedCheckpoint(`attempt ${number} of scene ${sceneId} has no job`);
-  const job = { endpoint, jobId, submittedAt, ...heldOf(row) };
+  const job = {
+    endpoint,
+    jobId,
+    submittedAt,
+    ...(executingAt !== null && { executingAt }),
+    ...heldOf(row),
+  };
   if (checksum === sharedId) return { ...job, isShared: true };
   if (checksum !== null && checksum !== checksumOf(attempt, jobId, kept))
     throw new DamagedCheckpoint(`job ${jobId} is not the one that was recorded for scene ${sceneId}`);
@@ -234,7 +240,7 @@ export type AttemptRow = Pick<Attempt, 'key' | 'sceneId' | 'fingerprint' | 'numb
   Record<'input' | 'columns', string> &
   Record<'seed' | 'writing' | 'jobId' | 'kept' | 'checksum' | 'idempotencyKey', string | null> &
   Record<'failureKind' | 'failureText' | 'failureDigest', string | null> &
-  Record<'submittedAt' | 'completedAt' | 'idempotencyMs', number | null> &
+  Record<'submittedAt' | 'executingAt' | 'completedAt' | 'idempotencyMs', number | null> &
   Record<'isReplaced' | 'isWithdrawn', 0 | 1> & { sceneKey: number; deaths: number; state: AttemptState };
 
 export type HistoryRow = Pick<AttemptRow, 'state' | 'failureKind' | 'failureDigest'>;
@@ -249,7 +255,7 @@ export function selectAttempts(schema = ''): string {
       CAST(s.state = 'withdrawn' AND EXISTS (SELECT 1 FROM ${schema}scenes l WHERE l.id = s.id AND l.state <> 'withdrawn') AS integer) AS "isReplaced",
       CAST(s.state = 'withdrawn' AS integer) AS "isWithdrawn", a.intended_at AS "intendedAt",
       r.idempotency_key AS "idempotencyKey", r.idempotency_ms AS "idempotencyMs", a.kept,
-      a.base_url AS "baseUrl", a.endpoint_id AS id, a.version, a.job_id AS "jobId", a.submitted_at AS "submittedAt", a.checksum,
+      a.base_url AS "baseUrl", a.endpoint_id AS id, a.version, a.job_id AS "jobId", a.submitted_at AS "submittedAt", a.executing_at AS "executingAt", a.checksum,
       a.failure_kind AS "failureKind", a.failure_text AS "failureText", a.failure_digest AS "failureDigest", a.completed_at AS "completedAt"
     FROM ${schema}attempts a JOIN ${schema}scenes s USING (scene) JOIN ${schema}runs r USING (run)`;
 }

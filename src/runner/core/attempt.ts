@@ -98,6 +98,8 @@ export interface JobAtService {
 
 export interface SubmittedJob extends JobAtService {
   submittedAt: number;
+  /** Time at which a run first saw the job executing, in epoch ms. Absent if none did. */
+  executingAt?: number;
   isShared?: boolean;
   /** Present if the result waits for a setting. */
   held?: Held;

@@ -142,7 +142,10 @@ async function stillRunning(
   reply: StatusReply & { kind: 'running' },
 ): Promise<PollResult> {
   const { checkpoint, clock, emit } = run.ports;
-  if (reply.isExecuting) job.executingElapsed ??= clock.elapsed();
+  if (reply.isExecuting) {
+    job.executingElapsed ??= clock.elapsed();
+    job.executingAt ??= clock.now();
+  }
   if (reply.status !== job.status) {
     job.status = reply.status;
     await checkpoint.recordStatus(job.attempt, {
@@ -240,8 +243,9 @@ const defaultTimeoutMs = 600_000;
  * default. Another attempt would take as long and be billed as well.
  */
 function asDefaultTimeout({ config, ports }: Run, job: Job, failure: Failure, facts: JobFacts): Failure {
-  // Without times, a job that is old enough is assumed to have executed for that long.
-  const assumedMs = Math.min(ageMs(job, ports.clock), defaultTimeoutMs);
+  // Without times, a job that was seen executing long enough ago is assumed to have executed for that long.
+  const { executingAt = Infinity } = job;
+  const assumedMs = Math.min(Math.max(0, ports.clock.now() - executingAt), defaultTimeoutMs);
   const ranMs = facts.executionTimeMs ?? facts.executedMs ?? assumedMs;
   const isNear = Math.abs(ranMs - defaultTimeoutMs) <= defaultTimeoutMs / 10;
   const isSet = config.policy?.executionTimeout !== undefined;

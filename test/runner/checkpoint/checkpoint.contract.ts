@@ -83,12 +83,14 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     const held = { kind: 'url-refused', text: 'no such host', completedAt: 20, answer: 'ab@here' } as const;
     const seen = { status: 'COMPLETED', isExecuting: false, at: 21 };
     await checkpoint.recordStatus(a, { ...seen, held });
+    await checkpoint.recordStatus(b, { status: 'IN_PROGRESS', isExecuting: true, at: 22 });
     await checkpoint.recordFoundWith('these settings');
     await checkpoint.recordFoundWith('other settings');
 
     const later = await reopen();
     const left = await later.openAttempts();
     expect(left.map((attempt) => attempt.job.held)).toEqual([held, undefined]);
+    expect(left.map((attempt) => attempt.job.executingAt)).toEqual([undefined, 22]);
     expect(await later.foundWith()).toBe('other settings');
     expect(await later.inFlightAmong([a.key, b.key, 999])).toEqual([a.key, b.key]);
     const { answer: _answer, ...unkept } = held;

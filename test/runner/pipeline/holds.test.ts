@@ -431,6 +431,35 @@ describe("the service's default time-out of ten minutes", () => {
   });
 
   it.each([
+    ['executing', 0, 1],
+    ['waiting', 600_000, 2],
+  ])(
+    'is taken for the cause without times only if a job was seen executing: %s',
+    async (_, queueMs, jobs) => {
+      const world = new World((scene, nth) =>
+        scene === 'a scene 2' && nth < 2
+          ? { queueMs, executionMs: 600_000, failure: timedOut, isUntimed: true }
+          : {},
+      );
+      await world.run({ manifest: listOf(3), settings: { timeouts }, until: 60_000 });
+      const end = await world.run({ manifest: listOf(3), settings: { timeouts }, afterMs: 1_200_000 });
+      expect(end?.held).toHaveLength(2 - jobs);
+      expect(world.service.submissionsOf('a scene 2')).toBe(jobs);
+    },
+  );
+
+  it('is not the cause if a job waits in the queue until its `ttl` is over', async () => {
+    const world = new World((scene, nth) =>
+      scene === 'a scene 2' && nth < 2
+        ? { queueMs: 1_800_000, executionMs: 0, failure: timedOut, isUntimed: true }
+        : {},
+    );
+    const end = await world.run({ manifest: listOf(3), settings: { timeouts } });
+    expect(end?.ending.kind).toBe('complete');
+    expect(world.service.submissionsOf('a scene 2')).toBe(2);
+  });
+
+  it.each([
     ['ends long before', {}, 120_000],
     ['ends with `policy` set', { policy }, 600_000],
   ])("is not the cause if the job %s: it is the job's own failure", async (_, settings, executionMs) => {

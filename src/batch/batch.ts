@@ -1,6 +1,7 @@
 /** A batch: the starting point of everything that a command or a program does to one. */
 import { resolve } from 'node:path';
 import { existsSync } from 'node:fs';
+import { proxyRules } from '../lib/net/addresses.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import type { Override } from '../lib/yaml/yaml-file.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
@@ -42,7 +43,7 @@ export class Batch {
   /** Arguments for commands in messages, such as `pipeline.yaml --output elsewhere`. */
   readonly arguments: string;
   readonly #localService: LocalService;
-  readonly #edges: BucketEdges;
+  readonly #onTrouble: (text: string) => void;
   readonly #folder: OutputFolder | undefined;
   #parts: PipelineParts | undefined;
   #place: { dir: string; shared: SharedAddress } | undefined;
@@ -60,7 +61,7 @@ export class Batch {
     this.arguments = folder?.arguments ?? commandArguments(file, output);
     this.#folder = folder;
     this.#localService = localService;
-    this.#edges = { env, onTrouble };
+    this.#onTrouble = onTrouble;
   }
 
   /** Creates the batch without reading pipeline.yaml. */
@@ -78,6 +79,13 @@ export class Batch {
     const file = this.#folder === undefined ? this.file : this.#folder.pipeline;
     if (this.#folder !== undefined && (file === undefined || !existsSync(file))) throw this.#lackingFile();
     return (this.#parts ??= new PipelineParts(file ?? this.file, this.overrides, this.env));
+  }
+
+  /** For the bucket of the batch. Throws `ConfigError` if the file cannot be read. */
+  get edges(): BucketEdges {
+    const file = this.#folder === undefined ? this.file : this.#folder.pipeline;
+    const isForAll = file !== undefined && existsSync(file) && this.parts.isProxyForAll();
+    return { env: this.env, proxies: proxyRules(this.env, isForAll), onTrouble: this.#onTrouble };
   }
 
   /** Output folder, or undefined if no method has read it from the file yet. */
@@ -134,7 +142,7 @@ export class Batch {
           await record.close();
         }
       };
-      return { book: new Book(dir, record, db, this.#edges, this.#folder !== undefined), close };
+      return { book: new Book(dir, record, db, this.edges, this.#folder !== undefined), close };
     } catch (error) {
       await record.close();
       throw error;
@@ -145,7 +153,7 @@ export class Batch {
   async upkeep<T>(work: (book: Book) => Promise<T> | T, prepare?: () => Promise<void>): Promise<T> {
     this.#assertFile();
     return this.onRecord((record) =>
-      record.maintain((db) => work(new Book(this.dir, record, db, this.#edges)), prepare),
+      record.maintain((db) => work(new Book(this.dir, record, db, this.edges)), prepare),
     );
   }
 
@@ -165,7 +173,7 @@ export class Batch {
     this.#assertFile();
     const { dir, shared } = this.#where();
     const { moveCheckpoint } = await import('./move.ts');
-    return moveCheckpoint(dir, shared, this.#edges);
+    return moveCheckpoint(dir, shared, this.edges);
   }
 
   /** Plans a run on a copy of the checkpoint, and refuses as a run does. Undefined if `signal` aborts. */
@@ -175,7 +183,7 @@ export class Batch {
     const record = await openRecord(config.output.dir, sharedAddressOf(config), choices.isFresh);
     try {
       const request = { file: this.file, config, choices };
-      const edges = { localService: this.#localService, onTrouble: this.#edges.onTrouble };
+      const edges = { localService: this.#localService, onTrouble: this.#onTrouble };
       return await planOnCopy(request, record, edges, signal);
     } finally {
       await record.close();

@@ -94,7 +94,8 @@ export async function planOnCopy(
     await assertLocalDatabase(config, copy, localService);
     if (options.isChecked) {
       const isAnyAccepted = unknownPicturesOf(options) !== 'ask';
-      const edges = { env: config.env, onTrouble };
+      const { env, proxies } = config;
+      const edges = { env, proxies, onTrouble };
       await assertPlaceUsable(config.output.dir, begun.opened, isAnyAccepted, edges);
     }
     const changes = await compare(config, begun, scenes, options, signal);

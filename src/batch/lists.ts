@@ -86,9 +86,9 @@ export async function adoptedRules(
   signal: AbortSignal,
 ): Promise<RulesVersion | undefined> {
   if (hasBegun(checkpointDir)) return undefined;
-  const { output, env } = config;
+  const { output, env, proxies } = config;
   const { dir, pictures: url } = output;
-  const places = await openPlaces({ dir, url, env, bucket: { onTrouble } });
+  const places = await openPlaces({ dir, url, env, bucket: { proxies, onTrouble } });
   try {
     const images = createImageStore(places.images, maintenanceOptions(output));
     const said = (await rulesOf(images, signal)) ?? reportedRules(dir);
@@ -209,7 +209,7 @@ export async function openStage(stage: StageSource, config: Config): Promise<Sta
     const batch = db && readBatch(db);
     if (db === undefined || batch === undefined) throw notBegun(dir, from, config.file, place);
     // Missing keys are reported before anything is sent.
-    if (config.input?.sendsFiles) await assertBucketConfigured(batch.pictures?.url, config.env);
+    if (config.input?.sendsFiles) await assertBucketConfigured(batch.pictures?.url, config);
     const notes: string[] = [];
     const ids = idsOf(stage, dir, config.placeOf(['scenes', 'ids']), (text) => notes.push(text));
     const paths = pathsOf(stage, config, batch, dir);

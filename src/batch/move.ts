@@ -161,9 +161,9 @@ export async function movePictures(
 ): Promise<Verified> {
   const { dir, db, edges } = book;
   assertMovable(db);
-  const { env, onTrouble } = edges;
+  const { env, ...bucket } = edges;
   const batch = readBatch(db)?.picturesToken ?? randomUUID();
-  const places = await openPlaces({ dir, url: target, env, bucket: { onTrouble } });
+  const places = await openPlaces({ dir, url: target, env, bucket });
   try {
     const to = places.claimedBy(ownerWithoutRun(batch));
     await to.probe(() => to.assertOurs());

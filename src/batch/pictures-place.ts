@@ -6,7 +6,7 @@ import { AddressProblem, bucketAddress } from '../lib/s3/bucket-address.ts';
 import { Bucket, type BucketOptions } from '../lib/s3/bucket.ts';
 import { S3Error } from '../lib/s3/s3-requests.ts';
 import type { Database } from '../lib/sqlite/database.ts';
-import { proxyFor, proxyRules } from '../lib/net/addresses.ts';
+import { proxyFor, type ProxyRules } from '../lib/net/addresses.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { type PicturesInBucket, readBatch } from '../runner/checkpoint/batch-identity.ts';
 import type { OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
@@ -49,6 +49,7 @@ export function picturesBucket(url: string | undefined, batch: string): Pictures
 export interface BucketEdges {
   /** Contains the key of the bucket. */
   env: NodeJS.ProcessEnv;
+  proxies: ProxyRules;
   /** Called with a sentence when the bucket does not answer and is asked again. */
   onTrouble: (text: string) => void;
 }
@@ -134,10 +135,10 @@ function bucketPlaces(bucket: Bucket): BatchPlaces {
 
 /** Passes the places of a recorded batch. */
 export async function withPlaces<T>(
-  { dir, db, edges: { env, onTrouble } }: { dir: string; db: Database; edges: BucketEdges },
+  { dir, db, edges: { env, ...bucket } }: { dir: string; db: Database; edges: BucketEdges },
   work: (places: BatchPlaces) => Promise<T>,
 ): Promise<T> {
-  const places = await openPlaces({ dir, url: bucketOf(db), env, bucket: { onTrouble } });
+  const places = await openPlaces({ dir, url: bucketOf(db), env, bucket });
   try {
     return await work(places);
   } finally {
@@ -149,7 +150,7 @@ export async function withPlaces<T>(
 const patienceMs = 15_000;
 
 /** Options for opening a bucket. The caller decides who is told that it does not answer. */
-export type BucketTrouble = BucketOptions & { onTrouble: (text: string) => void };
+export type BucketTrouble = BucketOptions & Omit<BucketEdges, 'env'>;
 
 /** Opens the bucket with the key in `env`. Throws `ConfigError` if variables or the package are missing. */
 export async function openBucket(
@@ -159,10 +160,9 @@ export async function openBucket(
 ): Promise<Bucket> {
   try {
     const address = bucketAddress(url, env);
-    const { proxies = proxyRules(env) } = options;
     // A run that cannot reach its bucket should not begin.
-    proxyFor(new URL(address.url), proxies);
-    return await Bucket.open(address, { patienceMs, ...options, proxies });
+    proxyFor(new URL(address.url), options.proxies);
+    return await Bucket.open(address, { patienceMs, ...options });
   } catch (error) {
     if (!(error instanceof AddressProblem || error instanceof S3Error)) throw error;
     throw new ConfigError([{ where: url, text: error.message }]);
@@ -170,10 +170,13 @@ export async function openBucket(
 }
 
 /** Throws `ConfigError` if variables for a bucket are missing, before a long list is read. */
-export async function assertBucketConfigured(url: string | undefined, env: NodeJS.ProcessEnv): Promise<void> {
+export async function assertBucketConfigured(
+  url: string | undefined,
+  { env, proxies }: Pick<Config, 'env' | 'proxies'>,
+): Promise<void> {
   if (url === undefined) return;
   // No request is sent to the bucket.
-  const bucket = await openBucket(url, env, { onTrouble: () => undefined });
+  const bucket = await openBucket(url, env, { proxies, onTrouble: () => undefined });
   await bucket.close();
 }
 
@@ -182,9 +185,9 @@ export async function assertPlaceUsable(
   dir: string,
   { run, pictures }: Pick<OpenCheckpoint, 'run' | 'pictures'>,
   isAnyAccepted: boolean,
-  { env, onTrouble }: BucketEdges,
+  { env, ...bucket }: BucketEdges,
 ): Promise<void> {
-  const places = await openPlaces({ dir, url: pictures?.url, env, bucket: { onTrouble } });
+  const places = await openPlaces({ dir, url: pictures?.url, env, bucket });
   try {
     const images = places.claimedBy({ batch: pictures?.batch ?? '', run, isAnyAccepted });
     await images.probe(() => images.assertOurs());

@@ -194,7 +194,7 @@ function bucketOptions(
   stop: Stop,
   graceMs: number,
   patienceMs = runPatienceMs,
-): BucketTrouble {
+): Omit<BucketTrouble, 'proxies'> {
   const abandoned = new AbortController();
   const abandon = (): void => void setTimeout(() => abandoned.abort(), graceMs).unref();
   stop.leaving.addEventListener('abort', abandon, { once: true });

@@ -44,7 +44,7 @@ export interface RunCall extends RunRequest {
 export async function startRun(call: RunCall, found: BatchRecord): Promise<RunEnded> {
   return withNotifier(call, async (notifier) => {
     const { config, choices, stop, emit } = call;
-    await assertBucketConfigured(config.output.pictures, config.env);
+    await assertBucketConfigured(config.output.pictures, config);
     const record = await found.openForRun(choices);
     let scenes: ReadScenes | undefined;
     try {

@@ -14,7 +14,7 @@ import { MarksFile } from '../runner/files/marks-file.ts';
 import { GalleryCounts } from '../runner/report/gallery-counts.ts';
 import { fromServer, galleryRow } from '../runner/report/gallery-row.ts';
 import type { BatchReading, ReadList, WatchedBatch } from '../runner/watch/broadcast.ts';
-import { bucketOf, openPlaces, type BatchPlaces } from './pictures-place.ts';
+import { bucketOf, openPlaces, type BatchPlaces, type BucketEdges } from './pictures-place.ts';
 import type { OpenRecord } from './record.ts';
 import { refusalOf, runArguments } from './refusal.ts';
 import { maxRuns, reportHeader } from './result-files.ts';
@@ -25,16 +25,11 @@ interface Watched {
   record: OpenRecord;
   /** Arguments for commands in messages. */
   others: string;
-  env: NodeJS.ProcessEnv;
-  /** Called with a sentence when a bucket does not answer. */
-  onTrouble: (text: string) => void;
+  edges: BucketEdges;
 }
 
 /** `signal` cancels work in progress. */
-export function watchedBatch(
-  { dir, record, others, env, onTrouble }: Watched,
-  signal: AbortSignal,
-): WatchedBatch {
+export function watchedBatch({ dir, record, others, edges }: Watched, signal: AbortSignal): WatchedBatch {
   const about = (reading?: LiveReading) => ({
     name: batchName(dir),
     command: `nightrender run ${runArguments(others, reading?.lists)}`,
@@ -76,7 +71,7 @@ export function watchedBatch(
   };
   return {
     imagesDir: join(dir, 'images'),
-    readElsewhere: readerElsewhere({ dir, checkpointDir: record.dir, env, onTrouble }),
+    readElsewhere: readerElsewhere({ dir, checkpointDir: record.dir, edges }),
     thumbnailsDir: join(dir, 'report', 'thumbnails'),
     read: () =>
       read().catch((error: unknown) => {
@@ -197,16 +192,14 @@ interface Elsewhere {
   dir: string;
   /** Folder in which the checkpoint is readable. */
   checkpointDir: string;
-  env: NodeJS.ProcessEnv;
-  onTrouble: (text: string) => void;
+  edges: BucketEdges;
 }
 
 /** Returns a function that reads from the place of the batch; undefined if it is on this machine. */
 function readerElsewhere({
   dir,
   checkpointDir,
-  env,
-  onTrouble,
+  edges: { env, ...bucket },
 }: Elsewhere): NonNullable<WatchedBatch['readElsewhere']> {
   let opening: Promise<BatchPlaces | undefined> | undefined;
   const open = async (): Promise<BatchPlaces | undefined> => {
@@ -214,7 +207,7 @@ function readerElsewhere({
     const url = db && bucketOf(db);
     if (db === undefined) opening = undefined;
     db?.close();
-    return db && openPlaces({ dir, url, env, bucket: { onTrouble } });
+    return db && openPlaces({ dir, url, env, bucket });
   };
   return async (kind, file) => {
     opening ??= open();

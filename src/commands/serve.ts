@@ -23,7 +23,7 @@ import { reserveIn } from '../service/jobs/job-reserve.ts';
 import { readFileSync, rmSync } from 'node:fs';
 import { outColumns, writeError, writeOut, writeJsonLine } from '../terminal/terminal.ts';
 import { wrapIndented } from '../terminal/fit-text.ts';
-import { isLoopback } from '../lib/net/addresses.ts';
+import { isLoopback, proxyRules } from '../lib/net/addresses.ts';
 import { builtPage } from '../lib/http/http-response.ts';
 import { manualPage } from './help.ts';
 import {
@@ -363,7 +363,9 @@ async function sharedOptions(
   }
   const address = parsePostgresAddress(store, [schemaParameter]);
   const bucket =
-    files === undefined ? undefined : await openBucket(files, process.env, { onTrouble: writeError });
+    files === undefined
+      ? undefined
+      : await openBucket(files, process.env, { proxies: proxyRules(process.env), onTrouble: writeError });
   return { address, bucket, reachedAt: peerUrl, onChange };
 }
 

@@ -67,7 +67,7 @@ export const watchCommand: LoadedCommand = {
 const withoutScript = 'This page needs JavaScript. In a terminal, use <code>nightrender status</code>.';
 
 async function watch(
-  { dir, arguments: others, env }: Batch,
+  { dir, arguments: others, edges }: Batch,
   record: OpenRecord,
   argv: Record<string, unknown>,
   json: boolean,
@@ -76,7 +76,7 @@ async function watch(
   const { host, tls, names } = whereToServe(argv);
   const { passwords, isMade } = passwordsOf(argv);
   const stop = new AbortController();
-  const watched = { dir, record, others, env, onTrouble: writeError };
+  const watched = { dir, record, others, edges };
   const batch = watchedBatch(watched, stop.signal);
   const { state } = await batch.read();
   const server = await startWatchServer({

@@ -1,7 +1,8 @@
 /** Promise: a night behind a proxy goes as any other, and the program says which proxy it uses. */
 import { expect, it } from 'vitest';
+import { MemoryStore } from '../fakes/memory-store.ts';
 import { loopbackProxy } from '../fakes/loopback-proxy.ts';
-import { inProcess, linesOf, nightOf, Program, withKey } from './cli.ts';
+import { inProcess, linesOf, nightOf, nightWith, pipeline, Program, scenes, withKey } from './cli.ts';
 import { startStandIn } from './stand-ins.ts';
 
 it('reaches the service through the proxy alone, is killed, resumes, and pays for nothing twice', async () => {
@@ -84,3 +85,22 @@ it('`--version` says what is wrong with such a variable', async () => {
   ]);
   expect(stdout).not.toContain('secret');
 });
+
+it('`proxy: all` counts for a bucket, whichever command reads it', async () => {
+  const store = await MemoryStore.start();
+  const proxy = await loopbackProxy(Number(new URL(store.env['AWS_ENDPOINT_URL'] ?? '').port));
+  const file = pipeline('local', 'proxy: all\n').replace('dir: out', 'dir: out\n  pictures: s3://any/night/');
+  const night = nightWith({ 'pipeline.yaml': file, 'scenes.csv': scenes(1) });
+  const behind = { ...store.env, AWS_ENDPOINT_URL: 'http://10.1.2.3', HTTP_PROXY: proxy.url };
+  for (const args of [
+    ['run', 'pipeline.yaml'],
+    ['plan', 'pipeline.yaml', '--check'],
+    ['verify', 'pipeline.yaml'],
+    ['verify', 'out'],
+  ]) {
+    const before = proxy.asked.length;
+    const { code, stdout, stderr } = await inProcess(args, { cwd: night.cwd, env: behind });
+    expect(code, args.join(' ') + stdout + stderr).toBe(0);
+    expect(proxy.asked.length, args.join(' ')).toBeGreaterThan(before);
+  }
+}, 60_000);

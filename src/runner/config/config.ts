@@ -118,6 +118,10 @@ export class PipelineParts {
     this.yaml = readYamlFile(file, env, { overrides });
   }
 
+  isProxyForAll(): boolean {
+    return valueAt(this.yaml, ['proxy']).value === 'all';
+  }
+
   /** Returns `output.dir`, absolute. Throws `ConfigError`. */
   outputDir(): string {
     const { problems } = this.yaml;

@@ -1,6 +1,8 @@
 /** Downloads pictures from listed https hosts at public addresses, or from listed http origins. Sends no key. */
+import { once } from 'node:events';
 import { isIP } from 'node:net';
 import type { Agent } from 'undici';
+import { withTimeLimit } from '../../lib/limits/byte-semaphore.ts';
 import {
   type Internet,
   isPrivateOrPublic,
@@ -32,6 +34,7 @@ export interface DownloadInternet extends Internet {
 }
 
 const maxRedirects = 3;
+const verdictMs = 60_000;
 const headers = { accept: 'image/png, image/*;q=0.9, */*;q=0.1', 'user-agent': 'nightrender' };
 
 export class HttpsDownloads implements Downloads {
@@ -41,6 +44,8 @@ export class HttpsDownloads implements Downloads {
   readonly #agent: Agent;
   /** Used for origins that are listed as `http://…`. */
   readonly #plainAgent: Agent;
+  /** Refusals of names of hosts behind a proxy, by origin. */
+  readonly #verdicts = new Map<string, { until: number; refusal: Promise<NoPublicAddress | undefined> }>();
 
   constructor(options: DownloadOptions, internet: DownloadInternet = theInternet) {
     this.#options = options;
@@ -87,7 +92,7 @@ export class HttpsDownloads implements Downloads {
 
   async #get(url: URL, signal: AbortSignal, room?: Room): Promise<Outcome> {
     const proxy = proxyFor(url, this.#proxies);
-    const refusal = proxy && (await this.#refusedName(url));
+    const refusal = proxy && (await this.#refusedName(url, signal));
     if (refusal !== undefined)
       return { kind: 'broken', wasSent: false, why: refusal.message, beginning: '', cause: refusal };
     const { origin, pathname, search } = url;
@@ -104,9 +109,25 @@ export class HttpsDownloads implements Downloads {
 
   /**
    * A proxy resolves names itself, so they are checked here first. Many networks with a proxy resolve no
-   * names of the internet: `output.hosts` alone decides then.
+   * names of the internet: `output.hosts` alone decides then. Each host is looked up once a minute at most,
+   * because lookups share few threads with the disk.
    */
-  async #refusedName(url: URL): Promise<NoPublicAddress | undefined> {
+  async #refusedName(url: URL, signal: AbortSignal): Promise<NoPublicAddress | undefined> {
+    const now = performance.now();
+    let verdict = this.#verdicts.get(url.origin);
+    if (verdict === undefined || verdict.until < now) {
+      verdict = { until: now + verdictMs, refusal: this.#lookUp(url) };
+      this.#verdicts.set(url.origin, verdict);
+    }
+    const { refusal } = verdict;
+    const given = withTimeLimit(this.#options.requestTimeoutMs, signal, async (limited) => {
+      limited.throwIfAborted();
+      return Promise.race([refusal, once(limited, 'abort').then(() => undefined)]);
+    });
+    return given.catch(() => undefined);
+  }
+
+  async #lookUp(url: URL): Promise<NoPublicAddress | undefined> {
     try {
       await publicAddresses(url.hostname, isPlain(url) ? allowPrivate(this.#internet) : this.#internet);
     } catch (error) {

@@ -108,6 +108,38 @@ describe('a picture', () => {
     expect(await fetched(() => Promise.reject(new Error('ENOTFOUND')))).toEqual(found);
   });
 
+  it('is looked up once for many of a host, and not waited for once it is not wanted', async () => {
+    let lookups = 0;
+    const proxy = await loopbackProxy(0, 403);
+    const downloads = new HttpsDownloads(
+      {
+        hosts: ['cdn.example', 'slow.example'],
+        maxBytes: 1,
+        requestTimeoutMs: 30_000,
+        proxies: via(proxy.url),
+      },
+      {
+        lookup: (name) => {
+          lookups += 1;
+          if (name === 'slow.example') return new Promise(() => undefined);
+          return Promise.resolve([{ address: '93.184.215.14', family: 4 }]);
+        },
+        isPublic: isPublicAddress,
+      },
+    );
+    onTestFinished(() => downloads.close());
+    for (const name of ['a', 'b', 'c'])
+      expect(await downloads.fetch(`https://cdn.example/${name}.png`, never)).toMatchObject({
+        kind: 'download-failed',
+      });
+    expect([lookups, proxy.asked.length]).toEqual([1, 3]);
+    const unwanted = new AbortController();
+    const given = downloads.fetch('https://slow.example/a.png', unwanted.signal);
+    unwanted.abort();
+    expect(await given).toMatchObject({ kind: 'download-failed' });
+    expect(proxy.asked).toHaveLength(3);
+  });
+
   it('is refused before the proxy is asked if its name has a private address', async () => {
     const { reply, asked } = await fetched(async () => [{ address: '10.1.2.3', family: 4 }]);
     expect(reply).toMatchObject({ kind: 'url-refused', text: expect.stringContaining('no public address') });

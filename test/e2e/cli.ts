@@ -287,9 +287,9 @@ export class Night {
   #optionsFor([command = '', ...args]: string[]): InProcessOptions & CliOptions {
     const asks = (name: string): boolean =>
       this.has(name) && this.read(name).includes('${NIGHTRENDER_API_KEY}');
-    const needsKey =
-      ['run', 'plan', 'cancel'].includes(command) &&
-      args.some((name) => name.endsWith('.yaml') && asks(name));
+    const named = args.filter((name) => name.endsWith('.yaml'));
+    const files = named.length === 0 ? ['pipeline.yaml'] : named;
+    const needsKey = ['run', 'plan', 'cancel'].includes(command) && files.some(asks);
     return { cwd: this.cwd, ...(needsKey && withKey), ...this.#options };
   }
 

@@ -9,7 +9,7 @@ const has = (program: string): boolean => spawnSync(program, ['--version']).erro
 
 const lines: [string[], string][] = [
   [['l'], 'list'],
-  [['list', 'pipeline.yaml', '--s'], '--state --search'],
+  [['list', 'pipeline.yaml', '--s'], '--state --search --starred'],
   [['list', 'pipeline.yaml', '--state', 'fa'], 'failed'],
   [['list', 'pipeline.yaml', '--state', '=', 'wi'], 'withdrawn'],
   [['retry', 'pipeline.yaml', '--kind', 'job-f'], 'job-failed'],

@@ -40,7 +40,7 @@ it.each(['painter', 'scene-renderer'] as const)('runs the scene renderer where a
   const settings = endpointSettings({ id: 'a' }, { quickDeploy: name });
   const context = { url: 'http://127.0.0.1', workerKey: 'key' };
   const needs = { serviceId: '', containerTool: () => Promise.reject(new Error('none')) };
-  expect(workloadOf(settings).start?.(settings, { ...context, ...needs }).name).toMatch(/scene.handler\.js$/);
+  expect(workloadOf(settings).start?.(settings, { ...context, ...needs }).name).toBe('scene-renderer');
 });
 
 it('fails a job that it cannot read, in words', async () => {

@@ -3,6 +3,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { MarksFile } from '../../src/runner/files/marks-file.ts';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
@@ -53,7 +54,10 @@ rest.it('renders a sweep with four seeds, and its favourites larger', async () =
     }
 
   const stars = [small[3], small[20]].flatMap((result) => result ?? []);
-  writeFileSync(join(cwd, 'starred.txt'), stars.map(({ id }) => `${id}\n`).join(''));
+  new MarksFile(join(cwd, 'sweep')).change(
+    stars.map(({ id }) => ({ id: id ?? '', mark: 'star' })),
+    Date.now(),
+  );
   await sh(commandsOf('Favourites, larger').join('\n'), cwd);
   const large = await listOf(cwd, 'large.yaml');
   expect(large.map((result) => [result.id, seedOf(result), result.columns['guidance']])).toEqual(

@@ -1,4 +1,5 @@
 /** Promise: what `init --stages` writes works as it is: pictures are rendered, scored, and the best of each prompt upscaled, each once. */
+import { MarksFile } from '../../src/runner/files/marks-file.ts';
 import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv, type AnySchema } from 'ajv';
@@ -84,7 +85,7 @@ rest.it('writes what the manual shows, whose recipes work on it', async () => {
   const { start, rowsOf } = await serveIn(night, [...recipes.keys()]);
   await start('run render.yaml');
   const rendered = await rowsOf('render.yaml');
-  night.write('starred.txt', 'harbour-s2\n');
+  new MarksFile(night.path('rendered')).change([{ id: 'harbour-s2', mark: 'star' }], Date.now());
   await start('run favourites.yaml');
   expect(await rowsOf('favourites.yaml')).toMatchObject([{ id: 'harbour-s2', pictures: [{ width: 768 }] }]);
 

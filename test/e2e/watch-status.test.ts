@@ -56,10 +56,8 @@ it.each(['SIGINT', 'SIGTERM'] as const)('ends with 0 at %s, and the run goes on'
 it('shows a batch without a run once, and ends', async () => {
   const night = nightOf('local', 1);
   await night.run('--quiet');
-  await night
-    .status('--watch')
-    .exits(0)
-    .printsOnly((await night.status()).stdout);
+  const { stdout } = await night.status();
+  await night.status('--watch').exits(0).printsOnly(stdout);
 });
 
 const hasScript = spawnSync('script', ['--version']).status === 0;

@@ -11,7 +11,7 @@ export interface BatchMarks {
   /** Marks that this session may set. */
   allowed: readonly Mark[];
   /** Rejects with the reason, in words. */
-  send(changes: MarkChange[]): Promise<void>;
+  send(changes: MarkChange[], isLeaving?: boolean): Promise<void>;
 }
 
 export interface Marking {
@@ -60,6 +60,7 @@ export function useMarks(title: string, begunAt: number | null, batch: BatchMark
       browser.readAgain();
       renderAgain();
     };
+    addEventListener('pagehide', () => batchStore.leave(), { signal });
     // Fires if another tab changed the marks.
     addEventListener('storage', onStored, { signal });
     return () => left.abort();
@@ -133,6 +134,12 @@ class SentMarks {
     if (batch === undefined) return;
     for (const { id, mark } of changes) this.#pending.set(id, { mark, isSent: false });
     this.#sending = this.#sending.then(() => this.#send(batch, changes, onKept)).finally(this.#renderAgain);
+  }
+
+  /** Sends what the server may not have, because leaving the page ends requests that are under way. */
+  leave(): void {
+    const unsent = [...this.#pending].flatMap(([id, { mark, isSent }]) => (isSent ? [] : [{ id, mark }]));
+    if (unsent.length > 0) void this.#batch?.send(unsent, true).catch(() => undefined);
   }
 
   async #send(batch: BatchMarks, changes: MarkChange[], onKept: () => void): Promise<void> {

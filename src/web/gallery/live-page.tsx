@@ -58,9 +58,9 @@ export function LivePage(): JSX.Element {
   const [isLost, setLost] = useState(false);
   const signedIn = useSession();
   const { session } = signedIn;
-  const keepMarks = async (changes: MarkChange[]): Promise<void> => {
+  const keepMarks = async (changes: MarkChange[], isLeaving?: boolean): Promise<void> => {
     try {
-      await sendMarks(changes);
+      await sendMarks(changes, isLeaving);
     } catch (error) {
       if (error instanceof RefusedRequest && error.status === 401) await signedIn.look();
       throw error;

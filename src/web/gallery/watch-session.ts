@@ -49,9 +49,15 @@ export class RefusedRequest extends Error {
 const patienceMs = 30_000;
 
 /** Rejects with `RefusedRequest`, or if no answer comes. */
-async function send(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<Response> {
+async function send(
+  method: 'GET' | 'POST' | 'DELETE',
+  path: string,
+  body?: object,
+  keepalive = false,
+): Promise<Response> {
   const answer = await fetch(path, {
     method,
+    keepalive,
     headers: { ...ownHeaders(), 'Content-Type': 'application/json' },
     ...(body !== undefined && { body: JSON.stringify(body) }),
     cache: 'no-store',
@@ -122,8 +128,8 @@ function takePassword(): string | undefined {
 /** Marks of one request: the limit of the server. */
 const maxChanges = 1_000;
 
-/** Keeps marks with the batch. Rejects with the reason. */
-export async function sendMarks(changes: MarkChange[]): Promise<void> {
+/** Keeps marks with the batch. Rejects with the reason. `isLeaving`: the page is about to go, and nobody hears of a refusal. */
+export async function sendMarks(changes: MarkChange[], isLeaving = false): Promise<void> {
   for (let first = 0; first < changes.length; first += maxChanges)
-    await send('POST', 'marks', changes.slice(first, first + maxChanges));
+    await send('POST', 'marks', changes.slice(first, first + maxChanges), isLeaving);
 }

@@ -74,14 +74,16 @@ describe.skipIf(noBrowser !== undefined)('marks of a batch (skipped where there 
     await press(page, 0, 's');
     await press(page, 1, 'r');
     await expect.poll(() => marked(page)).toEqual(['s0 Star', 's1 Render again']);
+    const kept = (): string => readFileSync(join(cwd, 'out/marks.jsonl'), 'utf8');
+    await expect.poll(kept).toMatch(/s0[^]*s1/);
     await page.reload();
     await expect.poll(() => marked(page)).toEqual(['s0 Star', 's1 Render again']);
     await page.getByRole('button', { name: '1 to render again' }).click();
     const command = await page.locator('.marked pre').innerText();
     expect(command).toMatch(/^nightrender retry .*pipeline\.yaml --marked --new-seed$/);
 
+    // The link is pasted into the open page.
     await other.goto(link);
-    await other.reload();
     await other.getByRole('button', { name: 'Keep 1 mark of this browser with the batch' }).click();
     await expect.poll(() => marked(other)).toEqual(['s0 Star', 's1 Render again', 's3 Star']);
     await expect

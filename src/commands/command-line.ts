@@ -2,6 +2,7 @@
 import { existsSync, statSync } from 'node:fs';
 import yargs from 'yargs';
 import { endings } from '../runner/core/ending.ts';
+import { wrapIndented } from '../terminal/fit-text.ts';
 import { writeError, writeOut } from '../terminal/terminal.ts';
 import {
   type Command,
@@ -293,21 +294,9 @@ function groupedCommands(): string {
   const lines = commandList().flatMap(([name, { group, takes, summary }]) => {
     const head = group === last ? [] : ['', `${group}:`];
     last = group;
-    const [first = '', ...more] = wrapped(summary, helpColumns - nameColumns);
-    const indent = ' '.repeat(nameColumns);
-    return [...head, `  ${name} ${takes}`.padEnd(nameColumns) + first, ...more.map((line) => indent + line)];
+    return [...head, ...wrapIndented(`  ${name} ${takes}`, summary, helpColumns, nameColumns)];
   });
   return lines.join('\n');
-}
-
-function wrapped(text: string, columns: number): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(' ')) {
-    const longer = lines.length === 0 ? word : `${lines.at(-1)} ${word}`;
-    if (lines.length > 0 && longer.length <= columns) lines[lines.length - 1] = longer;
-    else lines.push(word);
-  }
-  return lines;
 }
 
 function baseParser(args: string[], loaded: Loaded) {

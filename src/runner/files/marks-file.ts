@@ -52,6 +52,7 @@ export class MarksFile {
       marks,
       now,
     );
+    if (lines === '') return;
     const size = assertPlainFile(this.path)?.size ?? 0;
     if (size + lines.length > maxBytes) throw new Error(`${this.path} is full (64 MB)`);
     const file = openSync(this.path, 'a+', 0o600);

@@ -3,13 +3,14 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { addressGroup } from '../../lib/net/addresses.ts';
 import { Guesses } from '../../lib/net/guesses.ts';
-import type { Mark } from '../core/marks.ts';
+import type { WatchSession } from '../core/gallery-data.ts';
+import { type Mark, markNames } from '../core/marks.ts';
 
 /** An owner sets every mark. A viewer only stars, because the other marks lead to commands that cost money. */
-export type Role = 'owner' | 'viewer';
+export type Role = NonNullable<WatchSession['role']>;
 
 export const marksOf: Record<Role, readonly Mark[]> = {
-  owner: ['star', 'reject', 'again'],
+  owner: markNames,
   viewer: ['star'],
 };
 

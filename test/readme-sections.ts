@@ -41,7 +41,8 @@ export const readmeSections: Record<string, () => string> = {
       ['type', 'says'],
       Object.entries(eventLines).map(([type, { description = '' }]) => [`\`${type}\``, description]),
     ),
-  configuration: () => table(['key', 'default', 'meaning'], keysOf(pipelineSchema())),
+  configuration: () => keyTable((key) => !isSeldomNeeded(key)),
+  'seldom needed': () => keyTable(isSeldomNeeded),
   // The methods of requests are said above the table.
   description: () =>
     table(
@@ -67,6 +68,25 @@ export const readmeSections: Record<string, () => string> = {
     ),
   promises: () => Object.entries(promises).map(promisesOf).join('\n\n'),
 };
+
+/** Keys that hardly anybody sets; a section stands for all of its keys. */
+const seldomNeeded = [
+  ...['version', 'statuses', 'policy', 'freshness'].map((key) => `endpoint.${key}`),
+  ...['proxy', 'header', 'encoding', 'polling', 'halt', 'rate', 'timeouts', 'shutdown', 'terminal'],
+  ...['retry.firstWait', 'retry.longestWait'],
+  ...['body', 'kept', 'memory', 'pixels'].map((key) => `limits.${key}`),
+  ...['every', 'bom', 'separator'].map((key) => `report.${key}`),
+  ...['skipRepeatedRows', 'allowFewer', 'acceptEdits'],
+];
+
+function isSeldomNeeded(key: string): boolean {
+  return seldomNeeded.some((each) => key === each || key.startsWith(`${each}.`));
+}
+
+function keyTable(isShown: (key: string) => boolean): string {
+  const rows = keysOf(pipelineSchema()).filter(([key = '']) => isShown(key.replaceAll(/[*`]/g, '')));
+  return table(['key', 'default', 'meaning'], rows);
+}
 
 /** A row for each key, those of a section below it. */
 function keysOf(section: JsonObject, above = ''): string[][] {

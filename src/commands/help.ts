@@ -35,11 +35,14 @@ const groups = {
     watching: 'follow a run in the terminal, from another one, in a browser',
     notifications: 'inform a monitor, a chat, a webhook or a command',
     cron: 'run every night: cron, systemd, logs',
-    slurm: 'many runners, or one that is started again, on a Slurm cluster',
-    kubernetes: 'the same on Kubernetes, with volumes or a bucket',
     money: 'what a night may cost, and how to limit it',
     resume: 'stop, resume, exit codes, jobs in flight, a lost checkpoint',
     'shared-checkpoint': 'one batch on several machines, with PostgreSQL',
+  },
+  'On a cluster': {
+    slurm: 'many runners, or one that is started again, on a Slurm cluster',
+    kubernetes: 'the same on Kubernetes, with volumes or a bucket',
+    'kubernetes-workers': 'workers of your own service that Kubernetes starts by its queue, with KEDA',
   },
   'In the morning': {
     morning: 'gallery, lists, retry, verify',
@@ -50,9 +53,7 @@ const groups = {
   },
   'When something is wrong': {
     troubleshooting: 'symptom, meaning, what to do',
-    failures: 'kinds of failure, and what each leads to',
-    states: 'states of scenes and attempts, and which are billed',
-    checkpoint: 'the journal: tables, SQL, locks, damage, copies',
+    operators: 'states and the bill, kinds of failure, the checkpoint and its damage',
   },
   'For programs and administrators': {
     programs: '--json, --log, and files to read from scripts',
@@ -62,7 +63,6 @@ const groups = {
   'A service of your own': {
     service: 'run the job service: endpoints, workloads, limits',
     workers: 'workers on other machines, by Slurm, and keys',
-    'kubernetes-workers': 'workers that Kubernetes starts by the queue, with KEDA',
     restore: 'back the service up, put a backup back, and what that costs',
     'shared-service': 'one service on several machines, with PostgreSQL',
     https: 'certificates, and reverse proxies, for other machines',
@@ -104,8 +104,16 @@ function help(topic: string, commands: Commands): number {
   return 0;
 }
 
+/** Earlier names of pages: they are in scripts, in notes and in the memory of people. */
+const formerTopics = new Map([
+  ['states', 'operators'],
+  ['failures', 'operators'],
+  ['checkpoint', 'operators'],
+]);
+
 /** Returns the page as Markdown, or undefined if there is no such topic. */
-export function manualPage(topic: string): string | undefined {
+export function manualPage(named: string): string | undefined {
+  const topic = formerTopics.get(named) ?? named;
   if (!helpTopics.includes(topic)) return undefined;
   return readFileSync(packageFile(`src/help/${topic}.md`), 'utf8');
 }

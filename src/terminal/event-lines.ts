@@ -23,7 +23,7 @@ const prompt = text
   .describe('the words of its prompt, at most 120 characters, where the list has no ids');
 const attempt = z.int().min(1).describe('number of the submission of the scene, from 1');
 const jobId = text.describe("the service's id of the job");
-const kind = text.describe('the kind of failure, as `nightrender help failures` lists them');
+const kind = text.describe('the kind of failure, as `nightrender help operators` lists them');
 const ending = text.describe(
   'how it ended, as in `nightrender help resume`: complete, incomplete, halted, …',
 );

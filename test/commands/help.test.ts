@@ -16,10 +16,19 @@ it('lists all topics with their summaries', async () => {
 });
 
 it('prints a page as Markdown where no terminal is', async () => {
-  const { stdout } = await inProcess(['help', 'failures']).exits(0);
-  const page = readFileSync(join(root, 'src/help/failures.md'), 'utf8');
+  const { stdout } = await inProcess(['help', 'operators']).exits(0);
+  const page = readFileSync(join(root, 'src/help/operators.md'), 'utf8');
   expect(stdout.trimEnd()).toBe(page.replaceAll(/<!--.*-->\n+/g, '').trimEnd());
 });
+
+it.each(['states', 'failures', 'checkpoint'])(
+  'still knows the page by its earlier name %s',
+  async (topic) => {
+    const { stdout } = await inProcess(['help', topic]).exits(0);
+    expect(stdout).toMatch(/^# States, failures and the checkpoint/);
+    expect(helpTopics).not.toContain(topic);
+  },
+);
 
 it.each([
   ['manifst', 'there is no topic "manifst"; did you mean manifest?'],

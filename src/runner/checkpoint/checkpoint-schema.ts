@@ -1,4 +1,4 @@
-/** The tables of `checkpoint.sqlite`, documented in `help/checkpoint.md` for people who read them with `sqlite3`. */
+/** The tables of `checkpoint.sqlite`, documented in `help/operators.md` for people who read them with `sqlite3`. */
 import { attemptMoves } from '../core/attempt.ts';
 import type { SceneState } from '../core/scene.ts';
 import type { Schema } from '../../lib/sqlite/database.ts';

@@ -53,7 +53,7 @@ async function buildProgram() {
   chmodSync('dist/nightrender.cjs', 0o755);
   const pages = await build({
     ...common,
-    entryPoints: ['gallery', 'console'].flatMap((name) =>
+    entryPoints: ['gallery', 'album', 'console'].flatMap((name) =>
       ['tsx', 'css'].map((end) => `src/web/${name}/${name}.${end}`),
     ),
     outdir: 'dist/web',

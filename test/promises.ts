@@ -295,6 +295,8 @@ export const promises: Record<string, Record<string, string>> = {
       'web/gallery/marks.test.ts',
     'It compares two to four pictures, and shows the differences in their columns and values.':
       'web/gallery/compared.test.ts',
+    'An exported gallery has no prompts, jobs, failures and paths, and its pictures keep every pixel.':
+      'e2e/export.test.ts',
     'A list with a wrong id changes nothing, and its lines are named.': 'e2e/retry.test.ts',
     'The command that it shows for a kind of failure puts exactly these scenes back.':
       'runner/report/gallery-files.test.ts',

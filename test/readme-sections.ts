@@ -71,12 +71,23 @@ export const readmeSections: Record<string, () => string> = {
 
 /** Keys that hardly anybody sets; a section stands for all of its keys. */
 const seldomNeeded = [
+  'proxy',
+  'header',
+  'encoding',
+  'polling',
+  'halt',
+  'rate',
+  'timeouts',
+  'shutdown',
+  'terminal',
+  'skipRepeatedRows',
+  'allowFewer',
+  'acceptEdits',
+  'retry.firstWait',
+  'retry.longestWait',
   ...['version', 'statuses', 'policy', 'freshness'].map((key) => `endpoint.${key}`),
-  ...['proxy', 'header', 'encoding', 'polling', 'halt', 'rate', 'timeouts', 'shutdown', 'terminal'],
-  ...['retry.firstWait', 'retry.longestWait'],
   ...['body', 'kept', 'memory', 'pixels'].map((key) => `limits.${key}`),
   ...['every', 'bom', 'separator'].map((key) => `report.${key}`),
-  ...['skipRepeatedRows', 'allowFewer', 'acceptEdits'],
 ];
 
 function isSeldomNeeded(key: string): boolean {

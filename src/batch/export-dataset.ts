@@ -1,4 +1,6 @@
 /** Exports the saved pictures of a batch as a dataset for other programs. The batch is only read. */
+import { hash } from 'node:crypto';
+import { basename, join } from 'node:path';
 import type { Database } from '../lib/sqlite/database.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import { plural } from '../lib/text/format.ts';
@@ -15,14 +17,18 @@ import { readRecords } from '../runner/checkpoint/scene-records.ts';
 import { compileTemplate, listed, type Template, TemplateError } from '../runner/config/template.ts';
 import { withValues } from '../runner/core/seeds-until.ts';
 import { copyEnding, type PictureCopy, type SavedPicture, sidecarPath } from '../runner/core/picture.ts';
+import type { Album } from '../runner/core/gallery-data.ts';
 import { promptOf } from '../runner/core/naming.ts';
 import type { SceneRecord } from '../runner/core/scene-record.ts';
 import { priceOf } from '../runner/core/spending.ts';
 import { ExportFolder, exportKinds, OtherFolder, type ExportKind } from '../runner/export/export-folder.ts';
 import { exportPictures } from '../runner/export/export-pictures.ts';
 import type { ExportedPicture, ExportPorts } from '../runner/export/picture-folder.ts';
+import { thumbnailFor } from '../runner/images/missing-files.ts';
+import { withoutProvenance } from '../runner/images/sidecars.ts';
 import { readIfReadable, UnreadableFile, type Place } from '../runner/images/place.ts';
 import { pathOf } from '../runner/report/result-json.ts';
+import { pageWithData } from '../runner/report/write-report.ts';
 import type { Batch } from './batch.ts';
 import type { Book } from './book.ts';
 import { chosenRows, type RowsChosen } from './retry-scenes.ts';
@@ -41,6 +47,8 @@ export interface ExportChoices extends RowsChosen {
   caption: string | undefined;
   /** Copy that is exported instead of the picture. */
   copy: PictureCopy | undefined;
+  /** True if pictures of a gallery keep the metadata that nightrender wrote, and the page shows prompts. */
+  isWithMetadata: boolean;
   /** True if files are linked instead of copied, where the disk allows it. */
   isLinked: boolean;
 }
@@ -75,25 +83,34 @@ export interface ExportedDataset {
   missing: Record<string, number>;
 }
 
-/** Returns the kind of export with this name. Throws `ConfigError`. */
-export function exportKind(name: string | undefined): ExportKind {
+/** Returns the kind of export with this name. Throws `ConfigError`, also if this kind does not support a choice. */
+export function exportableKind(
+  name: string | undefined,
+  choices: {
+    caption: string | undefined;
+    copy: string | undefined;
+    isLinked: boolean;
+    isWithMetadata: boolean;
+  },
+): ExportKind {
+  const kind = exportKind(name);
+  const { caption, copy, isLinked, isWithMetadata } = choices;
+  const isOf = (...kinds: ExportKind[]): boolean => kinds.includes(kind);
+  if (caption !== undefined && !isOf('captions', 'webdataset', 'gallery'))
+    throw wrong('--caption', `${kind} has no captions`);
+  if (isWithMetadata && !isOf('gallery'))
+    throw wrong('--with-metadata', `${kind} always keeps the metadata of its pictures`);
+  if (isLinked && !isOf('captions', 'imagefolder')) throw wrong('--link', `${kind} has no files to link`);
+  if (copy !== undefined && isOf('parquet')) throw wrong('--copy', 'parquet has no pictures in it');
+  return kind;
+}
+
+function exportKind(name: string | undefined): ExportKind {
   const kind = exportKinds.find((each) => each === name);
   if (kind !== undefined) return kind;
   const hint = didYouMean(name ?? '', exportKinds) ?? `expected one of ${exportKinds.join(', ')}`;
   const found = name === undefined ? 'it is missing' : `${JSON.stringify(name)} is not a kind of export`;
   throw wrong('--to', `${found}; ${hint}`);
-}
-
-/** Throws `ConfigError` if this kind of export does not support a choice. */
-export function assertExportable(
-  kind: ExportKind,
-  { caption, copy, isLinked }: { caption: string | undefined; copy: string | undefined; isLinked: boolean },
-): void {
-  const isOf = (...kinds: ExportKind[]): boolean => kinds.includes(kind);
-  if (caption !== undefined && !isOf('captions', 'webdataset'))
-    throw wrong('--caption', `${kind} has no captions`);
-  if (isLinked && !isOf('captions', 'imagefolder')) throw wrong('--link', `${kind} has no files to link`);
-  if (copy !== undefined && isOf('parquet')) throw wrong('--copy', 'parquet has no pictures in it');
 }
 
 /** Returns the copy in `output.formats` with this name, such as `512.jpg`. Throws `ConfigError`. */
@@ -131,7 +148,7 @@ export async function exportDataset(
 }
 
 async function exportAll(
-  { db }: Book,
+  { db, dir }: Book,
   images: Place,
   choices: ExportChoices,
   listener: ExportListener,
@@ -140,7 +157,13 @@ async function exportAll(
   const scenes = exportedScenes(db, choices, signal);
   const folder = await openFolder(db, choices);
   try {
-    return await exportInto(folder, scenes, { db, images }, choices, listener);
+    return await exportInto(
+      folder,
+      scenes,
+      { db, images, reportDir: join(dir, 'report') },
+      choices,
+      listener,
+    );
   } finally {
     folder.close();
   }
@@ -149,6 +172,7 @@ async function exportAll(
 interface Pictures {
   db: Database;
   images: Place;
+  reportDir: string;
 }
 
 export const missingFile = 'missing.jsonl';
@@ -156,8 +180,8 @@ export const missingFile = 'missing.jsonl';
 async function exportInto(
   folder: ExportFolder,
   scenes: ExportedScenes,
-  { db, images }: Pictures,
-  { dir, to, copy, shard, isLinked }: ExportChoices,
+  { db, images, reportDir }: Pictures,
+  { dir, to, copy, shard, isLinked, caption, isWithMetadata }: ExportChoices,
   { onBad, onDone, onNote }: ExportListener,
 ): Promise<ExportedDataset> {
   const done = { pictures: 0, written: 0, bytes: 0, bad: 0 };
@@ -172,6 +196,15 @@ async function exportInto(
     read: async (picture) => (isCopyOf(picture) ? readIfReadable(images, picture.file) : undefined),
     fetch: async (picture, path) => isCopyOf(picture) && hasFetched(images, picture, path, isLinked),
     isCopy: copy !== undefined,
+    cleaned: to === 'gallery' && !isWithMetadata ? withoutProvenance : undefined,
+    gallery: {
+      thumbnail: (picture) => thumbnailFor(images, reportDir, picture),
+      textOf: ({ file, caption: text }) => {
+        const name = basename(file).replace(/\.\w+$/, '');
+        return (caption === undefined && !isWithMetadata) || text === '' ? name : text;
+      },
+      page: (pictures) => albumPage({ title: basename(dir), key: albumKey(db), pictures }),
+    },
     onBad: ({ scene, file }, verdict) => {
       const problem = verdict.kind === 'missing' ? 'it is missing' : verdict.problem;
       lines.push(`${JSON.stringify({ id: scene, state: 'saved', file, problem })}\n`);
@@ -188,7 +221,8 @@ async function exportInto(
   const salt = JSON.stringify(copy ?? null);
   const numeric = to === 'parquet' ? numericNames(scenes.saved()) : [];
   await exportPictures(folder, to, scenes.all(onMissing, onNote), ports, { shard, salt, numeric });
-  if (lines.length > 0) {
+  // Others do not see what failed.
+  if (lines.length > 0 && to !== 'gallery') {
     folder.begin([missingFile]);
     await folder.write(missingFile, lines.join(''));
     folder.keep(missingFile);
@@ -199,6 +233,17 @@ async function exportInto(
       `${plural(more.length + 1, 'file')} of an earlier export, such as ${linked}, stayed in ${shownPath(dir)}: a link leads to its folder, and an export removes nothing through links.`,
     );
   return { to, dir, ...done, missing: Object.fromEntries(missing) };
+}
+
+function albumPage(album: Album): Promise<string> {
+  return pageWithData('album', album, {
+    title: album.title,
+    elsewhere: 'The pictures are in the folder pictures beside it.',
+  });
+}
+
+function albumKey(db: Database): string {
+  return hash('sha256', String(readBegunAt(db))).slice(0, 12);
 }
 
 function openFolder(db: Database, { to, dir, shard, caption, copy }: ExportChoices): Promise<ExportFolder> {

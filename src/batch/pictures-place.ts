@@ -24,12 +24,7 @@ import {
 import { folderPlace } from '../runner/images/folder-place.ts';
 import type { PreparedImageStore, CheckOptions } from '../runner/images/image-store.ts';
 import type { Place } from '../runner/images/place.ts';
-import {
-  copyMaker,
-  type SidecarMaker,
-  sidecarMaker,
-  sidecarUnlessEmbedded,
-} from '../runner/images/sidecars.ts';
+import { copyMaker, type SidecarMaker, sidecarMaker } from '../runner/images/sidecars.ts';
 import type { PicturesLinks } from '../runner/report/result-json.ts';
 import { shownPath } from './refusal.ts';
 
@@ -228,10 +223,9 @@ export function outputFiles(
 ): Pick<CheckOptions, 'embedsAs' | 'beside' | 'isOriginalKept' | 'onSignatureLost'> {
   const { metadata, keep } = output;
   const writer = { program, rules };
-  const sidecars = { none: [], sidecar: [sidecarMaker(writer)], embed: [sidecarUnlessEmbedded(writer)] };
   return {
     embedsAs: metadata === 'embed' ? writer : undefined,
-    beside: [...sidecars[metadata], ...copyMakers(output, warn)],
+    beside: [...(metadata === 'none' ? [] : [sidecarMaker(writer, metadata)]), ...copyMakers(output, warn)],
     isOriginalKept: keep === 'original',
     onSignatureLost: once(() => warn(signatureLost)),
   };

@@ -80,19 +80,13 @@ export const commands = {
   explain: {
     group: 'Choose',
     takes: '[pipeline] [id]',
-    summary: 'show one scene: attempts, pictures, failures, next step',
+    summary: 'show one scene: attempts, pictures, failures, next step; or what a picture says of itself',
     load: async () => (await import('./explain.ts')).explainCommand,
-  },
-  inspect: {
-    group: 'Choose',
-    takes: '<picture..>',
-    summary: 'show the prompt, inputs, seed and job of pictures',
-    load: async () => (await import('./inspect.ts')).inspectCommand,
   },
   export: {
     group: 'Choose',
     takes: '[pipeline] <dir>',
-    summary: 'write the pictures as a dataset: imagefolder, webdataset, captions, parquet',
+    summary: 'write the pictures as a dataset, or as a gallery to send to somebody',
     load: async () => (await import('./export.ts')).exportCommand,
   },
   report: {
@@ -165,8 +159,12 @@ export function commandNamed(name: string): Command | undefined {
   return commandList().find(([each]) => each === name)?.[1];
 }
 
+/** Earlier names of commands, which scripts still use. */
+const formerNames: ReadonlyMap<string, string> = new Map([['inspect', 'explain']]);
+
 /** Resolves to the exit code. */
-export async function parseCommandLine(given: string[]): Promise<number> {
+export async function parseCommandLine([first = '', ...others]: string[]): Promise<number> {
+  const given = first === '' ? [] : [formerNames.get(first) ?? first, ...others];
   const [version, ...more] = given.filter((name) => name !== '--json');
   if (more.length === 0 && /^(--version|-[vV])$/.test(version ?? '')) return printVersions(given.length > 1);
   const args = withHelp(given);
@@ -215,7 +213,12 @@ async function choose(args: string[], loaded: Loaded): Promise<Chosen | undefine
       usage,
       // `printHelp` lists all commands.
       false,
-      (own) => command && declareCommand(own, usage, command),
+      (own) => {
+        if (command === undefined) return;
+        declareCommand(own, usage, command);
+        // `withPipeline` refuses words that are too many.
+        if (takes.startsWith('[pipeline')) own.strict(false).strictOptions();
+      },
       (argv) => {
         if (command === undefined) return;
         throw new Chosen(command, takes.startsWith('[pipeline') ? withPipeline(name, takes, argv) : argv);
@@ -253,6 +256,7 @@ function withPipeline(name: string, takes: string, argv: Record<string, unknown>
   const words = [...named, ...[argv['_'] ?? []].flat().slice(1)].map((word) =>
     String(word as string | number),
   );
+  if (second === 'id' && words.length > 0 && words.every(isPicture)) return { ...argv, pictures: words };
   const takesMore = takes === '[pipeline..]';
   const tooMany = takesMore ? undefined : words[second === undefined ? 1 : 2];
   if (tooMany !== undefined) throw new WrongUse(`${name} does not take ${JSON.stringify(tooMany)}.`);
@@ -268,6 +272,12 @@ function withPipeline(name: string, takes: string, argv: Record<string, unknown>
 /** True for a path that ends in .yaml or .yml, and for a folder that has a pipeline.yaml. */
 function isPipeline(word: string): boolean {
   return /\.ya?ml$/i.test(word) || pipelineIn(word) !== word;
+}
+
+/** True for the file of a picture. Without a batch in this folder, a file that is missing counts too. */
+function isPicture(word: string): boolean {
+  if (!/\.(png|jpe?g|webp|avif)\b/i.test(word)) return false;
+  return statSync(word, { throwIfNoEntry: false })?.isFile() ?? !existsSync(pipelineFile);
 }
 
 /** Columns of the help. */
@@ -379,8 +389,7 @@ function missingIn([name = '']: string[], loaded: Loaded): string {
   const words = loaded.get(name)?.words;
   if (words !== undefined) return `Specify a command: ${words.join(', ')}.`;
   const takes = commandNamed(name)?.takes ?? '';
-  if (takes.endsWith('<dir>')) return noFolder(name);
-  return takes.startsWith('<picture') ? 'Specify a picture.' : noPipeline;
+  return takes.endsWith('<dir>') ? noFolder(name) : noPipeline;
 }
 
 /** Throws for `--switch=text` unless the text is true or false: the parser reads any other text as false. */

@@ -1,10 +1,10 @@
-/** `nightrender explain`: shows the history of one scene, and the fields that decide its next step. */
+/** `nightrender explain`: shows the history of one scene and what decides its next step, or the metadata of pictures. */
 import { basename } from 'node:path';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import { valuesIn, type NamedValue } from '../runner/core/seeds-until.ts';
 import { readRecords, readIds, readStory } from '../runner/checkpoint/scene-records.ts';
 import { readOwner } from '../runner/checkpoint/recorded-pictures.ts';
-import { ConfigError } from '../lib/yaml/problem.ts';
+import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { lostWords } from '../runner/core/picture.ts';
 import { promptOf } from '../runner/core/naming.ts';
 import { closestFew } from '../lib/text/closest.ts';
@@ -12,7 +12,9 @@ import { oneLine, shellWord, plural, formatInstant } from '../lib/text/format.ts
 import type { Database } from '../lib/sqlite/database.ts';
 import type { Batch } from '../batch/batch.ts';
 import { type LoadedCommand, commonExits } from './command.ts';
-import { onBatch, textIn } from './reply.ts';
+import { onBatch, refuse, textIn } from './reply.ts';
+import { inspectPicture, type Inspection } from '../runner/images/inspect-picture.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../lib/text/json.ts';
 import { endpointAddress } from '../runner/core/attempt.ts';
 import { withFilesNamed } from '../runner/core/file-text.ts';
 import {
@@ -22,22 +24,23 @@ import {
   type SceneVersion,
 } from '../runner/core/scene-story.ts';
 import { outColumns, writeOut, writeJsonLine, jsonInstant } from '../terminal/terminal.ts';
-import { wrapIndented } from '../terminal/fit-text.ts';
+import { escapeControls, escapeControlsByLine, wrapIndented } from '../terminal/fit-text.ts';
 import { formatBytes, formatShortTime } from '../terminal/words.ts';
 
 export const explainCommand: LoadedCommand = {
-  purpose: `Shows everything about one scene: its row and input, every attempt with its job and times, pictures, failures, and the next step. Read-only, also during a run.`,
+  purpose: `Shows everything about one scene: its row and input, every attempt with its job and times, pictures, failures, and the next step. Read-only, also during a run. Given files of pictures and no pipeline.yaml, shows their size, format and provenance, each from its own metadata (output.metadata: embed) or its JSON sidecar, and texts that other programs wrote into a PNG.`,
   shared: ['output', 'json'],
   positionals: {
     id: {
       type: 'string',
-      describe: 'its id, words of its prompt, or the file of its picture',
+      describe: 'its id, words of its prompt, or the file of its picture; or files of pictures alone',
     },
   },
   examples: [
     ['$0 explain pipeline.yaml harbour', 'for example, why it has no picture'],
     ['$0 explain pipeline.yaml "photo of a bench"', 'the scene with this prompt'],
     ['$0 explain pipeline.yaml a-photo-of-a-bench-e52f02.png', 'which prompt is this file?'],
+    ['$0 explain renders/images/harbour.png', 'the prompt, inputs, seed and job that it names itself'],
     ['$0 explain pipeline.yaml harbour --json', 'for a script: one JSON object'],
     ['$0 explain pipeline.yaml --id=-1', 'an id that begins with a dash'],
   ],
@@ -45,10 +48,12 @@ export const explainCommand: LoadedCommand = {
     ...commonExits,
     complete: 'printed',
     'wrong-use':
-      'wrong use or configuration, no batch yet, no such scene, or the file of the batch is damaged',
+      'wrong use or configuration, no batch yet, no such scene or picture, or the file of the batch is damaged',
   },
   work: (argv) =>
-    onBatch(argv, (batch, json) => explain(batch, textIn(argv, 'id'), json), { isReading: true }),
+    Array.isArray(argv['pictures'])
+      ? explainPictures(argv['pictures'].map(String), argv['json'] === true)
+      : onBatch(argv, (batch, json) => explain(batch, textIn(argv, 'id'), json), { isReading: true }),
 };
 
 async function explain(batch: Batch, wanted: string, json: boolean): Promise<void> {
@@ -223,4 +228,88 @@ function storyFacts(story: ShownStory) {
       })),
     })),
   };
+}
+
+/** Resolves to the exit code. Files that aren't pictures are reported after all pictures. */
+async function explainPictures(files: string[], json: boolean): Promise<number> {
+  const problems: Problem[] = [];
+  try {
+    for (const [i, file] of files.entries()) {
+      const inspected = await inspectPicture(file);
+      if ('problem' in inspected) {
+        problems.push({ where: file, text: inspected.problem });
+        continue;
+      }
+      if (i > problems.length && !json) writeOut('');
+      printInspected(file, inspected, json);
+    }
+    if (problems.length > 0) throw new ConfigError(problems);
+    return 0;
+  } catch (thrown) {
+    return refuse(thrown, undefined, json, undefined, true);
+  }
+}
+
+export function printInspected(file: string, picture: Inspection, json: boolean): void {
+  if (json) return writeJsonLine('picture', { file, ...picture });
+  for (const line of describe(file, picture)) writeOut(line);
+}
+
+function describe(file: string, picture: Inspection): string[] {
+  const { format, width, height, bytes, provenance, texts } = picture;
+  const head = `${escapeControls(file)}: ${format.toUpperCase()}, ${width} × ${height} pixels, ${bytes.toLocaleString('en')} bytes`;
+  return [
+    head,
+    ...(provenance === null ? [withoutProvenance(file)] : describeProvenance(provenance, picture)),
+    ...texts.flatMap(({ keyword, text }) => ['', `${escapeControls(keyword)}:`, ...indented(text)]),
+  ];
+}
+
+/** Advice for a picture without metadata: its checkpoint finds it by its file name. */
+function withoutProvenance(file: string): string {
+  const command = escapeControls(`nightrender explain pipeline.yaml ${shellWord(file)}`);
+  return `No provenance found. With the pipeline.yaml of its batch, \`${command}\` shows its scene and job.`;
+}
+
+function describeProvenance(provenance: JsonObject, { from, isOfThisPicture }: Inspection): string[] {
+  const { program, scene, prompt, seed, jobId, endpoint, input } = provenance;
+  const { baseUrl, id } = isJsonObject(endpoint ?? null) ? (endpoint as JsonObject) : {};
+  const inputs = isJsonObject(input ?? null) ? Object.entries(input as JsonObject) : [];
+  const rows: [string, string][] = [
+    ['scene', textOf(scene)],
+    ['prompt', textOf(prompt)],
+    ['seed', textOf(seed)],
+    ['job', textOf(jobId)],
+    ['endpoint', `${textOf(baseUrl)} ${textOf(id)}`.trim()],
+    ['program', textOf(program)],
+    ['source', from === 'embedded' ? 'the picture itself' : 'its JSON sidecar'],
+    ...inputs.map(([name, value]): [string, string] => [`input ${name}`, textOf(value)]),
+  ];
+  const shown = rows.filter(([, text]) => text !== '');
+  const width = Math.max(...shown.map(([name]) => name.length));
+  const other = 'The sidecar belongs to another picture: this one was changed or replaced.';
+  return [
+    ...shown.flatMap(([name, text]) => row(name.padEnd(width), text)),
+    ...(isOfThisPicture === false ? [other] : []),
+  ];
+}
+
+function row(name: string, text: string): string[] {
+  const [first = '', ...rest] = escapeControlsByLine(text).split('\n');
+  return [
+    `  ${escapeControls(name)}  ${first}`,
+    ...rest.map((line) => `${' '.repeat(name.length + 4)}${line}`),
+  ];
+}
+
+function indented(text: string): string[] {
+  return escapeControlsByLine(text)
+    .split('\n')
+    .map((line) => `  ${line}`);
+}
+
+function textOf(value: JsonValue | undefined): string {
+  if (value === undefined || value === null) return '';
+  const shown = withFilesNamed(value);
+  return typeof shown === 'string' ? shown : JSON.stringify(shown);
 }

@@ -2,10 +2,9 @@
 import { join, resolve } from 'node:path';
 import type { Batch } from '../batch/batch.ts';
 import {
-  assertExportable,
+  exportableKind,
   copyNamed,
   exportDataset,
-  exportKind,
   missingFile,
   type ExportChoices,
   type ExportedDataset,
@@ -23,7 +22,7 @@ import { rowOptions, rowsChosen } from './where-option.ts';
 import { onBatch, textIn } from './reply.ts';
 
 export const exportCommand: LoadedCommand = {
-  purpose: `Writes the saved pictures of the batch, with their prompts, columns and values, into a folder of their own, as a dataset. Each picture's sha256 is checked as it is read. Another export writes only changes and removes outdated files; it continues where it was stopped. Scenes without a picture are listed in missing.jsonl there. The batch is only read, also during a run.`,
+  purpose: `Writes the saved pictures of the batch, with their prompts, columns and values, into a folder of their own, as a dataset, or as a gallery for somebody else (gallery): the pictures without prompts and jobs, and one page that opens from a disk. Each picture's sha256 is checked as it is read. Another export writes only changes and removes outdated files; it continues where it was stopped. Scenes without a picture are listed in missing.jsonl there, except in a gallery. The batch is only read, also during a run.`,
   shared: ['output', 'json'],
   positionals: {
     dir: { type: 'string', describe: 'the folder: a new or empty one, or that of an earlier export' },
@@ -40,7 +39,11 @@ export const exportCommand: LoadedCommand = {
     caption: {
       ...textOption,
       describe:
-        "captions, webdataset: the text of a picture, such as '{{ prompt }}, {{ style }}'; its prompt by default",
+        "captions, webdataset, gallery: the text of a picture, such as '{{ prompt }}, {{ style }}'; its prompt by default, in a gallery its name",
+    },
+    'with-metadata': {
+      type: 'boolean',
+      describe: 'gallery: keep what output.metadata wrote into the pictures, and show prompts',
     },
     copy: { ...textOption, describe: 'a copy of output.formats instead of the PNG: webp, 512.jpg' },
     link: { type: 'boolean', describe: 'imagefolder, captions: hard links where the disk allows them' },
@@ -56,6 +59,7 @@ export const exportCommand: LoadedCommand = {
       'a .txt beside each picture',
     ],
     ['$0 export pipeline.yaml chosen --to imagefolder --starred', 'only what you starred in watch'],
+    ['$0 export pipeline.yaml for-anna --to gallery --starred', 'the same to send to a client'],
     ['$0 export pipeline.yaml table --to parquet', 'a row a picture, for DuckDB or pandas'],
   ],
   exits: {
@@ -78,9 +82,9 @@ async function exportChosen(batch: Batch, argv: Record<string, unknown>, json: b
 }
 
 function choicesOf(batch: Batch, argv: Record<string, unknown>): ExportChoices {
-  const to = exportKind(oneText(argv, 'to'));
   const [caption, copy, isLinked] = [oneText(argv, 'caption'), oneText(argv, 'copy'), argv['link'] === true];
-  assertExportable(to, { caption, copy, isLinked });
+  const isWithMetadata = argv['with-metadata'] === true;
+  const to = exportableKind(oneText(argv, 'to'), { caption, copy, isLinked, isWithMetadata });
   return {
     to,
     dir: resolve(textIn(argv, 'dir')),
@@ -88,6 +92,7 @@ function choicesOf(batch: Batch, argv: Record<string, unknown>): ExportChoices {
     caption,
     copy: copy === undefined ? undefined : copyNamed(copy, batch),
     isLinked,
+    isWithMetadata,
     ...rowsChosen(argv, batch),
   };
 }
@@ -136,12 +141,12 @@ function lastWords({ to, dir, pictures, written, bytes, bad, missing }: Exported
     ...(without === 0
       ? []
       : [
-          `${plural(without, 'scene has', 'scenes have')} no picture: ${formatCounts(states)}. They are listed in ${join(shown, missingFile)}.`,
+          `${plural(without, 'scene has', 'scenes have')} no picture: ${formatCounts(states)}. ${to === 'gallery' ? 'The gallery does not mention them' : `They are listed in ${join(shown, missingFile)}`}.`,
         ]),
     ...(bad === 0
       ? []
       : [
-          `${plural(bad, 'saved picture is', 'saved pictures are')} missing or damaged, and not in it: listed there as well. \`nightrender verify <pipeline> --repair\` puts ${bad === 1 ? 'it' : 'them'} back for rendering.`,
+          `${plural(bad, 'saved picture is', 'saved pictures are')} missing or damaged, and not in it${to === 'gallery' ? '' : ': listed there as well'}. \`nightrender verify <pipeline> --repair\` puts ${bad === 1 ? 'it' : 'them'} back for rendering.`,
         ]),
   ];
 }

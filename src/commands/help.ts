@@ -46,7 +46,7 @@ const groups = {
   },
   'In the morning': {
     morning: 'gallery, lists, retry, verify',
-    datasets: 'pictures as a dataset: imagefolder, webdataset, captions, parquet',
+    datasets: 'export: a gallery for a client, imagefolder, webdataset, captions, parquet',
     performance: 'what kept a run from being faster',
     files: 'what is in the output folder; names, copies, metadata, downloads',
     bucket: 'pictures in a bucket: S3, Ceph, MinIO, R2',

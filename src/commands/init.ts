@@ -266,6 +266,8 @@ concurrency: ${where === 'local' ? 4 : 16}
 output:
   # Pictures are in renders/images, results.csv is in renders/report.
   dir: renders
+  # This line writes prompt, inputs, seed and job into each picture, where everybody who gets the picture can read them.
+  # metadata: embed
 ${list?.delimiter === ';' ? separatorText : ''}
 # What a second of execution costs, or perPicture, perMegapixel: with it, \`plan\` tells what a night will cost, and
 # limits.cost holds it.

@@ -89,6 +89,7 @@ const rules = {
   caption: { expected: 'a text, such as "{{ prompt }}, {{ style }}"', holds: isText },
   copy: { expected: 'a name of output.formats, such as webp', holds: isText },
   link: boolean,
+  withMetadata: boolean,
 } satisfies Record<string, Rule>;
 
 type Name = keyof typeof rules;
@@ -127,7 +128,20 @@ const optionsOf = {
     'confirm',
   ],
   verifyBatch: ['output', 'env', 'signal', 'deep', 'repair', 'confirm'],
-  exportBatch: ['to', 'dir', 'output', 'env', 'signal', 'where', 'ids', 'shard', 'caption', 'copy', 'link'],
+  exportBatch: [
+    'to',
+    'dir',
+    'output',
+    'env',
+    'signal',
+    'where',
+    'ids',
+    'shard',
+    'caption',
+    'copy',
+    'link',
+    'withMetadata',
+  ],
   cancelBatch: ['output', 'env', 'signal'],
 } as const satisfies Record<string, readonly Name[]>;
 

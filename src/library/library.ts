@@ -231,7 +231,7 @@ export interface VerifiedBatch extends Verified {
 export interface ExportRequest extends ReadOptions {
   /** Ends the export early. The same call continues it. */
   signal?: AbortSignal;
-  to: 'imagefolder' | 'webdataset' | 'captions' | 'parquet';
+  to: 'imagefolder' | 'webdataset' | 'captions' | 'parquet' | 'gallery';
   /** Path of a new or empty folder, or of an earlier export. */
   dir: string;
   /** Chooses scenes by a condition. */
@@ -246,6 +246,8 @@ export interface ExportRequest extends ReadOptions {
   copy?: string;
   /** For imagefolder and captions: creates hard links if the disk supports them. */
   link?: boolean;
+  /** For gallery: keeps what `output.metadata` wrote into the pictures, and shows prompts. */
+  withMetadata?: boolean;
 }
 
 export interface ExportedBatch {

@@ -1,6 +1,6 @@
 /** Puts scenes back, checks pictures and exports them for a program. */
 import { resolve } from 'node:path';
-import { assertExportable, copyNamed, exportDataset, type ExportListener } from '../batch/export-dataset.ts';
+import { exportableKind, copyNamed, exportDataset, type ExportListener } from '../batch/export-dataset.ts';
 import { retryScenes } from '../batch/retry-scenes.ts';
 import { repairPictures, verifyPictures, type RepairListener } from '../batch/verify-pictures.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
@@ -126,7 +126,20 @@ export async function exportForCaller(
 ): Promise<ExportedBatch | Refused> {
   const wrong = wrongArguments('exportBatch', options, { file });
   if (wrong !== undefined) return wrong;
-  const { output, env, signal, to, dir, where, ids, shard = 1_000, caption, copy, link = false } = options;
+  const {
+    output,
+    env,
+    signal,
+    to,
+    dir,
+    where,
+    ids,
+    shard = 1_000,
+    caption,
+    copy,
+    link = false,
+    withMetadata = false,
+  } = options;
   const batch = batchForCaller(file, { output }, env);
   const [bad, notes]: [ExportedBatch['bad'], string[]] = [[], []];
   const listener: ExportListener = {
@@ -138,7 +151,7 @@ export async function exportForCaller(
   try {
     signal?.throwIfAborted();
     const exported = await batch.read((book) => {
-      assertExportable(to, { caption, copy, isLinked: link });
+      exportableKind(to, { caption, copy, isLinked: link, isWithMetadata: withMetadata });
       const choices = {
         to,
         dir: folder,
@@ -146,6 +159,7 @@ export async function exportForCaller(
         caption,
         copy: copy === undefined ? undefined : copyNamed(copy, batch),
         isLinked: link,
+        isWithMetadata: withMetadata,
         where,
         ids: ids && placesOf(ids),
       };

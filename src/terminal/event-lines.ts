@@ -278,7 +278,7 @@ export const eventLines = {
   'plan-later': line('`plan`: a stage whose batch has no pictures yet', laterPlanShape),
   status: line('`status`: the state of a batch', statusShape),
   'scene-story': line('`explain`: all records of a scene', storyShape),
-  picture: line('`inspect`: the metadata of a picture', pictureShape),
+  picture: line('`explain PICTURE`: the metadata of a picture', pictureShape),
 };
 
 function line<Shape extends z.ZodRawShape>(means: string, shape: Shape) {

@@ -4,7 +4,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import type { RecordedPicture } from '../../src/runner/core/scene-record.ts';
 import { createCancelView } from '../../src/commands/cancel.ts';
 import { writeStatus } from '../../src/terminal/terminal.ts';
-import { printInspected } from '../../src/commands/inspect.ts';
+import { printInspected } from '../../src/commands/explain.ts';
 import { createRetryView } from '../../src/commands/retry.ts';
 import { createVerifyView } from '../../src/commands/verify.ts';
 
@@ -70,7 +70,7 @@ const views: [string, () => void][] = [
     },
   ],
   [
-    'inspect',
+    'explain, of a picture',
     () => {
       const facts = {
         format: 'png',

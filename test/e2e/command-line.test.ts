@@ -32,7 +32,6 @@ it.each([
   [['export', 'pipeline.yaml'], 'Specify a folder for the export.'],
   [['export', 'pipeline.yaml', 'a', 'b'], 'export does not take "b".'],
   [['backup'], 'Specify a folder for the backup.'],
-  [['inspect'], 'Specify a picture.'],
   [['keys'], 'Specify a command: add, list, rotate, revoke.'],
   [['list', 'pipeline.yaml', '--csv=yes'], '--csv is "yes"; expected true, false or no value.'],
   [[], 'Specify a command: init, plan, run, retry, '],

@@ -166,6 +166,47 @@ it('writes a text beside each picture, from a template', async () => {
   expect(readFileSync(night.path('set/ink/s0.txt'), 'utf8')).toBe('Hills 0');
 });
 
+it('makes a gallery to send: pictures without prompts and jobs, on a page without failures and paths', async () => {
+  const { night, saved } = await batch('  metadata: embed\n  formats: [{format: webp}]\n');
+  await night
+    .do('export', 'set', '--to', 'gallery')
+    .exits(
+      0,
+      /^7 pictures in set, as gallery: 7 written now \(\d+ kB\)\.\n1 scene has no picture: 1 failed\. The gallery does not mention them\.\n$/,
+    );
+  const pictures = await saved();
+  const made = Object.keys(filesIn(night.path('set')));
+  expect(made.filter((name) => !name.startsWith('pictures/'))).toEqual([
+    '.nightrender-export.files',
+    '.nightrender-export.json',
+    'index.html',
+  ]);
+  const [, url = ''] = /baseUrl: (\S+)/.exec(night.read('pipeline.yaml')) ?? [];
+  const [{ jobId } = { jobId: '' }] = await night.list('--json').lines<{ jobId: string }>();
+  const secrets = [night.cwd, url, jobId, 'Hills', 'out of paint', 'pipeline.yaml'];
+  expect(secrets).not.toContain('');
+  await night.do('export', 'copies', '--to', 'gallery', '--copy', 'webp').exits(0);
+  for (const set of ['set', 'copies'])
+    for (const name of Object.keys(filesIn(night.path(set))))
+      for (const secret of secrets)
+        expect(readFileSync(night.path(set, name), 'latin1'), name).not.toContain(secret);
+  // As the service made them.
+  for (const [number, { file, sha256 }] of pictures.entries()) {
+    const bare = readFileSync(night.path('set/pictures', file));
+    expect(bare.toString('base64')).toBe(await picture(number));
+    expect(sha256Of(bare)).not.toBe(sha256);
+  }
+
+  await night.do('export', 'all', '--to', 'gallery', '--with-metadata').exits(0);
+  for (const { file, sha256 } of pictures)
+    expect(sha256Of(readFileSync(night.path('all/pictures', file)))).toBe(sha256);
+  expect(night.read('all/index.html')).toContain('"text":"Hills 1"');
+  await night.do('export', 'all', '--to', 'gallery', '--caption', '{{ style }}').exits(0);
+  expect(night.read('all/index.html')).toContain('"text":"ink"');
+  expect(night.read('all/index.html')).not.toContain('Hills');
+  await night.do('export', 'x', '--to', 'captions', '--with-metadata').fails(2, '--with-metadata: captions');
+});
+
 const python = spawnSync('python3', ['--version']).status === 0;
 
 describe('as a WebDataset', () => {
@@ -248,7 +289,7 @@ it('makes tables that DuckDB reads, with the counts and sums of the report', asy
   ).toEqual([{ style: styles[2], score: '0.2' }]);
 });
 
-it.each(sampled(['imagefolder', 'captions', 'webdataset', 'parquet'], { ms: 400 }))(
+it.each(sampled(['imagefolder', 'captions', 'webdataset', 'parquet', 'gallery'], { ms: 400 }))(
   'writes %s the same again, and after an edit only what changed',
   async (to) => {
     const { night } = await batch();
@@ -275,8 +316,9 @@ it.each(sampled(['imagefolder', 'captions', 'webdataset', 'parquet'], { ms: 400 
     const first = filesIn(night.path('set'));
     expect(await exported('set')).toMatchObject({ pictures: 7, written: 0 });
     expect(filesIn(night.path('set'))).toEqual(first);
-    await exported('other');
-    expect(filesIn(night.path('other'))).toEqual(first);
+    // The page of a gallery is called as its folder.
+    await exported('other/set');
+    expect(filesIn(night.path('other/set'))).toEqual(first);
 
     writeFileSync(
       night.path('scenes.csv'),
@@ -288,10 +330,10 @@ it.each(sampled(['imagefolder', 'captions', 'webdataset', 'parquet'], { ms: 400 
     expect(await exported('set')).toMatchObject({ pictures: 7, written: isSharded ? 2 : 1 });
     // Fewer: the rest goes.
     expect(await exported('set', '--where', 'guidance < 3')).toMatchObject({ pictures: 2 });
-    await exported('few', '--where', 'guidance < 3');
+    await exported('few/set', '--where', 'guidance < 3');
     const { 'README.md': mine, ...left } = filesIn(night.path('set'));
     expect(mine).toBe(sha256Of(Buffer.from('mine')));
-    expect(left).toEqual(filesIn(night.path('few')));
+    expect(left).toEqual(filesIn(night.path('few/set')));
   },
 );
 
@@ -480,7 +522,7 @@ it('keeps two exports into one folder apart, and leaves no lock behind', async (
   expect(readdirSync(dir).filter((name) => name.includes('lock'))).toEqual([]);
 });
 
-it.each(sampled(['imagefolder', 'webdataset', 'captions', 'parquet'], { ms: 6_000 }))(
+it.each(sampled(['imagefolder', 'webdataset', 'captions', 'parquet', 'gallery'], { ms: 6_000 }))(
   'is right after a kill at any point: %s',
   async (to) => {
     const { night } = await endedBatch();
@@ -492,8 +534,8 @@ it.each(sampled(['imagefolder', 'webdataset', 'captions', 'parquet'], { ms: 6_00
       to,
       ...(['webdataset', 'parquet'].includes(to) ? ['--shard', '2'] : []),
     ];
-    await night.do('export', 'whole', ...args.slice(3));
-    const whole = filesIn(night.path('whole'));
+    await night.do('export', 'whole/set', ...args.slice(3));
+    const whole = filesIn(night.path('whole/set'));
     const preload = join(folderWith({ 'kill.cjs': killer }), 'kill.cjs');
     const first = isWhole ? 2 : 2 + random(8);
     const last = isWhole ? Infinity : first;

@@ -64,7 +64,7 @@ it('is named to people, wherever they look at what was sent', async () => {
   expect(await told('plan', 'pipeline.yaml')).toContain(named);
   await told('run', 'pipeline.yaml');
   expect(await told('explain', 'pipeline.yaml', 'a')).toContain(named);
-  expect(await told('inspect', 'out/images/a.png')).toContain(named);
+  expect(await told('explain', 'out/images/a.png')).toContain(named);
   const gallery = night.path('out/report/gallery');
   const pages = readdirSync(gallery, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.js'))

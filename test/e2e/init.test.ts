@@ -36,6 +36,11 @@ it.each([[[]], [['--endpoint', 'https://api.service.example', '--id', 'e']]])(
     const [, schema = ''] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(text) ?? [];
     const isValid = new Ajv().compile(JSON.parse(night.read(schema)) as AnySchema);
     expect(isValid(parse(text))).toBe(true);
+    expect(text).toMatch(/\n {2}# .* into each picture.*\n {2}# metadata: embed\n/);
+    expect(parse(text)).not.toHaveProperty('output.metadata');
+    const embedding = parse(text.replace('# metadata: embed', 'metadata: embed')) as unknown;
+    expect(embedding).toHaveProperty('output.metadata', 'embed');
+    expect(isValid(embedding)).toBe(true);
     expect(isValid({ ...(parse(text) as object), concurency: 4 })).toBe(false);
   },
 );

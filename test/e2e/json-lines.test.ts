@@ -34,7 +34,7 @@ it('from run, verify, retry, cancel and report', async () => {
   expect(await typesOf(night, 'run', 'wrong.yaml')).toEqual(new Set(['refused']));
 });
 
-it('from plan, status, explain and inspect', async () => {
+it('from plan, status and explain', async () => {
   const more = `${small}retry: {attempts: 1}\npricing: {perSecond: 1}\nlimits: {jobs: 3}\n`;
   const night = nightWith({
     'scenes.csv': `${scenes(3)}s0,twice\n`,
@@ -55,5 +55,5 @@ it('from plan, status, explain and inspect', async () => {
   await night.run();
   await look();
   const picture = readdirSync(night.path('out/images')).find((file) => file.endsWith('.png')) ?? '';
-  expect(await typesOf(night, 'inspect', join('out/images', picture))).toEqual(new Set(['picture']));
+  expect(await typesOf(night, 'explain', join('out/images', picture))).toEqual(new Set(['picture']));
 });

@@ -1,4 +1,4 @@
-/** Promise: pictures say where they come from where that is asked for, never with the key, and `inspect` prints it. */
+/** Promise: pictures say where they come from where that is asked for, never with the key, and `explain` prints it. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { finishedNight, folderWith, nightWith, pipeline, serve, testKey } from './cli.ts';
@@ -18,7 +18,7 @@ it.each(['embed', 'sidecar'])(
     await night.with({ env }).run('--quiet').exits(0);
     await night.verify().exits(0);
     expect(night.has('out/images/a.json')).toBe(metadata === 'sidecar');
-    const { stdout } = await night.start('inspect', 'out/images/a.png', '--json');
+    const { stdout } = await night.start('explain', 'out/images/a.png', '--json');
     const told = JSON.parse(stdout) as { sha256: string; provenance: { jobId: string } };
     expect(told).toMatchObject({
       format: 'png',
@@ -34,25 +34,25 @@ it.each(['embed', 'sidecar'])(
     expect(results).toContain(told.sha256);
     expect(results).toContain(told.provenance.jobId);
     const shown = await night
-      .start('inspect', 'out/images/a.png')
+      .start('explain', 'out/images/a.png')
       .prints('out/images/a.png: PNG, 64 × 48 pixels', /^ {2}prompt +Sea \\x1b\[31mred\\u202e$/m);
     for (const text of [stdout, shown.stdout, readFileSync(night.path('out/images/a.png'), 'latin1')])
       expect(text).not.toContain(testKey);
     // An edited row takes its picture, and what is beside it, out of the way.
     night.write('scenes.csv', list.replace('Hills', 'Dunes'));
     await night.with({ env }).run('--quiet').exits(0);
-    const { stdout: edited } = await night.start('inspect', 'out/images/b.png', '--json');
+    const { stdout: edited } = await night.start('explain', 'out/images/b.png', '--json');
     expect(JSON.parse(edited)).toMatchObject({ provenance: { prompt: 'Dunes' } });
   },
 );
 
-it('`inspect` takes several pictures: a block or a JSON line for each, and names `explain` where a picture says nothing', async () => {
+it('`explain` takes several pictures: a block or a JSON line for each, and names the batch where a picture says nothing', async () => {
   const files = {
     'pipeline.yaml': pipeline('local', 'input: {scene: "{{ scene }}", width: 64, height: 48}\n'),
   };
   const night = await finishedNight({ ...files, 'scenes.csv': list });
   night.write('note.png', 'no picture');
-  const given = ['inspect', 'out/images/a.png', 'note.png', 'out/images/b.png'];
+  const given = ['explain', 'out/images/a.png', 'note.png', 'out/images/b.png'];
   const { stdout } = await night.start(...given).fails(2, 'note.png: it is not a picture');
   const [first = '', second = '', ...more] = stdout.split('\n\n');
   expect([first, second]).toEqual([
@@ -70,8 +70,11 @@ it('`inspect` takes several pictures: a block or a JSON line for each, and names
   ]);
 });
 
-it('`inspect` without a picture ends with 2, in a sentence', async () => {
+it('refuses a file that is no picture, and still knows the command by its earlier name', async () => {
   const night = nightWith({ 'a.png': 'no picture' });
-  await night.start('inspect', 'a.png').fails(2, 'a.png: it is not a picture');
-  await night.start('inspect').fails(2, 'Specify a picture.');
+  for (const name of ['explain', 'inspect']) {
+    await night.start(name, 'a.png').fails(2, 'a.png: it is not a picture');
+    await night.start(name, 'gone.png').fails(2, 'gone.png: there is no such file');
+  }
+  await night.start('--help').prints(/^((?!inspect)[^])*$/);
 });

@@ -5,6 +5,25 @@ import type { RecordGallery } from './record-columns.ts';
 import type { BatchCost } from './spending.ts';
 import type { RunCondition } from './ending.ts';
 
+/** Data of the page of an exported gallery, which is sent to others: nothing of the batch but what they may see. */
+export interface Album {
+  title: string;
+  /** Tells the stars of this gallery from those of others in the same browser. */
+  key: string;
+  pictures: AlbumEntry[];
+}
+
+export interface AlbumEntry {
+  /** Id of the scene, for the list of stars. */
+  id: string;
+  /** Paths relative to the page, with `/`. */
+  file: string;
+  thumbnail?: string;
+  width: number;
+  height: number;
+  text: string;
+}
+
 export interface GalleryData {
   title: string;
   endpoint: string;

@@ -17,7 +17,7 @@ import { isJsonObject, type JsonObject } from '../../lib/text/json.ts';
 import { withDiskFailure } from '../files/disk-failure.ts';
 import { makeFolder, syncFolder, UnfinishedFile } from '../files/folders.ts';
 
-export const exportKinds = ['imagefolder', 'webdataset', 'captions', 'parquet'] as const;
+export const exportKinds = ['imagefolder', 'webdataset', 'captions', 'parquet', 'gallery'] as const;
 
 export type ExportKind = (typeof exportKinds)[number];
 

@@ -7,8 +7,7 @@ import {
   groupsOf,
   readChecked,
   recordOf,
-  writeCaptions,
-  writeImageFolder,
+  writePictureFolder,
 } from './picture-folder.ts';
 import type { UnfinishedFile } from '../files/folders.ts';
 import { parquetWriteBuffer } from 'hyparquet-writer';
@@ -34,9 +33,9 @@ export async function exportPictures(
 ): Promise<void> {
   switch (to) {
     case 'imagefolder':
-      return writeImageFolder(folder, pictures, ports, choice.maxMetadataBytes);
     case 'captions':
-      return writeCaptions(folder, pictures, ports);
+    case 'gallery':
+      return writePictureFolder(folder, to, pictures, ports, choice.maxMetadataBytes);
     case 'webdataset':
       return writeShards(folder, pictures, ports, choice, tarShard);
     case 'parquet':

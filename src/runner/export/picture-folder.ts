@@ -14,6 +14,7 @@ import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { temporaryName } from '../../lib/files/temporary-files.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
+import type { AlbumEntry } from '../core/gallery-data.ts';
 import type { SavedPicture } from '../core/picture.ts';
 import type { Verdict } from '../core/scene-record.ts';
 import { isSystemError, withDiskFailure } from '../files/disk-failure.ts';
@@ -23,8 +24,79 @@ import type { ExportFolder } from './export-folder.ts';
 /** Number of pictures between two syncs of the folders. */
 const picturesAtOnce = 250;
 
+/** Exports pictures as files under their names, with what belongs to them. */
+export function writePictureFolder(
+  folder: ExportFolder,
+  to: 'imagefolder' | 'captions' | 'gallery',
+  pictures: Iterable<ExportedPicture>,
+  ports: ExportPorts,
+  maxMetadataBytes: number | undefined,
+): Promise<void> {
+  switch (to) {
+    case 'imagefolder':
+      return writeImageFolder(folder, pictures, ports, maxMetadataBytes);
+    case 'captions':
+      return writeCaptions(folder, pictures, ports);
+    case 'gallery':
+      return writeGallery(folder, pictures, ports);
+  }
+}
+
+/** Exports pictures and their thumbnails, and then the page that shows them, so that it never shows missing ones. */
+async function writeGallery(
+  folder: ExportFolder,
+  pictures: Iterable<ExportedPicture>,
+  ports: ExportPorts,
+): Promise<void> {
+  const page = 'index.html';
+  const below = 'pictures/';
+  const entries: AlbumEntry[] = [];
+  for (const group of groupsOf(pictures, picturesAtOnce)) {
+    const good = await writePictures(folder, below, group, ports, () => []);
+    const thumbnails = await writeThumbnails(folder, good, ports);
+    for (const picture of good) {
+      const { scene, file, width, height } = picture;
+      const thumbnail = thumbnails.get(picture);
+      const entry = { id: scene, file: below + file, width, height, text: ports.gallery.textOf(picture) };
+      entries.push({ ...entry, ...(thumbnail !== undefined && { thumbnail }) });
+    }
+  }
+  folder.begin([page]);
+  await folder.write(page, await ports.gallery.page(entries));
+  folder.keep(page);
+}
+
+/** Writes thumbnails that differ from those that are there. Returns the names of all. */
+async function writeThumbnails(
+  folder: ExportFolder,
+  pictures: ExportedPicture[],
+  { gallery }: ExportPorts,
+): Promise<Map<ExportedPicture, string>> {
+  const names = new Map<ExportedPicture, string>();
+  // One folder, because each is synced.
+  const folders = new Set<string>();
+  for (const some of groupsOf(pictures, maxConcurrent)) {
+    const made = await Promise.all(
+      some.map(async (picture) => ({ picture, content: await gallery.thumbnail(picture) })),
+    );
+    const thumbnails = made.flatMap(({ picture, content }) => {
+      const name = `thumbnails/${picture.sha256.slice(0, 32)}.jpg`;
+      return content === undefined ? [] : [{ picture, content, name }];
+    });
+    folder.begin(thumbnails.map(({ name }) => name));
+    for (const { picture, content, name } of thumbnails) {
+      names.set(picture, name);
+      folder.keep(name);
+      if (contentOf(join(folder.dir, name))?.equals(content) !== true)
+        folders.add(place(folder, name, content));
+    }
+  }
+  for (const each of folders) await withDiskFailure(each, () => syncFolder(each));
+  return names;
+}
+
 /** Exports pictures, each with its caption in a text file of the same name. */
-export async function writeCaptions(
+async function writeCaptions(
   folder: ExportFolder,
   pictures: Iterable<ExportedPicture>,
   ports: ExportPorts,
@@ -43,7 +115,7 @@ function captionFile(file: string): string {
 const metadataBytes = 100_000_000;
 
 /** Exports pictures and their metadata. Readers expect both in one folder, so more metadata files get subfolders. */
-export async function writeImageFolder(
+async function writeImageFolder(
   folder: ExportFolder,
   pictures: Iterable<ExportedPicture>,
   ports: ExportPorts,
@@ -112,14 +184,16 @@ async function writePictures(
       [picture.file, ...besides(picture).map(([name]) => name)].map((name) => below + name),
     ),
   );
-  const whole = ports.isCopy ? [] : [...before].filter((each) => isThere(folder, below, each));
+  // The record has no sha256 of copies, and of pictures without their metadata.
+  const isOther = ports.isCopy || ports.cleaned !== undefined;
+  const whole = isOther ? [] : [...before].filter((each) => isThere(folder, below, each));
   const good = new Set(whole);
   ports.onDone(whole.length, 0, 0);
   const folders = new Set<string>();
   const others = pictures.filter((picture) => !good.has(picture));
   for await (const { picture, temporary, bytes } of fetchChecked(folder, below, others, ports)) {
     const path = join(folder.dir, below + picture.file);
-    const isSame = ports.isCopy && before.has(picture) && isSameFile(path, temporary);
+    const isSame = isOther && before.has(picture) && isSameFile(path, temporary);
     if (isSame) rmSync(temporary);
     else renameSync(temporary, path);
     folders.add(dirname(path));
@@ -165,8 +239,11 @@ async function* fetchChecked(
     for (const { picture, temporary, isFetched } of fetched) {
       const content = isFetched ? contentOf(temporary) : undefined;
       const verdict = verdictOn(picture, content, ports.isCopy);
-      if (verdict.kind === 'good') yield { picture, temporary, bytes: content?.length ?? 0 };
-      else {
+      if (verdict.kind === 'good' && content !== undefined) {
+        const cleaned = ports.cleaned?.(content) ?? content;
+        if (cleaned !== content) writeFileSync(temporary, cleaned);
+        yield { picture, temporary, bytes: cleaned.length };
+      } else if (verdict.kind !== 'good') {
         rmSync(temporary, { force: true });
         ports.onBad(picture, verdict);
       }
@@ -204,8 +281,8 @@ function contentOf(path: string): Buffer | undefined {
   }
 }
 
-/** Writes a text file that belongs to a picture. Returns the folder of the file. */
-function place(folder: ExportFolder, name: string, content: Buffer): string {
+/** Writes a file that belongs to a picture. Returns the folder of the file. */
+function place(folder: ExportFolder, name: string, content: Uint8Array): string {
   const into = folder.folderOf(name);
   const temporary = join(into, temporaryName());
   writeFileSync(temporary, content, { flag: 'wx', mode: 0o600 });
@@ -239,6 +316,14 @@ export interface ExportPorts {
   fetch: (picture: ExportedPicture, to: string) => Promise<boolean>;
   /** True if copies of pictures are exported. No sha256 of a copy is on record. */
   isCopy: boolean;
+  /** Returns the content that is exported, the same buffer if nothing changes. Undefined if pictures are exported as they are. */
+  cleaned: ((content: Buffer) => Buffer) | undefined;
+  gallery: {
+    /** Returns undefined if the page shows the picture itself. */
+    thumbnail: (picture: ExportedPicture) => Promise<Uint8Array | undefined>;
+    textOf: (picture: ExportedPicture) => string;
+    page: (entries: AlbumEntry[]) => Promise<string>;
+  };
   onBad: (picture: ExportedPicture, verdict: Exclude<Verdict, { kind: 'good' }>) => void;
   /** Called when `pictures` more are done. `written` of them are new; an earlier export wrote the others. */
   onDone: (pictures: number, written: number, bytes: number) => void;

@@ -90,10 +90,25 @@ export async function makeMissingThumbnails(
   return makeMissing(pictures, find, signal, onProgress);
 }
 
+type Saved = Pick<RecordedPicture, 'file' | 'sha256' | 'width' | 'height' | 'bytes'>;
+
+/** Returns the report's thumbnail, or makes one. Undefined if the picture needs none, or none can be made. */
+export async function thumbnailFor(
+  images: Place,
+  reportDir: string,
+  picture: Saved,
+): Promise<Uint8Array | undefined> {
+  const files = thumbnailFiles(reportDir);
+  const path = files.pathOf(picture);
+  if (path === undefined) return undefined;
+  const found = files.find(path);
+  return found === undefined ? thumbnailOfSaved(images, picture) : readFile(found);
+}
+
 /** Returns undefined if the picture is not the saved one, because a thumbnail is named after its picture's content. */
 async function thumbnailOfSaved(
   images: Place,
-  { file, moveTo, sha256, width, height }: RecordedPicture,
+  { file, moveTo = null, sha256, width, height }: Saved & Partial<Pick<RecordedPicture, 'moveTo'>>,
 ): Promise<Buffer | undefined> {
   const content =
     (await readSaved(images, file, sha256)) ??

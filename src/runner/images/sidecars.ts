@@ -241,6 +241,21 @@ function withProvenance(
   return withTexts(png, texts);
 }
 
+/** Returns a picture without the texts that `embedded` wrote into it. Its pixels and all other bytes stay unchanged. */
+export function withoutProvenance(content: Buffer): Buffer {
+  if (!isEmbeddable(content)) return content;
+  return withTexts(
+    content,
+    [],
+    (keyword, stored) =>
+      keyword === provenanceKeyword ||
+      (keyword === parametersKeyword && ownVersion.test(stored.toString('latin1', stored.length - 100))),
+  );
+}
+
+/** End of the `parameters` that this program writes. Those of other programs are theirs. */
+const ownVersion = /Version: nightrender [\w.+-]+$/;
+
 /** Returns the content of a sidecar. It names its picture, since the two files may be separated. */
 function sidecarOf(
   provenance: Provenance,
@@ -251,21 +266,17 @@ function sidecarOf(
   return Buffer.from(`${JSON.stringify(json, undefined, 2)}\n`);
 }
 
-/** Returns a maker of provenance sidecars. It makes nothing if provenance is missing, as when a report is written. */
-export function sidecarMaker(writer: ProvenanceWriter): SidecarMaker {
+/**
+ * Returns a maker of provenance sidecars: of all pictures, or of those that cannot embed their provenance. It makes
+ * nothing if provenance is missing, as when a report is written.
+ */
+export function sidecarMaker(writer: ProvenanceWriter, metadata: 'sidecar' | 'embed'): SidecarMaker {
+  const isWanted = ({ content }: SidecarSource): boolean =>
+    metadata === 'sidecar' || !isEmbeddable(bufferOf(content));
   return {
     ending: sidecarEnding,
-    make: async (picture, provenance) => provenance && sidecarOf(provenance, picture, writer),
-  };
-}
-
-/** Returns a maker of provenance sidecars for pictures that cannot embed their provenance. */
-export function sidecarUnlessEmbedded(writer: ProvenanceWriter): SidecarMaker {
-  const { ending, make } = sidecarMaker(writer);
-  const isEmbedded = ({ content }: SidecarSource): boolean => isEmbeddable(bufferOf(content));
-  return {
-    ending,
-    make: async (picture, provenance) => (isEmbedded(picture) ? undefined : make(picture, provenance)),
+    make: async (picture, provenance) =>
+      provenance && isWanted(picture) ? sidecarOf(provenance, picture, writer) : undefined,
   };
 }
 

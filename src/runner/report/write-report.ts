@@ -264,15 +264,41 @@ function isLeftover(name: string): boolean {
   return Number(pid) === process.pid || !isAlive(Number(pid));
 }
 
-/** Returns the page. Only its own code may load rows (`strict-dynamic`), and no row becomes code. */
-async function galleryPage(data: GalleryData): Promise<string> {
-  const code = await built('gallery.js');
-  const style = await built('gallery.css');
+/** Returns the page of the report. */
+function galleryPage(data: GalleryData): Promise<string> {
+  const rowsMark = `<meta name="nightrender-rows" content="${data.chunks.folder}">`;
+  return pageWithData('gallery', data, {
+    title: `${data.title} · nightrender`,
+    marks: data.isSigned ? `${rowsMark}\n${signedMark}` : rowsMark,
+    picturesAt: data.picturesAt,
+    elsewhere: 'All of its rows are in results.csv and results.jsonl in the same folder.',
+  });
+}
+
+/** A page that opens from a disk. */
+interface StaticPage {
+  title: string;
+  /** Elements of the head for programs. */
+  marks?: string;
+  /** Base URL of the pictures; null if they are beside the page. */
+  picturesAt?: string | null;
+  /** Sentence for browsers without JavaScript. */
+  elsewhere: string;
+}
+
+/** Returns a page with its code and data in it. Only its own code may load more (`strict-dynamic`), and no data becomes code. */
+export async function pageWithData(
+  name: 'gallery' | 'album',
+  data: object,
+  { title, marks = '', picturesAt = null, elsewhere }: StaticPage,
+): Promise<string> {
+  const code = await built(`${name}.js`);
+  const style = await built(`${name}.css`);
   const policy = [
     "default-src 'none'",
     `script-src '${hashOf(code)}' 'strict-dynamic'`,
     `style-src '${hashOf(style)}'`,
-    `img-src ${["'self'", 'file:', data.picturesAt ?? []].flat().join(' ')}`,
+    `img-src ${["'self'", 'file:', picturesAt ?? []].flat().join(' ')}`,
     "base-uri 'none'",
     "form-action 'none'",
   ].join('; ');
@@ -282,13 +308,13 @@ async function galleryPage(data: GalleryData): Promise<string> {
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="nightrender-rows" content="${data.chunks.folder}">${data.isSigned ? `\n${signedMark}` : ''}
-<title>${htmlText(data.title)} · nightrender</title>
+${marks}
+<title>${htmlText(title)}</title>
 <style>${style}</style>
 </head>
 <body>
 <div id="page"></div>
-<noscript><p>This page needs JavaScript. All of its rows are in results.csv and results.jsonl in the same folder.</p></noscript>
+<noscript><p>This page needs JavaScript. ${elsewhere}</p></noscript>
 <script type="application/json" id="data">${scriptJson(data)}</script>
 <script>${code}</script>
 </body>

@@ -43,6 +43,8 @@ it('has a folder for each file of metadata after the first', async () => {
         return Promise.resolve(true);
       },
       isCopy: false,
+      cleaned: undefined,
+      gallery: { thumbnail: async () => undefined, textOf: () => '', page: async () => '' },
       onBad: () => undefined,
       onDone: () => undefined,
     };

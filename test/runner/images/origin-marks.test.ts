@@ -9,7 +9,7 @@ import { provenanceOf } from '../../../src/runner/core/provenance.ts';
 import { isSigned } from '../../../src/runner/images/png-metadata.ts';
 import { memoryPlace } from '../../fakes/memory-place.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
-import { copyMaker, sidecarUnlessEmbedded } from '../../../src/runner/images/sidecars.ts';
+import { copyMaker, sidecarMaker } from '../../../src/runner/images/sidecars.ts';
 import { chunksOf, noise, pngOf } from './pictures.ts';
 import { temporaryFolder } from './store.ts';
 
@@ -146,7 +146,7 @@ describe.each(['PNG', 'JPEG', 'WebP', 'AVIF'] as const)('a signed %s', (format) 
     const store = createImageStore(memoryPlace(), {
       isOriginalKept: true,
       embedsAs: writer,
-      beside: [sidecarUnlessEmbedded(writer)],
+      beside: [sidecarMaker(writer, 'embed')],
       onSignatureLost: () => expect.fail(),
     });
     const checked = await store.check({ bytes }, provenance);
@@ -163,7 +163,7 @@ describe.each(['PNG', 'JPEG', 'WebP', 'AVIF'] as const)('a signed %s', (format) 
 });
 
 test('an unsigned PNG says itself where it comes from, and has no sidecar', async () => {
-  const beside = [sidecarUnlessEmbedded(writer)];
+  const beside = [sidecarMaker(writer, 'embed')];
   const store = createImageStore(memoryPlace(), { embedsAs: writer, beside });
   const checked = await store.check({ bytes: await noise(8, 8).png().toBuffer() }, provenance);
   expect(checked).toMatchObject({ beside: [] });

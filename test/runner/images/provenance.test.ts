@@ -231,7 +231,7 @@ async function embedded(bytes: Buffer, of: Provenance = provenance): Promise<Pic
 
 async function sidecarred() {
   const dir = temporaryFolder();
-  const store = createImageStore(folderPlace(dir), { beside: [sidecarMaker(writer)] });
+  const store = createImageStore(folderPlace(dir), { beside: [sidecarMaker(writer, 'sidecar')] });
   const checked = await store.check({ bytes: await noise(40, 30).png().toBuffer() }, provenance);
   if ('kind' in checked) expect.fail(checked.text);
   await store.write(checked, 'x/a.png');

@@ -1,0 +1,234 @@
+/** The page of an exported gallery: pictures to look at and star, for somebody who has nothing but the folder. */
+import { render, type JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Album, AlbumEntry } from '../../runner/core/gallery-data.ts';
+import { Dialog } from '../shared/dialog.tsx';
+import { counted } from '../shared/number-words.ts';
+import { PictureGrid } from '../shared/picture-grid.tsx';
+
+const root = document.querySelector('#page');
+const text = document.querySelector('#data')?.textContent;
+if (root !== null && text !== undefined) render(<AlbumPage album={JSON.parse(text) as Album} />, root);
+
+/** Number of pictures that are added when the end of the page comes into view. */
+const step = 120;
+
+function AlbumPage({ album: { title, key, pictures } }: { album: Album }): JSX.Element {
+  const stars = useStars(key);
+  const [isChosen, setChosen] = useState(false);
+  const [most, setMost] = useState(step);
+  const [open, setOpen] = useState<AlbumEntry>();
+  const starred = [...new Set(pictures.map(({ id }) => id))].filter((id) => stars.has(id));
+  const listed = isChosen ? pictures.filter(({ id }) => stars.has(id)) : pictures;
+  const shown = listed.slice(0, most);
+  return (
+    <>
+      <header class="row">
+        <h1>
+          <bdi>{title}</bdi> <small>{counted(pictures.length, 'picture')}</small>
+        </h1>
+        <button
+          type="button"
+          class="star"
+          aria-pressed={isChosen}
+          disabled={starred.length === 0 && !isChosen}
+          onClick={() => {
+            setChosen(!isChosen);
+            setMost(step);
+          }}
+        >
+          ★ {starred.length.toLocaleString('en')} starred
+        </button>
+        {starred.length > 0 && (
+          <button type="button" class="primary" onClick={() => download('starred.txt', starred)}>
+            Download list
+          </button>
+        )}
+      </header>
+      <p class="hint">
+        {stars.isKept
+          ? 'Star the pictures that you want, and send the downloaded list back. Your stars stay in this browser.'
+          : 'This browser keeps no stars: download the list before you leave.'}
+      </p>
+      <main>
+        {listed.length === 0 && <p class="soft">No picture is starred.</p>}
+        <PictureGrid
+          pictures={shown.map((entry, index) => ({
+            key: `${index} ${entry.file}`,
+            sources: [entry.thumbnail, entry.file].flatMap((path) =>
+              path === undefined ? [] : addressOf(path),
+            ),
+            alt: entry.text,
+            caption: '',
+            prompt: entry.text,
+            id: entry.id,
+            state: 'saved',
+            word: '',
+            badge: '',
+            size: entry,
+          }))}
+          isSharp
+          onOpen={(index) => setOpen(shown[index])}
+          extra={({ id = '' }) => <StarButton isStarred={stars.has(id)} onToggle={() => stars.toggle(id)} />}
+        />
+        {shown.length < listed.length && <More onMore={() => setMost(most + step)} />}
+      </main>
+      {open !== undefined && (
+        <Viewer
+          entry={open}
+          place={`${(listed.indexOf(open) + 1).toLocaleString('en')} of ${listed.length.toLocaleString('en')}`}
+          isStarred={stars.has(open.id)}
+          onStar={() => stars.toggle(open.id)}
+          onStep={(by) => setOpen(listed[listed.indexOf(open) + by] ?? open)}
+          onClose={() => setOpen(undefined)}
+        />
+      )}
+    </>
+  );
+}
+
+function StarButton({ isStarred, onToggle }: { isStarred: boolean; onToggle(): void }): JSX.Element {
+  return (
+    <button type="button" class="star" aria-label="Star" aria-pressed={isStarred} onClick={onToggle}>
+      ★
+    </button>
+  );
+}
+
+/** Asks for more pictures when it comes into view. A click does the same. */
+function More({ onMore }: { onMore(): void }): JSX.Element {
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    const observer = new IntersectionObserver(
+      (seen) => seen.some((each) => each.isIntersecting) && onMore(),
+      {
+        rootMargin: '600px',
+      },
+    );
+    if (button.current !== null) observer.observe(button.current);
+    return () => observer.disconnect();
+  });
+  return (
+    <button type="button" ref={button} onClick={onMore}>
+      Show more
+    </button>
+  );
+}
+
+interface ViewerProps {
+  entry: AlbumEntry;
+  place: string;
+  isStarred: boolean;
+  onStar(): void;
+  onStep(by: number): void;
+  onClose(): void;
+}
+
+const keys: Record<string, 'before' | 'next' | 'star'> = {
+  arrowleft: 'before',
+  arrowright: 'next',
+  s: 'star',
+};
+
+/** Distance in CSS pixels that makes a touch a swipe. */
+const swipe = 50;
+
+function Viewer({ entry, place, isStarred, onStar, onStep, onClose }: ViewerProps): JSX.Element {
+  const touched = useRef(0);
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent): void => {
+      if (event.altKey || event.ctrlKey || event.metaKey) return;
+      const does = keys[event.key.toLowerCase()];
+      if (does === 'star') onStar();
+      else if (does !== undefined) onStep(does === 'next' ? 1 : -1);
+    };
+    addEventListener('keydown', onKeyDown);
+    return () => removeEventListener('keydown', onKeyDown);
+  });
+  return (
+    <Dialog
+      title={<bdi>{entry.text}</bdi>}
+      attributes={{ class: 'viewer' }}
+      onClose={onClose}
+      bar={
+        <>
+          <small>{place}</small>
+          <StarButton isStarred={isStarred} onToggle={onStar} />
+          <button type="button" aria-label="Previous" onClick={() => onStep(-1)}>
+            ←
+          </button>
+          <button type="button" aria-label="Next" onClick={() => onStep(1)}>
+            →
+          </button>
+          <button type="button" aria-label="Close" onClick={onClose}>
+            ✕
+          </button>
+        </>
+      }
+    >
+      <figure
+        onTouchStart={({ changedTouches: [touch] }) => {
+          touched.current = touch?.clientX ?? 0;
+        }}
+        onTouchEnd={({ changedTouches: [touch] }) => {
+          const moved = (touch?.clientX ?? 0) - touched.current;
+          if (Math.abs(moved) > swipe) onStep(moved < 0 ? 1 : -1);
+        }}
+      >
+        <img key={entry.file} src={addressOf(entry.file)} alt={entry.text} />
+      </figure>
+    </Dialog>
+  );
+}
+
+interface Stars {
+  has(id: string): boolean;
+  toggle(id: string): void;
+  /** False if the browser refuses to store them: they are lost with the page. */
+  isKept: boolean;
+}
+
+function useStars(key: string): Stars {
+  const name = `stars ${key}`;
+  const [{ ids, isKept }, setStars] = useState(() => readStars(name));
+  return {
+    has: (id) => ids.has(id),
+    isKept,
+    toggle: (id) => {
+      // Another tab may have changed them.
+      const now = isKept ? readStars(name).ids : ids;
+      const next = new Set(now.has(id) ? [...now].filter((each) => each !== id) : [...now, id]);
+      setStars({ ids: next, isKept: hasWritten(name, next) });
+    },
+  };
+}
+
+function readStars(name: string): { ids: ReadonlySet<string>; isKept: boolean } {
+  try {
+    return { ids: new Set(JSON.parse(localStorage.getItem(name) ?? '[]') as string[]), isKept: true };
+  } catch {
+    return { ids: new Set(), isKept: false };
+  }
+}
+
+function hasWritten(name: string, ids: ReadonlySet<string>): boolean {
+  try {
+    localStorage.setItem(name, JSON.stringify([...ids]));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function download(name: string, lines: string[]): void {
+  const link = document.createElement('a');
+  link.download = name;
+  link.href = URL.createObjectURL(new Blob([`${lines.join('\n')}\n`], { type: 'text/plain' }));
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+/** Encodes each part, because names may contain `#`, `?` and `%`. */
+function addressOf(path: string): string {
+  return path.split('/').map(encodeURIComponent).join('/');
+}

@@ -1,0 +1,100 @@
+/** Promise: an artist gets from a spreadsheet to a folder that a client opens, without a line of code. */
+import { cpSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { nightWith, Program, folderWith } from '../e2e/cli.ts';
+import { textRow, workbook } from '../fakes/workbook.ts';
+import { noBrowser, openBrowser, openPage } from './browser.ts';
+import { look } from './watched.ts';
+
+let browser: Browser;
+
+beforeAll(async () => {
+  if (noBrowser === undefined) browser = await openBrowser();
+});
+
+afterAll(() => noBrowser ?? browser.close());
+
+const prompts = ['a castle on a hill', 'a windmill in a meadow', 'a cabin by the lake', 'a harbour town'];
+
+it.skipIf(noBrowser !== undefined)(
+  'from a spreadsheet to the gallery that a client opens from a disk (skipped where there is no chromium)',
+  async () => {
+    const rows = prompts.map((prompt, index) => textRow(index + 2, `shot-${index + 1}`, prompt));
+    const sheet = workbook({ rows: [textRow(1, 'id', 'prompt'), ...rows].join('') });
+    const night = nightWith({ 'shots.xlsx': sheet });
+    await night.start('init', '--manifest', 'shots.xlsx').exits(0);
+    // As the comment suggests. The client must not see it.
+    night.write('pipeline.yaml', night.read('pipeline.yaml').replace('# metadata: embed', 'metadata: embed'));
+    await night.run('--quiet').exits(0);
+
+    const program = new Program(['watch', 'pipeline.yaml', '--json', '--port', '0'], { cwd: night.cwd });
+    const { link } = await program.event('watching');
+    const { page } = await look(browser, String(link));
+    for (const index of [1, 3]) {
+      await page.locator('.picture').nth(index).focus();
+      await page.keyboard.press('s');
+    }
+    const marks = (): string => (night.has('renders/marks.jsonl') ? night.read('renders/marks.jsonl') : '');
+    await expect.poll(marks).toMatch(/shot-2[^]*shot-4/);
+
+    night.write(
+      'large.yaml',
+      `scenes: { from: pipeline.yaml, ids: marks }
+endpoint: { baseUrl: local, id: scene-renderer }
+input: { scene: '{{ prompt }}', width: 1152, height: 768 }
+output: { dir: large, metadata: embed }
+`,
+    );
+    await night.start('run', 'large.yaml', '--quiet').exits(0);
+    await night
+      .start('export', 'large.yaml', 'for-anna', '--to', 'gallery')
+      .prints('2 pictures in for-anna, as gallery');
+
+    // The client has nothing but the folder.
+    const sent = folderWith({});
+    cpSync(night.path('for-anna'), sent, { recursive: true });
+    const files = readdirSync(sent, { recursive: true, encoding: 'utf8' });
+    const pictures = files.filter((name) => name.endsWith('.png'));
+    expect(pictures.toSorted()).toEqual(['pictures/shot-2.png', 'pictures/shot-4.png']);
+    const own = readFileSync(night.path('large/images/shot-2.png'), 'latin1');
+    for (const secret of [...prompts, night.cwd, 'scene-renderer', 'large.yaml'])
+      for (const name of files.filter((each) => statSync(join(sent, each)).isFile()))
+        expect(readFileSync(join(sent, name), 'latin1'), name).not.toContain(secret);
+    expect(own).toContain(prompts[1]);
+    rmSync(night.path('for-anna'), { recursive: true });
+
+    const { page: album, troubles } = await openPage(browser);
+    onTestFinished(() => album.context().close());
+    await album.goto(pathToFileURL(join(sent, 'index.html')).href);
+    await expect.poll(async () => (await widths(album)).filter((width) => width > 0)).toHaveLength(2);
+    expect(await album.locator('h1').innerText()).toBe('for-anna 2 pictures');
+    await album.locator('.picture').nth(1).click();
+    await expect
+      .poll(() => album.locator('dialog img').evaluate((img) => Reflect.get(img, 'naturalWidth') as number))
+      .toBe(1152);
+    await album.keyboard.press('s');
+    await album.keyboard.press('Escape');
+    await album.reload();
+    await expect.poll(() => album.getByRole('button', { name: '1 starred' }).count()).toBe(1);
+    const download = album.waitForEvent('download');
+    await album.getByRole('button', { name: 'Download list' }).click();
+    const list = readFileSync(await (await download).path(), 'utf8');
+    expect(list).toBe('shot-4\n');
+    expect(troubles).toEqual([]);
+
+    night.write('starred.txt', list);
+    await night
+      .start('export', 'large.yaml', 'final', '--to', 'gallery', '--ids', 'starred.txt')
+      .prints('1 picture in final, as gallery');
+  },
+  300_000,
+);
+
+function widths(page: Page): Promise<number[]> {
+  return page
+    .locator('.picture img')
+    .evaluateAll((all) => all.map((img) => Reflect.get(img, 'naturalWidth') as number));
+}

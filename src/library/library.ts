@@ -240,7 +240,10 @@ export interface ExportRequest extends ReadOptions {
   ids?: string[];
   /** For webdataset and parquet: number of pictures per file. Default: 1000. */
   shard?: number;
-  /** For captions and webdataset: text of each picture, such as `{{ prompt }}, {{ style }}`. Default: its prompt. */
+  /**
+   * For captions, webdataset and gallery: text of each picture, such as `{{ prompt }}, {{ style }}`. Default: its
+   * prompt, in a gallery its name.
+   */
   caption?: string;
   /** Exports this copy of `output.formats` instead of the PNG: `webp`, `512.jpg`. */
   copy?: string;

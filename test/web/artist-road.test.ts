@@ -79,6 +79,14 @@ output: { dir: large, metadata: embed }
     await album.keyboard.press('Escape');
     await album.reload();
     await expect.poll(() => album.getByRole('button', { name: '1 starred' }).count()).toBe(1);
+    // Among the starred ones, a picture that loses its star stays open.
+    await album.getByRole('button', { name: '1 starred' }).click();
+    await expect.poll(() => album.locator('.picture').count()).toBe(1);
+    await album.locator('.picture').click();
+    await album.keyboard.press('s');
+    await expect.poll(() => album.locator('dialog').innerText()).toMatch(/1 of 1/);
+    await album.keyboard.press('s');
+    await album.keyboard.press('Escape');
     const download = album.waitForEvent('download');
     await album.getByRole('button', { name: 'Download list' }).click();
     const list = readFileSync(await (await download).path(), 'utf8');

@@ -3,7 +3,7 @@ import { render, type JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Album, AlbumEntry } from '../../runner/core/gallery-data.ts';
 import { Dialog } from '../shared/dialog.tsx';
-import { counted } from '../shared/number-words.ts';
+import { counted, countWords } from '../shared/number-words.ts';
 import { PictureGrid } from '../shared/picture-grid.tsx';
 
 const root = document.querySelector('#page');
@@ -17,7 +17,9 @@ function AlbumPage({ album: { title, key, pictures } }: { album: Album }): JSX.E
   const stars = useStars(key);
   const [isChosen, setChosen] = useState(false);
   const [most, setMost] = useState(step);
-  const [open, setOpen] = useState<AlbumEntry>();
+  // The order stays while a picture is open, also if it loses its star.
+  const [open, setOpen] = useState<{ order: AlbumEntry[]; at: number }>();
+  const entry = open?.order[open.at];
   const starred = [...new Set(pictures.map(({ id }) => id))].filter((id) => stars.has(id));
   const listed = isChosen ? pictures.filter(({ id }) => stars.has(id)) : pictures;
   const shown = listed.slice(0, most);
@@ -37,7 +39,7 @@ function AlbumPage({ album: { title, key, pictures } }: { album: Album }): JSX.E
             setMost(step);
           }}
         >
-          ★ {starred.length.toLocaleString('en')} starred
+          ★ {countWords(starred.length)} starred
         </button>
         {starred.length > 0 && (
           <button type="button" class="primary" onClick={() => download('starred.txt', starred)}>
@@ -53,33 +55,33 @@ function AlbumPage({ album: { title, key, pictures } }: { album: Album }): JSX.E
       <main>
         {listed.length === 0 && <p class="soft">No picture is starred.</p>}
         <PictureGrid
-          pictures={shown.map((entry, index) => ({
-            key: `${index} ${entry.file}`,
-            sources: [entry.thumbnail, entry.file].flatMap((path) =>
+          pictures={shown.map((each, index) => ({
+            key: `${index} ${each.file}`,
+            sources: [each.thumbnail, each.file].flatMap((path) =>
               path === undefined ? [] : addressOf(path),
             ),
-            alt: entry.text,
+            alt: each.text,
             caption: '',
-            prompt: entry.text,
-            id: entry.id,
+            prompt: each.text,
+            id: each.id,
             state: 'saved',
             word: '',
             badge: '',
-            size: entry,
+            size: each,
           }))}
           isSharp
-          onOpen={(index) => setOpen(shown[index])}
+          onOpen={(at) => setOpen({ order: listed, at })}
           extra={({ id = '' }) => <StarButton isStarred={stars.has(id)} onToggle={() => stars.toggle(id)} />}
         />
         {shown.length < listed.length && <More onMore={() => setMost(most + step)} />}
       </main>
-      {open !== undefined && (
+      {open !== undefined && entry !== undefined && (
         <Viewer
-          entry={open}
-          place={`${(listed.indexOf(open) + 1).toLocaleString('en')} of ${listed.length.toLocaleString('en')}`}
-          isStarred={stars.has(open.id)}
-          onStar={() => stars.toggle(open.id)}
-          onStep={(by) => setOpen(listed[listed.indexOf(open) + by] ?? open)}
+          entry={entry}
+          place={`${countWords(open.at + 1)} of ${countWords(open.order.length)}`}
+          isStarred={stars.has(entry.id)}
+          onStar={() => stars.toggle(entry.id)}
+          onStep={(by) => setOpen(entryAt(open, open.at + by))}
           onClose={() => setOpen(undefined)}
         />
       )}
@@ -113,6 +115,11 @@ function More({ onMore }: { onMore(): void }): JSX.Element {
       Show more
     </button>
   );
+}
+
+/** Stays at the first and at the last picture. */
+function entryAt(open: { order: AlbumEntry[]; at: number }, at: number): { order: AlbumEntry[]; at: number } {
+  return open.order[at] === undefined ? open : { ...open, at };
 }
 
 interface ViewerProps {

@@ -89,12 +89,16 @@ async function sweepAll(): Promise<void> {
   if (wrong.length > 0) process.exitCode = 1;
 }
 
-/** All nights, shared among the processes; until `see` returns true. */
-async function each(bundle: string, see: (told: Told) => boolean | void): Promise<void> {
-  const share = Math.ceil(nights / workers);
-  const children = Array.from({ length: workers }, (_, i): ChildProcess => {
-    const some = Math.min(share, nights - i * share);
-    const args = ['--worker', '--seed', String(seed + i * share), '--nights', String(Math.max(0, some))];
+/** Nights from the first on, shared among the processes; until `see` returns true. */
+async function each(
+  bundle: string,
+  see: (told: Told) => boolean | void,
+  { first, count } = { first: seed, count: nights },
+): Promise<void> {
+  const share = Math.ceil(count / workers);
+  const children = Array.from({ length: Math.ceil(count / share) }, (_, i): ChildProcess => {
+    const some = Math.min(share, count - i * share);
+    const args = ['--worker', '--seed', String(first + i * share), '--nights', String(some)];
     return fork(bundle, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   });
   const ends = children.map(
@@ -124,12 +128,14 @@ async function findPlanted(): Promise<void> {
 async function find(bug: PlantedBug, number: number): Promise<Told | undefined> {
   const bundle = script(`planted-${number}.js`);
   await bundleWith(bug, bundle);
-  let first: Told | undefined;
-  await each(bundle, (told) => {
-    if (told.wrong.length > 0) first ??= told;
-    return first !== undefined;
-  });
-  return first;
+  let finder: Told | undefined;
+  const see = (told: Told): boolean => {
+    if (told.wrong.length > 0) finder ??= told;
+    return finder !== undefined;
+  };
+  await each(bundle, see, { first: bug.seed, count: 1 });
+  if (finder === undefined) await each(bundle, see);
+  return finder;
 }
 
 async function bundleWith({ file, from, to }: PlantedBug, outfile: string): Promise<void> {

@@ -92,6 +92,7 @@ const files = {
     6: { class_type: 'CLIPTextEncode', inputs: { text: '' } },
     9: { class_type: 'SaveImage', inputs: {} },
   }),
+  'upscale.json': JSON.stringify({ 10: { class_type: 'LoadImage', inputs: { image: '' } } }),
   'atelier.yaml': descriptions[0] ?? '',
 };
 

@@ -11,6 +11,7 @@ import { ComfyuiDialect } from '../runner/client/comfyui-dialect.ts';
 import { DescribedDialect } from '../runner/client/described-dialect.ts';
 import { DescribedRequests } from '../runner/client/described-requests.ts';
 import { type Connection, HttpService } from '../runner/client/http-service.ts';
+import type { SendingFiles } from '../runner/client/sending-files.ts';
 import type { Config } from '../runner/config/config.ts';
 import { jobsDescription } from '../runner/config/read-description.ts';
 import { type Endpoint, versionOfJobs } from '../runner/core/attempt.ts';
@@ -22,11 +23,17 @@ import { configuredArguments } from './refusal.ts';
 
 export type ServiceClient = RenderService & Pick<HttpService, 'problems' | 'close'>;
 
+/** `warn` is called with warnings. `files` reads the files that jobs send; undefined if nothing is submitted. */
+interface ForSubmissions {
+  warn?: (text: string) => void;
+  files?: SendingFiles;
+}
+
 export function openService(
   config: Config,
   connectionOf: (endpoint: Endpoint) => Connection,
   memory: ByteSemaphore,
-  warn: (text: string) => void = () => undefined,
+  { warn = () => undefined, files: sending }: ForSubmissions = {},
 ): ServiceClient {
   const once = warnOnce(warn);
   const { image, files, values } = config.output;
@@ -45,7 +52,12 @@ export function openService(
     const description = descriptionFor(config, endpoint);
     if (description === undefined) {
       const { workflow, sha256 } = config.service as ComfyuiInterface;
-      const dialect = new ComfyuiDialect({ workflow, workflowSha256: sha256, node: image });
+      const dialect = new ComfyuiDialect({
+        workflow,
+        workflowSha256: sha256,
+        node: image,
+        files: sending,
+      });
       return new HttpService({ ...options, dialect });
     }
     const isOfJobs = versionOfJobs(endpoint) !== undefined;

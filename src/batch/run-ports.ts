@@ -5,7 +5,7 @@ import { formatOfFile } from '../runner/core/picture.ts';
 import { KeptAnswersFolder } from '../runner/checkpoint/kept-answers.ts';
 import type { BatchLease, OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
 import { HttpsDownloads } from '../runner/client/https-downloads.ts';
-import { sendingFiles } from '../runner/client/sending-files.ts';
+import { SendingFiles } from '../runner/client/sending-files.ts';
 import type { Config } from '../runner/config/config.ts';
 import type { Endpoint } from '../runner/core/attempt.ts';
 import type { Bucket } from '../lib/s3/bucket.ts';
@@ -65,7 +65,15 @@ export async function withPorts<Result>(
   const warn = (text: string): void => emit({ type: 'warning', text });
   const connections = await connect(config, endpoints, localService, warn);
   const memory = new ByteSemaphore(config.limits.memory);
-  const service = openService(config, connections.of, memory, warn);
+  const otherBuckets = new OtherBuckets((url) => openBucket(url, config.env, bucket()));
+  // Uses separate memory, so that submissions and pictures do not wait for each other.
+  const files = new SendingFiles(
+    config.folder,
+    new ByteSemaphore(config.limits.memory),
+    (address) => otherBuckets.read(address),
+    pictureAdvice(config),
+  );
+  const service = openService(config, connections.of, memory, { warn, files });
   const downloads = new HttpsDownloads({
     hosts: config.output.hosts,
     maxBytes: config.limits.body,
@@ -76,7 +84,6 @@ export async function withPorts<Result>(
     ...bucketOptions(warn, stop, config.shutdown.grace, patienceMs),
     proxies: config.proxies,
   });
-  const otherBuckets = new OtherBuckets((url) => openBucket(url, config.env, bucket()));
   let places: BatchPlaces | undefined;
   try {
     places = await openPlaces({
@@ -94,17 +101,7 @@ export async function withPorts<Result>(
     const { checkpoint, file, others, lease } = opened;
     followLease(lease, emit, stop, config.shutdown.grace);
     const ports = {
-      // Uses separate memory, so that submissions and pictures do not wait for each other.
-      service: whileLeased(
-        sendingFiles(
-          service,
-          config.folder,
-          new ByteSemaphore(config.limits.memory),
-          (address) => otherBuckets.read(address),
-          pictureAdvice(config),
-        ),
-        lease,
-      ),
+      service: whileLeased(files.around(service), lease),
       downloads,
       answers: new KeptAnswersFolder(join(config.output.dir, 'kept-answers'), config.limits),
       checkpoint,
@@ -248,7 +245,7 @@ export async function connect(
       if (baseUrl === 'local' && service !== undefined) return service;
       if (baseUrl !== config.endpoint.baseUrl)
         throw new Error(`the key of ${config.endpoint.baseUrl} would go to ${baseUrl}`);
-      return { url: baseUrl, apiKey: config.apiKey ?? '' };
+      return { url: baseUrl, apiKey: config.apiKey ?? '', comfyApiKey: config.comfyApiKey };
     },
     collected: (jobId) => service?.collected(jobId),
     close: async () => service?.close(),

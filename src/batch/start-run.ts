@@ -206,13 +206,13 @@ export async function withNotifier<Result>(
 
 /** `file` is the path of pipeline.yaml as given. */
 function notifierOf(file: string, config: Config, warn: (text: string) => void): Notifier {
-  const { notify, folder, apiKey, output, env } = config;
+  const { notify, folder, output } = config;
   return startNotifier(notify, {
     clock: systemClock,
     proxies: config.proxies,
     about: { manifest: shownLists(config, file), outputDir: output.dir },
     folder,
-    env: withoutKey(env, apiKey),
+    env: withoutKeys(config),
     describe: (event) => {
       const line = describeEvent(event, Date.now(), shownPath(output.dir));
       // The line may be read in a terminal there, too.
@@ -222,9 +222,9 @@ function notifierOf(file: string, config: Config, warn: (text: string) => void):
   });
 }
 
-/** Removes variables that contain the key, whatever their names, because commands do not need it. */
-function withoutKey(env: NodeJS.ProcessEnv, apiKey = ''): NodeJS.ProcessEnv {
-  const keys = [apiKey, env['NIGHTRENDER_API_KEY'] ?? ''].filter((key) => key !== '');
+/** Removes variables that contain a key, whatever their names, because commands do not need it. */
+function withoutKeys({ env, apiKey = '', comfyApiKey = '' }: Config): NodeJS.ProcessEnv {
+  const keys = [apiKey, comfyApiKey, env['NIGHTRENDER_API_KEY'] ?? ''].filter((key) => key !== '');
   const kept = Object.entries(env).filter(([, value = '']) => !keys.some((key) => value.includes(key)));
   return Object.fromEntries(kept);
 }

@@ -13,11 +13,11 @@ import { shownPath } from '../batch/refusal.ts';
 import { ManifestError } from '../runner/manifest/manifest.ts';
 import { type LoadedCommand, commonExits, oneText, textOption } from './command.ts';
 import { captionColumn, inputLine, isValue, likelyColumn } from '../runner/list/scene-columns.ts';
-import { stageFiles, stageSteps } from './stage-files.ts';
+import { stagesFor } from './stage-files.ts';
 import { writeOut } from '../terminal/terminal.ts';
 
 export const initCommand: LoadedCommand = {
-  purpose: `Creates a commented pipeline.yaml and scenes.csv, for the local service or a real endpoint, and pipeline.schema.json for editors; with --service a commented service.yaml and its schema; with --stages three batches that render, score and upscale, and a service for them. Existing files are never changed.`,
+  purpose: `Creates a commented pipeline.yaml and scenes.csv, for the local service or a real endpoint, and pipeline.schema.json for editors; with --service a commented service.yaml and its schema; with --stages three batches that render, score and upscale, and a service for them, or two for ComfyUI (--speaks comfyui). Existing files are never changed.`,
   positionals: {
     dir: {
       type: 'string',
@@ -37,6 +37,7 @@ export const initCommand: LoadedCommand = {
       type: 'boolean',
       describe: 'render, score and upscale instead: batches that take their lists from one another',
     },
+    speaks: { ...textOption, describe: 'with --stages: comfyui' },
   },
   examples: [
     ['$0 init night', 'a batch for the local service, in the folder night'],
@@ -84,6 +85,7 @@ function listOf(folder: string, argv: Record<string, unknown>): string | undefin
 }
 
 async function beginBatch(given: string, argv: Record<string, unknown>): Promise<void> {
+  refuseOptions(argv, ['speaks'], 'goes with --stages only');
   const where = endpointOf(argv);
   const list = listOf(given, argv);
   const folder = list === given ? dirname(given) : given;
@@ -155,18 +157,24 @@ async function columnsOf(
 function beginStages(folder: string, argv: Record<string, unknown>): void {
   const text = 'does not go with --stages, which writes all of its files';
   refuseOptions(argv, ['endpoint', 'id', 'manifest', 'service'], text);
-  const paths = createFiles(folder, {
-    ...stageFiles(schemaFile, serviceSchemaFile),
+  const isComfyui = oneText(argv, 'speaks') !== undefined;
+  if (isComfyui && argv['speaks'] !== 'comfyui')
+    throw new ConfigError([
+      { where: '--speaks', text: `is ${JSON.stringify(argv['speaks'])}; expected comfyui, or no --speaks` },
+    ]);
+  const { files, steps } = stagesFor(isComfyui, schemaFile, serviceSchemaFile);
+  const schemas = {
     [schemaFile]: pipelineSchemaText(),
-    [serviceSchemaFile]: serviceSchemaText(),
-  });
-  const steps = stageSteps(shownPath(folder), (name) => shownPath(join(folder, name)));
-  writeOut(`Created ${paths.slice(0, -2).join(', ')}, and schemas for editors.\n${steps}`);
+    ...(!isComfyui && { [serviceSchemaFile]: serviceSchemaText() }),
+  };
+  const paths = createFiles(folder, { ...files, ...schemas }).slice(0, Object.keys(files).length);
+  const next = steps(shownPath(folder), (name) => shownPath(join(folder, name)));
+  writeOut(`Created ${paths.join(', ')}, and ${isComfyui ? 'a schema' : 'schemas'} for editors.\n${next}`);
 }
 
 function beginService(folder: string, argv: Record<string, unknown>): void {
   const text = 'belongs to a pipeline.yaml; the endpoints of a service are in service.yaml';
-  refuseOptions(argv, ['endpoint', 'id'], text);
+  refuseOptions(argv, ['endpoint', 'id', 'speaks'], text);
   const [service = '', schema = ''] = createFiles(folder, {
     'service.yaml': serviceExample(serviceSchemaFile),
     [serviceSchemaFile]: serviceSchemaText(),

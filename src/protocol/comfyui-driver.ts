@@ -53,11 +53,16 @@ const maxStopMs = 2_560;
 export class ComfyuiDriver<Answer extends ComfyuiAnswer> {
   readonly #transport: ComfyuiTransport<Answer>;
   readonly #deleted: Set<string>;
+  readonly #comfyApiKey: string | undefined;
 
-  /** `deleted` collects the ids of jobs that were removed from the queue, because ComfyUI keeps no trace of them. */
-  constructor(transport: ComfyuiTransport<Answer>, deleted = new Set<string>()) {
+  /**
+   * `deleted` collects the ids of jobs that were removed from the queue, because ComfyUI keeps no trace of them.
+   * `comfyApiKey` is the key that partner nodes use.
+   */
+  constructor(transport: ComfyuiTransport<Answer>, deleted = new Set<string>(), comfyApiKey?: string) {
     this.#transport = transport;
     this.#deleted = deleted;
+    this.#comfyApiKey = comfyApiKey;
   }
 
   /**
@@ -71,7 +76,8 @@ export class ComfyuiDriver<Answer extends ComfyuiAnswer> {
     signal: AbortSignal,
     cancelling = (): AbortSignal => signal,
   ): Promise<ComfyuiSubmission<Answer>> {
-    const body = { prompt, prompt_id: id, client_id: 'nightrender', extra_data: {} };
+    const extra = this.#comfyApiKey === undefined ? {} : { api_key_comfy_org: this.#comfyApiKey };
+    const body = { prompt, prompt_id: id, client_id: 'nightrender', extra_data: extra };
     const request = { path: '/prompt', body: JSON.stringify(body) };
     this.#deleted.delete(id);
     const outcome = await this.#transport.send(request, signal);

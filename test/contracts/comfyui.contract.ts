@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import { dividing, emptyImage, failing, saving, sleeping } from '../fakes/comfyui-workflows.ts';
+import { dividing, emptyImage, enlarging, failing, saving, sleeping } from '../fakes/comfyui-workflows.ts';
 
 /** `open` resolves to the address of a ComfyUI with its test nodes. */
 export function comfyuiContract(name: string, open: () => Promise<string>): void {
@@ -205,6 +205,55 @@ function contract(open: () => Promise<string>): void {
     expect((await ended(url, id)).status.completed).toBe(true);
   });
 
+  it('takes a picture into its input folder, and keeps one of the same name and content', async () => {
+    const url = await open();
+    const [id, name] = [randomUUID(), `${randomUUID()}.png`];
+    const red = await onePixel(0xff0000);
+    const upload = (content: Buffer, more: Record<string, string> = {}): ReturnType<typeof ask> =>
+      uploadTo(url, { image: content, name, subfolder: 'nightrender', type: 'input', ...more });
+    const kept = { status: 200, json: { name, subfolder: 'nightrender', type: 'input' } };
+    expect(await upload(red)).toEqual(kept);
+    expect(await upload(red)).toEqual(kept);
+    expect(await upload(await onePixel(0xff))).toMatchObject({ json: { name: name.replace('.', ' (1).') } });
+    expect(await submit(url, enlarging(id, `nightrender/${name}`), id)).toMatchObject({ status: 200 });
+    const [image] = (await ended(url, id)).outputs['9']?.images ?? [];
+    const view = await fetch(`${url}/view?${new URLSearchParams(image).toString()}`);
+    const { data, info } = await sharp(Buffer.from(await view.arrayBuffer()))
+      .removeAlpha()
+      .raw()
+      .toBuffer({ resolveWithObject: true });
+    expect([info.width, ...data.subarray(0, 3)]).toEqual([2, 0xff, 0, 0]);
+  });
+
+  it('refuses uploads that lead elsewhere or have no file, and a workflow without its file', async () => {
+    const url = await open();
+    const image = await onePixel(1);
+    const given = { image, name: 'x.png', type: 'input' };
+    expect(await uploadTo(url, { ...given, subfolder: '../..' })).toEqual({ status: 400, json: '' });
+    expect(await uploadTo(url, { type: 'input' })).toMatchObject({ status: 400 });
+    expect(await uploadTo(url, { ...given, type: 'elsewhere' })).toMatchObject({ status: 500 });
+    const details = 'image - Invalid image file: nightrender/no-such.png';
+    const answer = await submit(url, enlarging('x', 'nightrender/no-such.png'), randomUUID());
+    expect(answer).toMatchObject({
+      status: 400,
+      json: { node_errors: { 10: { errors: [{ type: 'custom_validation_failed', details }] } } },
+    });
+  });
+
+  it('takes what is no picture, whose job fails', async () => {
+    const url = await open();
+    const [id, name] = [randomUUID(), `${randomUUID()}.png`];
+    const image = Buffer.from('not a picture');
+    expect(await uploadTo(url, { image, name, type: 'input' })).toMatchObject({ status: 200 });
+    await submit(url, enlarging(id, name), id);
+    const { status } = await ended(url, id);
+    expect(status).toMatchObject({ completed: false });
+    expect(status.messages.at(-1)).toMatchObject([
+      'execution_error',
+      { node_id: '10', node_type: 'LoadImage' },
+    ]);
+  });
+
   it('says what nodes it has, and their choices', async () => {
     const url = await open();
     const { json } = await ask(url, '/object_info');
@@ -225,7 +274,7 @@ function contract(open: () => Promise<string>): void {
 
 interface Entry {
   prompt: unknown[];
-  outputs: Record<string, object>;
+  outputs: Record<string, { images?: Record<string, string>[] }>;
   status: { status_str: string; completed: boolean; messages: [string, object][] };
 }
 
@@ -238,6 +287,25 @@ async function ask(url: string, path: string, body?: object): Promise<{ status: 
   const response = await fetch(url + path, init);
   const text = await response.text();
   return { status: response.status, json: text.startsWith('{') ? (JSON.parse(text) as unknown) : text };
+}
+
+async function uploadTo(
+  url: string,
+  { image, name, ...fields }: { image?: Buffer; name?: string } & Record<string, unknown>,
+): Promise<{ status: number; json: unknown }> {
+  const form = new FormData();
+  for (const [key, value] of Object.entries(fields)) form.append(key, String(value));
+  if (image !== undefined) form.append('image', new Blob([new Uint8Array(image)]), name);
+  const response = await fetch(`${url}/upload/image`, { method: 'POST', body: form });
+  const text = await response.text();
+  return { status: response.status, json: text.startsWith('{') ? (JSON.parse(text) as unknown) : text };
+}
+
+function onePixel(colour: number): Promise<Buffer> {
+  const background = { r: colour >> 16, g: (colour >> 8) & 255, b: colour & 255 };
+  return sharp({ create: { width: 1, height: 1, channels: 3, background } })
+    .png()
+    .toBuffer();
 }
 
 function submit(url: string, prompt: object, id: string): ReturnType<typeof ask> {

@@ -4,6 +4,7 @@ import { openService, type ServiceClient } from '../../src/batch/connect-service
 import { ByteSemaphore } from '../../src/lib/limits/byte-semaphore.ts';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import type { Workflow } from '../../src/protocol/comfyui-workflow.ts';
+import { SendingFiles } from '../../src/runner/client/sending-files.ts';
 import type { Config } from '../../src/runner/config/config.ts';
 import type { JobAtService } from '../../src/runner/core/attempt.ts';
 import type { SubmitReply } from '../../src/runner/pipeline/ports.ts';
@@ -333,12 +334,12 @@ limits: ${limits}
   const config = configOf(text, { env: { KEY: apiKey }, files });
   const memory = new ByteSemaphore(memoryBytes);
   const warnings: string[] = [];
-  const client = openService(
-    config,
-    ({ baseUrl }) => ({ url: baseUrl, apiKey }),
-    memory,
-    (warning) => warnings.push(warning),
-  );
+  const { comfyApiKey, folder } = config;
+  const sending = new SendingFiles(folder, new ByteSemaphore(memoryBytes), async () => undefined);
+  const client = openService(config, ({ baseUrl }) => ({ url: baseUrl, apiKey, comfyApiKey }), memory, {
+    warn: (warning) => warnings.push(warning),
+    files: sending,
+  });
   onTestFinished(() => client.close());
   return { client, config, memory, warnings };
 }

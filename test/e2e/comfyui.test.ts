@@ -1,11 +1,13 @@
 /** Promise: a batch on ComfyUI loses no scene and mixes up none, whichever side crashes; `comfyui-itself.test.ts` tries a real one. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
+import { basename, join } from 'node:path';
+import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import type { Workflow } from '../../src/protocol/comfyui-workflow.ts';
 import { startComfyStandIn, type ComfyStandIn } from '../fakes/comfyui.ts';
-import { emptyImage, saving } from '../fakes/comfyui-workflows.ts';
+import { emptyImage, enlarging, failing, saving } from '../fakes/comfyui-workflows.ts';
 import { rest } from '../fakes/tier.ts';
 import { sendJson } from '../faults/answers.ts';
 import { type Night, nightWith, type Started } from './cli.ts';
@@ -15,6 +17,135 @@ rest.it('a night through kills, restarts and lost answers', async () => {
   const comfy = await startComfyStandIn();
   await comfyuiNight({ url: comfy.url, restart: async () => comfy.restart() }, 40);
 });
+
+const stages = {
+  'draw.json': JSON.stringify(saving(emptyImage(1))),
+  'enlarge.json': JSON.stringify(enlarging('x')),
+  'scenes.csv': ['id,colour', ...Array.from({ length: 12 }, (_, i) => `s${i},${colourOf(i)}`)].join('\n'),
+};
+
+function colourOf(scene: number): number {
+  return (scene * 0x010307 + 0x203040) & 0xffffff;
+}
+
+function chain(url: string): Night {
+  const endpoint = (flow: string, set: string): string =>
+    `endpoint: {speaks: comfyui, baseUrl: '${url}', workflow: ${flow}.json, set: {${set}}}
+concurrency: 4
+polling: {shortest: 10ms}
+retry: {firstWait: 10ms, longestWait: 100ms}
+`;
+  return nightWith({
+    ...stages,
+    'draw.yaml': `manifest: scenes.csv\noutput: {dir: drawn}\n${endpoint('draw', "'1.color': '{{ colour }}'")}`,
+    'enlarge.yaml': `scenes: {from: draw.yaml}\noutput: {dir: enlarged}\n${endpoint('enlarge', "'10.image': '{{ picture | upload }}'")}`,
+  });
+}
+
+it('enlarges the pictures of the stage before, and sends nothing twice', async () => {
+  const comfy = await startComfyStandIn();
+  const night = chain(comfy.url);
+  await night.start('run', 'draw.yaml', 'enlarge.yaml', '--limit', '3').exits(0);
+  await night.start('run', 'enlarge.yaml').exits(0);
+  await expectEnlarged(night, 3);
+  expect([comfy.accepted.length, comfy.uploaded.length]).toEqual([6, 3]);
+  const [file = ''] = picturesIn(night, 'enlarged');
+  const { stdout } = await night.start('explain', 'enlarge.yaml', basename(file, '.png')).exits(0);
+  expect(stdout).toMatch(/"10\.image\\?":\\?"<drawn\/images\/s\d+\.png, \d+ bytes>/);
+});
+
+it('sends nothing for a picture that is no longer the one of the stage', async () => {
+  const comfy = await startComfyStandIn();
+  const night = chain(comfy.url);
+  await night.start('run', 'draw.yaml', '--limit', '2').exits(0);
+  const [file = ''] = picturesIn(night, 'drawn');
+  night.write(`drawn/images/${file}`, 'other');
+  await night.start('run', 'enlarge.yaml').exits(3);
+  await night.start('explain', 'enlarge.yaml', basename(file, '.png')).prints('nothing was sent');
+  expect([comfy.accepted.length, comfy.uploaded.length]).toEqual([3, 1]);
+});
+
+it('leaves the key of partner nodes in no file, no message and no command, and each job has it', async () => {
+  const comfy = await startComfyStandIn();
+  const key = 'comfyui-4711-0815';
+  comfy.complaint = `no credit for ${key}`;
+  const night = batch(comfy.url, failing(1, 'x'));
+  night.write(
+    'pipeline.yaml',
+    night.read('pipeline.yaml').replace('flow.json,', "flow.json, comfyApiKey: '${COMFY_KEY}',") +
+      'retry: {attempts: 1}\nnotify: [{command: env > env.txt}]\n',
+  );
+  const { stdout, stderr } = await night
+    .with({ env: { COMFY_KEY: key, OTHER: `x${key}` } })
+    .run()
+    .exits(3);
+  expect(stdout + stderr).toContain('no credit for [key]');
+  const files = readdirSync(night.cwd, { recursive: true, withFileTypes: true }).filter((each) =>
+    each.isFile(),
+  );
+  const texts = files.map((file) => readFileSync(join(file.parentPath, file.name), 'latin1'));
+  expect(files.map(({ name }) => name)).toEqual(expect.arrayContaining(['checkpoint.sqlite', 'env.txt']));
+  expect([stdout, stderr, ...texts].filter((text) => text.includes(key))).toEqual([]);
+  const jobs = comfy.requests.filter(({ path }) => path === '/prompt');
+  expect(jobs.map(({ body }) => (JSON.parse(body) as { extra_data: object }).extra_data)).toEqual(
+    jobs.map(() => ({ api_key_comfy_org: key })),
+  );
+});
+
+rest.it('a night of uploads through kills, lost answers and an emptied folder', async () => {
+  const comfy = await startComfyStandIn();
+  const night = chain(comfy.url);
+  await night.start('run', 'draw.yaml').exits(0);
+  const drawn = comfy.accepted.length;
+  comfy.isHeld = true;
+  comfy.lostUploads = 2;
+  const first = night.program('run', 'enlarge.yaml', '--json');
+  await first.event('scene-submitted', 3);
+  first.child.kill('SIGKILL');
+  await first.finish();
+  comfy.isHeld = false;
+  await comfy.release();
+  comfy.removeFiles('input/');
+  comfy.lostAnswers = 1;
+  const second = night.program('run', 'enlarge.yaml', '--json');
+  await second.event('scene-saved', 3);
+  comfy.removeFiles('input/');
+  await second.event('scene-saved', 1);
+  second.child.kill('SIGKILL');
+  await second.finish();
+  const last = await night.built('run', 'enlarge.yaml');
+  expect(last.code, last.stderr + last.stdout).toBe(0);
+  await expectEnlarged(night, 12);
+  const jobs = comfy.accepted.slice(drawn);
+  expect(new Set(jobs.map(({ id }) => id)).size).toBe(jobs.length);
+  expect(new Set(comfy.uploaded).size).toBe(12);
+  const attempts = (await night.start('list', 'enlarge.yaml', '--json').lines<{ attempts: number }>()).map(
+    (scene) => scene.attempts,
+  );
+  const [sent, killed] = [attempts.reduce((sum, each) => sum + each, 0), 2];
+  // A submission that was under way when the program was killed may have an attempt and no job.
+  expect(jobs.length).toBeLessThanOrEqual(sent);
+  expect(sent).toBeLessThanOrEqual(12 + killed * 4);
+});
+
+async function expectEnlarged(night: Night, count: number): Promise<void> {
+  const found = picturesIn(night, 'enlarged');
+  expect(found).toHaveLength(count);
+  for (const file of found) {
+    const picture = sharp(night.path(`enlarged/images/${file}`)).removeAlpha();
+    const { data, info } = await picture.raw().toBuffer({ resolveWithObject: true });
+    const [r = 0, g = 0, b = 0] = data;
+    expect([file, info.width, (r << 16) | (g << 8) | b]).toEqual([
+      file,
+      16,
+      colourOf(Number(file.slice(1, -4))),
+    ]);
+  }
+}
+
+function picturesIn(night: Night, folder: string): string[] {
+  return readdirSync(night.path(`${folder}/images`)).filter((file) => file.endsWith('.png'));
+}
 
 function batch(url: string, workflow: object, more = '', set = "'1.color': '{{ colour }}'"): Night {
   return nightWith({

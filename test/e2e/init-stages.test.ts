@@ -6,6 +6,7 @@ import { Ajv, type AnySchema } from 'ajv';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { JsonObject } from '../../src/lib/text/json.ts';
+import { startComfyStandIn } from '../fakes/comfyui.ts';
 import { rest } from '../fakes/tier.ts';
 import { inProcess, jobsOf, linesOf, type Night, nightWith, root } from './cli.ts';
 import { Served } from './served.ts';
@@ -100,6 +101,20 @@ rest.it('writes what the manual shows, whose recipes work on it', async () => {
   expect(sent).toEqual(expect.arrayContaining(asked));
 });
 
+rest.it('renders and enlarges at a ComfyUI, with what it has, and sends nothing twice', async () => {
+  const comfy = await startComfyStandIn();
+  const night = nightWith({});
+  const made = await night.start('init', '--stages', '--speaks', 'comfyui').exits(0, 'Node 4 of render.json');
+  for (const name of ['render.yaml', 'upscale.yaml'])
+    night.write(name, night.read(name).replace('http://127.0.0.1:8188', comfy.url));
+  const commands = [...made.stdout.matchAll(/^ {2}nightrender (.*)$/gm)].map(([, command = '']) => command);
+  expect(commands).toEqual(['plan render.yaml --check', 'run render.yaml upscale.yaml']);
+  for (const command of [...commands, commands[1] ?? '']) await night.start(...command.split(' ')).exits(0);
+  expect([comfy.accepted.length, comfy.uploaded.length]).toEqual([18, 9]);
+  const rows = await night.start('list', 'upscale.yaml', '--json').lines<Row>();
+  expect(rows.map(({ pictures }) => pictures[0]?.width)).toEqual(rows.map(() => 1024));
+});
+
 /** Serves what is in the folder; `start` is a command that ends well and in silence, and these files find the service. */
 async function serveIn(night: Night, files = batches) {
   // In the place of `npm install sharp`.
@@ -134,24 +149,32 @@ function bestOf(rows: Row[]): Row[] {
   return rows.filter((row) => [...best.values()].includes(row));
 }
 
-it('names schemas that lie there and that the files fit, and changes no file that is there', async () => {
-  const night = nightWith({});
-  await night.start('init', '--stages');
-  for (const name of [...batches, 'service.yaml']) {
-    const text = night.read(name);
-    const [, schema = ''] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(text) ?? [];
-    const isValid = new Ajv({ strict: false }).compile(JSON.parse(night.read(schema)) as AnySchema);
-    expect([name, isValid(parse(text)), isValid.errors]).toEqual([name, true, null]);
-  }
-  night.write('score.mjs', '// my own\n');
-  await night.start('init', '--stages').fails(2, 'score.mjs: this file exists');
-  expect(night.read('score.mjs')).toBe('// my own\n');
-});
+it.each([
+  ['modules', [], [...batches, 'service.yaml'], 'score.mjs'],
+  ['ComfyUI', ['--speaks', 'comfyui'], ['render.yaml', 'upscale.yaml'], 'render.json'],
+])(
+  'for %s: names schemas that lie there and that the files fit, and changes no file that is there',
+  async (_, options, files, own) => {
+    const night = nightWith({});
+    await night.start('init', '--stages', ...options);
+    for (const name of files) {
+      const text = night.read(name);
+      const [, schema = ''] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(text) ?? [];
+      const isValid = new Ajv({ strict: false }).compile(JSON.parse(night.read(schema)) as AnySchema);
+      expect([name, isValid(parse(text)), isValid.errors]).toEqual([name, true, null]);
+    }
+    night.write(own, '// my own\n');
+    await night.start('init', '--stages', ...options).fails(2, `${own}: this file exists`);
+    expect(night.read(own)).toBe('// my own\n');
+  },
+);
 
 it('takes no option that belongs to one batch or one service', async () => {
   const night = nightWith({ 'list.txt': 'A hill\n' });
   await night
     .start('init', '--stages', '--service', '--manifest', 'list.txt')
     .fails(2, '--manifest: does not go with --stages', '--service: does not go with --stages');
+  await night.start('init', '--stages', '--speaks', 'fal').fails(2, '--speaks: is "fal"; expected comfyui');
+  await night.start('init', '--speaks', 'comfyui').fails(2, '--speaks: goes with --stages only');
   expect(readdirSync(night.cwd)).toEqual(['list.txt']);
 });

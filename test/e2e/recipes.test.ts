@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { MarksFile } from '../../src/runner/files/marks-file.ts';
 import { parse } from 'csv-parse/sync';
+import { parse as parseYaml } from 'yaml';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import { answerJson, scriptedServer } from '../fakes/scripted-server.ts';
@@ -20,6 +21,7 @@ it('has no recipe that is not tried here', () => {
   expect(titles).toEqual([
     'Four seeds and a sweep',
     'Favourites, larger',
+    'A chain of stages on ComfyUI',
     'A list that grows, every night',
     'A CSV for a spreadsheet',
     'A service for your own workers',
@@ -64,6 +66,15 @@ rest.it('renders a sweep with four seeds, and its favourites larger', async () =
     stars.map((result) => [result.id, seedOf(result), result.columns['guidance']]),
   );
   for (const { pictures } of large) expect(pictures).toMatchObject([{ width: 1536, height: 1024 }]);
+});
+
+it('shows the chain on ComfyUI that `init` writes', async () => {
+  const cwd = await folderOf('A chain of stages on ComfyUI');
+  const [init = '', run] = commandsOf('A chain of stages on ComfyUI').join('\n').split('\n');
+  await inProcess(init.replace(/ *#.*/, '').split(' ').slice(1), { cwd }).exits(0);
+  const textOf = (path: string): string => readFileSync(join(cwd, path), 'utf8');
+  expect(parseYaml(textOf('chain/upscale.yaml'))).toMatchObject(parseYaml(textOf('upscale.yaml')) as object);
+  expect(run).toBe('nightrender run chain/render.yaml chain/upscale.yaml');
 });
 
 rest.it('renders each night what a list has grown by, and gives a spreadsheet its CSV', async () => {

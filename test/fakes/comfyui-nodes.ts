@@ -1,6 +1,6 @@
 /** Nodes of ComfyUI 0.3.64 that need no model: what it says of them, what it refuses, and what they make. */
 import sharp from 'sharp';
-import type { Workflow } from '../../src/protocol/comfyui-workflow.ts';
+import { textOf, type Workflow } from '../../src/protocol/comfyui-workflow.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/lib/text/json.ts';
 
 const side: JsonValue = ['INT', { default: 512, min: 1, max: 16384, step: 1 }];
@@ -22,13 +22,35 @@ export const objectInfo = {
   }),
   PreviewImage: node([], { images: ['IMAGE'] }),
   LoadImage: node(['IMAGE', 'MASK'], { image: [[], { image_upload: true }] }),
-  CheckpointLoaderSimple: node(['MODEL', 'CLIP', 'VAE'], {
-    ckpt_name: [[], { tooltip: 'The name of the checkpoint (model) to load.' }],
+  ImageScaleBy: node(['IMAGE'], {
+    image: ['IMAGE'],
+    upscale_method: [['nearest-exact', 'bilinear', 'area', 'bicubic', 'lanczos']],
+    scale_by: ['FLOAT', { default: 1.0, min: 0.01, max: 8.0, step: 0.01 }],
   }),
+  CheckpointLoaderSimple: node(['MODEL', 'CLIP', 'VAE'], {
+    ckpt_name: [
+      ['v1-5-pruned-emaonly-fp16.safetensors'],
+      { tooltip: 'The name of the checkpoint (model) to load.' },
+    ],
+  }),
+  VAELoader: node(['VAE'], { vae_name: [[], {}] }),
   EmptyLatentImage: node(['LATENT'], {
     width: ['INT', { default: 512, min: 16, max: 16384, step: 8 }],
     height: ['INT', { default: 512, min: 16, max: 16384, step: 8 }],
     batch_size: ['INT', { default: 1, min: 1, max: 4096 }],
+  }),
+  CLIPTextEncode: node(['CONDITIONING'], { text: ['STRING', { multiline: true }], clip: ['CLIP', {}] }),
+  KSampler: node(['LATENT'], {
+    model: ['MODEL', {}],
+    seed: ['INT', { default: 0, min: 0, max: 2 ** 64 }],
+    steps: ['INT', { default: 20, min: 1, max: 10000 }],
+    cfg: ['FLOAT', { default: 8.0, min: 0.0, max: 100.0 }],
+    sampler_name: [['euler', 'dpmpp_2m'], {}],
+    scheduler: [['simple', 'normal'], {}],
+    positive: ['CONDITIONING', {}],
+    negative: ['CONDITIONING', {}],
+    latent_image: ['LATENT', {}],
+    denoise: ['FLOAT', { default: 1.0, min: 0.0, max: 1.0 }],
   }),
   VAEDecode: node(['IMAGE'], { samples: ['LATENT', {}], vae: ['VAE', {}] }),
   LatentCut: node(['LATENT'], {
@@ -70,7 +92,10 @@ export interface Validation {
   error?: JsonObject;
 }
 
-export function validate(workflow: Workflow): Validation {
+/** The content of an input file, by the name that LoadImage takes. */
+type ReadInput = (name: string) => Buffer | undefined;
+
+export function validate(workflow: Workflow, read: ReadInput): Validation {
   for (const [id, { class_type: type }] of Object.entries(workflow)) {
     const message =
       typeof type !== 'string'
@@ -85,12 +110,12 @@ export function validate(workflow: Workflow): Validation {
   const nodeErrors: JsonObject = {};
   const outputs: string[] = [];
   for (const output of all) {
-    const wrong = upstream(workflow, output).filter((id) => errorsOf(workflow, id).length > 0);
+    const wrong = upstream(workflow, output).filter((id) => errorsOf(workflow, id, read).length > 0);
     if (wrong.length === 0) outputs.push(output);
     for (const id of wrong) {
       const dependent = all.filter((each) => upstream(workflow, each).includes(id));
       const { class_type = '' } = workflow[id] ?? {};
-      nodeErrors[id] = { errors: errorsOf(workflow, id), dependent_outputs: dependent, class_type };
+      nodeErrors[id] = { errors: errorsOf(workflow, id, read), dependent_outputs: dependent, class_type };
     }
   }
   const failed = problem('prompt_outputs_failed_validation', 'Prompt outputs failed validation', '');
@@ -109,7 +134,7 @@ export function upstream(workflow: Workflow, id: string): string[] {
   return [...new Set([...links.flatMap((link) => upstream(workflow, link)), id])];
 }
 
-function errorsOf(workflow: Workflow, id: string): JsonObject[] {
+function errorsOf(workflow: Workflow, id: string, read: ReadInput): JsonObject[] {
   const { inputs = {}, class_type } = workflow[id] ?? {};
   const declared = Object.entries(infoOf(class_type)?.input.required ?? {});
   return declared.flatMap(([name, [type = '', config]]): JsonObject[] => {
@@ -117,6 +142,8 @@ function errorsOf(workflow: Workflow, id: string): JsonObject[] {
     if (value === undefined)
       return [problem('required_input_missing', 'Required input is missing', name, { input_name: name })];
     if (Array.isArray(value)) return [];
+    if (class_type === 'LoadImage')
+      return read(textOf(value)) === undefined ? [missingFile(name, value)] : [];
     const options = isJsonObject(config) ? config : {};
     const choices = type === 'COMBO' ? options['options'] : type;
     if (Array.isArray(choices) && !choices.includes(value)) {
@@ -127,6 +154,13 @@ function errorsOf(workflow: Workflow, id: string): JsonObject[] {
     }
     return type === 'INT' ? errorsOfInteger(name, value, options) : [];
   });
+}
+
+/** A node's own check takes the place of the one by its choices. */
+function missingFile(name: string, value: JsonValue): JsonObject {
+  const details = `${name} - Invalid image file: ${textOf(value)}`;
+  const info = { input_name: name, received_value: value };
+  return problem('custom_validation_failed', 'Custom validation failed for node', details, info);
 }
 
 function errorsOfInteger(name: string, value: JsonValue, { min = 0, max = 0 }: JsonObject): JsonObject[] {
@@ -158,9 +192,28 @@ export function failureIn(workflow: Workflow, needed: string[], complaint: strin
 }
 
 /** The PNGs that a node which saves or shows has at its input. */
-export async function imagesOf(workflow: Workflow, output: string): Promise<Buffer[]> {
-  const source = upstream(workflow, output).find((id) => workflow[id]?.class_type === 'EmptyImage') ?? '';
-  const { width, height, batch_size: count, color } = workflow[source]?.inputs ?? {};
+export async function imagesOf(
+  workflow: Workflow,
+  output: string,
+  read: ReadInput = () => undefined,
+): Promise<Buffer[]> {
+  const nodes = upstream(workflow, output).map((id) => workflow[id]);
+  const loaded = nodes.find((each) => each?.class_type === 'LoadImage');
+  if (loaded !== undefined) {
+    const picture = sharp(read(textOf(loaded.inputs['image'])));
+    const scaling = nodes.find((each) => each?.class_type === 'ImageScaleBy');
+    const { width } = await picture.metadata();
+    const scaled = scaling && Math.round(width * Number(scaling.inputs['scale_by']));
+    return [
+      await picture
+        .resize({ width: scaled ?? width })
+        .png()
+        .toBuffer(),
+    ];
+  }
+  const source = nodes.find((each) => /^Empty(Latent)?Image$/.test(each?.class_type ?? ''));
+  const seed = Number(nodes.find((each) => each?.class_type === 'KSampler')?.inputs['seed']);
+  const { width, height, batch_size: count, color = seed % 0x1000000 } = source?.inputs ?? {};
   const linked =
     Array.isArray(color) && typeof color[0] === 'string' ? workflow[color[0]]?.inputs : undefined;
   const value = linked === undefined ? Number(color) : Math.floor(Number(linked['a']) / Number(linked['b']));

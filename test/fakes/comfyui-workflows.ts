@@ -34,3 +34,13 @@ export function dividing(color: number, by: number, id: string): Workflow {
     2: { class_type: 'TestIntMathOperation', inputs },
   };
 }
+
+/** Enlarges a picture that was uploaded. */
+export function enlarging(id: string, image = 'example.png'): Workflow {
+  const load = { class_type: 'LoadImage', inputs: { image } };
+  const scale = {
+    class_type: 'ImageScaleBy',
+    inputs: { image: ['10', 0], upscale_method: 'lanczos', scale_by: 2 },
+  };
+  return saving({ 10: load, 11: scale }, id, '11');
+}

@@ -1,8 +1,8 @@
 /** A ComfyUI of the tests' own: it answers as version 0.3.64 was seen to, runs one workflow at a time, and can be made to fail. */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { basename, join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { basename, join, parse } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import type { Workflow } from '../../src/protocol/comfyui-workflow.ts';
 import type { JsonObject, JsonValue } from '../../src/lib/text/json.ts';
 import { listenOnLoopback } from '../e2e/listen-on-loopback.ts';
@@ -30,6 +30,10 @@ export class ComfyStandIn {
   complaint = 'Intentional sync execution error for testing\n';
   /** So many of the next submissions are accepted, and their answers lost. */
   lostAnswers = 0;
+  /** Names of the files that were uploaded, in their order. */
+  readonly uploaded: string[] = [];
+  /** So many of the next uploads are kept, and their answers lost. */
+  lostUploads = 0;
   /** Answers in its place where it returns true. */
   meet: ((path: string, response: ServerResponse) => boolean) | undefined;
   readonly server: Server;
@@ -70,14 +74,15 @@ export class ComfyStandIn {
     this.#wake();
   }
 
-  /** Somebody empties its folders. */
-  removeFiles(): void {
-    this.#files.clear();
+  /** Somebody empties its folders, or one of them, such as `input/`. */
+  removeFiles(folder = ''): void {
+    for (const key of this.#files.keys()) if (key.startsWith(folder)) this.#files.delete(key);
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url: path = '', headers } = request;
-    const body = await text(request);
+    const bytes = await buffer(request);
+    const body = bytes.toString();
     this.requests.push({ method, path, body, key: headers.authorization ?? '' });
     if (this.meet?.(path, response) === true) return;
     const { pathname, searchParams } = new URL(path, 'http://localhost');
@@ -85,6 +90,8 @@ export class ComfyStandIn {
     switch (`${method} ${operation}`) {
       case 'POST prompt':
         return this.#submit(JSON.parse(body) as JsonObject, response);
+      case 'POST upload':
+        return this.#upload(bytes, headers['content-type'] ?? '', response);
       case 'GET queue':
         return sendJson(response, {
           queue_running: (this.#running === undefined ? [] : [this.#running]).map(asListed),
@@ -122,7 +129,7 @@ export class ComfyStandIn {
     }
     const workflow = prompt as Workflow;
     const number = this.#number++;
-    const { outputs, error, nodeErrors } = validate(workflow);
+    const { outputs, error, nodeErrors } = validate(workflow, this.#readInput);
     if (error !== undefined) return sendJson(response, { error, node_errors: nodeErrors }, 400);
     const id = typeof given === 'string' ? given : randomUUID();
     const extra = { ...(extra_data as JsonObject), ...(client_id !== undefined && { client_id }) };
@@ -133,6 +140,39 @@ export class ComfyStandIn {
     this.lostAnswers -= 1;
     reset(response);
   }
+
+  /** As `server.py` has it: a file of the same name stays if the content is equal; another one gets another name. */
+  async #upload(bytes: Buffer, type: string, response: ServerResponse): Promise<void> {
+    const form = await new Response(new Uint8Array(bytes), { headers: { 'content-type': type } }).formData();
+    const [image, folder, overwrite] = [
+      form.get('image'),
+      form.get('type') ?? 'input',
+      form.get('overwrite'),
+    ];
+    const subfolder = form.get('subfolder') ?? '';
+    if (typeof image === 'string' || typeof folder !== 'string' || typeof subfolder !== 'string')
+      throw new Error('a text is no file');
+    if (!['input', 'temp', 'output'].includes(folder)) throw new Error(`no folder for ${folder}`);
+    if (image === null || join(subfolder, image.name).startsWith('..')) return send(response, 400);
+    const content = Buffer.from(await image.arrayBuffer());
+    const { name: stem, ext } = parse(image.name);
+    let name = image.name;
+    const keyOf = (): string => join(folder, subfolder, name);
+    const isTaken = (): boolean =>
+      overwrite !== 'true' && this.#files.get(keyOf())?.equals(content) === false;
+    for (let i = 1; isTaken(); i += 1) name = `${stem} (${i})${ext}`;
+    this.#files.set(keyOf(), content);
+    this.uploaded.push(name);
+    if (this.lostUploads === 0) return sendJson(response, { name, subfolder, type: folder });
+    this.lostUploads -= 1;
+    reset(response);
+  }
+
+  /** The content of a file by its name in a workflow: `sub/a.png`, `t.png [temp]`. */
+  readonly #readInput = (named: string): Buffer | undefined => {
+    const [, name = '', folder = 'input'] = /^(.*?)(?: \[(input|temp|output)\])?$/.exec(named) ?? [];
+    return this.#files.get(join(folder, name));
+  };
 
   #interrupt({ prompt_id: id }: JsonObject): void {
     if (this.#running === undefined || (id !== undefined && id !== this.#running.id)) return;
@@ -174,7 +214,15 @@ export class ComfyStandIn {
     } else if (failure !== undefined) {
       add('execution_error', failure);
     } else {
-      const outputs = cached ?? (await this.#save(item));
+      const outputs = cached ?? (await this.#save(item).catch(() => undefined));
+      if (outputs === undefined) {
+        const exception = {
+          exception_type: 'PIL.UnidentifiedImageError',
+          exception_message: 'cannot identify image file',
+        };
+        add('execution_error', { node_id: '10', node_type: 'LoadImage', ...exception });
+        return { outputs: {}, status: { status_str: 'error', completed: false, messages }, meta: {} };
+      }
       this.#cached = { workflow: equal, outputs };
       add('execution_success');
       return { outputs, status: { status_str: 'success', completed: true, messages }, meta: {} };
@@ -200,7 +248,7 @@ export class ComfyStandIn {
       const given = inputs?.['filename_prefix'];
       const prefix = typeof given === 'string' ? given : `ComfyUI_temp_${output}`;
       const subfolder = prefix.includes('/') ? prefix.slice(0, prefix.lastIndexOf('/')) : '';
-      for (const png of await imagesOf(workflow, output)) {
+      for (const png of await imagesOf(workflow, output, this.#readInput)) {
         const nameOf = (count: number): string =>
           `${basename(prefix)}_${String(count).padStart(5, '0')}_.png`;
         let count = 1;

@@ -76,10 +76,11 @@ export function shownKey(key: string): string {
     : 'this key';
 }
 
-/** Returns the texts that are the API key, from the file and from the environment. */
+/** Returns the texts that are API keys, from the file and from the environment. */
 export function secretsOf(value: unknown, env: NodeJS.ProcessEnv): string[] {
-  const endpoint = (value as { endpoint?: { apiKey?: unknown } | null } | null | undefined)?.endpoint;
-  const found = [env['NIGHTRENDER_API_KEY'] ?? '', ...textsIn(endpoint?.apiKey)];
+  const file = value as { endpoint?: { apiKey?: unknown; comfyApiKey?: unknown } | null } | null | undefined;
+  const { apiKey, comfyApiKey } = file?.endpoint ?? {};
+  const found = [env['NIGHTRENDER_API_KEY'] ?? '', ...textsIn([apiKey, comfyApiKey])];
   // Shorter texts are no keys, and replacing them would garble words.
   return found.filter((text) => text.length >= 6);
 }

@@ -1,8 +1,9 @@
-/** The dialect of ComfyUI: submits one workflow, filled in for each scene, and reads how its job ended. */
+/** The dialect of ComfyUI: uploads files, submits one workflow, filled in for each scene, and reads how its job ended. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { JobAtService, JobTimes } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
+import { filesIn, type SentFile, withFiles } from '../core/file-text.ts';
 import { isJsonObject, type JsonObject } from '../../lib/text/json.ts';
 import type { CancelReply, HealthReply, StatusReply, SubmitReply } from '../pipeline/ports.ts';
 import {
@@ -33,6 +34,7 @@ import type { Connection, Dialect, Line, PictureRequest, Submission, ToldStatus 
 import type { Request } from './http-requests.ts';
 import { parseObject } from './parse-body.ts';
 import { readRejected } from './read-submit-answers.ts';
+import type { SendingFiles } from './sending-files.ts';
 
 export interface ComfyuiPlaces {
   workflow: Workflow;
@@ -40,6 +42,8 @@ export interface ComfyuiPlaces {
   workflowSha256: string;
   /** Id of the node whose pictures are saved. Undefined if those of all nodes are saved. */
   node: string | undefined;
+  /** Reads files to upload. Undefined if nothing is submitted. */
+  files: SendingFiles | undefined;
 }
 
 /** Time for which a job is found by its id. ComfyUI keeps its last 10,000 jobs, until it is restarted. */
@@ -54,6 +58,10 @@ type Answer = HttpResponse & { json: JsonObject | undefined };
 export class ComfyuiDialect implements Dialect {
   readonly #places: ComfyuiPlaces;
   readonly #deleted = new Set<string>();
+  /** Names of uploaded files at a ComfyUI, by its address and the name that was asked for. */
+  readonly #uploads = new Map<string, Promise<string | Failed>>();
+  /** True once ComfyUI has accepted a workflow with an uploaded file, so that later refusals concern single files. */
+  #hasUsedUploads = false;
   /** Reply to all further submissions, after ComfyUI refused the workflow for a reason that no scene sets. */
   #refusal: SubmitReply | undefined;
 
@@ -65,7 +73,9 @@ export class ComfyuiDialect implements Dialect {
   async submit(line: Line, { input, idempotencyKey, lost }: Submission): Promise<SubmitReply> {
     const promptId = idempotencyKey === undefined ? randomUUID() : promptIdOf(idempotencyKey);
     const set = setIn(input);
-    if (lost !== undefined) return this.#find(line, promptId, set, lost.sentAt);
+    // After an upload, the workflow is sent much later than the attempt was recorded.
+    if (lost !== undefined)
+      return this.#find(line, promptId, set, filesIn(set, 'upload').length > 0 ? lost.sentBy : lost.sentAt);
     if (input['workflow'] !== this.#places.workflowSha256)
       return failure('file-changed', 'the workflow has changed since the list was read; nothing was sent');
     const reply = this.#refusal ?? (await this.#send(line, promptId, set));
@@ -112,7 +122,8 @@ export class ComfyuiDialect implements Dialect {
   /** Returns what ComfyUI lacks to run the workflow with this input. */
   async problems(line: Line, input: JsonObject): Promise<string[] | Failure> {
     const { workflow, node } = this.#places;
-    const filled = fillWorkflow(workflow, setIn(input), '');
+    const set = withFiles(setIn(input), ({ path }) => path, 'upload');
+    const filled = fillWorkflow(workflow, set, '');
     const problems = await this.#driver(line).problems(filled, node, line.signal);
     return Array.isArray(problems) ? problems : nothingTold(line, problems).failure;
   }
@@ -122,29 +133,68 @@ export class ComfyuiDialect implements Dialect {
     return true;
   }
 
-  async #send(line: Line, promptId: string, set: JsonObject): Promise<SubmitReply> {
-    const prompt = fillWorkflow(this.#places.workflow, set, `nightrender/${promptId}`);
+  async #send(line: Line, promptId: string, set: JsonObject, isAgain = false): Promise<SubmitReply> {
+    const uploaded = await this.#upload(line, set);
+    if ('kind' in uploaded) return uploaded;
+    const prompt = fillWorkflow(this.#places.workflow, uploaded.set, `nightrender/${promptId}`);
     const reply = await this.#driver(line).submit(promptId, prompt, Object.keys(set), line.signal);
     switch (reply.kind) {
       case 'accepted':
+        this.#hasUsedUploads ||= uploaded.names.size > 0;
         return accepted(reply.jobId, set);
       case 'nothing-told':
         return unaccepted(line.at, reply);
       case 'refused': {
         const { why, isOfWorkflow, leftRunning } = reply;
-        const refusal = isOfWorkflow
-          ? failure(
-              'workflow-refused',
-              `ComfyUI refused the workflow because of something that no scene sets: ${why}; \`nightrender plan <pipeline> --check\` names all that is wrong`,
-            )
+        const isOfFile = [...uploaded.names.values()].some((name) => why.includes(name));
+        if (isOfFile && !isAgain && leftRunning === undefined) {
+          // Somebody has emptied its input folder.
+          for (const key of uploaded.names.keys()) this.#uploads.delete(key);
+          return this.#send(line, promptId, set, true);
+        }
+        const isForAll = isOfWorkflow || (isOfFile && !this.#hasUsedUploads);
+        const refusal = isForAll
+          ? failure('workflow-refused', isOfFile ? notFound(why) : wrongWorkflow(why))
           : failure('input-refused', `ComfyUI refused what the scene sets: ${why}`);
-        if (isOfWorkflow) this.#refusal = refusal;
+        if (isForAll) this.#refusal = refusal;
         if (leftRunning === undefined) return refusal;
         const left = nothingTold(line, leftRunning).failure;
         const { kind, text } = refusal.failure;
         return failure(kind, `${text}; the rest could not be cancelled and may still run: ${left.text}`);
       }
     }
+  }
+
+  /** Returns the values to set, with uploaded files as ComfyUI calls them, and these names by the key of their upload. */
+  async #upload(
+    line: Line,
+    set: JsonObject,
+  ): Promise<{ set: JsonObject; names: Map<string, string> } | Failed> {
+    const names = new Map<string, string>();
+    const keyOf = (file: SentFile): string => `${line.at.url}/${uploadName(file)}`;
+    for (const file of filesIn(set, 'upload')) {
+      const name = await this.#nameOf(line, file, keyOf(file));
+      if (typeof name !== 'string') return name;
+      names.set(keyOf(file), name);
+    }
+    return { set: withFiles(set, (file) => names.get(keyOf(file)) ?? '', 'upload'), names };
+  }
+
+  /** Uploads the file unless it was uploaded in this run, or is being uploaded for another scene. */
+  async #nameOf(line: Line, file: SentFile, key: string): Promise<string | Failed> {
+    for (let known = this.#uploads.get(key); known !== undefined; known = this.#uploads.get(key)) {
+      const name = await known;
+      // Another scene may have the same picture under a path that has changed.
+      if (typeof name === 'string' || name.failure.kind !== 'file-changed') return name;
+    }
+    const { files } = this.#places;
+    if (files === undefined) throw new Error('files are uploaded only by a run');
+    if (this.#uploads.size >= maxKnownUploads) this.#uploads.clear();
+    const uploading = files.whileRead(file, line.signal, (content) => uploadTo(line, file, content));
+    this.#uploads.set(key, uploading);
+    const name = await uploading;
+    if (typeof name !== 'string' && this.#uploads.get(key) === uploading) this.#uploads.delete(key);
+    return name;
   }
 
   async #find(line: Line, jobId: string, set: JsonObject, sentAt: number): Promise<SubmitReply> {
@@ -206,7 +256,7 @@ export class ComfyuiDialect implements Dialect {
       },
       pause: (ms, signal) => wait(ms, undefined, { signal }).catch(() => undefined),
     };
-    return new ComfyuiDriver(transport, this.#deleted);
+    return new ComfyuiDriver(transport, this.#deleted, line.at.comfyApiKey);
   }
 }
 
@@ -214,6 +264,67 @@ export class ComfyuiDialect implements Dialect {
 function requestOf({ url, apiKey }: Connection, { path, body }: ComfyuiRequest): Request {
   const headers: Record<string, string> = apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` };
   return { method: body === undefined ? 'GET' : 'POST', url: url + path, headers, ...(body && { body }) };
+}
+
+function wrongWorkflow(why: string): string {
+  return `ComfyUI refused the workflow because of something that no scene sets: ${why}; \`nightrender plan <pipeline> --check\` names all that is wrong`;
+}
+
+function notFound(why: string): string {
+  return `ComfyUI has taken a file twice and refuses it all the same: ${why}. Perhaps \`endpoint.baseUrl\` leads to several boxes, or this node takes no files of subfolders`;
+}
+
+const maxKnownUploads = 10_000;
+
+/** Returns the name under which a file is uploaded, without its folder. Some nodes look at the ending. */
+function uploadName({ path, sha256 }: SentFile): string {
+  const [ending = ''] = /\.[A-Za-z0-9]{1,8}$/.exec(path) ?? [];
+  return sha256 + ending.toLowerCase();
+}
+
+/**
+ * Uploads a file into the input folder. Returns its name as `LoadImage` takes it. ComfyUI keeps a file of the
+ * same name and content, so the request may be repeated; it gives another file of that name another name.
+ */
+async function uploadTo({ at, limit, ask }: Line, file: SentFile, content: Buffer): Promise<string | Failed> {
+  const path = '/upload/image';
+  const boundary = `nightrender-${randomUUID()}`;
+  const part = (about: string, value: string): string =>
+    `--${boundary}\r\nContent-Disposition: form-data; ${about}\r\n\r\n${value}`;
+  const first = `${part('name="type"', 'input\r\n')}${part('name="subfolder"', 'nightrender\r\n')}`;
+  const image = part(`name="image"; filename="${uploadName(file)}"`, '');
+  const bytes = Buffer.concat([Buffer.from(first + image), content, Buffer.from(`\r\n--${boundary}--\r\n`)]);
+  const form = { type: `multipart/form-data; boundary=${boundary}`, bytes };
+  const outcome = await ask({ ...requestOf(at, { path }), method: 'POST', form });
+  const failed = (kind: Failure['kind'], why: string): Failed =>
+    failure(kind, `${JSON.stringify(file.path)} could not be uploaded, and no job was sent: ${why}`);
+  if (outcome.kind === 'broken') return failed('not-reached', `${outcome.why} (${at.url}${path})`);
+  if (outcome.kind === 'too-large')
+    return failed('not-reached', `the answer is larger than ${limit} (${at.url}${path})`);
+  const { answer } = outcome;
+  if (answer.status === 404 || answer.status === 405) return noComfyui(at, answer.status);
+  if (answer.status === 413)
+    return failed(
+      'input-refused',
+      'it is larger than ComfyUI or a proxy before it accepts (413); raise `--max-upload-size` of ComfyUI, or the limit of the proxy, such as `client_max_body_size` of nginx',
+    );
+  if (answer.status < 200 || answer.status > 299) {
+    const { kind, text, ...rest } = readRejected(answer);
+    const refused = failed(kind === 'unanswered' ? 'not-reached' : kind, text);
+    return { ...refused, failure: { ...refused.failure, ...rest } };
+  }
+  const { name, subfolder, type } = parseObject(answer.body) ?? {};
+  if (typeof name !== 'string' || !/^[^\p{C}]{1,255}$/u.test(name))
+    return failed(
+      'not-reached',
+      `ComfyUI answered ${answer.status} without a name: ${bodyText(answer.body) ?? 'an empty body'}`,
+    );
+  const folder = typeof subfolder === 'string' && subfolder !== '' ? `${subfolder}/` : '';
+  return `${folder}${name}${type === 'temp' || type === 'output' ? ` [${type}]` : ''}`;
+}
+
+function noComfyui({ url }: Connection, status: number): Failed {
+  return failure('endpoint-unknown', `there is no ComfyUI at ${url} (${status}); see \`endpoint.baseUrl\``);
 }
 
 function nothingTold({ at: { url }, limit }: Line, { path, why }: NothingTold<Answer>): Failed {
@@ -230,20 +341,16 @@ function nothingTold({ at: { url }, limit }: Line, { path, why }: NothingTold<An
 }
 
 /** Reads an answer to a submission that neither names a job nor says what is wrong with the workflow. */
-function unaccepted({ url }: Connection, { why }: NothingTold<Answer>): SubmitReply {
+function unaccepted(at: Connection, { why }: NothingTold<Answer>): SubmitReply {
   switch (why.kind) {
     case 'unreadable':
     case 'too-large':
       return failure('unanswered', 'the answer to a workflow is too large');
     case 'broken':
-      return failure(why.wasSent ? 'unanswered' : 'not-reached', `${why.why} (${url})`);
+      return failure(why.wasSent ? 'unanswered' : 'not-reached', `${why.why} (${at.url})`);
     case 'answered': {
       const { status, body } = why.answer;
-      if (status === 404 || status === 405)
-        return failure(
-          'endpoint-unknown',
-          `there is no ComfyUI at ${url} (${status}); see \`endpoint.baseUrl\``,
-        );
+      if (status === 404 || status === 405) return noComfyui(at, status);
       if (status < 200 || status > 299) return { kind: 'failure', failure: readRejected(why.answer) };
       const said = bodyText(body) ?? 'an empty body';
       return failure('unanswered', `ComfyUI answered ${status} without a prompt_id: ${said}`);

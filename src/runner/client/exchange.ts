@@ -219,10 +219,13 @@ export function failure(kind: FailureKind, text: string): Failed {
   return { kind: 'failure', failure: { kind, text } };
 }
 
+/** One key, or several. */
+type Keys = string | readonly string[];
+
 /** Returns the reply with the key removed from its texts. The bytes of pictures stay unchanged. */
 export function withoutKey<Reply extends SubmitReply | StatusReply | CancelReply | HealthReply>(
   reply: Reply,
-  key: string,
+  key: Keys,
 ): Reply {
   return {
     ...reply,
@@ -241,7 +244,7 @@ export function withoutKey<Reply extends SubmitReply | StatusReply | CancelReply
   };
 }
 
-function valueWithoutKey(value: unknown, key: string): unknown {
+function valueWithoutKey(value: unknown, key: Keys): unknown {
   if (typeof value === 'string') return textWithoutKey(value, key);
   if (Array.isArray(value)) return value.map((item) => valueWithoutKey(item, key));
   if (!isJsonObject(value)) return value;
@@ -252,16 +255,20 @@ function valueWithoutKey(value: unknown, key: string): unknown {
   return Object.fromEntries(entries) as unknown;
 }
 
-export function repeatsKey(text: string, key: string): boolean {
+export function repeatsKey(text: string, key: Keys): boolean {
   return textWithoutKey(text, key) !== text;
 }
 
 /** Length of the shortest key that is removed. Shorter keys are not secret, and words begin with them. */
 const minTelling = 4;
 
-export function textWithoutKey(text: string, key: string): string {
-  if (key.length < minTelling) return text;
-  return [...new Set([key, encodeURIComponent(key), ...secretPart(key)])].reduce(withoutSpelling, text);
+export function textWithoutKey(text: string, key: Keys): string {
+  return spellingsOf(key).reduce(withoutSpelling, text);
+}
+
+function spellingsOf(key: Keys): string[] {
+  const telling = [key].flat().filter(({ length }) => length >= minTelling);
+  return [...new Set(telling.flatMap((each) => [each, encodeURIComponent(each), ...secretPart(each)]))];
 }
 
 /** Returns the second part of an `id:secret` key, which has to be removed on its own too. */
@@ -296,10 +303,10 @@ function inAnyCase(text: string): RegExp {
 }
 
 /** Removes the key from an answer in chunks, the last empty. Base64 that has it by chance stays. */
-export function chunksWithoutKey(write: WriteChunk, key: string): WriteChunk {
-  if (key.length < minTelling) return write;
+export function chunksWithoutKey(write: WriteChunk, key: Keys): WriteChunk {
+  const plain = spellingsOf(key);
+  if (plain.length === 0) return write;
   // Some services write / in JSON as \/.
-  const plain = [key, encodeURIComponent(key), ...secretPart(key)];
   const spellings = [...new Set([...plain, ...plain.map((text) => text.replaceAll('/', '\\/'))])];
   const pattern = new RegExp(
     `(?<![A-Za-z0-9+/])(?:${spellings.map(escaped).join('|')})(?![A-Za-z0-9+/])`,

@@ -28,6 +28,8 @@ export interface Request {
   headers?: Record<string, string>;
   /** JSON text. */
   body?: string;
+  /** Body of another type than JSON. */
+  form?: { type: string; bytes: Buffer };
 }
 
 export type TextOutcome = { kind: 'answered'; answer: HttpResponse } | NotReceived;
@@ -80,7 +82,7 @@ export class HttpRequests {
   }
 
   async #exchange(
-    { method, url, headers, body }: Request,
+    { method, url, headers, body: json, form }: Request,
     signal: AbortSignal,
     hold?: Hold,
     bodies?: number,
@@ -95,6 +97,7 @@ export class HttpRequests {
     // The URL may come from the service.
     if (target === undefined)
       return { kind: 'broken', wasSent: false, why: 'it is not an http(s) URL', beginning: '' };
+    const body = form?.bytes ?? json;
     const uploadMs = Buffer.byteLength(body ?? '') / minSentBytesPerMs;
     const { origin, pathname, search } = target;
     const request = {
@@ -105,7 +108,7 @@ export class HttpRequests {
         ...headers,
         accept: 'application/json',
         'accept-encoding': 'identity',
-        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(body !== undefined && { 'content-type': form?.type ?? 'application/json' }),
       },
       body: body ?? null,
       headersTimeout: requestTimeoutMs + uploadMs,

@@ -37,6 +37,8 @@ export interface Connection {
   /** http(s) URL without a trailing slash; may have a path. */
   url: string;
   apiKey: string;
+  /** Key that ComfyUI passes on to partner nodes. */
+  comfyApiKey?: string | undefined;
 }
 
 /** An endpoint, with the means to send requests to it during one call. */
@@ -118,17 +120,17 @@ export class HttpService implements RenderService {
     lost?: LostSubmission,
   ): Promise<SubmitReply> {
     const line = this.#line(endpoint, signal);
-    const { apiKey } = line.at;
+    const keys = keysOf(line);
     const reply = await this.#dialect.submit(line, { input, idempotencyKey, lost });
     const named = reply.kind === 'accepted' ? [reply.jobId, ...Object.values(reply.kept ?? {})] : [];
     // A value of the input, such as a seed, may contain the digits of a short key.
     const isFromService = (text: string): boolean => !JSON.stringify(input).includes(text);
-    if (named.some((text) => repeatsKey(text, apiKey) && isFromService(text))) {
+    if (named.some((text) => repeatsKey(text, keys) && isFromService(text))) {
       const what = 'the job id, or an address of the job';
       const text = `the service put the key into ${what}, which must not be recorded`;
       return { ...failure('unanswered', text), isEachLost: true };
     }
-    return withoutKey(reply, apiKey);
+    return withoutKey(reply, keys);
   }
 
   async status(
@@ -144,34 +146,34 @@ export class HttpService implements RenderService {
         ? await this.#dialect.status(line, job)
         : this.#dialect.readKept(line, job, await keptOutcome(kept, hold, signal));
     if (told.kind === 'running' || told.kind === 'ended')
-      this.#sayUnknown(textWithoutKey(told.status, line.at.apiKey));
+      this.#sayUnknown(textWithoutKey(told.status, keysOf(line)));
     const reply = told.kind === 'completed' ? await this.#withPictures(line, told, hold) : told;
     if (reply.kind !== 'completed') hold.release();
-    return withoutKey(reply, line.at.apiKey);
+    return withoutKey(reply, keysOf(line));
   }
 
   copyResult(job: JobAtService, write: WriteChunk, signal: AbortSignal): Promise<boolean> {
     const line = this.#line(job.endpoint, signal);
     const request = this.#dialect.resultRequest(line, job);
-    return this.#http.copy(request, chunksWithoutKey(write, line.at.apiKey), signal);
+    return this.#http.copy(request, chunksWithoutKey(write, keysOf(line)), signal);
   }
 
   /** Cancels a job. The call can safely be repeated. */
   async cancel(job: JobAtService, signal: AbortSignal): Promise<CancelReply> {
     const line = this.#line(job.endpoint, signal);
-    return withoutKey(await this.#dialect.cancel(line, job), line.at.apiKey);
+    return withoutKey(await this.#dialect.cancel(line, job), keysOf(line));
   }
 
   async health(endpoint: Endpoint, signal: AbortSignal): Promise<HealthReply> {
     const line = this.#line(endpoint, signal);
-    return withoutKey(await this.#dialect.health(line), line.at.apiKey);
+    return withoutKey(await this.#dialect.health(line), keysOf(line));
   }
 
   /** Returns why the service would refuse an input, without a job. Empty if it cannot be asked. */
   async problems(endpoint: Endpoint, input: JsonObject, signal: AbortSignal): Promise<string[] | Failure> {
     const line = this.#line(endpoint, signal);
     const problems = (await this.#dialect.problems?.(line, input)) ?? [];
-    const clean = (text: string): string => textWithoutKey(text, line.at.apiKey);
+    const clean = (text: string): string => textWithoutKey(text, keysOf(line));
     return Array.isArray(problems) ? problems.map(clean) : { ...problems, text: clean(problems.text) };
   }
 
@@ -227,6 +229,11 @@ export class HttpService implements RenderService {
     const isHolding = hold.bytes > 0 || pictures.some((picture) => 'url' in picture);
     return { kind, ...done, pictures, ...(isHolding && { hold }) };
   }
+}
+
+/** Returns all keys that a service may repeat. */
+function keysOf({ at: { apiKey, comfyApiKey = '' } }: Line): string[] {
+  return [apiKey, comfyApiKey];
 }
 
 /** Returns the bytes of a picture, or the URL at another host to which the service redirects. */

@@ -77,6 +77,8 @@ export interface Config extends Omit<CheckedFile, 'manifest' | 'endpoint' | 'inp
     | undefined;
   /** `endpoint.apiKey`; undefined for the local service, which makes its own. */
   apiKey: string | undefined;
+  /** `endpoint.comfyApiKey`, which partner nodes of ComfyUI use. */
+  comfyApiKey: string | undefined;
   freshness: number;
   /** How long the service keeps a result, in ms. */
   keepsMs: number;

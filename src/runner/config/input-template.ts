@@ -1,11 +1,11 @@
 /** Compiles the `input` of pipeline.yaml, from which each row makes what its job is sent. */
 import { randomUUID } from 'node:crypto';
 import {
-  base64Bytes,
-  filesIn,
-  fileTextKey,
-  looksLikeFileText,
+  bytesSent,
+  type FileFilter,
   fileText,
+  filesIn,
+  reservedKeyIn,
   type SentFile,
 } from '../core/file-text.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
@@ -42,6 +42,7 @@ export function compileInput(
     try {
       const template = compileTemplate(text);
       if (template.names.length > 0) leaves.push({ path, template });
+      if (filtersIn(text).includes('upload') && files?.canUpload !== true) throw new TemplateError(noUploads);
       return files !== undefined && sendsFiles(text)
         ? fileRenderer(template, files)
         : plainRenderer(template);
@@ -51,7 +52,8 @@ export function compileInput(
       return () => text;
     }
   };
-  if (looksLikeFileText(input)) report(root, `the key ${fileTextKey} is reserved; choose another`);
+  const reserved = reservedKeyIn(input);
+  if (reserved !== undefined) report(root, `the key ${reserved} is reserved; choose another`);
   const render = compileValue(input, root, compileText) as (row: JsonObject, known?: SentFile) => JsonObject;
   const described = describingLeaves(leaves);
   const text = JSON.stringify(input);
@@ -70,19 +72,24 @@ export function compileInput(
 
 /** Refuses values of a list that look like a file that the template sends. */
 function plainRenderer({ render }: Template): Render {
-  return (row) => {
-    const value = render(row);
-    if (typeof value === 'object' && value !== null && looksLikeFileText(value))
-      throw new TemplateError(`the key ${fileTextKey} is reserved and cannot be sent`);
-    return value;
-  };
+  return (row) => withoutReserved(render(row));
 }
 
+function withoutReserved(value: JsonValue): JsonValue {
+  const reserved = reservedKeyIn(value);
+  if (reserved !== undefined) throw new TemplateError(`the key ${reserved} is reserved and cannot be sent`);
+  return value;
+}
+
+/** Files within the input are sent together. Uploaded files are sent one by one. */
 function assertFits(input: JsonObject, maxBytes: number): void {
-  const files = filesIn(input);
-  const bytes = files.reduce((sum, file) => sum + base64Bytes(file), 0);
-  if (bytes > maxBytes)
-    throw new TemplateError(tooLarge(`what it sends in ${files.length} files`, bytes, maxBytes));
+  const files = filesIn(input, 'file_base64');
+  const bytes = files.reduce((sum, file) => sum + bytesSent(file, 'file_base64'), 0);
+  const what = `what it sends in ${files.length} files`;
+  if (bytes > maxBytes) throw new TemplateError(tooLarge(what, bytes, maxBytes, 'file_base64'));
+  const large = filesIn(input, 'upload').find((file) => file.bytes > maxBytes);
+  if (large !== undefined)
+    throw new TemplateError(tooLarge(JSON.stringify(large.path), large.bytes, maxBytes, 'upload'));
 }
 
 /** Returns the input if `input` is not set: the column `scene` or `prompt` in any case, under that key. */
@@ -145,13 +152,24 @@ function isEmpty(value: unknown): boolean {
 
 export interface InputFiles {
   describe: DescribeFile;
-  /** Maximum bytes of the files of one scene, as base64. */
+  /** Maximum bytes of the files of one scene, as base64, and of each uploaded file. */
   maxBytes: number;
+  /** True if the service takes uploaded files. */
+  canUpload?: true;
 }
 
+/** True if a template, or a JSON text with templates, has a filter that sends files. */
 export function sendsFiles(template: string): boolean {
-  return /\|\s*file_base64\b/.test(template);
+  return filtersIn(template).length > 0;
 }
+
+function filtersIn(template: string): string[] {
+  const found = template.matchAll(/\{[{%](?:(?![%}]\})[^])*?\|\s*(file_base64|upload)\b/g);
+  return [...found].map(([, filter = '']) => filter);
+}
+
+const noUploads =
+  'upload works only in `endpoint.set` of ComfyUI; other services are sent files within the input: {{ photo | file_base64 }}';
 
 /** A text that no list can contain, so that no row can insert a file. */
 const mark = randomUUID();
@@ -160,33 +178,48 @@ const marks = new RegExp(`${mark}:(\\d+);`);
 /** Throws `TemplateError` if the folder is not a text in quotation marks. */
 function fileRenderer({ text, render }: Template, { describe }: InputFiles): Render {
   // If a column could name the folder, a list could read any folder of this machine.
-  if (/\|\s*file_base64\s*:\s*[^'"\s]/.test(text))
-    throw new TemplateError('write the folder of file_base64 in quotes: {{ photo | file_base64: "photos" }}');
+  const [, filter] = /\|\s*(file_base64|upload)\s*:\s*[^'"\s]/.exec(text) ?? [];
+  if (filter !== undefined)
+    throw new TemplateError(`write the folder of ${filter} in quotes: {{ photo | ${filter}: "photos" }}`);
   return (row, known) => {
-    const taken: SentFile[] = [];
-    const value = render(row, (path, folder) => {
-      taken.push(known !== undefined && path === known.path ? known : sentFile(describe, path, folder));
+    const taken: Taken[] = [];
+    const value = render(row, (path, folder, by) => {
+      const isKnown = known !== undefined && path === known.path;
+      taken.push({ by, file: isKnown ? known : sentFile(describe, path, folder, by) });
       return `${mark}:${taken.length - 1};`;
     });
-    return taken.length === 0 ? value : putIn(value, taken);
+    return taken.length === 0 ? withoutReserved(value) : putIn(value, taken);
   };
 }
 
-function sentFile(describe: DescribeFile, path: unknown, folder: unknown): SentFile {
+interface Taken {
+  file: SentFile;
+  by: FileFilter;
+}
+
+function sentFile(describe: DescribeFile, path: unknown, folder: unknown, by: FileFilter): SentFile {
   if (typeof path !== 'string' || path.trim() === '')
-    throw new TemplateError('file_base64 needs the path of a file');
+    throw new TemplateError(`${by} needs the path of a file`);
   try {
-    return describe(path, typeof folder === 'string' ? folder : undefined);
+    return describe(path, by, typeof folder === 'string' ? folder : undefined);
   } catch (error) {
     throw error instanceof FileProblem ? new TemplateError(error.message) : error;
   }
 }
 
-function putIn(value: JsonValue, taken: SentFile[]): JsonObject {
+function putIn(value: JsonValue, taken: Taken[]): JsonObject {
+  const uploaded = taken.find(({ by }) => by === 'upload');
+  if (uploaded !== undefined) {
+    if (value !== `${mark}:0;` || taken.length > 1)
+      throw new TemplateError(
+        'upload must be the last filter of its placeholder, and the placeholder the whole value',
+      );
+    return fileText([uploaded.file], 'upload');
+  }
   const parts = typeof value === 'string' ? value.split(marks) : [];
   const found = new Set(parts.filter((_, index) => index % 2 === 1));
   if (found.size < taken.length)
     throw new TemplateError('file_base64 must be the last filter of its placeholder');
-  const pieces = parts.flatMap((part, index) => (index % 2 === 1 ? (taken[Number(part)] ?? []) : part));
+  const pieces = parts.flatMap((part, index) => (index % 2 === 1 ? (taken[Number(part)]?.file ?? []) : part));
   return fileText(pieces.filter((piece) => piece !== ''));
 }

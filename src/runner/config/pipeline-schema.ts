@@ -108,6 +108,7 @@ const comfyuiEndpoint = z.strictObject({
     .meta({ type: 'object', minProperties: 1 })
     .describe('for ComfyUI: the value of each `node.input` that a scene sets'),
   apiKey,
+  comfyApiKey: apiKey.describe('for ComfyUI: the key of partner nodes'),
   freshness: freshness('5s'),
 });
 
@@ -251,6 +252,7 @@ const anyShape = configShape.partial({ manifest: true }).extend({
       ),
       workflow: comfyuiEndpoint.shape.workflow,
       set: comfyuiEndpoint.shape.set,
+      comfyApiKey: comfyuiEndpoint.shape.comfyApiKey,
     })
     .partial({ baseUrl: true, id: true, workflow: true, set: true })
     .describe('the service that renders'),

@@ -38,7 +38,7 @@ export function readConfig(
   env: NodeJS.ProcessEnv,
   needsKey = true,
 ): Config {
-  const { yaml: read, lacking } = withoutUnneededKey(readYamlFile(file, env, { overrides }), needsKey);
+  const { yaml: read, lacking } = withoutUnneededKeys(readYamlFile(file, env, { overrides }), needsKey);
   if (read.isBroken) throw new ConfigError(read.problems);
   const service = readServiceInterface(read, file, env);
   const yaml = withServiceDefaults(read, service);
@@ -62,6 +62,7 @@ export function readConfig(
     if (isLack !== true || needsKey) report(path, text);
     else if (lacking.length === 0) lacking.push({ where: yaml.placeOf(path), text });
   });
+  const comfyApiKey = readComfyKey(raw, report);
   const all = gatherProblems(yaml, problems, secrets);
   if (raw === undefined || all.length > 0) throw new ConfigError(all);
   const isOverridden = (key: string): boolean => overrides.some(({ path }) => path.join('.') === key);
@@ -97,6 +98,7 @@ export function readConfig(
     statuses,
     policy: 'policy' in raw.endpoint ? raw.endpoint.policy : undefined,
     apiKey,
+    comfyApiKey,
     freshness: raw.endpoint.freshness,
     keepsMs: keepsOf(described, endpoint),
     input: templates.input,
@@ -176,22 +178,27 @@ function scenesOf({ scenes }: CheckedFile, base: string): ListExpansion | undefi
 }
 
 /**
- * Removes a key that is not needed (local service, plan), so that its variable need not be set. `lacking`:
- * problems with a variable that a run would need.
+ * Removes keys that are not needed (local service, plan), so that their variables need not be set. `lacking`:
+ * problems with variables that a run would need.
  */
-function withoutUnneededKey(yaml: YamlFile, needsKey: boolean): { yaml: YamlFile; lacking: Problem[] } {
-  const path = ['endpoint', 'apiKey'];
+function withoutUnneededKeys(yaml: YamlFile, needsKey: boolean): { yaml: YamlFile; lacking: Problem[] } {
   const isLocal = textAt(yaml, 'baseUrl') === 'local';
-  const found = yaml.problems.filter(({ where }) => where === yaml.placeOf(path));
-  const isNeedless = isLocal
-    ? yaml.writtenAs(path) === '${NIGHTRENDER_API_KEY}'
-    : !needsKey && found.length > 0 && yaml.writtenAs(path) !== undefined;
-  if (!isNeedless) return { yaml, lacking: [] };
-  const value = structuredClone(yaml.value) as { endpoint: { apiKey?: unknown } };
-  delete value.endpoint.apiKey;
-  const where = yaml.placeOf(path);
-  const problems = yaml.problems.filter((problem) => problem.where !== where);
-  return { yaml: { ...yaml, value, problems }, lacking: isLocal ? [] : found };
+  const lacking: Problem[] = [];
+  let kept = yaml;
+  for (const key of ['apiKey', 'comfyApiKey']) {
+    const path = ['endpoint', key];
+    const where = yaml.placeOf(path);
+    const found = yaml.problems.filter((problem) => problem.where === where);
+    const isNeedless = isLocal
+      ? yaml.writtenAs(path) === '${NIGHTRENDER_API_KEY}'
+      : !needsKey && found.length > 0 && yaml.writtenAs(path) !== undefined;
+    if (!isNeedless) continue;
+    const value = structuredClone(kept.value) as { endpoint: Record<string, unknown> };
+    delete value.endpoint[key];
+    kept = { ...kept, value, problems: kept.problems.filter((problem) => problem.where !== where) };
+    if (!isLocal) lacking.push(...found);
+  }
+  return { yaml: kept, lacking };
 }
 
 /** Compiles the templates of the file. Skips values of a wrong shape, which are reported elsewhere. */
@@ -209,7 +216,12 @@ function compileTemplates(
   };
   const input =
     service.kind === 'comfyui'
-      ? compileSet(root, service.sha256, { yaml, report, reportTemplate, files })
+      ? compileSet(root, service.sha256, {
+          yaml,
+          report,
+          reportTemplate,
+          files: { ...files, canUpload: true },
+        })
       : isJsonObject(root['input'])
         ? compileInput(withVariables(root['input'], ['input'], yaml, report), reportTemplate, files)
         : undefined;
@@ -284,7 +296,7 @@ function delimitersIn(text: string): number {
 function compileName(text: string, report: (path: Path, text: string) => void): Template {
   try {
     const template = compileTemplate(text, portableSegment);
-    if (sendsFiles(text)) throw new TemplateError('file_base64 works under input only');
+    if (sendsFiles(text)) throw new TemplateError('file_base64 works under input only, as does upload');
     return { ...template, renderText: (values) => portablePath(template.renderText(values)) };
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
@@ -313,12 +325,33 @@ function readKey(
         `endpoint.apiKey is missing; write apiKey: \${${variable}} and set the variable`,
         true,
       );
-  } else if (!/^(?!["'])[\u0021-\u007E]+$/.test(apiKey)) {
-    const text =
-      'the key contains a space, a line break, quotes around it or another invalid character; expected the key as issued';
-    report(['endpoint', 'apiKey'], text);
-  }
+  } else if (!isKey(apiKey)) report(['endpoint', 'apiKey'], wrongKey);
   return apiKey;
+}
+
+function isKey(text: string): boolean {
+  return /^(?!["'])[\u0021-\u007E]+$/.test(text);
+}
+
+const wrongKey =
+  'the key contains a space, a line break, quotes around it or another invalid character; expected the key as issued';
+
+/** Returns the key of partner nodes. It is part of a request's body, so nothing else protects it on the way. */
+function readComfyKey(
+  raw: CheckedFile | undefined,
+  report: (path: Path, text: string) => void,
+): string | undefined {
+  if (raw === undefined || !('comfyApiKey' in raw.endpoint)) return undefined;
+  const { comfyApiKey: key, baseUrl } = raw.endpoint;
+  if (key === undefined) return undefined;
+  const path = ['endpoint', 'comfyApiKey'];
+  if (!isKey(key)) report(path, wrongKey);
+  if (isPlainHttp(baseUrl))
+    report(
+      path,
+      `endpoint.comfyApiKey would travel unencrypted to ${baseUrl}; expected an https address, or ComfyUI on this machine, for example by an SSH tunnel`,
+    );
+  return key;
 }
 
 /** Returns undefined if the service needs no key. */
@@ -398,11 +431,14 @@ function withinRate({ atOnce, perTenSeconds }: RequestRate, perSecond = Infinity
 function warningsOf(raw: CheckedFile, yaml: YamlFile, jobs: number): string[] {
   const { baseUrl, apiKey } = raw.endpoint;
   const warnings: string[] = [];
-  if (apiKey !== undefined && yaml.fromEnvironment(['endpoint', 'apiKey']) === 'none') {
-    warnings.push(
-      `${yaml.placeOf(['endpoint', 'apiKey'])}: the API key is written in the file; write \${NIGHTRENDER_API_KEY} and keep the key in the environment`,
-    );
-  }
+  for (const [key, variable] of [
+    ['apiKey', 'NIGHTRENDER_API_KEY'],
+    ['comfyApiKey', 'COMFY_KEY'],
+  ] as const)
+    if (valueAt(yaml, key) !== undefined && yaml.fromEnvironment(['endpoint', key]) === 'none')
+      warnings.push(
+        `${yaml.placeOf(['endpoint', key])}: the API key is written in the file; write \${${variable}} and keep the key in the environment`,
+      );
   const [ending] = /\.(jpe?g|webp|avif|gif|tiff?|bmp)$/i.exec(raw.output.name ?? '') ?? [];
   if (ending !== undefined)
     warnings.push(

@@ -9,6 +9,7 @@ import { readYamlFile, type Override } from '../../lib/yaml/yaml-file.ts';
 import { manifestFiles } from './config.ts';
 import { limits, shutdown } from './run-schema.ts';
 import { scenes } from './scene-schema.ts';
+import { sendsFiles } from './input-template.ts';
 import { pipelineLayout } from './pipeline-schema.ts';
 import { isKnownService } from './read-description.ts';
 import { readServiceInterface, withServiceDefaults, type ServiceInterface } from './service-interface.ts';
@@ -76,7 +77,7 @@ export function readSubmission(
   const addresses = notices.flatMap((_, i) =>
     ['ping', 'slack', 'webhook'].map((kind): Path => ['notify', i, kind]),
   );
-  const secrets: Path[] = [['endpoint', 'apiKey'], ['checkpoint'], ...addresses];
+  const secrets: Path[] = [['endpoint', 'apiKey'], ['endpoint', 'comfyApiKey'], ['checkpoint'], ...addresses];
   return {
     folder,
     dir,
@@ -87,7 +88,7 @@ export function readSubmission(
     hasSharedCheckpoint: typeof checkpoint === 'string',
     checkpointVariables: variablesIn(yaml, checkpoint, ['checkpoint']),
     hasBucket: typeof output.pictures === 'string' && output.pictures.startsWith('s3:'),
-    sendsFiles: JSON.stringify(input ?? '').includes('file_base64'),
+    sendsFiles: sendsFiles(JSON.stringify([input, endpoint['set']])),
     variables: [...new Set([...all, ...(needsKey ? [key] : [])])],
     writtenSecrets: secrets
       .filter((at) => textAt(yaml.value, at) !== undefined && yaml.fromEnvironment(at) === 'none')

@@ -11,6 +11,7 @@ import {
 } from 'liquidjs';
 import { closest } from '../../lib/text/closest.ts';
 import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
+import type { FileFilter } from '../core/file-text.ts';
 
 /** Thrown if a template cannot be parsed, or cannot be rendered with the given values. */
 export class TemplateError extends Error {}
@@ -197,12 +198,13 @@ function makeEngine(escape?: (value: unknown) => string): Liquid {
   for (const name of Object.keys(engine.filters).filter((filter) => filter.startsWith('date'))) {
     refuseNow(engine, name);
   }
-  engine.registerFilter('file_base64', sendFile);
+  engine.registerFilter('file_base64', sendFile('file_base64'));
+  engine.registerFilter('upload', sendFile('upload'));
   return engine;
 }
 
 /** Returns a text that stands for the file at this path, until the whole text is rendered. */
-type TakeFile = (path: unknown, folder: unknown) => string;
+type TakeFile = (path: unknown, folder: unknown, filter: FileFilter) => string;
 
 const takeFileKey = Symbol('takeFile');
 
@@ -211,10 +213,12 @@ function filesTakenBy(takeFile: TakeFile | undefined): { globals: object } {
   return { globals: takeFile === undefined ? {} : { [takeFileKey]: takeFile } };
 }
 
-function sendFile(this: { context: Context }, path: unknown, folder: unknown): string {
-  const { [takeFileKey]: takeFile } = this.context.globals as { [takeFileKey]?: TakeFile };
-  if (takeFile === undefined) throw new Error('file_base64 works under input only');
-  return takeFile(path, folder);
+function sendFile(filter: FileFilter) {
+  return function (this: { context: Context }, path: unknown, folder: unknown): string {
+    const { [takeFileKey]: takeFile } = this.context.globals as { [takeFileKey]?: TakeFile };
+    if (takeFile === undefined) throw new Error(`${filter} works under input only`);
+    return takeFile(path, folder, filter);
+  };
 }
 
 /** Refuses the current date: a text that changes with every start would render the whole list again. */

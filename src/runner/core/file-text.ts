@@ -1,4 +1,4 @@
-/** Input texts that contain files. A scene stores path and checksum; the content is inserted when it is sent. */
+/** Values of an input that contain files. A scene stores path and checksum; the content is read when it is sent. */
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 
 export interface SentFile {
@@ -8,51 +8,84 @@ export interface SentFile {
   bytes: number;
 }
 
-/** The only key of an object that stands for such a text, with its pieces as value. Input may not use it. */
-export const fileTextKey = '$file_base64';
+/** The filters of a template that send a file: within a text, or uploaded before the job. */
+const fileFilters = ['file_base64', 'upload'] as const;
+
+export type FileFilter = (typeof fileFilters)[number];
 
 type Piece = string | SentFile;
 
-export function fileText(pieces: Piece[]): JsonObject {
-  return { [fileTextKey]: pieces as unknown as JsonValue };
+/** Returns the object that stands for a value with files. Its only key is reserved; an uploaded file has no other pieces. */
+export function fileText(pieces: Piece[], filter: FileFilter = 'file_base64'): JsonObject {
+  return { [`$${filter}`]: pieces as unknown as JsonValue };
 }
 
-/** True if a value of the user's could be mistaken for a text that contains files. */
-export function looksLikeFileText(value: JsonValue): boolean {
-  if (Array.isArray(value)) return value.some(looksLikeFileText);
-  return (
-    isJsonObject(value) && (Object.hasOwn(value, fileTextKey) || Object.values(value).some(looksLikeFileText))
-  );
+/** Returns the reserved key of a value of the user's that could be mistaken for one with files; undefined if none. */
+export function reservedKeyIn(value: JsonValue): string | undefined {
+  if (Array.isArray(value)) return firstKeyIn(value);
+  if (!isJsonObject(value)) return undefined;
+  const reserved = fileFilters.find((filter) => Object.hasOwn(value, `$${filter}`));
+  return reserved === undefined ? firstKeyIn(Object.values(value)) : `$${reserved}`;
 }
 
-export function filesIn(value: JsonValue): SentFile[] {
-  if (Array.isArray(value)) return value.flatMap(filesIn);
+function firstKeyIn(values: JsonValue[]): string | undefined {
+  for (const value of values) {
+    const key = reservedKeyIn(value);
+    if (key !== undefined) return key;
+  }
+  return undefined;
+}
+
+/** Returns the files of a value; those of one filter if it is given. */
+export function filesIn(value: JsonValue, filter?: FileFilter): SentFile[] {
+  if (Array.isArray(value)) return value.flatMap((item) => filesIn(item, filter));
   if (!isJsonObject(value)) return [];
-  const pieces = piecesOf(value);
-  if (pieces === undefined) return Object.values(value).flatMap(filesIn);
-  return pieces.filter((piece) => typeof piece !== 'string');
+  const found = filePiecesIn(value);
+  if (found === undefined) return Object.values(value).flatMap((inner) => filesIn(inner, filter));
+  const isMeant = filter === undefined || filter === found.filter;
+  return isMeant ? found.pieces.filter((piece) => typeof piece !== 'string') : [];
 }
 
-export function base64Bytes({ bytes }: SentFile): number {
-  return Math.ceil(bytes / 3) * 4;
+/** Returns how many bytes a file takes when it is sent by this filter. */
+export function bytesSent({ bytes }: Pick<SentFile, 'bytes'>, filter: FileFilter): number {
+  return filter === 'upload' ? bytes : Math.ceil(bytes / 3) * 4;
 }
 
-export function withFiles<Value extends JsonValue>(input: Value, textOf: (file: SentFile) => string): Value {
-  return replaced(input, (pieces) =>
-    pieces.map((piece) => (typeof piece === 'string' ? piece : textOf(piece))).join(''),
+/** Returns the input with the files of one filter replaced by texts. */
+export function withFiles<Value extends JsonValue>(
+  input: Value,
+  textOf: (file: SentFile) => string,
+  filter: FileFilter = 'file_base64',
+): Value {
+  return replaced(input, (found) =>
+    found.filter === filter
+      ? found.pieces.map((piece) => (typeof piece === 'string' ? piece : textOf(piece))).join('')
+      : fileText(found.pieces, found.filter),
   ) as Value;
 }
 
 /** Returns the input without paths, for the fingerprint: a moved file keeps it, an edited file changes it. */
 export function withoutPaths(input: JsonObject): JsonObject {
-  return replaced(input, (pieces) =>
-    fileText(pieces.map((piece) => (typeof piece === 'string' ? piece : { ...piece, path: '' }))),
+  return replaced(input, ({ pieces, filter }) =>
+    fileText(
+      pieces.map((piece) => (typeof piece === 'string' ? piece : { ...piece, path: '' })),
+      filter,
+    ),
   ) as JsonObject;
 }
 
 /** Returns the value with files described for people: `<photos/a.jpg, 3.1 MB as base64>`. */
 export function withFilesNamed(value: JsonValue): JsonValue {
-  return withFiles(value, (file) => `<${file.path}, ${formatBytes(base64Bytes(file))} as base64>`);
+  return fileFilters.reduce(
+    (named, filter) =>
+      withFiles(named, (file) => `<${file.path}, ${shownBytes(bytesSent(file, filter), filter)}>`, filter),
+    value,
+  );
+}
+
+/** Returns the size of files in words, as they are sent by this filter: `3.1 MB as base64`. */
+export function shownBytes(bytes: number, filter: FileFilter): string {
+  return filter === 'upload' ? formatBytes(bytes) : `${formatBytes(bytes)} as base64`;
 }
 
 export function formatBytes(bytes: number): string {
@@ -60,18 +93,26 @@ export function formatBytes(bytes: number): string {
   return bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
-function replaced(value: JsonValue, textOf: (pieces: Piece[]) => JsonValue): JsonValue {
+interface FilePieces {
+  filter: FileFilter;
+  pieces: Piece[];
+}
+
+function replaced(value: JsonValue, textOf: (found: FilePieces) => JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map((item) => replaced(item, textOf));
   if (!isJsonObject(value)) return value;
-  const pieces = piecesOf(value);
-  if (pieces !== undefined) return textOf(pieces);
+  const found = filePiecesIn(value);
+  if (found !== undefined) return textOf(found);
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, replaced(inner, textOf)]));
 }
 
-/** Checked piece by piece, because metadata of foreign pictures may hold anything under this key. */
-function piecesOf(value: JsonObject): Piece[] | undefined {
-  const pieces: unknown = Object.hasOwn(value, fileTextKey) ? value[fileTextKey] : undefined;
-  return Array.isArray(pieces) && pieces.every(isPiece) ? pieces : undefined;
+/** Checked piece by piece, because metadata of foreign pictures may hold anything under these keys. */
+function filePiecesIn(value: JsonObject): FilePieces | undefined {
+  const filter = fileFilters.find((each) => Object.hasOwn(value, `$${each}`));
+  const pieces: unknown = filter && value[`$${filter}`];
+  return filter !== undefined && Array.isArray(pieces) && pieces.every(isPiece)
+    ? { filter, pieces }
+    : undefined;
 }
 
 function isPiece(piece: unknown): piece is Piece {

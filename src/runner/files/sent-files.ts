@@ -1,11 +1,10 @@
-/** Local files that a scene sends: checked when its row is read, and put into the input when it is sent. */
+/** Local files that a scene sends: checked when its row is read, and read again when it is sent. */
 import { createHash, hash } from 'node:crypto';
 import { closeSync, existsSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { readFile, stat } from 'node:fs/promises';
-import { base64Bytes, formatBytes, type SentFile, filesIn, withFiles } from '../core/file-text.ts';
+import { bytesSent, type FileFilter, formatBytes, type SentFile, shownBytes } from '../core/file-text.ts';
 import type { Failure } from '../core/failure.ts';
-import type { JsonObject } from '../../lib/text/json.ts';
 import { otherSpelling } from '../../lib/files/glob.ts';
 
 /** Reason why a file cannot be sent, for the author of the row. */
@@ -14,7 +13,7 @@ export class FileProblem extends Error {}
 interface FileRules {
   /** Absolute path of the folder of pipeline.yaml. */
   base: string;
-  /** Maximum length of a file as base64 (`limits.body`). */
+  /** Maximum length of a file as it is sent (`limits.body`). */
   maxBytes: number;
   /** Absolute paths of files and folders that no list may send, because this program reads or writes them. */
   withheld: readonly string[];
@@ -25,30 +24,30 @@ interface FileRules {
  * leave it, not even by a link. Lists are written by others and must not send private files of this machine.
  * Throws `FileProblem`.
  */
-export type DescribeFile = (path: string, folder?: string) => SentFile;
+export type DescribeFile = (path: string, by: FileFilter, folder?: string) => SentFile;
 
 /** Caches checksums as long as a file is unchanged, because many rows may send the same photo. */
 export function fileDescriber({ base, maxBytes, withheld }: FileRules): DescribeFile {
   const known = new Map<string, string>();
-  const describe = (path: string, folder: string): SentFile => {
-    const real = realPath(path, resolve(base, folder), folder);
+  const describe = (path: string, by: FileFilter, folder: string): SentFile => {
+    const real = realPath(path, by, resolve(base, folder), folder);
     assertNoSecret(real, path, realpathSync(resolve(base, folder)), withheld);
     const stats = statSync(real);
     const { size, mtimeMs, ino } = stats;
     if (!stats.isFile()) throw new FileProblem(`${shown(path)} is not a file`);
     if (size === 0) throw new FileProblem(`${shown(path)} is empty`);
     const file = { path: relative(realpathSync(base), real), sha256: '', bytes: size };
-    const bytes = base64Bytes(file);
-    if (bytes > maxBytes) throw new FileProblem(tooLarge(shown(path), bytes, maxBytes));
+    const bytes = bytesSent(file, by);
+    if (bytes > maxBytes) throw new FileProblem(tooLarge(shown(path), bytes, maxBytes, by));
     const key = [real, size, mtimeMs, ino].join('\0');
     const sha256 = known.get(key) ?? hashOf(real, path, size);
     if (known.size >= maxKnown) known.clear();
     known.set(key, sha256);
     return { ...file, sha256 };
   };
-  return (path, folder = '.') => {
+  return (path, by, folder = '.') => {
     try {
-      return describe(path, folder);
+      return describe(path, by, folder);
     } catch (error) {
       if (error instanceof FileProblem) throw error;
       const from = resolve(base, folder);
@@ -60,16 +59,16 @@ export function fileDescriber({ base, maxBytes, withheld }: FileRules): Describe
 
 const maxKnown = 10_000;
 
-export function tooLarge(what: string, bytes: number, maxBytes: number): string {
-  return `${what} takes ${formatBytes(bytes)} as base64; \`limits.body\` allows ${formatBytes(maxBytes)}`;
+export function tooLarge(what: string, bytes: number, maxBytes: number, by: FileFilter): string {
+  return `${what} takes ${shownBytes(bytes, by)}; \`limits.body\` allows ${formatBytes(maxBytes)}`;
 }
 
 /** Resolves links. Both the written path and the resolved path must be within `from`. */
-function realPath(path: string, from: string, folder: string): string {
+function realPath(path: string, by: FileFilter, from: string, folder: string): string {
   const asked = resolve(from, path);
-  if (!isWithin(asked, from)) throw new FileProblem(leadsOut(path, folder));
+  if (!isWithin(asked, from)) throw new FileProblem(leadsOut(path, by, folder));
   const real = realpathSync(asked);
-  if (!isWithin(real, realpathSync(from))) throw new FileProblem(leadsOut(path, folder));
+  if (!isWithin(real, realpathSync(from))) throw new FileProblem(leadsOut(path, by, folder));
   return real;
 }
 
@@ -94,9 +93,9 @@ export function isWithin(path: string, folder: string): boolean {
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
-function leadsOut(path: string, folder: string): string {
+function leadsOut(path: string, by: FileFilter, folder: string): string {
   const where = folder === '.' ? 'the folder of pipeline.yaml' : folder;
-  return `${shown(path)} leads out of ${where}, and a list may send only files from there; the template may name another folder: {{ column | file_base64: "/its/folder" }}`;
+  return `${shown(path)} leads out of ${where}, and a list may send only files from there; the template may name another folder: {{ column | ${by}: "/its/folder" }}`;
 }
 
 function reasonOf(error: unknown): string {
@@ -128,49 +127,34 @@ function hashOf(real: string, path: string, size: number): string {
 /** Reads an object of a bucket by its full URL. Undefined if it does not exist. Throws errors with a `code`. */
 export type ReadObject = (address: string) => Promise<Buffer | undefined>;
 
-/** Inserts the files. `base`: folder of pipeline.yaml. `advice`: for a changed file. Throws as `readObject`. */
-export async function fillInFiles(
-  input: JsonObject,
+/**
+ * Reads a file once more. Returns a failure if it is no longer the file of the list. `base`: folder of
+ * pipeline.yaml. `advice`: for a changed file. Throws as `readObject`.
+ */
+export async function readSentFile(
+  file: SentFile,
   base: string,
   readObject: ReadObject,
   advice = 'Start the run again to read the list again',
-): Promise<{ input: JsonObject } | { failure: Failure }> {
-  const texts = new Map<string, string>();
-  for (const file of filesIn(input)) {
-    if (texts.has(file.path)) continue;
-    const read = file.path.startsWith('s3://')
-      ? await readSameObject(file, readObject)
-      : await readSame(resolve(base, file.path), file);
-    if ('problem' in read) return { failure: failureOf(file, read.problem, advice) };
-    texts.set(file.path, read.text);
-  }
-  return { input: withFiles(input, ({ path }) => texts.get(path) ?? '') };
+): Promise<Buffer | { failure: Failure }> {
+  const { path, sha256 } = file;
+  const content = path.startsWith('s3://')
+    ? ((await readObject(path)) ?? 'can no longer be read (NoSuchKey)')
+    : await contentOf(resolve(base, path), file);
+  if (typeof content === 'string') return { failure: failureOf(file, content, advice) };
+  return hash('sha256', content) === sha256 ? content : { failure: failureOf(file, hasChanged, advice) };
 }
 
-async function readSame(
-  path: string,
-  { bytes, sha256 }: SentFile,
-): Promise<{ text: string } | { problem: string }> {
+const hasChanged = 'has changed since the list was read';
+
+/** Returns the content, or the problem as the end of a sentence. A file of another size is not read. */
+async function contentOf(path: string, { bytes }: SentFile): Promise<Buffer | string> {
   try {
     const stats = await stat(path);
-    if (!stats.isFile() || stats.size !== bytes) return { problem: 'has changed since the list was read' };
-    const content = await readFile(path);
-    if (hash('sha256', content) !== sha256) return { problem: 'has changed since the list was read' };
-    return { text: content.toString('base64') };
+    return stats.isFile() && stats.size === bytes ? await readFile(path) : hasChanged;
   } catch (error) {
-    return { problem: `can no longer be read (${String((error as { code?: unknown }).code)})` };
+    return `can no longer be read (${String((error as { code?: unknown }).code)})`;
   }
-}
-
-async function readSameObject(
-  { path, sha256 }: SentFile,
-  readObject: ReadObject,
-): Promise<{ text: string } | { problem: string }> {
-  const content = await readObject(path);
-  if (content === undefined) return { problem: 'can no longer be read (NoSuchKey)' };
-  return hash('sha256', content) === sha256
-    ? { text: content.toString('base64') }
-    : { problem: 'has changed since the list was read' };
 }
 
 function failureOf({ path }: SentFile, problem: string, advice: string): Failure {

@@ -31,7 +31,8 @@ const url = z.codec(
   },
 );
 
-const setExpected = 'a value, or a text with placeholders such as {{ prompt }}';
+const setExpected =
+  'a value, or a text with placeholders such as {{ prompt }}, without filters (`upload` works in pipeline.yaml only)';
 
 const setValue = z.union([z.string().refine(hasOnlyKeys, setExpected), z.number(), z.boolean()], setExpected);
 

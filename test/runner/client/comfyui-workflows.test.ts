@@ -33,7 +33,7 @@ async function clientOf(workflow: Workflow = saving(emptyImage(1)), node?: strin
   const comfy = await startComfyStandIn();
   const memory = new ByteSemaphore(128_000_000);
   const service = new HttpService({
-    dialect: new ComfyuiDialect({ workflow, workflowSha256: sha256, node }),
+    dialect: new ComfyuiDialect({ workflow, workflowSha256: sha256, node, files: undefined }),
     connectionOf: ({ baseUrl }) => ({ url: baseUrl, apiKey: canary }),
     requestTimeoutMs: 30_000,
     maxBodyBytes: 64_000_000,
@@ -329,13 +329,15 @@ it('names nodes and models that a ComfyUI lacks, and starts nothing', async () =
     ...saving(emptyImage(1)),
     4: { class_type: 'CheckpointLoaderSimple', inputs: { ckpt_name: 'sd.safetensors' } },
     5: { class_type: 'LatentCut', inputs: { dim: 'x', samples: ['4', 0] } },
+    6: { class_type: 'VAELoader', inputs: { vae_name: 'sd.pt' } },
     7: { class_type: 'UltraUpscale', inputs: {} },
   };
   const { comfy, service } = await clientOf(workflow);
   const endpoint = { baseUrl: comfy.url, id: '', version: 'comfyui' };
   expect(await service.problems(endpoint, { set: { '5.dim': 'z' } }, signal)).toEqual([
-    'node 4 (CheckpointLoaderSimple): this ComfyUI does not have "sd.safetensors" for ckpt_name; it has none',
+    'node 4 (CheckpointLoaderSimple): this ComfyUI does not have "sd.safetensors" for ckpt_name; it has "v1-5-pruned-emaonly-fp16.safetensors"',
     'node 5 (LatentCut): this ComfyUI does not have "z" for dim; it has "x", "y", "t"',
+    'node 6 (VAELoader): this ComfyUI does not have "sd.pt" for vae_name; it has none',
     'node 7 (UltraUpscale): this ComfyUI has no such node; install it there',
   ]);
   expect(comfy.accepted).toEqual([]);

@@ -118,16 +118,22 @@ function escaped(character: string): string {
 
 it('is in no kept answer, wherever it is cut into parts, and base64 that looks like it stays', async () => {
   const base64 = `iVBOR${canary.slice(0, 6)}AAAA`;
-  const body = JSON.stringify({ echo: `Bearer ${canary}`, url: encoded, image: base64 });
+  const other = 'comfyui-4711/0815';
+  const body = JSON.stringify({ echo: `Bearer ${canary}`, url: encoded, image: base64, other });
   const escapedSlash = body.replaceAll('/', String.raw`\/`);
   for (const text of [body, escapedSlash]) {
     for (let size = 1; size < 60; size++) {
       const parts: Uint8Array[] = [];
-      const write = chunksWithoutKey(async (chunk) => void parts.push(chunk), canary);
+      const write = chunksWithoutKey(async (chunk) => void parts.push(chunk), [canary, other]);
       for (let at = 0; at < text.length; at += size) await write(Buffer.from(text.slice(at, at + size)));
       await write(new Uint8Array());
       const kept = JSON.parse(Buffer.concat(parts).toString()) as unknown;
-      expect(kept, `parts of ${size}`).toEqual({ echo: 'Bearer [key]', url: '[key]', image: base64 });
+      expect(kept, `parts of ${size}`).toEqual({
+        echo: 'Bearer [key]',
+        url: '[key]',
+        image: base64,
+        other: '[key]',
+      });
     }
   }
 });

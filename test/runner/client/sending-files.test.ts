@@ -4,7 +4,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ByteSemaphore } from '../../../src/lib/limits/byte-semaphore.ts';
-import { sendingFiles } from '../../../src/runner/client/sending-files.ts';
+import { SendingFiles } from '../../../src/runner/client/sending-files.ts';
 import { FatalFailure } from '../../../src/runner/core/failure.ts';
 import { fileText } from '../../../src/runner/core/file-text.ts';
 import type { ReadObject } from '../../../src/runner/files/sent-files.ts';
@@ -19,6 +19,15 @@ function describedIn(folder: string, name: string, content: string): JsonObject 
   writeFileSync(join(folder, name), content);
   const sha256 = createHash('sha256').update(content).digest('hex');
   return { scene: 'x', image: fileText(['data:,', { path: name, sha256, bytes: content.length }]) };
+}
+
+function sendingFiles(
+  service: RenderService,
+  folder: string,
+  memory: ByteSemaphore,
+  readObject: ReadObject,
+): RenderService {
+  return new SendingFiles(folder, memory, readObject).around(service);
 }
 
 /** A service that keeps what it was sent. */

@@ -2,10 +2,9 @@
 import { expect, it } from 'vitest';
 import {
   fileText,
-  fileTextKey,
   filesIn,
   formatBytes,
-  looksLikeFileText,
+  reservedKeyIn,
   withFiles,
   withFilesNamed,
   withoutPaths,
@@ -47,17 +46,35 @@ it('is the same where a file has moved, and another where it was edited', () => 
   expect(having({ sha256: 'ff' })).not.toEqual(having({}));
 });
 
+it('keeps apart what is uploaded and what is sent within the input', () => {
+  const both = { ...input, image: fileText([file], 'upload') };
+  expect(filesIn(both, 'upload')).toEqual([file]);
+  expect(filesIn(both, 'file_base64')).toEqual(filesIn(input));
+  expect(filesIn(both)).toHaveLength(3);
+  expect(withFiles(both, () => 'x')).toMatchObject({
+    mask: { depth: 'x' },
+    image: fileText([file], 'upload'),
+  });
+  expect(withFiles(both, () => 'x', 'upload')).toEqual({ ...input, image: 'x' });
+  expect(withFilesNamed(both)).toMatchObject({ image: '<photos/a.jpg, 3.0 MB>' });
+  expect(withoutPaths(both)).toMatchObject({ image: { $upload: [{ ...file, path: '' }] } });
+});
+
 it('takes no value of others for a file, and says which could be', () => {
   const others = [
-    { [fileTextKey]: 'a.jpg' },
-    { [fileTextKey]: [null] },
-    { [fileTextKey]: [{ ...file, path: 1 }] },
-    { [fileTextKey]: [{ ...file, sha256: 1 }] },
-    { [fileTextKey]: ['x', { ...file, bytes: '1' }] },
+    { $file_base64: 'a.jpg' },
+    { $file_base64: [null] },
+    { $file_base64: [{ ...file, path: 1 }] },
+    { $file_base64: [{ ...file, sha256: 1 }] },
+    { $file_base64: ['x', { ...file, bytes: '1' }] },
   ];
   for (const value of others) {
     expect([filesIn(value), withFiles(value, () => 'text')]).toEqual([[], value]);
-    expect(looksLikeFileText({ list: [1, { deep: value }] })).toBe(true);
+    expect(reservedKeyIn({ list: [1, { deep: value }] })).toBe('$file_base64');
   }
-  expect([input.prompt, { photos: ['a.jpg'], none: null }].map(looksLikeFileText)).toEqual([false, false]);
+  expect(reservedKeyIn({ a: { $upload: 1 } })).toBe('$upload');
+  expect([input.prompt, { photos: ['a.jpg'], none: null }].map(reservedKeyIn)).toEqual([
+    undefined,
+    undefined,
+  ]);
 });

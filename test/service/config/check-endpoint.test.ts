@@ -114,7 +114,7 @@ it('says at the keys of boxes what is wrong with them', () => {
   expect(problemsOf({ comfyui }, { id: 'a', name: 'A' })).toEqual([
     'comfyui.url.0: expected an address such as http://box:8188, or several in a list, each once',
     'comfyui.workflow: expected a text',
-    'comfyui.set.6.text: expected a value, or a text with placeholders such as {{ prompt }}',
+    'comfyui.set.6.text: expected a value, or a text with placeholders such as {{ prompt }}, without filters (`upload` works in pipeline.yaml only)',
   ]);
 });
 

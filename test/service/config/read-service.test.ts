@@ -290,8 +290,8 @@ describe('what an endpoint runs', () => {
       'comfyui.set is keys and values; expected inputs of its nodes: 7.text: the workflow has no node "7"; it has 3 (KSampler), 6 (CLIPTextEncode). 3.sead: node 3 (KSampler) has no input "sead"; did you mean seed?',
     ],
     [
-      'comfyui: {url: http://a, workflow: flow.json, set: {3.seed: "{{ columns.seed }}"}}',
-      'comfyui.set.3.seed is "{{ columns.seed }}"; expected a value, or a text with placeholders such as {{ prompt }}',
+      'comfyui: {url: http://a, workflow: flow.json, set: {3.seed: "{{ picture | upload }}"}}',
+      'comfyui.set.3.seed is "{{ picture | upload }}"; expected a value, or a text with placeholders such as {{ prompt }}, without filters (`upload` works in pipeline.yaml only)',
     ],
     [
       'comfyui: {url: box:8188, workflow: flow.json}',

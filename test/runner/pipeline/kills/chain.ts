@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { StagePictures } from '../../../../src/runner/list/stage-pictures.ts';
 import { ByteSemaphore } from '../../../../src/lib/limits/byte-semaphore.ts';
-import { sendingFiles } from '../../../../src/runner/client/sending-files.ts';
+import { SendingFiles } from '../../../../src/runner/client/sending-files.ts';
 import { compileInput } from '../../../../src/runner/config/input-template.ts';
 import { filesIn, withoutPaths } from '../../../../src/runner/core/file-text.ts';
 import { fingerprintOf, type ListedScene } from '../../../../src/runner/core/scene.ts';
@@ -38,10 +38,11 @@ export class Chain {
       cancel: service.cancel.bind(service),
       health: service.health.bind(service),
     };
-    const sending = sendingFiles(plain, '/', new ByteSemaphore(1_000_000), async (address) => {
+    const files = new SendingFiles('/', new ByteSemaphore(1_000_000), async (address) => {
       const content = this.first.images.files.get(address.slice(place.length));
       return content === undefined ? undefined : Buffer.from(content);
     });
+    const sending = files.around(plain);
     service.submit = (to, scene, signal = unstopped, key?) => sending.submit(to, scene, signal, key);
     const run = this.second.run.bind(this.second);
     this.second.run = async (options) => run({ ...options, manifest: await this.list() });

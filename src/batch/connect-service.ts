@@ -1,5 +1,5 @@
 /** Connects a batch to its service: the configured one or the local one, and `plan --check`. */
-import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
+import { ByteSemaphore } from '../lib/limits.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import { formatDuration, formatInstant, plural } from '../lib/text/format.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/text/json.ts';

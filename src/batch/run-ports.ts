@@ -1,6 +1,6 @@
 /** Creates the ports of a batch for a piece of work, and closes them after it. */
 import { join } from 'node:path';
-import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
+import { ByteSemaphore } from '../lib/limits.ts';
 import { formatOfFile } from '../runner/core/picture.ts';
 import { KeptAnswersFolder } from '../runner/checkpoint/kept-answers.ts';
 import type { BatchLease, OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';

@@ -1,7 +1,7 @@
 /** Five services, each as a server that answers as a test says, and its client, opened as a run opens it. */
 import { expect, onTestFinished } from 'vitest';
 import { openService, type ServiceClient } from '../../src/batch/connect-service.ts';
-import { ByteSemaphore } from '../../src/lib/limits/byte-semaphore.ts';
+import { ByteSemaphore } from '../../src/lib/limits.ts';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import type { Workflow } from '../../src/protocol/comfyui-workflow.ts';
 import { SendingFiles } from '../../src/runner/client/sending-files.ts';

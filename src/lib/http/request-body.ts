@@ -1,6 +1,6 @@
 /** Reads the body of a request into memory, up to a limit. */
 import type { IncomingMessage } from 'node:http';
-import { JoinedBytes } from '../limits/byte-semaphore.ts';
+import { JoinedBytes } from '../limits.ts';
 import { type HttpResponse, refusal } from './http-response.ts';
 
 export interface ArrivingBody {

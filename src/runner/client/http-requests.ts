@@ -2,7 +2,7 @@
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createUnzip } from 'node:zlib';
 import { type Agent, errors, type Dispatcher } from 'undici';
-import type { ByteSemaphore } from '../../lib/limits/byte-semaphore.ts';
+import type { ByteSemaphore } from '../../lib/limits.ts';
 import { proxiedAgent } from '../../lib/net/proxied-agent.ts';
 import { noProxies, proxyFor, type ProxyRules } from '../../lib/net/addresses.ts';
 import type { Hold, WriteChunk } from '../pipeline/ports.ts';

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { isIP } from 'node:net';
 import type { Agent } from 'undici';
-import { withTimeLimit } from '../../lib/limits/byte-semaphore.ts';
+import { withTimeLimit } from '../../lib/limits.ts';
 import {
   type Internet,
   isPrivateOrPublic,

@@ -1,7 +1,7 @@
 /** Receives the response to one request through undici's callbacks, in memory that is reserved for it. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher, errors } from 'undici';
-import type { ByteSemaphore } from '../../lib/limits/byte-semaphore.ts';
+import type { ByteSemaphore } from '../../lib/limits.ts';
 import { refusalOfProxy } from '../../lib/net/proxied-agent.ts';
 import { oneLine } from '../../lib/text/format.ts';
 import type { Hold } from '../pipeline/ports.ts';

@@ -2,7 +2,7 @@
 import { bytesSent, filesIn, type SentFile, withFiles } from '../core/file-text.ts';
 import { FatalFailure } from '../core/failure.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
-import type { ByteSemaphore } from '../../lib/limits/byte-semaphore.ts';
+import type { ByteSemaphore } from '../../lib/limits.ts';
 import { readSentFile, type ReadObject } from '../files/sent-files.ts';
 import type { RenderService } from '../pipeline/ports.ts';
 import { type Failed, failure } from './exchange.ts';

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism, hostname, totalmem } from 'node:os';
-import { withTimeLimit } from '../../lib/limits/byte-semaphore.ts';
+import { withTimeLimit } from '../../lib/limits.ts';
 import type { GpuView, MachineView } from '../../protocol/console-data.ts';
 import { helperEnvironment } from '../workloads/worker-environment.ts';
 import { RefusedForGood, type ServiceClient } from './service-client.ts';

@@ -9,7 +9,7 @@ import { byteCountOf, type Text } from '../../lib/files/filed-text.ts';
 import { longText } from '../jobs/long-texts.ts';
 import type { WorkerReport } from '../workers/remote-worker.ts';
 import type { OfferedJob } from '../workers/supervised.ts';
-import { JoinedBytes } from '../../lib/limits/byte-semaphore.ts';
+import { JoinedBytes } from '../../lib/limits.ts';
 import { oneLine } from '../../lib/text/format.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import type { AnswerOf, OperationOf } from '../../protocol/operations.ts';

@@ -1,7 +1,7 @@
 /** Limits on what each key may ask for: quotas, rates, turns of clients, and room in memory for bodies. */
 import type { IncomingMessage } from 'node:http';
 import { type HttpResponse, refusal, tooMany } from '../../lib/http/http-response.ts';
-import { ByteSemaphore, withTimeLimit } from '../../lib/limits/byte-semaphore.ts';
+import { ByteSemaphore, withTimeLimit } from '../../lib/limits.ts';
 import { durationText, sizeText } from '../../lib/yaml/scalar-schemas.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import type { KeyHolder } from '../model/key.ts';

@@ -5,7 +5,7 @@ import { type Agent, request } from 'undici';
 import { type Internet, publicAddresses, publicLookup, isPublicAddress } from '../../lib/net/addresses.ts';
 import { proxiedAgent } from '../../lib/net/proxied-agent.ts';
 import { proxyFor, type ProxyRules, proxyUrl } from '../../lib/net/addresses.ts';
-import { withTimeLimit } from '../../lib/limits/byte-semaphore.ts';
+import { withTimeLimit } from '../../lib/limits.ts';
 import { oneLine } from '../../lib/text/format.ts';
 import {
   closeFilesOf,

@@ -1,7 +1,7 @@
 /** Promise: bytes are shared out in turn, never more than the limit save to one alone, and nobody waits for ever. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { ByteSemaphore } from '../../../src/lib/limits/byte-semaphore.ts';
+import { ByteSemaphore } from '../../../src/lib/limits.ts';
 
 it('is first come, first served, also where a small one behind would fit', async () => {
   const memory = new ByteSemaphore(100);

@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import { withTimeLimit } from '../../../src/lib/limits/byte-semaphore.ts';
+import { withTimeLimit } from '../../../src/lib/limits.ts';
 
 /** Ends when the signal aborts, without keeping the signal alive by any other means than a listener. */
 function untilAborted(signal: AbortSignal): Promise<string> {

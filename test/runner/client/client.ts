@@ -5,7 +5,7 @@ import { DescribedDialect } from '../../../src/runner/client/described-dialect.t
 import { HttpService, type HttpOptions } from '../../../src/runner/client/http-service.ts';
 import type { StatusPlaces } from '../../../src/runner/client/status-reader.ts';
 import { jobsDescription } from '../../../src/runner/config/read-description.ts';
-import { ByteSemaphore } from '../../../src/lib/limits/byte-semaphore.ts';
+import { ByteSemaphore } from '../../../src/lib/limits.ts';
 import type { Endpoint } from '../../../src/runner/core/attempt.ts';
 import type {
   CancelReply,

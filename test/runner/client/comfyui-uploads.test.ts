@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { expect, it, onTestFinished } from 'vitest';
-import { ByteSemaphore } from '../../../src/lib/limits/byte-semaphore.ts';
+import { ByteSemaphore } from '../../../src/lib/limits.ts';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
 import type { Workflow } from '../../../src/protocol/comfyui-workflow.ts';
 import { ComfyuiDialect } from '../../../src/runner/client/comfyui-dialect.ts';

@@ -1,7 +1,7 @@
 /** What only ComfyUI does: workflows that scenes fill, jobs that are found and cancelled by an id of ours, and what it lacks. */
 import sharp from 'sharp';
 import { expect, it, onTestFinished } from 'vitest';
-import { ByteSemaphore } from '../../../src/lib/limits/byte-semaphore.ts';
+import { ByteSemaphore } from '../../../src/lib/limits.ts';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
 import { promptIdOf, type Workflow } from '../../../src/protocol/comfyui-workflow.ts';
 import type { JobAtService } from '../../../src/runner/core/attempt.ts';

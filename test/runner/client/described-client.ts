@@ -1,6 +1,6 @@
 /** The client of described services as the tests of this folder use it; no reply of it may hold the key, whatever came. */
 import { expect, onTestFinished } from 'vitest';
-import { ByteSemaphore } from '../../../src/lib/limits/byte-semaphore.ts';
+import { ByteSemaphore } from '../../../src/lib/limits.ts';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
 import { DescribedDialect } from '../../../src/runner/client/described-dialect.ts';
 import { HttpService } from '../../../src/runner/client/http-service.ts';

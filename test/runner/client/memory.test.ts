@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, it, onTestFinished } from 'vitest';
 import { HttpsDownloads } from '../../../src/runner/client/https-downloads.ts';
 import { Reservation } from '../../../src/runner/client/receiver.ts';
-import { ByteSemaphore } from '../../../src/lib/limits/byte-semaphore.ts';
+import { ByteSemaphore } from '../../../src/lib/limits.ts';
 import type { StatusReply } from '../../../src/runner/pipeline/ports.ts';
 import { answer, headOf, inTurn, scriptedServer, type Script } from '../../fakes/scripted-server.ts';
 import { selfSigned } from '../../fakes/self-signed.ts';

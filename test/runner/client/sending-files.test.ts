@@ -3,7 +3,7 @@ import { createHash, hash } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { ByteSemaphore } from '../../../src/lib/limits/byte-semaphore.ts';
+import { ByteSemaphore } from '../../../src/lib/limits.ts';
 import { SendingFiles } from '../../../src/runner/client/sending-files.ts';
 import { FatalFailure } from '../../../src/runner/core/failure.ts';
 import { fileText } from '../../../src/runner/core/file-text.ts';

@@ -1,7 +1,7 @@
 /** A chain of two batches in fake worlds: the list of the second is read from the checkpoint of the first by the code of stages. */
 import { createHash } from 'node:crypto';
 import { StagePictures } from '../../../../src/runner/list/stage-pictures.ts';
-import { ByteSemaphore } from '../../../../src/lib/limits/byte-semaphore.ts';
+import { ByteSemaphore } from '../../../../src/lib/limits.ts';
 import { SendingFiles } from '../../../../src/runner/client/sending-files.ts';
 import { compileInput } from '../../../../src/runner/config/input-template.ts';
 import { filesIn, withoutPaths } from '../../../../src/runner/core/file-text.ts';

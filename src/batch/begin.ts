@@ -26,7 +26,7 @@ import { createImageStore, type PreparedImageStore } from '../runner/images/imag
 import { imagesFolder, maintenanceOptions, picturesBucket, shownImages } from './pictures-place.ts';
 import { ConditionError } from '../runner/core/condition.ts';
 import { judgeOf } from '../runner/core/seeds-until.ts';
-import { namesOf, wordsOf } from '../runner/core/naming.ts';
+import { guessNames, namesWithoutIds } from '../runner/core/naming.ts';
 import { pricingOf } from '../runner/core/spending.ts';
 
 export type BegunBatch = Omit<BegunRun, 'kept'>;
@@ -90,7 +90,7 @@ export async function identityOf(
   checkpointDir: string,
 ): Promise<BatchIdentity> {
   const axes = [...new Set(addedColumns(config))].filter((name) => name !== 'seed');
-  const words = wordsOf(scenes.rules);
+  const words = namesWithoutIds(scenes.rules);
   const pricing = pricingOf(config);
   const until = config.scenes?.until;
   const adopted = choices.isAdopting ? imagesInFolder(config) : undefined;
@@ -104,7 +104,7 @@ export async function identityOf(
     rules: scenes.rules,
     ...(axes.length > 0 && { axes }),
     // Adopted pictures keep their names.
-    names: adopted === undefined ? words : namesOf(await adopted.list(), words),
+    names: adopted === undefined ? words : guessNames(await adopted.list(), words),
     ...(config.stage && { stage: config.stage.from }),
     pipeline: resolve(file),
     ...(config.output.files.length > 0 && {

@@ -84,10 +84,10 @@ export async function planOnCopy(
     assertLockUsable(record.dir);
     const isRunning = record.isHeld();
     await copyCheckpoint(record.dir, copy);
-    const known = isBatch(record.dir) ? 'own' : undefined;
+    const recordKind = isBatch(record.dir) ? 'own' : undefined;
     scenes = await batchLists(
       config,
-      { dir: copy, known, isAdopting: options.isAdopting, onTrouble },
+      { dir: copy, recordKind, isAdopting: options.isAdopting, onTrouble },
       signal,
     );
     begun = await beginBatch(file, config, scenes, copy, options, record.dir);
@@ -105,7 +105,7 @@ export async function planOnCopy(
         changes,
         notes: [...scenes.notes, ...editNotes(config, scenes)],
         remarks: scenes.remarks,
-        ...(await lookAt(config, begun, copy, options, changes)),
+        ...(await planFacts(config, begun, copy, options, changes)),
       }
     );
   } catch (error) {
@@ -113,7 +113,7 @@ export async function planOnCopy(
     if (codeOf(error) === 'ENOSPC' || codeOf(error) === 'SQLITE_FULL') throw noTemporary(error);
     throw error instanceof UnusableDatabase ? namedAs(error, copy, config.output.dir) : error;
   } finally {
-    scenes?.stage.close();
+    scenes?.list.close();
     await begun?.opened.close();
     rmSync(copy, { recursive: true, force: true });
   }
@@ -178,30 +178,31 @@ const adopting = 'the run decides which pictures can be adopted (--adopt); their
 async function compare(
   config: Config,
   { opened: { checkpoint, names } }: BegunBatch,
-  { stage }: ReadScenes,
+  { list }: ReadScenes,
   options: PlanChoices,
   signal: AbortSignal,
 ): Promise<Plan | undefined> {
   // No files are renamed here, but a name that a picture is about to leave counts as free.
-  const left = new Set<string>();
+  const freed = new Set<string>();
   const recordMoves = async (): Promise<void> => {
     for (const move of await checkpoint.pendingMoves()) {
-      left.add(move.from);
+      freed.add(move.from);
       await checkpoint.recordMoved(move);
     }
   };
   await recordMoves();
-  const changes = await checkpoint.reconcile(stage, signal, options.part);
+  const changes = await checkpoint.reconcile(list, signal, options.part);
   await recordMoves();
   const images = imagesInFolder(config);
   if (changes === undefined || images === undefined || unknownPicturesOf(options) !== 'ask') return changes;
   const whichExist = async (files: string[]): Promise<string[]> =>
-    images.whichExist(files.filter((file) => !left.has(file)));
+    images.whichExist(files.filter((file) => !freed.has(file)));
   await assertNoUnknownPictures(checkpoint, { whichExist }, { ...config, names });
   return changes;
 }
 
-async function lookAt(
+/** Returns everything of the plan that is read after the comparison. Records attempts, so `copy` must be a copy. */
+async function planFacts(
   config: Config,
   { opened }: BegunBatch,
   copy: string,
@@ -215,7 +216,7 @@ async function lookAt(
   const db = openCheckpointForReading(copy);
   if (db === undefined) throw new Error('the copy that was just written is missing');
   try {
-    const asked = {
+    const work = {
       scenes: (part ?? counts).waiting,
       concurrency: config.concurrency,
       pricing,
@@ -224,9 +225,9 @@ async function lookAt(
       limits: config.limits,
       leftMs: leftMsAt(config.limits, Date.now()),
     };
-    const known = { counts, part: part ?? null, setAside: readSetAside(db) };
+    const progress = { counts, part: part ?? null, setAside: readSetAside(db) };
     const change = endpointChange(await checkpoint.madeAt(), counts, config.endpoint);
-    const expected = forecast(asked, readExperience(db, pricing));
+    const expected = forecast(work, readExperience(db, pricing));
     // Must be last, because it records attempts.
     const requests = await firstRequests(
       db,
@@ -235,7 +236,7 @@ async function lookAt(
       options.requests,
     );
     return {
-      ...known,
+      ...progress,
       forecast: expected,
       atMost: part === undefined && heldSeeds > 0 ? atMostOf(expected, heldSeeds) : null,
       requests,
@@ -311,7 +312,7 @@ interface Planned {
 export class PlansTogether {
   readonly #plans: Pick<Planned, 'forecast' | 'upTo'>[] = [];
   /** Keyed by absolute path. */
-  readonly #left = new Map<string, { scenes: number; hasPictures: boolean }>();
+  readonly #planned = new Map<string, { scenes: number; hasPictures: boolean }>();
 
   get count(): number {
     return this.#plans.length;
@@ -321,13 +322,13 @@ export class PlansTogether {
     const { waiting, active, saved } = counts;
     const more = upTo + (changes.heldSeeds ?? 0);
     this.#plans.push({ forecast: expected, upTo: more });
-    this.#left.set(realPath(file), { scenes: waiting + active + more, hasPictures: saved > 0 });
+    this.#planned.set(realPath(file), { scenes: waiting + active + more, hasPictures: saved > 0 });
   }
 
   /** Adds a stage of a batch that has no pictures yet. */
   addUnread({ file }: Config, upTo: number): void {
     this.#plans.push({ forecast: { scenes: 0, cost: null }, upTo });
-    this.#left.set(realPath(file), { scenes: upTo, hasPictures: false });
+    this.#planned.set(realPath(file), { scenes: upTo, hasPictures: false });
   }
 
   /** Returns the additional scenes of a stage of an added batch. Undefined for any other batch. */
@@ -335,7 +336,7 @@ export class PlansTogether {
     config: Config,
     signal: AbortSignal,
   ): Promise<{ upTo: number; isUnread: boolean } | undefined> {
-    const before = config.stage && this.#left.get(realPath(config.stage.from));
+    const before = config.stage && this.#planned.get(realPath(config.stage.from));
     if (before === undefined) return undefined;
     const { expansion } = await readExpansion(config, sceneRules[newestRules], signal);
     const perRow = expansion === undefined ? 1 : scenesPerRow(expansion);

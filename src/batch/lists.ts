@@ -14,7 +14,7 @@ import { openCheckpointForReading, readJobsInFlight } from '../runner/checkpoint
 import { hasPicturesOrJobs } from '../runner/checkpoint/read-totals.ts';
 import { type Config, PipelineParts, type StageSource, starredScenes } from '../runner/config/config.ts';
 import { pipelineIn } from '../runner/config/pipeline-in.ts';
-import { wordsOf } from '../runner/core/naming.ts';
+import { namesWithoutIds } from '../runner/core/naming.ts';
 import { withoutFormat } from '../runner/core/picture.ts';
 import { newestRules, readRulesVersion, type RulesVersion } from '../runner/core/scene.ts';
 import { markedIn } from '../runner/files/marks-file.ts';
@@ -31,10 +31,10 @@ import { openRecord } from './find-record.ts';
 import { assertBucketConfigured, locationOf, maintenanceOptions, openPlaces } from './pictures-place.ts';
 import { noBatch } from './record.ts';
 
-/** The checkpoint of the batch. It is in `dir` and readable if `known` is set; otherwise it will be created there. */
+/** The checkpoint of the batch. It is in `dir` and readable if `recordKind` is set; otherwise it will be created there. */
 interface ListedBatch {
   dir: string;
-  known: 'own' | 'shared' | undefined;
+  recordKind: 'own' | 'shared' | undefined;
   isAdopting: boolean;
   /** Called with a sentence when a bucket does not answer. */
   onTrouble: (text: string) => void;
@@ -43,12 +43,12 @@ interface ListedBatch {
 /** Reads the lists. Throws `ConfigError`, and the `AbortError` of `signal`. */
 export async function batchLists(
   config: Config,
-  { dir, known, isAdopting, onTrouble }: ListedBatch,
+  { dir, recordKind, isAdopting, onTrouble }: ListedBatch,
   signal: AbortSignal,
 ): Promise<ReadScenes> {
   const rules = isAdopting ? await adoptedRules(config, dir, onTrouble, signal) : undefined;
   const options = { stdin: process.stdin, signal, openStage, checkpointDir: dir, rules };
-  return readLists(config, options, rules === undefined ? known : undefined);
+  return readLists(config, options, rules === undefined ? recordKind : undefined);
 }
 
 /** Reads the lists; undefined if a stop interrupted it, as jobs in flight still have to be collected. */
@@ -151,22 +151,22 @@ async function countNamed(
   signal: AbortSignal,
 ): Promise<number> {
   try {
-    const { stage } = await readScenes(config, {
+    const { list } = await readScenes(config, {
       stdin: process.stdin,
       signal,
       openStage,
       checkpointDir,
       rules,
     });
-    const named = { ...config, names: wordsOf(rules) };
+    const named = { ...config, names: namesWithoutIds(rules) };
     let [seen, count] = [0, 0];
-    for (const { id, input, columns } of stage.scenes()) {
+    for (const { id, input, columns } of list.scenes()) {
       const scene = { input: JSON.parse(input) as JsonObject, columns: JSON.parse(columns) as JsonObject };
       if (stems.has(withoutFormat(pictureName(named, { id, ...scene, seed: '', index: 1 })))) count += 1;
       seen += 1;
       if (seen === lookedAt) break;
     }
-    stage.close();
+    list.close();
     return count;
   } catch (error) {
     if (error instanceof ConfigError) return 0;

@@ -50,7 +50,7 @@ async function openForRun(dir: string, { isFresh }: RunChoices): Promise<RunReco
   let lock = isBatch(dir) ? await lockBatch(dir, Date.now()) : undefined;
   return {
     dir,
-    known: lock && 'own',
+    recordKind: lock && 'own',
     begin: async (request, scenes) => {
       lock ??= await lockBatch(dir, Date.now());
       // Reading the list may have taken a while.

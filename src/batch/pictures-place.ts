@@ -25,7 +25,7 @@ import { folderPlace } from '../runner/images/folder-place.ts';
 import type { PreparedImageStore, CheckOptions } from '../runner/images/image-store.ts';
 import type { Place } from '../runner/images/place.ts';
 import { copyMaker, type SidecarMaker, sidecarMaker } from '../runner/images/sidecars.ts';
-import type { PicturesLinks } from '../runner/report/result-json.ts';
+import type { PicturesLinks } from '../runner/report/result-columns.ts';
 import { shownPath } from './refusal.ts';
 
 const picturesFolder = 'images/';

@@ -83,7 +83,7 @@ export interface RunRecord {
   /** Folder in which the checkpoint is readable, or will be created. */
   dir: string;
   /** Checkpoint to compare the list with: a file, a shared checkpoint, or none yet. */
-  known: 'own' | 'shared' | undefined;
+  recordKind: 'own' | 'shared' | undefined;
   /** Opens the checkpoint. Without scenes, the batch stays as its latest run has left it. */
   begin(request: RunRequest, scenes: ReadScenes | undefined): Promise<BegunRun>;
   close(): Promise<void>;

@@ -20,7 +20,7 @@ import { readRecords } from '../runner/checkpoint/scene-records.ts';
 import { readRuns, readSummary } from '../runner/checkpoint/read-summary.ts';
 import { batchName } from '../runner/core/naming.ts';
 import { untilNote } from '../runner/core/seeds-until.ts';
-import type { ReportHeader } from '../runner/report/result-json.ts';
+import type { ReportHeader } from '../runner/report/result-columns.ts';
 import { writeReport, type ReportFiles } from '../runner/report/write-report.ts';
 import { program } from '../lib/files/package-file.ts';
 import { type Made, makeMissingThumbnails, makeMissingCopies } from '../runner/images/missing-files.ts';

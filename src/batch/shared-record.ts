@@ -80,7 +80,7 @@ async function openForRun(
   if (shared === undefined) throw new Error(`no batch has begun for ${hostname()}`);
   return {
     dir: shared.replica.dir,
-    known: 'shared',
+    recordKind: 'shared',
     begin: (request, scenes) => beginShared(request, scenes, shared),
     close: () => shared.close(),
   };

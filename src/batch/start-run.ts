@@ -50,12 +50,12 @@ export async function startRun(call: RunCall, found: BatchRecord): Promise<RunEn
     try {
       const { isAdopting } = choices;
       const onTrouble = (text: string): void => emit({ type: 'warning', text });
-      const listed = { dir: record.dir, known: record.known, isAdopting, onTrouble };
+      const listed = { dir: record.dir, recordKind: record.recordKind, isAdopting, onTrouble };
       scenes = await readUnlessStopped(config, listed, stop);
       const begun = await record.begin(call, scenes);
       return await runBegun(call, begun, scenes, notifier);
     } finally {
-      scenes?.stage.close();
+      scenes?.list.close();
       await record.close();
     }
   });
@@ -85,7 +85,7 @@ async function runBegun(
         const text = noteBatch(dir, opened.dir, choices.isFresh, systemClock.now());
         if (text !== undefined) emit({ type: 'warning', text });
         return runBatch(
-          scenes?.stage,
+          scenes?.list,
           ports,
           {
             ...config,
@@ -125,7 +125,7 @@ function emitStart(config: Config, file: string, scenes: ReadScenes | undefined,
     endpoint: id === '' ? baseUrl : `${baseUrl} ${id}`,
     outputDir: config.output.dir,
     concurrency: config.concurrency,
-    ...(edits && scenes?.stage.refusal === undefined && { edits: describeEdits(edits) }),
+    ...(edits && scenes?.list.refusal === undefined && { edits: describeEdits(edits) }),
   });
   for (const text of [...config.warnings, ...notes]) emit({ type: 'warning', text });
 }

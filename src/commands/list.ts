@@ -5,7 +5,7 @@ import { readRecords, type RecordChoice } from '../runner/checkpoint/scene-recor
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import { rowKinds, rowStates, type SceneRecord } from '../runner/core/scene-record.ts';
-import { csvTable, resultLine } from '../runner/report/result-json.ts';
+import { csvTable, resultLine } from '../runner/report/result-columns.ts';
 import { writeError, writeOutPart, outColumns } from '../terminal/terminal.ts';
 import type { Batch } from '../batch/batch.ts';
 import type { Book } from '../batch/book.ts';
@@ -107,8 +107,8 @@ function formatter(form: Form, { db, shownImages }: Book): Formatter {
 }
 
 function choiceOf(argv: Record<string, unknown>): RecordChoice {
-  const states = wordsOf(argv, 'state', rowStates, 'state of a scene');
-  const kinds = wordsOf(argv, 'kind', rowKinds, 'kind of failure');
+  const states = wordsAmong(argv, 'state', rowStates, 'state of a scene');
+  const kinds = wordsAmong(argv, 'kind', rowKinds, 'kind of failure');
   return {
     ...(states.length > 0 && { states }),
     ...(kinds.length > 0 && { kinds }),
@@ -116,7 +116,7 @@ function choiceOf(argv: Record<string, unknown>): RecordChoice {
   };
 }
 
-function wordsOf(argv: Record<string, unknown>, name: string, known: string[], what: string): string[] {
+function wordsAmong(argv: Record<string, unknown>, name: string, known: string[], what: string): string[] {
   const given = [argv[name] ?? []].flat().map(String);
   const problems = given
     .filter((word) => !known.includes(word))

@@ -4,7 +4,7 @@ import type { EndingKind } from '../runner/core/ending.ts';
 import type { FailureKind } from '../runner/core/failure.ts';
 import type { BatchPlan, FirstRequest } from '../runner/core/batch-plan.ts';
 import type { Event, RunEnded } from '../runner/pipeline/event.ts';
-import type { ResultRow } from '../runner/report/result-json.ts';
+import type { ResultRow } from '../runner/report/result-columns.ts';
 
 export type { EndingKind, FailureKind, ResultRow };
 

@@ -4,7 +4,7 @@ import type { Batch } from '../batch/batch.ts';
 import { followStatus, type BatchStatus } from '../batch/book.ts';
 import { readBatch, rowCondition, rowValues } from '../runner/checkpoint/batch-identity.ts';
 import { readRecords } from '../runner/checkpoint/scene-records.ts';
-import { resultJson, type ResultRow } from '../runner/report/result-json.ts';
+import { resultJson, type ResultRow } from '../runner/report/result-columns.ts';
 import { batchForCaller, unreadable, wrongArguments } from './caller-arguments.ts';
 import type { BatchReading, ReadOptions, RowsChosen, Unreadable } from './library.ts';
 

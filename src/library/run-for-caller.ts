@@ -9,7 +9,7 @@ import { endings, type EndingKind } from '../runner/core/ending.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import type { Listener } from '../runner/pipeline/ports.ts';
 import { Stop } from '../runner/pipeline/stop.ts';
-import { pathOf } from '../runner/report/result-json.ts';
+import { pathOf } from '../runner/report/result-columns.ts';
 import { endIdleThreads } from '../service/workloads/thread-workload.ts';
 import { batchForCaller, interrupted, refused, wrongArguments } from './caller-arguments.ts';
 import type {

@@ -5,7 +5,7 @@ import { retryScenes } from '../batch/retry-scenes.ts';
 import { repairPictures, verifyPictures, type RepairListener } from '../batch/verify-pictures.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
 import type { BadPicture, Verified } from '../runner/core/scene-record.ts';
-import { pathOf } from '../runner/report/result-json.ts';
+import { pathOf } from '../runner/report/result-columns.ts';
 import { batchForCaller, interrupted, refused, wrongArguments, wrongUse } from './caller-arguments.ts';
 import type {
   ExportedBatch,

@@ -74,7 +74,7 @@ export function findPictures(output: unknown, imagePath?: string, values?: reado
   if (named.length > 0 && !isPath) return { kind: 'pictures', pictures: readPictures(named, values) };
   const message = hasResult(texts)
     ? undefined
-    : (complaintOf(whole) ?? (texts.isDoubtful ? undefined : wordsOf(whole)));
+    : (complaintOf(whole) ?? (texts.isDoubtful ? undefined : messageOf(whole)));
   if (message !== undefined) return { kind: 'failure', message };
   return { kind: 'unknown', ...whatIsThere(whole, texts, imagePath) };
 }
@@ -276,19 +276,19 @@ function complaintOfObject(output: Record<string, unknown>): string | undefined 
   if (messageKeys.some((key) => soundsBad.test(errorText(output[key]) ?? ''))) return message;
   const { images } = output;
   if (!Array.isArray(images) || images.length > 0) return undefined;
-  return wordsOf(output) ?? 'the worker made no picture: its list of images is empty';
+  return messageOf(output) ?? 'the worker made no picture: its list of images is empty';
 }
 
 /** Words that alone do not indicate a failure. */
 const successWords = /^(?:complete|completed|done|finished|ok|okay|ready|succeeded|success|successful)$/i;
 
 /** Returns the message of an output without any possible result: its texts, or those of its members. */
-function wordsOf(output: unknown, depth = 0): string | undefined {
+function messageOf(output: unknown, depth = 0): string | undefined {
   if (depth > maxWordDepth) return undefined;
   const sole = soleItem(output);
   if (typeof sole === 'string') return errorText(sole);
   if (Array.isArray(sole))
-    return errorText(sole.slice(0, maxListedWords).map((item: unknown) => wordsOf(item, depth + 1)));
+    return errorText(sole.slice(0, maxListedWords).map((item: unknown) => messageOf(item, depth + 1)));
   if (!isJsonObject(sole)) return undefined;
   if (messageKeys.some((key) => errorText(sole[key]) !== undefined)) return errorText(sole);
   const flag = Object.entries(sole).find(

@@ -84,7 +84,7 @@ function withLogFile(
     emit: (event) => {
       view.emit(event);
       const { type, ...facts } = event;
-      const msg = describeEvent(event, now(), shownDir) ?? wordsOf(event);
+      const msg = describeEvent(event, now(), shownDir) ?? endingText(event);
       const line = { level: levelOf(event), ...jsonLine(type, facts, now()), msg };
       attempt(() => log.append(`${JSON.stringify(line)}\n`));
     },
@@ -203,7 +203,7 @@ const levels: Record<EndingKind, Level> = {
   terminated: 'warn',
 };
 
-function wordsOf(event: Event): string | undefined {
+function endingText(event: Event): string | undefined {
   return event.type === 'run-ended' ? event.text : undefined;
 }
 

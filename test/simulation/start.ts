@@ -121,7 +121,7 @@ class Process {
   async go(): Promise<Outcome> {
     const outcome = await this.#outcome();
     this.#machine.now = this.#clock.now();
-    this.#scenes?.stage.close();
+    this.#scenes?.list.close();
     await this.#opened?.close();
     this.#lock?.release();
     // An fsync of the checkpoint may still be on its way.
@@ -155,7 +155,7 @@ class Process {
     const signal = this.#stop.draining;
     if (isBatch(dir)) await step('lock', () => this.#takeLock());
     await step('read', async () => {
-      const batch = { dir, known: this.#lock && 'own', isAdopting: false, onTrouble: fail } as const;
+      const batch = { dir, recordKind: this.#lock && 'own', isAdopting: false, onTrouble: fail } as const;
       this.#scenes = await batchLists(config, batch, signal);
     });
     if (this.#lock === undefined) await step('lock', () => this.#takeLock());
@@ -167,7 +167,7 @@ class Process {
     });
     const ports = await this.#ports(config);
     const settings = { ...this.#settings(config), unknownPictures: unknownPicturesOf(choices) };
-    const result = await runBatch(this.#scenes?.stage, ports, settings, this.#stop);
+    const result = await runBatch(this.#scenes?.list, ports, settings, this.#stop);
     if (result.report === undefined) await this.#recordEnd(result.ending);
     return result.ending;
   }

@@ -128,7 +128,7 @@ export function openCheckpoint(
   reserve.take();
   const crashMarkers = new CrashMarkerFile(join(dir, '.in-hand'));
   const lastAttempt = lastAttemptOf(db);
-  const run = startRun(db, program, now);
+  const run = recordRunStart(db, program, now);
   const end = db.prepare<[object]>(`
     UPDATE runs SET ended_at = @at, exit_code = @exitCode, ending = @ending, stats = coalesce(@stats, stats)
     WHERE run = @run`);
@@ -232,7 +232,7 @@ export function readJobsInFlight(dir: string): JobsInFlight[] {
   }
 }
 
-function startRun(db: Database, program: string, now: number): number {
+function recordRunStart(db: Database, program: string, now: number): number {
   const start = db.prepare<[object]>(
     `INSERT INTO runs (pid, host, program, started_at, boot, process_started, idempotency_key, rules)
      VALUES (@pid, @host, @program, @startedAt, @boot, @started, @token, @rules)`,

@@ -203,7 +203,7 @@ export class DescribedDialect implements Dialect {
   ): Promise<Reply | StatusReply> {
     const { archive } = this.#description;
     const request = archive && this.#requests.ofJob(line, job, archive);
-    if (!isMissing(reply) || request === undefined || !this.#requests.isOwn(line.at, request.url))
+    if (!isJobMissing(reply) || request === undefined || !this.#requests.isOwn(line.at, request.url))
       return reply;
     const outcome = await line.fetch(request);
     return this.#read(line, request, outcome, (answer) => this.#reader.archived(answer, job.jobId, reply));
@@ -293,7 +293,7 @@ export class DescribedDialect implements Dialect {
   }
 }
 
-function isMissing(reply: { kind: string }): reply is StatusReply & { kind: 'missing' } {
+function isJobMissing(reply: { kind: string }): reply is StatusReply & { kind: 'missing' } {
   return reply.kind === 'missing';
 }
 

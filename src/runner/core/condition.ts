@@ -218,12 +218,12 @@ const comparisons: Record<string, Compare | undefined> = {
   '<=': ordered((order) => order <= 0),
   '>': ordered((order) => order > 0),
   '>=': ordered((order) => order >= 0),
-  contains: (left, right) => (isMissing(left) || isMissing(right) ? undefined : containsText(left, right)),
+  contains: (left, right) => (hasNoValue(left) || hasNoValue(right) ? undefined : containsText(left, right)),
 };
 
 function ordered(test: (order: number) => boolean): Compare {
   return (left, right, as) => {
-    if (isMissing(left) || isMissing(right)) return undefined;
+    if (hasNoValue(left) || hasNoValue(right)) return undefined;
     const [a, b] = as === 'texts' ? [] : [numberOf(left), numberOf(right)];
     if (a !== undefined && b !== undefined) return test(a - b);
     if (as === 'numbers') return undefined;
@@ -239,7 +239,7 @@ function containsText(value: JsonValue, part: JsonValue): boolean {
   return textOf(value).toLowerCase().includes(wanted);
 }
 
-function isMissing(value: JsonValue | undefined): value is null | undefined {
+function hasNoValue(value: JsonValue | undefined): value is null | undefined {
   return value === undefined || value === null;
 }
 

@@ -173,12 +173,12 @@ export function defaultName(
 }
 
 /** Returns the naming scheme for rows without ids in a batch that begins with these rules. */
-export function wordsOf(rules: RulesVersion): DefaultNames {
+export function namesWithoutIds(rules: RulesVersion): DefaultNames {
   return sceneRules[rules].asksWhichIsSent ? 'sent' : 'prompt';
 }
 
 /** Guesses the naming scheme from existing files: `id` if a name is a bare hash, otherwise `words`. */
-export function namesOf(files: readonly string[], words: DefaultNames): DefaultNames {
+export function guessNames(files: readonly string[], words: DefaultNames): DefaultNames {
   return files.some((file) => /^[0-9a-f]{12}(?:-[^/]*)?$/.test(withoutFormat(file))) ? 'id' : words;
 }
 

@@ -1,8 +1,8 @@
-/** Turns a row into scenes: typed, multiplied, rendered and staged. A row that cannot be rendered is staged as invalid. */
+/** Turns a row into scenes: typed, multiplied, rendered and added to the checked list. A row that cannot be rendered is added as invalid. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { ConfigError, type Problem } from '../../lib/yaml/problem.ts';
-import type { ManifestStage } from '../checkpoint/manifest-stage.ts';
+import type { CheckedList } from '../checkpoint/checked-list.ts';
 import type { Config } from '../config/config.ts';
 import type { InputTemplate } from '../config/input-template.ts';
 import { TemplateError } from '../config/template.ts';
@@ -27,7 +27,7 @@ import { typedValue } from './read-expansion.ts';
 
 export interface RowAdder {
   config: Config;
-  stage: ManifestStage;
+  list: CheckedList;
   signal: AbortSignal;
   /** Undefined if each row is one scene. */
   expansion: Expansion | undefined;
@@ -68,8 +68,8 @@ export function addRow(
     adder.inputs.add(scene.fingerprint, columns, input);
     const isCounted = id === undefined && adder.config.skipRepeatedRows;
     const occurrence = isCounted ? adder.countEqual(scene.fingerprint) : 1;
-    if (!adder.repeats.isLeftOut(scene.fingerprint)) stageScene(adder, { id, columns, source }, scene);
-    else adder.stage.leaveOut(id ?? sceneIdOf(scene.fingerprint, occurrence));
+    if (!adder.repeats.isLeftOut(scene.fingerprint)) addScene(adder, { id, columns, source }, scene);
+    else adder.list.leaveOut(id ?? sceneIdOf(scene.fingerprint, occurrence));
   } catch (error) {
     addBad(adder, source, problemIn(error), id);
   }
@@ -112,8 +112,8 @@ async function addExpanded(
         adder.inputs.add(made.fingerprint, row.columns, input);
         isLeftOut = adder.repeats.isLeftOut(own);
       }
-      if (isLeftOut) adder.stage.leaveOut(id);
-      else stageScene(adder, scene, made);
+      if (isLeftOut) adder.list.leaveOut(id);
+      else addScene(adder, scene, made);
     } catch (error) {
       const problem = problemIn(error);
       // A problem of the row itself shows with every scene of it, so it is reported once.
@@ -175,16 +175,16 @@ function renderScene(
   };
 }
 
-function stageScene(adder: RowAdder, row: Omit<Row, 'picture'>, scene: RenderedScene): void {
+function addScene(adder: RowAdder, row: Omit<Row, 'picture'>, scene: RenderedScene): void {
   adder.position += 1;
   if (adder.expansion !== undefined && adder.position > maxExpanded) throw tooMany(adder.config);
   const { id, columns, source } = row;
-  adder.stage.add({ columns, source, ...scene, position: adder.position }, id);
+  adder.list.add({ columns, source, ...scene, position: adder.position }, id);
 }
 
 function addBad(adder: RowAdder, source: string, problem: string, id: string | undefined): void {
   adder.position += 1;
-  adder.stage.addBad({ position: adder.position, source, problem, ...(id !== undefined && { id }) });
+  adder.list.addBad({ position: adder.position, source, problem, ...(id !== undefined && { id }) });
 }
 
 function problemIn(error: unknown): string {
@@ -204,11 +204,11 @@ export class RepeatCounter {
   #rows = 0;
 
   /** A row is left out only if its whole fingerprint is equal. For a count, 48 bits of it are enough. */
-  constructor(isSkipping: boolean, stage: ManifestStage) {
+  constructor(isSkipping: boolean, list: CheckedList) {
     const count = equalRows();
     this.#isSkipping = isSkipping;
     this.#isFirst = isSkipping
-      ? (fingerprint) => stage.isFirst(fingerprint)
+      ? (fingerprint) => list.isFirst(fingerprint)
       : (fingerprint) => count(fingerprint) === 1;
   }
 

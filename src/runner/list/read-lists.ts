@@ -7,16 +7,16 @@ import { listDigest } from './read-expansion.ts';
 import { type ListOptions, readScenes, type ReadScenes } from './read-scenes.ts';
 
 /**
- * `known`: set if the batch has a readable checkpoint, either its own file or a copy of a shared one. The
+ * `recordKind`: set if the batch has a readable checkpoint, either its own file or a copy of a shared one. The
  * caller holds the batch's lock, or has a copy of the checkpoint in `options.checkpointDir`. Throws
  * `ConfigError`, and the `AbortError` of `signal`.
  */
 export async function readLists(
   config: Config,
   options: ListOptions,
-  known?: 'own' | 'shared',
+  recordKind?: 'own' | 'shared',
 ): Promise<ReadScenes> {
-  const same = known && (await sameScenes(config, options, known === 'shared'));
+  const same = recordKind && (await sameScenes(config, options, recordKind === 'shared'));
   return same ?? (await readScenes(config, options));
 }
 
@@ -41,7 +41,7 @@ async function sameScenes(
   const rules = readRules(checkpointDir);
   if (listDigest(config, rules, contents) !== compared) return undefined;
   return {
-    stage: { digest: compared, scenes: unread, badRows: unread, close: () => undefined },
+    list: { digest: compared, scenes: unread, badRows: unread, close: () => undefined },
     // The checkpoint has the columns.
     columns: [],
     rules,

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { relative } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { asDamage } from '../checkpoint/damage.ts';
-import { ManifestStage } from '../checkpoint/manifest-stage.ts';
+import { CheckedList } from '../checkpoint/checked-list.ts';
 import { readRules } from '../checkpoint/open-checkpoint.ts';
 import { readEdits } from '../checkpoint/read-for-plan.ts';
 import type { Config, ManifestFile, StageSource } from '../config/config.ts';
@@ -49,7 +49,7 @@ import { addRow, NumberTexts, RepeatCounter, type RowAdder, RowInputs } from './
 import { listDigest, listKeys, type ReadExpansion, readExpansion } from './read-expansion.ts';
 
 export interface ReadScenes {
-  stage: ManifestScenes & { close(): void };
+  list: ManifestScenes & { close(): void };
   /** Every column of every manifest, in the order first seen, then those that `scenes` adds. */
   columns: string[];
   rules: RulesVersion;
@@ -79,25 +79,25 @@ export interface ListOptions {
 export async function readScenes(
   config: Config,
   { checkpointDir = config.output.dir, rules = readRules(checkpointDir), ...options }: ListOptions,
-): Promise<ReadScenes & { stage: ManifestStage }> {
+): Promise<ReadScenes & { list: CheckedList }> {
   const { stdin, signal, openStage } = options;
-  const stage = new ManifestStage();
+  const list = new CheckedList();
   // A stage whose batch no longer chooses some pictures is not a list that was cut off.
-  stage.allowsFewer = config.allowFewer || config.stage !== undefined;
+  list.allowsFewer = config.allowFewer || config.stage !== undefined;
   try {
     const expanded = await readExpansion(config, sceneRules[rules], signal);
     const { problems } = expanded;
     const free = freeNames(config, sceneRules[rules]);
     const reading: Reading = {
       config,
-      stage,
+      list,
       expanded,
       rules: sceneRules[rules],
       free,
       columns: new Set(),
       countEqual: equalRows(),
       inputs: new RowInputs(),
-      repeats: new RepeatCounter(config.skipRepeatedRows, stage),
+      repeats: new RepeatCounter(config.skipRepeatedRows, list),
       contents: [],
       problems,
       rows: 0,
@@ -109,28 +109,28 @@ export async function readScenes(
       hasRowsWithoutId: false,
       numberTexts: new NumberTexts(config),
     };
-    for (const list of config.manifestFiles) await readFile(reading, list);
+    for (const file of config.manifestFiles) await readFile(reading, file);
     if (config.stage !== undefined) await readStage(reading, config.stage);
     else if (config.manifest.length === 0) await readWithoutManifest(reading);
-    if (reading.isOpen !== true) stage.settleIds();
+    if (reading.isOpen !== true) list.settleIds();
     if (reading.hasRowsWithoutId && config.stage === undefined) reading.remarks.push(idsFromText);
     reading.remarks.push(...reading.numberTexts.remarks());
     // If a terminal that closed has cut a list short, the list must not be accepted.
     signal.throwIfAborted();
     problems.push(...reading.inputs.problems(config, [...reading.columns]));
     assertGoodList(reading);
-    stage.repeated = reading.repeats.result;
+    list.repeated = reading.repeats.result;
     const isKnown =
       reading.contents.length === config.manifestFiles.length && config.input?.sendsFiles !== true;
     if (isKnown && config.stage === undefined)
-      stage.digest = listDigest(config, rules, [...reading.contents, ...expanded.contents]);
+      list.digest = listDigest(config, rules, [...reading.contents, ...expanded.contents]);
     const added = [...free.filter((name) => name === sourceColumn), ...addedColumns(config)];
     const columns = [...new Set([...reading.columns, ...added])];
-    const edits = await editsOf(config, added, stage, checkpointDir, signal);
-    if (edits !== undefined && config.acceptEdits === 'never') stage.refusal = new EditsRefused(edits);
-    return { stage, columns, rules, notes: reading.notes, remarks: reading.remarks, edits };
+    const edits = await editsOf(config, added, list, checkpointDir, signal);
+    if (edits !== undefined && config.acceptEdits === 'never') list.refusal = new EditsRefused(edits);
+    return { list, columns, rules, notes: reading.notes, remarks: reading.remarks, edits };
   } catch (error) {
-    stage.close();
+    list.close();
     throw error;
   }
 }
@@ -149,7 +149,7 @@ function listRemarks({ manifest, manifestFiles }: Config): string[] {
 async function editsOf(
   config: Config,
   added: string[],
-  scenes: ManifestStage,
+  scenes: CheckedList,
   checkpointDir: string,
   signal: AbortSignal,
 ): Promise<Edits | undefined> {
@@ -174,7 +174,7 @@ function idKeyOf(columns: JsonObject, rules: SceneRules): string | undefined {
 
 interface Reading {
   config: Config;
-  stage: ManifestStage;
+  list: CheckedList;
   expanded: ReadExpansion;
   rules: SceneRules;
   free: string[];
@@ -357,12 +357,12 @@ async function readWithoutManifest(reading: Reading): Promise<void> {
 
 /** Returns undefined if it is unknown how rows are multiplied. */
 function adderOf(reading: Reading, columns: string[] | undefined): RowAdder | undefined {
-  const { config, stage, signal, expanded, countEqual, inputs, repeats } = reading;
+  const { config, list, signal, expanded, countEqual, inputs, repeats } = reading;
   const { expansion } = expanded;
   if (config.scenes !== undefined && expansion === undefined) return undefined;
   const checkName = nameCheck(config, columns);
-  const position = stage.lastPosition();
-  return { config, stage, signal, expansion, checkName, countEqual, inputs, repeats, position };
+  const position = list.lastPosition();
+  return { config, list, signal, expansion, checkName, countEqual, inputs, repeats, position };
 }
 
 /** Returns undefined if the columns do not determine the input. */

@@ -3,7 +3,7 @@ import { closest, didYouMean } from '../../lib/text/closest.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import { ConfigError, type Problem } from '../../lib/yaml/problem.ts';
 import { shownFile } from '../../lib/yaml/yaml-file.ts';
-import type { ManifestStage } from '../checkpoint/manifest-stage.ts';
+import type { CheckedList } from '../checkpoint/checked-list.ts';
 import type { Config, NamedAxis } from '../config/config.ts';
 import { compileInput, defaultInput, type InputTemplate } from '../config/input-template.ts';
 import { nameValues } from '../config/read-config.ts';
@@ -260,7 +260,7 @@ function undeclared({ columns, placeOf }: Config, there: ReadonlySet<string>): P
 
 interface ListContents {
   config: Config;
-  stage: ManifestStage;
+  list: CheckedList;
   columns: ReadonlySet<string>;
   /** Problems other than invalid rows. */
   problems: Problem[];
@@ -272,12 +272,12 @@ interface ListContents {
 const noPicture = 'none of the pictures of that batch is chosen';
 
 /** Throws `ConfigError` with all problems of a list. Invalid rows are accepted with `skipBadRows`. */
-export function assertGoodList({ config, stage, columns, problems, notes, free }: ListContents): void {
+export function assertGoodList({ config, list, columns, problems, notes, free }: ListContents): void {
   const unknown = problems.length === 0 ? unknownColumns(config, columns, free) : [];
   if (unknown.length > 0) throw new ConfigError(unknown);
-  const bad = config.skipBadRows ? [] : [...badRowProblems(stage)];
+  const bad = config.skipBadRows ? [] : [...badRowProblems(list)];
   if (problems.length + bad.length > 0) throw new ConfigError([...problems, ...bad]);
-  if (stage.count().scenes > 0) return;
+  if (list.count().scenes > 0) return;
   const files = config.manifest.map((path) => (path === '-' ? 'standard input' : shownFile(path)));
   const where = files.length > 0 ? files.join(', ') : config.placeOf(['scenes'], true);
   const why = config.stage === undefined ? ['it has no scene to render'] : [noPicture, ...notes];
@@ -295,14 +295,14 @@ function unknownColumns(config: Config, columns: ReadonlySet<string>, free: stri
 
 const shownBadRows = 10;
 
-function* badRowProblems(stage: ManifestStage): Generator<Problem> {
+function* badRowProblems(list: CheckedList): Generator<Problem> {
   let count = 0;
-  for (const { source, problem } of stage.badRows()) {
+  for (const { source, problem } of list.badRows()) {
     if (count === shownBadRows) break;
     count += 1;
     yield { where: source, text: problem };
   }
-  const more = stage.count().badRows - shownBadRows;
+  const more = list.count().badRows - shownBadRows;
   const text = more === 1 ? '1 more row is bad' : `${more.toLocaleString('en')} more rows are bad`;
   if (more > 0) yield { where: '', text, count: more };
 }

@@ -190,7 +190,7 @@ async function* fromNoUtf8(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer>
   const look = (piece: Buffer | undefined): void => {
     try {
       const text = decoder.decode(piece, { stream: piece !== undefined });
-      example ||= wordsOf(text)[0] ?? '';
+      example ||= wordsBeyondAscii(text)[0] ?? '';
     } catch {
       isUtf8 = false;
     }
@@ -230,13 +230,13 @@ async function* fromUtf16(
 
 /** Explains why a line or an element is not UTF-8, in words that follow its place. */
 export function notUtf8(bytes: Buffer): string {
-  const examples = wordsOf(fromWindows1252(bytes));
+  const examples = wordsBeyondAscii(fromWindows1252(bytes));
   if (examples.length === 0) return 'is not valid UTF-8; save the list as UTF-8';
   return `is not valid UTF-8; as Windows-1252 it reads ${examples.slice(0, 3).join(', ')}: if that is right, add encoding: windows-1252 to pipeline.yaml`;
 }
 
 /** Returns the words with characters beyond ASCII, in quotation marks. */
-function wordsOf(text: string): string[] {
+function wordsBeyondAscii(text: string): string[] {
   const words = text.split(/[\s\p{C},;"]+/u).filter((word) => /[^\0-\x7f]/.test(word));
   return words.map((word) => `"${word.slice(0, 40)}"`);
 }

@@ -18,7 +18,7 @@ import { handleMissing } from './missing.ts';
 import type { CancelReply, Ports, StatusReply } from './ports.ts';
 import { finishWriting, recordCrash, settleIntended, takeUpIntended } from './recover.ts';
 import { writeReport } from './report-batch.ts';
-import { startRun, type Run } from './run-parts.ts';
+import { createRun, type Run } from './run-parts.ts';
 import type { PipelineConfig } from './pipeline-config.ts';
 import { settleWithoutPicture } from './settle.ts';
 import type { Stop } from './stop.ts';
@@ -46,7 +46,7 @@ const neverHalt = { consecutive: Infinity, percent: 100, minimum: Infinity, unre
 
 /** Runs until each job has been cancelled and polled, or `stop` is requested. Throws only for a bug. */
 export async function cancelBatch(ports: Ports, config: PipelineConfig, stop: Stop): Promise<CancelResult> {
-  const run = startRun(ports, { ...config, halt: { ...config.halt, ...neverHalt } }, stop);
+  const run = createRun(ports, { ...config, halt: { ...config.halt, ...neverHalt } }, stop);
   const reasons = new Map<number, string>();
   const outcome = { found: 0, unanswered: 0, finished: 0 };
   try {

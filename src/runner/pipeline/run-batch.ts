@@ -14,7 +14,7 @@ import {
 import { JobSlots } from './job-slots.ts';
 import { workWithOthers, finishMoves, finishWriting, settleIntended, takeUpIntended } from './recover.ts';
 import type { ManifestScenes, Ports } from './ports.ts';
-import { startRun, type Run } from './run-parts.ts';
+import { createRun, type Run } from './run-parts.ts';
 import type { PipelineConfig } from './pipeline-config.ts';
 import { settleWithoutPicture } from './settle.ts';
 import type { Stop } from './stop.ts';
@@ -31,7 +31,7 @@ export async function runBatch(
   config: PipelineConfig,
   stop: Stop,
 ): Promise<BatchResult> {
-  const run = startRun(ports, config, stop);
+  const run = createRun(ports, config, stop);
   const slots = new JobSlots(run);
   const interim = new InterimReports(ports, stop);
   const pictures = new PictureWatch(ports, stop);

@@ -20,9 +20,9 @@ const cancelRate = { atOnce: 20, perTenSeconds: 100 };
 /** Time in ms for the report after the grace period: enough for some ten thousand scenes. */
 const reportMs = 500;
 
-export type Run = ReturnType<typeof startRun>;
+export type Run = ReturnType<typeof createRun>;
 
-export function startRun(ports: Ports, config: PipelineConfig, stop: Stop) {
+export function createRun(ports: Ports, config: PipelineConfig, stop: Stop) {
   const { clock, random, service, checkpoint } = ports;
   const { rate, limits, shutdown } = config;
   const over = new AbortController();

@@ -9,7 +9,7 @@ import type {
   GalleryTimes,
 } from '../core/gallery-data.ts';
 import { ColumnCounts } from './gallery-row.ts';
-import type { ReportHeader } from './result-json.ts';
+import type { ReportHeader } from './result-columns.ts';
 import { failureRules, isFailureKind } from '../core/failure.ts';
 
 interface Counted {

@@ -13,7 +13,7 @@ import { promptOf } from '../core/naming.ts';
 import { type SavedPicture, thumbnailOf, wordListsOf } from '../core/picture.ts';
 import { byColumn, type RecordGallery } from '../core/record-columns.ts';
 import type { SceneRecord } from '../core/scene-record.ts';
-import { pathOf } from './result-json.ts';
+import { pathOf } from './result-columns.ts';
 
 /** Makes the URLs of files, relative to the page. */
 interface Links {

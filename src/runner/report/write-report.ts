@@ -4,7 +4,7 @@ import type { BatchSummary, RunSpan, SceneRecord } from '../core/scene-record.ts
 import { withDiskFailure } from '../files/disk-failure.ts';
 import { makeFolder, syncFolder, UnfinishedFile } from '../files/folders.ts';
 import { assertPlainFile, isAlive, removeLeftovers } from '../../lib/files/temporary-files.ts';
-import { csvTable, type ListName, type ReportHeader, resultLine, summaryJson } from './result-json.ts';
+import { csvTable, type ListName, type ReportHeader, resultLine, summaryJson } from './result-columns.ts';
 import { GalleryCounts } from './gallery-counts.ts';
 import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
 import type { GalleryRow, GalleryData } from '../core/gallery-data.ts';
@@ -12,7 +12,7 @@ import { besideReport, galleryRow } from './gallery-row.ts';
 import { createHash } from 'node:crypto';
 import { packageFile } from '../../lib/files/package-file.ts';
 
-export type { ReportHeader } from './result-json.ts';
+export type { ReportHeader } from './result-columns.ts';
 
 /** Data of the report. `rows` is read in steps, with other work between them. */
 export interface ReportSource {

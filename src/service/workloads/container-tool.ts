@@ -26,9 +26,9 @@ export async function findContainerTool(
   } = {},
   env = process.env,
 ): Promise<ContainerTool> {
-  const named = options.command ?? wordsOf(env['NIGHTRENDER_CONTAINER_TOOL']);
+  const named = options.command ?? splitWords(env['NIGHTRENDER_CONTAINER_TOOL']);
   const containerArguments =
-    options.containerArguments ?? wordsOf(env['NIGHTRENDER_CONTAINER_ARGUMENTS']) ?? [];
+    options.containerArguments ?? splitWords(env['NIGHTRENDER_CONTAINER_ARGUMENTS']) ?? [];
   const candidates = named === undefined ? [['podman'], ['docker']] : [named];
   const problems: string[] = [];
   for (const command of candidates) {
@@ -98,7 +98,7 @@ function lastError(text: string): string {
   return lines.findLast((line) => line !== '' && !/^(See|Run|Usage:) /.test(line)) ?? '';
 }
 
-function wordsOf(text: string | undefined): string[] | undefined {
+function splitWords(text: string | undefined): string[] | undefined {
   const words = (text ?? '').split(' ').filter(Boolean);
   return words.length === 0 ? undefined : words;
 }

@@ -1,7 +1,7 @@
 /** Promise: rows are known by what they are: shuffled lists keep every state, edited ones lose no picture and pay nothing twice. */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ManifestStage } from '../../../src/runner/checkpoint/manifest-stage.ts';
+import { CheckedList } from '../../../src/runner/checkpoint/checked-list.ts';
 import type { Settlement } from '../../../src/runner/core/attempt.ts';
 import { SqliteCheckpoint } from '../../../src/runner/checkpoint/sqlite-checkpoint.ts';
 import { CrashMarkersInMemory } from '../../fakes/in-hand-in-memory.ts';
@@ -33,13 +33,13 @@ interface Row {
 }
 
 function stagedIds(rows: Row[]): string[] {
-  const stage = new ManifestStage();
+  const list = new CheckedList();
   for (const [i, row] of rows.entries())
-    stage.add({ ...row, input: {}, columns: {}, position: i + 1, source: `list.csv:${i + 2}` }, row.id);
-  stage.settleIds();
-  const ids = Array.from(stage.scenes(), ({ id, fingerprint }) => `${id} ${fingerprint}`).toSorted();
-  expect(stage.count()).toEqual({ scenes: rows.length, badRows: 0 });
-  stage.close();
+    list.add({ ...row, input: {}, columns: {}, position: i + 1, source: `list.csv:${i + 2}` }, row.id);
+  list.settleIds();
+  const ids = Array.from(list.scenes(), ({ id, fingerprint }) => `${id} ${fingerprint}`).toSorted();
+  expect(list.count()).toEqual({ scenes: rows.length, badRows: 0 });
+  list.close();
   return ids;
 }
 

@@ -1,6 +1,6 @@
 /** Names of pictures by default: those of the id, or the words of the prompt where the list has no ids. */
 import { expect, it } from 'vitest';
-import { defaultName, namesOf } from '../../../src/runner/core/naming.ts';
+import { defaultName, guessNames } from '../../../src/runner/core/naming.ts';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
 
 const hash = 'e52f0289abcd';
@@ -44,7 +44,7 @@ it.each<[string, string[], 'id' | 'prompt']>([
   ['by words', ['a-photo-of-a-bench-e52f02.png'], 'prompt'],
   ['in folders of such names', [`${hash}/a.png`], 'prompt'],
 ])('tells that pictures were named %s', (_, files, names) => {
-  expect(namesOf(files, 'prompt')).toBe(names);
+  expect(guessNames(files, 'prompt')).toBe(names);
 });
 
 it('names by the id alone where a batch has begun so', () => {

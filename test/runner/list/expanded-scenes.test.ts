@@ -23,19 +23,19 @@ async function read(lines: string, files: Record<string, string> = {}): Promise<
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   const pipeline = join(folder, 'pipeline.yaml');
   writeFileSync(pipeline, `endpoint: {baseUrl: local, id: x}\noutput: {dir: out}\n${lines}\n`);
-  const { stage, columns } = await readScenes(readConfig(pipeline, [], {}), listOptions()).catch(
+  const { list, columns } = await readScenes(readConfig(pipeline, [], {}), listOptions()).catch(
     (error: unknown) => {
       if (!(error instanceof ConfigError)) throw error;
       const seen = (text: string): string => text.replaceAll(`${relative('', folder)}/`, '');
       throw new Error(error.problems.map(({ where, text }) => seen(`${where}: ${text}`)).join('\n'));
     },
   );
-  onTestFinished(() => stage.close());
+  onTestFinished(() => list.close());
   const seen = (source: string): string => source.replace(`${relative('', folder)}/`, '');
   return {
-    scenes: readList(stage).map((scene) => ({ ...scene, source: seen(scene.source) })),
+    scenes: readList(list).map((scene) => ({ ...scene, source: seen(scene.source) })),
     columns,
-    bad: Array.from(stage.badRows(), ({ source, problem }) => `${seen(source)}: ${problem}`),
+    bad: Array.from(list.badRows(), ({ source, problem }) => `${seen(source)}: ${problem}`),
   };
 }
 

@@ -16,7 +16,7 @@ type Read = Awaited<ReturnType<typeof readScenes>>;
 const opened: Read[] = [];
 
 afterEach(() => {
-  for (const { stage } of opened.splice(0)) stage.close();
+  for (const { list } of opened.splice(0)) list.close();
 });
 
 /** Reads one list by rules of a version; `more`: lines of pipeline.yaml. */
@@ -40,8 +40,8 @@ async function problemsOf(reading: Promise<Read>): Promise<string[]> {
   return error.problems.map(({ text }) => text);
 }
 
-const idsOf = ({ stage }: Read): string[] => readList(stage).map(({ id }) => id);
-const inputsOf = ({ stage }: Read): unknown[] => readList(stage).map(({ input }) => input);
+const idsOf = ({ list }: Read): string[] => readList(list).map(({ id }) => id);
+const inputsOf = ({ list }: Read): unknown[] => readList(list).map(({ input }) => input);
 const hashed = expect.stringMatching(/^[0-9a-f]{12}$/) as string;
 
 describe('the id', () => {
@@ -175,7 +175,7 @@ describe('a list without a header', () => {
 it('JSON rows without a prompt before the first with one are bad, however many they are', async () => {
   const json = `${'{"note":"x"}\n'.repeat(2_500)}{"prompt":"a hill"}\n`;
   const found = await read('x.jsonl', json, 'skipBadRows: true');
-  expect(found.stage.count()).toMatchObject({ scenes: 1, badRows: 2_500 });
+  expect(found.list.count()).toMatchObject({ scenes: 1, badRows: 2_500 });
   expect(inputsOf(found)).toEqual([{ prompt: 'a hill' }]);
 });
 

@@ -19,7 +19,7 @@ type ReadScenes = Awaited<ReturnType<typeof readScenes>>;
 const opened: ReadScenes[] = [];
 
 afterEach(() => {
-  for (const { stage } of opened.splice(0)) stage.close();
+  for (const { list } of opened.splice(0)) list.close();
 });
 
 interface Given {
@@ -67,8 +67,8 @@ async function read(
 }
 
 it('lines of a text lose white space at their ends, and a line that repeats another one is a scene all the same', async () => {
-  const { stage } = await read({ 'a.txt': '  a hill \t\na boat\u00a0\na hill\n' }, { more: 'columns: {}' });
-  const prompts = readList(stage).map(({ input, id }) => [input['prompt'], id.slice(12)]);
+  const { list } = await read({ 'a.txt': '  a hill \t\na boat\u00a0\na hill\n' }, { more: 'columns: {}' });
+  const prompts = readList(list).map(({ input, id }) => [input['prompt'], id.slice(12)]);
   expect(prompts).toEqual([
     ['a hill', ''],
     ['a boat', ''],
@@ -102,7 +102,7 @@ it('a stop cuts a packed list short, though all of its bytes have come long befo
 });
 
 async function scenesOf(files: Record<string, string>, given: Given = {}): Promise<Scene[]> {
-  return readList((await read(files, given)).stage);
+  return readList((await read(files, given)).list);
 }
 
 async function problemsOf(files: Record<string, string>, given: Given = {}): Promise<string[]> {
@@ -114,12 +114,12 @@ async function problemsOf(files: Record<string, string>, given: Given = {}): Pro
 const scene = '{scene: "{{ scene }}"}';
 
 it('a scene has its id, its input, every column, and its place', async () => {
-  const { stage, columns, folder } = await read(
+  const { list, columns, folder } = await read(
     { 'a.csv': 'id,scene,style\n r1 ,hills,oil\nr2,"sea,\nsky",\n' },
     { input: '{scene: "{{ scene }}, {{ style }}", steps: 30}' },
   );
   const place = relative('', join(folder, 'a.csv'));
-  const [first, second] = readList(stage);
+  const [first, second] = readList(list);
   expect(first).toEqual({
     id: 'r1',
     position: 1,
@@ -170,12 +170,12 @@ it('tells every bad row at its line, and does not start', async () => {
     'a.csv:6: the scene is empty',
     'a.csv:7: has 1 column; the header has 2',
   ]);
-  const { stage } = await read({ 'a.csv': csv }, { input: scene, skipBadRows: true });
-  expect(readList(stage).map(({ id, position }) => [id, position])).toEqual([
+  const { list } = await read({ 'a.csv': csv }, { input: scene, skipBadRows: true });
+  expect(readList(list).map(({ id, position }) => [id, position])).toEqual([
     ['r1', 1],
     ['r7', 7],
   ]);
-  expect(Array.from(stage.badRows(), ({ position, id }) => [position, id])).toEqual([
+  expect(Array.from(list.badRows(), ({ position, id }) => [position, id])).toEqual([
     [2, 'r1'],
     [3, undefined],
     [4, 'r4'],
@@ -258,12 +258,12 @@ it.each([
       'b.jsonl': '{"scene":"ice"}\n{"scene":"sun"}\n',
       ...files,
     };
-    const { stage } = await read(lists, {
+    const { list } = await read(lists, {
       input: '{scene: "{{ scene }}", n: "{{ row }}"}',
       more,
       name: '{{ row }}-{{ id }}',
     });
-    expect(readList(stage).map((each) => each.input['n'])).toEqual(rows);
+    expect(readList(list).map((each) => each.input['n'])).toEqual(rows);
   },
 );
 
@@ -325,15 +325,15 @@ it.each([
 it('rows of JSON without such a column are bad where others have it', async () => {
   const text = '{"id":1,"text":"x"}\n{"id":2,"prompt":"y"}\n';
   expect(await problemsOf({ 'a.jsonl': text })).toEqual(['a.jsonl:1: it has no column scene or prompt']);
-  const { stage } = await read({ 'a.jsonl': text }, { skipBadRows: true });
-  expect(readList(stage).map(({ id }) => id)).toEqual(['2']);
+  const { list } = await read({ 'a.jsonl': text }, { skipBadRows: true });
+  expect(readList(list).map(({ id }) => id)).toEqual(['2']);
 });
 
 it('an object by id renders each of its rows, and names an id that is there twice', async () => {
   const files = { 'a.json': '{"b1": {"prompt": "a robin"},\n "b2": {"prompt": "a wren", "seed": 3}}' };
-  const { stage, columns } = await read(files);
+  const { list, columns } = await read(files);
   expect(columns).toEqual(['id', 'prompt', 'seed']);
-  expect(readList(stage).map(({ id, input }) => [id, input])).toEqual([
+  expect(readList(list).map(({ id, input }) => [id, input])).toEqual([
     ['b1', { prompt: 'a robin' }],
     ['b2', { prompt: 'a wren' }],
   ]);
@@ -348,9 +348,9 @@ it('several manifests, each with its own columns', async () => {
     'b.txt': 'sea\nsky\n',
     'c.jsonl': '{"id":"c1","prompt":"wood","n":1}\n',
   };
-  const { stage, columns } = await read(files);
+  const { list, columns } = await read(files);
   expect(columns).toEqual(['id', 'scene', 'style', 'prompt', 'n', 'source']);
-  expect(readList(stage).map(({ position, input }) => [position, input])).toEqual([
+  expect(readList(list).map(({ position, input }) => [position, input])).toEqual([
     [1, { scene: 'hills' }],
     [2, { prompt: 'sea' }],
     [3, { prompt: 'sky' }],
@@ -395,16 +395,16 @@ it('a manifest without a row', async () => {
 });
 
 it('reads standard input', async () => {
-  const { stage } = await read({}, { manifest: "'-'", stdin: 'scene,x\nhills,1\n' });
-  expect(readList(stage).map(({ source }) => source)).toEqual(['standard input:2']);
+  const { list } = await read({}, { manifest: "'-'", stdin: 'scene,x\nhills,1\n' });
+  expect(readList(list).map(({ source }) => source)).toEqual(['standard input:2']);
 });
 
 it('a column named as those of every object is a column', async () => {
-  const { stage } = await read(
+  const { list } = await read(
     { 'a.csv': 'constructor,scene\nx,hills\n' },
     { input: '{scene: "{{ constructor }}"}' },
   );
-  expect(readList(stage).map((each) => each.input)).toEqual([{ scene: 'x' }]);
+  expect(readList(list).map((each) => each.input)).toEqual([{ scene: 'x' }]);
   expect(await problemsOf({ 'a.csv': 'scene\nx\n' }, { input: '{scene: "{{ constructor }}"}' })).toEqual([
     'pipeline.yaml:3:16: there is no column "constructor"; a.csv has scene',
   ]);
@@ -417,8 +417,8 @@ it('declared columns arrive with their types, from texts and from values that ha
   const csv = 'scene,steps,hd,extra\na, 30 ,TRUE,"{""a"": [1]}"\nb,,,\n';
   const lines =
     '{"scene":"c","steps":0.5,"hd":false,"extra":{"a":[1]}}\n{"scene":"d","steps":"30","hd":null,"extra":[]}';
-  const { stage } = await read({ 'a.csv': csv, 'b.jsonl': lines }, { input, more });
-  const scenes = readList(stage);
+  const { list } = await read({ 'a.csv': csv, 'b.jsonl': lines }, { input, more });
+  const scenes = readList(list);
   expect(scenes.map((each) => each.input)).toEqual([
     { scene: 'a 30', steps: 30, hd: true, extra: { a: [1] } },
     { scene: 'b ', steps: null, hd: null, extra: null },
@@ -439,8 +439,8 @@ it('a value that is none of the declared type makes its row bad', async () => {
       /^a.csv:5: the column "extra" is "{a: 1}"; expected JSON, such as .*; it is not valid JSON: /,
     ),
   ]);
-  const { stage } = await read({ 'a.csv': `${csv}v,a,7,,\n` }, { input: scene, more, skipBadRows: true });
-  expect(Array.from(stage.badRows(), ({ id }) => id)).toEqual(['x', 'y', 'z', 'w']);
+  const { list } = await read({ 'a.csv': `${csv}v,a,7,,\n` }, { input: scene, more, skipBadRows: true });
+  expect(Array.from(list.badRows(), ({ id }) => id)).toEqual(['x', 'y', 'z', 'w']);
 });
 
 it('a declared column that no manifest has is told where it is declared', async () => {
@@ -452,15 +452,15 @@ it('a declared column that no manifest has is told where it is declared', async 
   ]);
 });
 
-const list = fileURLToPath(new URL('../../../shared/data/parti-prompts.tsv', import.meta.url));
+const parti = fileURLToPath(new URL('../../../shared/data/parti-prompts.tsv', import.meta.url));
 
-it.skipIf(!existsSync(list))(
+it.skipIf(!existsSync(parti))(
   'a real list of 1,632 prompts (skipped where the list is not at hand)',
   async () => {
-    const { stage, columns } = await read({}, { manifest: list, input: '{scene: "{{ Prompt }}"}' });
-    expect(stage.count()).toEqual({ scenes: 1632, badRows: 0 });
+    const { list, columns } = await read({}, { manifest: parti, input: '{scene: "{{ Prompt }}"}' });
+    expect(list.count()).toEqual({ scenes: 1632, badRows: 0 });
     expect(columns).toContain('Prompt');
-    const scenes = readList(stage);
+    const scenes = readList(list);
     expect(new Set(scenes.map(({ id }) => id)).size).toBe(1632);
     for (const { input, columns: row } of scenes) expect(input).toEqual({ scene: row['Prompt'] });
   },

@@ -18,8 +18,8 @@ async function toldOf(input: string, list = rows, more = ''): Promise<string> {
   const text = `manifest: a.csv\nendpoint: {baseUrl: local, id: x}\noutput: {dir: out}\ninput: ${input}\n${more}\n`;
   writeFileSync(file, text);
   try {
-    const { stage } = await readScenes(readConfig(file, [], {}), listOptions());
-    stage.close();
+    const scenes = await readScenes(readConfig(file, [], {}), listOptions());
+    scenes.list.close();
     return 'none';
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;

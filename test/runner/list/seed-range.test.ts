@@ -34,12 +34,12 @@ async function planned(config: Config): Promise<{ plan: Plan | undefined; seeds:
   const scenes = await readLists(config, listOptions(), 'own');
   const { opened } = await beginBatch(join(config.folder, 'pipeline.yaml'), config, scenes, dir);
   try {
-    const plan = await opened.checkpoint.reconcile(scenes.stage, unstopped);
+    const plan = await opened.checkpoint.reconcile(scenes.list, unstopped);
     const claimed = await opened.checkpoint.claim(100, config.endpoint, 0);
     return { plan, seeds: claimed.map(({ input }) => Number(input['seed'])) };
   } finally {
     await opened.close();
-    scenes.stage.close();
+    scenes.list.close();
   }
 }
 

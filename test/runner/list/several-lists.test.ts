@@ -37,14 +37,14 @@ async function read(
     text.replaceAll(`${relative('', folder)}/`, '').replaceAll(relative('', folder), '.');
   const config = readConfig(file, [], {});
   const reading = readScenes(config, listOptions({ stdin: Readable.from(['an ape\n']), rules }));
-  const { stage, columns, remarks } = await reading.catch((error: unknown) => {
+  const { list, columns, remarks } = await reading.catch((error: unknown) => {
     if (!(error instanceof ConfigError)) throw error;
     throw new Error(error.problems.map(({ where, text }) => seen(`${where}: ${text}`)).join('\n'));
   });
-  onTestFinished(() => stage.close());
+  onTestFinished(() => list.close());
   // Where ids come from is tested beside the rules of a batch.
   const own = remarks.map(seen).filter((text) => !text.startsWith('rows without an id'));
-  return { scenes: readList(stage), columns, remarks: own };
+  return { scenes: readList(list), columns, remarks: own };
 }
 
 const lists = { 'lists/birds.txt': 'an owl\na heron\n', 'lists/fish.txt': 'a trout\n' };

@@ -5,7 +5,7 @@ import { parse } from 'csv-parse/sync';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { SceneRecord } from '../../../src/runner/core/scene-record.ts';
-import { csvTable, resultLine } from '../../../src/runner/report/result-json.ts';
+import { csvTable, resultLine } from '../../../src/runner/report/result-columns.ts';
 import { writeReport } from '../../../src/runner/report/write-report.ts';
 import { about, failedRow, inFolder, invalidRow, savedRow, sourceOf, summary } from './report-fixtures.ts';
 import { runs } from '../../fakes/tier.ts';

@@ -34,7 +34,7 @@ import {
 } from './read-shared.ts';
 import { changeBatch, type Replica } from './replica.ts';
 import type { NameOwner } from './group-function.ts';
-import { isMissing } from './shared-schema.ts';
+import { isBatchGone } from './shared-schema.ts';
 import type { Claimed, GroupContext, Write } from './lease.ts';
 import { showOwn, writeGroup } from './write-group.ts';
 import { suspectCrashes } from '../../core/retry-policy.ts';
@@ -307,7 +307,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
     return retryUntilReachable(
       () =>
         work().catch(async (error: unknown) => {
-          if (!isMissing(error)) throw error;
+          if (!isBatchGone(error)) throw error;
           await this.#writeBack();
           return work();
         }),

@@ -147,7 +147,7 @@ const migrations = [first, second, third, fourth, fifth, sixth, seventh, eighth]
 export class UnusableSchema extends Error {}
 
 /** True if the database says that the batch is missing, for example after it went back to before the batch began. */
-export function isMissing(error: unknown): boolean {
+export function isBatchGone(error: unknown): boolean {
   if (!(error instanceof PostgresFailure)) return false;
   const code = (error.cause as { code?: unknown } | undefined)?.code;
   return code === '42P01' || code === '3F000';

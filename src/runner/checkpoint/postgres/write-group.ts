@@ -13,7 +13,7 @@ import { readIntended, readSharedSpending } from './read-shared.ts';
 import type { GroupAnswer, NameOwner } from './group-function.ts';
 import type { Claimed, GroupContext, Of, Write } from './lease.ts';
 import type { Seen } from './recall.ts';
-import { isMissing, migrate } from './shared-schema.ts';
+import { isBatchGone, migrate } from './shared-schema.ts';
 
 /** The commit function of `GroupedWrites`. Throws the `FatalFailure` of a lost lease, and errors of the database. */
 export async function writeGroup(context: GroupContext, group: Write[], number: number): Promise<Outcome[]> {
@@ -25,7 +25,7 @@ export async function writeGroup(context: GroupContext, group: Write[], number: 
       const outcomes = await writeOnce(context, group, number);
       if (outcomes !== undefined) return outcomes;
     } catch (error) {
-      if (!isMissing(error)) throw error;
+      if (!isBatchGone(error)) throw error;
       // The batch began in what the database has lost.
       await migrate(db, context.schemaName);
     }

@@ -6,7 +6,7 @@ import type { ManifestScenes } from '../pipeline/ports.ts';
 import { insertGrouped, type GroupedInsert } from './reconcile.ts';
 
 /** Keeps rows in SQLite's private temporary file. Add all rows, call `settleIds`, then read. */
-export class ManifestStage implements ManifestScenes {
+export class CheckedList implements ManifestScenes {
   /** Set when the whole list was read and accepted. */
   digest: string | undefined;
   allowsFewer = false;

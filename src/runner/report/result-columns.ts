@@ -1,4 +1,4 @@
-/** Scenes as rows: a line of `results.jsonl`, a row of `results.csv`, and the batch as `summary.json`. */
+/** Columns of `results.csv`, the same values as a line of `results.jsonl`, and the batch as `summary.json`. */
 import { stringify } from 'csv-stringify/sync';
 import type { JsonValue } from '../../lib/text/json.ts';
 import { kindOfFile, type SavedPicture, wordListsOf } from '../core/picture.ts';

@@ -5,8 +5,8 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { closeFilesOf } from '../files/filed-text.ts';
-import { BodyWatch } from './body-watch.ts';
 import { type ClientLimits, errorBody, type HttpResponse, refusal, sendAnswer } from './http-response.ts';
+import { BodyWatch } from './request-body.ts';
 import { followTls, readTls, type TlsFiles } from './tls-files.ts';
 
 /** Resolves to the response, or to undefined if the client has gone. Rejects only for errors of the service itself. */

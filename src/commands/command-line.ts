@@ -17,9 +17,8 @@ import {
 import { program } from '../lib/files/package-file.ts';
 import { closest, didYouMean } from '../lib/text/closest.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
-import { isPipelineFile, readYamlFile } from '../lib/yaml/yaml-file.ts';
+import { isPipelineFile, readYamlFile, pipelineIn } from '../lib/yaml/yaml-file.ts';
 import { shellWord } from '../lib/text/format.ts';
-import { pipelineIn } from '../runner/config/pipeline-in.ts';
 
 /** All commands, in the order in which the help lists them. */
 export const commands = {

@@ -11,7 +11,6 @@ import {
   starredScenes,
   type StageSource,
 } from './config.ts';
-import { pipelineIn } from './pipeline-in.ts';
 import { isLoopback, proxyFor, type ProxyRules, proxyRules } from '../../lib/net/addresses.ts';
 import { ConfigError, gatherProblems, type Problem, secretsOf } from '../../lib/yaml/problem.ts';
 import type { AxisSource } from './scene-schema.ts';
@@ -23,7 +22,7 @@ import { checkAgainst, typedText } from '../../lib/yaml/check-shape.ts';
 import { configSchema, endpointUrl, pipelineLayout, type CheckedFile } from './pipeline-schema.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import type { Path, YamlFile } from '../../lib/yaml/read-yaml.ts';
-import { readYamlFile, type Override } from '../../lib/yaml/yaml-file.ts';
+import { pipelineIn, readYamlFile, type Override } from '../../lib/yaml/yaml-file.ts';
 import { portablePath, portableSegment } from '../core/naming.ts';
 import { sendsFiles, type InputFiles, compileInput, type InputTemplate } from './input-template.ts';
 import { compileTemplate, TemplateError, type Template } from './template.ts';

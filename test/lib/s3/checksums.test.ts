@@ -1,8 +1,8 @@
 /** Promise: an object counts as what it should be only by the store's own checksum of it. */
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
+import { etagOf, md5Of, partBytes, isOf, recorded } from '../../../src/lib/s3/bucket.ts';
 import { rest } from '../../fakes/tier.ts';
-import { etagOf, isOf, md5Of, partBytes, recorded } from '../../../src/lib/s3/s3-requests.ts';
 
 const bytes = Buffer.from('a picture');
 const of = (algorithm: string): Buffer => createHash(algorithm).update(bytes).digest();

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { plural } from '../../lib/text/format.ts';
 import { assertPlainFile } from '../../lib/files/temporary-files.ts';
 import { ConfigError } from '../../lib/yaml/problem.ts';
-import { type Mark, type MarkChange, markLines, readMarks, type ReadMarks } from '../core/marks.ts';
+import { type Mark, type MarkChange, type ReadMarks, type SetMark, isMark } from '../core/marks.ts';
 
 const marksFile = 'marks.jsonl';
 
@@ -63,6 +63,60 @@ export class MarksFile {
     } finally {
       closeSync(file);
     }
+  }
+}
+
+/**
+ * Returns the lines of these changes. `now`: epoch ms. A change is later than the mark that it replaces, even if the clock
+ * was set back since.
+ */
+export function markLines(changes: MarkChange[], before: ReadMarks['marks'], now: number): string {
+  const line = ({ id, mark }: MarkChange): string => {
+    const at = new Date(Math.max(now, (before.get(id)?.at ?? 0) + 1)).toISOString();
+    return `${JSON.stringify({ id, mark, at })}\n`;
+  };
+  return changes.map(line).join('');
+}
+
+/**
+ * Reads the lines of a marks file. The latest change of a scene counts, so files of several machines are merged by joining
+ * them: of changes at the same instant, the later line counts.
+ */
+export function readMarks(text: string): ReadMarks {
+  const latest = new Map<string, { mark: Mark | null; at: number; line: number }>();
+  const unreadable: number[] = [];
+  for (const [index, each] of text
+    .replace(/^\uFEFF/, '')
+    .split('\n')
+    .entries()) {
+    if (each.trim() === '') continue;
+    const change = changeIn(each);
+    if (change === undefined) {
+      unreadable.push(index + 1);
+      continue;
+    }
+    const { id, mark, at } = change;
+    if ((latest.get(id)?.at ?? -Infinity) > at) continue;
+    latest.delete(id);
+    latest.set(id, { mark, at, line: index + 1 });
+  }
+  const set = [...latest].flatMap(([id, { mark, ...where }]): [string, SetMark][] =>
+    mark === null ? [] : [[id, { mark, ...where }]],
+  );
+  return { marks: new Map(set), unreadable };
+}
+
+/** Later instants are damage: 2100-01-01 as epoch ms. A change is later than the mark that it replaces, and has to be writable. */
+const maxAt = 4_102_444_800_000;
+
+function changeIn(line: string): (MarkChange & { at: number }) | undefined {
+  try {
+    const { id, mark, at } = JSON.parse(line) as Record<string, unknown>;
+    const instant = typeof at === 'string' ? Date.parse(at) : Number.NaN;
+    if (typeof id !== 'string' || !(instant <= maxAt)) return undefined;
+    return mark === null || isMark(mark) ? { id, mark, at: instant } : undefined;
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,6 +1,6 @@
 /** Promise: of the changes of a mark the latest counts, also where files of several machines are joined, and a damaged line costs that line. */
 import { describe, expect, it } from 'vitest';
-import { markLines, readMarks } from '../../../src/runner/core/marks.ts';
+import { markLines, readMarks } from '../../../src/runner/files/marks-file.ts';
 
 const noon = Date.parse('2026-11-29T12:00:00Z');
 

@@ -91,11 +91,6 @@ export async function ask<T>(method: Method, path: string, body?: object): Promi
   throw new Refused(response.status, said);
 }
 
-export function errorMessage(error: unknown): string {
-  if (error instanceof Refused) return error.message;
-  return 'No response. The change may have been made: check before you repeat it.';
-}
-
 /** Records that the service does not answer; keeps the time of the first failure. */
 function markAway(): void {
   updateLink({ awaySince: link.awaySince ?? Date.now() });

@@ -28,21 +28,6 @@ export function isOfCard({ runs }: CatalogueEntry, { key, values }: WorkloadForm
   return name === key && (values === undefined ? keys[key] === value : values.includes(value));
 }
 
-/** Returns the keys to send. The service reads their texts, and finds all problems. */
-export function endpointToSend(keys: Keys, workload: WorkloadForm): Keys {
-  const { key, values, cards } = workload;
-  const schemas = Object.fromEntries(cards.flatMap(({ fields }) => fields));
-  // An empty object lets the service report each missing field.
-  const empty = schemas[key]?.properties === undefined ? '' : {};
-  const chosen = values === undefined ? (keys[key] ?? empty) : keys[key];
-  const given: Keys = { ...keys, [key]: chosen };
-  return Object.fromEntries(['name', 'id', key, ...shownKeys(workload)].map((name) => [name, given[name]]));
-}
-
-export function shownKeys({ cards }: WorkloadForm): string[] {
-  return cards.flatMap(({ fields }) => fields.map(([key]) => key));
-}
-
 /** Returns the value if it has keys of its own, else an empty object. */
 export function sectionOf(value: unknown): Keys {
   return isSection(value) ? value : {};

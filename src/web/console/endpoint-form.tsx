@@ -9,11 +9,9 @@ import { NothingHere, Card } from './pieces.tsx';
 import { untilKnown, usePolled, Waiting } from './polled.tsx';
 import { to, useEndpoint, useService } from './route.ts';
 import {
-  endpointToSend,
   isSection,
   problemAt,
   sectionOf,
-  shownKeys,
   withKey,
   workloadIn,
   type Keys,
@@ -147,6 +145,21 @@ function EndpointForm({ keys: first, isNew, action, back, onSave }: Props): JSX.
       </div>
     </Form>
   );
+}
+
+/** Returns the keys to send. The service reads their texts, and finds all problems. */
+function endpointToSend(keys: Keys, workload: WorkloadForm): Keys {
+  const { key, values, cards } = workload;
+  const schemas = Object.fromEntries(cards.flatMap(({ fields }) => fields));
+  // An empty object lets the service report each missing field.
+  const empty = schemas[key]?.properties === undefined ? '' : {};
+  const chosen = values === undefined ? (keys[key] ?? empty) : keys[key];
+  const given: Keys = { ...keys, [key]: chosen };
+  return Object.fromEntries(['name', 'id', key, ...shownKeys(workload)].map((name) => [name, given[name]]));
+}
+
+function shownKeys({ cards }: WorkloadForm): string[] {
+  return cards.flatMap(({ fields }) => fields.map(([key]) => key));
 }
 
 function KeysCard({ title, isFolded, fields, ...part }: PartProps & WorkloadForm['cards'][number]) {

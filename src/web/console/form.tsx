@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Dialog } from '../shared/dialog.tsx';
-import { errorMessage, type Problem, Refused } from './ask.ts';
+import { type Problem, Refused } from './ask.ts';
 
 interface Sending<A extends unknown[] = []> {
   /** Problems of the last try. `field` is empty if a problem belongs to no field. */
@@ -36,6 +36,11 @@ export function useSending<A extends unknown[] = []>(
     }
   };
   return { problems, setProblems, isBusy, send: (...what) => void send(...what) };
+}
+
+function errorMessage(error: unknown): string {
+  if (error instanceof Refused) return error.message;
+  return 'No response. The change may have been made: check before you repeat it.';
 }
 
 interface Props {

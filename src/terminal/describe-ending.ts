@@ -4,8 +4,6 @@ import { type EndingRule, endings } from '../runner/core/ending.ts';
 import { type HeldResults, isTimeout } from '../runner/core/halting.ts';
 import type { IdleReason, Percentiles, RunStats } from '../runner/core/run-stats.ts';
 import {
-  hasNoJob,
-  hasNoWorker,
   type JobWord,
   oddWords,
   type ServiceHealth,
@@ -251,4 +249,16 @@ export function stallText(
   if (!hasNoWorker(health)) return silence;
   const others = workersText(health);
   return `${silence}: no worker is ready${others === 'none' ? '' : ` (${others})`}`;
+}
+
+/** True if the service reports its jobs and none waits or runs, so no worker is needed. */
+export function hasNoJob({ jobs }: ServiceHealth): boolean {
+  return jobs.inQueue === 0 && jobs.inProgress === 0;
+}
+
+/** True if the service reports its workers and none can take a job. */
+export function hasNoWorker({ workers }: ServiceHealth): boolean {
+  const { running, idle, ready } = workers;
+  const able = [running, idle, ready].filter((count) => count !== undefined);
+  return able.length > 0 && able.every((count) => count === 0);
 }

@@ -1,7 +1,8 @@
 /** Finds the scenes to submit next, of the whole batch or of a part of it. */
+import { hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from '../../lib/sqlite/database.ts';
-import { type Part, type PartRecord, sizeOfPart, turnOf } from '../core/scene.ts';
+import type { Part, PartRecord } from '../core/scene.ts';
 import { readBatch } from './batch-identity.ts';
 import { storedJson } from './damage.ts';
 
@@ -56,6 +57,18 @@ export async function choosePart(db: Database, part: Part | undefined, signal: A
       WHERE state = 'waiting' AND due_at = 0 ORDER BY position`);
   const record: PartRecord = { ...part, scenes };
   db.prepare("INSERT INTO batch VALUES ('part', ?)").run(JSON.stringify(record));
+}
+
+/** Returns a scene's place in the order in which parts are filled: pseudo-random, below 2^48. */
+function turnOf(id: string, fingerprint: string): number {
+  return Number.parseInt(hash('sha256', JSON.stringify([id, fingerprint])).slice(0, 12), 16);
+}
+
+/** Returns the number of scenes in the part. A share is rounded up, so a preview is never empty. */
+export function sizeOfPart({ share = 1, limit = Infinity }: Part, scenes: number): number {
+  // Floating point: 7 % of 100 is 7.000000000000001.
+  const shared = Math.ceil(Number((share * scenes).toPrecision(12)));
+  return Math.min(scenes, shared, limit);
 }
 
 /** Returns null if the latest run had the whole batch to render. */

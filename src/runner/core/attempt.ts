@@ -174,11 +174,6 @@ export interface Lost {
   sentBy: number;
 }
 
-/** Describes a lost submission of an earlier run. It may have been sent at any time since it was recorded. */
-export function lostBefore({ intendedAt }: Idempotency, failure: Failure, now: number): Lost {
-  return { failure, sentAt: intendedAt, sentBy: now };
-}
-
 /** Share of the service's retention time that is not used, because requests take time and clocks differ. */
 const spareShare = 0.1;
 const minSpareMs = 60_000;

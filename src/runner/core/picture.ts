@@ -138,39 +138,6 @@ export function formatOfFile(file: string): PictureFormat | undefined {
 
 const formats = Object.keys(pictureEndings) as PictureFormat[];
 
-/**
- * Returns only the pictures among files with picture extensions. Leaves out copies, whose extension replaces
- * the picture's. Leaves out a second file that differs only in format. If originals are not kept, also leaves
- * out files named like a copy. That includes smaller copies that are no longer made.
- */
-export function picturesAmong(
-  files: readonly string[],
-  copyEndings: readonly string[],
-  isOriginalKept: boolean,
-): string[] {
-  const isCopyOf = (file: string, stem: string): boolean =>
-    copyEndings.some((copy) => file === stem + copy) && !file.endsWith(pictureEndings.PNG);
-  const byStem = new Map<string, string>();
-  for (const file of files) {
-    const stem = withoutFormat(file);
-    const other = byStem.get(stem);
-    const isFirst = other === undefined || file.endsWith(pictureEndings.PNG) || isCopyOf(other, stem);
-    if (isFirst) byStem.set(stem, file);
-  }
-  const isEarlierCopy = (file: string): boolean => {
-    const [, stem = ''] = /^(.*)-\d{2,5}\.(?:jpg|webp|avif)$/s.exec(file) ?? [];
-    return !isOriginalKept && byStem.has(stem);
-  };
-  const isCopy = (file: string): boolean =>
-    isEarlierCopy(file) ||
-    copyEndings.some((copy) => {
-      const stem = file.endsWith(copy) ? file.slice(0, -copy.length) : '';
-      return stem !== withoutFormat(file) && byStem.has(stem);
-    });
-  const isAlone = (file: string): boolean => !isOriginalKept && isCopyOf(file, withoutFormat(file));
-  return [...byStem.values()].filter((file) => !isCopy(file) && !isAlone(file));
-}
-
 export function withoutFormat(file: string): string {
   return file.replace(pictureEnding, '');
 }
@@ -257,16 +224,4 @@ export function copyEnding({ format, size }: Pick<PictureCopy, 'format' | 'size'
 /** True if another picture may have the same name as such a copy, such as `a-512.jpg`. */
 export function isSized(ending: string): boolean {
   return ending.startsWith('-');
-}
-
-/** Returns pictures whose copies would be named like one of `file`: `a-512.png` for `a.png` and `-512.webp`. */
-export function clashingNames(file: string, endings: readonly string[]): string[] {
-  const middles = endings.flatMap((long) =>
-    endings.flatMap((short) => (long !== short && long.endsWith(short) ? long.slice(0, -short.length) : [])),
-  );
-  return middles.flatMap((middle) => {
-    const longer = sidecarPath(file, `${middle}.png`);
-    const end = `${middle}.png`;
-    return file.endsWith(end) ? [longer, `${file.slice(0, -end.length)}.png`] : [longer];
-  });
 }

@@ -170,15 +170,3 @@ export function oddWords(words: readonly JobWord[]): string | undefined {
   );
   return `${each.join(', ')} in flight`;
 }
-
-/** True if the service reports its workers and none can take a job. */
-export function hasNoWorker({ workers }: ServiceHealth): boolean {
-  const { running, idle, ready } = workers;
-  const able = [running, idle, ready].filter((count) => count !== undefined);
-  return able.length > 0 && able.every((count) => count === 0);
-}
-
-/** True if the service reports its jobs and none waits or runs, so no worker is needed. */
-export function hasNoJob({ jobs }: ServiceHealth): boolean {
-  return jobs.inQueue === 0 && jobs.inProgress === 0;
-}

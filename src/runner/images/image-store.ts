@@ -11,7 +11,6 @@ import {
   withFormat,
   type FileKind,
   type NamedFile,
-  picturesAmong,
   pictureEndings,
   formatOfFile,
   withoutFormat,
@@ -232,6 +231,39 @@ async function listPictures(
   { isOriginalKept = false, copyEndings = [] }: PictureListing,
 ): Promise<string[]> {
   return picturesAmong(await listFiles(place, Object.values(pictureEndings)), copyEndings, isOriginalKept);
+}
+
+/**
+ * Returns only the pictures among files with picture extensions. Leaves out copies, whose extension replaces
+ * the picture's. Leaves out a second file that differs only in format. If originals are not kept, also leaves
+ * out files named like a copy. That includes smaller copies that are no longer made.
+ */
+export function picturesAmong(
+  files: readonly string[],
+  copyEndings: readonly string[],
+  isOriginalKept: boolean,
+): string[] {
+  const isCopyOf = (file: string, stem: string): boolean =>
+    copyEndings.some((copy) => file === stem + copy) && !file.endsWith(pictureEndings.PNG);
+  const byStem = new Map<string, string>();
+  for (const file of files) {
+    const stem = withoutFormat(file);
+    const other = byStem.get(stem);
+    const isFirst = other === undefined || file.endsWith(pictureEndings.PNG) || isCopyOf(other, stem);
+    if (isFirst) byStem.set(stem, file);
+  }
+  const isEarlierCopy = (file: string): boolean => {
+    const [, stem = ''] = /^(.*)-\d{2,5}\.(?:jpg|webp|avif)$/s.exec(file) ?? [];
+    return !isOriginalKept && byStem.has(stem);
+  };
+  const isCopy = (file: string): boolean =>
+    isEarlierCopy(file) ||
+    copyEndings.some((copy) => {
+      const stem = file.endsWith(copy) ? file.slice(0, -copy.length) : '';
+      return stem !== withoutFormat(file) && byStem.has(stem);
+    });
+  const isAlone = (file: string): boolean => !isOriginalKept && isCopyOf(file, withoutFormat(file));
+  return [...byStem.values()].filter((file) => !isCopy(file) && !isAlone(file));
 }
 
 /** Lists the files with these endings. Files of later attempts come last. */

@@ -3,7 +3,6 @@ import type { JsonObject } from '../../lib/text/json.ts';
 import type { Attempt } from '../core/attempt.ts';
 import { defaultName, namedFile, nameKey, withSuffix } from '../core/naming.ts';
 import {
-  clashingNames,
   copyEnding,
   type Picture,
   pictureEndings,
@@ -81,6 +80,18 @@ export class PictureNames {
     }
     return false;
   }
+}
+
+/** Returns pictures whose copies would be named like one of `file`: `a-512.png` for `a.png` and `-512.webp`. */
+export function clashingNames(file: string, endings: readonly string[]): string[] {
+  const middles = endings.flatMap((long) =>
+    endings.flatMap((short) => (long !== short && long.endsWith(short) ? long.slice(0, -short.length) : [])),
+  );
+  return middles.flatMap((middle) => {
+    const longer = sidecarPath(file, `${middle}.png`);
+    const end = `${middle}.png`;
+    return file.endsWith(end) ? [longer, `${file.slice(0, -end.length)}.png`] : [longer];
+  });
 }
 
 /** Returns the endings of copies and, if originals are kept, of pictures: `a-512.webp` may be either. */

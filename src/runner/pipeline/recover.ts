@@ -3,8 +3,8 @@ import {
   type Attempt,
   endpointAddress,
   type Lost,
-  lostBefore,
   type UnfinishedWriting,
+  type Idempotency,
 } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
 import { splitFiles } from '../core/picture.ts';
@@ -83,6 +83,11 @@ async function mayRepeat({ repeats, config, ports, stop }: Run, attempt: Attempt
   if (endpointAddress(endpoint) !== endpointAddress(config.endpoint)) return false;
   const lost = lostBefore(idempotency, unanswered, ports.clock.now());
   return (await repeats.allow(attempt, lost)) || stop.leaving.aborted;
+}
+
+/** Describes a lost submission of an earlier run. It may have been sent at any time since it was recorded. */
+function lostBefore({ intendedAt }: Idempotency, failure: Failure, now: number): Lost {
+  return { failure, sentAt: intendedAt, sentBy: now };
 }
 
 /** Returns the attempts to send, with their present input. Settles those of withdrawn scenes. */

@@ -1,6 +1,7 @@
 /** What copies of a picture are called, and which pictures must not be called what. */
 import { expect, it } from 'vitest';
-import { clashingNames, copyEnding } from '../../../src/runner/core/picture.ts';
+import { copyEnding } from '../../../src/runner/core/picture.ts';
+import { clashingNames } from '../../../src/runner/pipeline/picture-names.ts';
 
 it.each([
   [{ format: 'webp' } as const, '.webp'],

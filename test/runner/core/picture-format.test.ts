@@ -1,6 +1,7 @@
 /** Promise: among the files of a folder the pictures are told from their copies, by their names alone. */
 import { expect, it } from 'vitest';
-import { formatOfFile, picturesAmong, withFormat } from '../../../src/runner/core/picture.ts';
+import { formatOfFile, withFormat } from '../../../src/runner/core/picture.ts';
+import { picturesAmong } from '../../../src/runner/images/image-store.ts';
 
 it.each<[string, string[], string[], boolean, string[]]>([
   ['has no copies', ['a.png', 'b.jpg'], [], true, ['a.png', 'b.jpg']],

@@ -1,6 +1,7 @@
 /** The rules of retrying, waiting, halting, states and identity. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { sizeOfPart } from '../../../src/runner/checkpoint/due-scenes.ts';
 import {
   assertAttemptMove,
   attemptMoves,
@@ -31,9 +32,8 @@ import {
   sceneMoves,
   sentColumns,
   sentInput,
-  sizeOfPart,
 } from '../../../src/runner/core/scene.ts';
-import { hasNoJob, hasNoWorker } from '../../../src/runner/core/service-description.ts';
+import { hasNoJob, hasNoWorker } from '../../../src/terminal/describe-ending.ts';
 
 const settings = {
   attempts: 3,

@@ -1,4 +1,4 @@
-/** Reads the lists of a batch, including standard input, pictures of other batches, and the rules of adopted pictures. */
+/** Reads the lists of a batch: files, standard input, and for a stage the pictures of the batch before it (`openStage`). */
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';

@@ -28,7 +28,7 @@ interface Watched {
   edges: BucketEdges;
 }
 
-/** `signal` cancels work in progress. */
+/** Opens a batch for `nightrender watch`. The batch need not have begun. `signal` cancels reading in progress. */
 export function watchedBatch({ dir, record, others, edges }: Watched, signal: AbortSignal): WatchedBatch {
   const about = (reading?: LiveReading) => ({
     name: batchName(dir),
@@ -40,7 +40,7 @@ export function watchedBatch({ dir, record, others, edges }: Watched, signal: Ab
   const numbersOf = freshByMinute();
   const listOf = readLists();
   let columns: string[] = [];
-  /** A file of marks that cannot be read hides no pictures. */
+  /** Returns no marks if their file cannot be read, because the pictures must still be shown. */
   const marksNow = (): ReadMarks['marks'] => {
     try {
       return marksFile.read().marks;
@@ -48,7 +48,7 @@ export function watchedBatch({ dir, record, others, edges }: Watched, signal: Ab
       return noMarks;
     }
   };
-  /** Leaves out scenes that the batch does not have, so that nobody can fill the disk. */
+  /** Returns the changes of scenes that the batch has. Changes of invented ids could fill the disk. */
   const knownOf = (changes: MarkChange[]): MarkChange[] => {
     const db = openCheckpointForReading(record.dir);
     try {

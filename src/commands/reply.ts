@@ -83,6 +83,7 @@ export function printRefusal(refusal: Refusal & { exitCode: number }, json: bool
   if (refusal.text !== 'One problem was found.') writeError(escapeControlsByLine(refusal.text));
 }
 
+/** Returns the path of the pipeline.yaml that the command line names, by itself or by its folder. */
 export function fileIn(argv: Record<string, unknown>): string {
   return pipelineIn(textIn(argv, 'pipeline'));
 }

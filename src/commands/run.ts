@@ -61,7 +61,7 @@ export function run(file: string, argv: Record<string, unknown>): Promise<number
       const problems: Problem[] = [];
       const choices = runChoicesOf(argv, problems);
       const config = await batch.config(true, problems);
-      // On a terminal the user can confirm edits; a script must not wait for a key.
+      // On a terminal, edits are refused until the user adds --accept-edits. A script has nobody to do that, so it accepts them.
       const acceptEdits = process.stderr.isTTY ? 'never' : 'always';
       return withSignals(async (stop) => {
         const view = await openView(batch, config);

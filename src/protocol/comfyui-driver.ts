@@ -1,4 +1,4 @@
-/** Drives a ComfyUI: submits workflows, looks for their jobs, cancels jobs and reads answers. Its user sends requests. */
+/** Drives a ComfyUI: submits workflows, looks for jobs, cancels them and reads answers. Batches use it by `comfyui-dialect.ts`, workers of the service by `comfyui-workload.ts`. */
 import { oneLine } from '../lib/text/format.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/text/json.ts';
 import { nodeName, textOf, type Workflow, workflowProblems } from './comfyui-workflow.ts';

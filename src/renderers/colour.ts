@@ -26,6 +26,7 @@ export const namedColours = {
 
 export type ColourName = keyof typeof namedColours;
 
+/** Reads a colour such as `#ffc878`. */
 export function rgb(hexadecimal: string): Colour {
   const value = Number.parseInt(hexadecimal.slice(1), 16);
   return [(value >> 16) & 255, (value >> 8) & 255, value & 255];

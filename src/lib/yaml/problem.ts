@@ -17,7 +17,10 @@ export class ConfigError extends Error {
   }
 }
 
-/** Returns the problems of the file itself and of its values, in file order. */
+/**
+ * Returns the problems of the file itself and those found in its values, in file order. Leaves out problems
+ * that follow from a variable that is not set. Replaces `secrets` in the texts.
+ */
 export function gatherProblems(
   yaml: { problems: Problem[] },
   found: Problem[],

@@ -1,4 +1,4 @@
-/** Finds the scenes to submit next, of the whole batch or of a part of it. */
+/** Finds the scenes to submit next, of the whole batch or of the part that `--limit` and `--sample` choose (`choosePart`). */
 import { hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from '../../lib/sqlite/database.ts';

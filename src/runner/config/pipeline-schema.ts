@@ -206,7 +206,7 @@ const configShape = z.strictObject({
     .enum(['always', 'never'], 'always or never')
     .optional()
     .describe(
-      '`always` or `never` accepts edits that render most saved scenes again; by default a terminal is asked',
+      '`never` refuses edits that render most saved scenes again, `always` accepts them; by default only a terminal refuses',
     ),
 });
 

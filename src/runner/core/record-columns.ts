@@ -1,9 +1,8 @@
 /** Table of the simple values in a scene's record, with their names in every form of the results, in order. */
 
 /**
- * `column`: name in checkpoint and results.csv; `json`: in results.jsonl; `gallery`: in the gallery. Null,
- * except
- * in a `count`, means not known.
+ * Name of each value: `column` in the checkpoint and results.csv, `json` in results.jsonl, `gallery` in the
+ * gallery. A value that is not known is null, but a `count` is always known.
  */
 const recordColumns = {
   jobId: { is: 'text', column: 'job_id', json: 'jobId', gallery: 'job' },

@@ -1,4 +1,4 @@
-/** Decides how fast requests may follow each other, and how long a refused request waits. Pure. */
+/** Decides how fast requests may follow each other (`rate`), and how long they wait after a 429. Pure; `RateLimiter` sends by it. */
 import { backoffMs, fullWaitMs, type Backoff } from './retry-policy.ts';
 import type { Failure } from './failure.ts';
 

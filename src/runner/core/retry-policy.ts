@@ -53,7 +53,7 @@ export function sceneAfter(
       return before.failedKinds.includes(failure.kind) || failures >= settings.attempts
         ? failed
         : again(failures);
-    // A held failure that is settled now is the scene's own fault, as with other failures.
+    // `hold`: the failure was held until it was clear that other jobs do not have it. It is now the scene's own.
     case 'hold':
     case 'new-attempt':
       return failures >= settings.attempts || cameBefore ? failed : again(failures);

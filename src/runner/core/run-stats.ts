@@ -1,4 +1,4 @@
-/** Statistics of a run: what it needed and what held it back. */
+/** Statistics of a run, and every reason why it sends no more at a moment: `idleReasons`. `StatsRecorder` measures them. */
 
 /** Durations are whole ms. */
 export interface RunStats {

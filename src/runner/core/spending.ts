@@ -166,6 +166,7 @@ export function priceOf({ ms = 0, pictures = 0, pixels = 0 }: Partial<Billed>, p
   return (ms / 1000) * perSecond + pictures * perPicture + (pixels / 1e6) * perMegapixel;
 }
 
+/** Returns the pictures that one job has returned. Files beside pictures, such as masks, do not count. */
 export function broughtBy(saved: SavedPicture[]): Brought {
   const pixels = splitFiles(saved).pictures.map(({ width, height }) => width * height);
   return {

@@ -26,7 +26,7 @@ export async function isFolder(path: string): Promise<boolean> {
   }
 }
 
-/** Opens the file. Errors occur now or when it is read. */
+/** Opens the file. Throws the errors of the system, now or when the stream is read. */
 export async function openFile(path: string): Promise<Readable> {
   if (!(await stat(path)).isFIFO()) return createReadStream(path, { highWaterMark: chunkBytes });
   // A blocking read of a pipe would keep the process from ending until somebody writes.
@@ -180,11 +180,11 @@ export async function* asUtf8(
   else if (/^(?:\0[^\0]){2}|^(?:[^\0]\0){2}/.test(head.toString('latin1')))
     throw new EncodingProblem('is in UTF-16 without a byte order mark; save it as UTF-8');
   else if (encoding === undefined) yield* bytes;
-  else yield* fromNoUtf8(bytes);
+  else yield* windows1252ToUtf8(bytes);
 }
 
-/** Refuses valid UTF-8 with characters beyond ASCII, because reading it as Windows-1252 would garble its prompts. */
-async function* fromNoUtf8(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+/** Converts Windows-1252 to UTF-8. Refuses valid UTF-8 with characters beyond ASCII, whose prompts it would garble. */
+async function* windows1252ToUtf8(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let [isUtf8, example] = [true, ''];
   const look = (piece: Buffer | undefined): void => {

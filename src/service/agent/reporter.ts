@@ -23,7 +23,7 @@ export class Reporter {
   #lines: string[] = [];
   #logBytes = 0;
   #omitted = 0;
-  /** Error of the worker that died. Null once the service has received it, or no longer needs it. */
+  /** Error of a worker that died, kept until a report with it is sent. Null otherwise. */
   #died: string | null = null;
   /** Ids of the jobs that the service has assigned to the worker, as of the latest report. */
   jobs: string[] = [];
@@ -81,7 +81,7 @@ export class Reporter {
     if (!signal.aborted) this.#died = null;
   }
 
-  /** Sends the last report. If the service is away, tries only if a job has to be given back. */
+  /** Sends the last report. If the service does not answer, sends it only if the worker has a job to give back. */
   async leave(): Promise<void> {
     this.#end.abort();
     await this.#sending;

@@ -41,7 +41,7 @@ export const lineProgram = defineWorkload({
     cwd: filePath.optional().meta({
       title: 'Folder',
       description:
-        'the folder in which the command runs, relative to that of service.yaml, which it is by default',
+        'the folder in which the command runs, relative to the folder of service.yaml; by default that folder',
     }),
   },
   elsewhere: { cwd: 'none: only a command has a working folder' },
@@ -80,7 +80,7 @@ export const lineProgram = defineWorkload({
     },
   },
   onCluster: (settings) => ({
-    // A comma before a word such as `scene` would begin another that is allowed.
+    // `--allow` separates its entries by commas, so a comma before a word such as `scene` would begin another entry.
     allow: `command:${settings.command.map((word) => shellWord(word).replaceAll(',', "','")).join(' ')}`,
     ...(settings.cwd !== undefined && { folder: settings.cwd }),
   }),

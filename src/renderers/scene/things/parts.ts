@@ -179,7 +179,10 @@ export function turns(sides: number): Corner[] {
   });
 }
 
-/** A shape turned on a lathe, as rows of points. */
+/**
+ * Returns the surface of a shape turned on a lathe: a row of points for each step of `profile` (radius and
+ * height), and in it a point for each direction of `around` (cosine and sine).
+ */
 export function lathe(profile: readonly Corner[], around: readonly Corner[]): Vector[][] {
   return profile.map(([out, up]) => around.map(([cos, sin]): Vector => [sin * out, up, cos * out]));
 }

@@ -18,7 +18,7 @@ import { clearStatus, progressLine, writeError, writeOut, writeJsonLine } from '
 import { escapeControls } from '../terminal/fit-text.ts';
 import { formatBytes, screenful } from '../terminal/words.ts';
 import { commonExits, type LoadedCommand, oneText, textOption, wholeNumber } from './command.ts';
-import { rowOptions, rowsChosen } from './where-option.ts';
+import { rowOptions, rowsChosen } from './scene-options.ts';
 import { onBatch, textIn } from './reply.ts';
 
 export const exportCommand: LoadedCommand = {

@@ -11,7 +11,7 @@ import type { Batch } from '../batch/batch.ts';
 import type { Book } from '../batch/book.ts';
 import { chosenRows } from '../batch/retry-scenes.ts';
 import { commonExits, type LoadedCommand, textOption } from './command.ts';
-import { rowOptions, rowsChosen } from './where-option.ts';
+import { rowOptions, rowsChosen } from './scene-options.ts';
 import { onBatch } from './reply.ts';
 import { oneLine } from '../lib/text/format.ts';
 import { promptOf } from '../runner/core/naming.ts';

@@ -15,7 +15,7 @@ import { writeError, writeOut, writeJsonLine } from '../terminal/terminal.ts';
 import { escapeControls } from '../terminal/fit-text.ts';
 import { screenful } from '../terminal/words.ts';
 import { commonExits, type LoadedCommand, textOption } from './command.ts';
-import { conditionOf, readIds, textsOf } from './where-option.ts';
+import { conditionOf, readIds, textsOf } from './scene-options.ts';
 import { onBatch } from './reply.ts';
 
 export const retryCommand: LoadedCommand = {

@@ -17,7 +17,7 @@ import { writeError, writeOut, writeJsonLine } from '../terminal/terminal.ts';
 import { escapeControls } from '../terminal/fit-text.ts';
 import { commonExits, type LoadedCommand, oneText, textOption, wholeNumber } from './command.ts';
 import { untilSignal } from './signals.ts';
-import { textsOf } from './where-option.ts';
+import { textsOf } from './scene-options.ts';
 import { onBatch } from './reply.ts';
 
 export const watchCommand: LoadedCommand = {

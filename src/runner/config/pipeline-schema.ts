@@ -21,8 +21,7 @@ import { files, formats, output, outputFile, pictureCopy } from './output-schema
 import { isPostgresAddress, postgresExpected } from '../../lib/postgres/postgres.ts';
 import { count, duration, durationWithin, flag, path } from '../../lib/yaml/scalar-schemas.ts';
 import { columns, scenes } from './scene-schema.ts';
-import type { Layout } from '../../lib/yaml/check-shape.ts';
-import { fileSchema } from '../../lib/yaml/file-schema.ts';
+import { type Layout, fileSchema } from '../../lib/yaml/check-shape.ts';
 import type { NoticeTarget, NoticeRules } from '../core/ending.ts';
 
 const paths = 'a path, a pattern such as lists/*.txt, or a list of them; - is standard input';

@@ -8,9 +8,8 @@ import {
 } from '../core/service-description.ts';
 import { packageFile } from '../../lib/files/package-file.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
-import { checkAgainst, type Layout } from '../../lib/yaml/check-shape.ts';
+import { checkAgainst, type Layout, fileSchema } from '../../lib/yaml/check-shape.ts';
 import { readYamlFile } from '../../lib/yaml/yaml-file.ts';
-import { fileSchema } from '../../lib/yaml/file-schema.ts';
 import { ConfigError, gatherProblems } from '../../lib/yaml/problem.ts';
 import { duration, durationWithin } from '../../lib/yaml/scalar-schemas.ts';
 import type { Path, YamlFile } from '../../lib/yaml/read-yaml.ts';

@@ -5,7 +5,7 @@ import { isAddressRange, proxyUrl } from '../../lib/net/addresses.ts';
 import { isPostgresAddress, postgresExpected } from '../../lib/postgres/postgres.ts';
 import { bucketExpected, bucketUrl } from '../../lib/s3/bucket-address.ts';
 import { isJsonObject, type JsonObject } from '../../lib/text/json.ts';
-import type { Layout } from '../../lib/yaml/check-shape.ts';
+import { fileSchema, type Layout } from '../../lib/yaml/check-shape.ts';
 import {
   address,
   count,
@@ -14,7 +14,6 @@ import {
   longestWait,
   sizeWithin,
 } from '../../lib/yaml/scalar-schemas.ts';
-import { fileSchema } from '../../lib/yaml/file-schema.ts';
 import type { FieldExpectation } from '../workloads/workload-definition.ts';
 import { endpointSchema } from './endpoint-schema.ts';
 

@@ -1,7 +1,7 @@
 /** Promise: the JSON Schema of a file takes a variable wherever the program does, and keeps all that it says to people. */
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { fileSchema } from '../../../src/lib/yaml/file-schema.ts';
+import { fileSchema } from '../../../src/lib/yaml/check-shape.ts';
 
 const variable = { $ref: '#/definitions/variable' };
 const propertyOf = (schema: z.ZodType): unknown => {

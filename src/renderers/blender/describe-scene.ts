@@ -18,7 +18,6 @@ import {
 import { eyeOf, rayOf } from '../scene/draw/eye.ts';
 import { fogOf, skyToward, type SkyView, skyViewOf } from '../scene/draw/light.ts';
 import { planPicture, type PicturePlan } from '../scene/plan-picture.ts';
-import { sizeOf } from '../scene/things/bounds.ts';
 import {
   type AnyPart,
   backdropsOf,
@@ -30,7 +29,7 @@ import {
 } from '../scene/around/backdrops.ts';
 import { mix, type Colour } from '../colour.ts';
 import { hashOf, createRandom, cloudNoise, chanceAt, fade } from '../random.ts';
-import { lathe, type Part, post, type Shape, straight, tube, turns } from '../scene/things/parts.ts';
+import { sizeOf, lathe, type Part, post, type Shape, straight, tube, turns } from '../scene/things/parts.ts';
 import { type Light, type Daylight, linear } from '../scene/layout/setting-of.ts';
 
 /** A scene as worker.py reads it. Y is up. */

@@ -6,8 +6,8 @@ import { readPrompt, type Prompt } from '../language/read-prompt.ts';
 import { boxOf, type Standing } from './layout/cluster.ts';
 import { layOut } from './layout/lay-out.ts';
 import { settingOf, type Setting, type Daylight, daylightOf } from './layout/setting-of.ts';
-import { type Bounds, joined, sizeOf, cornersOf } from './things/bounds.ts';
 import { thingOf } from './things/catalogue.ts';
+import { type Bounds, joined, sizeOf, cornersOf } from './things/parts.ts';
 import { mean, type Vector, toward, plus, times, across, minus, dot } from './vector.ts';
 import { createRandom } from '../random.ts';
 

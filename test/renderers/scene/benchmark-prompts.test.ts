@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { namedColours } from '../../../src/renderers/colour.ts';
 import type { Standing } from '../../../src/renderers/scene/layout/cluster.ts';
 import { planPicture, type PicturePlan, type View } from '../../../src/renderers/scene/plan-picture.ts';
-import { cornersOf, sizeOf, boundsOf, boxAround } from '../../../src/renderers/scene/things/bounds.ts';
+import { cornersOf, sizeOf, boundsOf, boxAround } from '../../../src/renderers/scene/things/parts.ts';
 import { across, dot, minus, unit } from '../../../src/renderers/scene/vector.ts';
 import { benchmarkPrompts, type Colour, type ObjectClass, type Side } from './benchmark-prompts.ts';
 

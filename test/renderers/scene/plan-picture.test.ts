@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { namedColours } from '../../../src/renderers/colour.ts';
 import { boxOf, type Standing } from '../../../src/renderers/scene/layout/cluster.ts';
 import { planPicture, type View } from '../../../src/renderers/scene/plan-picture.ts';
-import { sizeOf, type Bounds } from '../../../src/renderers/scene/things/bounds.ts';
+import { sizeOf, type Bounds } from '../../../src/renderers/scene/things/parts.ts';
 
 const seeds = [1, 2, 3, 4, 5, 6];
 

@@ -14,9 +14,8 @@ import type { Scene } from './shade.ts';
 import { Shadows } from './shadows.ts';
 import { addSolid, Builder, type Placement } from './solids.ts';
 import { surfaceSize, Surfaces } from './surfaces.ts';
-import { boundsOf, sizeOf } from '../things/bounds.ts';
 import { windowPane } from '../things/buildings.ts';
-import { paintOf, type Part, ball, post, straight } from '../things/parts.ts';
+import { boundsOf, sizeOf, paintOf, type Part, ball, post, straight } from '../things/parts.ts';
 
 export function drawPlan(given: PicturePlan, width: number, height: number): Uint8Array {
   const plan = withLitWindows(given);
@@ -37,8 +36,8 @@ export function drawPlan(given: PicturePlan, width: number, height: number): Uin
   mesh.clip((x, y, z) => depthOf(eye, x, y, z) - nearest);
   const seed = hashOf(plan.seed) % 1000;
   const skyView = skyViewOf(eye, seed, true);
-  const sky = new SkyGrid(eye, (toward, x, y) =>
-    daylight.isStudio ? wallAt(x / width, y / width, seed) : skyToward(daylight, toward, skyView),
+  const sky = new SkyGrid(eye, (direction, x, y) =>
+    daylight.isStudio ? wallAt(x / width, y / width, seed) : skyToward(daylight, direction, skyView),
   );
   const scene: Scene = {
     eye,

@@ -3,7 +3,7 @@ import { type Colour, mix } from '../../colour.ts';
 import { createRandom, noise, cloudNoise, fade } from '../../random.ts';
 import { soilOf } from '../around/backdrops.ts';
 import type { PicturePlan } from '../plan-picture.ts';
-import { sizeOf } from '../things/bounds.ts';
+import { sizeOf } from '../things/parts.ts';
 import {
   dot,
   each,

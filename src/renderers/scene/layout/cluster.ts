@@ -2,9 +2,8 @@
 import type { Random } from '../../random.ts';
 import { nounSet } from '../../language/nouns.ts';
 import type { Subject } from '../../language/placed-subjects.ts';
-import { boundsOf, boxAround, cornersOf, joined, sizeOf, type Bounds } from '../things/bounds.ts';
 import { thingOf } from '../things/catalogue.ts';
-import type { Part } from '../things/parts.ts';
+import { boundsOf, boxAround, cornersOf, joined, sizeOf, type Bounds, type Part } from '../things/parts.ts';
 import { mean, plus, times, type Axis, type Vector } from '../vector.ts';
 
 export interface Standing {

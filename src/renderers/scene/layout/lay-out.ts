@@ -3,8 +3,8 @@ import { nounSet, type ThingNoun } from '../../language/nouns.ts';
 import type { Relation } from '../../language/other-words.ts';
 import { createRandom, type Random } from '../../random.ts';
 import type { Subject } from '../../language/placed-subjects.ts';
-import { sizeOf, type Bounds } from '../things/bounds.ts';
 import { thingOf } from '../things/catalogue.ts';
+import { sizeOf, type Bounds } from '../things/parts.ts';
 import { allMoved, allScaled, boxOf, clusterOf, type Standing, doOverlap } from './cluster.ts';
 import { each, mean, minus, type Vector } from '../vector.ts';
 

@@ -5,7 +5,14 @@ import { plural } from '../lib/text/format.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { durationWithin } from '../lib/yaml/scalar-schemas.ts';
 import type { Made } from '../runner/images/missing-files.ts';
-import { clearStatus, progressLine, writeError, writeOut, writeJsonLine } from '../terminal/terminal.ts';
+import {
+  clearStatus,
+  createLink,
+  progressLine,
+  writeError,
+  writeOut,
+  writeJsonLine,
+} from '../terminal/terminal.ts';
 import { commonExits, type LoadedCommand, textOption } from './command.ts';
 import { withSignals } from './signals.ts';
 import { onBatch, writeWarning } from './reply.ts';
@@ -68,7 +75,8 @@ function createReportView(json: boolean, others: string): ReportView {
     end: (written) => {
       if (json) return writeJsonLine('files-written', written);
       clearStatus();
-      for (const each of written.files) writeOut(each);
+      const link = createLink(process.stdout);
+      for (const each of written.files) writeOut(link(each, each));
       for (const line of describe('thumbnail', written.thumbnails, others)) writeError(line);
       for (const line of describe('copies', written.copies, others)) writeError(line);
     },

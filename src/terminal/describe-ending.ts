@@ -12,6 +12,7 @@ import {
 import { formatCost } from '../runner/core/spending.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import { wrapIndented } from './fit-text.ts';
+import type { Link } from './terminal.ts';
 import type { ViewOptions } from './view.ts';
 import {
   describeValues,
@@ -34,6 +35,7 @@ export function describeEnding(
     isFree,
   }: Pick<ViewOptions, 'shownDir' | 'shownImages' | 'file' | 'runArguments' | 'isFree'>,
   took: string,
+  link: Link = (text) => text,
 ): string {
   const { saved, waiting, active, failed, withdrawn, invalid, unneeded = 0 } = event.counts;
   const total = saved + waiting + active + failed + invalid;
@@ -51,7 +53,8 @@ export function describeEnding(
   const values = event.pictures === undefined ? '' : describeValues(event.pictures);
   if (values !== '') rows.push(['values', values]);
   if (event.bias !== undefined) rows.push(['seeds', event.bias]);
-  if (event.report !== undefined) rows.push(['gallery', `${shownDir}/report/index.html`]);
+  if (event.report !== undefined)
+    rows.push(['gallery', link(`${shownDir}/report/index.html`, `${event.report}/index.html`)]);
   else if (event.ending !== 'output-unwritable' && total > 0)
     rows.push(['gallery', `not updated; run \`nightrender report ${file}\``]);
   const hint = hintOf(event, file, runArguments);

@@ -7,6 +7,7 @@ import {
   createBlock,
   createPaint,
   outColumns,
+  createLink,
   type Paint,
   writeOut,
 } from './terminal.ts';
@@ -49,7 +50,9 @@ export class LiveView implements RunView {
     if (event.type === 'run-ended') {
       this.close();
       const took = formatDuration(this.#options.elapsed() - this.#startedElapsed);
-      writeOut([describeEnding(event, this.#options, took), ...this.#stats].join('\n'));
+      writeOut(
+        [describeEnding(event, this.#options, took, createLink(process.stdout)), ...this.#stats].join('\n'),
+      );
       return;
     }
     const line = describeEvent(event, this.#options.now(), this.#options.shownDir);

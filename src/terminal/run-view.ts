@@ -5,7 +5,7 @@ import type { EndingKind } from '../runner/core/ending.ts';
 import type { ServiceHealth } from '../runner/core/service-description.ts';
 import { formatCost } from '../runner/core/spending.ts';
 import type { Event } from '../runner/pipeline/event.ts';
-import { canRedraw, outColumns, writeError, writeOut, jsonLines, jsonLine } from './terminal.ts';
+import { canRedraw, createLink, outColumns, writeError, writeOut, jsonLines, jsonLine } from './terminal.ts';
 import { describeEnding, describeStats, stallText } from './describe-ending.ts';
 import { describeEvent, stopWords } from './describe-event.ts';
 import { escapeControls } from './fit-text.ts';
@@ -242,7 +242,15 @@ export class PlainView implements RunView {
       this.close();
       this.#flushHeldBack();
       const took = formatDuration(this.#options.elapsed() - this.#startedElapsed);
-      const said = [describeEnding(event, this.#options, took), ...this.#stats].join('\n');
+      const said = [
+        describeEnding(
+          event,
+          this.#options,
+          took,
+          this.#options.quiet ? undefined : createLink(process.stdout),
+        ),
+        ...this.#stats,
+      ].join('\n');
       if (!this.#options.quiet) writeOut(said);
       else if (event.ending !== 'complete') writeError(said);
       return;

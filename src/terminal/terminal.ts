@@ -1,6 +1,8 @@
 /** The only code that writes to the terminal: lines and their colours, blocks that are redrawn, progress, a pager. */
 import { spawnSync } from 'node:child_process';
+import { hostname } from 'node:os';
 import { performance } from 'node:perf_hooks';
+import { pathToFileURL } from 'node:url';
 import { styleText } from 'node:util';
 import { truncate, widthOf } from './fit-text.ts';
 import type { Listener } from '../runner/pipeline/ports.ts';
@@ -53,6 +55,22 @@ export type Paint = (text: string, colour: Colour) => string;
 export function createPaint(stream: { hasColors?: () => boolean }): Paint {
   if (stream.hasColors?.() !== true) return (text) => text;
   return (text, colour) => (text === '' ? '' : styleText(colour, text, { validateStream: false }));
+}
+
+export type Link = (text: string, path: string) => string;
+
+/**
+ * Returns a function that makes text a link to a file (OSC 8), if the stream is a terminal with colours. Terminals that show no
+ * links show the text alone. The host name keeps a terminal on another machine from opening a file of that machine.
+ */
+export function createLink(stream: { isTTY: boolean; hasColors?: () => boolean }): Link {
+  // The console of Linux prints what it does not know.
+  if (!canRedraw(stream) || stream.hasColors?.() !== true || process.env['TERM'] === 'linux')
+    return (text) => text;
+  return (text, path) => {
+    const address = `file://${hostname()}${pathToFileURL(path).pathname}`;
+    return `\u001B]8;;${address}\u001B\\${text}\u001B]8;;\u001B\\`;
+  };
 }
 
 interface Terminal {

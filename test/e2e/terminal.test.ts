@@ -1,6 +1,8 @@
 /** Promise: a terminal shows one block that is gone at the end; without colours where none are wanted, plain lines where it is dumb. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
@@ -43,6 +45,10 @@ it.skipIf(!hasScript)(
     const last = text.lastIndexOf('\u001B[J');
     expect(text.slice(last)).toContain('Every scene is saved');
     expect(text.slice(last)).not.toContain('in flight ·');
+    const [, address = '', shown] =
+      /gallery {3}\p{Cc}\]8;;(\P{Cc}+)\p{Cc}\\(\P{Cc}+)\p{Cc}\]8;;\p{Cc}\\/u.exec(text) ?? [];
+    expect([new URL(address).hostname, shown]).toEqual([hostname().toLowerCase(), 'out/report/index.html']);
+    expect(existsSync(decodeURIComponent(new URL(address).pathname))).toBe(true);
   },
 );
 
@@ -52,6 +58,7 @@ rest.it.skipIf(!hasScript)(
     const { text } = await onTerminal({ NO_COLOR: '1' });
     expect(text).toMatch(/\p{Cc}\[\d+A/u);
     expect(text).not.toMatch(colour);
+    expect(text).toContain('gallery   out/report/index.html');
   },
 );
 

@@ -34,6 +34,12 @@ describe('the last words of a run', () => {
     ]);
   });
 
+  it('make the gallery a link where the terminal shows one', () => {
+    const paths = { shownDir: 'out', shownImages: 'out/images', file: 'n.yaml', runArguments: 'n.yaml' };
+    const said = describeEnding(ended, paths, '3 s', (text, path) => `<${path}>${text}</>`);
+    expect(said).toMatch(/  gallery   <\/night\/out\/report\/index\.html>out\/report\/index\.html<\/>$/);
+  });
+
   it.each([
     [
       { labelled: 12, ignored: 1_040 },

@@ -94,7 +94,15 @@ export async function retryScenes(
     const kept = choice.isAgain === true ? await setAside(batch, book, () => session.picturesOf(choice)) : 0;
     const done = session.putBack(choice, Date.now());
     if (Array.isArray(done)) throw new ConfigError(wrongIdProblems(done, choices.ids, others));
-    for (const scene of session.chosen()) onScene(scene);
+    let repeated = 0;
+    for (const { sendsSeed, ...scene } of session.chosen()) {
+      onScene(scene);
+      if (scene.was === 'saved') repeated += sendsSeed;
+    }
+    if (isAgain && !choices.hasNewSeed && repeated > 0)
+      onNote(
+        `${plural(repeated, 'scene sends', 'scenes send')} the same seed as before, which makes the same picture if nothing else has changed; --new-seed sends another.`,
+      );
     removeMarks(dir, marked, onNote);
     return { ...done, kept, dir, runArguments: runArguments(others, known?.lists), isFree };
   });

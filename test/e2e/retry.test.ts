@@ -117,6 +117,7 @@ it('--again renders a saved scene again with another seed, and keeps its picture
   const words = ['retry', 'pipeline.yaml', '--where', "scene contains 'hare'", '--again', '--new-seed'];
   await night
     .start(...words)
+    .warns('')
     .prints(
       '1 scene waits to be rendered again:\n  s1 (saved)\n1 picture that was there is kept as <name>.former in out/images.\n',
     );
@@ -134,6 +135,11 @@ it('--again renders a saved scene again with another seed, and keeps its picture
   ]);
   expect(results('results.csv')).toContain(`,${sent},`);
   expect(results('index.html')).toContain(sent);
+  await night
+    .retry('--where', "state = 'saved'", '--again')
+    .warns(
+      '2 scenes send the same seed as before, which makes the same picture if nothing else has changed; --new-seed sends another.\n',
+    );
 });
 
 it('gives a scene fresh attempts: those before count no more', async () => {

@@ -29,14 +29,15 @@ export interface PutBackSession {
   /** Puts all chosen scenes back or none. If an id is wrong, changes nothing and returns the wrong ids. */
   putBack(choice: PutBackChoice, at: number): PutBack | WrongId[];
   /** Returns the scenes of the latest `putBack`, in manifest order. */
-  chosen(): Iterable<ChosenScene>;
+  chosen(): Iterable<ChosenScene & { sendsSeed: 0 | 1 }>;
 }
 
 /** Call only while holding the batch's lock. */
 export function putBackSession(db: Database): PutBackSession {
   db.exec('CREATE TEMP TABLE chosen (scene INTEGER PRIMARY KEY, was TEXT NOT NULL)');
-  const chosen = db.prepare<[], ChosenScene>(
-    'SELECT s.id, c.was FROM temp.chosen c JOIN scenes s USING (scene) ORDER BY s.position',
+  const chosen = db.prepare<[], ChosenScene & { sendsSeed: 0 | 1 }>(
+    `SELECT s.id, c.was, coalesce(${sendsSeed}, 0) AS sendsSeed
+     FROM temp.chosen c JOIN scenes s USING (scene) ORDER BY s.position`,
   );
   const wrongIds = (choice: PutBackChoice): WrongId[] => [
     ...choice.ids.flatMap((id) => wrongId(db, id, choice)),
@@ -73,12 +74,15 @@ function wrongId(db: Database, id: string, { isAgain, newSeed }: PutBackChoice):
   return [{ id, state, isSeedless: true }];
 }
 
+/** SQL: the scene sends a seed. Null if its input has none. */
+const sendsSeed = "json_type(input, '$.seed') IN ('integer', 'real', 'text')";
+
 /** Returns the seed that the scene sends; undefined if its input has none. */
 function seedOf(db: Database, id: string): JsonValue | undefined {
   const row = db
     .prepare<[string], { seed: string | null; own: string }>(
       `SELECT seed, input -> '$.seed' AS own FROM scenes
-       WHERE id = ? AND state <> 'withdrawn' AND json_type(input, '$.seed') IN ('integer', 'real', 'text')`,
+       WHERE id = ? AND state <> 'withdrawn' AND ${sendsSeed}`,
     )
     .get(id);
   const of = `scene ${id}`;

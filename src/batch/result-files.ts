@@ -20,6 +20,7 @@ import { readRecords } from '../runner/checkpoint/scene-records.ts';
 import { readRuns, readSummary } from '../runner/checkpoint/read-summary.ts';
 import { batchName } from '../runner/core/naming.ts';
 import { untilNote } from '../runner/core/seeds-until.ts';
+import { MarksFile } from '../runner/files/marks-file.ts';
 import type { ReportHeader } from '../runner/report/result-columns.ts';
 import { writeReport, type ReportFiles } from '../runner/report/write-report.ts';
 import { program } from '../lib/files/package-file.ts';
@@ -60,10 +61,20 @@ export async function writeBatchReport(
       runs: () => readRuns(db, maxRuns),
       summary: () => readSummary(db, signal),
     };
-    const about = reportHeader(dir, batch, now, chosen);
+    const about = { ...reportHeader(dir, batch, now, chosen), ...marksIn(dir) };
     return await writeReport(join(dir, 'report'), source, about, signal);
   } finally {
     db.close();
+  }
+}
+
+/** Returns the marks for a page that is opened without `watch`. A file that cannot be read prevents no report. */
+function marksIn(dir: string): Pick<ReportHeader, 'marks'> {
+  try {
+    const { marks } = new MarksFile(dir).read();
+    return marks.size === 0 ? {} : { marks: [...marks].map(([id, { mark, at }]) => [id, mark, at]) };
+  } catch {
+    return {};
   }
 }
 

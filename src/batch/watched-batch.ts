@@ -6,6 +6,7 @@ import { LiveReader, type LiveList, type LiveReading } from '../runner/checkpoin
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import { readRecords, readStory } from '../runner/checkpoint/scene-records.ts';
 import { readRuns, readSummary } from '../runner/checkpoint/read-summary.ts';
+import type { Database } from '../lib/sqlite/database.ts';
 import type { MarkChange, ReadMarks } from '../runner/core/marks.ts';
 import { batchName } from '../runner/core/naming.ts';
 import type { GalleryData, LiveFailure, LiveNumbers, LiveState } from '../runner/core/gallery-data.ts';
@@ -48,15 +49,18 @@ export function watchedBatch({ dir, record, others, edges }: Watched, signal: Ab
       return noMarks;
     }
   };
-  /** Returns the changes of scenes that the batch has. Changes of invented ids could fill the disk. */
-  const knownOf = (changes: MarkChange[]): MarkChange[] => {
+  /** Returns undefined if there is no checkpoint. */
+  const fromCheckpoint = <T>(work: (db: Database) => T): T | undefined => {
     const db = openCheckpointForReading(record.dir);
     try {
-      return changes.filter(({ id }) => db !== undefined && readStory(db, id) !== undefined);
+      return db && work(db);
     } finally {
       db?.close();
     }
   };
+  /** Returns the changes of scenes that the batch has. Changes of invented ids could fill the disk. */
+  const knownOf = (changes: MarkChange[]): MarkChange[] =>
+    fromCheckpoint((db) => changes.filter(({ id }) => readStory(db, id) !== undefined)) ?? [];
   const read = async (): Promise<BatchReading> => {
     await record.refresh();
     const now = Date.now();
@@ -79,9 +83,17 @@ export function watchedBatch({ dir, record, others, edges }: Watched, signal: Ab
         return { ...nothing, marks: noMarks, state };
       }),
     marks: marksNow,
-    setMarks: (changes) => {
+    name: batchName(dir),
+    picturesOf: (id) => {
+      const story = fromCheckpoint((db) => readStory(db, id));
+      const attempts = story?.versions[0]?.attempts ?? [];
+      return (attempts.findLast(({ pictures }) => pictures.length > 0)?.pictures ?? []).map(
+        ({ file }) => file,
+      );
+    },
+    setMarks: (changes, by) => {
       try {
-        marksFile.change(knownOf(changes), Date.now());
+        marksFile.change(knownOf(changes), Date.now(), by);
         return undefined;
       } catch (error) {
         return `marks.jsonl: ${refusalOf(error, dir)?.text ?? (error as Error).message}`;

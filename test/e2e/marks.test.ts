@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import type { GalleryData } from '../../src/runner/core/gallery-data.ts';
 import type { MarkChange } from '../../src/runner/core/marks.ts';
 import { MarksFile } from '../../src/runner/files/marks-file.ts';
 import { folderWith, inProcess, pipeline, Program, withKey } from './cli.ts';
@@ -31,6 +32,25 @@ async function finished() {
 }
 
 const sum = (counts: Iterable<number>): number => [...counts].reduce((all, count) => all + count, 0);
+
+it('the report contains the marks, so that it shows them without `watch`', async () => {
+  const { cwd, start, mark } = await finished();
+  const data = (): Pick<GalleryData, 'marks' | 'sendsSeed'> => {
+    const page = readFileSync(join(cwd, 'out/report/index.html'), 'utf8');
+    return JSON.parse(/<script[^>]* id="data"[^>]*>([^<]*)</.exec(page)?.[1] ?? '');
+  };
+  expect(data()).not.toHaveProperty('marks');
+  expect(data()).not.toHaveProperty('sendsSeed');
+  mark({ s1: 'star', s2: 'reject' });
+  mark({ s2: null });
+  expect((await start('report', 'pipeline.yaml')).code).toBe(0);
+  expect(data().marks).toEqual([['s1', 'star', expect.any(Number)]]);
+  // Marks that cannot be read prevent no report.
+  rmSync(join(cwd, 'out/marks.jsonl'));
+  mkdirSync(join(cwd, 'out/marks.jsonl'));
+  expect((await start('report', 'pipeline.yaml')).code).toBe(0);
+  expect(data()).not.toHaveProperty('marks');
+});
 
 it('list, export and a stage take what is starred', async () => {
   const { cwd, service, start, mark } = await finished();

@@ -17,6 +17,8 @@ export interface HttpResponse {
   status: number;
   /** JSON text, unless `headers` has another `Content-Type`. Whoever takes the response closes its files. */
   body: Text | FiledText;
+  /** Sent instead of `body`, one piece at a time, if the length is known only at the end. */
+  pieces?: AsyncIterable<Buffer>;
   headers?: Record<string, string | string[]>;
   /** Set if the request's body is longer than allowed. */
   isTooLarge?: true;
@@ -49,26 +51,27 @@ export async function sendAnswer(
   answer: HttpResponse,
   limits: ReadingLimits,
 ): Promise<void> {
-  const { status, headers, body } = answer;
+  const { status, headers, body, pieces } = answer;
   if (response.destroyed) return await closeFilesOf(body);
   // The rest of the request is of no use.
   const isBodyUnread = !request.complete;
   if (isBodyUnread) response.shouldKeepAlive = false;
   const byteCount = byteCountOf(body);
   response.writeHead(status, {
-    ...(status !== 204 &&
-      status !== 304 && { 'Content-Type': 'application/json', 'Content-Length': byteCount }),
+    ...(status !== 204 && status !== 304 && { 'Content-Type': 'application/json' }),
+    ...(status !== 204 && status !== 304 && pieces === undefined && { 'Content-Length': byteCount }),
     'Cache-Control': 'no-store',
     ...headers,
   });
-  if (isFiled(body) && request.method === 'HEAD') {
+  if ((isFiled(body) || pieces !== undefined) && request.method === 'HEAD') {
     await closeFilesOf(body);
     response.end();
     return;
   }
+  if (pieces !== undefined) return await sendPieces(response, unlessSlow(response, pieces, limits), body);
   if (isFiled(body)) {
     cutWhenSlow(response, byteCount, limits);
-    return await sendPieces(response, body);
+    return await sendPieces(response, piecesOf(body), body);
   }
   if (isBodyUnread) sendWhileDraining(request, response, body, limits);
   else response.end(body);
@@ -87,10 +90,29 @@ function cutWhenSlow(
   response.once('close', () => clearTimeout(timer));
 }
 
-/** Sends pieces after the length was announced. If the file ends early, breaks the connection as a sign. */
-async function sendPieces(response: ServerResponse, body: FiledText): Promise<void> {
+/** Yields the pieces, and cuts the connection like `cutWhenSlow`. The time in which pieces are made does not count. */
+async function* unlessSlow(
+  response: ServerResponse,
+  pieces: AsyncIterable<Buffer>,
+  { readingMs, bytesReadPerSecond }: ReadingLimits,
+): AsyncGenerator<Buffer> {
+  let patienceMs = readingMs;
+  for await (const piece of pieces) {
+    const sentAt = performance.now();
+    yield piece;
+    patienceMs += (piece.length / bytesReadPerSecond) * 1_000 - (performance.now() - sentAt);
+    if (patienceMs < 0) response.destroy();
+  }
+}
+
+/** Sends pieces. If they end early, breaks the connection as a sign. */
+async function sendPieces(
+  response: ServerResponse,
+  pieces: AsyncIterable<Text>,
+  body: Text | FiledText,
+): Promise<void> {
   try {
-    await pipeline(piecesOf(body), response);
+    await pipeline(pieces, response);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   } finally {

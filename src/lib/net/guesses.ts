@@ -18,13 +18,18 @@ interface Guesser {
 
 /** Limits the guessing of keys and passwords, by address. */
 export class Guesses {
+  readonly #maxGuesses: number;
   readonly #guessers = new Map<string, Guesser>();
+
+  constructor(most = maxGuesses) {
+    this.#maxGuesses = most;
+  }
 
   /** Counts a wrong key. Returns the time to wait in ms if the address has too many, otherwise 0. */
   add(address: string, digest: string, now: number, onNew?: () => void): number {
     const guesser = this.#current(address, now) ?? this.#begin(address, now);
     if (guesser.guesses.has(digest)) return 0;
-    if (guesser.guesses.size >= maxGuesses) return guesser.at + withinMs - now;
+    if (guesser.guesses.size >= this.#maxGuesses) return guesser.at + withinMs - now;
     guesser.guesses.add(digest);
     onNew?.();
     return 0;
@@ -33,7 +38,7 @@ export class Guesses {
   /** Returns the time in ms until the address may guess again; 0 if it may now. */
   waitMs(address: string, now: number): number {
     const guesser = this.#current(address, now);
-    return guesser === undefined || guesser.guesses.size < maxGuesses ? 0 : guesser.at + withinMs - now;
+    return guesser === undefined || guesser.guesses.size < this.#maxGuesses ? 0 : guesser.at + withinMs - now;
   }
 
   #current(address: string, now: number): Guesser | undefined {

@@ -58,6 +58,10 @@ export interface GalleryData {
   nights: GalleryNight[];
   delay: GalleryTimes | null;
   execution: GalleryTimes | null;
+  /** True if scenes send a seed, so that `retry --new-seed` is possible. */
+  sendsSeed?: true;
+  /** Marks that were kept with the batch when the report was written. Absent if there are none, and in `watch`. */
+  marks?: [id: string, mark: Mark, at: number][];
 }
 
 /** A kind of failure of scenes that were set aside. */

@@ -13,6 +13,8 @@ export interface MarkChange {
 
 export interface SetMark {
   mark: Mark;
+  /** Set if it is of a viewer, who can remove only such marks. */
+  by?: 'viewer';
   /** Epoch ms. */
   at: number;
   /** Number of its line, from 1. */

@@ -43,14 +43,15 @@ export class MarksFile {
 
   /**
    * Appends changes, which are on disk when it returns. Nothing is rewritten, so two programs can do it at the same time, and
-   * a crash costs the last line at most. Throws the system's errors.
+   * a crash costs the last line at most. `by`: set for changes of a viewer. Throws the system's errors.
    */
-  change(changes: MarkChange[], now: number): void {
+  change(changes: MarkChange[], now: number, by?: 'viewer'): void {
     const { marks } = this.read();
     const lines = markLines(
       changes.filter(({ id, mark }) => (marks.get(id)?.mark ?? null) !== mark),
       marks,
       now,
+      by,
     );
     if (lines === '') return;
     const size = assertPlainFile(this.path)?.size ?? 0;
@@ -67,13 +68,18 @@ export class MarksFile {
 }
 
 /**
- * Returns the lines of these changes. `now`: epoch ms. A change is later than the mark that it replaces, even if the clock
- * was set back since.
+ * Returns the lines of these changes. `now`: epoch ms. `by`: set for changes of a viewer. A change is later than the mark that
+ * it replaces, even if the clock was set back since.
  */
-export function markLines(changes: MarkChange[], before: ReadMarks['marks'], now: number): string {
+export function markLines(
+  changes: MarkChange[],
+  before: ReadMarks['marks'],
+  now: number,
+  by?: 'viewer',
+): string {
   const line = ({ id, mark }: MarkChange): string => {
     const at = new Date(Math.max(now, (before.get(id)?.at ?? 0) + 1)).toISOString();
-    return `${JSON.stringify({ id, mark, at })}\n`;
+    return `${JSON.stringify({ id, mark, at, by })}\n`;
   };
   return changes.map(line).join('');
 }
@@ -83,7 +89,7 @@ export function markLines(changes: MarkChange[], before: ReadMarks['marks'], now
  * them: of changes at the same instant, the later line counts.
  */
 export function readMarks(text: string): ReadMarks {
-  const latest = new Map<string, { mark: Mark | null; at: number; line: number }>();
+  const latest = new Map<string, Omit<SetMark, 'mark'> & { mark: Mark | null }>();
   const unreadable: number[] = [];
   for (const [index, each] of text
     .replace(/^\uFEFF/, '')
@@ -95,10 +101,10 @@ export function readMarks(text: string): ReadMarks {
       unreadable.push(index + 1);
       continue;
     }
-    const { id, mark, at } = change;
-    if ((latest.get(id)?.at ?? -Infinity) > at) continue;
+    const { id, ...set } = change;
+    if ((latest.get(id)?.at ?? -Infinity) > set.at) continue;
     latest.delete(id);
-    latest.set(id, { mark, at, line: index + 1 });
+    latest.set(id, { ...set, line: index + 1 });
   }
   const set = [...latest].flatMap(([id, { mark, ...where }]): [string, SetMark][] =>
     mark === null ? [] : [[id, { mark, ...where }]],
@@ -109,12 +115,13 @@ export function readMarks(text: string): ReadMarks {
 /** Later instants are damage: 2100-01-01 as epoch ms. A change is later than the mark that it replaces, and has to be writable. */
 const maxAt = 4_102_444_800_000;
 
-function changeIn(line: string): (MarkChange & { at: number }) | undefined {
+function changeIn(line: string): (MarkChange & Omit<SetMark, 'mark' | 'line'>) | undefined {
   try {
-    const { id, mark, at } = JSON.parse(line) as Record<string, unknown>;
+    const { id, mark, at, by } = JSON.parse(line) as Record<string, unknown>;
     const instant = typeof at === 'string' ? Date.parse(at) : Number.NaN;
     if (typeof id !== 'string' || !(instant <= maxAt)) return undefined;
-    return mark === null || isMark(mark) ? { id, mark, at: instant } : undefined;
+    if (mark !== null && !isMark(mark)) return undefined;
+    return { id, mark, at: instant, ...(by === 'viewer' && { by }) };
   } catch {
     return undefined;
   }

@@ -31,6 +31,7 @@ export class GalleryCounts {
   readonly #failures = new FailureCauses();
   readonly #runTime: RunTime;
   #rows = 0;
+  #sendsSeed = false;
 
   constructor(of: Counted) {
     this.#of = of;
@@ -44,6 +45,7 @@ export class GalleryCounts {
     this.#runTime.add(row);
     if (row.state === 'failed' || row.state === 'invalid') this.#failures.add(row, this.#rows);
     this.#rows += 1;
+    if (row.input?.['seed'] !== undefined) this.#sendsSeed = true;
     const at = row.savedAt ?? (row.state === 'failed' ? row.completedAt : null);
     if (at !== null)
       for (const night of this.#nights) night.add(at, row.savedAt === null ? 'failed' : 'saved');
@@ -85,6 +87,8 @@ export class GalleryCounts {
       nights: this.#nights.map((night) => night.result()),
       delay: this.#delay.result(),
       execution: this.#execution.result(),
+      ...(this.#sendsSeed && { sendsSeed: true }),
+      ...(about.marks !== undefined && { marks: about.marks }),
     };
   }
 

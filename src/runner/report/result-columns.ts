@@ -1,6 +1,7 @@
 /** Columns of `results.csv`, the same values as a line of `results.jsonl`, and the batch as `summary.json`. */
 import { stringify } from 'csv-stringify/sync';
 import type { JsonValue } from '../../lib/text/json.ts';
+import type { GalleryData } from '../core/gallery-data.ts';
 import { kindOfFile, type SavedPicture, wordListsOf } from '../core/picture.ts';
 import { byColumn, type RecordJson } from '../core/record-columns.ts';
 import type { BatchSummary, SceneRecord } from '../core/scene-record.ts';
@@ -86,6 +87,8 @@ export interface ReportHeader {
   bias?: string | null;
   /** Keys `report` of pipeline.yaml that determine the format of results.csv. Defaults apply if absent. */
   report?: { bom: boolean; separator: string };
+  /** Marks for the gallery. Absent if there are none. */
+  marks?: GalleryData['marks'];
   /** Name and version: `nightrender x.y.z`. */
   program: string;
   /** Epoch ms. */

@@ -14,8 +14,12 @@ export interface WatchedBatch {
   read(): Promise<BatchReading>;
   /** Returns the marks, by scene id: the same object as before if they have not changed. */
   marks(): ReadMarks['marks'];
-  /** Keeps changes of marks with the batch. Returns what prevents it, in words. */
-  setMarks(changes: MarkChange[]): string | undefined;
+  /** Name of the batch for people, such as `night/out`. */
+  name: string;
+  /** Returns the files of the pictures that a scene has now. Empty if it has none. */
+  picturesOf(id: string): string[];
+  /** Keeps changes of marks with the batch. `by`: set for those of a viewer. Returns what prevents it, in words. */
+  setMarks(changes: MarkChange[], by?: 'viewer'): string | undefined;
   /** Returns the rows of a piece of the list, counted from 0. Undefined if there is no such piece. Throws if they cannot be read. */
   rows(piece: number): GalleryRow[] | undefined;
 }

@@ -1,7 +1,7 @@
 /** Passwords of the page of `watch`, and the sessions of those who know one. */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { addressGroup } from '../../lib/net/addresses.ts';
+import { addressGroup, TrustedProxies } from '../../lib/net/addresses.ts';
 import { Guesses } from '../../lib/net/guesses.ts';
 import type { WatchSession } from '../core/gallery-data.ts';
 import { type Mark, markNames } from '../core/marks.ts';
@@ -33,13 +33,25 @@ interface Session {
   token: Buffer;
   /** Epoch ms. */
   since: number;
+  /** Digest of the latest ticket, and the end of its validity in epoch ms. */
+  ticket?: { digest: Buffer; until: number };
 }
+
+/** Validity of a ticket in ms: browsers ask for a download at once, some of them twice. */
+const ticketMs = 60_000;
+
+/** Maximum number of wrong passwords a minute that a proxy on this machine passes on, from all its clients together. */
+const maxGuessesOfProxy = 200;
 
 /** Sessions are kept in memory: they end with the program, and with it the validity of a password that was made for it. */
 export class SignIn {
   readonly #passwords: Passwords;
   readonly #cookieName: string;
   readonly #guesses = new Guesses();
+  /** Bounds what a client can guess that names another address with each request. */
+  readonly #guessesOfPeers = new Guesses(maxGuessesOfProxy);
+  /** Other machines could name any address. */
+  readonly #proxies = new TrustedProxies(['127.0.0.0/8', '::1']);
   /** By the digest of the cookie, oldest first. */
   readonly #sessions = new Map<string, Session>();
 
@@ -49,18 +61,24 @@ export class SignIn {
     this.#cookieName = `nightrender_watch_${digestOf(place).toString('hex').slice(0, 12)}`;
   }
 
-  /** Starts a session. `waitMs` after too many wrong passwords from this address. */
+  /**
+   * Starts a session. `waitMs` after too many wrong passwords from this address. Sessions go on meanwhile, and behind a
+   * proxy on this machine the other clients can sign in.
+   */
   enter(
     password: string,
-    { socket }: IncomingMessage,
+    request: IncomingMessage,
     { now, isSecure }: { now: number; isSecure: boolean },
   ): { role: Role; token: string; cookie: string } | 'wrong' | { waitMs: number } {
-    const address = addressGroup(socket.remoteAddress ?? '');
-    const early = this.#guesses.waitMs(address, now);
+    const client = addressGroup(this.#proxies.addressOf(request) ?? '');
+    const peer = addressGroup(request.socket.remoteAddress ?? '');
+    const early = Math.max(this.#guesses.waitMs(client, now), this.#guessesOfPeers.waitMs(peer, now));
     if (early > 0) return { waitMs: early };
     const role = this.#roleWith(password);
     if (role === undefined) {
-      const waitMs = this.#guesses.add(address, digestOf(password).toString('base64'), now);
+      const guess = keyOf(password);
+      this.#guessesOfPeers.add(peer, guess, now);
+      const waitMs = this.#guesses.add(client, guess, now);
       return waitMs > 0 ? { waitMs } : 'wrong';
     }
     const [value, token] = [secret(), secret()];
@@ -83,6 +101,21 @@ export class SignIn {
     if (session === undefined || isCookieEnough) return session?.role;
     if (typeof token !== 'string') return undefined;
     return timingSafeEqual(digestOf(token), session.token) ? session.role : undefined;
+  }
+
+  /** Returns a ticket for a download, which browsers start without headers of the page. Undefined without a session. */
+  ticketFor(request: IncomingMessage, now: number): string | undefined {
+    const session = this.#sessionOf(request.headers.cookie, now);
+    if (session === undefined || this.roleOf(request, false, now) === undefined) return undefined;
+    const ticket = secret();
+    session.ticket = { digest: digestOf(ticket), until: now + ticketMs };
+    return ticket;
+  }
+
+  /** True if the session of the cookie has this ticket. */
+  hasTicket({ headers }: IncomingMessage, ticket: string, now: number): boolean {
+    const known = this.#sessionOf(headers.cookie, now)?.ticket;
+    return known !== undefined && now < known.until && timingSafeEqual(digestOf(ticket), known.digest);
   }
 
   /** Ends the session. Returns the cookie that deletes the session's cookie. */

@@ -1,9 +1,5 @@
 /** The server of the page that watches a batch: it sends the gallery, and takes marks from those who know a password. */
 import type { IncomingMessage } from 'node:http';
-import { constants } from 'node:fs';
-import { open, realpath, type FileHandle } from 'node:fs/promises';
-import { join, sep } from 'node:path';
-import { type FiledText, OpenFile } from '../../lib/files/filed-text.ts';
 import {
   defaultClientLimits,
   emptyResponse,
@@ -20,10 +16,12 @@ import { type ArrivingBody, readBody } from '../../lib/http/request-body.ts';
 import type { TlsFiles } from '../../lib/http/tls-files.ts';
 import { isLoopback } from '../../lib/net/addresses.ts';
 import type { WatchSession } from '../core/gallery-data.ts';
-import { earlierThumbnail } from '../core/picture.ts';
 import { isMark, type MarkChange } from '../core/marks.ts';
+import { portableSegment } from '../core/naming.ts';
 import { startBroadcast, type Broadcast, type WatchedBatch } from './broadcast.ts';
 import { isOwnPage, marksOf, type Role, type SignIn } from './sign-in.ts';
+import { StarredArchive } from './starred-archive.ts';
+import { WatchedPictures } from './watched-pictures.ts';
 
 export interface WatchServer {
   /** URL of the page, with a slash at the end. */
@@ -78,7 +76,8 @@ export async function startWatchServer(options: {
     // On loopback any port is accepted, because a tunnel has its own.
     isKnownAddress: (address) => !isLoopback(host) || isLoopback(address),
   });
-  const served: Served = { batch, page, access, names, broadcast };
+  const pictures = new WatchedPictures(batch);
+  const served: Served = { batch, pictures, page, access, names, broadcast, downloads: new Set() };
   const withHeaders = (response: HttpResponse): HttpResponse => ({
     ...response,
     headers: { ...page.headers, ...response.headers },
@@ -108,31 +107,36 @@ export async function startWatchServer(options: {
 
 interface Served {
   batch: WatchedBatch;
+  pictures: WatchedPictures;
   broadcast: Broadcast;
   page: Page;
   access: WatchAccess;
   names: KnownNames;
+  /** Downloads that are under way. */
+  downloads: Set<StarredArchive>;
 }
 
 /** Returns undefined if the client has gone. Rejects only for errors of the machine, and bugs. */
 async function answer(asked: ArrivingBody, served: Served): Promise<HttpResponse | undefined> {
   const { request, gone } = asked;
-  const { batch, broadcast, page, access } = served;
+  const { batch, pictures, broadcast, page, access } = served;
   if (!served.names.has(request.headers.host)) return misdirected;
   const [, path = '', query = ''] = /^\/?([^?]*)\??(.*)$/.exec(request.url ?? '') ?? [];
   if (path === 'session') return await sessionAnswer(asked, served);
   if (path === 'marks' && request.method === 'POST') return await marksAnswer(asked, served);
+  if (path === 'download' && request.method === 'POST') return ticketAnswer(request, served);
   if (request.method !== 'GET' && request.method !== 'HEAD') return readOnly;
   if (path === '') return pageResponse(page);
+  const terms = new URLSearchParams(query);
+  if (path === archivePath) return archiveAnswer(request, terms.get('ticket') ?? '', served);
   const isPicture = /^(images|thumbnails)\//.test(path);
   if (access.isPrivate && access.signIn.roleOf(request, isPicture, Date.now()) === undefined)
     return signedOut;
-  const terms = new URLSearchParams(query);
   if (path === 'data.json') return newsAnswer(terms, broadcast, gone);
   const [, piece] = /^rows\/\w{1,12}\/([1-9]\d{0,6})\.json$/.exec(path) ?? [];
   const rows = piece === undefined ? undefined : batch.rows(Number(piece) - 1);
   if (rows !== undefined) return jsonResponse(rows);
-  return (await pictureAnswer(request, batch, path, terms)) ?? textResponse(404, 'Not found.');
+  return (await pictures.answer(request, path, terms)) ?? textResponse(404, 'Not found.');
 }
 
 const signedOut = refusal(401, 'enter the password of this page');
@@ -185,10 +189,67 @@ async function marksAnswer(
     ({ id, mark }) => !(mark === null || isAllowed(mark)) || !isAllowed(before.get(id)?.mark ?? 'star'),
   );
   if (refused !== undefined) return refusal(403, 'with this password, scenes can only be starred');
-  const problem = batch.setMarks(changes);
+  const by = role === 'viewer' ? role : undefined;
+  const isOwners = (id: string): boolean => before.has(id) && before.get(id)?.by !== by;
+  if (by !== undefined && changes.some(({ id, mark }) => mark === null && isOwners(id)))
+    return refusal(403, 'this star was set with the other password, and this one cannot remove it');
+  const problem = batch.setMarks(changes, by);
   if (problem !== undefined) return refusal(507, problem);
   await broadcast.readAgain();
   return emptyResponse;
+}
+
+const archivePath = 'starred.zip';
+
+/** Each has a picture in memory. */
+const maxDownloads = 8;
+
+const tooManyDownloads = refusal(503, 'other downloads are under way; try again when one has ended', {
+  'Retry-After': '60',
+});
+
+/** Returns the address of the starred pictures as one file, for a minute and for this session alone. */
+function ticketAnswer(request: IncomingMessage, { access: { signIn }, downloads }: Served): HttpResponse {
+  const now = Date.now();
+  if (!isOwnPage(request)) return ownPageOnly;
+  const isSignedIn = signIn.roleOf(request, false, now) !== undefined;
+  // A new ticket ends the one before it, with which a download may be about to begin.
+  if (isSignedIn && downloads.size >= maxDownloads) return tooManyDownloads;
+  const ticket = signIn.ticketFor(request, now);
+  return ticket === undefined ? signedOut : jsonResponse({ path: `${archivePath}?ticket=${ticket}` });
+}
+
+function archiveAnswer(
+  request: IncomingMessage,
+  ticket: string,
+  { batch, pictures, access, downloads }: Served,
+): HttpResponse {
+  const now = Date.now();
+  if (!access.signIn.hasTicket(request, ticket, now)) return signedOut;
+  if (downloads.size >= maxDownloads) return tooManyDownloads;
+  const archive = new StarredArchive(batch, pictures, new Date(now));
+  const name = portableSegment(`${batch.name.replaceAll('/', '-')}-${archivePath}`);
+  const disposition = `attachment; filename="${name.replaceAll(/[^\w.-]/g, '_')}"; filename*=UTF-8''${headerText(name)}`;
+  return {
+    status: 200,
+    body: '',
+    pieces: counted(archive, downloads),
+    headers: { 'Content-Type': 'application/zip', 'Content-Disposition': disposition },
+  };
+}
+
+/** Returns a text for a header with an asterisk (RFC 8187). */
+function headerText(text: string): string {
+  return encodeURIComponent(text).replaceAll(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`);
+}
+
+async function* counted(archive: StarredArchive, downloads: Set<StarredArchive>): AsyncGenerator<Buffer> {
+  downloads.add(archive);
+  try {
+    yield* archive.pieces();
+  } finally {
+    downloads.delete(archive);
+  }
 }
 
 /** Marks of one request. */
@@ -234,37 +295,6 @@ async function newsAnswer(
   return gone.aborted ? undefined : jsonResponse(news);
 }
 
-/** Returns undefined if there is no such picture. `of` names the picture that is sent if its thumbnail is missing. */
-async function pictureAnswer(
-  request: IncomingMessage,
-  { imagesDir, thumbnailsDir, readElsewhere }: WatchedBatch,
-  asked: string,
-  query: URLSearchParams,
-): Promise<HttpResponse | undefined> {
-  const [, folder, path = ''] = /^(images|thumbnails)\/(.+)$/.exec(decoded(asked)) ?? [];
-  if (folder === undefined) return undefined;
-  const fromElsewhere = async (kind: 'picture' | 'thumbnail', file: string) =>
-    objectAnswer(await readElsewhere?.(kind, file));
-  const fromImages = async (name: string, isPinned: boolean) =>
-    (await fromElsewhere('picture', name)) ??
-    (await fileAnswer(request, { dir: imagesDir, path: name, isPinned }));
-  if (folder === 'images') return await fromImages(path, query.has('v'));
-  for (const name of [path, earlierThumbnail(path)]) {
-    const thumbnail = await fileAnswer(request, { dir: thumbnailsDir, path: name, isPinned: true });
-    if (thumbnail !== undefined) return thumbnail;
-  }
-  return (await fromElsewhere('thumbnail', path)) ?? (await fromImages(query.get('of') ?? '', false));
-}
-
-/** Returns an empty text if the path is not valid. */
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return '';
-  }
-}
-
 function textResponse(status: number, text: string, headers: Record<string, string> = {}): HttpResponse {
   return { status, body: `${text}\n`, headers: { 'Content-Type': 'text/plain; charset=utf-8', ...headers } };
 }
@@ -277,73 +307,3 @@ const misdirected = textResponse(
 );
 
 const readOnly = refusal(405, 'this can only be read', { Allow: 'GET, HEAD' });
-
-/** Names of objects say what they hold, so browsers need not ask again. Returns undefined if this is no picture. */
-function objectAnswer(bytes: Buffer | undefined): HttpResponse | undefined {
-  const type = bytes && pictureType(bytes.subarray(0, 12));
-  if (bytes === undefined || type === undefined) return undefined;
-  const headers = { 'Cache-Control': 'private, max-age=86400, immutable', 'Content-Type': type };
-  return { status: 200, body: bytes, headers };
-}
-
-/**
- * Returns a picture of `dir`, or 304 if the browser has it already. Returns undefined if the file is missing or not a picture.
- * `path` is relative to `dir`, with `/` as separator. `isPinned` is true if the URL names the content as well, so that browsers
- * need not ask again. Rejects if the system cannot read the file.
- */
-async function fileAnswer(
-  request: IncomingMessage,
-  { dir, path, isPinned }: { dir: string; path: string; isPinned: boolean },
-): Promise<HttpResponse | undefined> {
-  const file = await openWithin(dir, path.split('/'));
-  let body: FiledText | undefined;
-  try {
-    const stats = await file?.stat();
-    const type = file && stats?.isFile() ? await typeOf(file) : undefined;
-    if (file === undefined || stats === undefined || type === undefined) return undefined;
-    const parts = [stats.size, Math.round(stats.mtimeMs), stats.ino];
-    const etag = `"${parts.map((part) => part.toString(36)).join('-')}"`;
-    const caching = isPinned ? 'private, max-age=86400, immutable' : 'private, no-cache';
-    const headers = { 'Cache-Control': caching, ETag: etag };
-    if (request.headers['if-none-match'] === etag) return { status: 304, body: '', headers };
-    body = [new OpenFile(file, stats.size)];
-    return { status: 200, body, headers: { ...headers, 'Content-Type': type } };
-  } finally {
-    if (body === undefined) await file?.close();
-  }
-}
-
-/** Opens a file of the folder. Follows links only within the folder, which may be a link itself. */
-async function openWithin(dir: string, parts: string[]): Promise<FileHandle | undefined> {
-  if (parts.some((part) => /^\.{0,2}$|[/\\\0]/.test(part))) return undefined;
-  try {
-    const root = await realpath(dir);
-    const real = await realpath(join(root, ...parts));
-    if (!real.startsWith(root.endsWith(sep) ? root : root + sep)) return undefined;
-    // Opening a named pipe would wait for its other end.
-    return await open(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
-  } catch (error) {
-    if (isGone(error)) return undefined;
-    throw error;
-  }
-}
-
-function isGone(error: unknown): boolean {
-  const code = String((error as NodeJS.ErrnoException).code);
-  return ['ENOENT', 'ENOTDIR', 'EISDIR', 'ELOOP', 'ENAMETOOLONG', 'ENXIO', 'EINVAL'].includes(code);
-}
-
-async function typeOf(file: FileHandle): Promise<string | undefined> {
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(48), 0, 48, 0);
-  return pictureType(buffer.subarray(0, bytesRead));
-}
-
-/** Detects the type from the first bytes, so that no file name can turn a picture into a script. */
-function pictureType(start: Buffer): string | undefined {
-  const head = start.toString('latin1');
-  if (head.startsWith('\x89PNG\r\n\x1A\n')) return 'image/png';
-  if (head.startsWith('\xFF\xD8\xFF')) return 'image/jpeg';
-  if (/^RIFF[^]{4}WEBP/.test(head)) return 'image/webp';
-  if (/^[^]{4}ftyp(?:mif1[^]{4}(?:[^]{4})*?)?avi[fs]/.test(head)) return 'image/avif';
-  return undefined;
-}

@@ -10,7 +10,15 @@ import { isPlainKey } from './key-target.ts';
 import { KeyHint, letterOf, MarkButtons, markKeys } from './mark-buttons.tsx';
 import type { Side } from './page-location.ts';
 import { findScene, type ViewProps } from './scene-dialog.tsx';
-import { apart, inputsOf, nameOf, pictureBefore, scenePicture, valuesOf } from './scene-picture.ts';
+import {
+  apart,
+  inputsOf,
+  nameOf,
+  pictureBefore,
+  scenePicture,
+  seedWords,
+  valuesOf,
+} from './scene-picture.ts';
 import { Facts } from '../shared/facts.tsx';
 import { counted } from '../shared/number-words.ts';
 import { promptOf, textOf } from './query.ts';
@@ -30,7 +38,7 @@ export function ComparedPictures({ data, rows, place, go, marking }: ViewProps):
       onClose={close}
       attributes={{ class: 'viewer compared', onKeyDown }}
     >
-      <Panes compared={compared} zooming={zooming} />
+      <Panes compared={compared} zooming={zooming} data={data} />
       {wipe !== undefined && (
         <input
           type="range"
@@ -70,7 +78,15 @@ function Buttons({ wipe, toggleWipe, fit, zoomToPixels, canWipe, onClose }: Butt
   );
 }
 
-function Panes({ compared, zooming }: { compared: Compared[]; zooming: Zooming }): JSX.Element {
+function Panes({
+  compared,
+  zooming,
+  data,
+}: {
+  compared: Compared[];
+  zooming: Zooming;
+  data: GalleryData;
+}): JSX.Element {
   const { zoom, wipe, frame } = zooming;
   const style = {
     '--across': acrossOf(compared),
@@ -80,10 +96,8 @@ function Panes({ compared, zooming }: { compared: Compared[]; zooming: Zooming }
   return (
     <div class={wipe === undefined ? 'panes' : 'panes wipe'} style={style}>
       {compared.map(({ side, index, row, file }, position) => {
-        const { size: _, ...picture } = scenePicture(
-          row ?? { state: 'gone', source: 'no such scene' },
-          index,
-        );
+        const shown = row ?? { state: 'gone', source: 'no such scene' };
+        const { size: _, ...picture } = scenePicture(shown, index, { seed: seedWords(shown, data) });
         const name = `${picture.caption}${side.picture === 0 ? ', before' : ''}`;
         return (
           <figure

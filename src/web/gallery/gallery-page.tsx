@@ -17,6 +17,7 @@ import {
   rateUnit,
   countWords,
   byteWords,
+  moneyWords,
 } from '../shared/number-words.ts';
 import { Bars } from '../shared/charts.tsx';
 import { useHash, useLoaded } from '../shared/hooks.ts';
@@ -25,7 +26,14 @@ import { ComparedPictures } from './compared-pictures.tsx';
 import { gridAxes, GridView } from './grid-view.tsx';
 import { type BatchMarks, useMarks } from './kept-marks.ts';
 import { MarkBar, PickedButtons, usePicks } from './mark-buttons.tsx';
-import { PicturesView, type Scene, ScenePictures, SizeSlider, useTileSize } from './pictures-view.tsx';
+import {
+  listedOf,
+  PicturesView,
+  type Scene,
+  ScenePictures,
+  SizeSlider,
+  useTileSize,
+} from './pictures-view.tsx';
 import { type Place, readPlace, type View, views, writePlace } from './page-location.ts';
 import { everything, type Query } from './query.ts';
 import type { Rows } from './rows.ts';
@@ -47,10 +55,10 @@ export function Gallery({ data, rows, connection, batchMarks }: Props): JSX.Elem
   const hasGrid = gridAxes(data).length > 1;
   const [place, go] = usePlace(data, hasGrid);
   const ask = (query: Query): void => go({ query, page: 1, open: undefined });
-  const marking = useMarks(data.title, data.times.firstSubmittedAt, batchMarks);
+  const marking = useMarks(data, batchMarks);
   const isList = place.view === 'pictures' || place.view === 'grid';
   const picking = usePicks(place, go);
-  const tiles = useTileSize();
+  const tiles = useTileSize(data);
   const shared = { data, rows, place, go, marking, picking };
   return (
     <>
@@ -62,7 +70,13 @@ export function Gallery({ data, rows, connection, batchMarks }: Props): JSX.Elem
           onView={(view) => go({ view, open: undefined })}
         />
         {isList && (
-          <Toolbar data={data} query={place.query} isOrdered={place.view === 'pictures'} onQuery={ask}>
+          <Toolbar
+            data={data}
+            query={place.query}
+            areMarksKept={marking.keeper === 'batch'}
+            isOrdered={place.view === 'pictures'}
+            onQuery={ask}
+          >
             {place.view === 'pictures' && <SizeSlider {...tiles} />}
           </Toolbar>
         )}
@@ -75,7 +89,7 @@ export function Gallery({ data, rows, connection, batchMarks }: Props): JSX.Elem
       </main>
       <MarkBar
         marking={marking}
-        batch={data.batch}
+        data={data}
         shown={place.query.mark}
         onShow={(mark) => go({ view: 'pictures', query: { ...place.query, mark }, page: 1, open: undefined })}
       >
@@ -326,6 +340,29 @@ function Times({ title, times }: { title: string; times: GalleryTimes | null }):
       />
     </figure>
   );
+}
+
+export function BatchNumbers({
+  data: { scenes, cost, attempts, times },
+}: {
+  data: GalleryData;
+}): JSX.Element {
+  const withdrawn = scenes['withdrawn'] ?? 0;
+  const unneeded = scenes['unneeded'] ?? 0;
+  const numbers = [
+    `${countWords(scenes['saved'] ?? 0)} of ${counted(listedOf(scenes), 'scene')}`,
+    unneeded === 0 ? '' : `${countWords(unneeded)} not needed`,
+    withdrawn === 0 ? '' : `${countWords(withdrawn)} withdrawn`,
+    costWords(cost, attempts.unanswered + attempts.expired),
+    times.runMs === 0 ? '' : durationWords(times.runMs),
+  ];
+  return <p class="soft numbers">{numbers.filter((each) => each !== '').join(' · ')}</p>;
+}
+
+/** Cost such as `6.00 USD + 1 unknown`. `unknown`: number of submissions that may have been billed. */
+function costWords(cost: GalleryData['cost'], unknown: number): string {
+  if (cost === null) return unknown === 0 ? '' : `${countWords(unknown)} of unknown cost`;
+  return moneyWords(cost.spent, cost.currency) + (unknown === 0 ? '' : ` + ${countWords(unknown)} unknown`);
 }
 
 export function endingWords(run: GalleryRun | undefined, isLatest: boolean): string {

@@ -1,12 +1,11 @@
 /** The entry point of `report/index.html`, which contains its data, and of `nightrender watch`, which loads them. */
 import { render, type JSX } from 'preact';
 import type { GalleryData } from '../../runner/core/gallery-data.ts';
-import { Gallery, endingWords } from './gallery-page.tsx';
+import { BatchNumbers, Gallery, endingWords } from './gallery-page.tsx';
 import { LivePage } from './live-page.tsx';
 import { reportRows } from './rows.ts';
 import { PageHead, type Tone } from '../shared/facts.tsx';
 import { countWords } from '../shared/number-words.ts';
-import { BatchNumbers } from './summary.tsx';
 
 const root = document.querySelector('#page');
 const text = document.querySelector('#data')?.textContent;

@@ -94,7 +94,7 @@ function Turners({ values, onTurn }: TurnersProps): JSX.Element {
         !isStep && pages === 1 ? null : (
           <div key={name} class="row step">
             <bdi>{name}</bdi>
-            {isStep && <strong title={value}>{nameOf(value)}</strong>}
+            {isStep && <strong title={value}>{nameOf(name, value)}</strong>}
             <Pages
               isSmall
               name={`${name}, ${isStep ? 'step' : 'page'}`}
@@ -119,7 +119,7 @@ function Table(props: ViewProps & { grid: Grid }): JSX.Element {
             <td />
             {across?.shown.map((x) => (
               <th key={x} scope="col">
-                <bdi title={x}>{nameOf(x)}</bdi>
+                <bdi title={x}>{nameOf(across.axis.name, x)}</bdi>
               </th>
             ))}
           </tr>
@@ -128,7 +128,7 @@ function Table(props: ViewProps & { grid: Grid }): JSX.Element {
           {down?.shown.map((y) => (
             <tr key={y}>
               <th scope="row">
-                <bdi title={y}>{nameOf(y)}</bdi>
+                <bdi title={y}>{nameOf(down.axis.name, y)}</bdi>
               </th>
               {across?.shown.map((x) => (
                 <td key={x}>
@@ -182,8 +182,9 @@ function orderOf(grid: Grid | undefined): number[] {
   );
 }
 
-function nameOf(value = ''): string {
-  return value === '' ? 'none' : value;
+function nameOf(axis: string, value = ''): string {
+  if (value === '') return 'none';
+  return axis === 'seed_number' || axis === seedsByNumber ? `seed ${value}` : value;
 }
 
 interface Cell {
@@ -338,10 +339,15 @@ interface ChosenAxes {
   steps: Axis[];
 }
 
-/** Returns the axes of the place, or default ones, most values as rows; undefined if less than two. */
+/** Columns that hold a prompt, by which people know their pictures. */
+const promptNames = /^(prompt|scene|text|positive_prompt)$/i;
+
+/** Returns the axes of the place, or default ones: prompts as rows, else most values. Undefined if less than two. */
 function chosenAxes(axes: Axis[], { down, across, steps }: Place): ChosenAxes | undefined {
   const [one, two] = axes;
-  const usual = two?.isLong && !one?.isLong ? [two, ...axes] : axes;
+  const prompt = axes.find(({ name }) => promptNames.test(name));
+  const longer = two?.isLong && !one?.isLong ? two : one;
+  const usual = [prompt ?? longer ?? [], axes].flat();
   const pick = (wanted: string, others: (string | undefined)[]): Axis | undefined =>
     axes.find(({ name }) => name === wanted && !others.includes(name)) ??
     usual.find(({ name }) => !others.includes(name));

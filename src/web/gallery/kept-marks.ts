@@ -1,5 +1,6 @@
-/** Marks of scenes: kept with the batch if somebody is signed in at `nightrender watch`, otherwise in this browser. */
+/** Marks of scenes: kept with the batch if somebody is signed in at `nightrender watch`, otherwise in this browser, over those of the report. */
 import { useEffect, useState } from 'preact/hooks';
+import type { GalleryData } from '../../runner/core/gallery-data.ts';
 import { type Mark, type MarkChange, markNames } from '../../runner/core/marks.ts';
 import { elementOfKey, followAim } from './key-target.ts';
 import { marks } from './query.ts';
@@ -12,6 +13,8 @@ export interface BatchMarks {
   allowed: readonly Mark[];
   /** Rejects with the reason, in words. */
   send(changes: MarkChange[], isLeaving?: boolean): Promise<void>;
+  /** Begins a download of the starred pictures. Rejects with the reason, in words. */
+  download(): Promise<void>;
 }
 
 export interface Marking {
@@ -20,17 +23,22 @@ export interface Marking {
   toggle(id: string, mark: Mark): void;
   /** Marks that can be set here. */
   allowed: readonly Mark[];
-  /** `nobody` if the browser refuses to store marks: they are lost with the page. */
+  /** `batch` if commands find all marks there. `nobody` if the browser refuses to store marks: they are lost with the page. */
   keeper: 'batch' | 'browser' | 'nobody';
   /** Marks of this browser that the batch does not have; undefined if there are none, or nobody is signed in. */
   own: { count: number; handOver(): void } | undefined;
-  /** Why the last change was not kept. */
+  /** Downloads the starred pictures; undefined if nobody is signed in. */
+  download: (() => void) | undefined;
+  /** Why the last change was not kept, or the download refused. */
   problem: string | undefined;
 }
 
 /** Returns the marks of a batch, and handles their keys. Renders again after each change. `batch`: undefined if nobody is signed in. */
-export function useMarks(title: string, begunAt: number | null, batch: BatchMarks | undefined): Marking {
-  const [browser] = useState(() => new BrowserMarks(title, begunAt));
+export function useMarks(
+  { title, times: { firstSubmittedAt: begunAt }, marks: given = [] }: GalleryData,
+  batch: BatchMarks | undefined,
+): Marking {
+  const [browser] = useState(() => new BrowserMarks(title, begunAt, given));
   browser.begin(begunAt);
   const [, setChanges] = useState(0);
   const renderAgain = (): void => setChanges((before) => before + 1);
@@ -71,8 +79,9 @@ export function useMarks(title: string, begunAt: number | null, batch: BatchMark
       ids: (mark) => browser.ids(mark),
       toggle,
       allowed,
-      keeper: browser.isKept ? 'browser' : 'nobody',
+      keeper: !browser.isKept ? 'nobody' : browser.areOfBatch ? 'batch' : 'browser',
       own: undefined,
+      download: undefined,
       problem: undefined,
     };
   const extra = allowed.flatMap((mark) =>
@@ -89,6 +98,7 @@ export function useMarks(title: string, begunAt: number | null, batch: BatchMark
     allowed,
     keeper: 'batch',
     own: extra.length === 0 ? undefined : { count: extra.length, handOver },
+    download: () => batchStore.download(),
     problem: batchStore.problem,
   };
 }
@@ -136,6 +146,19 @@ class SentMarks {
     this.#sending = this.#sending.then(() => this.#send(batch, changes, onKept)).finally(this.#renderAgain);
   }
 
+  /** Begins a download when the server has all changes. */
+  download(): void {
+    const begin = async (): Promise<void> => {
+      try {
+        await this.#batch?.download();
+        this.problem = undefined;
+      } catch (error) {
+        this.problem = `Not downloaded: ${wordsOf(error)}.`;
+      }
+    };
+    this.#sending = this.#sending.then(begin).finally(this.#renderAgain);
+  }
+
   /** Sends what the server may not have, because leaving the page ends requests that are under way. */
   leave(): void {
     const unsent = [...this.#pending].flatMap(([id, { mark, isSent }]) => (isSent ? [] : [{ id, mark }]));
@@ -151,14 +174,28 @@ class SentMarks {
       onKept();
     } catch (error) {
       for (const { id, mark } of changes) if (this.#pending.get(id)?.mark === mark) this.#pending.delete(id);
-      this.problem = `Not kept: ${error instanceof Error ? error.message : String(error)}. Mark it again.`;
+      this.problem = `Not kept: ${wordsOf(error)}.`;
     }
   }
 }
 
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Marks that a report contains, with the time of each in epoch ms. */
+type GivenMarks = NonNullable<GalleryData['marks']>;
+
+interface OwnMark {
+  /** Null if a mark of the report was removed here. */
+  mark: Mark | null;
+  /** Epoch ms. 0 if an earlier version stored the mark. */
+  at: number;
+}
+
 /**
- * Marks of a batch in local storage. The key includes its first submission, so batches of the same title have
- * separate marks.
+ * Marks of a batch in local storage, over those that the report contains: the later one of a scene counts. The key includes
+ * the first submission, so batches of the same title have separate marks.
  */
 class BrowserMarks {
   /** False if the browser refuses to store the marks; they are lost with the page then. */
@@ -166,22 +203,24 @@ class BrowserMarks {
   readonly #title: string;
   /** Epoch ms; null before the first submission. */
   #begunAt: number | null;
-  /** Marks by scene id, in the order in which they were set. */
-  #marks: Map<string, Mark>;
+  readonly #given: ReadonlyMap<string, { mark: Mark; at: number }>;
+  /** Marks of this browser by scene id, in the order in which they were set. */
+  #own: Map<string, OwnMark>;
 
-  constructor(title: string, begunAt: number | null) {
+  constructor(title: string, begunAt: number | null, given: GivenMarks) {
     this.#title = title;
     this.#begunAt = begunAt;
-    this.#marks = this.#read() ?? new Map();
+    this.#given = new Map(given.map(([id, mark, at]) => [id, { mark, at }]));
+    this.#own = this.#read() ?? new Map();
   }
 
   /** Sets the start of a watched batch. Marks made before it are kept. */
   begin(begunAt: number | null): void {
     if (begunAt === this.#begunAt) return;
-    const early = this.#begunAt === null ? this.#marks : new Map<string, Mark>();
+    const early = this.#begunAt === null ? this.#own : new Map<string, OwnMark>();
     if (early.size > 0) this.#write([]);
     this.#begunAt = begunAt;
-    this.#marks = new Map([...early, ...(this.#read() ?? [])]);
+    this.#own = new Map([...early, ...(this.#read() ?? [])]);
     if (early.size > 0) this.#write();
   }
 
@@ -189,37 +228,49 @@ class BrowserMarks {
     return `nightrender marks ${this.#begunAt ?? 0} ${this.#title}`;
   }
 
+  /** True if all marks are those of the batch, so that commands find them there. */
+  get areOfBatch(): boolean {
+    const isAsGiven = (id: string): boolean => this.of(id) === this.#given.get(id)?.mark;
+    return this.#given.size > 0 && [...this.#own.keys()].every(isAsGiven);
+  }
+
   of(id: string | undefined): Mark | undefined {
-    return id === undefined ? undefined : this.#marks.get(id);
+    if (id === undefined) return undefined;
+    const [own, given] = [this.#own.get(id), this.#given.get(id)];
+    if (own === undefined || (given?.at ?? -1) > own.at) return given?.mark;
+    return own.mark ?? undefined;
   }
 
   ids(mark: Mark): string[] {
-    return [...this.#marks].flatMap(([id, each]) => (each === mark ? [id] : []));
+    return [...new Set([...this.#given.keys(), ...this.#own.keys()])].filter((id) => this.of(id) === mark);
   }
 
   forget(ids: string[]): void {
     this.readAgain();
-    for (const id of ids) this.#marks.delete(id);
+    for (const id of ids) this.#own.delete(id);
     this.#write();
   }
 
   /** Reads the marks again, because another tab may have changed them. */
   readAgain(): void {
-    this.#marks = this.#read() ?? this.#marks;
+    this.#own = this.#read() ?? this.#own;
   }
 
   /** Sets the only mark of a scene, or removes it if it is set. */
   toggle(id: string, mark: Mark): void {
     this.readAgain();
-    const isMarked = this.#marks.get(id) === mark;
-    this.#marks.delete(id);
-    if (!isMarked) this.#marks.set(id, mark);
+    const isMarked = this.of(id) === mark;
+    const given = this.#given.get(id);
+    this.#own.delete(id);
+    const at = Math.max(Date.now(), (given?.at ?? 0) + 1);
+    if (!isMarked || given !== undefined) this.#own.set(id, { mark: isMarked ? null : mark, at });
     this.#write();
   }
 
-  #write(marked: Iterable<[string, Mark]> = this.#marks): void {
+  #write(marked: Iterable<[string, OwnMark]> = this.#own): void {
     try {
-      localStorage.setItem(this.#name, JSON.stringify([...marked]));
+      const stored = [...marked].map(([id, { mark, at }]) => [id, mark, at]);
+      localStorage.setItem(this.#name, JSON.stringify(stored));
       this.isKept = true;
     } catch {
       this.isKept = false;
@@ -227,11 +278,13 @@ class BrowserMarks {
   }
 
   /** Undefined if the stored marks cannot be read. */
-  #read(): Map<string, Mark> | undefined {
+  #read(): Map<string, OwnMark> | undefined {
     if (!this.isKept) return undefined;
     try {
-      const kept = JSON.parse(localStorage.getItem(this.#name) ?? '[]') as [string, Mark][];
-      return new Map(kept.filter(([, mark]) => mark in marks));
+      const kept = JSON.parse(localStorage.getItem(this.#name) ?? '[]') as [string, Mark | null, number?][];
+      return new Map(
+        kept.flatMap(([id, mark, at = 0]) => (mark === null || mark in marks ? [[id, { mark, at }]] : [])),
+      );
     } catch {
       this.isKept = false;
       return undefined;

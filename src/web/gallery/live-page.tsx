@@ -1,18 +1,16 @@
 /** The page of `nightrender watch`: the state of the batch on top, and its scenes below. */
-import type { MarkChange } from '../../runner/core/marks.ts';
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ArrivedScene, GalleryData, LiveNews, LiveState } from '../../runner/core/gallery-data.ts';
 import { useNow } from '../shared/hooks.ts';
 import { PageHead, type Tone } from '../shared/facts.tsx';
 import { Copyable } from '../shared/text.tsx';
-import { Gallery } from './gallery-page.tsx';
+import { BatchNumbers, Gallery } from './gallery-page.tsx';
 import { LiveStrip } from './live-strip.tsx';
 import { readPlace, writePlace } from './page-location.ts';
 import { openedAt } from './scene-dialog.tsx';
 import type { BatchMarks } from './kept-marks.ts';
 import { ownHeaders, RefusedRequest, sendMarks, type SignedIn, useSession } from './watch-session.ts';
-import { BatchNumbers } from './summary.tsx';
 import { countWords, durationWords, instantWords } from '../shared/number-words.ts';
 import { type Rows, servedRows } from './rows.ts';
 
@@ -58,9 +56,9 @@ export function LivePage(): JSX.Element {
   const [isLost, setLost] = useState(false);
   const signedIn = useSession();
   const { session } = signedIn;
-  const keepMarks = async (changes: MarkChange[], isLeaving?: boolean): Promise<void> => {
+  const signedInStill = async (request: Promise<void>): Promise<void> => {
     try {
-      await sendMarks(changes, isLeaving);
+      await request;
     } catch (error) {
       if (error instanceof RefusedRequest && error.status === 401) await signedIn.look();
       throw error;
@@ -119,7 +117,12 @@ export function LivePage(): JSX.Element {
           batchMarks={
             session === undefined || session.role === null
               ? undefined
-              : { sent: live.marks, allowed: session.marks, send: keepMarks }
+              : {
+                  sent: live.marks,
+                  allowed: session.marks,
+                  send: (changes, isLeaving) => signedInStill(sendMarks(changes, isLeaving)),
+                  download: () => signedInStill(signedIn.download()),
+                }
           }
         />
       )}

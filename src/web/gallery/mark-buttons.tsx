@@ -1,6 +1,7 @@
 /** Buttons and keys that mark scenes or pick them for a comparison, and the bar that uses the marks. */
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { GalleryData } from '../../runner/core/gallery-data.ts';
 import { type Mark, markNames } from '../../runner/core/marks.ts';
 import { countWords } from '../shared/number-words.ts';
 import { Copyable } from '../shared/text.tsx';
@@ -54,8 +55,7 @@ export function KeyHint({ keys }: { keys: KeyWords[] }): JSX.Element {
 
 interface BarProps {
   marking: Marking;
-  /** Arguments that name the batch in commands. */
-  batch: string;
+  data: GalleryData;
   /** Mark whose scenes are shown; empty for all scenes. */
   shown: Mark | '';
   onShow(mark: Mark | ''): void;
@@ -64,13 +64,13 @@ interface BarProps {
 }
 
 /** Counts of marked scenes. A count shows its scenes and what can be done with them. Null if nothing is marked. */
-export function MarkBar({ marking, batch, shown, onShow, children }: BarProps): JSX.Element | null {
-  const { ids: idsOf, keeper, own, problem } = marking;
+export function MarkBar({ marking, data, shown, onShow, children }: BarProps): JSX.Element | null {
+  const { ids: idsOf, keeper, own, download: pictures, problem } = marking;
   const lists = markNames.map((mark) => ({ ...marks[mark], mark, ids: idsOf(mark) }));
   const some = lists.filter(({ mark, ids }) => ids.length > 0 || mark === shown);
   if (some.length === 0 && children === null && own === undefined && problem === undefined) return null;
   const chosen = some.find(({ mark }) => mark === shown);
-  const commands = chosen === undefined ? [] : commandsFor(chosen.mark, batch, keeper);
+  const commands = chosen === undefined ? [] : commandsFor(chosen.mark, data, keeper);
   return (
     <aside class="stack marked" aria-label="Marked scenes">
       <div class="row">
@@ -87,6 +87,11 @@ export function MarkBar({ marking, batch, shown, onShow, children }: BarProps): 
             {sign} {countWords(ids.length)} <span>{word}</span>
           </button>
         ))}
+        {chosen?.mark === 'star' && pictures !== undefined && chosen.ids.length > 0 && (
+          <button type="button" class="primary" onClick={pictures}>
+            Download the pictures (ZIP)
+          </button>
+        )}
         {chosen !== undefined && (
           <button type="button" onClick={() => download(chosen.file, chosen.ids)}>
             Download {chosen.file}
@@ -112,11 +117,12 @@ export function MarkBar({ marking, batch, shown, onShow, children }: BarProps): 
 /** Returns what people want next with scenes of this mark, as commands. */
 function commandsFor(
   mark: Mark,
-  batch: string,
+  { batch, sendsSeed }: GalleryData,
   keeper: Marking['keeper'],
 ): { label: string; text: string }[] {
   const isWithBatch = keeper === 'batch';
   const { file } = marks[mark];
+  const newSeed = sendsSeed === true ? ' --new-seed' : '';
   switch (mark) {
     case 'star':
       return isWithBatch
@@ -144,12 +150,15 @@ function commandsFor(
       return [
         isWithBatch
           ? {
-              label: 'Render them again, with other seeds',
-              text: `nightrender retry ${batch} --marked --new-seed`,
+              label: sendsSeed === true ? 'Render them again, with other seeds' : 'Render them again',
+              text: `nightrender retry ${batch} --marked${newSeed}`,
             }
           : {
-              label: 'In the folder of the list (--new-seed for other pictures)',
-              text: `nightrender retry ${batch} --ids ${file} --again`,
+              label:
+                sendsSeed === true
+                  ? 'In the folder of the list, with other seeds'
+                  : 'In the folder of the list',
+              text: `nightrender retry ${batch} --ids ${file} --again${newSeed}`,
             },
       ];
     case 'reject':

@@ -10,8 +10,7 @@ import { KeyHint, MarkButtons, markKeys, PickButton } from './mark-buttons.tsx';
 import { columnOf, kindOf, marks, type Matching } from './query.ts';
 import type { Rows } from './rows.ts';
 import { openedAt, OpenScene, type ViewProps } from './scene-dialog.tsx';
-import { scenePicture, standIn } from './scene-picture.ts';
-import { listedOf } from './summary.tsx';
+import { scenePicture, seedCount, seedWords, standIn } from './scene-picture.ts';
 import { type Selected, type Selection, useSelection } from './use-selection.ts';
 
 export function matchingOf({ data, marking }: Pick<ViewProps, 'data' | 'marking'>): Matching {
@@ -72,7 +71,9 @@ export function ScenePictures({ isSmall = false, ...props }: ScenesProps): JSX.E
       perRow={tiles?.perRow}
       isTight={tiles?.isTight}
       isSharp={tiles?.isChosen}
-      pictures={shown.map(({ row, index }) => scenePicture(row, index, { by, before: standIn(row, data) }))}
+      pictures={shown.map(({ row, index }) =>
+        scenePicture(row, index, { by, before: standIn(row, data), seed: seedWords(row, data) }),
+      )}
       onOpen={(position) => {
         const chosen = shown[position];
         if (chosen !== undefined) go(openedAt(chosen.index, chosen.row));
@@ -130,6 +131,12 @@ export function Found({ selection, data, done, hasFailed, rows, marking }: Found
 /** Number of seeds that were not sent, and are shown only if their state is selected. */
 function unneededOf({ scenes: { unneeded = 0 } }: GalleryData): number {
   return unneeded;
+}
+
+/** Number of listed scenes, as the head and the line above the pictures count them. */
+export function listedOf(scenes: GalleryData['scenes']): number {
+  const all = Object.values(scenes).reduce((sum, count) => sum + count, 0);
+  return all - (scenes['withdrawn'] ?? 0) - (scenes['unneeded'] ?? 0);
 }
 
 /** Text with the number of scenes, their execution time, and the share of the cost by that time. */
@@ -233,12 +240,30 @@ interface TileSize {
 
 const storedAs = 'nightrender pictures in a row';
 
+/** Narrower pictures have no space for captions. In CSS pixels. */
+const minWidth = 150;
+
+/** Returns the usual number of pictures in a row: one that shows the seeds of a prompt side by side, if that is about as large. */
+function usualPerRow(width: number, most: number, seeds: number): number {
+  const plain = Math.max(2, Math.round(width / 260));
+  const all = Array.from({ length: most }, (_, index) => index + 1);
+  const fitting = all.filter(
+    (count) =>
+      (count % seeds === 0 || seeds % count === 0) &&
+      count >= plain / 1.5 &&
+      count <= plain * 1.5 &&
+      width / count >= minWidth,
+  );
+  const distance = (count: number): number => Math.abs(count - plain);
+  return fitting.toSorted((a, b) => distance(a) - distance(b))[0] ?? plain;
+}
+
 /** Returns the size of pictures. It follows the width of the window and the keys `+` and `-`. */
-export function useTileSize(): TileSize {
+export function useTileSize(data: GalleryData): TileSize {
   const [width, setWidth] = useState(innerWidth);
   const [chosen, setChosen] = useState(storedChoice);
   const most = Math.min(12, Math.max(2, Math.round(width / 65)));
-  const usual = Math.max(2, Math.round(Math.min(width, 1680) / 260));
+  const usual = usualPerRow(Math.min(width, 1680), most, seedCount(data));
   const perRow = Math.min(most, chosen ?? usual);
   const choose = (wanted: number): void => {
     const next = Math.min(most, Math.max(1, wanted));
@@ -263,7 +288,7 @@ export function useTileSize(): TileSize {
       removeEventListener('keydown', onKeyDown);
     };
   });
-  const isTight = Math.min(width, 1680) / perRow < 150;
+  const isTight = Math.min(width, 1680) / perRow < minWidth;
   return { perRow, most, isTight, isChosen: chosen !== undefined, choose };
 }
 

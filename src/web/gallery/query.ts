@@ -188,8 +188,15 @@ export const marks = {
   again: { key: 'r', sign: '↻', act: 'Render again', word: 'to render again', file: 'render-again.txt' },
 } as const satisfies Record<Mark, object>;
 
-/** Returns the command that lists these scenes; undefined if nothing is filtered or no condition fits. */
-export function listCommand(query: Query, { batch, columns }: GalleryData): string | undefined {
+/**
+ * Returns the command that lists these scenes; undefined if nothing is filtered or no condition fits. `areMarksKept`: true if
+ * the command finds the marks with the batch. Otherwise it reads a list that the reader downloads.
+ */
+export function listCommand(
+  query: Query,
+  { batch, columns }: GalleryData,
+  areMarksKept = false,
+): string | undefined {
   if (query.text.trim() !== '' || query.lost !== '') return undefined;
   const wanted = Object.entries(query.columns).flatMap(([index, value]) => {
     const column = columns[Number(index)];
@@ -212,7 +219,11 @@ export function listCommand(query: Query, { batch, columns }: GalleryData): stri
     ...wanted,
   ].filter((each) => each !== '');
   const options = [
-    query.mark === '' ? '' : ` --ids ${marks[query.mark].file}`,
+    query.mark === ''
+      ? ''
+      : query.mark === 'star' && areMarksKept
+        ? ' --starred'
+        : ` --ids ${marks[query.mark].file}`,
     conditions.length === 0 ? '' : ` --where ${inShell(conditions.join(' and '))}`,
   ].join('');
   return options === '' ? undefined : `nightrender list ${batch}${options}`;

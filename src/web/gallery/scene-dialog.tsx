@@ -1,6 +1,6 @@
 /** The dialog of one scene: its pictures, prompt, inputs, seed and history. Arrow keys show the next scene. */
 import type { JSX, ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { GalleryData, GalleryFile, GalleryPicture, GalleryRow } from '../../runner/core/gallery-data.ts';
 import { lostWords } from '../../runner/core/picture.ts';
 import { type Fact, Facts, toneOf } from '../shared/facts.tsx';
@@ -345,6 +345,27 @@ function wordsOf({ values, pictures, id }: GalleryRow, by: string[], { columns }
   return shown.map((name) => `${name} ${valueOf(name)}`).join(', ');
 }
 
+/** Distance of a swipe in CSS pixels. */
+const swipeLength = 50;
+
+/** A finger that moves sideways shows the next or the previous picture, unless the page is enlarged. */
+function useSwipe(onStep: (by: 1 | -1) => void) {
+  const begun = useRef<Touch | undefined>(undefined);
+  return {
+    onTouchStart: ({ touches }: TouchEvent): void => {
+      begun.current = touches.length === 1 ? touches[0] : undefined;
+    },
+    onTouchEnd: ({ changedTouches: [ended] }: TouchEvent): void => {
+      const { current: first } = begun;
+      begun.current = undefined;
+      if (first === undefined || ended === undefined || (visualViewport?.scale ?? 1) > 1) return;
+      const [across, down] = [ended.clientX - first.clientX, ended.clientY - first.clientY];
+      if (Math.abs(across) >= swipeLength && Math.abs(across) > 2 * Math.abs(down))
+        onStep(across < 0 ? 1 : -1);
+    },
+  };
+}
+
 interface ViewerProps {
   title: string;
   /** Position among the pictures, such as `3 of 20`. */
@@ -386,7 +407,7 @@ function PictureViewer({ title, standing = '', picture, children, ...rest }: Vie
       onClose={onClose}
       attributes={{ class: 'viewer', autofocus: true, onKeyDown }}
     >
-      <figure>{picture}</figure>
+      <figure {...useSwipe(onStep)}>{picture}</figure>
       <div class="stack wide">{children}</div>
     </Dialog>
   );

@@ -3,17 +3,23 @@ import { numberOf } from '../../runner/core/condition.ts';
 import type { GalleryData, GalleryPicture, GalleryRow } from '../../runner/core/gallery-data.ts';
 import { earlierThumbnail } from '../../runner/core/picture.ts';
 import type { GridPicture } from '../shared/grid-picture.ts';
-import { fewDigits, promptOf } from './query.ts';
+import { fewDigits, promptOf, textOf } from './query.ts';
 
 interface Shown {
   /** Index of the column that pictures are sorted by. */
   by?: number | undefined;
   /** Picture to show for a scene that has none of its own; see `standIn`. */
   before?: string | undefined;
+  /** Words for the seed; see `seedWords`. */
+  seed?: string;
 }
 
 /** `index`: the row's index from 0. */
-export function scenePicture(row: GalleryRow, index: number, { by, before }: Shown = {}): GridPicture {
+export function scenePicture(
+  row: GalleryRow,
+  index: number,
+  { by, before, seed = '' }: Shown = {},
+): GridPicture {
   const [picture, ...others] = row.pictures ?? [];
   const prompt = promptOf(row);
   const value = by === undefined ? undefined : numberOf(row.values?.[by]);
@@ -21,7 +27,9 @@ export function scenePicture(row: GalleryRow, index: number, { by, before }: Sho
     key: String(index + 1),
     sources: picture === undefined ? [before ?? []].flat() : sourcesOf(picture),
     alt: short(prompt) || row.id || 'a scene without a prompt',
-    caption: (value !== undefined ? `${fewDigits(value)} · ` : '') + (row.id ?? row.source),
+    caption: [value === undefined ? '' : fewDigits(value), seed, row.id ?? row.source]
+      .filter((part) => part !== '')
+      .join(' · '),
     prompt: short(prompt),
     id: row.id,
     state: row.state,
@@ -29,6 +37,18 @@ export function scenePicture(row: GalleryRow, index: number, { by, before }: Sho
     badge: picture === undefined ? '' : badgeOf(row.state, others.length),
     ...(picture !== undefined && { size: { width: picture.width, height: picture.height } }),
   };
+}
+
+/** Returns the number of seeds that `scenes` of pipeline.yaml gives each prompt; 1 without seeds. */
+export function seedCount({ columns }: Pick<GalleryData, 'columns'>): number {
+  const { choices = null, range } = columns.find(({ name }) => name === 'seed_number') ?? {};
+  return choices === null ? (range?.most ?? 1) : Math.max(1, ...choices.map(([text]) => Number(text)));
+}
+
+/** Returns words such as `seed 2`; empty if there is one seed for each prompt. The seed itself says nothing to people. */
+export function seedWords({ values = [] }: GalleryRow, data: GalleryData): string {
+  const number = textOf(values[data.columns.findIndex(({ name }) => name === 'seed_number')]);
+  return number === '' || seedCount(data) === 1 ? '' : `seed ${number}`;
 }
 
 /** URL of the previous stage's picture; undefined if there is none, or if it is in a bucket. */

@@ -1,6 +1,7 @@
 /** The search field, with filters and order in a panel that opens on demand. */
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { type Mark, markNames } from '../../runner/core/marks.ts';
 import type { GalleryColumn, GalleryData, GalleryRange } from '../../runner/core/gallery-data.ts';
 import { Select } from '../shared/choices.tsx';
 import { countWords, counted } from '../shared/number-words.ts';
@@ -13,6 +14,7 @@ import {
   listCommand,
   lostKinds,
   type LostWords,
+  marks,
   type Order,
   orders,
   type Query,
@@ -21,6 +23,8 @@ import {
 interface Props {
   data: GalleryData;
   query: Query;
+  /** True if commands find the marks with the batch. */
+  areMarksKept: boolean;
   /** True if the reader can choose the order. */
   isOrdered: boolean;
   onQuery(query: Query): void;
@@ -38,7 +42,7 @@ export function Toolbar({ children, ...props }: Props & { children: ComponentChi
     document.addEventListener('pointerdown', onPress);
     return () => document.removeEventListener('pointerdown', onPress);
   }, [isOpen]);
-  const command = listCommand(query, props.data);
+  const command = listCommand(query, props.data, props.areMarksKept);
   return (
     <search ref={toolbar} class="row toolbar" onKeyDown={({ key }) => key === 'Escape' && setOpen(false)}>
       <TextFilter
@@ -67,7 +71,7 @@ export function Toolbar({ children, ...props }: Props & { children: ComponentChi
   );
 }
 
-function Filters({ data, query, isOrdered, onQuery }: Props): JSX.Element {
+function Filters({ data, query, isOrdered, onQuery }: Omit<Props, 'areMarksKept'>): JSX.Element {
   const columns = data.columns.flatMap((column, index) => (isFilter(column) ? [{ column, index }] : []));
   return (
     <div class="row filters">
@@ -80,6 +84,12 @@ function Filters({ data, query, isOrdered, onQuery }: Props): JSX.Element {
           onChoose={(order) => onQuery({ ...query, order })}
         />
       )}
+      <Choice
+        label="Mark"
+        options={[['', 'any'], ...markNames.map((mark): [Mark, string] => [mark, marks[mark].word])]}
+        chosen={query.mark}
+        onChoose={(mark) => onQuery({ ...query, mark })}
+      />
       {data.pictures.labelled !== undefined && (
         <Choice
           label="Words"
@@ -130,7 +140,7 @@ function isFilter({ choices, range }: GalleryColumn): boolean {
   return choices === null || choices.length > 1;
 }
 
-function StateFilter({ data, query, onQuery }: Omit<Props, 'isOrdered'>): JSX.Element {
+function StateFilter({ data, query, onQuery }: Pick<Props, 'data' | 'query' | 'onQuery'>): JSX.Element {
   const value = query.kind === '' ? `state:${query.state}` : `kind:${query.kind}`;
   const choose = (chosen: string): void => {
     const colon = chosen.indexOf(':');

@@ -76,6 +76,8 @@ export interface SignedIn {
   /** Rejects with the reason. */
   enter(password: string): Promise<void>;
   leave(): Promise<void>;
+  /** Begins a download of the starred pictures. Rejects with the reason if the server refuses it. */
+  download(): Promise<void>;
   /** Asks the server again, as after a refusal: a session ends with its server. */
   look(): Promise<void>;
 }
@@ -112,7 +114,13 @@ export function useSession(): SignedIn {
     void begin();
     return () => removeEventListener('hashchange', onHash);
   }, []);
-  return { session, enter, leave, look };
+  const download = async (): Promise<void> => {
+    const { path } = (await (await send('POST', 'download')).json()) as { path: string };
+    const link = document.createElement('a');
+    [link.href, link.download] = [path, ''];
+    link.click();
+  };
+  return { session, enter, leave, look, download };
 }
 
 const pauseMs = 2_000;

@@ -3,7 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request as requestOver, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { onTestFinished } from 'vitest';
+import { fromBufferPromise } from 'yauzl';
 import { builtPage } from '../../../src/lib/http/http-response.ts';
 import type { ArrivedScene } from '../../../src/runner/core/gallery-data.ts';
 import type { BatchReading } from '../../../src/runner/watch/broadcast.ts';
@@ -25,6 +27,8 @@ export interface Watch {
   readings: number;
   /** File of the marks. */
   marks: string;
+  /** Files of the pictures of each scene. */
+  pictures: Record<string, string[]>;
   /** Why marks cannot be kept. */
   problem: string | undefined;
   /** What was told of trouble. */
@@ -65,6 +69,7 @@ export async function startWatch(
     },
     readings: 0,
     marks: kept.path,
+    pictures: {},
     problem: undefined,
     troubles: [],
   };
@@ -81,8 +86,10 @@ export async function startWatch(
         return { ...watch.reading, marks: kept.read().marks };
       },
       marks: () => kept.read().marks,
-      setMarks: (changes) => {
-        if (watch.problem === undefined) kept.change(changes, Date.now());
+      name: 'night/Bilder für Ämter',
+      picturesOf: (id) => watch.pictures[id] ?? [],
+      setMarks: (changes, by) => {
+        if (watch.problem === undefined) kept.change(changes, Date.now(), by);
         return watch.problem;
       },
       rows: (piece) => {
@@ -125,6 +132,7 @@ export function ask(
   return new Promise((resolve, reject) => {
     const request = requestOver({ host: '127.0.0.1', port, path, ...options }, (response) => {
       const parts: Buffer[] = [];
+      response.on('error', reject);
       response.on('data', (part: Buffer) => parts.push(part));
       response.on('end', () =>
         resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(parts) }),
@@ -138,4 +146,18 @@ export function arrived(index: number): ArrivedScene {
   const picture = { file: `images/s${index}.png?v=ab`, width: 64, height: 64, bytes: 1_000 };
   const row = { id: `s${index}`, state: 'saved', pictures: [picture], source: `scenes.csv:${index + 2}` };
   return { picture: index, index, row };
+}
+
+/** Returns the files of a ZIP in its order. Throws if one is not what its checksum says. */
+export async function unzipped(bytes: Buffer): Promise<Map<string, Buffer>> {
+  const zip = await fromBufferPromise(bytes);
+  const files = new Map<string, Buffer>();
+  for await (const entry of zip.eachEntry()) {
+    const parts: Buffer[] = [];
+    for await (const part of await zip.openReadStreamPromise(entry)) parts.push(part as Buffer);
+    const content = Buffer.concat(parts);
+    if (crc32(content) !== entry.crc32) throw new Error(`${entry.fileName}: wrong checksum`);
+    files.set(entry.fileName, content);
+  }
+  return files;
 }

@@ -15,7 +15,7 @@ import { describe, expect, it } from 'vitest';
 import { startBroadcast } from '../../../src/runner/watch/broadcast.ts';
 import { rest } from '../../fakes/tier.ts';
 import type { LiveNews } from '../../../src/runner/core/gallery-data.ts';
-import { arrived, ask, passwords, png, startWatch, webp, type Watch } from './watch-harness.ts';
+import { arrived, ask, passwords, png, startWatch, unzipped, webp, type Watch } from './watch-harness.ts';
 
 const fox = '/images/day%20one/fox%20%26%20100%20%25.png';
 
@@ -323,23 +323,126 @@ function newsIn(body: Buffer): LiveNews {
   return JSON.parse(body.toString()) as LiveNews;
 }
 
+describe('the starred pictures', () => {
+  const zip = async (watch: Watch, who: Record<string, string>): Promise<string> =>
+    (await post(watch, '/download', {}, who)).said.path;
+
+  it('come as a ZIP to whoever has a password, owner or viewer', async () => {
+    const watch = await startWatch(undefined, undefined, { isPrivate: true });
+    const owner = await signedIn(watch, passwords.owner);
+    const viewer = await signedIn(watch, passwords.viewer);
+    const stars = ['s1', 's2', 's3'].map((id) => ({ id, mark: 'star' }));
+    expect((await post(watch, '/marks', [...stars, { id: 's4', mark: 'reject' }], owner)).status).toBe(204);
+    watch.pictures = {
+      s1: ['day one/fox & 100 %.png', 'day one/gone.png'],
+      s3: ['../checkpoint.sqlite'],
+      s4: ['day one/fox & 100 %.png'],
+    };
+    for (const who of [owner, viewer]) {
+      const { cookie = '' } = who;
+      const answer = await ask(watch, `/${await zip(watch, who)}`, { headers: { cookie } });
+      expect(answer.headers).toMatchObject({
+        'content-type': 'application/zip',
+        'content-disposition':
+          'attachment; filename="night-Bilder_f_r__mter-starred.zip"; filename*=UTF-8\'\'night-Bilder%20f%C3%BCr%20%C3%84mter-starred.zip',
+        'cross-origin-resource-policy': 'same-origin',
+      });
+      const files = await unzipped(answer.body);
+      expect([...files.keys()]).toEqual(['day one/fox & 100 %.png', 'missing-pictures.txt']);
+      expect(files.get('day one/fox & 100 %.png')?.equals(png)).toBe(true);
+      expect(files.get('missing-pictures.txt')?.toString().split('\r\n').slice(2)).toEqual([
+        's1: day one/gone.png: the file is gone',
+        's2: the scene has no picture now',
+        's3: ../checkpoint.sqlite: the file is gone',
+        '',
+      ]);
+    }
+  });
+
+  it('come from the bucket, and a bucket that fails breaks the download instead of leaving them out', async () => {
+    const bucket: Record<string, Buffer> = { 'images/s1-1-ab.png': png };
+    const watch = await startWatch(bucket);
+    const owner = await signedIn(watch, passwords.owner);
+    await post(watch, '/marks', [{ id: 's1', mark: 'star' }], owner);
+    watch.pictures = { s1: ['s1-1-ab.png', 's1-2-ab.png'] };
+    const files = await unzipped((await ask(watch, `/${await zip(watch, owner)}`, { headers: owner })).body);
+    expect([...files.keys()]).toEqual(['s1-1-ab.png', 'missing-pictures.txt']);
+    Object.defineProperty(bucket, 'images/s1-2-ab.png', {
+      get: () => {
+        throw new Error('the bucket does not answer');
+      },
+    });
+    await expect(ask(watch, `/${await zip(watch, owner)}`, { headers: owner })).rejects.toThrow('aborted');
+    expect(watch.troubles).toEqual([expect.stringContaining('the bucket does not answer')]);
+  });
+
+  it('come to nobody else: no password, no ticket, the cookie or the ticket of another', async () => {
+    const watch = await startWatch();
+    const owner = await signedIn(watch, passwords.owner);
+    const viewer = await signedIn(watch, passwords.viewer);
+    expect((await post(watch, '/download', {})).status).toBe(401);
+    expect((await post(watch, '/download', {}, { cookie: owner['cookie'] ?? '' })).status).toBe(401);
+    expect((await post(watch, '/download', {}, { ...owner, 'sec-fetch-site': 'same-site' })).status).toBe(
+      403,
+    );
+    const path = `/${await zip(watch, owner)}`;
+    const ticketOf = (who: Record<string, string>, address = path) =>
+      ask(watch, address, { headers: { cookie: who['cookie'] ?? '' } });
+    expect((await ask(watch, path)).status).toBe(401);
+    expect((await ticketOf(viewer)).status).toBe(401);
+    expect((await ticketOf(owner, '/starred.zip')).status).toBe(401);
+    expect((await ticketOf(owner, `${path}x`)).status).toBe(401);
+    expect((await ticketOf(owner)).status).toBe(200);
+    expect((await ask(watch, path, { method: 'HEAD', headers: owner })).body).toHaveLength(0);
+  });
+
+  it('are read no faster than they are taken, by eight at once, and no longer once they have left', async () => {
+    const asked = new Set<string>();
+    const objects: Record<string, Buffer> = {};
+    const bucket = new Proxy(objects, {
+      get: (_, key) => (asked.add(String(key)), png),
+    });
+    const watch = await startWatch(bucket);
+    const owner = await signedIn(watch, passwords.owner);
+    await post(watch, '/marks', [{ id: 's1', mark: 'star' }], owner);
+    watch.pictures = { s1: Array.from({ length: 200 }, (_, n) => `s${n}.png`) };
+    const path = await zip(watch, owner);
+    const { port } = new URL(watch.url);
+    const sockets = Array.from({ length: 8 }, () => {
+      const socket = connect(Number(port), '127.0.0.1').on('error', () => undefined);
+      socket.write(`GET /${path} HTTP/1.1\r\nHost: localhost\r\nCookie: ${owner['cookie']}\r\n\r\n`);
+      return socket.pause();
+    });
+    const status = async () =>
+      (await ask(watch, `/${path}`, { method: 'HEAD', headers: { cookie: owner['cookie'] } })).status;
+    await expect.poll(status).toBe(503);
+    expect((await post(watch, '/download', {}, owner)).said).toEqual({
+      error: 'other downloads are under way; try again when one has ended',
+    });
+    for (const socket of sockets) socket.destroy();
+    await expect.poll(status).toBe(200);
+    expect(asked.size).toBeLessThan(100);
+    expect(watch.troubles).toEqual([]);
+  });
+});
+
+const json = { 'content-type': 'application/json', 'x-nightrender-watch': '1' };
+
+async function post(watch: Watch, path: string, body: unknown, headers: Record<string, string> = {}) {
+  const options = { method: 'POST', headers: { ...json, ...headers } };
+  const answer = await ask(watch, path, options, JSON.stringify(body));
+  return { ...answer, said: answer.body.length === 0 ? {} : JSON.parse(answer.body.toString()) };
+}
+
+async function signedIn(watch: Watch, password: string): Promise<Record<string, string>> {
+  const { status, said, headers } = await post(watch, '/session', { password });
+  expect(status).toBe(200);
+  const cookie = String(headers['set-cookie']?.[0]);
+  expect(cookie).toMatch(/; HttpOnly; SameSite=Strict$/);
+  return { cookie: cookie.split(';')[0] ?? '', 'x-nightrender-watch': said.token };
+}
+
 describe('marks', () => {
-  const json = { 'content-type': 'application/json', 'x-nightrender-watch': '1' };
-
-  async function post(watch: Watch, path: string, body: unknown, headers: Record<string, string> = {}) {
-    const options = { method: 'POST', headers: { ...json, ...headers } };
-    const answer = await ask(watch, path, options, JSON.stringify(body));
-    return { ...answer, said: answer.body.length === 0 ? {} : JSON.parse(answer.body.toString()) };
-  }
-
-  async function signedIn(watch: Watch, password: string): Promise<Record<string, string>> {
-    const { status, said, headers } = await post(watch, '/session', { password });
-    expect(status).toBe(200);
-    const cookie = String(headers['set-cookie']?.[0]);
-    expect(cookie).toMatch(/; HttpOnly; SameSite=Strict$/);
-    return { cookie: cookie.split(';')[0] ?? '', 'x-nightrender-watch': said.token };
-  }
-
   const written = (watch: Watch): string =>
     existsSync(watch.marks) ? readFileSync(watch.marks, 'utf8') : '';
 
@@ -414,6 +517,32 @@ describe('marks', () => {
     expect((await post(watch, '/marks', [{ id: 's1', mark: null }], viewer)).status).toBe(204);
   });
 
+  it('of the owner stay, whatever a viewer does, and the owner removes those of viewers', async () => {
+    const watch = await startWatch(undefined, 1);
+    const owner = await signedIn(watch, passwords.owner);
+    const viewer = await signedIn(watch, passwords.viewer);
+    const other = await signedIn(watch, passwords.viewer);
+    const set = (id: string, mark: string | null, who: Record<string, string>) =>
+      post(watch, '/marks', [{ id, mark }], who);
+    for (const [id, who] of [
+      ['s1', owner],
+      ['s2', viewer],
+      ['s3', viewer],
+    ] as const)
+      expect((await set(id, 'star', who)).status).toBe(204);
+    expect(await set('s1', null, viewer)).toMatchObject({
+      status: 403,
+      said: { error: 'this star was set with the other password, and this one cannot remove it' },
+    });
+    // A star on a star is no new star.
+    expect((await set('s1', 'star', viewer)).status).toBe(204);
+    expect((await set('s1', null, viewer)).status).toBe(403);
+    expect((await set('s2', null, other)).status).toBe(204);
+    expect((await set('s3', null, owner)).status).toBe(204);
+    expect((await set('s9', null, viewer)).status).toBe(204);
+    expect(newsIn((await ask(watch, '/data.json')).body).marks).toEqual([['s1', 'star']]);
+  });
+
   it('are changed behind a reverse proxy, which sends another Host than the browser knows', async () => {
     const watch = await startWatch();
     const there = { origin: 'https://gallery.example', 'sec-fetch-site': 'same-origin' };
@@ -448,6 +577,23 @@ describe('marks', () => {
     const late = await post(watch, '/session', { password: passwords.owner });
     expect([late.status, Number(late.headers['retry-after']) > 0]).toEqual([429, true]);
   });
+
+  rest.it(
+    'can be kept by others behind the same proxy while one guesses, who cannot pretend to be many',
+    async () => {
+      const watch = await startWatch();
+      const from = (address: string, password: string) =>
+        post(watch, '/session', { password }, { 'x-forwarded-for': `1.2.3.4, ${address}` });
+      for (let n = 0; n < 20; n += 1) expect((await from('9.9.9.9', `guess ${n}`)).status).toBe(401);
+      expect((await from('9.9.9.9', passwords.owner)).status).toBe(429);
+      expect((await from('8.8.8.8', passwords.owner)).status).toBe(200);
+      const viewer = await signedIn(watch, passwords.viewer);
+      for (let n = 0; n < 180; n += 1) await from(`7.7.${n}.1`, `further guess ${n}`);
+      expect((await from('6.6.6.6', passwords.owner)).status).toBe(429);
+      // A session goes on.
+      expect((await post(watch, '/marks', [{ id: 's1', mark: 'star' }], viewer)).status).toBe(204);
+    },
+  );
 
   it('and everything else are for people with a password alone, where the page is private', async () => {
     const watch = await startWatch(undefined, undefined, { isPrivate: true });

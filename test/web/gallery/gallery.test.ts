@@ -330,7 +330,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
       const row = page.locator('tbody tr').first();
       await expect.poll(() => row.innerText()).toMatch(/^prompt 0\s/);
       expect(await page.locator('tbody tr').count()).toBe(50);
-      expect(await page.locator('thead th').allInnerTexts()).toEqual(['1', '2']);
+      expect(await page.locator('thead th').allInnerTexts()).toEqual(['seed 1', 'seed 2']);
       const second = row.locator('td').nth(1);
       expect(await second.innerText()).toBe('no such scene');
       const alt = row.locator('img, .word').first();

@@ -28,6 +28,8 @@ it.each<[Partial<Query>, string | undefined]>([
 ])('%j is %s', (query, options) => {
   const command = listCommand({ ...everything, ...query }, data);
   expect(command).toBe(options && `nightrender list night.yaml ${options}`);
+  const kept = listCommand({ ...everything, ...query }, data, true);
+  expect(kept).toBe(command?.replace('--ids starred.txt', '--starred'));
   const [, where] = /--where '(.*)'/.exec(command ?? '') ?? [];
   const known = ['art style', 'manifest.state', 'state', 'kind', 'score'];
   if (where !== undefined) expect(() => compileCondition(where, known)).not.toThrow();

@@ -1,7 +1,7 @@
 /** Promise: a picture whose row has changed or gone is not taken for one of the list. */
 import { expect, it } from 'vitest';
-import type { GalleryRow } from '../../../src/runner/core/gallery-data.ts';
-import { scenePicture } from '../../../src/web/gallery/scene-picture.ts';
+import type { GalleryData, GalleryRow } from '../../../src/runner/core/gallery-data.ts';
+import { scenePicture, seedCount, seedWords } from '../../../src/web/gallery/scene-picture.ts';
 
 const one = { file: '../images/s3.png', width: 768, height: 512, bytes: 9 };
 
@@ -14,6 +14,35 @@ it.each<[string, GalleryRow['pictures'], string]>([
 ])('a scene that is %s is told as such on its picture', (state, pictures, badge) => {
   const row: GalleryRow = { id: 's3', state, source: 'scenes.csv:5', ...(pictures && { pictures }) };
   expect(scenePicture(row, 0).badge).toBe(badge);
+});
+
+it.each([
+  [
+    'seeds of a list',
+    {
+      name: 'seed_number',
+      choices: [
+        ['1', 8],
+        ['2', 8],
+        ['10', 1],
+      ],
+    },
+    10,
+    'seed 2 · s3',
+  ],
+  [
+    'more seeds than are listed',
+    { name: 'seed_number', choices: null, range: { most: 300 } },
+    300,
+    'seed 2 · s3',
+  ],
+  ['one seed', { name: 'seed_number', choices: [['1', 8]] }, 1, 's3'],
+  ['no seeds', { name: 'style', choices: [['2', 8]] }, 1, 's3'],
+])('is called by the number of its seed: %s', (_, column, count, caption) => {
+  const data = { columns: [{ name: 'id', choices: null }, column] } as unknown as GalleryData;
+  const row: GalleryRow = { id: 's3', state: 'saved', source: 'scenes.csv:5', values: ['s3', 2] };
+  expect(seedCount(data)).toBe(count);
+  expect(scenePicture(row, 0, { seed: seedWords(row, data) }).caption).toBe(caption);
 });
 
 it('is shown by its thumbnail, by that of an earlier version, or else by itself', () => {

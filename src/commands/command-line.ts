@@ -184,10 +184,11 @@ export async function parseCommandLine([first = '', ...others]: string[]): Promi
 
 /** Turns `help run` into `run --help`. `help` alone gets a topic, or the parser takes it for `--help`. */
 function withHelp(given: string[]): string[] {
-  const [first, topic] = given;
+  const [first, named, ...others] = given;
   if (first !== 'help') return given;
-  if (topic === undefined) return [first, topicList];
-  return commandNamed(topic) === undefined ? given : [...given.slice(1), '--help'];
+  if (named === undefined) return [first, topicList];
+  const topic = formerNames.get(named) ?? named;
+  return commandNamed(topic) === undefined ? given : [topic, ...others, '--help'];
 }
 
 type Loaded = ReadonlyMap<string, LoadedCommand>;

@@ -76,5 +76,6 @@ it('refuses a file that is no picture, and still knows the command by its earlie
     await night.start(name, 'a.png').fails(2, 'a.png: it is not a picture');
     await night.start(name, 'gone.png').fails(2, 'gone.png: there is no such file');
   }
+  await night.start('help', 'inspect').prints('nightrender explain [pipeline] [id]');
   await night.start('--help').prints(/^((?!inspect)[^])*$/);
 });

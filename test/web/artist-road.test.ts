@@ -1,5 +1,5 @@
 /** Promise: an artist gets from a spreadsheet to a folder that a client opens, without a line of code. */
-import { cpSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
@@ -92,6 +92,19 @@ output: { dir: large, metadata: embed }
     const list = readFileSync(await (await download).path(), 'utf8');
     expect(list).toBe('shot-4\n');
     expect(troubles).toEqual([]);
+
+    // Of many pictures the page begins with some, and adds others on the way down.
+    const one = readFileSync(join(sent, 'index.html'), 'utf8');
+    const many = one.replace(
+      /"pictures":\[(.*?)\]/,
+      (_, all: string) => `"pictures":[${Array.from({ length: 100 }, () => all).join(',')}]`,
+    );
+    writeFileSync(join(sent, 'index.html'), many);
+    await album.reload();
+    await album.locator('.picture').nth(119).waitFor();
+    expect(await album.locator('.picture').count()).toBe(120);
+    await album.getByRole('button', { name: 'Show more' }).scrollIntoViewIfNeeded();
+    await expect.poll(() => album.locator('.picture').count()).toBe(200);
 
     night.write('starred.txt', list);
     await night

@@ -6,12 +6,12 @@ import { Dialog } from '../shared/dialog.tsx';
 import { counted, countWords } from '../shared/number-words.ts';
 import { PictureGrid } from '../shared/picture-grid.tsx';
 
+/** Number of pictures that are added when the end of the page comes into view. */
+const step = 120;
+
 const root = document.querySelector('#page');
 const text = document.querySelector('#data')?.textContent;
 if (root !== null && text !== undefined) render(<AlbumPage album={JSON.parse(text) as Album} />, root);
-
-/** Number of pictures that are added when the end of the page comes into view. */
-const step = 120;
 
 function AlbumPage({ album: { title, key, pictures } }: { album: Album }): JSX.Element {
   const stars = useStars(key);

@@ -221,19 +221,6 @@ function requestContract(open: OpenWorld): void {
     expect(await service.health(endpoint, signal)).toMatchObject({ kind: 'answers' });
   });
 
-  it('that is given up before it is sent makes no job', async () => {
-    const { service, endpoint, scenesTaken, dialect = jobs } = await open('picture');
-    const aborted = AbortSignal.abort();
-    expect(await service.submit(endpoint, dialect.input, aborted)).toMatchObject({
-      failure: { kind: 'not-reached' },
-    });
-    const cut = { failure: { kind: 'poll-failed' } };
-    expect(await service.status({ endpoint, jobId: 'any' }, aborted)).toMatchObject(cut);
-    expect(await service.cancel({ endpoint, jobId: 'any' }, aborted)).toMatchObject(cut);
-    expect(await service.health(endpoint, aborted)).toMatchObject(cut);
-    expect(await scenesTaken()).toEqual([]);
-  });
-
   it('with a wrong key is refused, and makes no job (skipped where a service has no keys)', async ({
     skip,
   }) => {

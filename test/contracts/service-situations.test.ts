@@ -113,6 +113,10 @@ it.each(serviceNames)('%s: nothing is requested of a service that is given up', 
   expect(await client.submit(job.endpoint, input, aborted, 'night-1')).toEqual(failure('not-reached'));
   expect(await client.status(job, aborted)).toEqual(failure('poll-failed'));
   expect(await client.cancel(job, aborted)).toEqual(failure('poll-failed'));
+  const isAsked = name !== 'fal';
+  expect(await client.health(job.endpoint, aborted)).toMatchObject(
+    isAsked ? failure('poll-failed') : { kind: 'unknown' },
+  );
   expect(spoken.submissions()).toBe(0);
 });
 

@@ -225,6 +225,7 @@ export const lostSubmissions: Situations = {
   ...inList('whose next page cannot be named', answerJson({ jobs: [], results: [], next: { page: 2 } })),
   ...inList('that is not where it was', answer(404)),
   ...inList('that answers with a page', answer(200, page)),
+  ...inList('that answers 502', answer(502, page)),
   ...inList('that is too large', large),
   ...inList('that has too many requests', answer(429, '', { 'Retry-After': '7' }), { retryAfterMs: 7_000 }),
   'is looked for where nobody answers': [

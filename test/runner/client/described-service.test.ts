@@ -102,12 +102,6 @@ describe('the key', () => {
   });
 });
 
-it('is not checked at fal itself where the pipeline has it elsewhere', async () => {
-  const { url } = await startFal();
-  const client = describedClient(url, readDescription('fal', '', {}), model, falKey);
-  expect(await client.health()).toMatchObject({ kind: 'unknown' });
-});
-
 describe('Replicate', () => {
   it('is sent the model and the input, and the time of execution is read', async () => {
     const replicate = await startReplicate({ plan: () => ({ queueMs: -4_000, executionMs: 3_000 }) });

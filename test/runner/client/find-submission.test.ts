@@ -1,20 +1,12 @@
 /** Promise: a submission to Replicate whose answer was lost is found in its list, or declared; it is never sent again unasked. */
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
-import { losing, refusing } from '../../fakes/situations.ts';
-import { readDescription } from '../../../src/runner/config/read-description.ts';
-import { reset, send, sendJson } from '../../faults/answers.ts';
+import { losing } from '../../fakes/situations.ts';
+import { sendJson } from '../../faults/answers.ts';
 import { answerHonestly, type Meet } from '../../fakes/job-server.ts';
-import { replicateKey, startReplicate, type ReplicateService } from '../../fakes/replicate-service.ts';
+import { startReplicate, type ReplicateService } from '../../fakes/replicate-service.ts';
 import { failure } from './client.ts';
-import {
-  describedClient,
-  input,
-  lostAt,
-  replicateClient,
-  replicateModel,
-  type DescribedClient,
-} from './described-client.ts';
+import { input, lostAt, replicateClient, type DescribedClient } from './described-client.ts';
 
 interface Lost {
   replicate: ReplicateService;
@@ -135,29 +127,6 @@ it('is found by what the list says of its own time, and where that says nothing'
     kind: 'not-found',
   });
 });
-
-it('is looked for again where the list does not answer', async () => {
-  const { client, replicate } = await lostAmong([]);
-  replicate.meet = refusing('list', 502, '<html>Bad Gateway</html>');
-  expect(await client.submit(input, lostAt(Date.now()))).toEqual(unread('502'));
-  replicate.meet = refusing('list', 429, { detail: 'Request was throttled.' });
-  expect(await client.submit(input, lostAt(Date.now()))).toEqual(unread('Request was throttled'));
-  replicate.meet = ({ response }) => reset(response);
-  expect(await client.submit(input, lostAt(Date.now()))).toEqual(unread('the connection'));
-  replicate.meet = ({ response }) => send(response, 200, 'x'.repeat(100_000));
-  const small = describedClient(
-    replicate.url,
-    readDescription('replicate', '', {}),
-    replicateModel,
-    replicateKey,
-    { maxBodyBytes: 90_000 },
-  );
-  expect(await small.submit(input, lostAt(Date.now()))).toEqual(unread('the list of jobs is too large'));
-});
-
-function unread(text: string): object {
-  return { kind: 'not-listed', text: expect.stringContaining(text) as string };
-}
 
 async function lostAmong(others: JsonObject[]): Promise<Lost> {
   const replicate = await startReplicate({ pageSize: 2, plan: () => ({ queueMs: Infinity }) });

@@ -245,7 +245,6 @@ describe('the job has completed', () => {
 
 describe('the job has ended without a picture', () => {
   it.each<[string, object, string, RegExp]>([
-    ['without output', {}, 'no-output', /without output/],
     ['with an empty list', { output: [] }, 'no-output', /without output; its output is an empty list$/],
     [
       'with words',

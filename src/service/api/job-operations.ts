@@ -322,11 +322,11 @@ function idempotencyOf(
   { input, terms: { webhook, s3Config } }: ReadRunRequest & { kind: 'read' },
 ): Idempotency | null {
   const key = idempotencyKeyOf(submission);
-  const body = createHash('sha256')
-    .update(input)
-    .update(webhook ?? '')
-    .update(s3Config ?? '');
-  return key && { key, body: body.digest() };
+  if (key === null) return null;
+  const more = (webhook ?? '') + (s3Config ?? '');
+  // Hashing in one call takes half as long.
+  const body = more === '' ? digestOf(input) : createHash('sha256').update(input).update(more).digest();
+  return { key, body };
 }
 
 /** Returns the digest of the idempotency key. It includes the API key's id, so that no client finds jobs of another. */

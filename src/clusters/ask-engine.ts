@@ -13,7 +13,7 @@ export interface ClusterTask {
   id: string;
   /** State in the engine's words. */
   state: string;
-  /** Undefined if the task has not ended, or if the engine reports no code. */
+  /** 128 and more for the signal that killed the task, as shells have it. Undefined if it has not ended, or no code is known. */
   exitCode: number | undefined;
   /** Its node and running time, or why it waits. */
   details: string[];
@@ -56,9 +56,12 @@ function taskIn([
   if (id === '') return [];
   const isOver = !/^(PENDING|RUNNING|COMPLETING|CONFIGURING|SUSPENDED|REQUEUED)/.test(state);
   // squeue returns a wait status, sacct `code:signal`.
-  const code = exit.includes(':') ? Number.parseInt(exit, 10) : Number(exit) >> 8;
+  const status = Number(exit);
+  const [code = 0, signal = 0] = exit.includes(':')
+    ? exit.split(':').map(Number)
+    : [status >> 8, status & 127];
   const details = [node, time, reason].filter((text) => text !== '' && text !== 'None' && text !== '0:00');
-  return [{ id, state, exitCode: isOver ? code : undefined, details }];
+  return [{ id, state, exitCode: isOver ? code || (signal && 128 + signal) : undefined, details }];
 }
 
 /** Returns the Jobs of a batch in kubectl's current namespace. */

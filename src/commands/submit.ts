@@ -191,9 +191,9 @@ function printStatus(name: string, engine: Engine): void {
 
 function meaningOf({ exitCode }: ClusterTask): string[] {
   const ending = Object.values(endings).find((each) => each.exitCode === exitCode);
-  return exitCode === undefined || exitCode === 0
-    ? []
-    : [`exit code ${exitCode}${ending ? `: ${ending.means}` : ''}`];
+  if (exitCode === undefined || exitCode === 0) return [];
+  const means = ending?.means ?? (exitCode > 128 ? `killed by signal ${exitCode - 128}` : undefined);
+  return [`exit code ${exitCode}${means === undefined ? '' : `: ${means}`}`];
 }
 
 export interface Submission {

@@ -238,3 +238,35 @@ it('tells what kubectl says of the Jobs of the batch', async () => {
       'nightrender-out-2  Running  2 at work, 0 of 2 complete',
     );
 });
+
+it('says which tasks Slurm had to kill', async () => {
+  const night = nightOf('local', 1);
+  const columns = (...texts: (string | number)[]): string =>
+    texts.map((text) => String(text).padEnd(60)).join('');
+  night.write(
+    'live',
+    `${columns('7_1', 'FAILED', 9, '1:00', 'node1', 'None')}\n${columns('7_2', 'FAILED', 13 << 8, '1:00', 'node1', 'None')}\n`,
+  );
+  night.write(
+    'ended',
+    '6_1|OUT_OF_MEMORY|0:9|00:01:00|node1|None\n6_2|COMPLETED|0:0|00:01:00|node1|None\n6_3|FAILED|0:15|00:01:00|node1|None\n',
+  );
+  for (const [program, answer] of [
+    ['squeue', 'live'],
+    ['sacct', 'ended'],
+  ] as const) {
+    night.write(program, `#!/bin/sh\nexec cat "$(dirname "$0")/${answer}"\n`);
+    chmodSync(night.path(program), 0o755);
+  }
+  await night
+    .with({ env: { PATH: `${night.cwd}:/usr/bin:/bin` } })
+    .do('submit', '--status', '--on', 'slurm')
+    .exits(
+      0,
+      /6_1 {2}OUT_OF_MEMORY .*exit code 137: killed by signal 9\n/,
+      /6_2 {2}COMPLETED {2}node1 {2}00:01:00\n/,
+      /6_3 .*exit code 143: stopped by SIGTERM/,
+      /7_1 .*exit code 137: killed by signal 9/,
+      /7_2 .*exit code 13: /,
+    );
+});

@@ -49,6 +49,9 @@ type Path = readonly (string | number)[];
 
 const maxLength = 80;
 
+/** Part of `http://ann:password@host`, however the rest is written. */
+const hasPassword = /:\S*@/;
+
 /** Returns the found value in words that follow "is", as written in the file, so without variables' values. */
 export function shownValue(
   value: unknown,
@@ -57,11 +60,11 @@ export function shownValue(
   secrets: string[],
 ): string {
   if (value === null) return 'empty';
+  const written = yaml.writtenAs(path);
   // A URL of a monitor or chat lets others post there; addresses and environments may contain passwords.
   const isSecret =
     path[0] === 'notify' || path[0] === 'checkpoint' || path[0] === 'store' || path[2] === 'environment';
-  if (isSecret && typeof value === 'string') return 'not valid';
-  const written = yaml.writtenAs(path);
+  if (typeof value === 'string' && (isSecret || hasPassword.test(written ?? value))) return 'not valid';
   if (written !== undefined) return `${JSON.stringify(redact(written, secrets))}, from the environment`;
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
   if (typeof value === 'object') return 'keys and values';

@@ -23,6 +23,9 @@ describe('a value', () => {
     ['postgres://me:pw@h/d', ['checkpoint'], 'not valid'],
     ['postgres://me:pw@h/d', ['store'], 'not valid'],
     ['x', ['endpoints', 0, 'environment', 'KEY'], 'not valid'],
+    ['http://ann:pw%@proxy:3128', ['webhooks', 'proxy'], 'not valid'],
+    ['ann:pw@proxy', ['webhooks', 'proxy'], 'not valid'],
+    ['https://proxy:3128/a b', ['webhooks', 'proxy'], '"https://proxy:3128/a b"'],
     [7, ['notify', 'url'], '7'],
     // A key in a wrong place.
     ['x'.repeat(14), ['endpoint', 'id'], `"${'x'.repeat(14)}"`],
@@ -37,6 +40,8 @@ describe('a value', () => {
     const yaml = { writtenAs: () => `\${A} ${secret}` };
     expect(shownValue('its value', ['a'], yaml, [secret])).toBe('"${A} …", from the environment');
     expect(shownValue('its value', ['notify'], yaml, [])).toBe('not valid');
+    const address = { writtenAs: () => 'http://ann:pw@${HOST}' };
+    expect(shownValue('http://ann:pw@proxy/x', ['webhooks', 'proxy'], address, [])).toBe('not valid');
   });
 });
 

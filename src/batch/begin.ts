@@ -181,6 +181,21 @@ export async function assertPicturesKnown(
   throw new ConfigError([{ where, text }]);
 }
 
+/**
+ * Throws `ConfigError` if the output folder has pictures, perhaps of this batch, and the checkpoint knows no job.
+ * `checkpointDir`: `dir` or a copy.
+ */
+export async function assertNoneInFolder(file: string, config: Config, checkpointDir: string): Promise<void> {
+  if (whyNothingIsKnown(checkpointDir, checkpointDir) === undefined) return;
+  const folder = join(config.output.dir, 'images');
+  const [first] = await createImageStore(folderPlace(folder), maintenanceOptions(config.output)).list();
+  if (first === undefined) return;
+  const run = `\`nightrender run ${configuredRun(file, config)}`;
+  const move = `\`nightrender verify ${configuredArguments(file, config)} --move\``;
+  const text = `the checkpoint has no job yet, but ${shownPath(folder)} has pictures (${first}), which would be paid for again. If they belong to this batch, remove output.pictures, adopt them with ${run} --adopt\`, put output.pictures back, and move them with ${move}. Or render everything into the bucket with ${run} --fresh\`; the folder stays as it is`;
+  throw new ConfigError([{ where: config.placeOf(['output', 'pictures']), text }]);
+}
+
 /** Returns why no job is known; undefined if some are, or for a problem that is reported elsewhere. */
 function whyNothingIsKnown(dir: string, checkpointDir: string): string | undefined {
   const stats = lstatSync(checkpointFile(dir), { throwIfNoEntry: false });

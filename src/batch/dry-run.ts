@@ -39,7 +39,7 @@ import { pictureName, PictureNames } from '../runner/pipeline/picture-names.ts';
 import type { Checkpoint } from '../runner/pipeline/ports.ts';
 import { leftMsAt } from '../runner/pipeline/submission-limits.ts';
 import { type PipelineConfig } from '../runner/pipeline/pipeline-config.ts';
-import { beginBatch, type BegunBatch, imagesInFolder } from './begin.ts';
+import { assertNoneInFolder, beginBatch, type BegunBatch, imagesInFolder } from './begin.ts';
 import { type BeginChoices, unknownPicturesOf } from './start-choices.ts';
 import { batchLists } from './lists.ts';
 import { assertPlaceUsable } from './pictures-place.ts';
@@ -96,7 +96,8 @@ export async function planOnCopy(
       const isAnyAccepted = unknownPicturesOf(options) !== 'ask';
       const { env, proxies } = config;
       const edges = { env, proxies, onTrouble };
-      await assertPlaceUsable(config.output.dir, begun.opened, isAnyAccepted, edges);
+      const assertNew = () => assertNoneInFolder(file, config, copy);
+      await assertPlaceUsable(config.output.dir, begun.opened, { isAnyAccepted, assertNew }, edges);
     }
     const changes = await compare(config, begun, scenes, options, signal);
     return (

@@ -179,12 +179,12 @@ export async function assertBucketConfigured(
 export async function assertPlaceUsable(
   dir: string,
   { run, pictures }: Pick<OpenCheckpoint, 'run' | 'pictures'>,
-  isAnyAccepted: boolean,
+  owner: Pick<PictureOwner, 'isAnyAccepted' | 'assertNew'>,
   { env, ...bucket }: BucketEdges,
 ): Promise<void> {
   const places = await openPlaces({ dir, url: pictures?.url, env, bucket });
   try {
-    const images = places.claimedBy({ batch: pictures?.batch ?? '', run, isAnyAccepted });
+    const images = places.claimedBy({ batch: pictures?.batch ?? '', run, ...owner });
     await images.probe(() => images.assertOurs());
   } finally {
     await places.close();

@@ -9,7 +9,7 @@ import { SendingFiles } from '../runner/client/sending-files.ts';
 import type { Config } from '../runner/config/config.ts';
 import type { Endpoint } from '../runner/core/attempt.ts';
 import type { Bucket } from '../lib/s3/bucket.ts';
-import { bucketPlace } from '../runner/images/bucket-place.ts';
+import { bucketPlace, type PictureOwner } from '../runner/images/bucket-place.ts';
 import { createImageStore, type PreparedImageStore } from '../runner/images/image-store.ts';
 import {
   type BatchPlaces,
@@ -43,6 +43,8 @@ interface PortsFor {
   kept?: number;
   /** True if the user has decided about pictures that the checkpoint does not know. Defaults to false. */
   isAnyAccepted?: boolean;
+  /** Called before the batch begins in a bucket that no batch has used. Throws if it must not begin there. */
+  assertNew?: () => Promise<void>;
   /** Time in ms to wait for a bucket that does not answer. Defaults to ten minutes. */
   patienceMs?: number;
 }
@@ -57,6 +59,7 @@ export async function withPorts<Result>(
     localService,
     kept = 0,
     isAnyAccepted = false,
+    assertNew,
     patienceMs,
   }: PortsFor,
   work: (ports: Ports) => Promise<Result>,
@@ -93,7 +96,7 @@ export async function withPorts<Result>(
       bucket: bucket(),
       isShared: opened.lease !== undefined,
     });
-    const images = imagesOf(config, opened, places, isAnyAccepted, warn);
+    const images = imagesOf(config, opened, places, { isAnyAccepted, assertNew }, warn);
     await images.prepare().catch((error: unknown) => {
       throw stop.ending === undefined ? error : new StoppedEarly(stop.ending, 'Nothing was sent.');
     });
@@ -134,10 +137,10 @@ function imagesOf(
   config: Config,
   { run, pictures, rules, checkpoint }: OpenCheckpoint,
   places: BatchPlaces,
-  isAnyAccepted: boolean,
+  claimant: Pick<PictureOwner, 'isAnyAccepted' | 'assertNew'>,
   warn: (text: string) => void,
 ): PreparedImageStore {
-  return createImageStore(places.claimedBy({ batch: pictures?.batch ?? '', run, isAnyAccepted }), {
+  return createImageStore(places.claimedBy({ batch: pictures?.batch ?? '', run, ...claimant }), {
     pixels: config.limits.pixels,
     ...config.check,
     ...outputFiles(config.output, rules, warn),

@@ -16,6 +16,7 @@ import { runBatch } from '../runner/pipeline/run-batch.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
 import { describeEvent } from '../terminal/describe-event.ts';
 import { escapeControls } from '../terminal/fit-text.ts';
+import { assertNoneInFolder } from './begin.ts';
 import { unknownPicturesOf } from './start-choices.ts';
 import { readUnlessStopped } from './lists.ts';
 import type { LocalService } from './connect-service.ts';
@@ -77,9 +78,10 @@ async function runBegun(
   try {
     emitStart(config, file, scenes, emit);
     const isAnyAccepted = choices.isFresh || choices.isAdopting;
+    const assertNew = () => assertNoneInFolder(file, config, opened.dir);
     const endpoints = [config.endpoint, ...inFlight.map(({ endpoint }) => endpoint)];
     const result = await withPorts(
-      { config, opened, endpoints, emit, stop, localService, kept, isAnyAccepted },
+      { config, opened, endpoints, emit, stop, localService, kept, isAnyAccepted, assertNew },
       (ports) => {
         // Earlier work on the folder may have been done on another disk.
         const text = noteBatch(dir, opened.dir, choices.isFresh, systemClock.now());

@@ -228,7 +228,8 @@ function readerElsewhere({
       throw error;
     });
     if (places?.images.isRemote !== true) return undefined;
-    return kind === 'picture' ? places.images.read(file) : places.reportCopy?.read(`thumbnails/${file}`);
+    const place = kind === 'picture' ? places.images : places.reportCopy;
+    return (await place?.read(kind === 'picture' ? file : `thumbnails/${file}`)) ?? null;
   };
 }
 

@@ -132,6 +132,8 @@ export interface PictureOwner {
   };
   /** True if the user has decided what happens to pictures of other batches in the place (`--adopt`, `--fresh`). */
   isAnyAccepted: boolean;
+  /** Called if no batch has begun in the place. Throws if this one must not begin there. */
+  assertNew?: (() => Promise<void>) | undefined;
 }
 
 /** A place that a run claims before its first picture, so that no other batch pays for them again. */
@@ -168,7 +170,7 @@ const older = 'has pictures of runs that this checkpoint does not know; an older
 
 /** Returns `place` protected by a claim. The claim file in `claims` names the latest run that stored a picture. */
 export function claimed(place: Place, claims: Place, owner: PictureOwner): ClaimedPlace {
-  const { batch, run, isAnyAccepted } = owner;
+  const { batch, run, isAnyAccepted, assertNew } = owner;
   let hasOthers = false;
   let isMarked = false;
   let claiming: Promise<void> | undefined;
@@ -180,7 +182,7 @@ export function claimed(place: Place, claims: Place, owner: PictureOwner): Claim
 
   const assertOurs = async (): Promise<void> => {
     const bytes = await claims.read(claimFile);
-    if (bytes === undefined || bytes.length === 0) return;
+    if (bytes === undefined || bytes.length === 0) return isAnyAccepted ? undefined : assertNew?.();
     const claim = readClaim(bytes);
     isMarked = true;
     hasOthers = isAnyAccepted || claim?.hasOthers === true;

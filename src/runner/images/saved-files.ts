@@ -8,6 +8,7 @@ import type { RecordedPicture, Verdict } from '../core/scene-record.ts';
 import type { MissingPictures } from '../pipeline/ports.ts';
 import { wholeFile, wholePicture } from './check-file.ts';
 import { readIfReadable, UnreadableFile, type Place } from './place.ts';
+import { setAside } from './sidecars.ts';
 
 type Recorded = Pick<RecordedPicture, 'file' | 'bytes' | 'sha256' | 'width' | 'height'>;
 
@@ -100,7 +101,10 @@ export async function readSaved(
   return isOf(content, sha256) ? content : undefined;
 }
 
-/** Copies a picture with these sidecars, or a named file, unless `to` has it. Returns its state in `from`. */
+/**
+ * Copies a picture with these sidecars, or a named file, unless `to` has it. Returns its state in `from`. Another file of
+ * that name is kept as `.former`.
+ */
 export async function copyPicture(
   from: Place,
   to: Place,
@@ -111,6 +115,14 @@ export async function copyPicture(
   const content = isThere ? undefined : await readIfReadable(from, file);
   if (!isThere && content === undefined) return { kind: 'missing' };
   if (content !== undefined && digestOf(content) !== sha256) return otherBytes;
+  const isInTheWay = !isThere && !to.isNamedByAttempt && (await to.facts(file))?.kind === 'file';
+  if (isInTheWay)
+    await setAside(
+      to,
+      endings.map((each) => ({ ending: each })),
+      file,
+      'former',
+    );
   for (const ending of label === null ? endings : []) {
     const name = sidecarPath(file, ending);
     if (name === file) continue;
@@ -166,7 +178,9 @@ export async function findMissing(
     return (await isThere(file, bytes)) || (moveTo !== null && isThere(moveTo, bytes));
   };
   const askForAll = async (): Promise<void> => {
-    const seen = await Promise.all(unlisted.map((picture) => limit(isSaved, picture)));
+    const seen = await Promise.all(
+      unlisted.map((picture) => (place.isRemote ? limit(isSaved, picture) : isSaved(picture))),
+    );
     const missing = unlisted.filter((_, i) => seen[i] === false);
     if (found.missing === 0) found.example = missing[0]?.file ?? '';
     found.missing += missing.length;

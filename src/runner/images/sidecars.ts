@@ -161,7 +161,7 @@ async function copyOf(content: Buffer, limitInputPixels: number, copy: PictureCo
 /** Renames picture and sidecars to names that end in `as`. Returns the suffix; undefined if nothing is there. */
 export async function setAside(
   place: Place,
-  makers: SidecarMaker[],
+  makers: Pick<SidecarMaker, 'ending'>[],
   file: string,
   as: string,
 ): Promise<string | undefined> {

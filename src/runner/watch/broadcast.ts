@@ -6,8 +6,8 @@ import type { ArrivedScene, GalleryData, GalleryRow, LiveNews, LiveState } from 
 export interface WatchedBatch {
   /** Absolute path of the folder of pictures. */
   imagesDir: string;
-  /** Reads a picture or a thumbnail that is not on this machine. Returns undefined if there is none, or the files are here. */
-  readElsewhere?: (kind: 'picture' | 'thumbnail', file: string) => Promise<Buffer | undefined>;
+  /** Reads a picture or a thumbnail that is not on this machine. Null if there is none, undefined if the files are here. */
+  readElsewhere?: (kind: 'picture' | 'thumbnail', file: string) => Promise<Buffer | null | undefined>;
   /** Absolute path of the folder of thumbnails. */
   thumbnailsDir: string;
   /** Returns the state of the batch, with its problems. Cheap if nothing has changed. The previous call must have ended. */

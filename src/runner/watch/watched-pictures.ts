@@ -24,17 +24,19 @@ export class WatchedPictures {
     const { imagesDir, thumbnailsDir, readElsewhere } = this.#of;
     const [, folder, path = ''] = /^(images|thumbnails)\/(.+)$/.exec(decoded(asked)) ?? [];
     if (folder === undefined) return undefined;
-    const fromElsewhere = async (kind: 'picture' | 'thumbnail', file: string) =>
-      objectAnswer(await readElsewhere?.(kind, file));
-    const fromImages = async (name: string, isPinned: boolean) =>
-      (await fromElsewhere('picture', name)) ??
-      (await fileAnswer(request, { dir: imagesDir, path: name, isPinned }));
+    const fromImages = async (name: string, isPinned: boolean) => {
+      const elsewhere = await readElsewhere?.('picture', name);
+      // The folder may still have pictures from before they were moved.
+      if (elsewhere !== undefined) return objectAnswer(elsewhere);
+      return await fileAnswer(request, { dir: imagesDir, path: name, isPinned });
+    };
     if (folder === 'images') return await fromImages(path, query.has('v'));
     for (const name of [path, earlierThumbnail(path)]) {
       const thumbnail = await fileAnswer(request, { dir: thumbnailsDir, path: name, isPinned: true });
       if (thumbnail !== undefined) return thumbnail;
     }
-    return (await fromElsewhere('thumbnail', path)) ?? (await fromImages(query.get('of') ?? '', false));
+    const thumbnail = objectAnswer(await readElsewhere?.('thumbnail', path));
+    return thumbnail ?? (await fromImages(query.get('of') ?? '', false));
   }
 
   /**
@@ -42,9 +44,9 @@ export class WatchedPictures {
    * pictures would be missing too.
    */
   async read(path: string): Promise<Buffer | { problem: string }> {
-    const bytes =
-      (await this.#of.readElsewhere?.('picture', path)) ?? (await readWithin(this.#of.imagesDir, path));
-    if (bytes === undefined) return { problem: 'the file is gone' };
+    const elsewhere = await this.#of.readElsewhere?.('picture', path);
+    const bytes = elsewhere === undefined ? await readWithin(this.#of.imagesDir, path) : elsewhere;
+    if (bytes === undefined || bytes === null) return { problem: 'the file is gone' };
     if (!Buffer.isBuffer(bytes)) return bytes;
     return pictureType(bytes.subarray(0, 48)) === undefined ? { problem: 'the file is no picture' } : bytes;
   }
@@ -72,9 +74,9 @@ function decoded(path: string): string {
 }
 
 /** Names of objects say what they hold, so browsers need not ask again. Returns undefined if this is no picture. */
-function objectAnswer(bytes: Buffer | undefined): HttpResponse | undefined {
+function objectAnswer(bytes: Buffer | null | undefined): HttpResponse | undefined {
   const type = bytes && pictureType(bytes.subarray(0, 12));
-  if (bytes === undefined || type === undefined) return undefined;
+  if (!bytes || !type) return undefined;
   const headers = { 'Cache-Control': 'private, max-age=86400, immutable', 'Content-Type': type };
   return { status: 200, body: bytes, headers };
 }

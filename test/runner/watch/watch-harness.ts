@@ -79,7 +79,7 @@ export async function startWatch(
       thumbnailsDir,
       ...(bucket && {
         readElsewhere: async (kind, file) =>
-          bucket[`${kind === 'picture' ? 'images' : 'report/thumbnails'}/${file}`],
+          bucket[`${kind === 'picture' ? 'images' : 'report/thumbnails'}/${file}`] ?? null,
       }),
       read: async () => {
         watch.readings += 1;

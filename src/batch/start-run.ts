@@ -135,7 +135,7 @@ function emitStart(config: Config, file: string, scenes: ReadScenes | undefined,
 function endOf(
   file: string,
   config: Config,
-  { ending, counts, part, pictures, report, cost, missingPictures, held, lostResults }: BatchResult,
+  { ending, counts, part, pictures, report, cost, missingPictures, held, lostResults, stats }: BatchResult,
   untold: number,
 ): RunEnded {
   const { kind, text, isLost } = ending;
@@ -166,6 +166,7 @@ function endOf(
     report,
     cost,
     untold,
+    ...(stats.moreJobs && { moreJobs: stats.moreJobs }),
     ...(held.length > 0 && { held }),
     ...(lostResults > 0 && { lostResults }),
     ...(missingPictures > 0 && { missingPictures }),

@@ -21,7 +21,7 @@ import {
   jsonInstant,
   jsonLine,
 } from '../terminal/terminal.ts';
-import { describeStats } from '../terminal/describe-ending.ts';
+import { describeLastRun } from '../terminal/describe-ending.ts';
 import { formatPart } from '../runner/core/scene.ts';
 import { wrapIndented } from '../terminal/fit-text.ts';
 import {
@@ -38,7 +38,10 @@ import { logPauseMs } from '../terminal/progress.ts';
 export const statusCommand: LoadedCommand = {
   purpose: `Shows how many scenes are saved, in flight and failed, what failed most, whether a run is working, and what slowed the last one down; for a live run also its throughput, the time left and the latest picture. Read-only, also during a run.`,
   shared: ['output', 'json'],
-  options: { watch: { type: 'boolean', describe: 'update every second until the run ends, or Ctrl-C' } },
+  options: {
+    watch: { type: 'boolean', describe: 'update every second until the run ends, or Ctrl-C' },
+    stats: { type: 'boolean', describe: 'show what limited the last run, even if little did' },
+  },
   examples: [
     ['$0 status pipeline.yaml', 'while it runs, or in the morning'],
     ['$0 status', 'the same, for the pipeline.yaml of this folder'],
@@ -51,16 +54,18 @@ export const statusCommand: LoadedCommand = {
       argv,
       (batch, json) =>
         batch.read((book) =>
-          argv['watch'] === true ? watch(book, json) : printStatus(readStatus(book), json),
+          argv['watch'] === true
+            ? watch(book, json, argv['stats'] === true)
+            : printStatus(readStatus(book), json, argv['stats'] === true),
         ),
       { isReading: true },
     ),
 };
 
 /** Follows the batch until its run ends, a signal comes, or the reader closes the pipe: all normal. */
-async function watch(book: Book, json: boolean): Promise<void> {
+async function watch(book: Book, json: boolean, isAsked: boolean): Promise<void> {
   const { withSignals } = await import('./signals.ts');
-  const view = watchStatus(json, () => performance.now(), Date.now);
+  const view = watchStatus(json, isAsked, () => performance.now(), Date.now);
   await withSignals(async ({ draining }) => {
     for await (const seen of followStatus(book, draining)) {
       if (!seen.isRunning || draining.aborted) return view.end(seen);
@@ -69,14 +74,15 @@ async function watch(book: Book, json: boolean): Promise<void> {
   });
 }
 
-function printStatus(status: BatchStatus, json: boolean): void {
+function printStatus(status: BatchStatus, json: boolean, isAsked: boolean): void {
   if (json) writeJsonLine('status', statusFacts(status));
-  else writeOut(statusLines(status, outColumns()).join('\n'));
+  else writeOut(statusLines(status, outColumns(), isAsked).join('\n'));
 }
 
-/** `columns`: maximum width of a line. */
-export function statusLines(status: BatchStatus, columns: number): string[] {
+/** `columns`: maximum width of a line. `isAsked`: true to show what limited the last run, even if little did. */
+export function statusLines(status: BatchStatus, columns: number, isAsked = false): string[] {
   const { scenes, pictures, files, attempts, cost, part, lastRun } = status.summary;
+  const stats = status.isRunning ? undefined : (lastRun?.stats ?? undefined);
   const doubtful = attempts.unanswered + attempts.expired;
   const odd = oddWords(status.words);
   const rows: [string, string][] = [
@@ -116,10 +122,9 @@ export function statusLines(status: BatchStatus, columns: number): string[] {
     ...describeFailures(status.summary),
     ['trouble', describeTrouble(status)],
   ];
-  const stats = lastRun?.stats ?? undefined;
   return [
     ...rows.flatMap(([name, text]) => (text === '' ? [] : wrapIndented(name, text, columns, 10))),
-    ...(stats === undefined || status.isRunning ? [] : describeStats(stats, columns)),
+    ...(stats === undefined ? [] : describeLastRun(stats, columns, isAsked)),
   ];
 }
 
@@ -239,12 +244,12 @@ interface StatusWatch {
 }
 
 /** A block redrawn on a terminal, lines elsewhere, or JSON. `elapsed`: monotonic ms; `now`: epoch ms. */
-function watchStatus(json: boolean, elapsed: () => number, now: () => number): StatusWatch {
+function watchStatus(json: boolean, isAsked: boolean, elapsed: () => number, now: () => number): StatusWatch {
   if (json) return jsonWatch(now);
-  return canRedraw(process.stdout) ? blockWatch() : plainWatch(elapsed, now);
+  return canRedraw(process.stdout) ? blockWatch(isAsked) : plainWatch(isAsked, elapsed, now);
 }
 
-function blockWatch(): StatusWatch {
+function blockWatch(isAsked: boolean): StatusWatch {
   const block = createBlock(process.stdout);
   return {
     show: async (status) => {
@@ -253,7 +258,7 @@ function blockWatch(): StatusWatch {
     },
     end: async (status) => {
       block.clear();
-      writeOut(statusLines(status, outColumns()).join('\n'));
+      writeOut(statusLines(status, outColumns(), isAsked).join('\n'));
     },
   };
 }
@@ -277,7 +282,7 @@ function jsonWatch(now: () => number): StatusWatch {
 }
 
 /** Prints lines at the same intervals as a run's own log. */
-function plainWatch(elapsed: () => number, now: () => number): StatusWatch {
+function plainWatch(isAsked: boolean, elapsed: () => number, now: () => number): StatusWatch {
   const startedElapsed = elapsed();
   let nextElapsed = startedElapsed;
   const emit = skipUnchanged((status) => writeOutPart(`${formatInstant(now())}  ${plainLine(status)}\n`));
@@ -287,7 +292,8 @@ function plainWatch(elapsed: () => number, now: () => number): StatusWatch {
       nextElapsed = elapsed() + logPauseMs(elapsed() - startedElapsed);
       return emit(status);
     },
-    end: async (status) => void (await writeOutPart(`${statusLines(status, outColumns()).join('\n')}\n`)),
+    end: async (status) =>
+      void (await writeOutPart(`${statusLines(status, outColumns(), isAsked).join('\n')}\n`)),
   };
 }
 

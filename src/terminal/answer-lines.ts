@@ -218,4 +218,8 @@ export const statsShape = {
   }),
   pictures: z.looseObject({ files: count, bytes: count, bytesPerSecond: z.number().nullable() }),
   timeMs: z.looseObject(Object.fromEntries(slotStates.map((state) => [state, count]))),
+  moreJobs: z
+    .looseObject({ slots: count, beganWithinMs: count, concurrency: count })
+    .optional()
+    .describe('the `concurrency` that may finish sooner, if all slots were in use and jobs began at once'),
 } satisfies Record<keyof RunStats, z.ZodType>;

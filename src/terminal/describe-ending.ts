@@ -2,7 +2,7 @@
 import { formatCounts, formatDuration, plural } from '../lib/text/format.ts';
 import { type EndingRule, endings } from '../runner/core/ending.ts';
 import { type HeldResults, isTimeout } from '../runner/core/halting.ts';
-import type { IdleReason, Percentiles, RunStats } from '../runner/core/run-stats.ts';
+import type { IdleReason, MoreJobs, Percentiles, RunStats } from '../runner/core/run-stats.ts';
 import {
   type JobWord,
   oddWords,
@@ -57,6 +57,7 @@ export function describeEnding(
     rows.push(['gallery', link(`${shownDir}/report/index.html`, `${event.report}/index.html`)]);
   else if (event.ending !== 'output-unwritable' && total > 0)
     rows.push(['gallery', `not updated; run \`nightrender report ${file}\``]);
+  if (event.moreJobs !== undefined) rows.push(['speed', describeMoreJobs(event.moreJobs)]);
   const hint = hintOf(event, file, runArguments);
   const reached = isAll ? `: ${saved.toLocaleString('en')} of ${plural(total, 'scene')} in ${took}` : '';
   const head = `${event.text.charAt(0).toUpperCase()}${event.text.slice(1)}${reached}.`;
@@ -84,6 +85,13 @@ function countsOf(counts: (Event & { type: 'run-ended' })['counts']): string {
 function inDoubt(count: number, isFree = false): string {
   const billed = isFree ? '' : ', possibly billed';
   return `${plural(count, 'submission')} without an answer or a result${billed}; the report lists those on record`;
+}
+
+/** Text such as ``all 16 slots were in use and jobs began within 1 s: `concurrency: 64` may finish sooner``. */
+function describeMoreJobs({ slots, beganWithinMs, concurrency }: MoreJobs): string {
+  const began = `jobs began within ${Math.max(1, Math.ceil(beganWithinMs / 1000))} s`;
+  const all = slots === 1 ? 'the only slot was' : `all ${slots.toLocaleString('en')} slots were`;
+  return `${all} in use and ${began}: \`concurrency: ${concurrency}\` may finish sooner`;
 }
 
 function describeHeld({ setting, kind, count, kept, addresses, keptUntil }: HeldResults): string {
@@ -131,6 +139,19 @@ function hintOf(event: Event & { type: 'run-ended' }, file: string, runArguments
   if (event.counts.failed === 0) return '';
   return `The report says why each scene failed; \`nightrender retry ${file}\` gives them new attempts.`;
 }
+
+/**
+ * Returns what to know of a run that ended: advice, and its statistics if they are asked for or worth reading: a run of
+ * more than a minute, below nine tenths of the possible. `columns`: maximum width of a line.
+ */
+export function describeLastRun(stats: RunStats, columns: number, isAsked: boolean): string[] {
+  const { tookMs, timeMs, moreJobs } = stats;
+  const advice = moreJobs === undefined ? [] : wrapIndented('speed', describeMoreJobs(moreJobs), columns, 10);
+  const isHeldBack = tookMs > minuteMs && timeMs.inFlight < 0.9 * (tookMs - timeMs.nothingLeft);
+  return [...advice, ...(isAsked || isHeldBack ? describeStats(stats, columns) : [])];
+}
+
+const minuteMs = 60_000;
 
 /** Returns the statistics of a run as text. `columns`: maximum width of a line. */
 export function describeStats(stats: RunStats, columns: number): string[] {

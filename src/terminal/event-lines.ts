@@ -135,6 +135,7 @@ const runLines = {
     report: text.optional().describe('the folder of the report, where it was written'),
     cost,
     untold: count.describe('submissions that may have been billed without a picture'),
+    moreJobs: statsShape.moreJobs,
     isLost: z.boolean().optional().describe('true if the checkpoint was removed during the run'),
     held: z
       .array(

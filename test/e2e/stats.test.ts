@@ -2,6 +2,8 @@
 import { rmSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import type { RunStats } from '../../src/runner/core/run-stats.ts';
+import { Sqlite } from '../../src/lib/sqlite/database.ts';
+import { stats as someStats, timeMs } from '../fakes/stats.ts';
 import { type Night, nightOf, small } from './cli.ts';
 import { startSlowService } from './stand-ins.ts';
 
@@ -24,7 +26,8 @@ it('prints it, and summary.json, status and a report made anew say the same', as
   rmSync(night.path('out/report'), { recursive: true });
   await night.do('report');
   expect(statsIn(night)).toEqual(stats);
-  await night.status().prints(block ?? stdout);
+  await night.status('--stats').prints(block ?? stdout);
+  await night.status().printsNo('What slowed');
   expect(await night.state()).toMatchObject({ summary: { lastRun: { stats } } });
 });
 
@@ -43,11 +46,34 @@ it('is one event with its fields before the end in JSON, and kept for the report
   expect(statsIn(night)).toMatchObject({ jobs: { submitted: 2 } });
 });
 
+it('is said by `status` where it is worth reading, with the concurrency to try', async () => {
+  const night = nightOf('local', 1, small);
+  await night.run().exits(0).printsNo('may finish sooner');
+  const moreJobs = { slots: 16, beganWithinMs: 700, concurrency: 64 };
+  const statusOf = (told: RunStats) => {
+    const db = new Sqlite(night.path('out/checkpoint.sqlite'));
+    db.prepare('UPDATE runs SET stats = ?').run(JSON.stringify(told));
+    db.close();
+    return night.status();
+  };
+  await statusOf({ ...someStats, moreJobs }).exits(
+    0,
+    'What slowed the run down, in 8 h 0 min:',
+    /^speed {5}all 16 slots were in use and jobs began within 1 s: `concurrency: 64` may finish sooner$/m,
+  );
+  // Nobody can do anything about a short list.
+  const { tookMs } = someStats;
+  await statusOf({
+    ...someStats,
+    timeMs: timeMs({ inFlight: tookMs * 0.6, nothingLeft: tookMs * 0.4 }),
+  }).printsNo('What slowed', 'may finish sooner');
+});
+
 it('is absent where the run died', async () => {
   const service = await startSlowService(20);
   const night = nightOf(service.url, 40);
   await night.cutOff(1, { event: 'scene-saved', args: ['--stats'] });
-  await night.status().printsNo('What slowed');
+  await night.status('--stats').printsNo('What slowed');
   await night.do('report');
   expect(statsIn(night)).toBeNull();
 });

@@ -18,7 +18,7 @@ async function heldRun() {
 
 it('says lines where it is no terminal, and ends with 0 and the last state when the run is over', async () => {
   const { night, service, run } = await heldRun();
-  const watch = night.program('status', 'pipeline.yaml', '--watch');
+  const watch = night.program('status', 'pipeline.yaml', '--watch', '--stats');
   await watch.says(/^20\S+ \S+ {2}0 of 3 saved \(0 %\), 3 in flight\n/);
   service.release();
   await run.finish();

@@ -53,6 +53,13 @@ describe('the last words of a run', () => {
     expect(lastWords({ pictures: { files: 2_000, bytes: 1 } }).join('\n')).not.toContain('words');
   });
 
+  it('name the concurrency to try', () => {
+    const moreJobs = { slots: 16, beganWithinMs: 1_200, concurrency: 64 };
+    expect(lastWords({ moreJobs })).toContain(
+      '  speed     all 16 slots were in use and jobs began within 2 s: `concurrency: 64` may finish sooner',
+    );
+  });
+
   it('count what is saved, and what is not, under their names', () => {
     const counts = { ...ended.counts, saved: 19_440, failed: 560 };
     const words = lastWords({ ending: 'incomplete', text: '560 scenes are not saved', counts });

@@ -69,6 +69,7 @@ export interface Config extends Omit<CheckedFile, 'manifest' | 'endpoint' | 'inp
   /** The endpoint as it is recorded and displayed, without the other keys of `endpoint`. */
   endpoint: Endpoint;
   service: ServiceInterface;
+  maxConcurrency: number;
   /** `endpoint.statuses`: meanings of status words that the job interface does not have. */
   statuses: Readonly<Record<string, StatusMeaning>>;
   /** `endpoint.policy`; undefined if none is sent. */

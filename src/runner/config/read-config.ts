@@ -1,5 +1,6 @@
 /** Reads pipeline.yaml, the environment and options into a checked `Config`, or reports every problem at once. */
 import { hash } from 'node:crypto';
+import { isIP } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import { fileDescriber } from '../files/sent-files.ts';
 import {
@@ -11,7 +12,13 @@ import {
   starredScenes,
   type StageSource,
 } from './config.ts';
-import { isLoopback, proxyFor, type ProxyRules, proxyRules } from '../../lib/net/addresses.ts';
+import {
+  isLoopback,
+  isPublicAddress,
+  proxyFor,
+  type ProxyRules,
+  proxyRules,
+} from '../../lib/net/addresses.ts';
 import { ConfigError, gatherProblems, type Problem, secretsOf } from '../../lib/yaml/problem.ts';
 import type { AxisSource } from './scene-schema.ts';
 import type { RequestRate } from '../core/request-rate.ts';
@@ -102,6 +109,7 @@ export function readConfig(
     keepsMs: keepsOf(described, endpoint),
     input: templates.input,
     concurrency: Math.min(raw.concurrency, jobs),
+    maxConcurrency: service.kind === 'comfyui' || isOwnNetwork(endpoint.baseUrl) ? 0 : Math.min(jobs, 10_000),
     rate: {
       submit: withinRate(raw.rate.submit, submissionsPerSecond),
       status: withinRate(raw.rate.status, requestsPerSecond),
@@ -460,6 +468,14 @@ function warningsOf(raw: CheckedFile, yaml: YamlFile, jobs: number): string[] {
     );
   }
   return warnings;
+}
+
+/** True if the service is on this machine or its network, where the number of workers is fixed. */
+function isOwnNetwork(baseUrl: string): boolean {
+  if (baseUrl === 'local') return true;
+  const { hostname } = new URL(baseUrl);
+  const isName = isIP(hostname) === 0 && hostname.includes('.');
+  return isLoopback(hostname) || (!isName && !isPublicAddress(hostname));
 }
 
 function isPlainHttp(baseUrl: string): boolean {

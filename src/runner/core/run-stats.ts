@@ -25,6 +25,18 @@ export interface RunStats {
   pictures: { files: number; bytes: number; bytesPerSecond: number | null };
   /** Time of the slots by state; the sum is `tookMs`. Half of the slots for an hour count as half an hour. */
   timeMs: Record<SlotState, number>;
+  /** Absent unless more jobs in flight may finish sooner. */
+  moreJobs?: MoreJobs;
+}
+
+/** Advice to have more jobs in flight. */
+export interface MoreJobs {
+  /** Slots of the run, which were in use nearly all the time. */
+  slots: number;
+  /** Time in ms that 95 of 100 jobs waited at most at the service. */
+  beganWithinMs: number;
+  /** The `concurrency` to try. */
+  concurrency: number;
 }
 
 export interface Percentiles {
@@ -60,6 +72,27 @@ export type SlotState = 'inFlight' | IdleReason;
 export const slotStates = ['inFlight', ...(Object.keys(idleReasons) as IdleReason[])] as const;
 
 type PerState = Record<SlotState, number>;
+
+const minuteMs = 60_000;
+
+/**
+ * Returns advice to have more jobs in flight, if nothing but `concurrency` limited a long run and jobs began at once.
+ * Undefined otherwise. `queueMs`: time that jobs waited at the service, if it reports that. `maxConcurrency`: highest to
+ * advise.
+ */
+export function moreJobsFor(
+  { tookMs, concurrency: slots, jobs, lostTo429, timeMs }: RunStats,
+  queueMs: Percentiles | null,
+  maxConcurrency: number,
+): MoreJobs | undefined {
+  const isLong = tookMs >= 5 * minuteMs && jobs.submitted >= Math.max(300, 8 * slots);
+  const limitedMs = timeMs.rate + timeMs.slowed + timeMs.load + timeMs.outage + timeMs.limits;
+  const isRefused = lostTo429.answers.submissions > 0 || limitedMs > tookMs / 100;
+  if (!isLong || isRefused || timeMs.inFlight < 0.9 * tookMs) return undefined;
+  if (queueMs === null || queueMs.jobs < jobs.submitted / 2 || queueMs.p95 > 1_000) return undefined;
+  const concurrency = Math.min(4 * slots, maxConcurrency);
+  return concurrency > slots ? { slots, beganWithinMs: queueMs.p95, concurrency } : undefined;
+}
 
 /** Accounts for the time of a run's slots, in constant space. All instants are monotonic ms. */
 export class SlotUsage {

@@ -4,7 +4,7 @@ import type { FailureKind } from '../core/failure.ts';
 import type { HeldResults } from '../core/halting.ts';
 import type { Plan } from '../core/batch-plan.ts';
 import type { SceneName } from '../core/naming.ts';
-import type { RunStats } from '../core/run-stats.ts';
+import type { MoreJobs, RunStats } from '../core/run-stats.ts';
 import type { PictureTotals } from '../core/picture.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import type { ServiceHealth } from '../core/service-description.ts';
@@ -100,6 +100,8 @@ export type Event =
       cost: Cost | undefined;
       /** Submissions with unknown outcome that may have been billed: unanswered and expired. */
       untold: number;
+      /** Advice for the next run. Absent if there is none. */
+      moreJobs?: MoreJobs;
       /** Results that wait for a setting. Absent if there are none. */
       held?: HeldResults[];
       /** Number of paid jobs of this run whose results are lost. Absent if there are none. */

@@ -21,6 +21,8 @@ export interface PipelineConfig {
   keepsMs: number;
   /** A `described` service reports health only if its description has a request for it. */
   service: { kind: string; description?: { health: object | undefined } };
+  /** Highest `concurrency` to advise: the service's limit, or 0 if more jobs in flight bring no more workers. Default: 0. */
+  maxConcurrency?: number;
   /** Limits that the service is sent with each job, in ms. */
   policy?: { executionTimeout?: number | undefined } | undefined;
   concurrency: number;

@@ -57,7 +57,12 @@ export function createRun(ports: Ports, config: PipelineConfig, stop: Stop) {
     over: over.signal,
     end: () => over.abort(),
     names: new PictureNames(checkpoint, config),
-    stats: new StatsRecorder(config.concurrency, clock, () => limiters.submit.isPaused),
+    stats: new StatsRecorder(
+      config.concurrency,
+      clock,
+      () => limiters.submit.isPaused,
+      config.maxConcurrency,
+    ),
     liveness,
     repeats: new Repeats(clock, (endpoint) => liveness.ask(endpoint)),
     deadline: new Deadline(limits, clock, random),

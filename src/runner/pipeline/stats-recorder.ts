@@ -5,6 +5,7 @@ import type { Failure } from '../core/failure.ts';
 import type { SavedPicture } from '../core/picture.ts';
 import {
   type IdleReason,
+  moreJobsFor,
   type Percentiles,
   type RunStats,
   type SlotState,
@@ -20,8 +21,8 @@ interface CollectedJob {
   isResumed: boolean;
 }
 
-/** Maximum lag that is recorded. The histogram keeps three digits. */
-const maxLagMs = 30 * 86_400_000;
+/** Maximum time that is recorded. The histograms keep three digits. */
+const maxTimeMs = 30 * 86_400_000;
 /** Tolerance for the service's times: a job may be done before the answer to its submission arrives. */
 const toleranceMs = 1_000;
 
@@ -30,15 +31,21 @@ export class StatsRecorder {
   readonly #isPaused: () => boolean;
   readonly #usage: SlotUsage;
   readonly #slots = new Map<number, SlotState>();
-  readonly #lags = { reported: lagHistogram(), atMost: lagHistogram() };
+  readonly #maxConcurrency: number;
+  readonly #lags = { reported: timesHistogram(), atMost: timesHistogram() };
+  readonly #queueTimes = timesHistogram();
   readonly #jobs = { submitted: 0, resumed: 0 };
   readonly #requests = { submissions: 0, status: 0 };
   readonly #answers429 = { submissions: 0, status: 0 };
   readonly #pictures = { files: 0, bytes: 0 };
   #delayedPollsMs = 0;
 
-  /** `isPaused` returns true while a Retry-After keeps all submissions waiting. */
-  constructor(concurrency: number, clock: Clock, isPaused: () => boolean) {
+  /**
+   * `isPaused` returns true while a Retry-After keeps all submissions waiting. `maxConcurrency`: the
+   * highest `concurrency` to advise.
+   */
+  constructor(concurrency: number, clock: Clock, isPaused: () => boolean, maxConcurrency = 0) {
+    this.#maxConcurrency = maxConcurrency;
     this.#clock = clock;
     this.#isPaused = isPaused;
     this.#usage = new SlotUsage(concurrency, clock.elapsed());
@@ -99,6 +106,7 @@ export class StatsRecorder {
   /** Records that the result has come. Its lag is unknown if the job may have been done before this run. */
   collected(job: CollectedJob, { delayTimeMs, executionTimeMs }: JobTimes): void {
     this.move(job.attempt, 'downloads');
+    if (delayTimeMs !== undefined) record(this.#queueTimes, delayTimeMs);
     const seenElapsed = job.polledElapsed ?? (job.isResumed ? undefined : job.submittedElapsed);
     if (seenElapsed === undefined) return;
     const now = this.#clock.elapsed();
@@ -106,8 +114,7 @@ export class StatsRecorder {
     // Observations of this run take precedence over times of the service that are impossible.
     const isReported = doneElapsed >= seenElapsed && doneElapsed <= now + toleranceMs;
     const lagMs = Math.max(0, now - (isReported ? doneElapsed : seenElapsed));
-    // The histogram accepts only whole numbers above 0.
-    this.#lags[isReported ? 'reported' : 'atMost'].record(1 + Math.min(maxLagMs, Math.round(lagMs)));
+    record(this.#lags[isReported ? 'reported' : 'atMost'], lagMs);
   }
 
   saved(pictures: SavedPicture[]): void {
@@ -120,7 +127,7 @@ export class StatsRecorder {
     const { limit } = this.#usage;
     const timeMs = this.#usage.spentMs(this.#clock.elapsed());
     const tookMs = Object.values(timeMs).reduce((sum, ms) => sum + ms, 0);
-    return {
+    const stats: RunStats = {
       tookMs,
       concurrency: limit,
       jobs: { submitted, resumed },
@@ -140,6 +147,8 @@ export class StatsRecorder {
       pictures: { ...this.#pictures, bytesPerSecond: perOne(this.#pictures.bytes, tookMs / 1000, 0) },
       timeMs,
     };
+    const moreJobs = moreJobsFor(stats, percentilesOf(this.#queueTimes), this.#maxConcurrency);
+    return { ...stats, ...(moreJobs && { moreJobs }) };
   }
 
   #queued(): SlotState {
@@ -153,8 +162,13 @@ export class StatsRecorder {
   }
 }
 
-function lagHistogram(): RecordableHistogram {
-  return createHistogram({ lowest: 1, highest: maxLagMs + 1, figures: 3 });
+function timesHistogram(): RecordableHistogram {
+  return createHistogram({ lowest: 1, highest: maxTimeMs + 1, figures: 3 });
+}
+
+/** The histogram accepts only whole numbers above 0. */
+function record(times: RecordableHistogram, ms: number): void {
+  times.record(1 + Math.min(maxTimeMs, Math.max(0, Math.round(ms))));
 }
 
 function percentilesOf(lags: RecordableHistogram): Percentiles | null {

@@ -44,6 +44,22 @@ describe('a service that is known', () => {
     expect(configOf(at(comfyui, 'concurrency: 2'), { files: flow({ 6: node }) }).concurrency).toBe(2);
   });
 
+  it('is advised to get more jobs only where those may bring more workers', () => {
+    const most = (text: string, files = {}) => configOf(text, { env, files }).maxConcurrency;
+    const jobsAt = (baseUrl: string): string => at(`{ baseUrl: '${baseUrl}', id: x, apiKey: '\${TOKEN}' }`);
+    expect(most(jobsAt('https://api.runpod.ai'))).toBe(10_000);
+    for (const own of [
+      'http://127.0.0.1:8000',
+      'http://localhost:8000',
+      'https://10.1.2.3',
+      'https://gpu',
+      'https://[fd00::1]',
+    ])
+      expect([own, most(jobsAt(own))]).toEqual([own, 0]);
+    expect(most(at('{ baseUrl: local, id: scene-renderer }'))).toBe(0);
+    expect(most(at(comfyui), flow({ 6: node }))).toBe(0);
+  });
+
   it('gets no key that is another service’s', () => {
     const problems = problemsOf(at(fal.replace(", apiKey: '${FAL_KEY}'", '')), {
       env: { NIGHTRENDER_API_KEY: 'of another' },

@@ -1,12 +1,18 @@
 /** Promise: `--stats` says what a run needed and what held it back, in numbers that are right. */
 import { describe, expect, it } from 'vitest';
-import { type RunStats, type SlotState, slotStates } from '../../../src/runner/core/run-stats.ts';
+import {
+  moreJobsFor,
+  type RunStats,
+  type SlotState,
+  slotStates,
+} from '../../../src/runner/core/run-stats.ts';
 import type { RenderService, StatusReply } from '../../../src/runner/pipeline/ports.ts';
 import { freshJob } from '../../../src/runner/pipeline/poll-scheduler.ts';
 import { StatsRecorder } from '../../../src/runner/pipeline/stats-recorder.ts';
 import type { Attempt, Submitted } from '../../../src/runner/core/attempt.ts';
 import { pictureOf, type FakeJob } from '../../fakes/fake-service.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
+import { stats as someStats, timeMs as slotTimes } from '../../fakes/stats.ts';
 import { isWhole } from '../../fakes/tier.ts';
 import { defaultSettings, endpoint, manifestOf, World, type RunOptions } from '../../fakes/world.ts';
 
@@ -349,3 +355,57 @@ function withoutTimes(world: World, jobId: string): StatusReply | undefined {
   if (job === undefined || world.clock.now() < job.completesAt) return undefined;
   return { kind: 'completed', status: 'COMPLETED', pictures: [pictureOf(jobId)] };
 }
+
+describe('the advice to have more jobs in flight', () => {
+  const settings = { concurrency: 4, maxConcurrency: 1_000 };
+  const quick = { queueMs: 300, executionMs: 4_700 };
+
+  it('is given where nothing else was the limit, and jobs began at once', async () => {
+    const stats = await statsOf(new World(() => quick), 400, settings);
+    expect(stats.moreJobs).toEqual({ slots: 4, beganWithinMs: 300, concurrency: 16 });
+  });
+
+  it.each<[string, number, { queueMs: number; executionMs: number }, RunOptions['settings']]>([
+    ['where jobs waited at the service', 400, { queueMs: 2_000, executionMs: 3_000 }, {}],
+    ['where the number of workers is fixed', 400, quick, { maxConcurrency: 0 }],
+    ['where the service takes no more', 400, quick, { maxConcurrency: 4 }],
+    ['after a short run', 400, { queueMs: 10, executionMs: 490 }, {}],
+    ['after a run of few jobs', 200, { queueMs: 100, executionMs: 9_900 }, {}],
+    [
+      'where our own rate was the limit',
+      400,
+      quick,
+      { rate: { ...defaultSettings.rate, submit: { atOnce: 1, perTenSeconds: 6 } } },
+    ],
+  ])('is not given %s', async (_, count, job, more) => {
+    const stats = await statsOf(new World(() => job), count, { ...settings, ...more });
+    expect(stats.moreJobs).toBeUndefined();
+  });
+
+  const all = { ...someStats, tookMs: 600_000, timeMs: slotTimes({ inFlight: 600_000 }), concurrency: 64 };
+  const calm = { ...all.lostTo429, answers: { submissions: 0, status: 30 } };
+  const waited = { jobs: 9_000, p50: 20, p95: 400 };
+
+  it.each<[string, Partial<RunStats>, Partial<typeof waited> | null, number | undefined]>([
+    ['up to what the service takes', {}, {}, 100],
+    ['of a service that reports no times', {}, null, undefined],
+    ['of a service that reports few times', {}, { jobs: 100 }, undefined],
+    ['after a refusal', { lostTo429: all.lostTo429 }, {}, undefined],
+    [
+      'where a tenth of the slots was empty',
+      { timeMs: slotTimes({ inFlight: 530_000, disk: 70_000 }) },
+      {},
+      undefined,
+    ],
+    [
+      'where a limit stopped the run',
+      { timeMs: slotTimes({ inFlight: 590_000, limits: 10_000 }) },
+      {},
+      undefined,
+    ],
+    ['for fewer than eight jobs a slot', { jobs: { submitted: 500, resumed: 0 } }, { jobs: 500 }, undefined],
+  ])('is, %s, as follows', (_, stats, times, concurrency) => {
+    const queueMs = times && { ...waited, ...times };
+    expect(moreJobsFor({ ...all, lostTo429: calm, ...stats }, queueMs, 100)?.concurrency).toBe(concurrency);
+  });
+});

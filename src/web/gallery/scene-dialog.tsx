@@ -339,10 +339,10 @@ function isLess(some: string[], all: string[]): boolean {
 function wordsOf({ values, pictures, id }: GalleryRow, by: string[], { columns }: GalleryData): string {
   const seed = pictures?.[0]?.seed;
   if (by.length === 0) return seed === undefined ? (id ?? 'the same again') : `seed ${seed}`;
-  const shown = by.filter((name) => name !== 'seed_number' || !by.includes('seed'));
+  const shown = by.filter((name) => name !== 'seed' || !by.includes('seed_number'));
   const valueOf = (name: string): string =>
     textOf(values?.[columns.findIndex((column) => column.name === name)]);
-  return shown.map((name) => `${name} ${valueOf(name)}`).join(', ');
+  return shown.map((name) => `${name === 'seed_number' ? 'seed' : name} ${valueOf(name)}`).join(', ');
 }
 
 /** Distance of a swipe in CSS pixels. */

@@ -145,6 +145,9 @@ describe.skipIf(noBrowser !== undefined)('marks of a batch (skipped where there 
     await page.locator('.picture').first().click();
     const title = () => page.locator('dialog h2').innerText();
     await expect.poll(title).toBe('fox-s1');
+    await expect
+      .poll(() => page.getByRole('region', { name: 'Compare with' }).getByRole('button').allInnerTexts())
+      .toEqual(['seed 2', 'seed 3', 'seed 4']);
     for (const [by, then] of [
       [-150, 'fox-s2'],
       [-150, 'fox-s3'],

@@ -4,6 +4,7 @@ import { chmodSync, cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { enlarging } from '../fakes/comfyui-workflows.ts';
 import { inProcess, Night, nightOf, nightWith, pipeline, scenes, testKey } from '../e2e/cli.ts';
 
 const remote = 'https://render.example';
@@ -104,6 +105,32 @@ describe('refuses with 2', () => {
     await submit(batch(yaml), ...args)
       .fails(2, words)
       .warnsNo('rk-of-a-test')
+      .printsOnly('');
+  });
+
+  it('files for ComfyUI without a volume, and a key of partner nodes in the file', async () => {
+    const yaml = `manifest: scenes.csv
+endpoint:
+  speaks: comfyui
+  baseUrl: https://box.example
+  comfyApiKey: comfyui-of-a-test
+  workflow: flow.json
+  set: {'10.image': '{{ scene | upload }}'}
+checkpoint: \${DATABASE_URL}
+output: {dir: out, pictures: 's3://bucket/night'}
+`;
+    const files = {
+      'pipeline.yaml': yaml,
+      'flow.json': JSON.stringify(enlarging('x')),
+      'scenes.csv': scenes(1),
+    };
+    await submit(nightWith(files), ...onKubernetes)
+      .fails(
+        2,
+        /pipeline\.yaml:5:16: a secret is written in the file/,
+        /--volume: is missing: the files that jobs send must be in it/,
+      )
+      .warnsNo('comfyui-of-a-test')
       .printsOnly('');
   });
 

@@ -57,14 +57,15 @@ export function compileInput(
   const render = compileValue(input, root, compileText) as (row: JsonObject, known?: SentFile) => JsonObject;
   const described = describingLeaves(leaves);
   const text = JSON.stringify(input);
+  const isSending = sendsFiles(text);
   return {
     text,
-    sendsFiles: sendsFiles(text),
+    sendsFiles: isSending,
     columns: leaves.flatMap(({ path, template }) => template.names.map((name) => ({ name, path }))),
     render: (row, known) => {
       const rendered = render(row, known);
       for (const leaf of described) assertDescribed(rendered, leaf, row, root.length);
-      if (files !== undefined && sendsFiles(text)) assertFits(rendered, files.maxBytes);
+      if (files !== undefined && isSending) assertFits(rendered, files.maxBytes);
       return rendered;
     },
   };

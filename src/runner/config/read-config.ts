@@ -303,7 +303,8 @@ function delimitersIn(text: string): number {
 function compileName(text: string, report: (path: Path, text: string) => void): Template {
   try {
     const template = compileTemplate(text, portableSegment);
-    if (sendsFiles(text)) throw new TemplateError('file_base64 works under input only, as does upload');
+    if (sendsFiles(text))
+      throw new TemplateError('file_base64 and upload work only in `input` and `endpoint.set`');
     return { ...template, renderText: (values) => portablePath(template.renderText(values)) };
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;

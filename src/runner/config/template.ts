@@ -216,7 +216,7 @@ function filesTakenBy(takeFile: TakeFile | undefined): { globals: object } {
 function sendFile(filter: FileFilter) {
   return function (this: { context: Context }, path: unknown, folder: unknown): string {
     const { [takeFileKey]: takeFile } = this.context.globals as { [takeFileKey]?: TakeFile };
-    if (takeFile === undefined) throw new Error(`${filter} works under input only`);
+    if (takeFile === undefined) throw new Error(`${filter} works only in \`input\` and \`endpoint.set\``);
     return takeFile(path, folder, filter);
   };
 }

@@ -203,6 +203,13 @@ it('not to look for a job whose answer was lost: the file may be gone', async ()
   expect(sent().filter((path) => path === '/upload/image' || path === '/prompt')).toEqual([]);
 });
 
+it('and the job is looked for until the workflow cannot be under way any more, as the upload may have taken long', async () => {
+  const { picture, submit } = await uploading({ ...enlarging('x'), ...emptyImage(1) });
+  const recent = { ...lost, sentBy: Date.now() };
+  expect(await submit('1', await picture('a.png'), recent)).toEqual(failure('unanswered'));
+  expect(await submit('1', { '1.color': 5 }, recent)).toMatchObject({ kind: 'not-found' });
+});
+
 it('no file is in the way of a scene without one', async () => {
   const { submit, sent } = await uploading(saving(emptyImage(1)));
   expect(await submit('1', { '1.color': 5 })).toMatchObject({ kind: 'accepted' });

@@ -177,7 +177,7 @@ it('names are no place for it, and its key is no name for a value', () => {
     `dir: renders\n  name: "{{ photo | file_base64 }}"`,
   );
   expect(problemsOf(text)).toEqual([
-    expect.stringContaining('file_base64 works under input only'),
+    expect.stringContaining('file_base64 and upload work only in `input`'),
     expect.stringContaining('the key $file_base64 is reserved'),
   ]);
 });

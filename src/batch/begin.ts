@@ -90,7 +90,7 @@ export async function identityOf(
   checkpointDir: string,
 ): Promise<BatchIdentity> {
   const axes = [...new Set(addedColumns(config))].filter((name) => name !== 'seed');
-  const words = namesWithoutIds(scenes.rules);
+  const words = namesWithoutIds(scenes.rules, config.stage !== undefined);
   const pricing = pricingOf(config);
   const until = config.scenes?.until;
   const adopted = choices.isAdopting ? imagesInFolder(config) : undefined;

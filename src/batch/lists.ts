@@ -157,7 +157,7 @@ async function countNamed(
       checkpointDir,
       rules,
     });
-    const named = { ...config, names: namesWithoutIds(rules) };
+    const named = { ...config, names: namesWithoutIds(rules, config.stage !== undefined) };
     let [seen, count] = [0, 0];
     for (const { id, input, columns } of list.scenes()) {
       const scene = { input: JSON.parse(input) as JsonObject, columns: JSON.parse(columns) as JsonObject };

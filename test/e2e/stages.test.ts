@@ -132,6 +132,39 @@ it('follows what became of the batch before: new, rendered anew, no longer chose
   expect(sent(scaling.inputs).slice(4)).toHaveLength(2);
 });
 
+it('names a picture as the batch before did, with what the stage adds; a stage that began earlier keeps its names', async () => {
+  const stage = 'scenes: {from: render.yaml, matrix: {scale: [2, 4]}}\n';
+  const { night, start, scaling } = await twoBatches(stage, { 'owl 1': 70, 'fox 1': 60 });
+  night.write('list.csv', 'prompt,number\nowl,1\nfox,1\n');
+  night.write(
+    'upscale.yaml',
+    night.read('upscale.yaml').replace('input: {', "input: {scale: '{{ scale }}', "),
+  );
+  const named = (file: string, dir: string) => {
+    night.write(file, night.read('upscale.yaml').replace('dir: large', `dir: ${dir}`));
+    return async () => {
+      await start('run', file).exits(0);
+      return readdirSync(night.path(dir, 'images'));
+    };
+  };
+  await start('run', 'render.yaml').exits(0);
+  const [fox = '', owl = ''] = readdirSync(night.path('out/images'));
+  expect([fox, owl].join()).toMatch(/^fox-[0-9a-f]{6}\.png,owl-[0-9a-f]{6}\.png$/);
+  const expected = [fox, owl].flatMap((file) =>
+    ['2', '4'].map((scale) => file.replace('.png', `-${scale}.png`)),
+  );
+  expect(await named('upscale.yaml', 'large')()).toEqual(expected);
+  // It began when stages named pictures by the id alone.
+  const old = named('old.yaml', 'old');
+  await start('run', 'old.yaml', '--limit', '1').exits(0);
+  editCheckpoint(night.path('old'), "UPDATE batch SET value = json_set(value, '$.names', 'sent')");
+  const [first = ''] = readdirSync(night.path('old/images'));
+  const names = await old();
+  expect(names).toContain(first);
+  expect(names.filter((name) => /^[0-9a-f]{12}-[24]\.png$/.test(name))).toHaveLength(3);
+  expect(scaling.inputs).toHaveLength(8);
+});
+
 it('takes the best of each group once all of its scenes are settled', async () => {
   const stage = 'scenes: {from: render.yaml, best: {of: prompt, by: score}}\n';
   const { night, start, scaling } = await twoBatches(stage, {

@@ -2,7 +2,7 @@
 import { oneLine } from '../../lib/text/format.ts';
 import { isJsonObject, type JsonObject } from '../../lib/text/json.ts';
 import { fileKinds, type NamedFile, pictureEndings, withoutFormat } from './picture.ts';
-import { type RulesVersion, sceneRules } from './scene.ts';
+import { type RulesVersion, type Scene, sceneRules } from './scene.ts';
 
 /** Maximum length of a name in bytes of UTF-8, including folders and `.png`. */
 export const maxNameBytes = 200;
@@ -155,26 +155,48 @@ function bytesOf(text: string): number {
 /**
  * Naming scheme that a batch fixes at its first start. `id` uses the id alone. `sent` uses the words of the
  * input if the list has no ids. `prompt` is the scheme of earlier versions: words of the column that seems to
- * be the prompt.
+ * be the prompt. `stage` uses the name of the picture in the batch before.
  */
-export type DefaultNames = 'id' | 'prompt' | 'sent';
+export type DefaultNames = 'id' | 'prompt' | 'sent' | 'stage';
+
+type Named = Pick<Scene, 'id' | 'columns' | 'input'>;
 
 /**
  * Returns the file name of a picture if `output.name` is not set, as a portable path: `harbour.png` for a row
  * with an id, `a-photo-of-a-bench-e52f02.png` for a row without.
  */
-export function defaultName(
-  { id, columns, input }: { id: string; columns: JsonObject; input: JsonObject },
-  names: DefaultNames,
-): string {
+export function defaultName(scene: Named, names: DefaultNames): string {
+  if (names === 'stage') return stageName(scene);
+  const { id, columns, input } = scene;
   const prompt = names === 'sent' ? promptOf(input, {}) : promptOf({}, columns);
   const stem = names === 'id' || Object.hasOwn(columns, 'id') ? id : stemOf(id, prompt ?? '');
   return portablePath(`${portableSegment(stem)}.png`);
 }
 
-/** Returns the naming scheme for rows without ids in a batch that begins with these rules. */
-export function namesWithoutIds(rules: RulesVersion): DefaultNames {
-  return sceneRules[rules].asksWhichIsSent ? 'sent' : 'prompt';
+/** Returns the name of the picture before, with what the stage adds to the id: `ink/harbour-strong.png`. */
+function stageName({ id, columns }: Named): string {
+  const { id: row, picture } = columns;
+  const before = typeof picture === 'string' ? nameBefore(picture) : undefined;
+  const isOfRow = typeof row === 'string' && (id === row || id.startsWith(`${row}-`));
+  if (before === undefined || !isOfRow) {
+    const stem = stemOf(id, promptOf({}, columns) ?? '');
+    return portablePath(`${portableSegment(stem)}.png`);
+  }
+  return portablePath(`${withoutFormat(before)}${portableSegment(id.slice(row.length))}.png`);
+}
+
+/** Returns the name below the folder `images`. Undefined if the picture is in no such folder. */
+function nameBefore(path: string): string | undefined {
+  const [, file] = /^(?:.*[/\\])?images[/\\](.+)$/s.exec(path) ?? [];
+  const name = file?.replaceAll('\\', '/');
+  const isInBucket = name !== undefined && path.startsWith('s3://');
+  return isInBucket ? (readAttemptFile(name)?.name ?? name) : name;
+}
+
+/** Returns the naming scheme of a batch that begins with these rules. */
+export function namesWithoutIds(rules: RulesVersion, isStage: boolean): DefaultNames {
+  if (!sceneRules[rules].asksWhichIsSent) return 'prompt';
+  return isStage ? 'stage' : 'sent';
 }
 
 /** Guesses the naming scheme from existing files: `id` if a name is a bare hash, otherwise `words`. */
@@ -184,7 +206,7 @@ export function guessNames(files: readonly string[], words: DefaultNames): Defau
 
 /** Shortens an id made from a hash to words and half of the hash. Its ending stays, to stay distinct. */
 function stemOf(id: string, prompt: string): string {
-  const [, hash, rest = ''] = /^([0-9a-f]{6})[0-9a-f]{6}(-.*)?$/s.exec(id) ?? [];
+  const [, hash, rest = ''] = /^([0-9a-f]{6})[0-9a-f]{6}([-.].*)?$/s.exec(id) ?? [];
   const words = slugOf(prompt);
   return hash === undefined || words === '' ? id : `${words}-${hash}${rest}`;
 }

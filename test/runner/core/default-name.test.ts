@@ -59,3 +59,40 @@ it('names by what is sent, whatever other columns the row has', () => {
   expect(defaultName(scene, 'sent')).toBe('a-bench-e52f02.png');
   expect(defaultName({ ...scene, input: { steps: 3 } }, 'sent')).toBe(`${hash}.png`);
 });
+
+it.each<[string, string, JsonObject, string]>([
+  ['as before', hash, { picture: 'out/images/a-bench-e52f02.png' }, 'a-bench-e52f02.png'],
+  [
+    'with what the lists of the stage add',
+    `${hash}-0.3`,
+    { picture: 'images/a-bench-e52f02.jpg' },
+    'a-bench-e52f02-0.3.png',
+  ],
+  [
+    'in the folders of output.name',
+    `${hash}-s1-s2`,
+    { id: `${hash}-s1`, picture: '../images/images/ink/two.png' },
+    'ink/two-s2.png',
+  ],
+  [
+    'in a bucket, without the attempt',
+    `${hash}.2`,
+    { id: `${hash}.2`, picture: 's3://night/a/images/ink/b-3-0123abcd.png' },
+    'ink/b.png',
+  ],
+  ['on Windows', hash, { picture: String.raw`out\images\ink\b.png` }, 'ink/b.png'],
+  [
+    'by the prompt without a picture',
+    `${hash}.2`,
+    { id: `${hash}.2`, prompt: 'A bench' },
+    'a-bench-e52f02.2.png',
+  ],
+  [
+    'by the id of a list with files of its own',
+    'harbour',
+    { id: 'harbour', picture: 'photos/1.png' },
+    'harbour.png',
+  ],
+])('names the picture of a stage %s', (_, id, columns, name) => {
+  expect(defaultName({ id, columns: { id: hash, ...columns }, input: {} }, 'stage')).toBe(name);
+});

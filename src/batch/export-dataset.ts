@@ -14,15 +14,27 @@ import {
 } from '../runner/checkpoint/batch-identity.ts';
 import { pictureIds, isRecorded } from '../runner/checkpoint/recorded-pictures.ts';
 import { readRecords } from '../runner/checkpoint/scene-records.ts';
-import { compileTemplate, listed, type Template, TemplateError } from '../runner/config/template.ts';
+import {
+  compileName,
+  compileTemplate,
+  listed,
+  type Template,
+  TemplateError,
+} from '../runner/config/template.ts';
 import { withValues } from '../runner/core/seeds-until.ts';
-import { copyEnding, type PictureCopy, type SavedPicture, sidecarPath } from '../runner/core/picture.ts';
 import type { Album } from '../runner/core/gallery-data.ts';
-import { promptOf } from '../runner/core/naming.ts';
+import {
+  copyEnding,
+  type PictureCopy,
+  type SavedPicture,
+  sidecarPath,
+  withoutFormat,
+} from '../runner/core/picture.ts';
+import { nameKey, promptOf, withSuffix } from '../runner/core/naming.ts';
 import type { SceneRecord } from '../runner/core/scene-record.ts';
 import { priceOf } from '../runner/core/spending.ts';
 import { ExportFolder, exportKinds, OtherFolder, type ExportKind } from '../runner/export/export-folder.ts';
-import { exportPictures } from '../runner/export/export-pictures.ts';
+import { exportPictures, type NumericColumn } from '../runner/export/export-pictures.ts';
 import type { ExportedPicture, ExportPorts } from '../runner/export/picture-folder.ts';
 import { thumbnailFor } from '../runner/images/missing-files.ts';
 import { withoutProvenance } from '../runner/images/sidecars.ts';
@@ -45,6 +57,10 @@ export interface ExportChoices extends RowsChosen {
   shard: number;
   /** Template for the text of a picture. Undefined for its prompt. */
   caption: string | undefined;
+  /** Template for the names of the exported files. Undefined for those of the pictures. */
+  name: string | undefined;
+  /** True if Parquet contains the pictures. */
+  isEmbedded: boolean;
   /** Copy that is exported instead of the picture. */
   copy: PictureCopy | undefined;
   /** True if pictures of a gallery keep the metadata that nightrender wrote, and the page shows prompts. */
@@ -88,20 +104,25 @@ export function exportableKind(
   name: string | undefined,
   choices: {
     caption: string | undefined;
+    name: string | undefined;
     copy: string | undefined;
+    isEmbedded: boolean;
     isLinked: boolean;
     isWithMetadata: boolean;
   },
 ): ExportKind {
   const kind = exportKind(name);
-  const { caption, copy, isLinked, isWithMetadata } = choices;
+  const { caption, copy, isEmbedded, isLinked, isWithMetadata } = choices;
   const isOf = (...kinds: ExportKind[]): boolean => kinds.includes(kind);
   if (caption !== undefined && !isOf('captions', 'webdataset', 'gallery'))
     throw wrong('--caption', `${kind} has no captions`);
   if (isWithMetadata && !isOf('gallery'))
     throw wrong('--with-metadata', `${kind} always keeps the metadata of its pictures`);
   if (isLinked && !isOf('captions', 'imagefolder')) throw wrong('--link', `${kind} has no files to link`);
-  if (copy !== undefined && isOf('parquet')) throw wrong('--copy', 'parquet has no pictures in it');
+  if (isEmbedded && !isOf('parquet')) throw wrong('--embed', `${kind} has the pictures in any case`);
+  const bare = isEmbedded || !isOf('parquet') ? undefined : 'parquet has no pictures in it without --embed';
+  if (copy !== undefined && bare !== undefined) throw wrong('--copy', bare);
+  if (choices.name !== undefined && bare !== undefined) throw wrong('--name', bare);
   return kind;
 }
 
@@ -181,7 +202,7 @@ async function exportInto(
   folder: ExportFolder,
   scenes: ExportedScenes,
   { db, images, reportDir }: Pictures,
-  { dir, to, copy, shard, isLinked, caption, isWithMetadata }: ExportChoices,
+  { dir, to, copy, shard, isEmbedded, isLinked, caption, isWithMetadata }: ExportChoices,
   { onBad, onDone, onNote }: ExportListener,
 ): Promise<ExportedDataset> {
   const done = { pictures: 0, written: 0, bytes: 0, bad: 0 };
@@ -199,7 +220,7 @@ async function exportInto(
     cleaned: to === 'gallery' && !isWithMetadata ? withoutProvenance : undefined,
     gallery: {
       thumbnail: (picture) => thumbnailFor(images, reportDir, picture),
-      textOf: ({ file, caption: text }) => {
+      textOf: ({ name: file, caption: text }) => {
         const name = basename(file).replace(/\.\w+$/, '');
         return (caption === undefined && !isWithMetadata) || text === '' ? name : text;
       },
@@ -219,8 +240,12 @@ async function exportInto(
     },
   };
   const salt = JSON.stringify(copy ?? null);
-  const numeric = to === 'parquet' ? numericNames(scenes.saved()) : [];
-  await exportPictures(folder, to, scenes.all(onMissing, onNote), ports, { shard, salt, numeric });
+  const repeated = repeatedNames(scenes);
+  const numeric = to === 'parquet' ? numericColumns(scenes.saved(), repeated) : [];
+  // The JSON columns of Parquet have every column of the list under its name.
+  const pictures =
+    to === 'parquet' ? scenes.all(onMissing, onNote) : without(repeated, scenes.all(onMissing, onNote));
+  await exportPictures(folder, to, pictures, ports, { shard, salt, numeric, isEmbedded });
   // Others do not see what failed.
   if (lines.length > 0 && to !== 'gallery') {
     folder.begin([missingFile]);
@@ -246,10 +271,15 @@ function albumKey(db: Database): string {
   return hash('sha256', String(readBegunAt(db))).slice(0, 12);
 }
 
-function openFolder(db: Database, { to, dir, shard, caption, copy }: ExportChoices): Promise<ExportFolder> {
+function openFolder(
+  db: Database,
+  { to, dir, shard, caption, name, isEmbedded, copy }: ExportChoices,
+): Promise<ExportFolder> {
   const options = {
     shard,
     ...(caption !== undefined && { caption }),
+    ...(name !== undefined && { name }),
+    ...(isEmbedded && { embed: true }),
     ...(copy && { copy: copyEnding(copy) }),
   };
   return ExportFolder.open(dir, { batch: String(readBegunAt(db)), to, options });
@@ -263,6 +293,8 @@ function missingLine({ id, state, failureKind, failureText, source }: SceneRecor
 
 /** Pictures in the order of the list. */
 interface ExportedScenes {
+  /** Names of the columns and values. */
+  columns: string[];
   saved(): Iterable<ExportedPicture>;
   /** Returns the same pictures, with a note about excluded ones. Calls `onMissing` for scenes without a picture. */
   all(onMissing: (row: SceneRecord) => void, onNote: (text: string) => void): Iterable<ExportedPicture>;
@@ -271,32 +303,58 @@ interface ExportedScenes {
 /** Reads the chosen pictures. Throws `ConfigError`; the iterables throw the reason of `signal`. */
 function exportedScenes(
   db: Database,
-  { copy, caption, ...rows }: ExportChoices,
+  { copy, caption, name, ...rows }: ExportChoices,
   signal: AbortSignal | undefined,
 ): ExportedScenes {
   const batch = readBatch(db);
   const chosen = chosenRows(rows, db);
-  const toPictures = pictureReader(db, batch, captioner(caption, batch), copy && copyEnding(copy));
+  const texts = { captionOf: captioner(caption, batch), nameOf: namer(name, batch) };
+  const toPictures = pictureReader(db, batch, texts, copy && copyEnding(copy));
   const silent = (): void => undefined;
   return {
+    columns: columnNames(batch),
     *saved() {
       for (const row of chosen(readRecords(db, { states: ['saved'] }), silent)) yield* toPictures(row);
     },
     *all(onMissing, onNote) {
+      const free = name === undefined ? (wanted: string): string => wanted : uniqueNames();
       for (const row of chosen(readRecords(db), onNote)) {
         signal?.throwIfAborted();
-        if (row.state === 'saved' && row.pictures.length > 0) yield* toPictures(row);
+        if (row.state === 'saved' && row.pictures.length > 0)
+          for (const each of toPictures(row)) yield { ...each, name: free(each.name) };
         else onMissing(row);
       }
     },
   };
 }
 
+/** Returns a function that makes names unique, also if case is ignored: the second `a.png` becomes `a-2.png`. */
+function uniqueNames(): (wanted: string) => string {
+  const taken = new Map<string, number>();
+  return (wanted) => {
+    let name = wanted;
+    let count = taken.get(nameKey(wanted)) ?? 0;
+    while (taken.has(nameKey(name))) {
+      count += 1;
+      name = withSuffix(wanted, `-${count}`);
+    }
+    taken.set(nameKey(name), 1);
+    // Many pictures may share one name, so the next search begins where this one ended.
+    if (name !== wanted) taken.set(nameKey(wanted), count);
+    return name;
+  };
+}
+
+interface PictureTexts {
+  captionOf: (row: SceneRecord, columns: JsonObject) => string;
+  nameOf: (row: SceneRecord, columns: JsonObject, index: number, file: string) => string;
+}
+
 /** Returns a function that lists a scene's pictures. `ending` is that of the copy which replaces each picture. */
 function pictureReader(
   db: Database,
   batch: BatchIdentity | undefined,
-  captionOf: (row: SceneRecord, columns: JsonObject) => string,
+  { captionOf, nameOf }: PictureTexts,
   ending: string | undefined,
 ): (row: SceneRecord) => ExportedPicture[] {
   const { values: asked = [], pricing } = batch ?? {};
@@ -320,13 +378,14 @@ function pictureReader(
         id: idOf(row.id ?? '', index),
         scene: row.id ?? '',
         file: named(file),
+        name: nameOf(row, all, index, named(file)),
         path: (bucket ?? '') + pathOf(picture),
         width,
         height,
         bytes,
         sha256,
         seed,
-        prompt: promptOf(row.input ?? {}, row.columns) ?? '',
+        prompt: promptIn(row),
         endpoint: row.endpoint,
         attempts: row.attempts,
         cost: costOf(picture),
@@ -345,39 +404,63 @@ function columnNames(batch: BatchIdentity | undefined): string[] {
   return [...new Set([...resultColumns(batch), ...(batch?.axes ?? [])])];
 }
 
+function promptIn(row: SceneRecord): string {
+  return promptOf(row.input ?? {}, row.columns) ?? '';
+}
+
 /** Returns the text of a picture: by the template, else the prompt that `list` shows. Throws `ConfigError`. */
-function captioner(
-  text: string | undefined,
-  batch: BatchIdentity | undefined,
-): (row: SceneRecord, columns: JsonObject) => string {
-  const promptIn = (row: SceneRecord): string => promptOf(row.input ?? {}, row.columns) ?? '';
+function captioner(text: string | undefined, batch: BatchIdentity | undefined): PictureTexts['captionOf'] {
   if (text === undefined) return promptIn;
   const lacking = Object.fromEntries(columnNames(batch).map((name) => [name, null]));
-  const template = captionTemplate(text, ['id', 'prompt', 'seed', ...Object.keys(lacking)]);
+  const template = textTemplate('--caption', text, ['id', 'prompt', 'seed', ...Object.keys(lacking)]);
   return (row, columns) => {
     const own = { id: row.id, prompt: promptIn(row), seed: row.pictures[0]?.seed ?? null };
-    return unlessWrong(() => template.renderText({ ...lacking, ...own, ...columns }), `scene ${row.id}: `);
+    return renderFor(row, '--caption', template, { ...lacking, ...own, ...columns });
   };
 }
 
-function captionTemplate(text: string, known: string[]): Template {
-  const template = unlessWrong(() => compileTemplate(text));
+/** Returns the name of an exported file: by the template, with the ending of the file. Throws `ConfigError`. */
+function namer(text: string | undefined, batch: BatchIdentity | undefined): PictureTexts['nameOf'] {
+  if (text === undefined) return (_row, _columns, _index, file) => file;
+  const lacking = Object.fromEntries(columnNames(batch).map((name) => [name, null]));
+  const known = ['id', 'prompt', 'seed', 'index', ...Object.keys(lacking)];
+  const template = textTemplate('--name', text, known);
+  return (row, columns, index, file) => {
+    const seed = row.pictures[index]?.seed ?? columns['seed'] ?? '';
+    const own = { id: row.id, seed, index: index + 1 };
+    const values = { ...lacking, prompt: promptIn(row), ...columns, ...own };
+    const path = withoutFormat(renderFor(row, '--name', template, values));
+    // A folder never has a name that a file of the export may have.
+    return (
+      path.replaceAll(/\.(?=(?:png|jpg|webp|avif|txt|jsonl)\/)/gi, '-') + (/\.\w+$/.exec(file)?.[0] ?? '')
+    );
+  };
+}
+
+type TextOption = '--caption' | '--name';
+
+function textTemplate(option: TextOption, text: string, known: string[]): Template {
+  const template = unlessWrong(option, () => (option === '--name' ? compileName : compileTemplate)(text));
   const problems = template.names
     .filter((name) => !known.includes(name))
     .map((name) => {
       const hint = didYouMean(name, known) ?? `known are ${listed(known)}`;
-      return { where: '--caption', text: `there is no column ${JSON.stringify(name)}; ${hint}` };
+      return { where: option, text: `there is no column ${JSON.stringify(name)}; ${hint}` };
     });
   if (problems.length > 0) throw new ConfigError(problems);
   return template;
 }
 
-function unlessWrong<T>(work: () => T, of = ''): T {
+function renderFor(row: SceneRecord, option: TextOption, template: Template, values: JsonObject): string {
+  return unlessWrong(option, () => template.renderText(values), `scene ${row.id}: `);
+}
+
+function unlessWrong<T>(where: TextOption, work: () => T, of = ''): T {
   try {
     return work();
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
-    throw new ConfigError([{ where: '--caption', text: of + error.message }]);
+    throw new ConfigError([{ where, text: of + error.message }]);
   }
 }
 
@@ -396,11 +479,41 @@ async function hasFetched(
   }
 }
 
-/** Returns the names of columns and values that are numbers in every picture that has them. */
-function numericNames(pictures: Iterable<ExportedPicture>): string[] {
-  const known = new Map<string, boolean>();
+/** Returns the columns and values that are numbers in every picture that has them. */
+function numericColumns(pictures: Iterable<ExportedPicture>, repeated: ReadonlySet<string>): NumericColumn[] {
+  const known = new Map<string, { isNumeric: boolean; isInteger: boolean }>();
   for (const { columns, values } of pictures)
-    for (const [name, value] of Object.entries({ ...columns, ...values }))
-      if (value !== null) known.set(name, known.get(name) !== false && typeof value === 'number');
-  return [...known].flatMap(([name, isNumeric]) => (isNumeric ? [name] : []));
+    for (const [name, value] of Object.entries({ ...columns, ...values })) {
+      if (value === null || repeated.has(name)) continue;
+      const { isNumeric, isInteger } = known.get(name) ?? { isNumeric: true, isInteger: true };
+      known.set(name, {
+        isNumeric: isNumeric && typeof value === 'number',
+        isInteger: isInteger && Number.isSafeInteger(value),
+      });
+    }
+  return [...known].flatMap(([name, { isNumeric, isInteger }]) => (isNumeric ? [{ name, isInteger }] : []));
+}
+
+/** Returns the columns that say the same as the prompt or seed of the export, in every picture. */
+function repeatedNames({ columns, saved }: ExportedScenes): ReadonlySet<string> {
+  const repeated = new Set((['prompt', 'seed'] as const).filter((name) => columns.includes(name)));
+  if (repeated.size === 0) return repeated;
+  for (const picture of saved()) {
+    for (const name of repeated) {
+      const value = { ...picture.columns, ...picture.values }[name] ?? null;
+      if (value === null || String(value) !== picture[name]) repeated.delete(name);
+    }
+    if (repeated.size === 0) break;
+  }
+  return repeated;
+}
+
+function* without(
+  names: ReadonlySet<string>,
+  pictures: Iterable<ExportedPicture>,
+): Generator<ExportedPicture> {
+  const left = (all: JsonObject): JsonObject =>
+    Object.fromEntries(Object.entries(all).filter(([name]) => !names.has(name)));
+  for (const { columns, values, ...picture } of pictures)
+    yield { ...picture, columns: left(columns), values: left(values) };
 }

@@ -45,6 +45,11 @@ export const exportCommand: LoadedCommand = {
       type: 'boolean',
       describe: 'gallery: keep what output.metadata wrote into the pictures, and show prompts',
     },
+    name: {
+      ...textOption,
+      describe: "names of the files, such as '{{ shot }} {{ title }}'; those of the pictures by default",
+    },
+    embed: { type: 'boolean', describe: 'parquet: with the pictures, as an Image column of Hugging Face' },
     copy: { ...textOption, describe: 'a copy of output.formats instead of the PNG: webp, 512.jpg' },
     link: { type: 'boolean', describe: 'imagefolder, captions: hard links where the disk allows them' },
   },
@@ -59,7 +64,10 @@ export const exportCommand: LoadedCommand = {
       'a .txt beside each picture',
     ],
     ['$0 export pipeline.yaml chosen --to imagefolder --starred', 'only what you starred in watch'],
-    ['$0 export pipeline.yaml for-anna --to gallery --starred', 'the same to send to a client'],
+    [
+      "$0 export pipeline.yaml for-anna --to gallery --starred --name '{{ shot }} {{ title }}'",
+      'the same to send to a client, with names of its own',
+    ],
     ['$0 export pipeline.yaml table --to parquet', 'a row a picture, for DuckDB or pandas'],
   ],
   exits: {
@@ -82,14 +90,18 @@ async function exportChosen(batch: Batch, argv: Record<string, unknown>, json: b
 }
 
 function choicesOf(batch: Batch, argv: Record<string, unknown>): ExportChoices {
-  const [caption, copy, isLinked] = [oneText(argv, 'caption'), oneText(argv, 'copy'), argv['link'] === true];
+  const [caption, name, copy] = [oneText(argv, 'caption'), oneText(argv, 'name'), oneText(argv, 'copy')];
+  const [isEmbedded, isLinked] = [argv['embed'] === true, argv['link'] === true];
   const isWithMetadata = argv['with-metadata'] === true;
-  const to = exportableKind(oneText(argv, 'to'), { caption, copy, isLinked, isWithMetadata });
+  const given = { caption, name, copy, isEmbedded, isLinked, isWithMetadata };
+  const to = exportableKind(oneText(argv, 'to'), given);
   return {
     to,
     dir: resolve(textIn(argv, 'dir')),
     shard: wholeNumber(argv, 'shard', 1, 100_000),
     caption,
+    name,
+    isEmbedded,
     copy: copy === undefined ? undefined : copyNamed(copy, batch),
     isLinked,
     isWithMetadata,

@@ -245,6 +245,10 @@ export interface ExportRequest extends ReadOptions {
    * prompt, in a gallery its name.
    */
   caption?: string;
+  /** Names of the files: a template such as `{{ shot }} {{ title }}`. Default: the names of the pictures. */
+  name?: string;
+  /** For parquet: includes the pictures, as an Image column of Hugging Face. */
+  embed?: boolean;
   /** Exports this copy of `output.formats` instead of the PNG: `webp`, `512.jpg`. */
   copy?: string;
   /** For imagefolder and captions: creates hard links if the disk supports them. */

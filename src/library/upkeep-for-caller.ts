@@ -126,20 +126,8 @@ export async function exportForCaller(
 ): Promise<ExportedBatch | Refused> {
   const wrong = wrongArguments('exportBatch', options, { file });
   if (wrong !== undefined) return wrong;
-  const {
-    output,
-    env,
-    signal,
-    to,
-    dir,
-    where,
-    ids,
-    shard = 1_000,
-    caption,
-    copy,
-    link = false,
-    withMetadata = false,
-  } = options;
+  const { output, env, signal, to, dir, where, ids, shard = 1_000, caption, name, copy } = options;
+  const { embed: isEmbedded = false, link: isLinked = false, withMetadata: isWithMetadata = false } = options;
   const batch = batchForCaller(file, { output }, env);
   const [bad, notes]: [ExportedBatch['bad'], string[]] = [[], []];
   const listener: ExportListener = {
@@ -151,15 +139,17 @@ export async function exportForCaller(
   try {
     signal?.throwIfAborted();
     const exported = await batch.read((book) => {
-      exportableKind(to, { caption, copy, isLinked: link, isWithMetadata: withMetadata });
+      exportableKind(to, { caption, name, copy, isEmbedded, isLinked, isWithMetadata });
       const choices = {
         to,
         dir: folder,
         shard,
         caption,
+        name,
+        isEmbedded,
         copy: copy === undefined ? undefined : copyNamed(copy, batch),
-        isLinked: link,
-        isWithMetadata: withMetadata,
+        isLinked,
+        isWithMetadata,
         where,
         ids: ids && placesOf(ids),
       };

@@ -59,6 +59,21 @@ async function batch(formats = ''): Promise<Batch> {
   return batchIn(night);
 }
 
+/** Three seeds of each of two prompts. Each picture is as wide as the number of its seed says. */
+async function seededBatch(sent = '{{ prompt }}'): Promise<Batch> {
+  const pngs = await Promise.all([0, 1, 2, 3].map(picture));
+  const service = await startStandIn({
+    plan: ({ n, seed }) => ({ end: () => completed([{ rendered_image: pngs[Number(n)], seed }]) }),
+  });
+  const more = `input: {prompt: "${sent}", seed: "{{ seed }}", n: "{{ seed_number }}"}\nscenes: {seeds: 3}\n`;
+  const night = nightWith({
+    'pipeline.yaml': pipeline(service.url, more),
+    'scenes.csv': 'id,prompt\na,Hills\nb,Lake\n',
+  });
+  await night.run('--quiet').exits(0);
+  return batchIn(night);
+}
+
 let ended: string | undefined;
 
 /** Returns a copy of the batch, which runs once a process. Its service is gone. */
@@ -289,6 +304,110 @@ it('makes tables that DuckDB reads, with the counts and sums of the report', asy
   ).toEqual([{ style: styles[2], score: '0.2' }]);
 });
 
+it('puts the pictures into a table as an Image column of Hugging Face, checked, and the number of a seed as an integer', async () => {
+  const { night, saved } = await seededBatch();
+  const pictures = await saved();
+  const [gone = { file: '' }] = pictures.splice(3, 1);
+  renameSync(night.path('out/images', gone.file), night.path('gone.png'));
+  await night
+    .do('export', 'set', '--to', 'parquet', '--embed')
+    .exits(3, '5 pictures in set')
+    .warnsOnly(`${gone.file} (scene b-s1): it is missing\n`);
+  const table = `'${night.path('set/part-00000.parquet')}'`;
+  const rows = await query(
+    `SELECT id, image.path AS path, sha256(image.bytes) AS sha256, seed_number FROM read_parquet(${table})`,
+  );
+  expect(rows).toEqual(
+    pictures.map(({ id, file, sha256 }) => ({ id, path: file, sha256, seed_number: /\d$/.exec(id)?.[0] })),
+  );
+  // `datasets` takes the struct for a picture only if this metadata names it and nothing in it is required.
+  const metadata = `SELECT decode(value) AS value FROM parquet_kv_metadata(${table}) WHERE decode(key) = 'huggingface'`;
+  const [feature] = await query(metadata);
+  expect(JSON.parse(String(feature?.['value']))).toEqual({
+    info: { features: { image: { _type: 'Image' } } },
+  });
+  const schema = `SELECT name, type, repetition_type AS repeated, num_children AS children, converted_type AS kind FROM parquet_schema(${table})`;
+  const columns = await query(schema);
+  const at = columns.findIndex(({ name }) => name === 'image');
+  expect(columns.slice(at, at + 3)).toEqual([
+    { name: 'image', type: null, repeated: 'OPTIONAL', children: '2', kind: null },
+    { name: 'bytes', type: 'BYTE_ARRAY', repeated: 'OPTIONAL', children: null, kind: null },
+    { name: 'path', type: 'BYTE_ARRAY', repeated: 'OPTIONAL', children: null, kind: 'UTF8' },
+  ]);
+  expect(columns.find(({ name }) => name === 'seed_number')).toMatchObject({ type: 'INT64' });
+  renameSync(night.path('gone.png'), night.path('out/images', gone.file));
+  await night.do('export', 'set', '--to', 'parquet', '--embed').exits(0, '6 written now');
+  await night.do('export', 'set', '--to', 'parquet', '--embed').exits(0, '6 as they were');
+});
+
+it('names the files by a template: portable, unique, with the ending of the file', async () => {
+  const { night, saved } = await endedBatch();
+  const named = (...args: string[]) =>
+    night.do('export', 'set', ...args, '--name', '{{ style }} {{ prompt | slice: 0 }}');
+  const first = ['ink H', 'oil -thick- H', 'Aquarell, naß H'];
+  const expected = Array.from({ length: count }, (_, i) => {
+    const nth = Math.floor(i / 3);
+    return `${first[i % 3]}${nth === 0 ? '' : `-${nth + 1}`}`;
+  });
+  const pictures = await saved();
+  await named('--to', 'imagefolder').exits(0);
+  for (const [i, { sha256 }] of pictures.entries())
+    expect(sha256Of(readFileSync(night.path('set', `${expected[i]}.png`)))).toBe(sha256);
+  const lines = readFileSync(night.path('set/metadata.jsonl'), 'utf8').trim().split('\n');
+  expect(lines.map((line) => (JSON.parse(line) as { file_name: string }).file_name)).toEqual(
+    expected.map((name) => `${name}.png`),
+  );
+  await named('--to', 'imagefolder').exits(0, '7 as they were');
+  // Names that change leave nothing behind, even if two pictures exchange theirs.
+  const swap = (one: string, other: string) =>
+    night.do(
+      'export',
+      'set',
+      '--to',
+      'imagefolder',
+      '--where',
+      "id = 's0' or id = 's1'",
+      '--name',
+      `{% if id == 's0' %}${one}{% else %}${other}{% endif %}`,
+    );
+  await swap('a', 'b').exits(0);
+  const before = filesIn(night.path('set'));
+  await swap('b', 'a').exits(0, '2 written now');
+  expect(filesIn(night.path('set'))).toMatchObject({ 'a.png': before['b.png'], 'b.png': before['a.png'] });
+  await night.do('export', 'texts', '--to', 'captions', '--name', 'all/../{{ index }}.PNG').exits(0);
+  expect(Object.keys(filesIn(night.path('texts/all/unnamed')))).toEqual(
+    expect.arrayContaining(['1.png', '1.txt', '1-2.png', '1-7.txt']),
+  );
+  await night.do('export', 'tar', '--to', 'webdataset', '--name', '{{ id }}-{{ seed }}').exits(0);
+  const json = execFileSync('tar', ['xOf', night.path('tar/00000.tar'), '000000001.json'], {
+    encoding: 'utf8',
+  });
+  expect(JSON.parse(json)).toMatchObject({ file_name: 's1-1.png' });
+  await night.do('export', 'album', '--to', 'gallery', '--name', '{{ id }} {{ style }}').exits(0);
+  expect(readdirSync(night.path('album/pictures'))).toContain('s0 ink.png');
+  expect(readFileSync(night.path('album/index.html'), 'utf8')).toContain('pictures/s0 ink.png');
+});
+
+it('does not repeat a prompt or a seed that the list has too', async () => {
+  const { night } = await seededBatch();
+  await night.do('export', 'set', '--to', 'imagefolder').exits(0);
+  const [line = ''] = readFileSync(night.path('set/metadata.jsonl'), 'utf8').split('\n');
+  expect(JSON.parse(line)).toEqual({
+    file_name: 'a-s1.png',
+    id: 'a-s1',
+    prompt: 'Hills',
+    seed: expect.stringMatching(/^\d+$/) as string,
+    seed_number: 1,
+  });
+  // As soon as one picture differs, every line has both, because every line has the same keys.
+  const { night: other } = await seededBatch("{% if id == 'a' %}Mountains{% else %}{{ prompt }}{% endif %}");
+  await other.do('export', 'set', '--to', 'webdataset').exits(0);
+  const json = execFileSync('tar', ['xOf', other.path('set/00000.tar'), '000000003.json'], {
+    encoding: 'utf8',
+  });
+  expect(JSON.parse(json)).toMatchObject({ prompt: 'Lake', 'manifest.prompt': 'Lake' });
+});
+
 it.each(sampled(['imagefolder', 'captions', 'webdataset', 'parquet', 'gallery'], { ms: 400 }))(
   'writes %s the same again, and after an edit only what changed',
   async (to) => {
@@ -404,7 +523,19 @@ it('refuses a folder that is not its own, and options that do not fit', async ()
     [mine, ['file', '--to', 'captions'], 'file: is not a folder'],
     [mine, ['new'], '--to: it is missing; expected one of imagefolder'],
     [mine, ['new', '--to', 'parket'], '--to: "parket" is not a kind of export; did you mean parquet?'],
-    [mine, ['new', '--to', 'parquet', '--copy', 'webp'], '--copy: parquet has no pictures in it'],
+    [
+      mine,
+      ['new', '--to', 'parquet', '--copy', 'webp'],
+      '--copy: parquet has no pictures in it without --embed',
+    ],
+    [mine, ['new', '--to', 'parquet', '--name', '{{ id }}'], '--name: parquet has no pictures in it without'],
+    [mine, ['new', '--to', 'captions', '--embed'], '--embed: captions has the pictures in any case'],
+    [
+      mine,
+      ['new', '--to', 'captions', '--name', '{{ stile }}'],
+      '--name: there is no column "stile"; did you mean style?',
+    ],
+    [mine, ['new', '--to', 'captions', '--name', '{{ style'], '--name: {{ without }}'],
     [
       mine,
       ['new', '--to', 'captions', '--copy', 'webp'],

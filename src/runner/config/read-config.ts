@@ -30,9 +30,8 @@ import { configSchema, endpointUrl, pipelineLayout, type CheckedFile } from './p
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import type { Path, YamlFile } from '../../lib/yaml/read-yaml.ts';
 import { pipelineIn, readYamlFile, type Override } from '../../lib/yaml/yaml-file.ts';
-import { portablePath, portableSegment } from '../core/naming.ts';
 import { sendsFiles, type InputFiles, compileInput, type InputTemplate } from './input-template.ts';
-import { compileTemplate, TemplateError, type Template } from './template.ts';
+import { compileName, compileTemplate, TemplateError, type Template } from './template.ts';
 
 /** Names that `output.name` may use besides columns. */
 export const nameValues = ['id', 'seed', 'index'];
@@ -237,7 +236,7 @@ function compileTemplates(
   if (typeof written !== 'string') return { input, name: undefined };
   return {
     input,
-    name: compileName(withVariables(written, ['output', 'name'], yaml, report), reportTemplate),
+    name: nameOf(withVariables(written, ['output', 'name'], yaml, report), reportTemplate),
   };
 }
 
@@ -299,13 +298,11 @@ function delimitersIn(text: string): number {
   return text.match(/\{[{%]|[}%]\}/g)?.length ?? 0;
 }
 
-/** Compiles a name. Only the template's own slashes make folders. */
-function compileName(text: string, report: (path: Path, text: string) => void): Template {
+function nameOf(text: string, report: (path: Path, text: string) => void): Template {
   try {
-    const template = compileTemplate(text, portableSegment);
     if (sendsFiles(text))
       throw new TemplateError('file_base64 and upload work only in `input` and `endpoint.set`');
-    return { ...template, renderText: (values) => portablePath(template.renderText(values)) };
+    return compileName(text);
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
     report(['output', 'name'], error.message);

@@ -12,6 +12,7 @@ import {
 import { closest } from '../../lib/text/closest.ts';
 import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
 import type { FileFilter } from '../core/file-text.ts';
+import { portablePath, portableSegment } from '../core/naming.ts';
 
 /** Thrown if a template cannot be parsed, or cannot be rendered with the given values. */
 export class TemplateError extends Error {}
@@ -50,6 +51,12 @@ export function compileTemplate(text: string, escape?: (value: string) => string
     renderText,
     render: isAlone ? valueOf(only, pieces?.[0]) : renderText,
   };
+}
+
+/** Compiles the name of a file. Only the template's own slashes make folders. Throws `TemplateError`. */
+export function compileName(text: string): Template {
+  const template = compileTemplate(text, portableSegment);
+  return { ...template, renderText: (values) => portablePath(template.renderText(values)) };
 }
 
 const limits = { parseLimit: 1_000_000, renderLimit: 1_000, memoryLimit: 50_000_000 };

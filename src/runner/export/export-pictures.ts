@@ -10,17 +10,26 @@ import {
   writePictureFolder,
 } from './picture-folder.ts';
 import type { UnfinishedFile } from '../files/folders.ts';
-import { parquetWriteBuffer } from 'hyparquet-writer';
+import { ByteWriter, ParquetWriter, schemaFromColumnData } from 'hyparquet-writer';
 import type { JsonValue } from '../../lib/text/json.ts';
+import { seedNumberColumn } from '../core/expansion.ts';
 
 export interface ExportChoice {
   shard: number;
   /** Further input that the bytes of a shard depend on. */
   salt: string;
-  /** Names of the numeric columns of Parquet, from `numericNames`. */
-  numeric: string[];
+  /** Columns of Parquet that are numbers in all pictures. */
+  numeric: NumericColumn[];
+  /** True if Parquet contains the pictures. */
+  isEmbedded: boolean;
   /** Maximum size of one metadata.jsonl in bytes. */
   maxMetadataBytes?: number;
+}
+
+export interface NumericColumn {
+  name: string;
+  /** True if every number is an integer that JSON represents exactly. */
+  isInteger: boolean;
 }
 
 /** Exports pictures into the folder. Files that are no longer part of the export stay until `finish`. */
@@ -39,7 +48,7 @@ export async function exportPictures(
     case 'webdataset':
       return writeShards(folder, pictures, ports, choice, tarShard);
     case 'parquet':
-      return writeShards(folder, pictures, ports, choice, tablePart(choice.numeric));
+      return writeShards(folder, pictures, ports, choice, tablePart(choice));
   }
 }
 
@@ -60,13 +69,13 @@ async function writeShards(
   folder: ExportFolder,
   pictures: Iterable<ExportedPicture>,
   ports: ExportPorts,
-  { shard, salt, numeric }: ExportChoice,
+  { shard, salt, numeric, isEmbedded }: ExportChoice,
   form: ShardForm,
 ): Promise<void> {
   let index = 0;
   for (const group of groupsOf(pictures, shard)) {
     const files = form.files(String(index).padStart(5, '0'));
-    const digest = digestOf(group, JSON.stringify([salt, numeric]));
+    const digest = digestOf(group, JSON.stringify([salt, numeric, isEmbedded]));
     if (folder.holds(files[0], digest)) ports.onDone(group.length, 0, 0);
     else {
       folder.begin(files);
@@ -97,7 +106,7 @@ const tarShard: ShardForm = {
   },
 };
 
-interface TarContent {
+interface ShardContent {
   count: number;
   bytes: number;
 }
@@ -108,15 +117,15 @@ async function writeTar(
   pictures: readonly ExportedPicture[],
   first: number,
   ports: ExportPorts,
-): Promise<TarContent> {
+): Promise<ShardContent> {
   const numbers = new Map(pictures.map((picture, index) => [picture, first + index]));
   const written = { count: 0, bytes: 0 };
   for await (const { picture, content } of readChecked(pictures, ports)) {
     const key = String(numbers.get(picture)).padStart(9, '0');
-    const metadata = { file_name: picture.file, ...recordOf(picture) };
+    const metadata = { file_name: picture.name, ...recordOf(picture) };
     await file.write(
       Buffer.concat([
-        ...tarEntry(`${key}${/\.\w+$/.exec(picture.file)?.[0] ?? ''}`, content),
+        ...tarEntry(`${key}${/\.\w+$/.exec(picture.name)?.[0] ?? ''}`, content),
         ...tarEntry(`${key}.json`, Buffer.from(JSON.stringify(metadata))),
         ...tarEntry(`${key}.txt`, Buffer.from(picture.caption)),
       ]),
@@ -157,16 +166,106 @@ function octal(value: number, bytes: number): string {
   return value.toString(8).padStart(bytes - 1, '0');
 }
 
-function tablePart(numeric: string[]): ShardForm {
+function tablePart(choice: TableChoice): ShardForm {
   return {
     files: (number) => [`part-${number}.parquet`],
     write: async (folder, [file = ''], pictures, _, ports) => {
-      const table = parquetPart(pictures, numeric);
-      await folder.write(file, table);
-      ports.onDone(pictures.length, pictures.length, table.length);
-      return true;
+      const { count, bytes } = await folder.writeInPieces(file, (part) =>
+        writeTable(part, pictures, choice, ports),
+      );
+      ports.onDone(count, count, bytes);
+      return count === pictures.length;
     },
   };
+}
+
+type TableChoice = Pick<ExportChoice, 'numeric' | 'isEmbedded'>;
+
+/** `content` is undefined if the table does not contain the pictures. */
+type Filled = { picture: ExportedPicture; content?: Buffer };
+
+/** Maximum size of a row group with pictures, which is in memory several times. Readers load a row group at once. */
+const maxGroupRows = 100;
+const maxGroupBytes = 64_000_000;
+
+/** Writes a Parquet table, equal on every machine. A picture that it should contain and that is not intact is left out. */
+async function writeTable(
+  file: UnfinishedFile,
+  pictures: readonly ExportedPicture[],
+  choice: TableChoice,
+  ports: ExportPorts,
+): Promise<ShardContent> {
+  const columns = tableColumns(choice);
+  const schema = schemaFromColumnData({ columnData: columns.map((column) => ({ ...column, data: [] })) });
+  const [root] = schema;
+  if (choice.isEmbedded && root !== undefined)
+    schema.splice(0, 1, { ...root, num_children: columns.length + 1 }, ...imageSchema);
+  const writer = new ByteWriter();
+  const table = new ParquetWriter({
+    writer,
+    schema,
+    createdBy: 'nightrender',
+    ...(choice.isEmbedded && { kvMetadata: [imageFeature] }),
+  });
+  const written = { count: 0, bytes: 0 };
+  const flush = async (): Promise<void> => {
+    await file.write(writer.getBytes());
+    written.bytes += writer.index;
+    writer.index = 0;
+  };
+  const groups = choice.isEmbedded ? rowGroups(pictures, ports) : [pictures.map((picture) => ({ picture }))];
+  for await (const rows of groups) {
+    const data = columns.map(({ name, valueOf }) => ({
+      name,
+      data: rows.map(({ picture }) => valueOf(picture)),
+    }));
+    await table.write({ columnData: choice.isEmbedded ? [imageColumn(rows), ...data] : data });
+    await flush();
+    written.count += rows.length;
+  }
+  await table.finish();
+  await flush();
+  return written;
+}
+
+async function* rowGroups(
+  pictures: readonly ExportedPicture[],
+  ports: ExportPorts,
+): AsyncGenerator<Filled[]> {
+  let rows: Filled[] = [];
+  let bytes = 0;
+  for await (const row of readChecked(pictures, ports)) {
+    const isFull = rows.length === maxGroupRows || bytes + row.content.length > maxGroupBytes;
+    if (rows.length > 0 && isFull) {
+      yield rows;
+      [rows, bytes] = [[], 0];
+    }
+    rows.push(row);
+    bytes += row.content.length;
+  }
+  if (rows.length > 0) yield rows;
+}
+
+/**
+ * The column `image` in the form of the `Image` feature of Hugging Face's `datasets`: a struct of bytes and path.
+ * The library recognizes it only if all three are nullable.
+ */
+const imageSchema: ReturnType<typeof schemaFromColumnData> = [
+  { name: 'image', repetition_type: 'OPTIONAL', num_children: 2 },
+  { name: 'bytes', type: 'BYTE_ARRAY', repetition_type: 'OPTIONAL' },
+  { name: 'path', type: 'BYTE_ARRAY', converted_type: 'UTF8', repetition_type: 'OPTIONAL' },
+];
+
+/** Schema metadata that `datasets` reads. Without it, `image` is a struct and no picture. */
+const imageFeature = {
+  key: 'huggingface',
+  value: JSON.stringify({ info: { features: { image: { _type: 'Image' } } } }),
+};
+
+/** Pictures are compressed already, and no two are equal. */
+function imageColumn(rows: readonly Filled[]) {
+  const data = rows.map(({ picture, content }) => ({ bytes: content, path: picture.name }));
+  return { name: 'image', data, encoding: 'PLAIN', codec: 'UNCOMPRESSED', statistics: false } as const;
 }
 
 const ownColumns = [
@@ -185,28 +284,39 @@ const ownColumns = [
   ['cost', 'DOUBLE', ({ cost }) => cost],
 ] as const satisfies [string, string, (picture: ExportedPicture) => JsonValue | bigint][];
 
-/** Returns a Parquet table, equal on every machine. `numeric`: names that are numbers in all pictures. */
-function parquetPart(pictures: readonly ExportedPicture[], numeric: readonly string[]): Uint8Array {
+interface TableColumn {
+  name: string;
+  type: 'STRING' | 'JSON' | 'INT32' | 'INT64' | 'DOUBLE';
+  nullable: boolean;
+  valueOf: (picture: ExportedPicture) => JsonValue | bigint;
+}
+
+function tableColumns({ numeric, isEmbedded }: TableChoice): TableColumn[] {
   const own = ownColumns.map(([name, type, valueOf]) => ({
     name,
     type,
     nullable: name === 'seed' || name === 'endpoint' || name === 'cost',
-    data: pictures.map((picture): JsonValue | bigint => valueOf(picture)),
+    valueOf,
   }));
-  const numbers = numeric.map((name) => ({
-    name: takenNames.has(name.toLowerCase()) ? `manifest.${name}` : name,
-    type: 'DOUBLE' as const,
-    nullable: true,
-    data: pictures.map((picture) => numberIn(picture, name)),
-  }));
-  return new Uint8Array(
-    parquetWriteBuffer({ columnData: [...own, ...numbers], codec: 'SNAPPY', createdBy: 'nightrender' }),
-  );
+  const taken = new Set<string>([...own.map(({ name }) => name), ...(isEmbedded ? ['image'] : [])]);
+  const numbers = numeric.map(({ name, isInteger }): TableColumn => {
+    // The number of a seed counts. Other numbers may have fractions in another batch.
+    const isCount = isInteger && name === seedNumberColumn;
+    return {
+      name: taken.has(name.toLowerCase()) ? `manifest.${name}` : name,
+      type: isCount ? 'INT64' : 'DOUBLE',
+      nullable: true,
+      valueOf: (picture) => {
+        const value = numberIn(picture, name);
+        if (!isCount || value === null) return value;
+        return Number.isSafeInteger(value) ? BigInt(value) : null;
+      },
+    };
+  });
+  return [...own, ...numbers];
 }
 
-const takenNames = new Set<string>(ownColumns.map(([name]) => name));
-
-/** Returns the number; null if there is none, for example because a run changed the value after `numericNames`. */
+/** Returns the number; null if there is none, for example because a run changed the value meanwhile. */
 function numberIn({ columns, values }: ExportedPicture, name: string): number | null {
   const value = Object.hasOwn(values, name) ? values[name] : columns[name];
   return typeof value === 'number' ? value : null;

@@ -55,9 +55,9 @@ async function writeGallery(
     const good = await writePictures(folder, below, group, ports, () => []);
     const thumbnails = await writeThumbnails(folder, good, ports);
     for (const picture of good) {
-      const { scene, file, width, height } = picture;
+      const { scene, name, width, height } = picture;
       const thumbnail = thumbnails.get(picture);
-      const entry = { id: scene, file: below + file, width, height, text: ports.gallery.textOf(picture) };
+      const entry = { id: scene, file: below + name, width, height, text: ports.gallery.textOf(picture) };
       entries.push({ ...entry, ...(thumbnail !== undefined && { thumbnail }) });
     }
   }
@@ -102,7 +102,7 @@ async function writeCaptions(
   ports: ExportPorts,
 ): Promise<void> {
   for (const group of groupsOf(pictures, picturesAtOnce)) {
-    const texts = (picture: ExportedPicture) => [[captionFile(picture.file), picture.caption] as const];
+    const texts = (picture: ExportedPicture) => [[captionFile(picture.name), picture.caption] as const];
     await writePictures(folder, '', group, ports, texts);
   }
 }
@@ -129,7 +129,7 @@ async function writeImageFolder(
 }
 
 function metadataLine(picture: ExportedPicture): string {
-  return `${JSON.stringify({ file_name: picture.file, ...recordOf(picture) })}\n`;
+  return `${JSON.stringify({ file_name: picture.name, ...recordOf(picture) })}\n`;
 }
 
 /** Splits pictures so that the metadata of a part fits into one file. Read each part to its end before the next. */
@@ -178,10 +178,10 @@ async function writePictures(
   ports: ExportPorts,
   besides: (picture: ExportedPicture) => (readonly [name: string, content: string])[],
 ): Promise<ExportedPicture[]> {
-  const before = new Set(pictures.filter(({ file }) => folder.hasBegun(below + file)));
+  const before = new Set(pictures.filter(({ name }) => folder.hasBegun(below + name)));
   folder.begin(
     pictures.flatMap((picture) =>
-      [picture.file, ...besides(picture).map(([name]) => name)].map((name) => below + name),
+      [picture.name, ...besides(picture).map(([name]) => name)].map((name) => below + name),
     ),
   );
   // The record has no sha256 of copies, and of pictures without their metadata.
@@ -192,7 +192,7 @@ async function writePictures(
   const folders = new Set<string>();
   const others = pictures.filter((picture) => !good.has(picture));
   for await (const { picture, temporary, bytes } of fetchChecked(folder, below, others, ports)) {
-    const path = join(folder.dir, below + picture.file);
+    const path = join(folder.dir, below + picture.name);
     const isSame = isOther && before.has(picture) && isSameFile(path, temporary);
     if (isSame) rmSync(temporary);
     else renameSync(temporary, path);
@@ -202,7 +202,7 @@ async function writePictures(
   }
   const inOrder = pictures.filter((picture) => good.has(picture));
   for (const picture of inOrder) {
-    folder.keep(below + picture.file);
+    folder.keep(below + picture.name);
     for (const [name, text] of besides(picture)) {
       const content = Buffer.from(text);
       folder.keep(below + name);
@@ -225,7 +225,7 @@ async function* fetchChecked(
   ports: ExportPorts,
 ): AsyncGenerator<{ picture: ExportedPicture; temporary: string; bytes: number }> {
   const fetch = async (picture: ExportedPicture) => {
-    const temporary = join(folder.folderOf(below + picture.file), temporaryName());
+    const temporary = join(folder.folderOf(below + picture.name), temporaryName());
     return { picture, temporary, isFetched: await ports.fetch(picture, temporary) };
   };
   const groups = [...groupsOf(pictures, maxConcurrent)];
@@ -251,8 +251,8 @@ async function* fetchChecked(
   }
 }
 
-function isThere(folder: ExportFolder, below: string, { file, sha256 }: ExportedPicture): boolean {
-  const content = contentOf(join(folder.dir, below + file));
+function isThere(folder: ExportFolder, below: string, { name, sha256 }: ExportedPicture): boolean {
+  const content = contentOf(join(folder.dir, below + name));
   return content !== undefined && isOf(content, sha256);
 }
 
@@ -295,6 +295,8 @@ export type ExportedPicture = Pick<SavedPicture, 'file' | 'width' | 'height' | '
   /** Unique within the batch: the id of the scene. The second picture of a scene gets `.2`, and so on. */
   id: string;
   scene: string;
+  /** Name of the file in the export: that of the picture, or from `--name`. */
+  name: string;
   /** Path of the picture in the batch, for people: `images/a.png`, `s3://bucket/images/a.png`. */
   path: string;
   prompt: string;

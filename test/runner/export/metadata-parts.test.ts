@@ -16,6 +16,7 @@ function picture(id: string): ExportedPicture {
     id,
     scene: id,
     file: `${id}.png`,
+    name: `${id}.png`,
     path: `images/${id}.png`,
     width: 1,
     height: 1,
@@ -53,6 +54,7 @@ it('has a folder for each file of metadata after the first', async () => {
       shard: 1,
       salt: '',
       numeric: [],
+      isEmbedded: false,
       maxMetadataBytes,
     });
     await folder.finish();

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { assertPlainFile, realPath } from '../lib/files/temporary-files.ts';
 import { copyDatabase } from '../lib/sqlite/copy-database.ts';
 import { type Database, UnusableDatabase } from '../lib/sqlite/database.ts';
@@ -10,6 +11,7 @@ import { isLocked } from '../lib/sqlite/exclusive-lock.ts';
 import { plural } from '../lib/text/format.ts';
 import { assertLockUsable, isBatch, isBatchHeld } from '../runner/checkpoint/batch-lock.ts';
 import { markFile } from '../runner/checkpoint/find-loss.ts';
+import { asDamage } from '../runner/checkpoint/damage.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import {
   readExperience,
@@ -17,7 +19,9 @@ import {
   readPaidBefore,
   readSetAside,
 } from '../runner/checkpoint/read-for-plan.ts';
+import { readNamedJobs } from '../runner/checkpoint/recorded-pictures.ts';
 import type { Config } from '../runner/config/config.ts';
+import { TemplateError } from '../runner/config/template.ts';
 import type { Attempt } from '../runner/core/attempt.ts';
 import { scenesPerRow } from '../runner/core/expansion.ts';
 import { FatalFailure } from '../runner/core/failure.ts';
@@ -44,6 +48,7 @@ import { type BeginChoices, unknownPicturesOf } from './start-choices.ts';
 import { batchLists } from './lists.ts';
 import { assertPlaceUsable } from './pictures-place.ts';
 import type { OpenRecord } from './record.ts';
+import { configuredArguments } from './refusal.ts';
 import { type LocalService, submissionOf } from './connect-service.ts';
 
 export interface PlanChoices extends BeginChoices {
@@ -106,7 +111,7 @@ export async function planOnCopy(
         changes,
         notes: [...scenes.notes, ...editNotes(config, scenes)],
         remarks: scenes.remarks,
-        ...(await planFacts(config, begun, copy, options, changes)),
+        ...(await planFacts(file, config, begun, copy, options, changes)),
       }
     );
   } catch (error) {
@@ -204,6 +209,7 @@ async function compare(
 
 /** Returns everything of the plan that is read after the comparison. Records attempts, so `copy` must be a copy. */
 async function planFacts(
+  file: string,
   config: Config,
   { opened }: BegunBatch,
   copy: string,
@@ -229,6 +235,7 @@ async function planFacts(
     const progress = { counts, part: part ?? null, setAside: readSetAside(db) };
     const change = endpointChange(await checkpoint.madeAt(), counts, config.endpoint);
     const expected = forecast(work, readExperience(db, pricing));
+    const misnamed = await misnamedText(db, file, { ...config, names: opened.names });
     // Must be last, because it records attempts.
     const requests = await firstRequests(
       db,
@@ -244,10 +251,41 @@ async function planFacts(
       foundAt: readFoundAt(db),
       warning: change ?? (options.isAdopting ? adopting : null),
       lacking: lackingText(await checkpoint.lackingFiles()) ?? null,
+      misnamed,
     };
   } finally {
     db.close();
   }
+}
+
+/** Number of jobs between two turns of the event loop. */
+const jobsInTurn = 500;
+
+async function misnamedText(
+  db: Database,
+  file: string,
+  config: Config & Pick<PipelineConfig, 'names'>,
+): Promise<string | null> {
+  const names = new PictureNames({ ownerOf: () => Promise.resolve(undefined) }, config);
+  let [seen, count, example] = [0, 0, ''];
+  try {
+    for (const job of readNamedJobs(db)) {
+      const misfit = names.misfit(job, job.files);
+      if (misfit !== undefined) {
+        if (count === 0) example = `${misfit.file} would be ${misfit.wanted}`;
+        count += job.files.length;
+      }
+      seen += 1;
+      if (seen % jobsInTurn === 0) await nextTurn();
+    }
+  } catch (error) {
+    // The run reports damage and impossible names itself, after it has collected the jobs in flight.
+    if (asDamage(error) === undefined && !(error instanceof TemplateError)) throw error;
+    return null;
+  }
+  if (count === 0) return null;
+  const rename = `nightrender verify ${configuredArguments(file, config)} --rename`;
+  return `${plural(count, 'saved picture')} would get another name now (\`output.name\`): ${example}. They keep theirs; \`${rename}\` renames them, after a run if the list was edited`;
 }
 
 function atMostOf({ scenes, cost }: Forecast, more: number): NonNullable<BatchPlan['atMost']> {

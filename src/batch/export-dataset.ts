@@ -501,7 +501,8 @@ function repeatedNames({ columns, saved }: ExportedScenes): ReadonlySet<string> 
   for (const picture of saved()) {
     for (const name of repeated) {
       const value = { ...picture.columns, ...picture.values }[name] ?? null;
-      if (value === null || String(value) !== picture[name]) repeated.delete(name);
+      if (value === null || typeof value === 'object' || String(value) !== picture[name])
+        repeated.delete(name);
     }
     if (repeated.size === 0) break;
   }

@@ -97,10 +97,9 @@ function rowsOf(shown: ShownPlan): [string, string][] {
     ['time', timeOf(forecast)],
     ...titled('limits', forecast.cuts.map(describeCut)),
     ...titled('list', shown.remarks),
-    ...[...shown.warnings, shown.warning ?? '', shown.lacking ?? ''].map((text): [string, string] => [
-      'warning',
-      text,
-    ]),
+    ...[...shown.warnings, shown.warning ?? '', shown.lacking ?? '', shown.misnamed ?? ''].map(
+      (text): [string, string] => ['warning', text],
+    ),
     ['problem', shown.obstacle ?? ''],
   ];
 }

@@ -7,6 +7,7 @@ import {
   type MoveListener,
   type RepairListener,
 } from '../batch/verify-pictures.ts';
+import type { RenamedPictures } from '../batch/move.ts';
 import { plural } from '../lib/text/format.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import type { RepairedCheckpoint } from '../runner/checkpoint/repair-checkpoint.ts';
@@ -22,7 +23,7 @@ import { readReportKeys } from '../runner/config/schema-parts.ts';
 import { type ReportListener, type WrittenReport, rewriteReport } from '../batch/result-files.ts';
 
 export const verifyCommand: LoadedCommand = {
-  purpose: `Checks every saved picture: its file exists, matches the recorded size and sha256, and decodes to the last pixel. Read-only, also during a run. With --repair, which needs the batch to be idle, a damaged checkpoint is repaired first and kept as checkpoint.sqlite.damaged. Then scenes with a missing or damaged picture are put back; in a folder, damaged files are kept as <name>.damaged, whole ones of the same job as <name>.former. The next run renders the scenes again.`,
+  purpose: `Checks every saved picture: its file exists, matches the recorded size and sha256, and decodes to the last pixel. Read-only, also during a run. With --rename, pictures get the names that output.name gives now; what is interrupted is finished by the next start. With --repair, which needs the batch to be idle, a damaged checkpoint is repaired first and kept as checkpoint.sqlite.damaged. Then scenes with a missing or damaged picture are put back; in a folder, damaged files are kept as <name>.damaged, whole ones of the same job as <name>.former. The next run renders the scenes again.`,
   shared: ['output', 'json'],
   options: {
     repair: { type: 'boolean', describe: 'put scenes with missing or damaged pictures back' },
@@ -34,6 +35,10 @@ export const verifyCommand: LoadedCommand = {
       type: 'boolean',
       describe:
         'move pictures and checkpoint to the new output.pictures and checkpoint, checked; continues where it stopped',
+    },
+    rename: {
+      type: 'boolean',
+      describe: 'rename saved pictures, and the files beside them, by the present output.name',
     },
   },
   examples: [
@@ -53,11 +58,21 @@ export const verifyCommand: LoadedCommand = {
 /** Resolves to the exit code. */
 export function verify(argv: Record<string, unknown>): Promise<number> {
   const [isRepair, isDeep, isMove] = [argv['repair'] === true, argv['deep'] === true, argv['move'] === true];
+  const isRename = argv['rename'] === true;
   return onBatch(argv, async (batch, json) => {
     // Reading `dir` reports a wrong pipeline.yaml before a wrong option.
     void batch.dir;
     if (isMove && isRepair) throw new ConfigError([{ where: '--move', text: 'repair first, then move' }]);
+    if (isRename && (isMove || isRepair))
+      throw new ConfigError([
+        { where: '--rename', text: 'give --repair, --move and --rename one after the other' },
+      ]);
     const view = createVerifyView({ json, isRepair });
+    if (isRename) {
+      const { renamePictures } = await import('../batch/move.ts');
+      view.onRenamed(await renamePictures(batch, () => reportMoved(batch, view)));
+      return endings.complete.exitCode;
+    }
     if (isRepair) {
       const { verified, runArguments } = await repairPictures(batch, isDeep, view);
       // A repair puts back every bad picture, and throws if it cannot.
@@ -78,6 +93,7 @@ function reportMoved(batch: Batch, view: ReportListener): Promise<WrittenReport>
 }
 
 interface VerifyView extends RepairListener, MoveListener, ReportListener {
+  onRenamed: (renamed: RenamedPictures) => void;
   /** Returns the exit code. `others`: arguments of `nightrender verify`, or of `nightrender run` after a repair. */
   end: (verified: Verified, ending: 'complete' | 'incomplete', others: string) => number;
 }
@@ -116,6 +132,14 @@ export function createVerifyView({ json, isRepair }: VerifyForm): VerifyView {
       const text = `The checkpoint is in ${to} from now on: ${what}. The old checkpoint is kept in ${from}; no run can use it there, and you may delete it.`;
       if (json) writeJsonLine('checkpoint-moved', { from, to, scenes, attempts, pictures });
       else writeWrapped(text);
+    },
+    onRenamed: ({ renamed, missing }) => {
+      if (json) return writeJsonLine('pictures-renamed', { renamed, missing });
+      clearStatus();
+      const done = renamed === 0 ? 'No picture needed another name.' : `${plural(renamed, 'file')} renamed.`;
+      const kept = `${plural(missing, 'file')} kept ${missing === 1 ? 'its name' : 'their names'}: missing, or of a job with a missing file (\`nightrender verify\`).`;
+      const text = missing === 0 ? done : `${done} ${kept}`;
+      for (const line of wrapIndented('', text, outColumns(), 0)) writeOut(line);
     },
     onMade: (what, made) => {
       if (!json) progress(() => `${what} created for ${plural(made, 'picture')}`);

@@ -89,6 +89,7 @@ export const planShape = {
   remarks: z.array(text).describe('notes on the list'),
   warning: text.nullable().describe('a warning about the folder'),
   lacking: text.nullable().describe('the `output.files` that saved scenes lack'),
+  misnamed: text.nullable().describe('saved pictures that `output.name` would name otherwise now'),
   foundAt: text
     .nullable()
     .describe('the path of the latest picture that was found in an output of unknown shape'),

@@ -206,6 +206,10 @@ export const eventLines = {
     from: text,
     to: text,
   }),
+  'pictures-renamed': line('the last line of `verify --rename`', {
+    renamed: count.describe('files with a new name'),
+    missing: count.describe('files that kept their names, because a file of their job is missing'),
+  }),
   verified: line('the last line of `verify`', {
     checked: count,
     good: count,

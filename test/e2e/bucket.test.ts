@@ -283,6 +283,28 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     expect(after).toEqual(expect.arrayContaining(before));
   });
 
+  it('gets other names there, with the files beside, and none twice', async () => {
+    const { cwd, start, keys } = batch({ more: '  metadata: sidecar\n' });
+    await start('run', 'pipeline.yaml');
+    const path = join(cwd, 'pipeline.yaml');
+    writeFileSync(
+      path,
+      readFileSync(path, 'utf8').replace('  dir: out\n', "  dir: out\n  name: 'all/{{ id }}'\n"),
+    );
+    expect((await start('plan', 'pipeline.yaml')).stdout).toMatch(/would\s+be\s+all\/s\d+\.png/);
+    const renamed = await start('verify', 'pipeline.yaml', '--rename');
+    expect([renamed.code, renamed.stdout, renamed.stderr]).toEqual([0, `${count} files renamed.\n`, '']);
+    const images = await keys('images/');
+    expect(images).toHaveLength(2 * count);
+    for (const key of images) expect(key).toMatch(/^images\/all\/s\d+-\d+-[0-9a-f]{8}\.(png|json)$/);
+    const verified = await start('verify', 'pipeline.yaml', '--deep');
+    expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining(`good      ${count}\n`)]);
+    const again = await start('verify', 'pipeline.yaml', '--rename');
+    expect(again.stdout).toBe('No picture needed another name.\n');
+    expect((await start('run', 'pipeline.yaml')).code).toBe(0);
+    expect(jobsOf(join(cwd, 'out/local-service'))).toBe(count);
+  });
+
   it('is not moved in silence, and moved on demand, to a bucket and back', async () => {
     const { cwd, start, keys, prefix } = batch({
       inBucket: false,

@@ -43,6 +43,8 @@ export interface BatchIdentity {
   picturesToken?: string;
   /** Absolute path of the output folder. Absent if it is the one of pipeline.yaml. */
   output?: string;
+  /** True from a rename of pictures until the report is written: the next run must not keep the old report. */
+  isRenamed?: boolean;
 }
 
 /** `isLater`: the file was configured after the batch began, so scenes may have been saved without it. */

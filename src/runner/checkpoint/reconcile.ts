@@ -1,7 +1,7 @@
 /** Brings the batch's scenes in line with its manifest, by id and fingerprint, never by position. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Database, Statement } from '../../lib/sqlite/database.ts';
-import { nameKey, withSuffix } from '../core/naming.ts';
+import type { Database } from '../../lib/sqlite/database.ts';
+import { withSuffix } from '../core/naming.ts';
 import { isCutOff, ListCutOff, type Plan } from '../core/batch-plan.ts';
 import { type ListedScene, replacedSuffix } from '../core/scene.ts';
 import type { ManifestScenes } from '../pipeline/ports.ts';
@@ -13,6 +13,7 @@ import {
   rememberComparedList,
 } from './batch-identity.ts';
 import { holdSeeds } from './recorded-batch.ts';
+import { restoreNames } from './recorded-pictures.ts';
 import type { SceneRow } from './checkpoint-schema.ts';
 
 /** `isEdited`: rows of unchanged scenes have other texts or places than before, or some rows are or were invalid. */
@@ -38,6 +39,7 @@ export async function reconcile(
   // Pictures in a bucket never share a name, so none has to be renamed.
   if (readBatch(db)?.pictures !== undefined) return plan;
   await overTable(db, 'temp.withdrawn', signal, renameReplaced(db));
+  // Also finishes a rename of `verify --rename` that was interrupted.
   restoreNames(db);
   return plan;
 }
@@ -308,39 +310,11 @@ function renameReplaced(db: Database): (slice: Slice) => void {
     FROM scenes s JOIN attempts a USING (scene) JOIN pictures p USING (attempt)
     WHERE s.scene IN ${withdrawnInSlice} AND +s.state = 'withdrawn' AND p.file = p.name
       AND EXISTS (SELECT 1 FROM scenes l WHERE l.id = s.id AND l.state <> 'withdrawn')`);
-  const move = moveStatement(db);
+  const move = db.prepare<[string, number]>('UPDATE pictures SET move_to = ? WHERE picture = ?');
   return (slice) => {
     for (const { picture, name, fingerprint } of replaced.all(slice))
       move.run(withSuffix(name, replacedSuffix(fingerprint)), picture);
   };
-}
-
-/** Gives pictures of rows that were edited back their first names again. */
-function restoreNames(db: Database): void {
-  const restored = db
-    .prepare<[], { picture: number; name: string }>(
-      `SELECT p.picture, p.name FROM pictures p JOIN attempts a USING (attempt) JOIN scenes s USING (scene)
-       WHERE p.file <> p.name AND s.state <> 'withdrawn'`,
-    )
-    .all();
-  if (restored.length === 0) return;
-  const move = moveStatement(db);
-  const staying = db.prepare<[string]>('SELECT 1 FROM pictures WHERE file_key = ? AND move_to IS NULL');
-  const pending = db.prepare<[], { picture: number; to: string }>(
-    'SELECT picture, move_to AS "to" FROM pictures WHERE move_to IS NOT NULL',
-  );
-  // If several pictures have one name, the first takes it, and the others keep their current names.
-  const takers = new Map(pending.all().map(({ picture, to }) => [nameKey(to), picture]));
-  for (const { picture, name } of restored) {
-    const key = nameKey(name);
-    if ((takers.get(key) ?? picture) !== picture || staying.get(key) !== undefined) continue;
-    takers.set(key, picture);
-    move.run(name, picture);
-  }
-}
-
-function moveStatement(db: Database): Statement<[string, number]> {
-  return db.prepare<[string, number]>('UPDATE pictures SET move_to = ? WHERE picture = ?');
 }
 
 /** Replaces the recorded invalid rows. Returns true if there were any, or are any now. */

@@ -11,6 +11,7 @@ import {
 } from '../core/picture.ts';
 import { nameKey } from '../core/naming.ts';
 import { readBatch } from './batch-identity.ts';
+import { sentBy } from './damage.ts';
 
 /** Pictures per query. A query that stayed open for hours would keep a run from truncating its log. */
 const pageSize = 500;
@@ -45,6 +46,55 @@ export function recordedReader(db: Database): (attempt: number) => RecordedPictu
     `${recorded} WHERE p.attempt = ? ORDER BY p.number`,
   );
   return (attempt) => ofAttempt.all(attempt);
+}
+
+type NamedFileRow = Record<'key' | 'attempt' | 'bytes', number> &
+  Record<'name' | 'at' | 'sha256' | 'id' | 'fingerprint' | 'columns' | 'input', string> &
+  Record<'seed' | 'label' | 'sceneSeed', string | null>;
+
+/** Files of a job by their names, or the names that they get in a rename, and what decides on the names. */
+export type NamedJob = ReturnType<typeof namedJob>;
+
+/** Yields the jobs of saved scenes, while nothing is written. Throws `DamagedCheckpoint`. */
+export function* readNamedJobs(db: Database): Generator<NamedJob> {
+  const all = db.prepare<[], NamedFileRow>(`
+    SELECT p.picture AS key, p.attempt, p.name, p.file AS at, p.bytes, p.sha256, p.seed, p.label,
+           s.id, s.fingerprint, s.columns, s.input, s.seed AS sceneSeed
+    FROM pictures p JOIN attempts USING (attempt) JOIN scenes s USING (scene)
+    WHERE s.state = 'saved' ORDER BY p.attempt, p.number`);
+  let rows: NamedFileRow[] = [];
+  for (const row of all.iterate()) {
+    const [first] = rows;
+    if (first !== undefined && first.attempt !== row.attempt) {
+      yield namedJob(first, rows);
+      rows = [];
+    }
+    rows.push(row);
+  }
+  const [first] = rows;
+  if (first !== undefined) yield namedJob(first, rows);
+}
+
+function namedJob(
+  { attempt, id, fingerprint, columns, input, sceneSeed }: NamedFileRow,
+  rows: NamedFileRow[],
+) {
+  return {
+    ...sentBy({ id, columns, input, seed: sceneSeed }),
+    key: attempt,
+    sceneId: id,
+    fingerprint,
+    isReplaced: false,
+    files: rows.map(({ key, name, at, bytes, sha256, seed, label }) => ({
+      key,
+      file: name,
+      at,
+      bytes,
+      sha256,
+      ...(seed !== null && { seed }),
+      ...(label !== null && { label }),
+    })),
+  };
 }
 
 /** Counts everything that was saved, including files besides pictures. */
@@ -99,6 +149,33 @@ export function readLabels(db: Database): string[] {
     'SELECT label FROM pictures WHERE label IS NOT NULL GROUP BY label ORDER BY min(number), label',
   );
   return labels.pluck().all();
+}
+
+/** Gives pictures that wait for their names these names, unless other pictures have them. Returns their number. */
+export function restoreNames(db: Database): number {
+  const restored = db
+    .prepare<[], { picture: number; name: string }>(
+      `SELECT p.picture, p.name FROM pictures p JOIN attempts a USING (attempt) JOIN scenes s USING (scene)
+       WHERE p.file <> p.name AND s.state <> 'withdrawn'`,
+    )
+    .all();
+  if (restored.length === 0) return 0;
+  const move = db.prepare<[string, number]>('UPDATE pictures SET move_to = ? WHERE picture = ?');
+  const staying = db.prepare<[string]>('SELECT 1 FROM pictures WHERE file_key = ? AND move_to IS NULL');
+  const pending = db.prepare<[], { picture: number; to: string }>(
+    'SELECT picture, move_to AS "to" FROM pictures WHERE move_to IS NOT NULL',
+  );
+  // If several pictures have one name, the first takes it, and the others keep their current names.
+  const takers = new Map(pending.all().map(({ picture, to }) => [nameKey(to), picture]));
+  let moves = 0;
+  for (const { picture, name } of restored) {
+    const key = nameKey(name);
+    if ((takers.get(key) ?? picture) !== picture || staying.get(key) !== undefined) continue;
+    takers.set(key, picture);
+    move.run(name, picture);
+    moves += 1;
+  }
+  return moves;
 }
 
 /** Returns the id of the scene that a picture is of. `file` is relative to the folder of pictures. */

@@ -26,7 +26,8 @@ import {
 } from './find-loss.ts';
 import { nameKey } from '../core/naming.ts';
 import type { PictureMove } from '../pipeline/ports.ts';
-import { forgetComparedList } from './batch-identity.ts';
+import { forgetComparedList, readBatch } from './batch-identity.ts';
+import { restoreNames } from './recorded-pictures.ts';
 import { forgetPictures } from './read-totals.ts';
 import { asDamage, DamagedCheckpoint, isInputOf, storedJson, storedSeed } from './damage.ts';
 import { checkpointSchema, tableNames, type Table, type SceneRow } from './checkpoint-schema.ts';
@@ -342,10 +343,24 @@ function assertScene({ id, fingerprint, state, input, columns, seed }: StoredSce
     throw new DamagedCheckpoint(`the input of ${of} is not the one that was recorded`);
 }
 
+export interface Rename {
+  key: number;
+  name: string;
+  by: string | undefined;
+}
+
 export interface PictureRepair {
   /** Returns the renames that a crashed run had decided, in the order to do them. */
   pendingMoves: () => PictureMove[];
   recordMoved: (move: PictureMove) => Promise<void>;
+  /**
+   * Decides on new names, all or none. A picture whose name another one still has moves to `by` first, and
+   * gets its name by `restoreNames`. Until `reported`, the next run does not keep the report.
+   */
+  rename: (renames: readonly Rename[]) => void;
+  /** Gives names that were free only after other renames. Returns their number. */
+  restoreNames: () => number;
+  reported: () => void;
   /** Forgets the attempt's pictures. Resolves to true if its scene waits again, false if it was not saved. */
   putBack: (attempt: number) => Promise<boolean>;
 }
@@ -353,12 +368,26 @@ export interface PictureRepair {
 /** Call only while holding the batch's lock. */
 export function pictureRepair(db: Database): PictureRepair {
   const sql = prepareStatements(db);
+  const setRenamed = (isRenamed: boolean): void =>
+    void db
+      .prepare("UPDATE batch SET value = json_patch(value, ?) WHERE name = 'batch'")
+      .run(JSON.stringify({ isRenamed: isRenamed || null }));
   const wait = db.prepare<[number]>(`
     UPDATE scenes SET state = 'waiting', due_at = 0, deaths = 0, counted_from = attempts,
       failure_kind = NULL, failure_text = NULL
     WHERE scene = (SELECT scene FROM attempts WHERE attempt = ?) AND state = 'saved'`);
   return {
     pendingMoves: () => sql.pendingMoves.all(),
+    rename: db.transaction((renames: readonly Rename[]) => {
+      const decide = db.prepare<[object]>(
+        'UPDATE pictures SET name = @name, move_to = @to WHERE picture = @key',
+      );
+      for (const { key, name, by = name } of renames) decide.run({ key, name, to: by });
+      setRenamed(true);
+    }),
+    // Pictures in a bucket never share a name.
+    restoreNames: () => (readBatch(db)?.pictures === undefined ? restoreNames(db) : 0),
+    reported: () => setRenamed(false),
     recordMoved: async ({ key, to }) => void sql.recordMoved.run({ key, to, fileKey: nameKey(to) }),
     putBack: async (attempt) =>
       db

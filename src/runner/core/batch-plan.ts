@@ -136,6 +136,8 @@ export interface BatchPlan {
   foundAt: string | null;
   /** Note about files that saved scenes lack. Null if none is lacking. */
   lacking: string | null;
+  /** Note about saved pictures that would get another name now. Null if there are none. */
+  misnamed: string | null;
   notes: string[];
   /** Further notes about the list, which only `plan` prints. */
   remarks: string[];

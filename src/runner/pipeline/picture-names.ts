@@ -1,20 +1,26 @@
 /** Assigns file names of pictures. Each name belongs to one scene, even among pictures that are being written. */
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { Attempt } from '../core/attempt.ts';
-import { defaultName, namedFile, nameKey, withSuffix } from '../core/naming.ts';
+import { attemptFile, defaultName, namedFile, nameKey, readAttemptFile, withSuffix } from '../core/naming.ts';
 import {
   copyEnding,
   type Picture,
   pictureEndings,
   sidecarEnding,
   formatOfFile,
+  kindOfFile,
+  type SavedPicture,
   sidecarPath,
+  withoutFormat,
 } from '../core/picture.ts';
 import { replacedSuffix } from '../core/scene.ts';
 import type { Checkpoint } from './ports.ts';
 import type { PipelineConfig } from './pipeline-config.ts';
 
 type Named = Pick<PipelineConfig, 'output' | 'names'>;
+
+/** The part of an attempt that decides on the names of its files. */
+type ToName = Pick<Attempt, 'key' | 'sceneId' | 'fingerprint' | 'columns' | 'input' | 'isReplaced'>;
 
 /** Assigns file names of pictures: each belongs to one scene, even among pictures that are being written. */
 export class PictureNames {
@@ -33,7 +39,7 @@ export class PictureNames {
   }
 
   /** Reserves names of an attempt's pictures and other files, until the caller has recorded them (`release`). */
-  async reserve(attempt: Attempt, pictures: Pick<Picture, 'seed' | 'named'>[]): Promise<string[]> {
+  async reserve(attempt: ToName, pictures: Pick<Picture, 'seed' | 'named'>[]): Promise<string[]> {
     const names: string[] = [];
     let first: string | undefined;
     for (const { seed, named } of pictures) {
@@ -47,7 +53,30 @@ export class PictureNames {
     return names;
   }
 
-  #plain(attempt: Attempt, seed: string | undefined, index: number): string {
+  /** Returns the first file whose name `reserve` would not give, in whatever order the batch was saved. */
+  misfit(
+    attempt: ToName,
+    files: readonly Pick<SavedPicture, 'file' | 'seed' | 'label' | 'sha256'>[],
+  ): { file: string; wanted: string } | undefined {
+    let first: string | undefined;
+    for (const [i, { file, seed, label, sha256 }] of files.entries()) {
+      // In a bucket, and if it was moved from there, a file has the attempt in its name.
+      const { name: plain = file, attempt: by = 0 } = readAttemptFile(file) ?? {};
+      const isByAttempt = attemptFile(plain, by, sha256) === file;
+      const spelled = (name: string): string => (isByAttempt ? attemptFile(name, by, sha256) : name);
+      const index = label === undefined ? i + 1 : 1;
+      const picture = (label === undefined ? undefined : first) ?? this.#plain(attempt, seed, index);
+      const wanted = label === undefined ? picture : namedFile(picture, { label, kind: kindOfFile(file) });
+      const stem = withoutFormat(file);
+      const isThis = (candidate: string): boolean => withoutFormat(spelled(candidate)) === stem;
+      const name = firstOf(namesToTry(wanted, index, attempt), isThis);
+      if (name === undefined) return { file, wanted };
+      if (label === undefined) first ??= name;
+    }
+    return undefined;
+  }
+
+  #plain(attempt: ToName, seed: string | undefined, index: number): string {
     const { sceneId: id, columns, input, isReplaced, fingerprint } = attempt;
     const plain = pictureName(this.#config, { id, columns, input, seed: seed ?? '', index });
     return isReplaced ? withSuffix(plain, replacedSuffix(fingerprint)) : plain;
@@ -57,7 +86,7 @@ export class PictureNames {
     for (const name of names) this.#reserved.delete(nameKey(name));
   }
 
-  async #firstFree(attempt: Attempt, names: Iterable<string>): Promise<string> {
+  async #firstFree(attempt: ToName, names: Iterable<string>): Promise<string> {
     for (const name of names) {
       const key = nameKey(name);
       if (this.#reserved.has(key)) continue;
@@ -71,7 +100,7 @@ export class PictureNames {
   }
 
   /** True if a file next to this one would have the same name as a file of another scene. */
-  async #clashes(attempt: Attempt, name: string): Promise<boolean> {
+  async #clashes(attempt: ToName, name: string): Promise<boolean> {
     const twin = this.#hasJson ? sidecarTwin(name) : [];
     for (const other of [...clashingNames(name, this.#copyEndings), ...twin]) {
       if (this.#reserved.has(nameKey(other))) return true;
@@ -122,21 +151,35 @@ export function pictureName(
   return output.name.renderText({ ...columns, seed: usedSeed, ...picture });
 }
 
-function isOwnedBy(attempt: Attempt, owner: { sceneId: string; fingerprint: string }): boolean {
+function isOwnedBy(attempt: ToName, owner: { sceneId: string; fingerprint: string }): boolean {
   return owner.sceneId === attempt.sceneId && owner.fingerprint === attempt.fingerprint;
 }
 
 /** Yields names to try: from the template, numbered within the output, with the scene's fingerprint. */
-function* namesToTry(name: string, index: number, attempt: Attempt): Generator<string> {
+function* namesToTry(name: string, index: number, attempt: ToName): Generator<string> {
   if (index === 1) yield name;
   const numbered = index === 1 ? name : withSuffix(name, `-${index}`);
   if (index > 1) yield numbered;
-  for (let length = 6; length <= 32; length += 2) {
+  for (let length = 6; length <= 30; length += 2) {
     yield withSuffix(numbered, `-${attempt.fingerprint.slice(0, length)}`);
   }
   for (let count = 2; count < 1000; count++) {
-    yield withSuffix(numbered, `-${attempt.fingerprint}-${count}`);
+    yield withSuffix(numbered, `-${attempt.fingerprint.slice(0, 24)}-${count}`);
   }
+}
+
+/** Number of names to try before the numbered ones, which have never been needed. */
+const usualTries = 14;
+
+/** Returns the first of the usual names that passes the test. */
+function firstOf(names: Iterable<string>, test: (name: string) => boolean): string | undefined {
+  let tries = 0;
+  for (const name of names) {
+    if (test(name)) return name;
+    tries += 1;
+    if (tries === usualTries) break;
+  }
+  return undefined;
 }
 
 /** Returns names that conflict through sidecars, such as a file `a.json` and the sidecar of `a.png`. */

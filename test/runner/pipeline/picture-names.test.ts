@@ -1,6 +1,6 @@
 /** What a picture is called: the seed that the service tells counts before the one that it was sent. */
 import { expect, it } from 'vitest';
-import { pictureName } from '../../../src/runner/pipeline/picture-names.ts';
+import { pictureName, PictureNames } from '../../../src/runner/pipeline/picture-names.ts';
 import { configOf, withRequired } from '../config/pipeline-file.ts';
 
 it.each([
@@ -11,4 +11,38 @@ it.each([
   const config = configOf(withRequired('').replace('renders', `renders\n  name: '{{ id }}-{{ seed }}'`));
   const picture = { id: 'a', columns, input: {}, seed, index: 1 };
   expect(pictureName({ ...config, names: 'prompt' }, picture)).toBe(name);
+});
+
+it.each<[string, string[], string | undefined]>([
+  ['as it is named', ['ink/a-7.png'], undefined],
+  ['in another format', ['ink/a-7.jpg'], undefined],
+  ['apart from an equal name', ['ink/a-7-0123ab.png'], undefined],
+  ['in a bucket, or from there', ['ink/a-7-3-0123abcd.png', 'ink/a-7-2-3-0123abcd.png'], undefined],
+  [
+    'with a second picture and a file beside',
+    ['ink/a-7.png', 'ink/a-7-2.png', 'depth ink/a-7-depth.exr'],
+    undefined,
+  ],
+  ['by another template', ['a-7.png'], 'ink/a-7.png'],
+  ['as another picture of a bucket', ['ink/a-7-4-ffffffff.png'], 'ink/a-7.png'],
+  ['with a file beside that is named otherwise', ['ink/a-7.png', 'depth a-7-depth.exr'], 'ink/a-7-depth.exr'],
+])('finds a name that it would not give: %s', (_, names, wanted) => {
+  const config = configOf(withRequired('').replace('renders', `renders\n  name: 'ink/{{ id }}-{{ seed }}'`));
+  const pictures = new PictureNames(
+    { ownerOf: () => Promise.resolve(undefined) },
+    { ...config, names: 'id' },
+  );
+  const attempt = {
+    key: 3,
+    sceneId: 'a',
+    fingerprint: '0123abcdef'.repeat(7),
+    columns: {},
+    input: {},
+    isReplaced: false,
+  };
+  const files = names.map((name) => {
+    const [label, file = ''] = name.includes(' ') ? name.split(' ') : [undefined, name];
+    return { file, seed: '7', sha256: '0123abcdef'.repeat(6), ...(label !== undefined && { label }) };
+  });
+  expect(pictures.misfit(attempt, files)?.wanted).toBe(wanted);
 });

@@ -18,6 +18,7 @@ import { type Endpoint, versionOfJobs } from '../runner/core/attempt.ts';
 import type { Failure } from '../runner/core/failure.ts';
 import type { EndpointCheck, FirstRequest } from '../runner/core/batch-plan.ts';
 import type { ServiceDescription } from '../runner/core/service-description.ts';
+import type { PriceList, UnitPrice } from '../runner/core/spending.ts';
 import type { HealthReply, RenderService } from '../runner/pipeline/ports.ts';
 import { configuredArguments } from './refusal.ts';
 
@@ -61,10 +62,11 @@ export function openService(
       return new HttpService({ ...options, dialect });
     }
     const isOfJobs = versionOfJobs(endpoint) !== undefined;
+    const cost = config.pricing?.at;
     const statuses = isOfJobs ? config.statuses : undefined;
     return new HttpService({
       ...options,
-      dialect: new DescribedDialect(description, { image, files, values, onFoundAt, statuses }),
+      dialect: new DescribedDialect(description, { image, files, values, onFoundAt, statuses, cost }),
       onUnknownStatus: (status) => once(isOfJobs ? unknownToJobs(status) : unknownTo(description, status)),
     });
   };
@@ -260,7 +262,11 @@ export async function checkEndpoint(
     }
     const health = await service.health(endpoint, signal);
     if (spoken.kind === 'described')
-      return { ...judgeDescribed(health, spoken.description), reads: readingOf(spoken.description) };
+      return {
+        ...judgeDescribed(health, spoken.description),
+        reads: readingOf(spoken.description),
+        ...priceIn(health, config),
+      };
     return await judge(health, service, config, signal);
   } finally {
     await service.close();
@@ -296,6 +302,33 @@ function judgeDescribed(health: HealthReply, { check }: ServiceDescription): End
         ? { ending: 'complete', text: `${health.text}: it is reachable, but key and id could not be checked` }
         : { ending: 'not-allowed', text: `${health.text}; see \`endpoint.id\`` };
   }
+}
+
+/** Returns the unit price in an answer to the check, and a warning if `pricing` says something else. */
+function priceIn(health: HealthReply, { pricing }: Config): Pick<EndpointCheck, 'price' | 'warning'> {
+  if (health.kind !== 'answers' || health.price === undefined) return {};
+  const warning = differingPrice(health.price, pricing);
+  return { price: health.price, ...(warning !== undefined && { warning }) };
+}
+
+const rateOfUnit = [
+  ['perMegapixel', /megapixel/i],
+  ['perPicture', /image|picture/i],
+  ['perSecond', /second/i],
+] as const;
+
+/** Returns a warning if the rates of `pricing` differ from the service's unit price; undefined if they do not. */
+function differingPrice(stated: UnitPrice, pricing: PriceList | undefined): string | undefined {
+  const rates = rateOfUnit.flatMap(([key]) =>
+    pricing?.[key] === undefined ? [] : [[key, pricing[key]] as const],
+  );
+  const [key] = rateOfUnit.find(([, unit]) => unit.test(stated.unit)) ?? [];
+  if (pricing === undefined || key === undefined || rates.length === 0) return undefined;
+  const { amount, unit, currency } = stated;
+  const isSame = rates.length === 1 && pricing[key] === amount && pricing.currency === currency;
+  if (isSame) return undefined;
+  const written = rates.map(([name, price]) => `${name}: ${price}`).join(', ');
+  return `the service states ${amount} ${currency} for its unit "${unit}", and \`pricing\` says { ${written}, currency: ${pricing.currency} }; unless that is meant, set ${key}: ${amount}`;
 }
 
 /** Describes where a run reads each value of the service's answers. */

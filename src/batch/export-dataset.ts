@@ -32,7 +32,7 @@ import {
 } from '../runner/core/picture.ts';
 import { nameKey, promptOf, withSuffix } from '../runner/core/naming.ts';
 import type { SceneRecord } from '../runner/core/scene-record.ts';
-import { priceOf } from '../runner/core/spending.ts';
+import { hasPrice, priceOf } from '../runner/core/spending.ts';
 import { ExportFolder, exportKinds, OtherFolder, type ExportKind } from '../runner/export/export-folder.ts';
 import { exportPictures, type NumericColumn } from '../runner/export/export-pictures.ts';
 import type { ExportedPicture, ExportPorts } from '../runner/export/picture-folder.ts';
@@ -365,9 +365,11 @@ function pictureReader(
   const some = (all: JsonObject, wanted: string[]): JsonObject =>
     Object.fromEntries(wanted.map((name) => [name, Object.hasOwn(all, name) ? (all[name] ?? null) : null]));
   return (row) => {
-    const { executionTimeMs, pictures } = row;
+    const { executionTimeMs, statedCost, pictures } = row;
     const costOf = ({ width, height }: SavedPicture): number | null => {
-      if (pricing === undefined || (pricing.perSecond !== undefined && executionTimeMs === null)) return null;
+      if (statedCost !== null) return statedCost / pictures.length;
+      const isRated = pricing !== undefined && hasPrice({ ...pricing, at: undefined });
+      if (!isRated || (pricing.perSecond !== undefined && executionTimeMs === null)) return null;
       const ms = (executionTimeMs ?? 0) / pictures.length;
       return priceOf({ ms, pictures: 1, pixels: width * height }, pricing);
     };

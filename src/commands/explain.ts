@@ -188,11 +188,12 @@ function showAttempt(story: ShownStory, attempt: AttemptStory, say: Say): void {
 
 /** Returns what happened to an attempt and when, in chronological order. */
 function momentsOf(attempt: AttemptStory): [number, string][] {
-  const { endpoint, run, jobId, status, delayTimeMs, executionTimeMs } = attempt;
+  const { endpoint, run, jobId, status, delayTimeMs, executionTimeMs, cost } = attempt;
   const where = endpoint.baseUrl === 'local' ? 'the local service' : endpointAddress(endpoint);
   const times = [
     delayTimeMs === null ? '' : `waited ${formatShortTime(delayTimeMs)}`,
     executionTimeMs === null ? '' : `executed ${formatShortTime(executionTimeMs)}`,
+    cost === null ? '' : `cost ${cost}`,
   ].filter((part) => part !== '');
   const byService = times.length === 0 ? '' : ` (${times.join(', ')} by the service)`;
   const moments: [number | null, string][] = [

@@ -9,7 +9,7 @@ import { describeRepeated } from '../terminal/describe-event.ts';
 import { formatBytes, formatShortTime, titled, unneededOf } from '../terminal/words.ts';
 import { formatDuration, formatCounts, plural } from '../lib/text/format.ts';
 import type { Cut, Forecast } from '../runner/core/forecast.ts';
-import { formatCost, type Billed } from '../runner/core/spending.ts';
+import { formatCost, type Billed, type UnitPrice } from '../runner/core/spending.ts';
 import { withFilesNamed } from '../runner/core/file-text.ts';
 
 export interface ShownPlan extends Omit<BatchPlan, 'notes'> {
@@ -71,6 +71,7 @@ function rowsOf(shown: ShownPlan): [string, string][] {
     ['endpoint', endpoint.id === '' ? where : `${where}, ${endpoint.id}`],
     ['proxy', shown.proxy ?? ''],
     ['', check === null ? '' : describeCheck(check)],
+    ['price', describePrice(check?.price)],
     ...titled('reads', [...(check?.reads ?? []), ...foundAtOf(shown)]),
     ['output', shownDir],
     ['files', shown.files.map(({ label, kind }) => `${label} (${kind})`).join(', ')],
@@ -97,9 +98,13 @@ function rowsOf(shown: ShownPlan): [string, string][] {
     ['time', timeOf(forecast)],
     ...titled('limits', forecast.cuts.map(describeCut)),
     ...titled('list', shown.remarks),
-    ...[...shown.warnings, shown.warning ?? '', shown.lacking ?? '', shown.misnamed ?? ''].map(
-      (text): [string, string] => ['warning', text],
-    ),
+    ...[
+      ...shown.warnings,
+      check?.warning ?? '',
+      shown.warning ?? '',
+      shown.lacking ?? '',
+      shown.misnamed ?? '',
+    ].map((text): [string, string] => ['warning', text]),
     ['problem', shown.obstacle ?? ''],
   ];
 }
@@ -183,7 +188,7 @@ function assumedOf({ ms, pictures, pixels }: Partial<Billed>): string {
 }
 
 function whyUnknown({ saved }: Forecast['ground']): string {
-  return saved > 0 ? 'the service reports no execution times' : nothingRendered;
+  return saved > 0 ? 'the service has reported neither execution times nor prices' : nothingRendered;
 }
 
 function timeOf({ time, scenes, ground }: Forecast): string {
@@ -230,6 +235,11 @@ function formatTime(ms: number): string {
 function describeCheck({ text, workers = {} }: EndpointCheck): string {
   const shown = formatCounts(Object.entries(workers).map(([state, count]) => [count, state]));
   return shown === '' ? `asked: ${text}` : `asked: ${text}; workers: ${shown}`;
+}
+
+function describePrice(price: UnitPrice | undefined): string {
+  if (price === undefined) return '';
+  return `${price.amount} ${price.currency} for the service's unit, "${price.unit}"`;
 }
 
 function lastWords({ runArguments, asked, counts, part, check, obstacle }: ShownPlan): string {

@@ -10,7 +10,7 @@ import type { BatchNumbers, RunRecord } from '../runner/core/scene-record.ts';
 import { isFailureKind } from '../runner/core/failure.ts';
 import { isTimeout, settingFor } from '../runner/core/halting.ts';
 import { oddWords } from '../runner/core/service-description.ts';
-import { formatCost, type BatchCost } from '../runner/core/spending.ts';
+import { formatCost, formatSpent, type BatchCost } from '../runner/core/spending.ts';
 import {
   canRedraw,
   createBlock,
@@ -175,7 +175,7 @@ function describeTrouble({ isRunning, lastTrouble }: BatchStatus): string {
 function describeCost(cost: BatchCost): string {
   const { inFlight, untold, currency } = cost;
   const parts = [
-    `${formatCost(cost)} so far`,
+    formatSpent(cost),
     inFlight > 0 ? `up to ${formatCost({ spent: inFlight, currency })} more in flight` : '',
     untold > 0 ? `including an estimate for ${plural(untold, 'submission')} with unknown outcome` : '',
   ];

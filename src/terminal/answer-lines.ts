@@ -94,7 +94,13 @@ export const planShape = {
     .nullable()
     .describe('the path of the latest picture that was found in an output of unknown shape'),
   check: z
-    .looseObject({ ending: text, text, workers: z.record(text, count).optional() })
+    .looseObject({
+      ending: text,
+      text,
+      workers: z.record(text, count).optional(),
+      price: z.looseObject({ amount: z.number(), unit: text, currency: text }).optional(),
+      warning: text.optional().describe('`pricing` differs from that price'),
+    })
     .nullable()
     .describe('the answer of the service (`--check`)'),
   obstacle: text.nullable().describe('reason for which a run could not write; null if it could'),

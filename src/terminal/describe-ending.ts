@@ -9,7 +9,7 @@ import {
   type ServiceHealth,
   workerStates,
 } from '../runner/core/service-description.ts';
-import { formatCost } from '../runner/core/spending.ts';
+import { formatSpent } from '../runner/core/spending.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import { wrapIndented } from './fit-text.ts';
 import type { Link } from './terminal.ts';
@@ -44,7 +44,7 @@ export function describeEnding(
   const isAll = event.ending === 'complete' && event.part === undefined && total > 0;
   if (!isAll || withdrawn + unneeded > 0) rows.push(['scenes', countsOf(event.counts)]);
   if (!isAll) rows.push(['time', took]);
-  if (event.cost !== undefined) rows.push(['cost', `${formatCost(event.cost)} so far`]);
+  if (event.cost !== undefined) rows.push(['cost', formatSpent(event.cost)]);
   if (event.untold > 0) rows.push(['in doubt', inDoubt(event.untold, isFree)]);
   for (const held of event.held ?? []) rows.push(['waiting', describeHeld(held)]);
   rows.push(['pictures', shownImages]);

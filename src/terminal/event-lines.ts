@@ -32,6 +32,7 @@ const executionTimeMs = count.optional().describe('as the service reports it');
 const cost = z
   .looseObject({
     spent: z.number().describe('cost of the batch so far'),
+    stated: z.number().optional().describe('part of it that the service stated, with `pricing.at`'),
     currency: text,
     limit: z.number().optional().describe('`limits.cost`'),
   })

@@ -84,6 +84,89 @@ describe.each(serviceNames)('%s: a job', (name) => {
   });
 });
 
+/** Where each service may state a price, and its answers with that price. */
+const priced: Record<
+  string,
+  { at: string; done: (cost: unknown) => Answers; failed: (cost: unknown) => Answers }
+> = {
+  jobs: {
+    at: 'output[0].cost',
+    done: (cost) => of({ id: 'j1', status: 'COMPLETED', output: [{ image: onePixel, cost }] }),
+    failed: (cost) => of({ id: 'j1', status: 'FAILED', error: 'no GPU', output: [{ cost }] }),
+  },
+  fal: {
+    at: 'cost',
+    done: (cost) => ({
+      ...of({ status: 'COMPLETED' }),
+      result: answerJson({ images: [{ url: onePixel }], cost }),
+    }),
+    failed: (cost) => ({
+      ...of({ status: 'COMPLETED' }),
+      result: answerJson({ detail: 'no GPU', cost }, 409),
+    }),
+  },
+  'fal, in its status': {
+    at: 'metrics.cost',
+    done: (cost) => ({
+      ...of({ status: 'COMPLETED', metrics: { cost } }),
+      result: answerJson({ images: [{ url: onePixel }] }),
+    }),
+    failed: (cost) => ({
+      ...of({ status: 'COMPLETED', metrics: { cost } }),
+      result: answerJson({ detail: 'no GPU' }, 409),
+    }),
+  },
+  replicate: {
+    at: 'metrics.cost',
+    done: (cost) => of({ id: 'j1', status: 'succeeded', output: [onePixel], metrics: { cost } }),
+    failed: (cost) => of({ id: 'j1', status: 'canceled', error: 'stopped', metrics: { cost } }),
+  },
+  own: {
+    at: 'data.cost',
+    done: (cost) => of({ data: { id: 'j1', state: 'ready', outputs: [onePixel], cost } }),
+    failed: (cost) => of({ data: { id: 'j1', state: 'stopped', problem: 'stopped', cost } }),
+  },
+  'own, in its archive': {
+    at: 'data.outputs.cost',
+    done: (cost) => ({
+      status: answerJson({}, 404),
+      archive: answerJson({ id: 'j1', code: 200, outputs: { image: onePixel, cost } }),
+    }),
+    failed: (cost) => ({
+      status: answerJson({}, 404),
+      archive: answerJson({ id: 'j1', code: 500, outputs: { problem: 'no GPU', cost } }),
+    }),
+  },
+};
+
+const of = (body: object): Answers => ({ status: answerJson(body) });
+
+describe.each(Object.entries(priced))('%s: the price of a job', (name, { at, done, failed }) => {
+  const spokenWith = (answers: Answers): Promise<SpokenTo> =>
+    speakTo(name.replace(/,.*/, '') as ServiceName, () => answers, { pricing: `{ at: '${at}' }` });
+
+  it.each<[unknown, number | undefined]>([
+    [0.0123, 0.0123],
+    [0, 0],
+    ['0.0123', 0.0123],
+    ['1.2e-5', 0.000012],
+    // Sums stay finite.
+    [1e308, 1e15],
+    ...[-1, '-1', 'NaN', '', '0,01', '$0.01', '0.01 USD', null, true, {}].map(
+      (none) => [none, undefined] as [unknown, undefined],
+    ),
+  ])('stated as %j is %s, whatever became of the job', async (cost, amount) => {
+    const told = { at, ...(amount !== undefined && { amount }) };
+    expect(await status(await spokenWith(done(cost)))).toMatchObject({ kind: 'completed', cost: told });
+    expect(await status(await spokenWith(failed(cost)))).toMatchObject({ kind: 'ended', cost: told });
+  });
+
+  it('is not looked for without `pricing.at`', async () => {
+    const spoken = await speakTo(name.replace(/,.*/, '') as ServiceName, () => done(0.5));
+    expect(await status(spoken)).not.toHaveProperty('cost');
+  });
+});
+
 describe.each(serviceNames)('%s: a picture at the service itself', (name) => {
   it.each(casesOf(name, pictures))('%s', async (_, { answers, reply }) => {
     const withPicture = (at: Spoken): Answers => ({

@@ -262,7 +262,11 @@ export interface SpokenTo {
 }
 
 /** `answersAt` says how operations are answered; all others are answered as by a service with a job that waits. */
-export async function speakTo(name: ServiceName, answersAt: (at: Addresses) => Answers): Promise<SpokenTo> {
+export async function speakTo(
+  name: ServiceName,
+  answersAt: (at: Addresses) => Answers,
+  more: OpenOptions = {},
+): Promise<SpokenTo> {
   const { auth, operationOf, accepted, says } = services[name];
   const other = await scriptedServer(answer(200, '{}'));
   let answers: Answers = {};
@@ -283,7 +287,7 @@ export async function speakTo(name: ServiceName, answersAt: (at: Addresses) => A
     health: answer(200, '{}'),
     ...answersAt(at),
   };
-  const opened = openAt(name, server.url, { limits: `{ body: ${bodyLimit / 1_000}kB }` });
+  const opened = openAt(name, server.url, { limits: `{ body: ${bodyLimit / 1_000}kB }`, ...more });
   const { client, config, memory, warnings } = opened;
   const { service } = config;
   return {
@@ -317,18 +321,27 @@ export interface OpenOptions {
   workflow?: Workflow;
   /** YAML of `limits`. */
   limits?: string;
+  /** YAML of `pricing`. */
+  pricing?: string;
 }
 
 /** Opens the client of a service as a run does. It ends with the test. */
 export function openAt(
   name: ServiceName,
   url: string,
-  { apiKey = key, endpoint = services[name].endpoint, workflow = seeded, limits = '{}' }: OpenOptions = {},
+  {
+    apiKey = key,
+    endpoint = services[name].endpoint,
+    workflow = seeded,
+    limits = '{}',
+    pricing,
+  }: OpenOptions = {},
 ): { client: ServiceClient; config: Config; memory: ByteSemaphore; warnings: string[] } {
   const text = `manifest: scenes.csv
 endpoint: { baseUrl: '${url}', apiKey: '\${KEY}', ${endpoint} }
 output: { dir: renders }
 limits: ${limits}
+${pricing === undefined ? '' : `pricing: ${pricing}`}
 `;
   const files = { 'mine.yaml': ownDescription, 'flow.json': JSON.stringify(workflow) };
   const config = configOf(text, { env: { KEY: apiKey }, files });

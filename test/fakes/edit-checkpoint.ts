@@ -21,5 +21,6 @@ export function forgetUnneeded(db: Database): void {
   db.exec(`PRAGMA writable_schema = ON;
     UPDATE sqlite_schema SET sql = replace(sql, ', ''unneeded''', '') WHERE name = 'scenes';
     PRAGMA writable_schema = RESET;
+    ALTER TABLE attempts DROP COLUMN cost; ALTER TABLE attempts DROP COLUMN cost_from;
     ALTER TABLE attempts DROP COLUMN kept; PRAGMA user_version = 10`);
 }

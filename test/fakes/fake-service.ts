@@ -1,5 +1,5 @@
 /** The stand-in of the service within a test, in virtual time: what it is asked for and answers are those of the port. */
-import type { Endpoint, JobAtService } from '../../src/runner/core/attempt.ts';
+import type { Endpoint, JobAtService, StatedCost } from '../../src/runner/core/attempt.ts';
 import type { Failure } from '../../src/runner/core/failure.ts';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import type { FileKind, FoundPicture } from '../../src/runner/core/picture.ts';
@@ -17,6 +17,8 @@ import type {
 import { Jobs, sceneOf, type Course, type Job } from './service-jobs.ts';
 
 export interface JobPlan extends Partial<Course> {
+  /** The price that its end states, where the service is asked for one (`FakeService.pricesAt`). */
+  cost?: number;
   /** It ends without a word of how long it took. */
   isUntimed?: boolean;
   /** How the job ends instead of with pictures. */
@@ -73,6 +75,8 @@ export class FakeService<Plan extends JobPlan = JobPlan> implements RenderServic
   isListUnreadable = false;
   /** Where the present settings look for pictures. */
   place = 'image';
+  /** `pricing.at` of the present settings. */
+  pricesAt: string | undefined;
   /** How often a job was answered with COMPLETED, by its id. */
   readonly completedAnswers = new Map<string, number>();
   /** Requests of either kind, in order. */
@@ -154,13 +158,16 @@ export class FakeService<Plan extends JobPlan = JobPlan> implements RenderServic
     const status = this.#jobs.stateOf(job);
     switch (status) {
       case 'CANCELLED':
-        return { kind: 'ended', status, failure: cancelled };
+        return { kind: 'ended', status, failure: cancelled, ...this.#costOf(job.plan) };
       case 'IN_QUEUE':
         return { kind: 'running', status, isExecuting: false };
       case 'IN_PROGRESS':
         return { kind: 'running', status, isExecuting: true, delayTimeMs };
       case 'ended': {
-        const times = job.plan.isUntimed === true ? {} : { delayTimeMs, executionTimeMs };
+        const times = {
+          ...(job.plan.isUntimed !== true && { delayTimeMs, executionTimeMs }),
+          ...this.#costOf(job.plan),
+        };
         if (failure !== undefined) return { kind: 'ended', status: 'FAILED', failure, ...times };
         const { emptyAnswers = 0, place = this.place } = job.plan;
         const answers = (this.completedAnswers.get(jobId) ?? 0) + 1;
@@ -173,13 +180,17 @@ export class FakeService<Plan extends JobPlan = JobPlan> implements RenderServic
     }
   }
 
+  #costOf({ cost: amount }: JobPlan): { cost?: StatedCost } {
+    const at = this.pricesAt;
+    return at === undefined ? {} : { cost: { at, ...(amount !== undefined && { amount }) } };
+  }
+
   async copyResult({ jobId }: JobAtService, write: WriteChunk): Promise<boolean> {
     this.log.push(`copy ${jobId}`);
     const job = this.#jobs.find(jobId);
     if (job === undefined) return false;
-    await write(
-      Buffer.from(JSON.stringify({ jobId, place: job.plan.place, pictures: this.picturesOf(job) })),
-    );
+    const { place, cost } = job.plan;
+    await write(Buffer.from(JSON.stringify({ jobId, place, cost, pictures: this.picturesOf(job) })));
     return true;
   }
 
@@ -188,14 +199,15 @@ export class FakeService<Plan extends JobPlan = JobPlan> implements RenderServic
       jobId,
       place = this.place,
       pictures,
-    } = JSON.parse(Buffer.from(kept as Uint8Array).toString()) as {
+      ...plan
+    } = JSON.parse(Buffer.from(kept as Uint8Array).toString()) as JobPlan & {
       jobId: string;
-      place?: string;
       pictures: FoundPicture[];
     };
     this.log.push(`kept ${jobId}`);
-    if (place !== this.place) return { kind: 'ended', status: 'COMPLETED', failure: notFound };
-    return { kind: 'completed', status: 'COMPLETED', pictures };
+    const told = this.#costOf(plan);
+    if (place !== this.place) return { kind: 'ended', status: 'COMPLETED', failure: notFound, ...told };
+    return { kind: 'completed', status: 'COMPLETED', pictures, ...told };
   }
 
   /** Of a job that ended well. */

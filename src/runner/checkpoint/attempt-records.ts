@@ -74,6 +74,8 @@ export function settle(sql: Statements, attempt: Attempt, settlement: Settlement
     polls: settlement.polls ?? 0,
     delayTimeMs: delayTimeMs ?? null,
     executionTimeMs: executionTimeMs ?? null,
+    cost: settlement.cost?.amount ?? null,
+    costFrom: settlement.cost?.at ?? null,
     failureKind: failure?.kind ?? null,
     failureText: failure?.text ?? null,
     failureDigest: failure?.digest ?? null,
@@ -298,7 +300,7 @@ export function prepareStatements(db: Database) {
     settle: db.prepare<[object]>(`
       UPDATE attempts SET state = @state, settled_at = @at, completed_at = @completedAt, status = coalesce(@status, status),
         polls = polls + @polls, delay_time_ms = @delayTimeMs, execution_time_ms = @executionTimeMs,
-        failure_kind = @failureKind, failure_text = @failureText, failure_digest = @failureDigest,
+        cost = @cost, cost_from = @costFrom, failure_kind = @failureKind, failure_text = @failureText, failure_digest = @failureDigest,
         writing = NULL
       WHERE attempt = @attempt`),
     countCrash: db.prepare<[object]>(`

@@ -196,6 +196,15 @@ DROP INDEX read_anew;
  */
 const twelfth = 'ALTER TABLE attempts ADD COLUMN kept TEXT';
 
+/**
+ * - `attempts.cost`: price of the job as its service stated it; null if it stated none
+ * - `attempts.cost_from`: path where the run looked for the price (`pricing.at`); null if it did not look
+ */
+const thirteenth = `
+ALTER TABLE attempts ADD COLUMN cost REAL;
+ALTER TABLE attempts ADD COLUMN cost_from TEXT;
+`;
+
 export interface SceneRow {
   scene: number;
   id: string;
@@ -234,7 +243,21 @@ export const tableNames = Object.keys(tables) as Table[];
 
 export const checkpointSchema: Schema = {
   applicationId: 0x6e526370,
-  migrations: [first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh, twelfth],
+  migrations: [
+    first,
+    second,
+    third,
+    fourth,
+    fifth,
+    sixth,
+    seventh,
+    eighth,
+    ninth,
+    tenth,
+    eleventh,
+    twelfth,
+    thirteenth,
+  ],
   onlyAdds: true,
   advice: 'Put a copy of it back, or repair it with `nightrender verify <pipeline> --repair`',
 };

@@ -22,9 +22,9 @@ import {
   forgottenQuery,
   readCounts,
   readForgotten,
-  readLatestTimes,
+  readLatest,
   readBrought,
-  spentColumns,
+  spentSql,
 } from './read-totals.ts';
 import { readEnded, readRuns } from './read-summary.ts';
 import { readFailedKinds } from './read-for-plan.ts';
@@ -124,16 +124,17 @@ export class LiveReader {
     }
   }
 
-  /** Starts the totals again if the folder holds another batch, or if pictures were forgotten. */
+  /** Starts the totals again if the folder holds another batch, pictures were forgotten, or `pricing.at` changed. */
   #recogniseBatch(db: Database): void {
     const first = db
       .prepare<[], { birth: string }>(
         `SELECT started_at || ' ' || pid || coalesce((${forgottenQuery()}), '') AS birth FROM runs ORDER BY run LIMIT 1`,
       )
       .get();
-    const birth = first?.birth ?? '';
+    const at = readBatch(db)?.pricing?.at;
+    const birth = `${first?.birth ?? ''} ${at ?? ''}`;
     if (birth !== this.#birth) {
-      this.#tally = new AttemptTally();
+      this.#tally = new AttemptTally(at);
       this.#lastPicture = 0;
     }
     this.#birth = birth;
@@ -223,7 +224,7 @@ function readCost(db: Database, tally: AttemptTally, pricing: Pricing | undefine
   if (pricing === undefined) return null;
   const { total, refused, spent, inFlight } = tally;
   const brought = addBrought(tally.brought, readForgotten(db));
-  const spending = { ...spent, jobs: total - refused, brought, times: readLatestTimes(db) };
+  const spending = { ...spent, jobs: total - refused, brought, ...readLatest(db, tally.at) };
   return batchCost(spending, inFlight, pricing);
 }
 
@@ -310,7 +311,15 @@ function indexOf(db: Database, { rows }: ListLayout, position: number): number {
 /** Rows per turn of the event loop. */
 const pageRows = 10_000;
 
-const spentKeys = ['executedMs', 'untold', 'untimed', 'rendered'] as const;
+const spentKeys = [
+  'executedMs',
+  'untold',
+  'untimed',
+  'rendered',
+  'statedJobs',
+  'stated',
+  'unstated',
+] as const;
 
 type Spent = Record<(typeof spentKeys)[number], number>;
 
@@ -331,7 +340,10 @@ export class AttemptTally {
   unanswered = 0;
   expired = 0;
   /** Sums that mean the same as in `BatchSpending`. */
-  readonly spent: Spent = { executedMs: 0, untold: 0, untimed: 0, rendered: 0 };
+  readonly spent = Object.fromEntries(spentKeys.map((key) => [key, 0])) as Spent;
+  /** Path of stated prices (`pricing.at`). */
+  readonly at: string | undefined;
+  readonly #columns: string;
   brought: Brought = nothingBrought;
   readonly kinds = new Map<string, KindTally>();
   readonly #open = new Set<number>();
@@ -341,33 +353,46 @@ export class AttemptTally {
   #seen = 0;
   #lastPicture = 0;
 
+  constructor(at?: string) {
+    this.at = at;
+    const sums = Object.entries(spentSql('', at).each).filter(([key]) => key !== 'jobs');
+    const spent = sums.map(([key, value]) => `coalesce(${value}, 0) AS ${key}`);
+    this.#columns = `attempt, scene, state, settled_at, failure_kind AS failureKind, ${spent.join()}`;
+  }
+
   get inFlight(): number {
     return this.#open.size;
   }
 
   /** Reads most of a long batch, with turns of the event loop between pages. `catchUp` reads the rest. */
   async catchUpSlowly(db: Database, breathe: () => Promise<void>): Promise<void> {
-    const page = pageOf(db);
+    const page = this.#pageOf(db);
     while (this.#readPage(page) === pageRows) await breathe();
   }
 
   catchUp(db: Database): void {
     const again = db.prepare<[string], TalliedAttempt>(
-      `SELECT ${columns} FROM attempts WHERE attempt IN (SELECT value FROM json_each(?)) AND settled_at IS NOT NULL`,
+      `SELECT ${this.#columns} FROM attempts WHERE attempt IN (SELECT value FROM json_each(?)) AND settled_at IS NOT NULL`,
     );
     for (const row of again.all(JSON.stringify([...this.#open]))) {
       this.#open.delete(row.attempt);
       this.#addSettled(row);
     }
-    const page = pageOf(db);
+    const page = this.#pageOf(db);
     while (this.#readPage(page) === pageRows);
     const lost = readLostSubmissions(db) - this.#lost;
     this.#lost += lost;
     this.total += lost;
     this.unanswered += lost;
-    this.#spend({ executedMs: 0, untold: lost, untimed: lost, rendered: lost });
-    this.brought = addBrought(this.brought, readBrought(db, this.#lastPicture));
+    this.#spend({ untold: lost, untimed: lost, rendered: lost });
+    this.brought = addBrought(this.brought, readBrought(db, this.at, this.#lastPicture));
     this.#lastPicture = db.prepare<[], number | null>('SELECT max(picture) FROM pictures').pluck().get() ?? 0;
+  }
+
+  #pageOf(db: Database): Statement<[number]> {
+    return db.prepare<[number]>(
+      `SELECT ${this.#columns} FROM attempts WHERE attempt > ? ORDER BY attempt LIMIT ${pageRows}`,
+    );
   }
 
   #readPage(page: Statement<[number]>): number {
@@ -391,22 +416,12 @@ export class AttemptTally {
     if (failureKind !== null) this.#addFailure(failureKind, attempt);
   }
 
-  #spend(spent: Spent): void {
-    for (const key of spentKeys) this.spent[key] += spent[key];
+  #spend(spent: Partial<Spent>): void {
+    for (const key of spentKeys) this.spent[key] += spent[key] ?? 0;
   }
 
   #addFailure(kind: string, attempt: number): void {
     const { attempts, last } = this.kinds.get(kind) ?? { attempts: 0, last: 0 };
     this.kinds.set(kind, { attempts: attempts + 1, last: Math.max(last, attempt) });
   }
-}
-
-const spent = spentColumns();
-const columns = `attempt, scene, state, settled_at, failure_kind AS failureKind, coalesce(${spent.executedMs}, 0) AS executedMs,
-  ${spent.untold} AS untold, ${spent.untimed} AS untimed, ${spent.rendered} AS rendered`;
-
-function pageOf(db: Database): Statement<[number]> {
-  return db.prepare<[number]>(
-    `SELECT ${columns} FROM attempts WHERE attempt > ? ORDER BY attempt LIMIT ${pageRows}`,
-  );
 }

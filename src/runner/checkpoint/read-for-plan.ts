@@ -1,7 +1,7 @@
 /** Reads what a plan needs to know of a batch: times, costs, failures and the edits of its list. */
 import { type Experience, forecast } from '../core/forecast.ts';
 import type { RunStats } from '../core/run-stats.ts';
-import { spentOn, type Pricing } from '../core/spending.ts';
+import { costOf, type Pricing } from '../core/spending.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import type { SetAside, Edits } from '../core/batch-plan.ts';
 import { storedJson } from './damage.ts';
@@ -21,7 +21,7 @@ import { readBatch } from './batch-identity.ts';
 const latestJobs = 512;
 
 export function readExperience(db: Database, pricing: Pricing | undefined): Experience {
-  const spending = readSpending(db);
+  const spending = readSpending(db, pricing?.at);
   const latest = db
     .prepare<[number], { executionMs: number | null; inFlightMs: number | null }>(
       `SELECT execution_time_ms AS executionMs, settled_at - submitted_at AS inFlightMs
@@ -31,7 +31,7 @@ export function readExperience(db: Database, pricing: Pricing | undefined): Expe
   const saved = db.prepare<[], { n: number }>("SELECT count(*) AS n FROM attempts WHERE state = 'saved'");
   return {
     saved: saved.get()?.n ?? 0,
-    spent: pricing && spentOn(spending, spending.times, pricing),
+    spent: pricing && costOf(spending, pricing).spent,
     jobs: spending.jobs,
     sample: latest.length,
     executionMs: median(latest.map(({ executionMs }) => executionMs)),

@@ -70,7 +70,7 @@ export function readSaved(db: Database): Pick<BatchNumbers, 'pictures' | 'files'
 
 function readCost(db: Database, inFlight: number): BatchNumbers['cost'] {
   const pricing = readBatch(db)?.pricing;
-  return pricing === undefined ? null : batchCost(readSpending(db), inFlight, pricing);
+  return pricing === undefined ? null : batchCost(readSpending(db, pricing.at), inFlight, pricing);
 }
 
 /** Counts attempts by state. Intended attempts may have been sent, so they count as submitted. */

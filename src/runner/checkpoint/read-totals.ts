@@ -6,6 +6,7 @@ import {
   addBrought,
   kindsWithoutPicture,
   nothingBrought,
+  nothingStated,
   type BatchSpending,
   type Brought,
   type ExecutionTimes,
@@ -69,29 +70,56 @@ const seenMs = (
     SELECT 1 FROM ${s}runs r WHERE r.started_at > submitted_at AND r.started_at <= settled_at)
   THEN coalesce(completed_at, settled_at) - executing_at END`;
 
-/** Returns SQL for what each attempt adds to `BatchSpending`, as `withEnd` does. `s`: table prefix. */
-export function spentColumns(s = '') {
-  const executedMs = `coalesce(execution_time_ms, CASE WHEN state IN ('saved', 'failed') THEN ${seenMs(s)} END)`;
-  return {
+/** Returns SQL that is true if the answer about the attempt's job was searched for a price at this path. */
+function isAsked(at: string): string {
+  return `coalesce(cost_from, '') = '${at.replaceAll("'", "''")}'`;
+}
+
+/**
+ * Returns SQL for what each attempt adds to `BatchSpending`, as `withEnd` does. `s`: table prefix. `at`: path of
+ * stated prices, without which they do not count. `isPicture`: a row of `pictures` is a picture of a job that stated
+ * no price.
+ */
+export function spentSql(
+  s = '',
+  at?: string,
+): { each: Record<keyof Spent, string>; sums: string; isPicture: string } {
+  const asked = at === undefined ? 'false' : isAsked(at);
+  const isStated = at === undefined ? 'false' : `(${asked} AND cost IS NOT NULL)`;
+  const ms = `coalesce(execution_time_ms, CASE WHEN state IN ('saved', 'failed') THEN ${seenMs(s)} END)`;
+  const each = {
     jobs: "CAST(state <> 'refused' AS integer)",
-    executedMs,
+    executedMs: `CASE WHEN NOT ${isStated} THEN ${ms} END`,
     untold: `CAST(state IN ('unanswered', 'expired') OR ${isAdopted} AS integer)`,
-    untimed: `CAST(${isRendered} AND ${executedMs} IS NULL AS integer)`,
-    rendered: `CAST(${isRendered} AS integer)`,
+    untimed: `CAST(${isRendered} AND NOT ${isStated} AND ${ms} IS NULL AS integer)`,
+    rendered: `CAST(${isRendered} AND NOT ${isStated} AS integer)`,
+    statedJobs: `CAST(${isStated} AS integer)`,
+    stated: at === undefined ? '0' : `CASE WHEN ${isStated} THEN cost ELSE 0 END`,
+    unstated: `CAST(${asked} AND state = 'saved' AND NOT ${isStated} AS integer)`,
+  };
+  const sums = Object.entries(each).map(([name, value]) => `coalesce(sum(${value}), 0) AS "${name}"`);
+  const isOfStated = `EXISTS (SELECT 1 FROM ${s}attempts a WHERE a.attempt = pictures.attempt AND ${isStated})`;
+  return {
+    each,
+    sums: sums.join(),
+    isPicture: `label IS NULL${at === undefined ? '' : ` AND NOT ${isOfStated}`}`,
   };
 }
 
-type Spent = Record<keyof ReturnType<typeof spentColumns>, number>;
+/** Numbers of `BatchSpending` that are sums over attempts. */
+type Spent = Omit<BatchSpending, 'brought' | 'times' | 'prices'>;
 
-export function spentSums(s = ''): string {
-  const columns = Object.entries(spentColumns(s));
-  return columns.map(([name, value]) => `coalesce(sum(${value}), 0) AS "${name}"`).join();
-}
-
-/** Returns a query of the latest execution times, also for PostgreSQL. `s`: table prefix. */
-export function latestTimesQuery(s = ''): string {
+/** Returns queries of the latest times and, with `at`, stated prices of saved jobs, also for PostgreSQL. `s`: table prefix. */
+export function latestQueries(
+  s: string,
+  at: string | undefined,
+): { times: string; prices: string | undefined } {
   const ms = `coalesce(execution_time_ms, CASE WHEN state = 'saved' THEN ${seenMs(s)} END)`;
-  return `SELECT ${ms} AS ms FROM ${s}attempts WHERE ${ms} IS NOT NULL ORDER BY attempt DESC LIMIT ${latestTimes}`;
+  const latest = `ORDER BY attempt DESC LIMIT ${latestTimes}`;
+  const times = `SELECT ${ms} AS value FROM ${s}attempts WHERE ${ms} IS NOT NULL ${latest}`;
+  if (at === undefined) return { times, prices: undefined };
+  const isPrice = `${isAsked(at)} AND cost IS NOT NULL AND state = 'saved'`;
+  return { times, prices: `SELECT cost AS value FROM ${s}attempts WHERE ${isPrice} ${latest}` };
 }
 
 /** SQL that sums pictures, also for PostgreSQL. Pictures are numbered from 1 within their job. */
@@ -99,32 +127,42 @@ export const broughtColumns = `count(*) FILTER (WHERE number = 1) AS jobs, count
   CAST(coalesce(sum(width * height), 0) AS bigint) AS pixels, coalesce(max(number), 0) AS "mostPictures",
   coalesce(max(width * height), 0) AS "mostPixels"`;
 
-export function readSpending(db: Database): BatchSpending {
+/** `at`: path of stated prices (`pricing.at`). */
+export function readSpending(db: Database, at?: string): BatchSpending {
   const lost = readLostSubmissions(db);
-  const spent = db.prepare<[], Spent>(`SELECT ${spentSums()} FROM attempts`).get();
+  const spent = db.prepare<[], Spent>(`SELECT ${spentSql('', at).sums} FROM attempts`).get();
   return {
+    ...nothingStated,
+    ...spent,
     jobs: (spent?.jobs ?? 0) + lost,
     executedMs: spent?.executedMs ?? 0,
     untold: (spent?.untold ?? 0) + lost,
     untimed: (spent?.untimed ?? 0) + lost,
     rendered: (spent?.rendered ?? 0) + lost,
-    brought: addBrought(readBrought(db), readForgotten(db)),
-    times: readLatestTimes(db),
+    brought: addBrought(readBrought(db, at), readForgotten(db)),
+    ...readLatest(db, at),
   };
 }
 
-/** Sums the pictures with keys above `after`. */
-export function readBrought(db: Database, after = 0): Brought {
+/** Sums the pictures with keys above `after` of jobs that stated no price at the path `at`. */
+export function readBrought(db: Database, at: string | undefined, after = 0): Brought {
+  const { isPicture } = spentSql('', at);
   const brought = db
-    .prepare<[number], Brought>(`SELECT ${broughtColumns} FROM pictures WHERE picture > ? AND label IS NULL`)
+    .prepare<[number], Brought>(`SELECT ${broughtColumns} FROM pictures WHERE picture > ? AND ${isPicture}`)
     .get(after);
   return brought ?? nothingBrought;
 }
 
-/** Forgets the pictures of `attempts`, a list or query of their keys, but not that they were paid for. */
+/**
+ * Forgets the pictures of `attempts`, a list or query of their keys, but not that they were paid for. Jobs that
+ * stated a price are paid with that.
+ */
 export function forgetPictures(db: Database, attempts: string): void {
   const gone = `FROM pictures WHERE attempt IN (${attempts})`;
-  const brought = db.prepare<[], Brought>(`SELECT ${broughtColumns} ${gone} AND label IS NULL`).get();
+  const isStated = 'attempt IN (SELECT attempt FROM attempts WHERE cost IS NOT NULL)';
+  const brought = db
+    .prepare<[], Brought>(`SELECT ${broughtColumns} ${gone} AND label IS NULL AND NOT ${isStated}`)
+    .get();
   if (brought !== undefined && brought.pictures > 0) {
     const all = JSON.stringify(addBrought(readForgotten(db), brought));
     db.prepare("INSERT OR REPLACE INTO batch VALUES ('brought', ?)").run(all);
@@ -144,9 +182,19 @@ export function readForgotten(db: Database): Brought {
   return forgottenOf(db.prepare<[], string>(forgottenQuery()).pluck().get());
 }
 
-export function readLatestTimes(db: Database): ExecutionTimes {
-  const times = db.prepare<[], { ms: number }>(latestTimesQuery()).all();
-  return times.map(({ ms }) => ms).toSorted((a, b) => a - b);
+/** Reads the latest times and stated prices, ascending. */
+export function readLatest(
+  db: Database,
+  at: string | undefined,
+): { times: ExecutionTimes; prices: readonly number[] } {
+  const { times, prices } = latestQueries('', at);
+  const read = (query: string): number[] =>
+    db
+      .prepare<[], number>(query)
+      .pluck()
+      .all()
+      .toSorted((a, b) => a - b);
+  return { times: read(times), prices: prices === undefined ? [] : read(prices) };
 }
 
 export function hasAttempts(db: Database): boolean {

@@ -120,6 +120,7 @@ const counted: Partial<Record<RecordKey, string>> = {
   attempts: attemptCount("c.state <> 'refused'"),
   unanswered: attemptCount("c.state = 'unanswered'"),
   expired: attemptCount("c.state = 'expired'"),
+  statedCost: 'a.cost',
   savedAt: 'a.settled_at',
 };
 
@@ -137,7 +138,7 @@ const selectRecords = `
   SELECT ${recordValues.join()}, s.id, s.state, s.source, coalesce(s.failure_kind, a.failure_kind) AS failureKind,
          coalesce(s.failure_text, a.failure_text) AS failureText, s.position, s.columns,
          CASE WHEN length(s.input) <= ${maxInputLength} THEN s.input END AS input, s.seed,
-         a.attempt, a.base_url AS baseUrl, a.endpoint_id AS endpointId, a.version
+         a.attempt, a.cost_from AS costFrom, a.base_url AS baseUrl, a.endpoint_id AS endpointId, a.version
   FROM scenes s LEFT JOIN attempts a ON a.scene = s.scene AND a.number = CASE WHEN s.attempts <= 1 THEN s.attempts ELSE
     (SELECT number FROM attempts l WHERE l.scene = s.scene
      ORDER BY EXISTS (SELECT 1 FROM pictures p WHERE p.attempt = l.attempt) DESC, l.state = 'refused', l.number DESC LIMIT 1)
@@ -149,6 +150,7 @@ type FoundRow = RecordValues &
     failureText: string | null;
     input: string | null;
     attempt: number | null;
+    costFrom: string | null;
     baseUrl: string | null;
     endpointId: string | null;
     version: Endpoint['version'] | null;
@@ -156,7 +158,7 @@ type FoundRow = RecordValues &
 
 function recordReader(db: Database): (row: FoundRow) => SceneRecord {
   const savedOf = savedReader(db);
-  const { values = [] } = readBatch(db) ?? {};
+  const { values = [], pricing } = readBatch(db) ?? {};
   return (row) => {
     const { attempt, baseUrl, endpointId, version } = row;
     const { pictures, files } = attempt === null ? { pictures: [], files: [] } : savedOf(attempt);
@@ -164,6 +166,8 @@ function recordReader(db: Database): (row: FoundRow) => SceneRecord {
     const isSent = baseUrl !== null && endpointId !== null && version !== null;
     // Spreading the rest of the row makes so much garbage that a list takes half as long again.
     const record = withValuesOf(row, nothingKnown);
+    // A price from another path than that of the batch does not count.
+    if (row.costFrom !== pricing?.at) record.statedCost = null;
     record.id = row.id;
     record.state = row.state;
     record.pictures = pictures;
@@ -280,7 +284,7 @@ function countAhead(db: Database, position: number): number {
 const selectAttempts = `
   SELECT attempt, base_url AS baseUrl, endpoint_id AS id, version, number, run, state, job_id AS jobId, status,
          intended_at AS intendedAt, submitted_at AS submittedAt, executing_at AS executingAt, completed_at AS completedAt,
-         settled_at AS settledAt, delay_time_ms AS delayTimeMs, execution_time_ms AS executionTimeMs, polls,
+         settled_at AS settledAt, delay_time_ms AS delayTimeMs, execution_time_ms AS executionTimeMs, cost, polls,
          failure_kind AS failureKind, failure_text AS failureText
   FROM attempts WHERE scene = ? ORDER BY number`;
 

@@ -215,8 +215,8 @@ export class SqliteCheckpoint extends RecordedBatch implements Checkpoint, Check
     });
   }
 
-  spending(): Promise<BatchSpending> {
-    return this.#journal.read(() => readSpending(this.#db));
+  spending(at?: string): Promise<BatchSpending> {
+    return this.#journal.read(() => readSpending(this.#db, at));
   }
 
   removed(): Promise<Removal | undefined> {

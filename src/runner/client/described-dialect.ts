@@ -1,6 +1,6 @@
 /** The dialect of a service whose interface is described as data: sends its requests and reads its answers. */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { JobAtService } from '../core/attempt.ts';
+import type { JobAtService, JobTimes } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
 import { detailsOf, type FoundPicture } from '../core/picture.ts';
 import {
@@ -13,7 +13,7 @@ import {
 import { isJsonObject } from '../../lib/text/json.ts';
 import { bodyText } from '../../protocol/error-text.ts';
 import { defaultRetentionMs, idempotencyRetentionHeader } from '../../protocol/message-schemas.ts';
-import { firstValueAt, valuesAt } from '../../protocol/output-shapes.ts';
+import { firstValueAt } from '../../protocol/output-shapes.ts';
 import type {
   CancelReply,
   HealthReply,
@@ -80,7 +80,7 @@ export class DescribedDialect implements Dialect {
     );
     const result = await this.#orArchived(line, job, answered);
     if (result.kind === 'completed' || result.kind === 'ended')
-      return this.#withOwn(line, { ...result, status, ...times });
+      return this.#withOwn(line, { ...result, status, ...withCostOf(times, result) });
     return result.kind === 'failure' ? { ...result, done: { status, ...times } } : result;
   }
 
@@ -130,7 +130,7 @@ export class DescribedDialect implements Dialect {
     const { answer } = outcome;
     const reply =
       health === undefined
-        ? readCheckAnswer(answer, check?.has, `${name} does not know ${line.endpoint.id}`)
+        ? readCheckAnswer(answer, this.#reader, `${name} does not know ${line.endpoint.id}`)
         : readHealthAnswer(answer, health);
     return reply.kind === 'answers' ? { ...reply, ...this.#knownFor, ...this.#shownIn(answer) } : reply;
   }
@@ -293,6 +293,11 @@ export class DescribedDialect implements Dialect {
   }
 }
 
+/** Adds the price that the result states if the status, which was asked for first, states none. */
+function withCostOf(times: JobTimes, { cost }: JobTimes): JobTimes {
+  return cost?.amount === undefined ? times : { ...times, cost };
+}
+
 function isJobMissing(reply: { kind: string }): reply is StatusReply & { kind: 'missing' } {
   return reply.kind === 'missing';
 }
@@ -350,13 +355,13 @@ function readHealthAnswer(
   return { kind: 'failure', failure: unreadable(answer, 'the health request') };
 }
 
-/** Reads the answer to a check. `has`: path with a value if the id is known. `unknown`: message if not. */
-function readCheckAnswer(answer: HttpResponse, has: string | undefined, unknown: string): HealthReply {
+/** Reads the answer to a check. `unknown`: message if the id is not known. */
+function readCheckAnswer(answer: HttpResponse, reader: StatusReader, unknown: string): HealthReply {
   const { status } = answer;
   const body = isSuccess(status) ? parseObject(answer.body) : undefined;
   const refused = refusalOf(answer, body);
   if (refused !== undefined) return { kind: 'failure', failure: refused };
-  if (isSuccess(status) && (has === undefined || valuesAt(body, has).length > 0)) return { kind: 'answers' };
+  if (isSuccess(status) && reader.isKnown(body)) return { kind: 'answers', ...reader.unitPrice(body) };
   if (isSuccess(status) || status === 404 || status === 410)
     return { kind: 'unknown', text: `${unknown} (${inWords(answer)})` };
   return { kind: 'failure', failure: unreadable(answer, 'the check') };

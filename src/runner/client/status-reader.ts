@@ -3,6 +3,7 @@ import { oneLine } from '../../lib/text/format.ts';
 import { failureRules, type Failure, type FailureKind } from '../core/failure.ts';
 import type { ServiceDescription, StatusMeaning, TextMeaning } from '../core/service-description.ts';
 import type { JobTimes } from '../core/attempt.ts';
+import type { UnitPrice } from '../core/spending.ts';
 import { bodyText, errorText } from '../../protocol/error-text.ts';
 import { isNothing, memberText } from '../../protocol/json-value.ts';
 import { firstValueAt, valuesAt } from '../../protocol/output-shapes.ts';
@@ -15,6 +16,8 @@ import { addressesIn, readOutput, refusedOr, type OutputPlaces } from './read-ou
 export interface StatusPlaces extends OutputPlaces {
   /** Status words that override the description's (`endpoint.statuses`), if a pipeline can set any. */
   statuses?: Readonly<Record<string, StatusMeaning>> | undefined;
+  /** Path of the price in an answer about a job that is over (`pricing.at`). */
+  cost?: string | undefined;
 }
 
 /** The job is done, and its result takes a request of its own. */
@@ -83,7 +86,12 @@ export class StatusReader {
   /** Reads the answer with the result of a job. `failed`: failure that its status reported. */
   result(answer: HttpResponse, jobId: string, failed: Failure | undefined): StatusReply {
     const { job, output } = this.#description.result;
-    const ended = (why: Failure): StatusReply => ({ kind: 'ended', status: this.doneWord, failure: why });
+    const ended = (why: Failure, cost: JobTimes = {}): StatusReply => ({
+      kind: 'ended',
+      status: this.doneWord,
+      failure: why,
+      ...cost,
+    });
     if (answer.status === 404 || answer.status === 410)
       // If the job has failed, there need not be a result that says so.
       return failed === undefined ? missing(answer) : ended(failed);
@@ -95,11 +103,13 @@ export class StatusReader {
     if (!isSuccess(answer.status)) {
       const why = this.#refusedResult(answer, result, known, failed !== undefined);
       if (why === undefined) return askAgain;
-      return failureRules[why.kind].next === 'stop' ? { kind: 'failure', failure: why } : ended(why);
+      return failureRules[why.kind].next === 'stop'
+        ? { kind: 'failure', failure: why }
+        : ended(why, this.#costIn(result));
     }
     if (result === undefined) return askAgain;
     const other = job === undefined ? undefined : ofAnother(valuesAt(result, job)[0], jobId, 'result');
-    return other ?? this.#collect(result, output, answer, this.doneWord, {});
+    return other ?? this.#collect(result, output, answer, this.doneWord, this.#costIn(result));
   }
 
   /** Reads the record of a job in the archive. `gone`: the reply if the archive does not have the result. */
@@ -123,13 +133,33 @@ export class StatusReader {
     const code = firstValueAt(body, codePlace);
     if (typeof code !== 'number') return { kind: 'running', status: this.#waitingWord, isExecuting: false };
     const output = firstValueAt(body, place);
+    const cost = this.#archivedCost(body, output);
     if (isSuccess(code))
-      return isNothing(output) ? gone : this.#collect(body, place, answer, this.doneWord, {});
+      return isNothing(output) ? gone : this.#collect(body, place, answer, this.doneWord, cost);
     const known = this.kindByText(JSON.stringify(output ?? null));
     const told = this.#refusedResult({ ...answer, status: code }, output, known, true);
     const isOver = told !== undefined && failureRules[told.kind].next !== 'stop';
     const failed: Failure = { kind: 'failed-inside', text: told?.text ?? `its result was ${code}` };
-    return { kind: 'ended', status: this.doneWord, failure: isOver ? told : failed };
+    return { kind: 'ended', status: this.doneWord, failure: isOver ? told : failed, ...cost };
+  }
+
+  /** True if the answer to the check shows that the id is known. */
+  isKnown(body: unknown): boolean {
+    const { has } = this.#description.check ?? {};
+    return has === undefined || valuesAt(body, has).length > 0;
+  }
+
+  /** Reads the price of a unit in the answer to the check. */
+  unitPrice(body: unknown): { price?: UnitPrice } {
+    const { price, unit, currency } = this.#description.check ?? {};
+    const at = (path: string | undefined): unknown =>
+      path === undefined ? undefined : firstValueAt(body, path);
+    const textAt = (path: string | undefined): string => {
+      const value = at(path);
+      return typeof value === 'string' ? (oneLine(value, 40) ?? '') : '';
+    };
+    const amount = readAmount(at(price));
+    return amount === undefined ? {} : { price: { amount, unit: textAt(unit), currency: textAt(currency) } };
   }
 
   /** Returns the kind of failure if the error text, not a repeated input, contains a text of the description. */
@@ -148,7 +178,7 @@ export class StatusReader {
       return { kind: 'missing', text, isDeleted: true };
     }
     const status = statusWord(said);
-    const times = this.#timesIn(body);
+    const times = { ...this.#timesIn(body), ...this.#costIn(body) };
     const meaning = this.#meanings.get(said) ?? this.meaningOf(status);
     if (meaning === 'waiting' || meaning === 'running')
       return { kind: 'running', status, isExecuting: meaning === 'running', ...times };
@@ -226,6 +256,21 @@ export class StatusReader {
     return { kind: 'status-unknown', text, ...addressesIn(output) };
   }
 
+  #costIn(body: unknown, path = this.#places.cost ?? ''): Pick<JobTimes, 'cost'> {
+    const { cost: at } = this.#places;
+    if (at === undefined) return {};
+    const amount = readAmount(firstValueAt(body, path));
+    return { cost: { at, ...(amount !== undefined && { amount }) } };
+  }
+
+  /** Reads the price in the record of a job. A path in the output of a result leads into the output here. */
+  #archivedCost(body: unknown, output: unknown): Pick<JobTimes, 'cost'> {
+    const { cost: at = '' } = this.#places;
+    const { output: place } = this.#description.result;
+    if (!at.startsWith(place)) return this.#costIn(body);
+    return this.#costIn(output, at.slice(place.length).replace(/^\./, ''));
+  }
+
   #timesIn(body: Record<string, unknown>): JobTimes {
     const { seconds, delayMs, executionMs } = this.#description.status;
     const delayTimeMs = readMs(delayMs && firstValueAt(body, delayMs));
@@ -291,6 +336,17 @@ const maxTimeMs = 30 * 86_400_000;
 
 function readMs(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 && value <= maxTimeMs ? Math.round(value) : undefined;
+}
+
+/** Larger prices are counted as this one, so that sums of them stay finite. */
+const maxAmount = 1e15;
+
+/** Reads a price, also as text, because many services write exact decimals as text. Undefined if it is none. */
+function readAmount(value: unknown): number | undefined {
+  const isText = typeof value === 'string' && /^\d{1,40}(\.\d{1,40})?(e[+-]?\d{1,3})?$/i.test(value);
+  const amount = isText ? Number(value) : value;
+  const isAmount = typeof amount === 'number' && Number.isFinite(amount) && amount >= 0;
+  return isAmount ? Math.min(amount, maxAmount) : undefined;
 }
 
 /** Printable ASCII that is one percent-encoded part of a path; `.` and `..` would lead elsewhere. */

@@ -258,14 +258,17 @@ const anyShape = configShape.partial({ manifest: true }).extend({
 });
 
 function checkCost(
-  { limits: { cost }, pricing: price }: Pick<z.output<typeof configShape>, 'limits' | 'pricing'>,
+  { endpoint: given, limits: { cost }, pricing: price }: Pick<CheckedFile, 'endpoint' | 'limits' | 'pricing'>,
   context: z.RefinementCtx,
 ): void {
   const isPriced = price !== undefined && hasPrice(price);
-  const prices = 'perSecond, perPicture or perMegapixel';
+  const prices = 'perSecond, perPicture, perMegapixel or at';
   const lacking = `${prices}, what the service bills, or expect, how long a job executes`;
   if (price !== undefined && !isPriced && price.expect === undefined)
     context.addIssue({ code: 'custom', path: ['pricing'], message: lacking });
+  const byRate = 'perSecond or perPicture in its place: ComfyUI states no price';
+  if (price?.at !== undefined && 'workflow' in given)
+    context.addIssue({ code: 'custom', path: ['pricing', 'at'], message: byRate });
   const message = `pricing.${prices} as well: without a price, costs are unknown`;
   if (cost !== undefined && !isPriced)
     context.addIssue({ code: 'custom', path: ['limits', 'cost'], message });

@@ -171,6 +171,9 @@ const descriptionShape = z.strictObject({
     .describe('asked for a job that `status` or `result` answers with 404 or 410'),
   check: request({
     has: answerPath.optional().describe('has a value if the id is known'),
+    price: answerPath.optional().describe('the price of a unit, to compare with `pricing`'),
+    unit: answerPath.optional().describe('its unit, such as `image`'),
+    currency: answerPath.optional().describe('its currency'),
   })
     .optional()
     .describe('asked by `plan --check`; 404 means that the id is unknown'),

@@ -84,7 +84,15 @@ export const timeouts = z.strictObject({
   execution: durationWithin('1ms', longestWait).prefault('30m').describe('a job not finished by then fails'),
 });
 
+const priceExpected = 'a path such as output.cost';
+
 export const pricing = z.strictObject({
+  at: z
+    .string(priceExpected)
+    .max(200, priceExpected)
+    .regex(/^(\[(\d+|\*)\]|\.?[^.[\]\p{Cc}]+)+$/u, priceExpected)
+    .optional()
+    .describe('the path of the price in the answer about a job, such as `output.cost`'),
   perSecond: money('the price of a second of execution, a number above 0')
     .optional()
     .describe('the price of a second of execution, as the service states it; prices add up'),

@@ -133,9 +133,19 @@ export function assertAttemptMove(from: AttemptState, to: AttemptState): void {
   if (!allowed.includes(to)) throw new Error(`an attempt cannot move from ${from} to ${to}`);
 }
 
+/** Price that a service stated for a job. */
+export interface StatedCost {
+  /** Path where it was looked for: `pricing.at`. */
+  at: string;
+  /** Absent if the answer had no price there. */
+  amount?: number;
+}
+
 export interface JobTimes {
   delayTimeMs?: number;
   executionTimeMs?: number;
+  /** Absent without `pricing.at`. */
+  cost?: StatedCost;
 }
 
 export interface Settlement extends JobTimes {

@@ -5,7 +5,7 @@ import type { EndingKind } from './ending.ts';
 import type { Forecast } from './forecast.ts';
 import type { JsonValue } from '../../lib/text/json.ts';
 import type { SceneCounts } from './scene.ts';
-import { formatCost } from './spending.ts';
+import { formatCost, type UnitPrice } from './spending.ts';
 
 export interface Plan {
   /** Rows with an id that is new to the batch. */
@@ -178,4 +178,7 @@ export interface EndpointCheck {
   workers?: ServiceHealth['workers'];
   /** Paths that a run reads in the answers of a described service, one per line. */
   reads?: string[];
+  price?: UnitPrice;
+  /** Says that `pricing` differs from `price`. */
+  warning?: string;
 }

@@ -39,7 +39,8 @@ export interface GalleryData {
   isSigned: boolean;
   /** Number of submissions, and of those whose cost is unknown. */
   attempts: { total: number; unanswered: number; expired: number };
-  cost: { spent: number; currency: string } | null;
+  /** `stated`: part of it that the service stated, with `pricing.at`. */
+  cost: { spent: number; stated?: number; currency: string } | null;
   /** `runMs` is the total time of all runs. Overlaps count once, and pauses between runs do not count. */
   times: { firstSubmittedAt: number | null; runMs: number; executionTimeMs: number };
   failures: GalleryFailure[];

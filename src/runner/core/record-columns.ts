@@ -13,6 +13,8 @@ const recordColumns = {
   expired: { is: 'count', column: 'expired', json: 'expired', gallery: 'expired' },
   delayTimeMs: { is: 'ms', column: 'delay_time_ms', json: 'delayTime', gallery: 'delayMs' },
   executionTimeMs: { is: 'ms', column: 'execution_time_ms', json: 'executionTime', gallery: 'executionMs' },
+  // As the service stated it for this job.
+  statedCost: { is: 'amount', column: 'stated_cost', json: 'statedCost', gallery: 'statedCost' },
   submittedAt: { is: 'instant', column: 'submitted_at', json: 'submittedAt', gallery: 'submittedAt' },
   completedAt: { is: 'instant', column: 'completed_at', json: 'completedAt', gallery: 'completedAt' },
   savedAt: { is: 'instant', column: 'saved_at', json: 'savedAt', gallery: 'savedAt' },
@@ -33,6 +35,7 @@ interface ValueTypes {
   text: string | null;
   count: number;
   ms: number | null;
+  amount: number | null;
   instant: number | null;
 }
 

@@ -50,6 +50,8 @@ export interface AttemptStory {
   settledAt: number | null;
   delayTimeMs: number | null;
   executionTimeMs: number | null;
+  /** Price that the service stated (`pricing.at`). */
+  cost: number | null;
   polls: number;
   failureKind: string | null;
   failureText: string | null;

@@ -100,7 +100,15 @@ export interface ServiceDescription {
       })
     | undefined;
   /** Request that verifies address, key and id without a job: an answer with a value at `has`. */
-  check: (DescribedRequest & { has?: AnswerPath | undefined }) | undefined;
+  check:
+    | (DescribedRequest & {
+        has?: AnswerPath | undefined;
+        /** Paths of the price of a unit, of the unit's name, and of the currency. */
+        price?: AnswerPath | undefined;
+        unit?: AnswerPath | undefined;
+        currency?: AnswerPath | undefined;
+      })
+    | undefined;
   /** Request for the number of jobs and workers by state. A description has this or `check`. */
   health:
     (DescribedRequest & { jobs?: AnswerPath | undefined; workers?: AnswerPath | undefined }) | undefined;

@@ -1,5 +1,5 @@
 /** Computes what a batch has cost so far, what its jobs in flight will cost, and how many more may be sent. */
-import type { Endpoint } from './attempt.ts';
+import type { Endpoint, StatedCost } from './attempt.ts';
 import type { FailureKind } from './failure.ts';
 import { noPicture, type SavedPicture, splitFiles } from './picture.ts';
 import { shareOf, withObservation, type ObservedTimes } from './polling.ts';
@@ -15,12 +15,15 @@ interface Prices {
 
 /** Key `pricing` of pipeline.yaml. */
 export interface PriceList extends Prices {
+  /** Path of the price in the service's answers. The other prices are then for jobs that state none. */
+  at?: string | undefined;
   /** Expected execution time of a job in ms, used until a real one is known. */
   expect?: number | undefined;
 }
 
 /** Prices and assumptions in the record of a batch. At least one price is set. */
 export interface Pricing extends Prices {
+  at?: string | undefined;
   expectMs?: number | undefined;
   /** Maximum assumed for a job whose execution time is unknown: `timeouts.execution`. */
   maxMs?: number | undefined;
@@ -55,7 +58,7 @@ export interface SpendingLimits {
   jobs?: number | undefined;
 }
 
-/** Usage of all submissions of a batch so far. */
+/** Usage of all submissions of a batch so far. Times and pictures to bill are those of jobs that stated no price. */
 export interface Spending {
   /** Number of submissions that may have become a job, including those in flight. */
   jobs: number;
@@ -68,6 +71,13 @@ export interface Spending {
   /** Number of finished submissions that may have been billed for pictures. */
   rendered: number;
   brought: Brought;
+  /** Number and sum of the prices that jobs stated at `Pricing.at`. */
+  statedJobs: number;
+  stated: number;
+  /** Number of saved jobs whose answers had no price there. */
+  unstated: number;
+  /** Latest stated prices of saved jobs, ascending. */
+  prices: readonly number[];
 }
 
 /** Pictures that jobs have returned, including those that were later discarded to be rendered again. */
@@ -80,6 +90,13 @@ export interface Brought {
 }
 
 export const nothingBrought: Brought = { jobs: 0, pictures: 0, pixels: 0, mostPictures: 0, mostPixels: 0 };
+
+export const nothingStated = {
+  statedJobs: 0,
+  stated: 0,
+  unstated: 0,
+  prices: [],
+} satisfies Partial<Spending>;
 
 /** Jobs ended without a picture: billed neither for pictures nor for an unknown time. */
 export const kindsWithoutPicture = [
@@ -97,28 +114,35 @@ export interface JobEnd {
   seenMs: number | undefined;
   /** Returned pictures, or the reason why there are none. `unknown` if the job expired or was never answered. */
   made: SavedPicture[] | FailureKind | 'unknown';
+  cost?: StatedCost | undefined;
 }
 
 /** Returns the spending with one more submission that is over. `random` is in [0, 1). */
 export function withEnd(
   spending: BatchSpending,
-  { reportedMs, seenMs, made }: JobEnd,
+  { reportedMs, seenMs, made, cost }: JobEnd,
   random: number,
 ): BatchSpending {
-  const { executedMs, untold, untimed, rendered, brought, times } = spending;
+  const { executedMs, untold, untimed, rendered, brought, times, prices } = spending;
   const isSaved = typeof made !== 'string';
-  const isFree = kindsWithoutPicture.some((kind) => kind === made);
+  const amount = cost?.amount;
+  const isStated = amount !== undefined;
+  const isFree = isStated || kindsWithoutPicture.some((kind) => kind === made);
   // Nobody saw the end of an unknown job. The observed time is only how long the run waited.
   const ms = reportedMs ?? (made === 'unknown' ? undefined : seenMs);
   const shownMs = isSaved ? ms : reportedMs;
   return {
     ...spending,
-    executedMs: executedMs + (ms ?? 0),
+    executedMs: executedMs + (isStated ? 0 : (ms ?? 0)),
     untold: untold + (made === 'unknown' ? 1 : 0),
     untimed: untimed + (ms === undefined && !isFree ? 1 : 0),
     rendered: rendered + (isFree ? 0 : 1),
-    brought: isSaved ? addBrought(brought, broughtBy(made)) : brought,
+    brought: isSaved && !isStated ? addBrought(brought, broughtBy(made)) : brought,
     times: shownMs === undefined ? times : withObservation(times, shownMs, random),
+    statedJobs: spending.statedJobs + (isStated ? 1 : 0),
+    stated: spending.stated + (amount ?? 0),
+    unstated: spending.unstated + (isSaved && cost !== undefined && !isStated ? 1 : 0),
+    prices: isSaved && isStated ? withObservation(prices, amount, random) : prices,
   };
 }
 
@@ -130,14 +154,18 @@ export type BatchSpending = Spending & { times: ExecutionTimes };
 /** Below this many times, twice the longest replaces the 95th percentile, and few jobs are sent. */
 const enoughTimes = 20;
 
-/** Returns a time in ms that one more job is unlikely to exceed. Undefined if no job has ended yet. */
-export function expectedMs(times: ExecutionTimes): number | undefined {
-  const longest = times.at(-1);
-  if (longest === undefined) return undefined;
-  return times.length < enoughTimes ? 2 * longest : shareOf(times, 0.95);
+/** Returns a time or price that one more job is unlikely to exceed. `known`: ascending. Undefined if there is none. */
+export function expectedMost(known: readonly number[]): number | undefined {
+  const most = known.at(-1);
+  if (most === undefined) return undefined;
+  return known.length < enoughTimes ? 2 * most : shareOf(known, 0.95);
 }
 
-export function hasPrice({ perSecond, perPicture, perMegapixel }: Omit<Pricing, 'currency'>): boolean {
+export function hasPrice({ at, ...rates }: Omit<Pricing, 'currency'>): boolean {
+  return at !== undefined || hasRate(rates);
+}
+
+function hasRate({ perSecond, perPicture, perMegapixel }: Omit<Pricing, 'currency'>): boolean {
   return (perSecond ?? perPicture ?? perMegapixel) !== undefined;
 }
 
@@ -150,9 +178,10 @@ export interface Billed {
 /** Assumed size of a picture of unknown size. */
 const usualPixels = 1e6;
 
-/** Returns the quantities of a typical job if none is known; undefined if billed time has no `expect`. */
+/** Returns the quantities of a typical job if none is known; undefined without a rate, or if billed time has no `expect`. */
 export function unseenJob(pricing: Pricing): Partial<Billed> | undefined {
   const { perSecond, perPicture, perMegapixel, expectMs } = pricing;
+  if (!hasRate(pricing)) return undefined;
   if (perSecond !== undefined && expectMs === undefined) return undefined;
   return {
     ...(perSecond !== undefined && { ms: usualMs([], pricing) }),
@@ -193,9 +222,15 @@ function usualMs(times: ExecutionTimes, { expectMs = 0, maxMs = Infinity }: Pric
   return Math.min(maxMs, shareOf(times, 0.5) ?? expectMs);
 }
 
-/** Returns the amount spent, with median time and average pictures for a job of unknown ones. */
-export function spentOn(spending: Spending, times: ExecutionTimes, pricing: Pricing): number {
-  const { executedMs, untimed, rendered, brought } = spending;
+/** Returns the amount spent: stated prices, and an estimate for other jobs. */
+function spentOn(spending: Spending, times: ExecutionTimes, pricing: Pricing): number {
+  return spending.stated + estimateOf(spending, times, pricing);
+}
+
+/** Estimates with median time and average pictures for a job of unknown ones, or without a rate by the median price. */
+function estimateOf(spending: Spending, times: ExecutionTimes, pricing: Pricing): number {
+  const { executedMs, untimed, rendered, brought, prices } = spending;
+  if (!hasRate(pricing)) return rendered * (shareOf(prices, 0.5) ?? 0);
   const ms = executedMs + untimed * usualMs(times, pricing);
   const { jobs, pictures, pixels } = brought;
   const others = Math.max(0, rendered - jobs);
@@ -205,11 +240,17 @@ export function spentOn(spending: Spending, times: ExecutionTimes, pricing: Pric
 }
 
 /** Returns a price that one more job is unlikely to exceed. `unseen`: pictures assumed if none is known. */
-function expectedPrice({ brought }: Spending, times: ExecutionTimes, pricing: Pricing, unseen = 1): number {
-  const { jobs, mostPictures, mostPixels } = brought;
+function expectedPrice(spending: Spending, times: ExecutionTimes, pricing: Pricing, unseen = 1): number {
+  const { jobs, mostPictures, mostPixels } = spending.brought;
   const [pictures, size] = jobs === 0 ? [unseen, usualPixels] : [mostPictures, mostPixels];
-  const ms = expectedMs(times) ?? pricing.expectMs ?? 0;
-  return priceOf({ ms, pictures, pixels: pictures * size }, pricing);
+  const ms = expectedMost(times) ?? pricing.expectMs ?? 0;
+  const byRates = priceOf({ ms, pictures, pixels: pictures * size }, pricing);
+  return Math.max(byRates, expectedMost(spending.prices) ?? 0);
+}
+
+/** True if jobs are saved, but neither they nor a rate show what a job costs. A limit could not be held. */
+export function isPriceUnknown({ prices, unstated }: Spending, pricing: Pricing): boolean {
+  return !hasRate(pricing) && prices.length === 0 && unstated > 0;
 }
 
 /** Pictures assumed per job until the first job is saved. Services usually make at most this many in one job. */
@@ -219,7 +260,7 @@ const maxUnseenPictures = 4;
  * Returns how many jobs may be submitted on top of `inFlight`. The amount spent and the expected cost of all
  * jobs in flight stay below the limit, so at most one job exceeds it. Short jobs end first, so their times
  * are not representative. Therefore few jobs are in flight while few have ended, and only one while nothing
- * is known. The same applies to the number of pictures, unless `pricing.expect` is set.
+ * is known. The same applies to the number of pictures, unless `pricing.expect` is set, and to stated prices.
  */
 export function allowedSubmissions(
   inFlight: number,
@@ -231,16 +272,20 @@ export function allowedSubmissions(
   const jobs = Math.max(0, (limits.jobs ?? Infinity) - spending.jobs);
   if (limits.cost === undefined || pricing === undefined) return jobs;
   const left = limits.cost - spentOn(spending, times, pricing);
-  if (left <= 0) return 0;
-  const each = expectedPrice(spending, times, pricing, maxUnseenPictures);
+  if (left <= 0 || isPriceUnknown(spending, pricing)) return 0;
+  const isStated = spending.prices.length > 0;
+  const each = expectedPrice(spending, times, pricing, isStated ? 1 : maxUnseenPictures);
   // Subtracts rounding errors: a sum of ten prices of 0.003 is not exact.
   const affordable = each === 0 ? Infinity : Math.ceil(left / each - 1e-6);
-  const { perSecond, perPicture, perMegapixel, expectMs, isWithoutPictures } = pricing;
+  const { at, perSecond, perPicture, perMegapixel, expectMs, isWithoutPictures } = pricing;
   const hasUnknownPictures =
     perMegapixel !== undefined || (perPicture !== undefined && expectMs === undefined);
   const known = Math.min(
     perSecond === undefined ? Infinity : maxJobsAfter(times.length),
-    hasUnknownPictures && isWithoutPictures !== true ? maxJobsAfter(spending.brought.jobs) : Infinity,
+    hasUnknownPictures && isWithoutPictures !== true && at === undefined
+      ? maxJobsAfter(spending.brought.jobs)
+      : Infinity,
+    at === undefined ? Infinity : maxJobsAfter(spending.prices.length + spending.unstated),
   );
   return Math.min(jobs, Math.max(0, Math.min(affordable, known) - inFlight));
 }
@@ -251,6 +296,8 @@ function maxJobsAfter(known: number): number {
 
 export interface Cost {
   spent: number;
+  /** Part of `spent` that the service stated. The rest is estimated. Absent without `pricing.at`. */
+  stated?: number;
   currency: string;
   limit?: number;
 }
@@ -260,17 +307,44 @@ export interface BatchCost extends Cost {
   inFlight: number;
   /** Number of submissions with unknown outcome that may have been billed. They count as usual jobs in `spent`. */
   untold: number;
+  /** Number of jobs whose prices are in `stated`. */
+  statedJobs?: number;
 }
 
 export function batchCost(spending: BatchSpending, inFlight: number, pricing: Pricing): BatchCost {
   const expected = inFlight * expectedPrice(spending, spending.times, pricing);
-  const spent = spentOn(spending, spending.times, pricing);
-  return { spent, currency: pricing.currency, inFlight: expected, untold: spending.untold };
+  const { untold, statedJobs } = spending;
+  const isStated = pricing.at !== undefined;
+  return { ...costOf(spending, pricing), inFlight: expected, untold, ...(isStated && { statedJobs }) };
+}
+
+export function costOf(spending: BatchSpending, { currency, ...prices }: Pricing): Cost {
+  const { stated, times } = spending;
+  const spent = spentOn(spending, times, { currency, ...prices });
+  return { spent, ...(prices.at !== undefined && { stated }), currency };
 }
 
 /** Returns `1.24 USD` or `1.24 of 5.00 USD`. */
 export function formatCost({ spent, currency, limit }: Cost): string {
   return `${formatAmount(spent)}${limit === undefined ? '' : ` of ${formatAmount(limit)}`} ${currency}`;
+}
+
+/** Returns `1.24 USD so far`, with `pricing.at` also `(1.20 stated by the service, 0.04 estimated)`. */
+export function formatSpent(cost: Cost): string {
+  const { spent, stated } = cost;
+  const all = `${formatCost(cost)} so far`;
+  if (stated === undefined) return all;
+  // Sums are not exact, so the difference may be a little below 0.
+  const estimated = Math.max(0, spent - stated);
+  return `${all} (${formatAmount(stated)} stated by the service, ${formatAmount(estimated)} estimated)`;
+}
+
+/** Unit price that a service states before any job. */
+export interface UnitPrice {
+  amount: number;
+  /** In the service's words, such as `megapixels`. */
+  unit: string;
+  currency: string;
 }
 
 /** Formats small amounts with two significant digits: `0.0042`. */

@@ -218,7 +218,9 @@ export function readJsonLine(text: string, line: number): ManifestEntry {
   return { kind: 'row', columns: resultColumns(value) ?? value, line };
 }
 
-/** Keys of a line of results.jsonl in the order of the report. A scene with other files also has `files`. */
+/** Keys that not every line of results.jsonl has: earlier versions wrote no `statedCost`. */
+const extraKeys = new Set(['files', 'statedCost']);
+/** The other keys of such a line in the order of the report. */
 const resultKeys =
   'id,state,pictures,jobId,attempts,unanswered,expired,delayTime,executionTime,submittedAt,completedAt,savedAt,failure,source,columns,endpoint';
 
@@ -226,7 +228,7 @@ const resultKeys =
 function resultColumns(line: JsonObject): JsonObject | undefined {
   const { id = null, columns } = line;
   if (!isJsonObject(columns)) return undefined;
-  const keys = Object.keys(line).filter((key) => key !== 'files');
+  const keys = Object.keys(line).filter((key) => !extraKeys.has(key));
   return keys.join(',') === resultKeys ? { ...columns, id } : undefined;
 }
 

@@ -272,7 +272,7 @@ export function factsOf(job: Job, clock: Clock): JobFacts {
 
 /** Must be called as soon as the answer has arrived. */
 export function factsOfEnd(job: Job, reply: JobTimes & { status: string }, clock: Clock): JobFacts {
-  const { status, delayTimeMs, executionTimeMs } = reply;
+  const { status, delayTimeMs, executionTimeMs, cost } = reply;
   return {
     ...factsOf(job, clock),
     // An earlier run saw the end of a held job.
@@ -280,12 +280,13 @@ export function factsOfEnd(job: Job, reply: JobTimes & { status: string }, clock
     status,
     ...(delayTimeMs !== undefined && { delayTimeMs }),
     ...(executionTimeMs !== undefined && { executionTimeMs }),
+    ...(cost !== undefined && { cost }),
   };
 }
 
 export type JobFacts = Pick<
   Settlement,
-  'completedAt' | 'status' | 'delayTimeMs' | 'executionTimeMs' | 'polls'
+  'completedAt' | 'status' | 'delayTimeMs' | 'executionTimeMs' | 'cost' | 'polls'
 > & {
   jobId?: string;
   /** Time for which this run, which submitted the job, saw it executing. */

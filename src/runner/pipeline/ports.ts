@@ -34,7 +34,7 @@ import type { BadRow, ListedScene, Part, SceneCounts } from '../core/scene.ts';
 import type { MadeAt, Plan, PlanRefused, RepeatedRows } from '../core/batch-plan.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { ServiceHealth } from '../core/service-description.ts';
-import type { BatchSpending } from '../core/spending.ts';
+import type { BatchSpending, UnitPrice } from '../core/spending.ts';
 import type { RecordedPicture } from '../core/scene-record.ts';
 import type { Event } from './event.ts';
 
@@ -153,8 +153,8 @@ export type CancelReply =
   | { kind: 'failure'; failure: Failure };
 
 export type HealthReply =
-  /** `health` is present if the answer contains it. */
-  | ({ kind: 'answers'; health?: ServiceHealth } & ShownIdempotency)
+  /** `health` and `price` are present if the answer contains them. */
+  | ({ kind: 'answers'; health?: ServiceHealth; price?: UnitPrice } & ShownIdempotency)
   /** The service has no such operation, or no such endpoint. `isUnasked`: no request for the health is known. */
   | { kind: 'unknown'; text: string; isUnasked?: true }
   | { kind: 'failure'; failure: Failure };
@@ -280,7 +280,8 @@ export interface Checkpoint {
   madeAt(): Promise<MadeAt[]>;
   /** Returns the entries of `output.files` that saved scenes lack. */
   lackingFiles(): Promise<LackingFile[]>;
-  spending(): Promise<BatchSpending>;
+  /** `at`: path at which jobs state their prices (`pricing.at`). */
+  spending(at?: string): Promise<BatchSpending>;
 }
 
 /** Checks of a checkpoint file that only one run uses. */

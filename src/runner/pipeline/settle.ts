@@ -86,7 +86,8 @@ async function settleSaved(
   const { pictures } = settlement;
   await checkpoint.settle(attempt, settlement);
   await run.ports.answers.remove(attempt);
-  run.budget.countEnd(endOf(facts, pictures));
+  const unstated = run.budget.countEnd(endOf(facts, pictures));
+  if (unstated !== undefined) emit({ type: 'warning', text: unstatedText(attempt, unstated) });
   run.stats.saved(pictures);
   const seed = pictures[0]?.seed;
   const cost = run.budget.cost();
@@ -102,6 +103,10 @@ async function settleSaved(
   });
 }
 
+function unstatedText({ sceneId }: Attempt, at: string): string {
+  return `the answer about scene ${sceneId} has no price, a number of at least 0, at \`${at}\` (\`pricing.at\`); the cost of such jobs is estimated`;
+}
+
 function executionTime({ executionTimeMs }: JobFacts): { executionTimeMs?: number } {
   return executionTimeMs === undefined ? {} : { executionTimeMs };
 }
@@ -114,8 +119,8 @@ function recorded({
   return facts;
 }
 
-function endOf({ executionTimeMs, executedMs }: JobFacts, made: JobEnd['made']): JobEnd {
-  return { reportedMs: executionTimeMs, seenMs: executedMs, made };
+function endOf({ executionTimeMs, executedMs, cost }: JobFacts, made: JobEnd['made']): JobEnd {
+  return { reportedMs: executionTimeMs, seenMs: executedMs, made, cost };
 }
 
 /** Runs `work` with the attempt's crash marker set, so a crash meanwhile counts against its scene. */

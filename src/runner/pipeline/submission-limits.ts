@@ -4,12 +4,14 @@ import {
   allowedSubmissions,
   type BatchSpending,
   type Cost,
+  costOf,
   formatCost,
+  isPriceUnknown,
   type JobEnd,
   nothingBrought,
+  nothingStated,
   type Pricing,
   type SpendingLimits,
-  spentOn,
   withEnd,
 } from '../core/spending.ts';
 import type { Checkpoint, Clock } from './ports.ts';
@@ -23,6 +25,7 @@ const nothingSpent: BatchSpending = {
   rendered: 0,
   brought: nothingBrought,
   times: [],
+  ...nothingStated,
 };
 
 /** Limits submissions by cost and number. The cost is unknown until `load` was called. */
@@ -32,6 +35,7 @@ export class Budget {
   readonly #random: () => number;
   #spending = nothingSpent;
   #isLoaded = false;
+  #hasUnstated = false;
 
   constructor(limits: SpendingLimits, pricing: Pricing | undefined, random: () => number) {
     this.#limits = limits;
@@ -42,7 +46,7 @@ export class Budget {
   /** Reads the batch's spending so far, if a limit or price needs it. */
   async load(checkpoint: Pick<Checkpoint, 'spending'>): Promise<void> {
     if (this.#pricing === undefined && this.#limits.jobs === undefined) return;
-    this.#spending = await checkpoint.spending();
+    this.#spending = await checkpoint.spending(this.#pricing?.at);
     this.#isLoaded = true;
   }
 
@@ -60,16 +64,20 @@ export class Budget {
     this.countSubmissions(-1);
   }
 
-  countEnd(end: JobEnd): void {
+  /** Returns the path of the price for the first saved job of the run that stated none, else undefined. */
+  countEnd(end: JobEnd): string | undefined {
+    const { unstated } = this.#spending;
     this.#spending = withEnd(this.#spending, end, this.#random());
+    if (this.#hasUnstated || this.#spending.unstated === unstated) return undefined;
+    this.#hasUnstated = true;
+    return end.cost?.at;
   }
 
   /** Returns undefined without `pricing`. */
   cost(): Cost | undefined {
     if (this.#pricing === undefined || !this.#isLoaded) return undefined;
-    const spent = spentOn(this.#spending, this.#spending.times, this.#pricing);
     const { cost: limit } = this.#limits;
-    return { spent, currency: this.#pricing.currency, ...(limit !== undefined && { limit }) };
+    return { ...costOf(this.#spending, this.#pricing), ...(limit !== undefined && { limit }) };
   }
 
   /** Returns why nothing more may be submitted, in a sentence. Undefined if something may. */
@@ -77,6 +85,8 @@ export class Budget {
     const { jobs } = this.#limits;
     if (jobs !== undefined && this.#spending.jobs >= jobs)
       return `The maximum of ${jobs.toLocaleString('en')} submissions is reached (\`limits.jobs\`)`;
+    if (this.#pricing !== undefined && isPriceUnknown(this.#spending, this.#pricing))
+      return `No answer of the service states a price at \`${this.#pricing.at}\` (\`pricing.at\`), so \`limits.cost\` cannot be held; correct the path, or set \`pricing.perPicture\` or \`pricing.perSecond\` as well`;
     const cost = this.cost();
     return cost && `The budget is used up: ${formatCost(cost)} spent (\`limits.cost\`)`;
   }

@@ -73,7 +73,11 @@ export class GalleryCounts {
       stageAt: about.stageAt ?? null,
       isSigned: about.bucket?.sign !== undefined,
       attempts: { total, unanswered, expired },
-      cost: cost && { spent: cost.spent, currency: cost.currency },
+      cost: cost && {
+        spent: cost.spent,
+        ...(cost.stated !== undefined && { stated: cost.stated }),
+        currency: cost.currency,
+      },
       times: { firstSubmittedAt, runMs: this.#runTime.ms(), executionTimeMs },
       failures: this.#failures.result(`nightrender retry ${batch}`),
       runs: runs

@@ -362,7 +362,9 @@ export function BatchNumbers({
 /** Cost such as `6.00 USD + 1 unknown`. `unknown`: number of submissions that may have been billed. */
 function costWords(cost: GalleryData['cost'], unknown: number): string {
   if (cost === null) return unknown === 0 ? '' : `${countWords(unknown)} of unknown cost`;
-  return moneyWords(cost.spent, cost.currency) + (unknown === 0 ? '' : ` + ${countWords(unknown)} unknown`);
+  const { spent, stated, currency } = cost;
+  const part = stated === undefined ? '' : ` (${moneyWords(stated, currency)} stated, the rest estimated)`;
+  return moneyWords(spent, currency) + part + (unknown === 0 ? '' : ` + ${countWords(unknown)} unknown`);
 }
 
 export function endingWords(run: GalleryRun | undefined, isLatest: boolean): string {

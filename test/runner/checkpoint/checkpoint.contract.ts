@@ -68,6 +68,53 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     });
   });
 
+  it('adds up the prices that jobs stated at the present path, and the times and pictures of the others', async () => {
+    const { checkpoint, reopen } = await begin();
+    const [a, b, c] = await checkpoint.claim(3, endpoint, 10);
+    if (a === undefined || b === undefined || c === undefined) throw new Error('three were claimed');
+    for (const attempt of [a, b, c])
+      await checkpoint.recordSubmitted(attempt, { jobId: attempt.sceneId, status: 'IN_QUEUE', at: 15 });
+    const [at, other] = ["it's.cost", 'output.cost'];
+    const saved = (file: string): SavedSettlement => ({
+      state: 'saved',
+      at: 30,
+      executionTimeMs: 4_000,
+      pictures: [{ file, width: 2, height: 3, bytes: 9, sha256: 'ab' }],
+      scene: { state: 'saved' },
+    });
+    const writing = { ...saved('a.png'), cost: { at, amount: 0.0125 } };
+    await checkpoint.beginWriting(a, writing);
+    await checkpoint.settle(a, writing);
+    await checkpoint.settle(b, { ...saved('b.png'), cost: { at } });
+    const failure = { kind: 'job-failed', text: 'no memory' } as const;
+    const scene = { state: 'waiting', dueAt: 99 } as const;
+    await checkpoint.settle(c, { state: 'failed', at: 20, failure, scene, cost: { at, amount: 1e15 } });
+    for (const store of [checkpoint, await reopen()]) {
+      expect(await store.spending(at)).toMatchObject({
+        jobs: 3,
+        statedJobs: 2,
+        stated: 1e15 + 0.0125,
+        unstated: 1,
+        prices: [0.0125],
+        executedMs: 4_000,
+        untimed: 0,
+        rendered: 1,
+        brought: { jobs: 1, pictures: 1, pixels: 6 },
+        times: [4_000, 4_000],
+      });
+      for (const path of [undefined, other])
+        expect(await store.spending(path)).toMatchObject({
+          statedJobs: 0,
+          stated: 0,
+          unstated: 0,
+          prices: [],
+          executedMs: 8_000,
+          rendered: 2,
+          brought: { jobs: 2, pictures: 2, pixels: 12 },
+        });
+    }
+  });
+
   it('keeps why a result waits for a setting with its job, until that is settled', async () => {
     const { checkpoint, reopen } = await begin();
     expect(await checkpoint.hasAccepted()).toBe(false);

@@ -47,7 +47,7 @@ it.each([
   ],
   [
     '[{ping: http://a/secret-a, at: x}]',
-    '7:36: the key "at" is unknown in notify[0]; expected ping, slack, webhook, command, on',
+    '7:36: the key "at" is unknown in notify[0]; expected ping, slack, webhook, command, on (at belongs under pricing)',
   ],
   [
     '[{command: x, on: [end]}]',

@@ -60,6 +60,11 @@ describe('a service that is known', () => {
     expect(most(at(comfyui), flow({ 6: node }))).toBe(0);
   });
 
+  it('has no path of a price where it states none', () => {
+    const [problem] = problemsOf(at(comfyui, 'pricing: { at: cost }'), { files: flow({ 6: node }) });
+    expect(problem).toContain('perSecond or perPicture in its place: ComfyUI states no price');
+  });
+
   it('gets no key that is another service’s', () => {
     const problems = problemsOf(at(fal.replace(", apiKey: '${FAL_KEY}'", '')), {
       env: { NIGHTRENDER_API_KEY: 'of another' },

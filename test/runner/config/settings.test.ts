@@ -187,13 +187,20 @@ it('wants to know the price before it limits the cost', () => {
   expect(pricingOf(config)).toMatchObject({ perPicture: 0.003, expectMs: 8_000, maxMs: 1_800_000 });
 });
 
+it('takes the path of a price that the service states, except where none does', () => {
+  const config = configOf(withRequired('limits: {cost: 5}\npricing: {at: "output[0].cost"}'));
+  expect(pricingOf(config)).toMatchObject({ at: 'output[0].cost' });
+  for (const at of ['output.', '[x]', '""', '"a\\tb"'])
+    expect(problemsOf(withRequired(`pricing: {at: ${at}}`)).join()).toContain('a path such as output.cost');
+});
+
 it('takes an expected time without a price, and no pricing without either', () => {
   const timed = configOf(withRequired('pricing: {expect: 8s}'));
   expect(timed.pricing?.expect).toBe(8_000);
   expect(pricingOf(timed)).toBeUndefined();
   expect(placesOf(problemsOf(withRequired('limits: {cost: 5}\npricing: {expect: 8s}')))).toEqual(['7:16']);
   const [problem] = problemsOf(withRequired('pricing: {currency: EUR}'));
-  expect(problem).toContain('perSecond, perPicture or perMegapixel');
+  expect(problem).toContain('perSecond, perPicture, perMegapixel or at');
   expect(placesOf(problemsOf(withRequired('pricing: {perPicture: 0, expect: fast}')))).toHaveLength(2);
 });
 

@@ -16,6 +16,7 @@ const attempt: AttemptStory = {
   settledAt: 5_000,
   delayTimeMs: null,
   executionTimeMs: null,
+  cost: null,
   polls: 2,
   failureKind: 'job-failed',
   failureText: 'the job FAILED',

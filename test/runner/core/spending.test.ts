@@ -4,10 +4,11 @@ import {
   addBrought,
   batchCost,
   broughtBy,
-  expectedMs,
+  expectedMost,
   formatCost,
   hasPrice,
   nothingBrought,
+  nothingStated,
   allowedSubmissions,
   withEnd,
   type BatchSpending,
@@ -36,6 +37,7 @@ const nothing: BatchSpending = {
   rendered: 0,
   brought: nothingBrought,
   times: [],
+  ...nothingStated,
 };
 const currency = 'USD';
 
@@ -107,6 +109,26 @@ describe('what was spent', () => {
       { untold: 1, untimed: 1, rendered: 1 },
     ],
     [
+      'states its price',
+      { ...seen, reportedMs: 2_000, made: [file(1_000)], cost: { at: 'cost', amount: 0.5 } },
+      { times: [2_000], statedJobs: 1, stated: 0.5, prices: [0.5] },
+    ],
+    [
+      'has failed and states its price',
+      { ...seen, made: 'blank-picture', cost: { at: 'cost', amount: 0.5 } },
+      { statedJobs: 1, stated: 0.5 },
+    ],
+    [
+      'is saved and states no price',
+      { ...seen, made: [file(1_000)], cost: { at: 'cost' } },
+      { executedMs: 7_000, rendered: 1, times: [7_000], unstated: 1 },
+    ],
+    [
+      'has failed and states no price',
+      { ...seen, made: 'job-failed', cost: { at: 'cost' } },
+      { executedMs: 7_000 },
+    ],
+    [
       'is lost after its time was told',
       { ...seen, reportedMs: 2_000, made: 'unknown' },
       { executedMs: 2_000, untold: 1, rendered: 1, times: [2_000] },
@@ -138,7 +160,7 @@ it('has a price where one of them is set', () => {
 
 it('expects twice the longest job while few are known, and then what hardly one exceeds', () => {
   const times = Array.from({ length: 20 }, (_, index) => 1_000 * (index + 1));
-  expect([[], times.slice(0, 19), times].map(expectedMs)).toEqual([undefined, 38_000, 19_000]);
+  expect([[], times.slice(0, 19), times].map(expectedMost)).toEqual([undefined, 38_000, 19_000]);
 });
 
 describe('how many more may be sent', () => {

@@ -2,8 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import { readExperience } from '../../../src/runner/checkpoint/read-for-plan.ts';
 import { readSpending } from '../../../src/runner/checkpoint/read-totals.ts';
-import { batchCost, type Pricing } from '../../../src/runner/core/spending.ts';
+import { batchCost, type PriceList, type Pricing } from '../../../src/runner/core/spending.ts';
 import { Stop } from '../../../src/runner/pipeline/stop.ts';
+import { leftBy } from '../../account/fake-world.ts';
+import { sampled } from '../../fakes/tier.ts';
 import type { Behaviour } from '../../fakes/fake-service.ts';
 import { manifestOf, World } from '../../fakes/world.ts';
 
@@ -30,7 +32,7 @@ function said(world: World): number {
 }
 
 function stored(world: World, price: Pricing): number {
-  return batchCost(readSpending(world.db), 0, price).spent;
+  return batchCost(readSpending(world.db, price.at), 0, price).spent;
 }
 
 /** The service reports no times of execution. */
@@ -242,6 +244,194 @@ describe('limits.cost', () => {
   });
 });
 
+/** Prices between 0.02 and 0.2, the same for the same scene. */
+const priced: Behaviour = (scene, nth, input) => ({
+  ...uneven(scene, nth, input),
+  cost: (uneven(scene, nth, input).executionMs ?? 0) / 100_000,
+});
+const at = 'output.cost';
+const stating = (behaviour: Behaviour): World => {
+  const world = new World(behaviour);
+  world.service.pricesAt = at;
+  return world;
+};
+const statedBill = (world: World): number =>
+  world.service.jobs.reduce((sum, { plan }) => sum + (plan.cost ?? 0), 0);
+const warnings = (world: World): string[] =>
+  world.events.flatMap((event) => (event.type === 'warning' ? [event.text] : []));
+
+describe('limits.cost by the prices that jobs state', () => {
+  it.each([
+    [1, {}],
+    [16, {}],
+    [64, {}],
+    // Far too low, so that only the stated prices can hold the limit.
+    [64, { perPicture: 0.0001, expect: 9_000 }],
+    [16, { perSecond: 0.00001 }],
+  ])(
+    'is exceeded by one job at most, with %i lanes and %j, and nearly used up',
+    async (concurrency, rates) => {
+      const world = stating(priced);
+      const settings = { concurrency, pricing: { at, currency: 'USD', ...rates }, limits: { cost: 10 } };
+      const result = await world.run({ manifest: list(500), settings });
+      expect(result?.ending.kind).toBe('limit-reached');
+      expect(statedBill(world)).toBeGreaterThan(10 - 0.4);
+      expect(statedBill(world)).toBeLessThanOrEqual(10 + 0.2);
+      expect(said(world)).toBeCloseTo(statedBill(world));
+      const submitted = world.service.jobs.length;
+      await world.run({ manifest: list(500), settings, afterMs: minutes });
+      expect(world.service.jobs).toHaveLength(submitted);
+    },
+  );
+
+  it('holds over a crash and the next run, and counts no job twice', async () => {
+    const world = stating(priced);
+    const settings = { concurrency: 16, pricing: { at, currency: 'USD' }, limits: { cost: 5 } };
+    await world.run({ manifest: list(500), settings, until: 60_000 });
+    const result = await world.run({ manifest: list(500), settings, afterMs: minutes });
+    expect(result?.ending.kind).toBe('limit-reached');
+    expect(statedBill(world)).toBeLessThanOrEqual(5.2);
+    expect(stored(world, { at, currency: 'USD' })).toBeCloseTo(statedBill(world));
+  });
+
+  it('sends one job at a time until one states its price', async () => {
+    const world = stating(() => ({ executionMs: 30_000, cost: 0.1 }));
+    const settings = { concurrency: 16, pricing: { at, currency: 'USD' }, limits: { cost: 100 } };
+    await world.run({ manifest: list(50), settings, until: 25_000 });
+    expect(world.service.jobs).toHaveLength(1);
+  });
+
+  it('sends nothing after a job that states none, as nobody knows what one costs', async () => {
+    const world = stating(uneven);
+    const settings = { concurrency: 16, pricing: { at, currency: 'USD' }, limits: { cost: 5 } };
+    for (const afterMs of [0, minutes]) {
+      const result = await world.run({ manifest: list(50), settings, afterMs });
+      expect(result?.ending.kind).toBe('limit-reached');
+      expect(result?.ending.text).toContain('`output.cost`');
+      expect(world.service.jobs).toHaveLength(1);
+    }
+    // A rate is enough to go on, at full speed.
+    const rated = { ...settings, pricing: { at, perPicture: 0.1, currency: 'USD' } };
+    const result = await world.run({ manifest: list(50), settings: rated, afterMs: minutes });
+    expect(result?.counts.saved).toBe(50);
+    expect(said(world)).toBeCloseTo(5);
+  });
+
+  it('estimates a job that states none, by a rate or as the others, and says so once a run', async () => {
+    const some: Behaviour = (scene) => (Number(scene.split(' ')[1]) % 3 === 2 ? {} : { cost: 0.5 });
+    for (const [rates, each] of [
+      [{}, 0.5],
+      [{ perPicture: 0.1 }, 0.1],
+      [{ perSecond: 0.01 }, 0.04],
+    ] as const) {
+      const world = stating(some);
+      const price = { at, currency: 'USD', ...rates };
+      await world.run({ manifest: list(9), settings: { concurrency: 2, pricing: price } });
+      expect(said(world)).toBeCloseTo(6 * 0.5 + 3 * each);
+      expect(batchCost(readSpending(world.db, at), 0, price)).toMatchObject({ stated: 3, statedJobs: 6 });
+      expect(stored(world, price)).toBeCloseTo(said(world));
+      expect(readExperience(world.db, price).spent).toBeCloseTo(said(world));
+      expect(warnings(world)).toEqual([expect.stringContaining('`output.cost`')]);
+    }
+  });
+
+  it('counts the price of each job of a scene: failed, cancelled, repeated and rendered again', async () => {
+    const world = stating((scene, nth) => {
+      if (scene === 'scene 0' && nth === 1)
+        return { cost: 0.3, failure: { kind: 'job-failed', text: 'no memory' } };
+      if (scene === 'scene 1') return { cost: 0.2, executionMs: nth === 1 ? 7_000_000 : 1_000 };
+      if (scene === 'scene 2' && nth === 1)
+        return { cost: 0.4, pictures: [{ base64: Buffer.from('bad').toString('base64') }] };
+      return { cost: 0.1 };
+    });
+    const price = { at, perPicture: 5, perSecond: 1, currency: 'USD' };
+    const settings = { concurrency: 2, pricing: price };
+    const result = await world.run({ manifest: list(4), settings });
+    expect(result?.counts.saved).toBe(4);
+    const first = 0.3 + 0.1 + 2 * 0.2 + 0.4 + 0.1 + 0.1;
+    expect(said(world)).toBeCloseTo(first);
+    expect(stored(world, price)).toBeCloseTo(first);
+    await world.putBack({ kinds: [], ids: ['s0', 's3'], notAt: undefined, isAgain: true });
+    expect(stored(world, price)).toBeCloseTo(first);
+    await world.run({ manifest: list(4), settings });
+    expect(said(world)).toBeCloseTo(first + 0.2);
+    world.images.files.delete('s1.png');
+    await world.repair();
+    await world.run({ manifest: list(4), settings });
+    expect(said(world)).toBeCloseTo(first + 0.4);
+    expect(stored(world, price)).toBeCloseTo(first + 0.4);
+  });
+
+  it('bills the pictures of jobs that state no price, and only these, also after they are rendered again', async () => {
+    const world = stating((scene) => (scene === 'scene 1' ? { pictures: four } : { cost: 0.5 }));
+    const price = { at, perPicture: 0.1, currency: 'USD' };
+    const settings = { concurrency: 2, pricing: price };
+    await world.run({ manifest: list(3), settings });
+    expect(said(world)).toBeCloseTo(1 + 0.4);
+    await world.putBack({ kinds: [], ids: ['s0', 's1'], notAt: undefined, isAgain: true });
+    expect(stored(world, price)).toBeCloseTo(1 + 0.4);
+    await world.run({ manifest: list(3), settings });
+    expect(said(world)).toBeCloseTo(1.5 + 0.8);
+    expect(stored(world, price)).toBeCloseTo(1.5 + 0.8);
+  });
+
+  it('counts prices of the present path alone, whatever it was before', async () => {
+    const world = stating(() => ({ cost: 1_000 }));
+    world.service.pricesAt = 'output.seed';
+    const settings = (price: PriceList) => ({ concurrency: 1, pricing: price, limits: { cost: 5 } });
+    const wrong = await world.run({
+      manifest: list(9),
+      settings: settings({ at: 'output.seed', currency: 'USD' }),
+    });
+    expect(wrong?.ending.text).toContain('1000.00 of 5.00 USD');
+    world.service.pricesAt = at;
+    world.service.behaviour = () => ({ cost: 0.5 });
+    const right = await world.run({ manifest: list(9), settings: settings({ at, currency: 'USD' }) });
+    expect(right?.counts.saved).toBe(9);
+    // The first job is taken for one of the others.
+    expect(said(world)).toBeCloseTo(9 * 0.5);
+    expect(stored(world, { perPicture: 0.1, currency: 'USD' })).toBeCloseTo(0.9);
+    expect(stored(world, { at: 'output.seed', currency: 'USD' })).toBeCloseTo(9 * 1_000);
+  });
+
+  it.each(
+    sampled(
+      Array.from({ length: 90 }, (_, call) => call + 1),
+      { ms: 60 },
+    ),
+  )('are in the books once, whatever call the program dies at (%i)', async (killAt) => {
+    const world = stating((_, nth) =>
+      nth === 1
+        ? { cost: 0.5, executionMs: 2_000 }
+        : { cost: 0.25, executionMs: 1_000, failure: { kind: 'job-failed', text: 'no memory' } },
+    );
+    const price = { at, currency: 'USD' };
+    const settings = { concurrency: 3, pricing: price, halt: never };
+    await world.run({ manifest: list(6), settings, killAt });
+    await world.run({ manifest: list(6), settings, afterMs: minutes });
+    const costs = world.rows(
+      "SELECT count(*) AS jobs, sum(cost) AS stated FROM attempts WHERE state IN ('saved', 'failed') AND cost IS NOT NULL",
+    );
+    const { stated: sum, statedJobs, spent } = batchCost(readSpending(world.db, at), 0, price);
+    expect([{ jobs: statedJobs, stated: sum }]).toEqual(costs);
+    expect(said(world)).toBeCloseTo(spent);
+    // A lost job counts as a usual one, and never as less than it was billed.
+    expect(spent).toBeGreaterThanOrEqual(statedBill(world) - 1e-9);
+    const books = leftBy(world).books.attempts.filter(({ state }) => state === 'saved');
+    expect(sum).toBeGreaterThanOrEqual(0.5 * books.length - 1e-9);
+  });
+
+  it('has the price of a result that waited for a setting', async () => {
+    const world = stating(() => ({ cost: 0.5, place: 'elsewhere' }));
+    const settings = { concurrency: 1, pricing: { at, currency: 'USD' } };
+    await world.run({ manifest: list(2), settings });
+    world.service.place = 'elsewhere';
+    await world.run({ manifest: list(2), settings: { ...settings, outputDigest: 'other' } });
+    expect(said(world)).toBeCloseTo(1);
+    expect(world.service.jobs).toHaveLength(2);
+  });
+});
+
 const never = { consecutive: 1_000, percent: 100, minimum: 1, unreachable: 1e9, refused: 30_000 };
 
 describe('limits.jobs', () => {
@@ -271,8 +461,8 @@ describe('limits.jobs', () => {
 });
 
 /** What a clock on the wall shows then. */
-function onTheWall(at: number): string {
-  return new Date(at).toTimeString().slice(0, 5);
+function onTheWall(epochMs: number): string {
+  return new Date(epochMs).toTimeString().slice(0, 5);
 }
 
 describe('limits.until', () => {

@@ -21,7 +21,7 @@ async function csvOf(source: Iterable<SceneRecord>, columns?: string[]): Promise
 it('results.csv has a row a scene, our columns first, then those of the manifest', async () => {
   const [header = [], ...cells] = await csvOf(rows);
   expect(header.join()).toBe(
-    'id,state,file,more_files,width,height,bytes,sha256,seed,job_id,attempts,unanswered,expired,delay_time_ms,execution_time_ms,' +
+    'id,state,file,more_files,width,height,bytes,sha256,seed,job_id,attempts,unanswered,expired,delay_time_ms,execution_time_ms,stated_cost,' +
       'submitted_at,completed_at,saved_at,failure_kind,failure_text,source,scene,steps,tags,endpoint',
   );
   const shown = cells.map((values) =>
@@ -43,6 +43,7 @@ it('results.csv has a row a scene, our columns first, then those of the manifest
     expired: '0',
     delay_time_ms: '120',
     execution_time_ms: '0',
+    stated_cost: '0.0125',
     submitted_at: '2024-02-29T23:59:59.007Z',
     completed_at: '2024-03-01T00:00:00.000Z',
     saved_at: '2024-03-01T00:00:01.000Z',
@@ -78,7 +79,7 @@ it('gives a manifest column with a name of ours another one, so that no value is
   const columns = ['State', 'id', 'seed', 'manifest.seed', 'ID', 'Scene', 'endpoint'];
   const row = { ...savedRow, columns: Object.fromEntries(columns.map((name) => [name, `the ${name}`])) };
   const [header = [], values = []] = await csvOf([row], columns);
-  expect(header.slice(21)).toEqual([
+  expect(header.slice(22)).toEqual([
     'manifest.State',
     'manifest.manifest.seed',
     'manifest.seed',
@@ -87,7 +88,7 @@ it('gives a manifest column with a name of ours another one, so that no value is
     'manifest.endpoint',
     'endpoint',
   ]);
-  expect(values.slice(21, -1)).toEqual(
+  expect(values.slice(22, -1)).toEqual(
     ['State', 'seed', 'manifest.seed', 'ID', 'Scene', 'endpoint'].map((name) => `the ${name}`),
   );
   expect(new Set(header.map((name) => name.toLowerCase())).size).toBe(header.length);
@@ -104,14 +105,14 @@ it('has columns for words that pictures do not show where a service tells them, 
     lists: ['labelled_words', 'ignored_words'],
   });
   const [header = [], values = []] = parse(table.header + table.text([row]));
-  expect(header.slice(21)).toEqual([
+  expect(header.slice(22)).toEqual([
     'output.labelled_words',
     'ignored_words',
     'labelled_words',
     'scene',
     'endpoint',
   ]);
-  expect(values.slice(21, -1)).toEqual(['buoy|=ferry', '8k', 'mine', 'sea']);
+  expect(values.slice(22, -1)).toEqual(['buoy|=ferry', '8k', 'mine', 'sea']);
   expect(JSON.parse(resultLine(row))).toMatchObject({ pictures: [{ seed: first.seed, ...output }, {}, {}] });
 });
 
@@ -161,10 +162,10 @@ it('results.csv has nothing that a spreadsheet would run as a formula, and numbe
   const texts = [...formulas, ...plain];
   const scenes = texts.map((text) => ({ ...failedRow, failureText: text, columns: { '=scene': text } }));
   const [header = [], ...cells] = await csvOf(scenes, ['=scene']);
-  expect(header[21]).toBe("'=scene");
+  expect(header[22]).toBe("'=scene");
   const expected = [...formulas.map((text) => `'${text}`), ...plain];
-  expect(cells.map((row) => row[21])).toEqual(expected);
-  expect(cells.map((row) => row[19])).toEqual(expected);
+  expect(cells.map((row) => row[22])).toEqual(expected);
+  expect(cells.map((row) => row[20])).toEqual(expected);
 });
 
 it('results.jsonl has an object a scene, with all pictures and all columns in their types', async () => {
@@ -194,6 +195,7 @@ it('results.jsonl has an object a scene, with all pictures and all columns in th
       expired: 0,
       delayTime: 120,
       executionTime: 0,
+      statedCost: 0.0125,
       submittedAt: '2024-02-29T23:59:59.007Z',
       completedAt: '2024-03-01T00:00:00.000Z',
       savedAt: '2024-03-01T00:00:01.000Z',

@@ -1,5 +1,5 @@
 /** The database function that writes a group in one call and one commit, without planning any statement twice. */
-import { spentSums } from '../read-totals.ts';
+import { spentSql } from '../read-totals.ts';
 
 /** Settlement of a picture whose name went to another scene after the database lost its record. */
 const nameLost = JSON.stringify({
@@ -144,12 +144,12 @@ BEGIN
     END IF;
     WITH x AS (
       SELECT * FROM json_to_recordset(g->'settle') AS x(attempt bigint, before text, state text, at bigint, completed_at bigint,
-        status text, polls bigint, delay_time_ms bigint, execution_time_ms bigint, failure_kind text, failure_text text,
+        status text, polls bigint, delay_time_ms bigint, execution_time_ms bigint, cost double precision, cost_from text, failure_kind text, failure_text text,
         failure_digest text, scene_state text, due_at bigint, scene_failure_kind text, scene_failure_text text, next_seed text)
     ), settled AS (
       UPDATE attempts a SET state = x.state, settled_at = x.at, completed_at = x.completed_at,
         status = coalesce(x.status, a.status), polls = a.polls + x.polls, delay_time_ms = x.delay_time_ms,
-        execution_time_ms = x.execution_time_ms, failure_kind = x.failure_kind, failure_text = x.failure_text,
+        execution_time_ms = x.execution_time_ms, cost = x.cost, cost_from = x.cost_from, failure_kind = x.failure_kind, failure_text = x.failure_text,
         failure_digest = x.failure_digest, writing = NULL, in_hand = false
       FROM x WHERE a.attempt = x.attempt AND a.owner = me AND a.state = x.before
       RETURNING a.attempt, a.scene, a.number, a.state, a.submitted_at, a.executing_at, a.completed_at, a.settled_at,
@@ -171,7 +171,7 @@ BEGIN
     ), counted AS (
       UPDATE account c SET jobs = c.jobs - (SELECT count(*) FROM settled WHERE state = 'refused'),
         executed_ms = c.executed_ms + s."executedMs", untold = c.untold + s.untold, untimed = c.untimed + s.untimed
-      FROM (SELECT ${spentSums()} FROM settled) AS s
+      FROM (SELECT ${spentSql().sums} FROM settled) AS s
     )
     SELECT array_agg(attempt) INTO _settled FROM settled;
   END IF;

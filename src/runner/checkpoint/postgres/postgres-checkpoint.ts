@@ -239,8 +239,8 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
     await this.#keep(record);
   }
 
-  spending(): Promise<BatchSpending> {
-    return this.#read(() => readSharedSpending(this.#db, this.#schema, this.#context.pricing));
+  spending(at?: string): Promise<BatchSpending> {
+    return this.#read(() => readSharedSpending(this.#db, this.#schema, { ...this.#context.pricing, at }));
   }
 
   /** Ends all waiting for a database that does not answer. */

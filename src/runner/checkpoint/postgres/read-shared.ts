@@ -8,6 +8,7 @@ import {
   type BatchSpending,
   type Brought,
   nothingBrought,
+  nothingStated,
   type Pricing,
 } from '../../core/spending.ts';
 import type { OtherRunners, TakenOver } from '../../pipeline/ports.ts';
@@ -19,13 +20,7 @@ import {
   withJob,
   writingOf,
 } from '../attempt-records.ts';
-import {
-  broughtColumns,
-  forgottenOf,
-  forgottenQuery,
-  latestTimesQuery,
-  spentColumns,
-} from '../read-totals.ts';
+import { broughtColumns, forgottenOf, forgottenQuery, latestQueries, spentSql } from '../read-totals.ts';
 import type { GroupContext, Lease } from './lease.ts';
 import { UnusableSchema } from './shared-schema.ts';
 
@@ -33,7 +28,7 @@ import { UnusableSchema } from './shared-schema.ts';
 export async function readSharedSpending(
   session: PostgresSession,
   s: string,
-  pricing: Pricing | undefined,
+  pricing: Partial<Pricing> | undefined,
 ): Promise<BatchSpending & { inFlight: number }> {
   const [row] = await session.query<
     Record<'jobs' | 'executed' | 'untold' | 'untimed' | 'lost' | 'open', number>
@@ -41,34 +36,57 @@ export async function readSharedSpending(
     `SELECT jobs, executed_ms AS executed, untold, untimed, lost,
        (SELECT count(*) FROM ${s}.attempts WHERE state IN ('intended', 'submitted')) AS open FROM ${s}.account`,
   );
-  const times = await session.query<{ ms: number }>(latestTimesQuery(`${s}.`));
-  const isByPicture = (pricing?.perPicture ?? pricing?.perMegapixel) !== undefined;
+  const { at, perPicture, perMegapixel } = pricing ?? {};
+  const isByPicture = (perPicture ?? perMegapixel) !== undefined;
+  const lost = row?.lost ?? 0;
+  const latest = latestQueries(`${s}.`, at);
+  const read = async (query: string): Promise<number[]> => {
+    const rows = await session.query<{ value: number }>(query);
+    return rows.map(({ value }) => value).toSorted((a, b) => a - b);
+  };
   return {
+    ...nothingStated,
     jobs: row?.jobs ?? 0,
     executedMs: row?.executed ?? 0,
     untold: row?.untold ?? 0,
     untimed: row?.untimed ?? 0,
-    ...(isByPicture
-      ? await readSharedPictures(session, s, row?.lost ?? 0)
+    ...(isByPicture || at !== undefined
+      ? { ...(await readSharedSums(session, s, lost, at)), brought: await readSharedPictures(session, s, at) }
       : { rendered: (row?.jobs ?? 0) - (row?.open ?? 0), brought: nothingBrought }),
     inFlight: row?.open ?? 0,
-    times: times.map(({ ms }) => ms).toSorted((a, b) => a - b),
+    times: await read(latest.times),
+    prices: latest.prices === undefined ? [] : await read(latest.prices),
   };
+}
+
+type Sums = Pick<BatchSpending, 'executedMs' | 'untimed' | 'rendered' | 'statedJobs' | 'stated' | 'unstated'>;
+
+/** Sums the attempts of the batch; reads every row. */
+async function readSharedSums(
+  session: PostgresSession,
+  s: string,
+  lost: number,
+  at: string | undefined,
+): Promise<Sums> {
+  const [row] = await session.query<Sums & Record<string, number>>(
+    `SELECT CAST("executedMs" AS bigint) AS "executedMs", untimed, rendered, "statedJobs", stated, unstated
+     FROM (SELECT ${spentSql(`${s}.`, at).sums} FROM ${s}.attempts) AS sums`,
+  );
+  if (row === undefined) throw new Error('the database has answered nothing');
+  return { ...row, untimed: lost + row.untimed, rendered: lost + row.rendered };
 }
 
 /** Sums the pictures of the batch; reads every row. */
 async function readSharedPictures(
   session: PostgresSession,
   s: string,
-  lost: number,
-): Promise<Pick<BatchSpending, 'rendered' | 'brought'>> {
-  const [row] = await session.query<{ rendered: number } & Brought>(
-    `SELECT (SELECT coalesce(sum(${spentColumns().rendered}), 0) FROM ${s}.attempts) AS rendered, ${broughtColumns}
-     FROM ${s}.pictures WHERE label IS NULL`,
+  at: string | undefined,
+): Promise<Brought> {
+  const [brought = nothingBrought] = await session.query<Brought & Record<string, number>>(
+    `SELECT ${broughtColumns} FROM ${s}.pictures WHERE ${spentSql(`${s}.`, at).isPicture}`,
   );
   const [forgotten] = await session.query<{ value: string }>(forgottenQuery(`${s}.`));
-  const { rendered, ...brought } = row ?? { rendered: 0, ...nothingBrought };
-  return { rendered: lost + rendered, brought: addBrought(brought, forgottenOf(forgotten?.value)) };
+  return addBrought(brought, forgottenOf(forgotten?.value));
 }
 
 /** Reads attempts of a shared batch with scenes and history. `where`: condition on `attempts a`. */

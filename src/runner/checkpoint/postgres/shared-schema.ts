@@ -6,7 +6,7 @@ import {
   type Postgres,
   type PostgresSession,
 } from '../../../lib/postgres/postgres.ts';
-import { spentSums } from '../read-totals.ts';
+import { spentSql } from '../read-totals.ts';
 import { writeGroupFunction } from './group-function.ts';
 
 /** Tables that a local copy follows row by row. A table comes after the tables that it refers to. */
@@ -133,7 +133,7 @@ ${writeGroupFunction}`;
 /** Returns a statement that counts attempts anew into `account`. `s`: prefix of the table names. */
 export const countAgain = (s = ''): string => `
   UPDATE ${s}account SET (jobs, executed_ms, untold, untimed) = (
-    SELECT lost + a.jobs, a."executedMs", lost + a.untold, lost + a.untimed FROM (SELECT ${spentSums(s)} FROM ${s}attempts) AS a);`;
+    SELECT lost + a.jobs, a."executedMs", lost + a.untold, lost + a.untimed FROM (SELECT ${spentSql(s).sums} FROM ${s}attempts) AS a);`;
 
 /** `account.untimed`: as in `BatchSpending`. `executed_ms` no longer includes the time spent waiting for lost jobs. */
 const eighth = `
@@ -141,7 +141,12 @@ ALTER TABLE account ADD COLUMN untimed bigint NOT NULL DEFAULT 0;
 ${countAgain()}
 ${writeGroupFunction}`;
 
-const migrations = [first, second, third, fourth, fifth, sixth, seventh, eighth];
+/** Like the thirteenth migration of `checkpoint.sqlite`. */
+const ninth = `
+ALTER TABLE attempts ADD COLUMN cost double precision, ADD COLUMN cost_from text;
+${writeGroupFunction}`;
+
+const migrations = [first, second, third, fourth, fifth, sixth, seventh, eighth, ninth];
 
 /** Thrown if this program cannot work with the schema. */
 export class UnusableSchema extends Error {}

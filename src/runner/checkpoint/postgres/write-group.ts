@@ -251,6 +251,8 @@ function settledRow({ attempt, settlement, next }: Of<'settle'>): object {
     polls: settlement.polls ?? 0,
     delay_time_ms: settlement.delayTimeMs,
     execution_time_ms: settlement.executionTimeMs,
+    cost: settlement.cost?.amount,
+    cost_from: settlement.cost?.at,
     failure_kind: failure?.kind,
     failure_text: failure?.text,
     failure_digest: failure?.digest,

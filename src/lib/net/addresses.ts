@@ -158,8 +158,9 @@ export function proxyUrl(text: string): URL | undefined {
 /** Returns the proxy for an address; undefined if none is used. Throws `ConfigError` if its variable is wrong. */
 export function proxyFor({ protocol, hostname, port }: URL, rules: ProxyRules): URL | undefined {
   const proxy = protocol === 'https:' ? rules.https : rules.http;
+  if (proxy === undefined) return undefined;
   const host = hostname.replace(/^\[(.*)\]$|\.$/, '$1');
-  if (proxy === undefined || isThisMachine(host)) return undefined;
+  if (isThisMachine(host)) return undefined;
   const isPrivate = isIP(host) === 0 ? !host.includes('.') : !isPublicAddress(host);
   if (isPrivate && !rules.isForAll) return undefined;
   const target = { host, port: port || (protocol === 'https:' ? '443' : '80') };

@@ -8,7 +8,7 @@ import {
 } from '../core/service-description.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import type { Connection } from './http-service.ts';
-import type { Request } from './http-requests.ts';
+import { isSameOrigin, type Request } from './http-requests.ts';
 
 type Fill = (values: Values) => string;
 
@@ -82,6 +82,7 @@ export class DescribedRequests {
 
   /** True if the URL has the origin of the base URL, or one of the description's unless `baseUrl` is set. */
   isOwn(at: Connection, url: string): boolean {
+    if (isSameOrigin(url, at.url)) return true;
     const origin = originOf(url);
     return origin !== undefined && this.#originsAt(at).has(origin);
   }

@@ -185,8 +185,14 @@ export class HttpRequests {
   }
 }
 
-/** True if scheme, host and port are the same. */
+/** Scheme, host and port of an address without user name, as written. */
+const writtenOrigin = /^https?:\/\/[^/?#\\@\s]+(?=[/?#]|$)/;
+
+/** True if scheme, host and port are the same. `other` is a valid URL. */
 export function isSameOrigin(one: string, other: string): boolean {
+  // Every request is compared so, and parsing takes ten times as long.
+  const origin = writtenOrigin.exec(one)?.[0];
+  if (origin !== undefined && writtenOrigin.exec(other)?.[0] === origin) return true;
   return URL.canParse(one) && new URL(one).origin === new URL(other).origin;
 }
 

@@ -145,7 +145,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
     const { schema } = batch;
     await batch.sql(
       `ALTER TABLE ${schema}.pictures DROP COLUMN output; ALTER TABLE ${schema}.runs DROP COLUMN rules;
-       ALTER TABLE ${schema}.attempts DROP COLUMN kept; ALTER TABLE ${schema}.account DROP COLUMN untimed;
+       ALTER TABLE ${schema}.attempts DROP COLUMN kept, DROP COLUMN cost, DROP COLUMN cost_from; ALTER TABLE ${schema}.account DROP COLUMN untimed;
        COMMENT ON SCHEMA ${schema} IS 'nightrender checkpoint, format 3'`,
     );
     // From a machine that has never seen it, before a run has brought it up to date.

@@ -1,10 +1,11 @@
-/** Shades places of a triangle. */
+/** Shades places of a triangle: its light, and its pattern of wood, stone, bricks, cloth or windows. */
+import { chanceAt } from '../../random.ts';
 import { long, type Vector } from '../vector.ts';
 import type { Eye, Seen } from './eye.ts';
 import { airAt, mirrored, type Air, type Lamp, type Orb } from './light.ts';
 import { pointSize, type Mesh } from './mesh.ts';
 import type { Shadows } from './shadows.ts';
-import { patternAt, patterns, surfaceSize, windowAt } from './surfaces.ts';
+import { patterns, surfaceSize, smooth } from './surfaces.ts';
 
 export interface Scene {
   eye: Eye;
@@ -156,6 +157,44 @@ function lightPlace(
     out[part] = glow < 0 ? -glow * (lamplight[part] ?? 0) : all + (colour * 1.25 + 0.12 - all) * glow;
   }
   return surfaces[surface + 7] ?? 1;
+}
+
+/** Pattern of a wall with windows: 0 is wall, negative a dark window, positive a lit one. */
+function windowAt(along: number, up: number): number {
+  const row = Math.floor(up * 2.2);
+  const column = Math.floor(along * 2.4);
+  const v = up * 2.2 - row;
+  const u = along * 2.4 - column;
+  if (v < 0.3 || v > 0.8 || u < 0.22 || u > 0.78) return 0;
+  return chanceAt(column, row, 3) < 0.42 ? 0.4 + 0.6 * chanceAt(row, column, 5) : -1;
+}
+
+/** Factor for the colour at a place of a part. */
+function patternAt(pattern: number, x: number, y: number, z: number): number {
+  switch (pattern) {
+    case patterns.wood: {
+      const bent = smooth(x * 1.4 + z * 3, y * 5 + z * 2);
+      return 0.97 + 0.13 * smooth(x * 2.2, y * 26 + z * 21 + bent * 2.4) + 0.08 * bent;
+    }
+    case patterns.stone:
+      return (
+        0.96 + 0.12 * smooth(x * 4 + z * 2.3, y * 4 - z * 2.9) + 0.09 * smooth(x * 13 + z * 9, y * 13 + z * 7)
+      );
+    case patterns.brick:
+      return bricksAt(x + z, y);
+    case patterns.cloth:
+      return 0.98 + 0.05 * smooth(x * 22 + z * 13, y * 22 - z * 9);
+    default:
+      return 1;
+  }
+}
+
+function bricksAt(along: number, up: number): number {
+  const row = Math.floor(up * 6);
+  const across = along * 2.2 + (row & 1) * 0.5;
+  const brick = Math.floor(across);
+  const isJoint = up * 6 - row < 0.12 || across - brick < 0.06;
+  return isJoint ? 1.3 : 0.94 + 0.14 * smooth(brick * 3.7 + 0.5, row * 5.3 + 0.5);
 }
 
 /** Writes the reflected light into `shine`; returns its share, which is larger at grazing angles. */

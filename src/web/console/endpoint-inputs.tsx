@@ -12,7 +12,7 @@ import {
   type PartProps,
   type Keys,
 } from './endpoint-draft.ts';
-import { entryLack, needsWords } from './endpoint-words.ts';
+import { entryLack } from './endpoint-words.ts';
 import { Coded, Field, labelOf, Option, sentence, TypedField } from './field.tsx';
 import { useService } from './route.ts';
 
@@ -232,6 +232,10 @@ export function WorkloadChoice({ keys, workload, problems, onChange }: PartProps
       </p>
     </div>
   );
+}
+
+function needsWords({ needs: { gpu, disk, pull } }: CatalogueEntry): string {
+  return `Needs a GPU with ${gpu} GB and ${disk} GB of disk; pulls ${pull} GB.`;
 }
 
 function Choice(props: ChoiceProps): JSX.Element {

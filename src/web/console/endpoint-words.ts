@@ -7,7 +7,7 @@ import type {
   WorkerView,
   WorkloadForm,
 } from '../../protocol/console-data.ts';
-import { durationWords, hourWords } from '../shared/number-words.ts';
+import { durationWords } from '../shared/number-words.ts';
 import type { Tone } from '../shared/facts.tsx';
 import { isSection } from './endpoint-draft.ts';
 
@@ -63,10 +63,6 @@ function machineWords(gpus: string[]): string {
 export function machineSentence(gpus: string[]): string {
   if (gpus.length > 0) return `This machine has ${machineWords(gpus)}.`;
   return 'nvidia-smi finds no GPU on this machine: programs compute on its processors. Workers elsewhere bring their own.';
-}
-
-export function needsWords({ needs: { gpu, disk, pull } }: CatalogueEntry): string {
-  return `Needs a GPU with ${gpu} GB and ${disk} GB of disk; pulls ${pull} GB.`;
 }
 
 /** Says which requirements of a card this machine lacks; null if none, or if it is unknown. */
@@ -146,12 +142,4 @@ export function executionWords({ executionTime, startedAt, endedAt }: JobRow, no
   if (startedAt === null) return null;
   const words = durationWords(Math.max(0, (endedAt ?? now) - startedAt));
   return endedAt === null ? `running for ${words}` : `took ${words}`;
-}
-
-/** When input and output are deleted; null until the job has ended. */
-export function deletionWords({ endedAt }: JobRow, retentionMs: number, now: number): string | null {
-  if (endedAt === null) return null;
-  const at = endedAt + retentionMs;
-  if (at <= now) return 'Input and output are past their retention.';
-  return `Input and output are deleted at ${hourWords(at)}, in ${durationWords(at - now)}.`;
 }

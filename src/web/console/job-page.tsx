@@ -1,13 +1,13 @@
 /** The page of one job: its status, times, input, output and log; and its parts that the job form shows as well. */
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { JobView } from '../../protocol/console-data.ts';
+import type { JobView, JobRow } from '../../protocol/console-data.ts';
 import { Facts } from '../shared/facts.tsx';
 import { useNow } from '../shared/hooks.ts';
-import { durationWords, exactInstantWords } from '../shared/number-words.ts';
+import { durationWords, exactInstantWords, hourWords } from '../shared/number-words.ts';
 import { LongText } from '../shared/text.tsx';
 import { ask, askPicture } from './ask.ts';
-import { delayWords, deletionWords, executionWords, statusWords } from './endpoint-words.ts';
+import { delayWords, executionWords, statusWords } from './endpoint-words.ts';
 import { useFocusKept, useSending } from './form.tsx';
 import { Card, Mark, NothingHere } from './pieces.tsx';
 import { type Polled, usePolled, Waiting } from './polled.tsx';
@@ -102,6 +102,14 @@ function Job({ job }: { job: JobView }): JSX.Element {
       </Card>
     </>
   );
+}
+
+/** When input and output are deleted; null until the job has ended. */
+function deletionWords({ endedAt }: JobRow, retentionMs: number, now: number): string | null {
+  if (endedAt === null) return null;
+  const at = endedAt + retentionMs;
+  if (at <= now) return 'Input and output are past their retention.';
+  return `Input and output are deleted at ${hourWords(at)}, in ${durationWords(at - now)}.`;
 }
 
 function outputAbsence(status: string): string {

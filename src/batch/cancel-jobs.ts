@@ -1,6 +1,11 @@
 /** Cancels the jobs of a batch in flight, and saves the results of finished jobs. */
+import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import { damageAsFailure } from '../runner/checkpoint/journal.ts';
-import { readJobsInFlight, type OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
+import {
+  readJobsInFlight,
+  type OpenCheckpoint,
+  openCheckpointForReading,
+} from '../runner/checkpoint/open-checkpoint.ts';
 import type { Config } from '../runner/config/config.ts';
 import { FatalFailure } from '../runner/core/failure.ts';
 import { cancelBatch, type CancelResult } from '../runner/pipeline/cancel-batch.ts';
@@ -8,10 +13,10 @@ import type { Event } from '../runner/pipeline/event.ts';
 import type { Listener } from '../runner/pipeline/ports.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
 import { assertCollectable, type LocalService } from './connect-service.ts';
-import { recordedRun, type CancelRecord } from './record.ts';
+import type { CancelRecord } from './record.ts';
 import { recordEnd, recordThrown } from './result-files.ts';
 import { withPorts } from './run-ports.ts';
-import { configuredArguments } from './refusal.ts';
+import { configuredArguments, runArguments } from './refusal.ts';
 
 interface CancelCall {
   file: string;
@@ -39,7 +44,7 @@ export async function cancelJobs(call: CancelCall, record: CancelRecord): Promis
   const { file, config, emit, onEnd } = call;
   assertCollectable(file, config, readJobsInFlight(record.dir));
   const opened = await record.begin(config);
-  const runArguments = recordedRun(configuredArguments(file, config), record.dir);
+  const argumentsOfRun = recordedRun(configuredArguments(file, config), record.dir);
   const ends: JobEnds = { saved: 0, cancelled: 0, expired: 0, failed: 0 };
   const countAndTell: Listener = (event) => {
     count(ends, event);
@@ -47,7 +52,7 @@ export async function cancelJobs(call: CancelCall, record: CancelRecord): Promis
   };
   try {
     const result = await cancelOpened({ ...call, emit: countAndTell }, opened);
-    const cancelled = { ...result, ends, runArguments };
+    const cancelled = { ...result, ends, runArguments: argumentsOfRun };
     // A disk that fails from here on must not hide the outcome from the user.
     onEnd(cancelled);
     if (result.report === undefined) await recordEnd(opened, result.ending);
@@ -58,6 +63,16 @@ export async function cancelJobs(call: CancelCall, record: CancelRecord): Promis
     throw failure;
   } finally {
     await opened.close();
+  }
+}
+
+/** Returns the arguments of `nightrender run`. `others`: of other commands. `dir`: a readable checkpoint's. */
+function recordedRun(others: string, dir: string): string {
+  const db = openCheckpointForReading(dir);
+  try {
+    return runArguments(others, db && readBatch(db)?.lists);
+  } finally {
+    db?.close();
   }
 }
 

@@ -19,7 +19,6 @@ import type { Database } from '../lib/sqlite/database.ts';
 import { formatInstant } from '../lib/text/format.ts';
 import { isJsonObject } from '../lib/text/json.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
-import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import {
   checkpointFile,
   copiesFolder,
@@ -40,7 +39,7 @@ import { isSystemError } from '../runner/files/disk-failure.ts';
 import { makeFolder } from '../runner/files/folders.ts';
 import type { ReadScenes } from '../runner/list/read-scenes.ts';
 import type { RunChoices } from './start-choices.ts';
-import { runArguments, shownPath } from './refusal.ts';
+import { shownPath } from './refusal.ts';
 
 /** Value of `checkpoint` and its place in pipeline.yaml. Undefined for a batch with its own checkpoint file. */
 export type SharedAddress = { address: string; where: string } | undefined;
@@ -145,16 +144,6 @@ export function assertDisk(dir: string): void {
 /** True if the folder has no checkpoint because it is in a database. */
 export function isElsewhere(dir: string): boolean {
   return existsSync(copiesFolder(dir)) || existsSync(movedFile(dir));
-}
-
-/** Returns the arguments of `nightrender run`. `others`: of other commands. `dir`: a readable checkpoint's. */
-export function recordedRun(others: string, dir: string): string {
-  const db = openCheckpointForReading(dir);
-  try {
-    return runArguments(others, db && readBatch(db)?.lists);
-  } finally {
-    db?.close();
-  }
 }
 
 /** Throws `ConfigError` if a batch began in the folder on another file system. */

@@ -1,4 +1,4 @@
-/** Decides when failures stop a run, pause its requests or hold its results. */
+/** Decides when failures stop a run or hold its results. `Access` decides when refusals pause its requests. */
 import { formatDuration } from '../../lib/text/format.ts';
 import { type Failure, type FailureKind, failureRules } from './failure.ts';
 import { isRefusal } from './request-rate.ts';
@@ -93,14 +93,6 @@ function silentForMs(state: ReachabilityState, now: number): number {
 
 export type Operation = 'submit' | 'status' | 'cancel' | 'health';
 
-/** Consecutive refusals of one operation. `since` is the time of the first, in monotonic ms. */
-export interface Refusals {
-  count: number;
-  since: number;
-}
-
-export const noRefusals: Refusals = { count: 0, since: 0 };
-
 const kinds: ReadonlySet<FailureKind> = new Set(['key-refused', 'account-unusable', 'endpoint-unknown']);
 
 export interface Reply {
@@ -110,40 +102,6 @@ export interface Reply {
 
 export function refusalIn({ failure }: Reply): Failure | undefined {
   return failure !== undefined && kinds.has(failure.kind) ? failure : undefined;
-}
-
-const proofs: ReadonlySet<string> = new Set(['accepted', 'running', 'completed', 'ended', 'cancelled']);
-
-/** True if a reply of this kind shows that key, account and endpoint are accepted. */
-export function isProof({ kind }: Reply): boolean {
-  return proofs.has(kind);
-}
-
-export function withRefusal({ count, since }: Refusals, now: number): Refusals {
-  return { count: count + 1, since: count === 0 ? now : since };
-}
-
-const enoughRefusals = 3;
-
-/** True if refusals have lasted for `lastMs` (`halt.refused`). Until then they are taken for an error. */
-export function isBelieved({ count, since }: Refusals, now: number, lastMs: number): boolean {
-  return count >= enoughRefusals && now - since >= lastMs;
-}
-
-/** Returns the failure, with the number and duration of the refusals in its text. */
-export function believed(failure: Failure, { count, since }: Refusals, now: number): Failure {
-  const times = `${count} times in a row within ${formatDuration(now - since)}`;
-  return { ...failure, text: `${failure.text}; refused ${times}, after it had worked in this run` };
-}
-
-/** Returns the wait in ms before round `round`, from 1: for 30 s, it is 1, 2, 4, 8, 16 and then 30 s. */
-export function askAgainMs(round: number, lastMs: number): number {
-  return Math.round(Math.min(lastMs, (lastMs / 30) * 2 ** (round - 1)));
-}
-
-/** True if refusals and silence have alternated for so long that ordinary requests should show the cause. */
-export function isLongDoubt(tookMs: number, lastMs: number): boolean {
-  return tookMs >= 4 * lastMs;
 }
 
 interface HoldEvidence {

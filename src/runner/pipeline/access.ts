@@ -1,19 +1,8 @@
 /** Gate for requests to a service. A refusal of what has worked in this run pauses them until it is confirmed. */
+import { formatDuration } from '../../lib/text/format.ts';
 import { type Endpoint, endpointAddress } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
-import {
-  askAgainMs,
-  believed,
-  isBelieved,
-  isLongDoubt,
-  isProof,
-  noRefusals,
-  type Operation,
-  refusalIn,
-  type Refusals,
-  type Reply,
-  withRefusal,
-} from '../core/halting.ts';
+import { type Operation, refusalIn, type Reply } from '../core/halting.ts';
 import type { Clock, HealthReply, Ports } from './ports.ts';
 import type { Stop } from './stop.ts';
 
@@ -263,6 +252,48 @@ class EndpointAccess {
     }
     return true;
   }
+}
+
+/** Consecutive refusals of one operation. `since` is the time of the first, in monotonic ms. */
+interface Refusals {
+  count: number;
+  since: number;
+}
+
+const noRefusals: Refusals = { count: 0, since: 0 };
+
+const proofs: ReadonlySet<string> = new Set(['accepted', 'running', 'completed', 'ended', 'cancelled']);
+
+/** True if a reply of this kind shows that key, account and endpoint are accepted. */
+function isProof({ kind }: Reply): boolean {
+  return proofs.has(kind);
+}
+
+function withRefusal({ count, since }: Refusals, now: number): Refusals {
+  return { count: count + 1, since: count === 0 ? now : since };
+}
+
+const enoughRefusals = 3;
+
+/** True if refusals have lasted for `lastMs` (`halt.refused`). Until then they are taken for an error. */
+function isBelieved({ count, since }: Refusals, now: number, lastMs: number): boolean {
+  return count >= enoughRefusals && now - since >= lastMs;
+}
+
+/** Returns the failure, with the number and duration of the refusals in its text. */
+function believed(failure: Failure, { count, since }: Refusals, now: number): Failure {
+  const times = `${count} times in a row within ${formatDuration(now - since)}`;
+  return { ...failure, text: `${failure.text}; refused ${times}, after it had worked in this run` };
+}
+
+/** Returns the wait in ms before round `round`, from 1: for 30 s, it is 1, 2, 4, 8, 16 and then 30 s. */
+function askAgainMs(round: number, lastMs: number): number {
+  return Math.round(Math.min(lastMs, (lastMs / 30) * 2 ** (round - 1)));
+}
+
+/** True if refusals and silence have alternated for so long that ordinary requests should show the cause. */
+function isLongDoubt(tookMs: number, lastMs: number): boolean {
+  return tookMs >= 4 * lastMs;
 }
 
 type Ask = (endpoint: Endpoint) => Promise<HealthReply | undefined>;

@@ -277,14 +277,14 @@ function shapeBounds(shape: Shape): Bounds {
     case 'box':
     case 'ball':
     case 'lump':
-      return around(shape.size);
+      return centredBox(shape.size);
     case 'post': {
       const wide = 2 * Math.max(shape.top, shape.bottom);
-      return around([wide, shape.height, wide]);
+      return centredBox([wide, shape.height, wide]);
     }
     case 'ring': {
       const wide = 2 * (shape.radius + shape.thickness);
-      return around([wide, 2 * shape.thickness, wide]);
+      return centredBox([wide, 2 * shape.thickness, wide]);
     }
     case 'turned':
       return boxAround(
@@ -310,6 +310,6 @@ function shapeBounds(shape: Shape): Bounds {
   }
 }
 
-function around(size: Vector): Bounds {
+function centredBox(size: Vector): Bounds {
   return { low: times(size, -0.5), high: times(size, 0.5) };
 }

@@ -16,7 +16,7 @@ import {
 import { type BatchPlaces, type BucketEdges, bucketOf, shownImages, withPlaces } from './pictures-place.ts';
 import type { OpenRecord } from './record.ts';
 import { shownPath } from './refusal.ts';
-import { conditionOf } from '../runner/core/ending.ts';
+import { runConditionOf } from '../runner/core/ending.ts';
 
 export class Book {
   readonly dir: string;
@@ -83,7 +83,7 @@ export function readStatus({ dir, record, db, shownImages: images }: Book): Batc
     const { picture, trouble } = readLatest(db);
     const batch = { ...summary, inFlight: summary.attempts.submitted, ended: readEnded(db) };
     const now = Date.now();
-    const run = conditionOf({ isHeld: isRunning, ...batch }, now);
+    const run = runConditionOf({ isHeld: isRunning, ...batch }, now);
     return {
       dir,
       shownDir: shownPath(dir),

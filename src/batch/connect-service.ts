@@ -30,7 +30,7 @@ interface ForSubmissions {
   files?: SendingFiles;
 }
 
-export function openService(
+export function connectService(
   config: Config,
   connectionOf: (endpoint: Endpoint) => Connection,
   memory: ByteSemaphore,
@@ -243,7 +243,7 @@ function hasBegunWith({ baseUrl, id }: Endpoint, checkpointDir: string): boolean
 const impossibleJob = 'nightrender-asks-whether-this-endpoint-is-there';
 
 /** Checks if the service accepts key and endpoint, without a job (`nightrender plan --check`). */
-export async function checkEndpoint(
+export async function probeEndpoint(
   config: Config,
   signal: AbortSignal,
   first?: FirstRequest,
@@ -254,7 +254,7 @@ export async function checkEndpoint(
   const connectionOf = ({ baseUrl }: Endpoint): Connection => ({ url: baseUrl, apiKey });
   const memory = new ByteSemaphore(config.limits.memory);
   const { service: spoken } = config;
-  const service = openService(config, connectionOf, memory);
+  const service = connectService(config, connectionOf, memory);
   try {
     if (spoken.kind === 'comfyui') {
       const input = isJsonObject(first?.body) ? first.body : {};

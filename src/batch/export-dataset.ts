@@ -39,7 +39,7 @@ import type { ExportedPicture, ExportPorts } from '../runner/export/picture-fold
 import { thumbnailFor } from '../runner/images/missing-files.ts';
 import { withoutProvenance } from '../runner/images/sidecars.ts';
 import { readIfReadable, UnreadableFile, type Place } from '../runner/images/place.ts';
-import { pathOf } from '../runner/report/result-columns.ts';
+import { pathInOutput } from '../runner/report/result-columns.ts';
 import { pageWithData } from '../runner/report/write-report.ts';
 import type { Batch } from './batch.ts';
 import type { Book } from './book.ts';
@@ -381,7 +381,7 @@ function pictureReader(
         scene: row.id ?? '',
         file: named(file),
         name: nameOf(row, all, index, named(file)),
-        path: (bucket ?? '') + pathOf(picture),
+        path: (bucket ?? '') + pathInOutput(picture),
         width,
         height,
         bytes,

@@ -24,13 +24,13 @@ import {
 import { hasUnfinishedPictures } from '../runner/checkpoint/read-totals.ts';
 import { lookUpSchema } from '../runner/checkpoint/postgres/shared-schema.ts';
 import { findSharedBatch, openDatabase } from '../runner/checkpoint/postgres/shared-batch.ts';
-import { prepareStatements } from '../runner/checkpoint/attempt-records.ts';
+import { prepareAttemptWrites } from '../runner/checkpoint/attempt-records.ts';
 import { type SharedAddress, stopFirst, assertDisk, isElsewhere } from './record.ts';
 import { maintainBatch } from './own-record.ts';
 import type { Book } from './book.ts';
 import {
   type BucketEdges,
-  finishMoves,
+  finishPendingMoves,
   maintenanceOptions,
   openPlaces,
   ownImages,
@@ -128,7 +128,7 @@ function assertSendable(db: Database): void {
 /** Counts the crashes of the last run against its scenes, as the next run would. */
 function countCrashes(dir: string, db: Database): void {
   const markers = new CrashMarkerFile(join(dir, '.in-hand'));
-  const { intendedIn, countCrash } = prepareStatements(db);
+  const { intendedIn, countCrash } = prepareAttemptWrites(db);
   for (const mark of [...markers.left(), ...intendedIn.all({ by: 0 })]) countCrash.run(mark);
   markers.close();
 }
@@ -178,7 +178,7 @@ export async function movePictures(
     const to = places.claimedBy(ownerWithoutRun(batch));
     await to.probe(() => to.assertOurs());
     const verified = await book.withImages({}, async (images, { images: from }) => {
-      await finishMoves(images, pictureRepair(db));
+      await finishPendingMoves(images, pictureRepair(db));
       return check(from, (picture) => copyPicture(from, places.images, picture, endings));
     });
     if (verified.good < verified.checked) return verified;
@@ -228,7 +228,7 @@ export async function renamePictures(
       }),
     );
   // A shared checkpoint keeps the changes of one `upkeep` together, so decisions and renames are separate.
-  const finish = () => onImages(({ db }, images) => finishMoves(images, pictureRepair(db)));
+  const finish = () => onImages(({ db }, images) => finishPendingMoves(images, pictureRepair(db)));
   const finishAll = async (): Promise<void> => {
     await finish();
     if ((await batch.upkeep(({ db }) => pictureRepair(db).restoreNames())) > 0) await finish();

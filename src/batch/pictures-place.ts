@@ -206,7 +206,7 @@ export function linksTo({ links }: Place, signedMs?: number): PicturesLinks | un
 }
 
 /** Finishes pending renames, as the next run would. Afterwards every picture has its recorded name. */
-export async function finishMoves(images: PreparedImageStore, repair: PictureRepair): Promise<void> {
+export async function finishPendingMoves(images: PreparedImageStore, repair: PictureRepair): Promise<void> {
   for (const move of repair.pendingMoves()) {
     await images.move(move.from, move.to);
     await repair.recordMoved(move);

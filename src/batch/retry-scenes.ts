@@ -17,9 +17,9 @@ import { isFreeOfCharge } from '../runner/core/spending.ts';
 import { escapeControls } from '../terminal/fit-text.ts';
 import type { Batch } from './batch.ts';
 import type { Book } from './book.ts';
-import { bucketOf, finishMoves, maintenanceOptions } from './pictures-place.ts';
+import { bucketOf, finishPendingMoves, maintenanceOptions } from './pictures-place.ts';
 import { runArguments } from './refusal.ts';
-import { type PipelineParts, valueAt } from '../runner/config/config.ts';
+import { type PipelineParts, fileValueAt } from '../runner/config/config.ts';
 import { withServiceDefaults, readServiceInterface } from '../runner/config/service-interface.ts';
 import { baseUrlExpected, endpointUrl } from '../runner/config/pipeline-schema.ts';
 
@@ -126,7 +126,7 @@ async function setAside(batch: Batch, book: Book, pictures: () => string[]): Pro
   // In a bucket, pictures keep their names.
   if (bucketOf(book.db) !== undefined) return 0;
   return book.withImages(maintenanceOptions(outputOf(batch)), async (images) => {
-    await finishMoves(images, pictureRepair(book.db));
+    await finishPendingMoves(images, pictureRepair(book.db));
     let kept = 0;
     for (const picture of pictures()) if ((await images.setAside(picture, 'former')) !== undefined) kept += 1;
     return kept;
@@ -293,7 +293,7 @@ function sayStrangers(strangers: [id: string, place: string][], say: Say): void 
 /** Returns `endpoint.baseUrl` in the form in which jobs are recorded under it. Throws `ConfigError`. */
 function readBaseUrl({ yaml: read, file, env }: PipelineParts): string {
   const yaml = withServiceDefaults(read, readServiceInterface(read, file, env));
-  const { value: baseUrl, where, problems } = valueAt(yaml, ['endpoint', 'baseUrl']);
+  const { value: baseUrl, where, problems } = fileValueAt(yaml, ['endpoint', 'baseUrl']);
   if (problems.length > 0) throw new ConfigError(problems);
   if (typeof baseUrl === 'string' && baseUrlExpected(baseUrl) === undefined) return endpointUrl(baseUrl);
   throw new ConfigError([

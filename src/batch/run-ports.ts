@@ -22,7 +22,7 @@ import {
 import type { Event } from '../runner/pipeline/event.ts';
 import type { Listener, RenderService, Ports, Report } from '../runner/pipeline/ports.ts';
 import { type Stop, StoppedEarly } from '../runner/pipeline/stop.ts';
-import { type LocalService, openService, type Connections } from './connect-service.ts';
+import { type LocalService, connectService, type Connections } from './connect-service.ts';
 import { shownFile } from '../lib/yaml/yaml-file.ts';
 import { keptText } from './refusal.ts';
 import { systemClock } from './system-clock.ts';
@@ -76,7 +76,7 @@ export async function withPorts<Result>(
     (address) => otherBuckets.read(address),
     pictureAdvice(config),
   );
-  const service = openService(config, connections.of, memory, { warn, files });
+  const service = connectService(config, connections.of, memory, { warn, files });
   const downloads = new HttpsDownloads({
     hosts: config.output.hosts,
     maxBytes: config.limits.body,

@@ -18,7 +18,7 @@ import { verifyBatch, type VerifyPorts } from '../runner/pipeline/verify-batch.t
 import type { Batch } from './batch.ts';
 import type { Book } from './book.ts';
 import type { MovedCheckpoint } from './move.ts';
-import { bucketOf, finishMoves, maintenanceOptions, shownImages } from './pictures-place.ts';
+import { bucketOf, finishPendingMoves, maintenanceOptions, shownImages } from './pictures-place.ts';
 import { runArguments } from './refusal.ts';
 
 export interface VerifyListener {
@@ -59,7 +59,7 @@ export async function repairPictures(
     book.withImages(maintenanceOptions(output), async (images, places) => {
       await places.assertBegun();
       const repair = pictureRepair(book.db);
-      await finishMoves(images, repair);
+      await finishPendingMoves(images, repair);
       const { setAside } = images;
       const inspect = inspector(places.images, isDeep);
       return checkAll(places.images, inspect, book.db, listener, { setAside, putBack: repair.putBack });

@@ -19,7 +19,7 @@ import { bucketOf, openPlaces, type BatchPlaces, type BucketEdges } from './pict
 import type { OpenRecord } from './record.ts';
 import { refusalOf, runArguments } from './refusal.ts';
 import { maxRuns, reportHeader } from './result-files.ts';
-import { type RunCondition, conditionOf } from '../runner/core/ending.ts';
+import { type RunCondition, runConditionOf } from '../runner/core/ending.ts';
 
 interface Watched {
   dir: string;
@@ -237,7 +237,7 @@ function conditionAt(record: OpenRecord, reading: LiveReading | undefined, now: 
   const isHeld = record.isHeld();
   if (reading === undefined) return { kind: isHeld ? 'starting' : 'none' };
   const { lastRun, tally, ended } = reading;
-  return conditionOf({ isHeld, lastRun, inFlight: tally.inFlight, ended }, now);
+  return runConditionOf({ isHeld, lastRun, inFlight: tally.inFlight, ended }, now);
 }
 
 /** Describes an expected error in words. Throws a bug. */

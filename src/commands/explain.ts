@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import { valuesIn, type NamedValue } from '../runner/core/seeds-until.ts';
-import { readRecords, readIds, readStory } from '../runner/checkpoint/scene-records.ts';
+import { readRecords, readSceneIds, readStory } from '../runner/checkpoint/scene-records.ts';
 import { readOwner } from '../runner/checkpoint/recorded-pictures.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { lostWords } from '../runner/core/picture.ts';
@@ -102,7 +102,7 @@ function idOfPicture(db: Database, path: string): string | undefined {
 }
 
 function unknownScene(db: Database, text: string): ConfigError {
-  const meant = closestFew(text, readIds(db), maxSuggestions).map((each) => JSON.stringify(each));
+  const meant = closestFew(text, readSceneIds(db), maxSuggestions).map((each) => JSON.stringify(each));
   const hint = meant.length === 0 ? '`nightrender list` names all' : `did you mean ${meant.join(' or ')}?`;
   return new ConfigError([
     {

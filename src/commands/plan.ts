@@ -6,13 +6,13 @@ import type { Config } from '../runner/config/config.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
 import { endings, type EndingKind } from '../runner/core/ending.ts';
 import { type Stop, StoppedEarly } from '../runner/pipeline/stop.ts';
-import { checkEndpoint } from '../batch/connect-service.ts';
+import { probeEndpoint } from '../batch/connect-service.ts';
 import { comingText, type PlanChoices, PlansTogether } from '../batch/dry-run.ts';
 import type { Batch } from '../batch/batch.ts';
 import { beginOptions, commonExits, type LoadedCommand, partOptions, pipelineArguments } from './command.ts';
 import { withSignals } from './signals.ts';
 import { program } from '../lib/files/package-file.ts';
-import { onBatch, filesIn } from './reply.ts';
+import { onBatch, pipelineFiles } from './reply.ts';
 import { inTurn } from './in-turn.ts';
 import { outColumns, writeOut, writeJsonLine } from '../terminal/terminal.ts';
 import { wrapIndented } from '../terminal/fit-text.ts';
@@ -62,7 +62,7 @@ export const planCommand: LoadedCommand = {
     interrupted: endings.interrupted.means,
     terminated: endings.terminated.means,
   },
-  work: (argv) => planAll(filesIn(argv), argv),
+  work: (argv) => planAll(pipelineFiles(argv), argv),
 };
 
 /** Plans all files; a failure of one doesn't keep the others from being shown. */
@@ -118,7 +118,7 @@ async function planBatch(
   }
   const planned = await unlessStopped(stop, () => batch.plan(choices, stop.draining));
   const check = choices.isChecked
-    ? await unlessStopped(stop, () => checkEndpoint(config, stop.draining, planned.requests[0]))
+    ? await unlessStopped(stop, () => probeEndpoint(config, stop.draining, planned.requests[0]))
     : null;
   const obstacle = notWritable(dir) ?? null;
   const ending = endingOf(check?.ending, obstacle);

@@ -18,7 +18,7 @@ interface ReplyOptions {
 export async function onBatch(
   argv: Record<string, unknown>,
   work: (batch: Batch, json: boolean) => Promise<number | void>,
-  { file = fileIn(argv), isReading = false }: ReplyOptions = {},
+  { file = pipelineFile(argv), isReading = false }: ReplyOptions = {},
 ): Promise<number> {
   const batch = await batchOf(file, argv);
   const json = argv['json'] === true;
@@ -84,12 +84,12 @@ export function printRefusal(refusal: Refusal & { exitCode: number }, json: bool
 }
 
 /** Returns the path of the pipeline.yaml that the command line names, by itself or by its folder. */
-export function fileIn(argv: Record<string, unknown>): string {
+export function pipelineFile(argv: Record<string, unknown>): string {
   return pipelineIn(textIn(argv, 'pipeline'));
 }
 
 /** Paths of all pipeline files, for commands that take several. */
-export function filesIn(argv: Record<string, unknown>): string[] {
+export function pipelineFiles(argv: Record<string, unknown>): string[] {
   return [argv['pipeline']].flat().map((file) => pipelineIn(String(file)));
 }
 

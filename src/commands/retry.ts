@@ -15,7 +15,7 @@ import { writeError, writeOut, writeJsonLine } from '../terminal/terminal.ts';
 import { escapeControls } from '../terminal/fit-text.ts';
 import { screenful } from '../terminal/words.ts';
 import { commonExits, type LoadedCommand, textOption } from './command.ts';
-import { conditionOf, readIds, textsOf } from './scene-options.ts';
+import { conditionOf, idsGiven, textsOf } from './scene-options.ts';
 import { onBatch } from './reply.ts';
 
 export const retryCommand: LoadedCommand = {
@@ -101,7 +101,7 @@ const choosing = ['failed', 'kind', 'id', 'ids', 'marked', 'expired', 'held', 'e
 
 /** Combines the options: they add up, and none at all means every failed scene. */
 function choicesOf(argv: Record<string, unknown>): RetryChoices {
-  const ids = readIds(argv);
+  const ids = idsGiven(argv);
   const kinds: FailureKind[] = [
     ...textsOf(argv, 'kind').map(kindOf),
     ...(argv['held'] === true ? (['unanswered'] as const) : []),

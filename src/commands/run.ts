@@ -9,7 +9,7 @@ import { runChoicesOf } from '../batch/start-choices.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
 import { beginOptions, type LoadedCommand, partOptions, pipelineArguments } from './command.ts';
 import { withSignals } from './signals.ts';
-import { onBatch, filesIn } from './reply.ts';
+import { onBatch, pipelineFiles } from './reply.ts';
 import { inTurn } from './in-turn.ts';
 import { endings } from '../runner/core/ending.ts';
 
@@ -42,7 +42,7 @@ export const runCommand: LoadedCommand = {
     ['$0 run pipeline.yaml --quiet', 'from cron: prints only if something is wrong'],
   ],
   work: (argv) =>
-    inTurn(filesIn(argv), argv, {
+    inTurn(pipelineFiles(argv), argv, {
       readOptions: (problems) => void runChoicesOf(argv, problems),
       needsKey: true,
       work: (file) => run(file, argv),

@@ -25,7 +25,7 @@ export function rowsChosen(argv: Record<string, unknown>, { dir }: Batch): RowsC
   const isStarred = argv['starred'] === true;
   const starred = isStarred ? markedIn(dir, 'star', { where: '--starred', say: writeError }) : [];
   const isAny = argv['ids'] === undefined && !isStarred;
-  return { ids: isAny ? undefined : new Map([...starred, ...readIds(argv)]), where: conditionOf(argv) };
+  return { ids: isAny ? undefined : new Map([...starred, ...idsGiven(argv)]), where: conditionOf(argv) };
 }
 
 /** Returns undefined if no condition is given. Throws `ConfigError` if several are. */
@@ -38,7 +38,7 @@ export function conditionOf(argv: Record<string, unknown>): string | undefined {
 }
 
 /** Returns ids with the place where each was given: `--id`, or the file and line of `--ids`. */
-export function readIds(argv: Record<string, unknown>): Map<string, string> {
+export function idsGiven(argv: Record<string, unknown>): Map<string, string> {
   const places = new Map(textsOf(argv, 'id').map((id) => [id, '--id']));
   for (const path of textsOf(argv, 'ids')) {
     const ids = idLines(path, '--ids');

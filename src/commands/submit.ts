@@ -1,6 +1,6 @@
 /** `nightrender submit`: hands a batch to Slurm or Kubernetes, which keep its runners going. */
 import { overridesOf } from '../batch/start-choices.ts';
-import { refuse, fileIn } from './reply.ts';
+import { refuse, pipelineFile } from './reply.ts';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve, basename, relative, sep } from 'node:path';
@@ -63,10 +63,10 @@ export const submitCommand: LoadedCommand = {
   },
   work: (argv) => {
     try {
-      submit(fileIn(argv), argv);
+      submit(pipelineFile(argv), argv);
       return 0;
     } catch (thrown) {
-      return refuse(thrown, undefined, false, fileIn(argv));
+      return refuse(thrown, undefined, false, pipelineFile(argv));
     }
   },
 };

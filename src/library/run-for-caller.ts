@@ -9,7 +9,7 @@ import { endings, type EndingKind } from '../runner/core/ending.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import type { Listener } from '../runner/pipeline/ports.ts';
 import { Stop } from '../runner/pipeline/stop.ts';
-import { pathOf } from '../runner/report/result-columns.ts';
+import { pathInOutput } from '../runner/report/result-columns.ts';
 import { endIdleThreads } from '../service/workloads/thread-workload.ts';
 import { batchForCaller, interrupted, refused, wrongArguments } from './caller-arguments.ts';
 import type {
@@ -121,7 +121,7 @@ async function untilStopped<Result>(
 /** Names files as in rows: `images/…`. */
 function withPaths(event: Event): Event {
   if (event.type !== 'scene-saved') return event;
-  return { ...event, files: event.files.map((file) => pathOf({ file })) };
+  return { ...event, files: event.files.map((file) => pathInOutput({ file })) };
 }
 
 /** Returns the options under their names on the command line. */

@@ -5,7 +5,7 @@ import { retryScenes } from '../batch/retry-scenes.ts';
 import { repairPictures, verifyPictures, type RepairListener } from '../batch/verify-pictures.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
 import type { BadPicture, Verified } from '../runner/core/scene-record.ts';
-import { pathOf } from '../runner/report/result-columns.ts';
+import { pathInOutput } from '../runner/report/result-columns.ts';
 import { batchForCaller, interrupted, refused, wrongArguments, wrongUse } from './caller-arguments.ts';
 import type {
   ExportedBatch,
@@ -109,9 +109,9 @@ function badOf({ sceneId, file, verdict, keptAs }: BadPicture): VerifiedBatch['b
   return {
     kind: verdict.kind,
     scene: sceneId,
-    file: pathOf({ file }),
+    file: pathInOutput({ file }),
     problem,
-    ...(keptAs !== undefined && { keptAs: pathOf({ file: keptAs }) }),
+    ...(keptAs !== undefined && { keptAs: pathInOutput({ file: keptAs }) }),
   };
 }
 
@@ -131,7 +131,7 @@ export async function exportForCaller(
   const batch = batchForCaller(file, { output }, env);
   const [bad, notes]: [ExportedBatch['bad'], string[]] = [[], []];
   const listener: ExportListener = {
-    onBad: (each) => void bad.push({ ...each, file: pathOf(each) }),
+    onBad: (each) => void bad.push({ ...each, file: pathInOutput(each) }),
     onDone: () => undefined,
     onNote: (text) => void notes.push(text),
   };

@@ -1,6 +1,6 @@
 /** Five services, each as a server that answers as a test says, and its client, opened as a run opens it. */
 import { expect, onTestFinished } from 'vitest';
-import { openService, type ServiceClient } from '../../src/batch/connect-service.ts';
+import { connectService, type ServiceClient } from '../../src/batch/connect-service.ts';
 import { ByteSemaphore } from '../../src/lib/limits.ts';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import type { Workflow } from '../../src/protocol/comfyui-workflow.ts';
@@ -349,7 +349,7 @@ ${pricing === undefined ? '' : `pricing: ${pricing}`}
   const warnings: string[] = [];
   const { comfyApiKey, folder } = config;
   const sending = new SendingFiles(folder, new ByteSemaphore(memoryBytes), async () => undefined);
-  const client = openService(config, ({ baseUrl }) => ({ url: baseUrl, apiKey, comfyApiKey }), memory, {
+  const client = connectService(config, ({ baseUrl }) => ({ url: baseUrl, apiKey, comfyApiKey }), memory, {
     warn: (warning) => warnings.push(warning),
     files: sending,
   });

@@ -262,10 +262,10 @@ export function selectAttempts(schema = ''): string {
     FROM ${schema}attempts a JOIN ${schema}scenes s USING (scene) JOIN ${schema}runs r USING (run)`;
 }
 
-export type Statements = ReturnType<typeof prepareStatements>;
+export type Statements = ReturnType<typeof prepareAttemptWrites>;
 export type Reads = ReturnType<typeof prepareReads>;
 
-export function prepareStatements(db: Database) {
+export function prepareAttemptWrites(db: Database) {
   return {
     ...prepareReads(db),
     intend: db.prepare<[object]>(`

@@ -33,7 +33,7 @@ export function readNumbers(db: Database): BatchNumbers {
   const attempts = readAttemptCounts(db);
   return {
     scenes: readCounts(db),
-    ...readSaved(db),
+    ...readSavedTotals(db),
     attempts,
     cost: readCost(db, attempts.submitted),
     failures: readFailures(db),
@@ -43,7 +43,7 @@ export function readNumbers(db: Database): BatchNumbers {
   };
 }
 
-export function readSaved(db: Database): Pick<BatchNumbers, 'pictures' | 'files'> {
+export function readSavedTotals(db: Database): Pick<BatchNumbers, 'pictures' | 'files'> {
   const isPicture = 'label IS NULL';
   // The kept part of a worker's output may contain such a key too, so the JSON decides.
   const has = (key: string): string =>

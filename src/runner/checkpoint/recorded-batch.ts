@@ -9,7 +9,7 @@ import type { SceneCounts, SceneState } from '../core/scene.ts';
 import { judgeOf, nextSeed, type Rendered, seedAfter, type SeedRow } from '../core/seeds-until.ts';
 import { type BatchIdentity, readBatch, readFoundWith, resultColumns } from './batch-identity.ts';
 import { sentBy } from './damage.ts';
-import { readSaved } from './read-summary.ts';
+import { readSavedTotals } from './read-summary.ts';
 import { readCounts, sceneCounts } from './read-totals.ts';
 import { readLacking, savedReader, readSavedJobs } from './recorded-pictures.ts';
 import { readListedScenes, readNextScenes } from './scene-records.ts';
@@ -62,7 +62,7 @@ export abstract class RecordedBatch {
 
   pictureTotals(): Promise<PictureTotals> {
     const unjudged = this.#unjudged;
-    return this.recorded((db) => ({ ...readSaved(db).pictures, ...(unjudged > 0 && { unjudged }) }));
+    return this.recorded((db) => ({ ...readSavedTotals(db).pictures, ...(unjudged > 0 && { unjudged }) }));
   }
 
   foundWith(): Promise<string | undefined> {

@@ -33,7 +33,7 @@ import { asDamage, DamagedCheckpoint, isInputOf, storedJson, storedSeed } from '
 import { checkpointSchema, tableNames, type Table, type SceneRow } from './checkpoint-schema.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import { openCheckpointForReading, openForChanges, unseal } from './open-checkpoint.ts';
-import { readAttempt, readSubmittedAttempt, prepareReads, prepareStatements } from './attempt-records.ts';
+import { readAttempt, readSubmittedAttempt, prepareReads, prepareAttemptWrites } from './attempt-records.ts';
 
 export interface RepairedCheckpoint {
   /** Number of submissions whose record is lost. They count as unanswered from now on. */
@@ -367,7 +367,7 @@ export interface PictureRepair {
 
 /** Call only while holding the batch's lock. */
 export function pictureRepair(db: Database): PictureRepair {
-  const sql = prepareStatements(db);
+  const sql = prepareAttemptWrites(db);
   const setRenamed = (isRenamed: boolean): void =>
     void db
       .prepare("UPDATE batch SET value = json_patch(value, ?) WHERE name = 'batch'")

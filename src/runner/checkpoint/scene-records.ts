@@ -237,7 +237,7 @@ function hasText(search: string): HasText {
   };
 }
 
-export function* readIds(db: Database): Generator<string> {
+export function* readSceneIds(db: Database): Generator<string> {
   yield* db.prepare<[], string>('SELECT id FROM scenes').pluck().iterate();
 }
 

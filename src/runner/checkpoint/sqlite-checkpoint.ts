@@ -37,7 +37,7 @@ import {
   recordAdopted,
   recordSubmitted,
   settle,
-  prepareStatements,
+  prepareAttemptWrites,
   type Statements,
 } from './attempt-records.ts';
 import type { CrashMarkers } from './batch-lock.ts';
@@ -70,7 +70,7 @@ export class SqliteCheckpoint extends RecordedBatch implements Checkpoint, Check
     this.#crashMarkers = crashMarkers;
     this.#db = db;
     this.#journal = new Journal(db, freeRoom, marker);
-    this.#sql = prepareStatements(db);
+    this.#sql = prepareAttemptWrites(db);
     this.#due = dueScenes(db);
     this.#run = run;
   }

@@ -122,13 +122,13 @@ export class PipelineParts {
   }
 
   isProxyForAll(): boolean {
-    return valueAt(this.yaml, ['proxy']).value === 'all';
+    return fileValueAt(this.yaml, ['proxy']).value === 'all';
   }
 
   /** Returns `output.dir`, absolute. Throws `ConfigError`. */
   outputDir(): string {
     const { problems } = this.yaml;
-    const { value: dir, where, problems: atDir } = valueAt(this.yaml, ['output', 'dir']);
+    const { value: dir, where, problems: atDir } = fileValueAt(this.yaml, ['output', 'dir']);
     if (typeof dir !== 'string' || dir === '')
       throw new ConfigError([problems[0] ?? { where, text: 'output.dir is missing; expected a path' }]);
     if (atDir.length > 0) throw new ConfigError(atDir);
@@ -137,7 +137,7 @@ export class PipelineParts {
 
   /** Returns the address of a shared checkpoint and its place in the file, or undefined. Throws `ConfigError`. */
   checkpoint(): { address: string; where: string } | undefined {
-    const { value: address, where, problems } = valueAt(this.yaml, ['checkpoint']);
+    const { value: address, where, problems } = fileValueAt(this.yaml, ['checkpoint']);
     if (problems.length > 0) throw new ConfigError(problems);
     if (address === undefined || address === null) return undefined;
     if (typeof address === 'string' && isPostgresAddress(address)) return { address, where };
@@ -146,7 +146,7 @@ export class PipelineParts {
 }
 
 /** Returns the value at `path`, its place in the file, and the problems at that place. */
-export function valueAt(yaml: YamlFile, path: Path) {
+export function fileValueAt(yaml: YamlFile, path: Path) {
   const value = path.reduce<unknown>(
     (inner, key) => (isJsonObject(inner) ? inner[String(key)] : undefined),
     yaml.value,

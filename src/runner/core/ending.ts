@@ -183,7 +183,7 @@ const firstQuietMs = 20 * 60_000;
 /** Silence allowed, as a multiple of the slowest of the latest jobs. */
 const maxSlowness = 3;
 
-export function conditionOf(trace: RunTrace, now: number): RunCondition {
+export function runConditionOf(trace: RunTrace, now: number): RunCondition {
   const { isHeld, lastRun } = trace;
   if (lastRun === null) return { kind: isHeld ? 'starting' : 'none' };
   const { startedAt, endedAt, exitCode, ending } = lastRun;

@@ -7,7 +7,7 @@ import { thumbnailOf } from '../core/picture.ts';
 import type { RecordedPicture } from '../core/scene-record.ts';
 import { makeSidecars, missingSidecars, putSidecars, sidecarsBut, type SidecarMaker } from './sidecars.ts';
 import type { Place } from './place.ts';
-import { readSaved } from './saved-files.ts';
+import { readSavedFile } from './saved-files.ts';
 import { pictureToDraw } from './check-picture.ts';
 import { thumbnailFiles, triedThumbnail } from './other-formats.ts';
 import { checksAtOnce } from './image-store.ts';
@@ -47,7 +47,7 @@ async function listedCopies(place: Place): Promise<Pick<Place, 'facts'>> {
 }
 
 async function makeCopies(place: Place, picture: RecordedPicture, missing: SidecarMaker[]): Promise<boolean> {
-  const content = await readSaved(place, picture.file, picture.sha256);
+  const content = await readSavedFile(place, picture.file, picture.sha256);
   if (content === undefined) return false;
   const made = await makeSidecars(missing, { ...picture, content }, undefined);
   await putSidecars(place, picture.file, made);
@@ -111,8 +111,8 @@ async function thumbnailOfSaved(
   { file, moveTo = null, sha256, width, height }: Saved & Partial<Pick<RecordedPicture, 'moveTo'>>,
 ): Promise<Buffer | undefined> {
   const content =
-    (await readSaved(images, file, sha256)) ??
-    (moveTo === null ? undefined : await readSaved(images, moveTo, sha256));
+    (await readSavedFile(images, file, sha256)) ??
+    (moveTo === null ? undefined : await readSavedFile(images, moveTo, sha256));
   if (content === undefined) return undefined;
   const image = pictureToDraw(content);
   if ('problem' in image) return undefined;

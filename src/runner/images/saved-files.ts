@@ -92,7 +92,7 @@ function isOf(content: Buffer | undefined, sha256: string): boolean {
 }
 
 /** Returns undefined if the file is not the saved one, so that no other picture's copy passes as its copy. */
-export async function readSaved(
+export async function readSavedFile(
   place: Pick<Place, 'read'>,
   file: string,
   sha256: string,

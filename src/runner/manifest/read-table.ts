@@ -14,7 +14,7 @@ import {
   delimiters,
   isBlank,
   type LineBlock,
-  readRecords,
+  readTableRecords,
   recordsOf,
   type TableRecord,
 } from './table-records.ts';
@@ -38,7 +38,7 @@ export async function readTable(
   notes: string[],
 ): Promise<Pick<Manifest, 'batches' | 'delimiter' | 'isHeaderless'> & { columns: string[] }> {
   const delimiter = stated ?? findDelimiter(lines, usual, reading.readsSpreadsheets);
-  const groups = readRecords(blocks, delimiter, reading.comments);
+  const groups = readTableRecords(blocks, delimiter, reading.comments);
   const layout = { delimiter, reading };
   if (reading.header !== undefined) {
     const columns = [...reading.header];

@@ -26,7 +26,7 @@ const fewLines = 8;
 const tooLong = 'has a quote that is not closed within 1 MiB';
 const neverClosed = 'has a quote that is never closed';
 
-export async function* readRecords(
+export async function* readTableRecords(
   blocks: AsyncIterable<LineBlock>,
   delimiter: Delimiter,
   comments?: string,

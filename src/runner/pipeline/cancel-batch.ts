@@ -17,7 +17,7 @@ import { factsOf, factsOfEnd, resumedJob, type Job } from './poll-scheduler.ts';
 import { handleMissing } from './missing.ts';
 import type { CancelReply, Ports, StatusReply } from './ports.ts';
 import { finishWriting, recordCrash, settleIntended, takeUpIntended } from './recover.ts';
-import { writeReport } from './report-batch.ts';
+import { writeRunReport } from './report-batch.ts';
 import { createRun, type Run } from './run-parts.ts';
 import type { PipelineConfig } from './pipeline-config.ts';
 import { settleWithoutPicture } from './settle.ts';
@@ -64,7 +64,7 @@ export async function cancelBatch(ports: Ports, config: PipelineConfig, stop: St
   const left = await leftOf(run, reasons);
   const isIdle = outcome.found + outcome.unanswered + outcome.finished === 0 && stop.ending === undefined;
   const kept = isIdle ? await ports.report.keep() : undefined;
-  const report = kept ?? (await writeReport(run, endingOf(stop, left)));
+  const report = kept ?? (await writeRunReport(run, endingOf(stop, left)));
   run.end();
   if (stop.bug !== undefined) throw stop.bug;
   const cut = report === undefined ? stop.ending : undefined;

@@ -54,7 +54,7 @@ export async function reportBatch(run: Run, progress: Progress): Promise<BatchRe
   const reported = endingOf(stop, progress, counts, part);
   const isIdle = progress.isIdle && stop.ending === undefined;
   const kept = isIdle ? await run.ports.report.keep(reported) : undefined;
-  const report = kept ?? (hasNews ? await writeReport(run, reported, stats) : undefined);
+  const report = kept ?? (hasNews ? await writeRunReport(run, reported, stats) : undefined);
   run.end();
   const removed = await file?.removed();
   if (removed === undefined && stop.bug !== undefined) throw stop.bug;
@@ -69,7 +69,11 @@ export async function reportBatch(run: Run, progress: Progress): Promise<BatchRe
 }
 
 /** Writes the report. Undefined if the disk fails, which ends the run, or if the grace period is over. */
-export async function writeReport(run: Run, ending: Ending, stats?: RunStats): Promise<string | undefined> {
+export async function writeRunReport(
+  run: Run,
+  ending: Ending,
+  stats?: RunStats,
+): Promise<string | undefined> {
   try {
     return await run.ports.report.write(ending, run.reportAbandoned, stats);
   } catch (thrown) {

@@ -13,7 +13,7 @@ import { promptOf } from '../core/naming.ts';
 import { type SavedPicture, thumbnailOf, wordListsOf } from '../core/picture.ts';
 import { byColumn, type RecordGallery } from '../core/record-columns.ts';
 import type { SceneRecord } from '../core/scene-record.ts';
-import { pathOf } from './result-columns.ts';
+import { pathInOutput } from './result-columns.ts';
 
 /** Makes the URLs of files, relative to the page. */
 interface Links {
@@ -26,14 +26,14 @@ interface Links {
 
 /** URLs for the page in the report's folder. */
 export const besideReport: Links = {
-  file: (saved) => `../${addressOf(pathOf(saved))}`,
+  file: (saved) => `../${addressOf(pathInOutput(saved))}`,
   thumbnail: thumbnailOf,
   hasFiles: true,
 };
 
 /** URLs of a server's page. The server replaces a missing thumbnail by the picture. */
 export const fromServer: Links = {
-  file: (saved) => `${addressOf(pathOf(saved))}?v=${saved.sha256.slice(0, 16)}`,
+  file: (saved) => `${addressOf(pathInOutput(saved))}?v=${saved.sha256.slice(0, 16)}`,
   thumbnail: (picture) => {
     const thumbnail = thumbnailOf(picture);
     return thumbnail && `${thumbnail}?of=${encodeURIComponent(picture.file)}`;

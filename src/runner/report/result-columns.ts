@@ -17,7 +17,7 @@ export function resultJson(row: SceneRecord) {
     id: row.id,
     state: row.state,
     pictures: row.pictures.map((picture) => ({
-      file: pathOf(picture),
+      file: pathInOutput(picture),
       width: picture.width,
       height: picture.height,
       bytes: picture.bytes,
@@ -40,11 +40,11 @@ export type ResultRow = ReturnType<typeof resultJson>;
 function fileJson(saved: SavedPicture) {
   const { label = '', file, width, height, bytes, sha256 } = saved;
   const size = width > 0 ? { width, height } : {};
-  return [label, { file: pathOf(saved), kind: kindOfFile(file), ...size, bytes, sha256 }] as const;
+  return [label, { file: pathInOutput(saved), kind: kindOfFile(file), ...size, bytes, sha256 }] as const;
 }
 
 /** Returns the picture's path relative to the output folder, which also contains the report's folder. */
-export function pathOf({ file }: Pick<SavedPicture, 'file'>): string {
+export function pathInOutput({ file }: Pick<SavedPicture, 'file'>): string {
   return `images/${file}`;
 }
 
@@ -125,8 +125,8 @@ export function summaryJson(summary: BatchSummary, about: ReportHeader): object 
 const ownColumns = {
   id: (row) => row.id,
   state: (row) => row.state,
-  file: (row) => row.pictures.slice(0, 1).map(pathOf).join(''),
-  more_files: (row) => row.pictures.slice(1).map(pathOf).join('|'),
+  file: (row) => row.pictures.slice(0, 1).map(pathInOutput).join(''),
+  more_files: (row) => row.pictures.slice(1).map(pathInOutput).join('|'),
   width: (row) => row.pictures[0]?.width,
   height: (row) => row.pictures[0]?.height,
   bytes: (row) => row.pictures[0]?.bytes,
@@ -177,7 +177,7 @@ export function csvTable(
   const added = [...fileColumns, ...lists.map((list) => freeName(list, 'output', taken))];
   const valuesOf = (row: SceneRecord): string[] => [
     ...own.map((valueOf) => cell(String(valueOf(row) ?? ''))),
-    ...labels.map((label) => cell(row.files.filter(isOf(label)).map(pathOf).join(''))),
+    ...labels.map((label) => cell(row.files.filter(isOf(label)).map(pathInOutput).join(''))),
     ...lists.map((list) => cell(row.pictures[0]?.output?.[list]?.join('|') ?? '')),
     ...names.map((name) => cell(textOf(row.columns[name]))),
     cell(row.endpoint ?? ''),

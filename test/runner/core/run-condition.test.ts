@@ -1,6 +1,6 @@
 /** What somebody who looks at a batch is told of its run. */
 import { describe, expect, it } from 'vitest';
-import { type RunTrace, conditionOf } from '../../../src/runner/core/ending.ts';
+import { type RunTrace, runConditionOf } from '../../../src/runner/core/ending.ts';
 
 const minute = 60_000;
 const begun = { startedAt: 1_000_000, endedAt: null, exitCode: null, ending: null };
@@ -17,27 +17,27 @@ function jobThatTook(ms: number) {
 }
 
 it('waits where nothing ever ran, and tells a run that has not yet put itself on record', () => {
-  expect(conditionOf({ ...working, isHeld: false, lastRun: null }, 0)).toEqual({ kind: 'none' });
-  expect(conditionOf({ ...working, lastRun: null }, 0)).toEqual({ kind: 'starting' });
+  expect(runConditionOf({ ...working, isHeld: false, lastRun: null }, 0)).toEqual({ kind: 'none' });
+  expect(runConditionOf({ ...working, lastRun: null }, 0)).toEqual({ kind: 'starting' });
   const ended = { ...begun, endedAt: 3, exitCode: 0, ending: 'every scene is saved' };
-  expect(conditionOf({ ...working, lastRun: ended }, 0)).toEqual({ kind: 'starting' });
+  expect(runConditionOf({ ...working, lastRun: ended }, 0)).toEqual({ kind: 'starting' });
 });
 
 it('tells an ended run with its exit code, and one that was killed', () => {
   const ended = { ...begun, endedAt: 3, exitCode: 3, ending: 'some scenes are not saved' };
-  expect(conditionOf({ ...working, isHeld: false, lastRun: ended }, 0)).toEqual({
+  expect(runConditionOf({ ...working, isHeld: false, lastRun: ended }, 0)).toEqual({
     kind: 'ended',
     at: 3,
     exitCode: 3,
     ending: 'some scenes are not saved',
   });
-  expect(conditionOf({ ...working, isHeld: false }, 0)).toEqual({ kind: 'killed', since: 1_000_000 });
+  expect(runConditionOf({ ...working, isHeld: false }, 0)).toEqual({ kind: 'killed', since: 1_000_000 });
 });
 
 describe('a run at which nothing finishes', () => {
   it('is stalled after five minutes at the earliest, since the last that finished', () => {
-    expect(conditionOf(working, 2_000_000 + 5 * minute).kind).toBe('running');
-    expect(conditionOf(working, 2_000_001 + 5 * minute)).toEqual({
+    expect(runConditionOf(working, 2_000_000 + 5 * minute).kind).toBe('running');
+    expect(runConditionOf(working, 2_000_001 + 5 * minute)).toEqual({
       kind: 'stalled',
       since: 1_000_000,
       quietSince: 2_000_000,
@@ -46,22 +46,22 @@ describe('a run at which nothing finishes', () => {
 
   it('is given three times what the slowest of the latest jobs took', () => {
     const slow = { ...working, ended: [jobThatTook(10 * minute)] };
-    expect(conditionOf(slow, 2_000_000 + 30 * minute).kind).toBe('running');
-    expect(conditionOf(slow, 2_000_001 + 30 * minute).kind).toBe('stalled');
+    expect(runConditionOf(slow, 2_000_000 + 30 * minute).kind).toBe('running');
+    expect(runConditionOf(slow, 2_000_001 + 30 * minute).kind).toBe('stalled');
   });
 
   it('is given time for the workers to start where nothing is known yet, counted from its own beginning', () => {
     const first = { ...working, ended: [] };
-    expect(conditionOf(first, 1_000_000 + 20 * minute).kind).toBe('running');
-    expect(conditionOf(first, 1_000_001 + 20 * minute).kind).toBe('stalled');
+    expect(runConditionOf(first, 1_000_000 + 20 * minute).kind).toBe('running');
+    expect(runConditionOf(first, 1_000_001 + 20 * minute).kind).toBe('stalled');
     const resumed = {
       ...first,
       ended: [{ at: 5, submittedAt: null, executionTimeMs: null, hasFinished: false }],
     };
-    expect(conditionOf(resumed, 1_000_000 + 20 * minute).kind).toBe('running');
+    expect(runConditionOf(resumed, 1_000_000 + 20 * minute).kind).toBe('running');
   });
 
   it('is not stalled where nothing is in flight: it waits for its next attempt, or for room in its limits', () => {
-    expect(conditionOf({ ...working, inFlight: 0 }, 2_000_000 + 60 * minute).kind).toBe('running');
+    expect(runConditionOf({ ...working, inFlight: 0 }, 2_000_000 + 60 * minute).kind).toBe('running');
   });
 });

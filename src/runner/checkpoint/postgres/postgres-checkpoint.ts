@@ -18,13 +18,13 @@ import type { AcceptedJob, Checkpoint, ManifestScenes, PictureMove } from '../..
 import type { Database } from '../../../lib/sqlite/database.ts';
 import { GroupedWrites } from '../../../lib/postgres/grouped-writes.ts';
 import { PostgresFailure, type Postgres, type PostgresSession } from '../../../lib/postgres/postgres.ts';
-import { recordAdopted, prepareStatements } from '../attempt-records.ts';
+import { recordAdopted, prepareAttemptWrites } from '../attempt-records.ts';
 import { foundValue, readComparedList } from '../batch-identity.ts';
 import { choosePart } from '../due-scenes.ts';
 import { hasHeldSeeds, holdSeedsNow, RecordedBatch } from '../recorded-batch.ts';
 import { hasOldOutcomes, planOfSame, reconcile } from '../reconcile.ts';
 import {
-  asFatalFailure,
+  asFatalDatabaseFailure,
   Orphans,
   readIntended,
   readSharedSpending,
@@ -196,7 +196,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
     const mark = { run: this.#run, at };
     const adoptThose = (areThose: (db: Database, scene: AdoptedScene) => boolean): Promise<void> =>
       changeBatch(this.#db, this.#schema, this.#replica, (db) => {
-        const sql = prepareStatements(db);
+        const sql = prepareAttemptWrites(db);
         for (const scene of adopted) if (areThose(db, scene)) recordAdopted(sql, scene, mark);
         holdSeedsNow(db);
       });
@@ -325,7 +325,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
       return (await this.#writes.ask(write)) as T;
     } catch (error) {
       this.#givenUp.signal.throwIfAborted();
-      throw asFatalFailure(error);
+      throw asFatalDatabaseFailure(error);
     }
   }
 }

@@ -162,7 +162,7 @@ export async function retryUntilReachable<T>(work: () => Promise<T>, signal?: Ab
       return await work();
     } catch (error) {
       if (!(error instanceof PostgresFailure)) throw error;
-      if (error.kind === 'wrong') throw asFatalFailure(error);
+      if (error.kind === 'wrong') throw asFatalDatabaseFailure(error);
     }
     signal?.throwIfAborted();
     await delay(waitMs, undefined, signal && { signal }).catch(() => signal?.throwIfAborted());
@@ -170,7 +170,7 @@ export async function retryUntilReachable<T>(work: () => Promise<T>, signal?: Ab
 }
 
 /** Returns errors of the database as `FatalFailure`, and any other error unchanged, because it is a bug. */
-export function asFatalFailure(error: unknown): unknown {
+export function asFatalDatabaseFailure(error: unknown): unknown {
   if (error instanceof UnusableSchema)
     return new FatalFailure({ kind: 'output-unwritable', text: error.message });
   if (!(error instanceof PostgresFailure)) return error;

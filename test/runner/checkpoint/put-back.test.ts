@@ -29,8 +29,8 @@ it('gives up what is in flight at another address, and only that', async () => {
   const session = putBackSession(world.db);
   expect(session.putBack({ ...none, notAt: 'https://here.example' }, 7)).toEqual({ scenes: 2, givenUp: 3 });
   expect([...session.chosen()]).toEqual([
-    { id: 'there', was: 'given-up' },
-    { id: 'unsure', was: 'given-up' },
+    { id: 'there', was: 'given-up', sendsSeed: 0 },
+    { id: 'unsure', was: 'given-up', sendsSeed: 0 },
   ]);
   expect(
     world.rows(

@@ -1,6 +1,6 @@
 /** The page of an exported gallery: pictures to look at and star, for somebody who has nothing but the folder. */
 import { render, type JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Album, AlbumEntry } from '../../runner/core/gallery-data.ts';
 import { Dialog } from '../shared/dialog.tsx';
 import { counted, countWords } from '../shared/number-words.ts';
@@ -9,20 +9,42 @@ import { PictureGrid } from '../shared/picture-grid.tsx';
 /** Number of pictures that are added when the end of the page comes into view. */
 const step = 120;
 
-const root = document.querySelector('#page');
-const text = document.querySelector('#data')?.textContent;
-if (root !== null && text !== undefined) render(<AlbumPage album={JSON.parse(text) as Album} />, root);
-
 function AlbumPage({ album: { title, key, pictures } }: { album: Album }): JSX.Element {
-  const stars = useStars(key);
+  const [stars] = useState(() => new Stars(key));
   const [isChosen, setChosen] = useState(false);
   const [most, setMost] = useState(step);
   // The order stays while a picture is open, also if it loses its star.
   const [open, setOpen] = useState<{ order: AlbumEntry[]; at: number }>();
   const entry = open?.order[open.at];
+  useNews(stars);
   const starred = [...new Set(pictures.map(({ id }) => id))].filter((id) => stars.has(id));
-  const listed = isChosen ? pictures.filter(({ id }) => stars.has(id)) : pictures;
-  const shown = listed.slice(0, most);
+  const listed = useMemo(
+    () => (isChosen ? pictures.filter(({ id }) => stars.has(id)) : pictures),
+    [isChosen && starred.join('\n')],
+  );
+  // Thousands of pictures are not drawn anew for one star.
+  const grid = useMemo(
+    () => (
+      <PictureGrid
+        pictures={listed.slice(0, most).map((each, index) => ({
+          key: `${index} ${each.file}`,
+          sources: [each.thumbnail, each.file].flatMap((path) => (path === undefined ? [] : addressOf(path))),
+          alt: each.text,
+          caption: '',
+          prompt: each.text,
+          id: each.id,
+          state: 'saved',
+          word: '',
+          badge: '',
+          size: each,
+        }))}
+        isSharp
+        onOpen={(at) => setOpen({ order: listed, at })}
+        extra={({ id = '' }) => <StarButton stars={stars} id={id} />}
+      />
+    ),
+    [listed, most],
+  );
   return (
     <>
       <header class="row">
@@ -54,33 +76,14 @@ function AlbumPage({ album: { title, key, pictures } }: { album: Album }): JSX.E
       </p>
       <main>
         {listed.length === 0 && <p class="soft">No picture is starred.</p>}
-        <PictureGrid
-          pictures={shown.map((each, index) => ({
-            key: `${index} ${each.file}`,
-            sources: [each.thumbnail, each.file].flatMap((path) =>
-              path === undefined ? [] : addressOf(path),
-            ),
-            alt: each.text,
-            caption: '',
-            prompt: each.text,
-            id: each.id,
-            state: 'saved',
-            word: '',
-            badge: '',
-            size: each,
-          }))}
-          isSharp
-          onOpen={(at) => setOpen({ order: listed, at })}
-          extra={({ id = '' }) => <StarButton isStarred={stars.has(id)} onToggle={() => stars.toggle(id)} />}
-        />
-        {shown.length < listed.length && <More onMore={() => setMost(most + step)} />}
+        {grid}
+        {most < listed.length && <More onMore={() => setMost(most + step)} />}
       </main>
       {open !== undefined && entry !== undefined && (
         <Viewer
           entry={entry}
           place={`${countWords(open.at + 1)} of ${countWords(open.order.length)}`}
-          isStarred={stars.has(entry.id)}
-          onStar={() => stars.toggle(entry.id)}
+          stars={stars}
           onStep={(by) => setOpen(entryAt(open, open.at + by))}
           onClose={() => setOpen(undefined)}
         />
@@ -89,9 +92,16 @@ function AlbumPage({ album: { title, key, pictures } }: { album: Album }): JSX.E
   );
 }
 
-function StarButton({ isStarred, onToggle }: { isStarred: boolean; onToggle(): void }): JSX.Element {
+function StarButton({ stars, id }: { stars: Stars; id: string }): JSX.Element {
+  useNews(stars, id);
   return (
-    <button type="button" class="star" aria-label="Star" aria-pressed={isStarred} onClick={onToggle}>
+    <button
+      type="button"
+      class="star"
+      aria-label="Star"
+      aria-pressed={stars.has(id)}
+      onClick={() => stars.toggle(id)}
+    >
       ★
     </button>
   );
@@ -125,8 +135,7 @@ function entryAt(open: { order: AlbumEntry[]; at: number }, at: number): { order
 interface ViewerProps {
   entry: AlbumEntry;
   place: string;
-  isStarred: boolean;
-  onStar(): void;
+  stars: Stars;
   onStep(by: number): void;
   onClose(): void;
 }
@@ -140,13 +149,13 @@ const keys: Record<string, 'before' | 'next' | 'star'> = {
 /** Distance in CSS pixels that makes a touch a swipe. */
 const swipe = 50;
 
-function Viewer({ entry, place, isStarred, onStar, onStep, onClose }: ViewerProps): JSX.Element {
+function Viewer({ entry, place, stars, onStep, onClose }: ViewerProps): JSX.Element {
   const touched = useRef(0);
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
       if (event.altKey || event.ctrlKey || event.metaKey) return;
       const does = keys[event.key.toLowerCase()];
-      if (does === 'star') onStar();
+      if (does === 'star') stars.toggle(entry.id);
       else if (does !== undefined) onStep(does === 'next' ? 1 : -1);
     };
     addEventListener('keydown', onKeyDown);
@@ -160,7 +169,7 @@ function Viewer({ entry, place, isStarred, onStar, onStep, onClose }: ViewerProp
       bar={
         <>
           <small>{place}</small>
-          <StarButton isStarred={isStarred} onToggle={onStar} />
+          <StarButton key={entry.id} stars={stars} id={entry.id} />
           <button type="button" aria-label="Previous" onClick={() => onStep(-1)}>
             ←
           </button>
@@ -188,43 +197,56 @@ function Viewer({ entry, place, isStarred, onStar, onStep, onClose }: ViewerProp
   );
 }
 
-interface Stars {
-  has(id: string): boolean;
-  toggle(id: string): void;
+/** Ids of starred scenes, in the order in which they were starred, kept in this browser. */
+class Stars {
   /** False if the browser refuses to store them: they are lost with the page. */
-  isKept: boolean;
-}
+  isKept = true;
+  readonly #name: string;
+  #ids: ReadonlySet<string> = new Set();
+  readonly #listeners = new Set<() => void>();
 
-function useStars(key: string): Stars {
-  const name = `stars ${key}`;
-  const [{ ids, isKept }, setStars] = useState(() => readStars(name));
-  return {
-    has: (id) => ids.has(id),
-    isKept,
-    toggle: (id) => {
-      // Another tab may have changed them.
-      const now = isKept ? readStars(name).ids : ids;
-      const next = new Set(now.has(id) ? [...now].filter((each) => each !== id) : [...now, id]);
-      setStars({ ids: next, isKept: hasWritten(name, next) });
-    },
-  };
-}
+  constructor(key: string) {
+    this.#name = `stars ${key}`;
+    this.#read();
+  }
 
-function readStars(name: string): { ids: ReadonlySet<string>; isKept: boolean } {
-  try {
-    return { ids: new Set(JSON.parse(localStorage.getItem(name) ?? '[]') as string[]), isKept: true };
-  } catch {
-    return { ids: new Set(), isKept: false };
+  has(id: string): boolean {
+    return this.#ids.has(id);
+  }
+
+  toggle(id: string): void {
+    // Another tab may have changed them.
+    this.#read();
+    this.#ids = new Set(this.has(id) ? [...this.#ids].filter((each) => each !== id) : [...this.#ids, id]);
+    try {
+      localStorage.setItem(this.#name, JSON.stringify([...this.#ids]));
+    } catch {
+      this.isKept = false;
+    }
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Calls the listener after each change. Returns a function that ends that. */
+  listen(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #read(): void {
+    if (!this.isKept) return;
+    try {
+      this.#ids = new Set(JSON.parse(localStorage.getItem(this.#name) ?? '[]') as string[]);
+    } catch {
+      this.isKept = false;
+    }
   }
 }
 
-function hasWritten(name: string, ids: ReadonlySet<string>): boolean {
-  try {
-    localStorage.setItem(name, JSON.stringify([...ids]));
-    return true;
-  } catch {
-    return false;
-  }
+/** Renders again after each change of the stars, or of the star of one scene. */
+function useNews(stars: Stars, id?: string): void {
+  const [, setNews] = useState<unknown>(() => id !== undefined && stars.has(id));
+  // A state that is the same renders nothing.
+  useEffect(() => stars.listen(() => setNews(id === undefined ? {} : stars.has(id))), [stars, id]);
 }
 
 function download(name: string, lines: string[]): void {
@@ -239,3 +261,8 @@ function download(name: string, lines: string[]): void {
 function addressOf(path: string): string {
   return path.split('/').map(encodeURIComponent).join('/');
 }
+
+// Last, because the page needs the constants and the class above.
+const root = document.querySelector('#page');
+const text = document.querySelector('#data')?.textContent;
+if (root !== null && text !== undefined) render(<AlbumPage album={JSON.parse(text) as Album} />, root);

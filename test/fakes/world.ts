@@ -241,15 +241,15 @@ async function drive<Result>(
   );
   const ended = (): typeof outcome => outcome;
   let stuck = 0;
-  let turns = 0;
+  let waited = 0;
   for (let steps = 0; ended() === undefined && !killer.isDead && clock.elapsed() <= until; steps++) {
     if (steps > 1_000_000 || stuck > 1_000) throw new Error('the run does not end');
     // A database that takes longer needs the processor more than this loop does.
-    await new Promise((resolve) => (turns++ < 100 ? setImmediate(resolve) : setTimeout(resolve, 1)));
+    await new Promise((resolve) => (waited++ < 100 ? setImmediate(resolve) : setTimeout(resolve, 1)));
     if (ended() !== undefined || !killer.isIdle) continue;
     const hasAdvanced = clock.advance();
     stuck = hasAdvanced ? 0 : stuck + 1;
-    if (hasAdvanced) turns = 0;
+    if (hasAdvanced) waited = 0;
     if (stuck > 100 && until < Infinity) return undefined;
   }
   const end = ended();

@@ -34,6 +34,8 @@ it('has defaults for all but manifest, endpoint and folder', () => {
     proxy: 'public',
     proxies: noProxies,
     concurrency: 16,
+    // The service runs on this machine, so more jobs in flight bring no more workers.
+    maxConcurrency: 0,
     retry: {
       attempts: 3,
       submissions: 10,

@@ -2,12 +2,13 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { pipelineIn } from '../lib/files/glob.ts';
 import { realPath } from '../lib/files/temporary-files.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { shellWord } from '../lib/text/format.ts';
 import { isJsonObject, type JsonObject } from '../lib/text/json.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
-import { readYamlFile, shownFile, pipelineIn } from '../lib/yaml/yaml-file.ts';
+import { readYamlFile, shownFile } from '../lib/yaml/yaml-file.ts';
 import { type BatchIdentity, readBatch, resultColumns } from '../runner/checkpoint/batch-identity.ts';
 import { asDamage } from '../runner/checkpoint/damage.ts';
 import { openCheckpointForReading, readJobsInFlight } from '../runner/checkpoint/open-checkpoint.ts';

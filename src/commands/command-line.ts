@@ -1,6 +1,7 @@
 /** The command line: the table of commands, and how arguments become a call. Commands are loaded when they are called. */
 import { existsSync, statSync } from 'node:fs';
 import yargs from 'yargs';
+import { pipelineIn } from '../lib/files/glob.ts';
 import { endings } from '../runner/core/ending.ts';
 import { wrapIndented } from '../terminal/fit-text.ts';
 import { writeError, writeOut } from '../terminal/terminal.ts';
@@ -17,7 +18,6 @@ import {
 import { program } from '../lib/files/package-file.ts';
 import { closest, didYouMean } from '../lib/text/closest.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
-import { isPipelineFile, readYamlFile, pipelineIn } from '../lib/yaml/yaml-file.ts';
 import { shellWord } from '../lib/text/format.ts';
 
 /** All commands, in the order in which the help lists them. */
@@ -169,13 +169,16 @@ export async function parseCommandLine([first = '', ...others]: string[]): Promi
   const args = withHelp(given);
   if (isForHelp(args)) return printHelp();
   let chosen: Chosen | undefined;
+  let loaded: Loaded = new Map();
   try {
-    const loaded = await loadNamed(args);
+    loaded = await loadNamed(args);
     assertSwitches(args, loaded);
     chosen = await choose(args, loaded);
   } catch (thrown) {
     if (!isWrongUse(thrown)) throw thrown;
-    writeError(`${thrown.message}\nSee ${['nightrender', ...commandIn(args), '--help'].join(' ')}.`);
+    const { message } = thrown;
+    const text = thrown instanceof Misparsed ? await explainWrongUse(message, args, loaded) : message;
+    writeError(`${text}\nSee ${['nightrender', ...commandIn(args), '--help'].join(' ')}.`);
     return endings['wrong-use'].exitCode;
   }
   // Runs outside of the parser, so that an error of the command is never reported as wrong use.
@@ -330,7 +333,7 @@ function baseParser(args: string[], loaded: Loaded) {
     .wrap(helpColumns)
     .exitProcess(false)
     .fail((message, error) => {
-      throw error ?? new WrongUse(explainWrongUse(message, args, loaded));
+      throw error ?? new Misparsed(message);
     });
 }
 
@@ -375,13 +378,16 @@ const noPipeline = `Specify a ${pipelineFile}.`;
 /** Wrong use of the command line; the message suggests what was probably meant. */
 class WrongUse extends Error {}
 
+/** Wrong use in the parser's own words. */
+class Misparsed extends WrongUse {}
+
 /** Rewrites the parser's message, which counts unnamed arguments and suggests nothing. */
-function explainWrongUse(message: string, args: string[], loaded: Loaded): string {
+async function explainWrongUse(message: string, args: string[], loaded: Loaded): Promise<string> {
   if (message.startsWith('Specify a command') && args[0]?.startsWith('-'))
-    return unknownIn(args, loaded) ?? message;
+    return (await unknownIn(args, loaded)) ?? message;
   if (message.startsWith('Not enough non-option arguments')) return missingIn(args, loaded);
   return /^Unknown (argument|command)/.test(message)
-    ? (unknownIn(args, loaded) ?? tooMuch(message, args))
+    ? ((await unknownIn(args, loaded)) ?? tooMuch(message, args))
     : message;
 }
 
@@ -406,11 +412,11 @@ function assertSwitches(args: string[], loaded: Loaded): void {
   }
 }
 
-function unknownIn(args: string[], loaded: Loaded): string | undefined {
+async function unknownIn(args: string[], loaded: Loaded): Promise<string | undefined> {
   const [first = ''] = args;
   const command = loaded.get(first);
   if (command === undefined && !first.startsWith('-')) {
-    const file = hintOfFile(first);
+    const file = await hintOfFile(first);
     if (file !== undefined) return file;
     const names = commandList().map(([name]) => name);
     const hint = didYouMean(first, names) ?? `there are ${names.join(', ')}`;
@@ -433,9 +439,11 @@ function unknownIn(args: string[], loaded: Loaded): string | undefined {
 }
 
 /** Advice for a file that is given instead of a command. Undefined if the file isn't ours. */
-function hintOfFile(word: string): string | undefined {
+async function hintOfFile(word: string): Promise<string | undefined> {
   const file = pipelineIn(word);
   if (!existsSync(file) || statSync(file).isDirectory()) return undefined;
+  // The parser of YAML takes a third of the time that the help needs.
+  const { isPipelineFile, readYamlFile } = await import('../lib/yaml/yaml-file.ts');
   try {
     const text = `${word} is a batch; start it with \`nightrender run ${shellWord(word)}\`.`;
     return isPipelineFile(readYamlFile(file, {}).value) ? text : undefined;

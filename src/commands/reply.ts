@@ -2,7 +2,7 @@
 import { overridesOf } from '../batch/start-choices.ts';
 import type { Batch } from '../batch/batch.ts';
 import { namedRefusal, type Refusal } from '../batch/refusal.ts';
-import { pipelineIn } from '../lib/yaml/yaml-file.ts';
+import { pipelineIn } from '../lib/files/glob.ts';
 import { endings } from '../runner/core/ending.ts';
 import { clearStatus, writeError, writeJsonLine } from '../terminal/terminal.ts';
 import { escapeControlsByLine } from '../terminal/fit-text.ts';

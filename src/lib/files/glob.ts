@@ -1,4 +1,4 @@
-/** Finds files by a pattern with `*`, `?`, `[a-c]` and `**`, and suggests paths for a mistyped one. */
+/** Finds files: by a pattern with `*`, `?`, `[a-c]` and `**`, or the pipeline.yaml of a folder. Suggests paths for a mistyped one. */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { closestFew, didYouMean } from '../text/closest.ts';
@@ -107,4 +107,10 @@ export function otherSpelling(path: string, base = ''): string {
     ...(found === asked ? [] : [` Its name is in ${itsForm} on this disk, and in ${thisForm} here`]),
   ];
   return why.length === 0 ? '' : `; did you mean ${found}?${why.join('.')}`;
+}
+
+/** Returns the pipeline.yaml in a folder that has one, otherwise the path itself. */
+export function pipelineIn(path: string): string {
+  const inside = join(path, 'pipeline.yaml');
+  return path !== '' && existsSync(inside) ? inside : path;
 }

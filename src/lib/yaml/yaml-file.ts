@@ -1,7 +1,7 @@
 /** Reads a YAML file as values with their places, with options and variables applied, and makes its JSON Schema. */
 import { isUtf8 } from 'node:buffer';
-import { existsSync, readFileSync, statSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { readFileSync, statSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
 import { similarFile } from '../files/glob.ts';
 import { shellWord } from '../text/format.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../text/json.ts';
@@ -26,12 +26,6 @@ export function readYamlFile(
   const yaml = readYaml(shown, text, env);
   if (file !== undefined) assertKind(shown, yaml.value, expected);
   return withOverrides(yaml, overrides);
-}
-
-/** Returns the pipeline.yaml in a folder that has one, otherwise the path itself. */
-export function pipelineIn(path: string): string {
-  const inside = join(path, 'pipeline.yaml');
-  return path !== '' && existsSync(inside) ? inside : path;
 }
 
 /** True if the keys are those of a batch. */

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { isIP } from 'node:net';
 import { dirname, resolve } from 'node:path';
+import { pipelineIn } from '../../lib/files/glob.ts';
 import { fileDescriber } from '../files/sent-files.ts';
 import {
   type Config,
@@ -29,7 +30,7 @@ import { checkAgainst, typedText } from '../../lib/yaml/check-shape.ts';
 import { configSchema, endpointUrl, pipelineLayout, type CheckedFile } from './pipeline-schema.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import type { Path, YamlFile } from '../../lib/yaml/read-yaml.ts';
-import { pipelineIn, readYamlFile, type Override } from '../../lib/yaml/yaml-file.ts';
+import { readYamlFile, type Override } from '../../lib/yaml/yaml-file.ts';
 import { sendsFiles, type InputFiles, compileInput, type InputTemplate } from './input-template.ts';
 import { compileName, compileTemplate, TemplateError, type Template } from './template.ts';
 

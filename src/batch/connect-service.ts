@@ -325,10 +325,12 @@ function differingPrice(stated: UnitPrice, pricing: PriceList | undefined): stri
   const [key] = rateOfUnit.find(([, unit]) => unit.test(stated.unit)) ?? [];
   if (pricing === undefined || key === undefined || rates.length === 0) return undefined;
   const { amount, unit, currency } = stated;
-  const isSame = rates.length === 1 && pricing[key] === amount && pricing.currency === currency;
-  if (isSame) return undefined;
+  // A description need not know the currency.
+  const isOther = currency !== '' && currency.toUpperCase() !== pricing.currency.toUpperCase();
+  if (rates.length === 1 && pricing[key] === amount && !isOther) return undefined;
   const written = rates.map(([name, price]) => `${name}: ${price}`).join(', ');
-  return `the service states ${amount} ${currency} for its unit "${unit}", and \`pricing\` says { ${written}, currency: ${pricing.currency} }; unless that is meant, set ${key}: ${amount}`;
+  const shown = `${amount}${currency === '' ? '' : ` ${currency}`}`;
+  return `the service states ${shown} for its unit "${unit}", and \`pricing\` says { ${written}, currency: ${pricing.currency} }; unless that is meant, set ${key}: ${amount}${isOther ? `, currency: ${currency}` : ''}`;
 }
 
 /** Describes where a run reads each value of the service's answers. */

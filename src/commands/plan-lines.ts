@@ -239,7 +239,9 @@ function describeCheck({ text, workers = {} }: EndpointCheck): string {
 
 function describePrice(price: UnitPrice | undefined): string {
   if (price === undefined) return '';
-  return `${price.amount} ${price.currency} for the service's unit, "${price.unit}"`;
+  const { amount, unit, currency } = price;
+  const shown = currency === '' ? `${amount}` : `${amount} ${currency}`;
+  return unit === '' ? shown : `${shown} for the service's unit, "${unit}"`;
 }
 
 function lastWords({ runArguments, asked, counts, part, check, obstacle }: ShownPlan): string {

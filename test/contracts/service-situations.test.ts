@@ -126,6 +126,27 @@ const priced: Record<
     done: (cost) => of({ data: { id: 'j1', state: 'ready', outputs: [onePixel], cost } }),
     failed: (cost) => of({ data: { id: 'j1', state: 'stopped', problem: 'stopped', cost } }),
   },
+  'own, beside the output in its archive': {
+    at: 'data.outputs_cost',
+    done: (cost) => ({
+      status: answerJson({}, 404),
+      archive: answerJson({
+        id: 'j1',
+        code: 200,
+        outputs: { image: onePixel },
+        data: { outputs_cost: cost },
+      }),
+    }),
+    failed: (cost) => ({
+      status: answerJson({}, 404),
+      archive: answerJson({
+        id: 'j1',
+        code: 500,
+        outputs: { problem: 'no GPU' },
+        data: { outputs_cost: cost },
+      }),
+    }),
+  },
   'own, in its archive': {
     at: 'data.outputs.cost',
     done: (cost) => ({
@@ -165,6 +186,22 @@ describe.each(Object.entries(priced))('%s: the price of a job', (name, { at, don
     const spoken = await speakTo(name.replace(/,.*/, '') as ServiceName, () => done(0.5));
     expect(await status(spoken)).not.toHaveProperty('cost');
   });
+});
+
+it.each<[string, string, Answers]>([
+  [
+    'fal',
+    'metrics.cost',
+    { ...of({ status: 'COMPLETED', metrics: { cost: 0.5 } }), result: answerJson({}, 404) },
+  ],
+  [
+    'replicate',
+    'metrics.cost',
+    of({ id: 'j1', status: 'succeeded', data_removed: true, metrics: { cost: 0.5 } }),
+  ],
+])('%s: the price of a job is known although its result is gone', async (service, path, answers) => {
+  const spoken = await speakTo(service as ServiceName, () => answers, { pricing: `{ at: '${path}' }` });
+  expect(await status(spoken)).toMatchObject({ kind: 'missing', cost: { at: path, amount: 0.5 } });
 });
 
 describe.each(serviceNames)('%s: a picture at the service itself', (name) => {

@@ -54,24 +54,33 @@ it.each([
     /states 0\.025 USD for its unit "megapixels".* perMegapixel: 0\.02, currency: EUR/,
   ],
   ['{ perPicture: 0.025 }', /set perMegapixel: 0\.025/],
-])('plan --check shows the unit price of fal beside pricing: %s', async (pricing, warning) => {
-  const fal = await startFal();
-  const description = readFileSync('src/runner/config/services/fal.yaml', 'utf8')
-    .replaceAll('https://queue.fal.run', fal.url)
-    .replaceAll('https://api.fal.ai', fal.url.replace('127.0.0.1', 'localhost'));
-  const night = nightWith({
-    'queue.yaml': description,
-    'pipeline.yaml': `manifest: scenes.csv
+  ['{ perMegapixel: 0.025, currency: usd }', undefined],
+  ['{ perMegapixel: 0.025 }', undefined, false],
+  ['{ perMegapixel: 0.02 }', /states 0\.025 for its unit/, false],
+])(
+  'plan --check shows the unit price of fal beside pricing: %s',
+  async (pricing, warning, knowsCurrency = true) => {
+    const fal = await startFal();
+    const description = readFileSync('src/runner/config/services/fal.yaml', 'utf8')
+      .replace(knowsCurrency ? '' : "  currency: 'prices[0].currency'\n", '')
+      .replaceAll('https://queue.fal.run', fal.url)
+      .replaceAll('https://api.fal.ai', fal.url.replace('127.0.0.1', 'localhost'));
+    const night = nightWith({
+      'queue.yaml': description,
+      'pipeline.yaml': `manifest: scenes.csv
 endpoint: {speaks: queue.yaml, baseUrl: "${fal.url}", id: fal-ai/flux/dev, apiKey: "\${NIGHTRENDER_API_KEY}"}
 input: {prompt: "{{ prompt }}"}
 output: {dir: out}
 pricing: ${pricing}
 `,
-    'scenes.csv': 'id,prompt\na,hill\n',
-  }).with({ env: { NIGHTRENDER_API_KEY: falKey } });
-  const plan = await night.plan('--check').exits(0, /0\.025 USD for the service's unit, "megapixels"/);
-  const text = plan.stdout.replaceAll(/\s+/g, ' ');
-  if (warning === undefined) expect(text).not.toContain('the service states');
-  else expect(text).toMatch(warning);
-  expect(fal.jobs.all).toEqual([]);
-});
+      'scenes.csv': 'id,prompt\na,hill\n',
+    }).with({ env: { NIGHTRENDER_API_KEY: falKey } });
+    const plan = await night
+      .plan('--check')
+      .exits(0, `0.025${knowsCurrency ? ' USD' : ''} for the service's unit, "megapixels"`);
+    const text = plan.stdout.replaceAll(/\s+/g, ' ');
+    if (warning === undefined) expect(text).not.toContain('the service states');
+    else expect(text).toMatch(warning);
+    expect(fal.jobs.all).toEqual([]);
+  },
+);

@@ -81,6 +81,7 @@ export class DescribedDialect implements Dialect {
     const result = await this.#orArchived(line, job, answered);
     if (result.kind === 'completed' || result.kind === 'ended')
       return this.#withOwn(line, { ...result, status, ...withCostOf(times, result) });
+    if (result.kind === 'missing') return { ...result, ...(times.cost && { cost: times.cost }) };
     return result.kind === 'failure' ? { ...result, done: { status, ...times } } : result;
   }
 

@@ -175,7 +175,7 @@ export class StatusReader {
     const { status: described, result } = this.#description;
     if (described.expired !== undefined && valuesAt(body, described.expired).some(holdsSomething)) {
       const text = `the service has deleted the result (it says ${described.expired})`;
-      return { kind: 'missing', text, isDeleted: true };
+      return { kind: 'missing', text, isDeleted: true, ...this.#costIn(body) };
     }
     const status = statusWord(said);
     const times = { ...this.#timesIn(body), ...this.#costIn(body) };
@@ -267,8 +267,9 @@ export class StatusReader {
   #archivedCost(body: unknown, output: unknown): Pick<JobTimes, 'cost'> {
     const { cost: at = '' } = this.#places;
     const { output: place } = this.#description.result;
-    if (!at.startsWith(place)) return this.#costIn(body);
-    return this.#costIn(output, at.slice(place.length).replace(/^\./, ''));
+    const within = at.slice(place.length);
+    const isWithin = at.startsWith(place) && (place === '' || /^[.[]|^$/.test(within));
+    return isWithin ? this.#costIn(output, within.replace(/^\./, '')) : this.#costIn(body);
   }
 
   #timesIn(body: Record<string, unknown>): JobTimes {

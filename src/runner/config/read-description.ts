@@ -26,7 +26,8 @@ export function isKnownService(speaks: string): boolean {
 
 const text = z.string('a text').min(1, 'a text');
 const pathExpected = 'a path such as images[*].url';
-const answerPath = z.string(pathExpected).regex(/^(\[(\d+|\*)\]|\.?[^.[\]]+)+$/, pathExpected);
+// The negative lookahead leaves one way to read a name. Other ways would take years for a path that is wrong.
+const answerPath = z.string(pathExpected).regex(/^(\[(\d+|\*)\]|\.?[^.[\]]+(?![^.[\]]))+$/, pathExpected);
 const perSecond = z.number('a number from 0.1').min(0.1, 'a number from 0.1');
 const headerText = z.string('a text').regex(/^[^\p{Cc}]+$/u, 'a text on one line');
 const headerExpected = 'the name of a header that is not about the connection or the body';

@@ -84,13 +84,14 @@ export const timeouts = z.strictObject({
   execution: durationWithin('1ms', longestWait).prefault('30m').describe('a job not finished by then fails'),
 });
 
-const priceExpected = 'a path such as output.cost';
+const priceExpected = 'the path of one price, such as output.cost or output[0].cost';
 
 export const pricing = z.strictObject({
   at: z
     .string(priceExpected)
     .max(200, priceExpected)
-    .regex(/^(\[(\d+|\*)\]|\.?[^.[\]\p{Cc}]+)+$/u, priceExpected)
+    // The negative lookahead leaves one way to read a name. Other ways would take years for a path that is wrong.
+    .regex(/^(\[\d+\]|\.?[^.[\]\p{Cc}]+(?![^.[\]]))+$/u, priceExpected)
     .optional()
     .describe('the path of the price in the answer about a job, such as `output.cost`'),
   perSecond: money('the price of a second of execution, a number above 0')

@@ -117,8 +117,8 @@ export type StatusReply =
   | ({ kind: 'completed'; status: string; pictures: FoundPicture[]; hold?: Hold } & JobTimes)
   /** The job is over and has no picture. */
   | ({ kind: 'ended'; status: string; failure: Failure } & JobTimes)
-  /** The service does not know the job (404). `isDeleted`: it knows the job and says that the result is deleted. */
-  | { kind: 'missing'; text: string; isDeleted?: true }
+  /** The service does not know the job or its result (404). `isDeleted`: it says that the result is deleted. */
+  | ({ kind: 'missing'; text: string; isDeleted?: true } & Pick<JobTimes, 'cost'>)
   /** The answer says nothing about the job. `isForeign`: about another one. `done`: without its result. */
   | { kind: 'failure'; failure: Failure; isForeign?: true; done?: { status: string } & JobTimes };
 

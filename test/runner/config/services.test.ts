@@ -103,6 +103,7 @@ status: { get: '{{ baseUrl }}/jobs/{{ job.id }}', at: state, map: { done: done }
       'takes no environment variable',
     ],
     ['a path that leads nowhere', "job: 'a[*'", 'a path such as'],
+    ['a long path that ends in a dot', `job: ${'a'.repeat(32)}.`, 'a path such as'],
     ['a time for a key that is not sent', 'remembers: 1h, job: id', 'needs {{ idempotencyKey }}'],
   ])('%s is refused', (_, keys, words) => {
     const files = { 'own.yaml': description.replace('job: id', keys) };

@@ -192,8 +192,10 @@ it('wants to know the price before it limits the cost', () => {
 it('takes the path of a price that the service states, except where none does', () => {
   const config = configOf(withRequired('limits: {cost: 5}\npricing: {at: "output[0].cost"}'));
   expect(pricingOf(config)).toMatchObject({ at: 'output[0].cost' });
-  for (const at of ['output.', '[x]', '""', '"a\\tb"'])
-    expect(problemsOf(withRequired(`pricing: {at: ${at}}`)).join()).toContain('a path such as output.cost');
+  for (const at of ['output.', '[x]', '"output[*].cost"', '""', '"a\\tb"', `${'a'.repeat(32)}.`])
+    expect(problemsOf(withRequired(`pricing: {at: ${at}}`)).join()).toContain(
+      'the path of one price, such as',
+    );
 });
 
 it('takes an expected time without a price, and no pricing without either', () => {

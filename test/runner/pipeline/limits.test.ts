@@ -362,6 +362,18 @@ describe('limits.cost by the prices that jobs state', () => {
     expect(stored(world, price)).toBeCloseTo(first + 0.4);
   });
 
+  it('counts the price of a job whose result the service has deleted', async () => {
+    const world = stating(() => ({ cost: 0.1 }));
+    world.service.instead.status = (jobId) =>
+      jobId === world.service.jobs[0]?.id
+        ? { kind: 'missing', text: 'deleted', isDeleted: true, cost: { at, amount: 0.7 } }
+        : undefined;
+    const price = { at, perPicture: 5, currency: 'USD' };
+    await world.run({ manifest: list(2), settings: { concurrency: 1, pricing: price } });
+    expect(said(world)).toBeCloseTo(0.7 + 2 * 0.1);
+    expect(stored(world, price)).toBeCloseTo(0.7 + 2 * 0.1);
+  });
+
   it('bills the pictures of jobs that state no price, and only these, also after they are rendered again', async () => {
     const world = stating((scene) => (scene === 'scene 1' ? { pictures: four } : { cost: 0.5 }));
     const price = { at, perPicture: 0.1, currency: 'USD' };

@@ -98,10 +98,16 @@ async function* unlessSlow(
 ): AsyncGenerator<Buffer> {
   let patienceMs = readingMs;
   for await (const piece of pieces) {
+    patienceMs += (piece.length / bytesReadPerSecond) * 1_000;
     const sentAt = performance.now();
-    yield piece;
-    patienceMs += (piece.length / bytesReadPerSecond) * 1_000 - (performance.now() - sentAt);
-    if (patienceMs < 0) response.destroy();
+    // A reader of a byte now and then would keep one large piece for days.
+    const timer = setTimeout(() => response.destroy(), patienceMs).unref();
+    try {
+      yield piece;
+    } finally {
+      clearTimeout(timer);
+    }
+    patienceMs -= performance.now() - sentAt;
   }
 }
 

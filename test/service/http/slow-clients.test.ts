@@ -3,10 +3,11 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { rest } from '../../fakes/tier.ts';
 import type { ServiceOptions } from '../../../src/service/instance/service-options.ts';
-import type { ClientLimits } from '../../../src/lib/http/http-response.ts';
+import { type ClientLimits, defaultClientLimits, refusal } from '../../../src/lib/http/http-response.ts';
+import { startHttpServer } from '../../../src/lib/http/http-server.ts';
 import { healthPath, runPath, statusPath } from '../../../src/protocol/paths.ts';
 import { ask, askStatus, endpointId, key, openService, submit } from '../service-harness.ts';
 import { SlowClient } from './slow-client.ts';
@@ -186,6 +187,40 @@ rest.describe('an answer that is not read', () => {
     await reader.readToEnd();
     expect(reader.received).toBeLessThan(text.length);
     expect(troubles).toEqual([]);
+  });
+
+  it('in pieces at the pace at which it should be is cut', async () => {
+    let end = (): void => undefined;
+    const left = new Promise<void>((resolve) => (end = resolve));
+    const pieces = async function* (): AsyncGenerator<Buffer> {
+      try {
+        yield Buffer.alloc(text.length);
+      } finally {
+        end();
+      }
+    };
+    const { clientLimits } = only({ readingMs: 300, bytesReadPerSecond: 1e12 });
+    const server = await startHttpServer({
+      host: '127.0.0.1',
+      port: 0,
+      tls: undefined,
+      now: Date.now,
+      elapsed: () => performance.now(),
+      maxConnections: 10,
+      maxBodiesBytes: 1,
+      requestTimeoutMs: never,
+      bodyTimeMs: never,
+      clientLimits: { ...defaultClientLimits, ...clientLimits },
+      answerRequest: async () => ({ status: 200, body: '', pieces: pieces() }),
+      answerError: (error) => refusal(500, String(error)),
+      onProblem: (problem) => expect.fail(problem),
+    });
+    onTestFinished(() => server.close());
+    const reader = await SlowClient.connect(server.url);
+    reader.ask('/');
+    await left;
+    await reader.readToEnd();
+    expect(reader.received).toBeLessThan(text.length);
   });
 });
 

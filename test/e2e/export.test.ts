@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   appendFileSync,
+  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -183,13 +184,15 @@ it('writes a text beside each picture, from a template', async () => {
 
 it('makes a gallery to send: pictures without prompts and jobs, on a page without failures and paths', async () => {
   const { night, saved } = await batch('  metadata: embed\n  formats: [{format: webp}]\n');
+  const pictures = await saved();
+  // Some people protect what they have paid for.
+  for (const { file } of pictures) chmodSync(night.path('out/images', file), 0o444);
   await night
     .do('export', 'set', '--to', 'gallery')
     .exits(
       0,
       /^7 pictures in set, as gallery: 7 written now \(\d+ kB\)\.\n1 scene has no picture: 1 failed\. The gallery does not mention them\.\n$/,
     );
-  const pictures = await saved();
   const made = Object.keys(filesIn(night.path('set')));
   expect(made.filter((name) => !name.startsWith('pictures/'))).toEqual([
     '.nightrender-export.files',
@@ -210,6 +213,8 @@ it('makes a gallery to send: pictures without prompts and jobs, on a page withou
     const bare = readFileSync(night.path('set/pictures', file));
     expect(bare.toString('base64')).toBe(await picture(number));
     expect(sha256Of(bare)).not.toBe(sha256);
+    // A copy that is protected like its picture could not be rewritten without its texts.
+    expect(statSync(night.path('set/pictures', file)).mode & 0o200).not.toBe(0);
   }
 
   await night.do('export', 'all', '--to', 'gallery', '--with-metadata').exits(0);

@@ -241,7 +241,11 @@ async function* fetchChecked(
       const verdict = verdictOn(picture, content, ports.isCopy);
       if (verdict.kind === 'good' && content !== undefined) {
         const cleaned = ports.cleaned?.(content) ?? content;
-        if (cleaned !== content) writeFileSync(temporary, cleaned);
+        if (cleaned !== content) {
+          // The copy of a write-protected picture is write-protected too.
+          rmSync(temporary);
+          writeFileSync(temporary, cleaned, { flag: 'wx', mode: 0o600 });
+        }
         yield { picture, temporary, bytes: cleaned.length };
       } else if (verdict.kind !== 'good') {
         rmSync(temporary, { force: true });

@@ -63,7 +63,7 @@ export interface ExportChoices extends RowsChosen {
   isEmbedded: boolean;
   /** Copy that is exported instead of the picture. */
   copy: PictureCopy | undefined;
-  /** True if pictures of a gallery keep the metadata that nightrender wrote, and the page shows prompts. */
+  /** True if pictures of a gallery keep texts about their making, and the page shows prompts. */
   isWithMetadata: boolean;
   /** True if files are linked instead of copied, where the disk allows it. */
   isLinked: boolean;

@@ -43,7 +43,7 @@ export const exportCommand: LoadedCommand = {
     },
     'with-metadata': {
       type: 'boolean',
-      describe: 'gallery: keep what output.metadata wrote into the pictures, and show prompts',
+      describe: 'gallery: keep texts about the making of the pictures, and show prompts',
     },
     name: {
       ...textOption,

@@ -253,7 +253,7 @@ export interface ExportRequest extends ReadOptions {
   copy?: string;
   /** For imagefolder and captions: creates hard links if the disk supports them. */
   link?: boolean;
-  /** For gallery: keeps what `output.metadata` wrote into the pictures, and shows prompts. */
+  /** For gallery: keeps texts about the making of the pictures, and shows prompts. */
   withMetadata?: boolean;
 }
 

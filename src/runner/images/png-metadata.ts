@@ -115,26 +115,23 @@ export interface PngText {
 const maxBytes = 1_000_000;
 const maxTexts = 100;
 
-/**
- * Inserts texts after the header of a PNG, and drops others. All other bytes stay unchanged. `isDropped` gets the
- * text as it is stored, perhaps packed.
- */
+/** Inserts texts after the header of a PNG, and drops others. All other bytes stay unchanged. */
 export function withTexts(
   png: Buffer,
   texts: PngText[],
-  isDropped: (keyword: string, stored: Buffer) => boolean = () => false,
+  isDropped: (keyword: string) => boolean = () => false,
 ): Buffer {
   return withChunks(withoutTexts(png, isDropped), texts.map(textChunk));
 }
 
-function withoutTexts(png: Buffer, isDropped: (keyword: string, stored: Buffer) => boolean): Buffer {
+function withoutTexts(png: Buffer, isDropped: (keyword: string) => boolean): Buffer {
   const kept: Buffer[] = [];
   let from = 0;
   for (let at = 8; at + 12 <= png.length;) {
     const end = at + 12 + png.readUInt32BE(at);
-    const [keyword, stored] = cutAtNul(png.subarray(at + 8, end - 4));
+    const [keyword] = cutAtNul(png.subarray(at + 8, end - 4));
     const isText = Object.hasOwn(readers, png.toString('latin1', at + 4, at + 8));
-    if (isText && isDropped(keyword.toString('latin1'), stored)) {
+    if (isText && isDropped(keyword.toString('latin1'))) {
       kept.push(png.subarray(from, at));
       from = end;
     }

@@ -241,20 +241,16 @@ function withProvenance(
   return withTexts(png, texts);
 }
 
-/** Returns a picture without the texts that `embedded` wrote into it. Its pixels and all other bytes stay unchanged. */
+/**
+ * Returns a PNG without texts about its making: those that `embedded` wrote, and those of services, such as a workflow with its
+ * prompts. All other bytes stay unchanged. Signed pictures and other formats are returned as they are.
+ */
 export function withoutProvenance(content: Buffer): Buffer {
-  if (!isEmbeddable(content)) return content;
-  return withTexts(
-    content,
-    [],
-    (keyword, stored) =>
-      keyword === provenanceKeyword ||
-      (keyword === parametersKeyword && ownVersion.test(stored.toString('latin1', stored.length - 100))),
-  );
+  return isEmbeddable(content) ? withTexts(content, [], (keyword) => !keptTexts.test(keyword)) : content;
 }
 
-/** End of the `parameters` that this program writes. Those of other programs are theirs. */
-const ownVersion = /Version: nightrender [\w.+-]+$/;
+/** Keywords of texts that say whose a picture is, and that a machine made it. */
+const keptTexts = /^(?:XML:com\.adobe\.xmp|Raw profile type iptc|Author|Copyright|Disclaimer|Software)$/;
 
 /** Returns the content of a sidecar. It names its picture, since the two files may be separated. */
 function sidecarOf(

@@ -12,8 +12,8 @@ import { folderPlace } from '../../../src/runner/images/folder-place.ts';
 import { memoryPlace } from '../../fakes/memory-place.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
 import { inspectPicture } from '../../../src/runner/images/inspect-picture.ts';
-import { readTexts } from '../../../src/runner/images/png-metadata.ts';
-import { sidecarMaker } from '../../../src/runner/images/sidecars.ts';
+import { readTexts, withTexts } from '../../../src/runner/images/png-metadata.ts';
+import { sidecarMaker, withoutProvenance } from '../../../src/runner/images/sidecars.ts';
 import { inspector } from '../../../src/runner/images/saved-files.ts';
 import { withBefore } from './damage.ts';
 import { chunksOf, noise } from './pictures.ts';
@@ -36,6 +36,24 @@ const attempt = {
 const provenance = provenanceOf(attempt, 0, { seed: '18446744073709551615' });
 const program = 'nightrender 1.2.3';
 const writer = { program, rules: 3 } as const;
+
+it('can be taken out, also that of other programs, while marks of author and rights stay', async () => {
+  const bare = await noise(8, 8).png().toBuffer();
+  const kept = [
+    { keyword: 'XML:com.adobe.xmp', text: '<x:xmpmeta xmlns:x="adobe:ns:meta/"/>' },
+    { keyword: 'Copyright', text: '© Anna' },
+  ];
+  // As ComfyUI and other programs write them.
+  const making = ['prompt', 'workflow', 'parameters', 'Description', 'Comment', 'nightrender'].map(
+    (keyword) => ({
+      keyword,
+      text: `{"text": "a fox", "model": "/home/anna/${keyword}.safetensors"}`,
+    }),
+  );
+  const full = withTexts(bare, [...making.slice(0, 3), ...kept, ...making.slice(3)]);
+  expect(withoutProvenance(full)).toEqual(withTexts(bare, kept));
+  expect(withoutProvenance(bare)).toBe(bare);
+});
 
 describe('embedded', () => {
   it.each([

@@ -204,6 +204,16 @@ it.each<[string, string, Answers]>([
   expect(await status(spoken)).toMatchObject({ kind: 'missing', cost: { at: path, amount: 0.5 } });
 });
 
+it('a kept result without a price does not say that the job states none, as its status may', async () => {
+  const { at, done } = priced['fal, in its status'] ?? expect.fail('there is no such service');
+  const { client, job } = await speakTo('fal', () => done(0.5), { pricing: `{ at: '${at}' }` });
+  const chunks: Uint8Array[] = [];
+  expect(await client.copyResult(job, async (chunk) => void chunks.push(chunk), never)).toBe(true);
+  const read = withoutHold(await client.status(job, never, undefined, Buffer.concat(chunks)));
+  expect(read).toMatchObject({ kind: 'completed' });
+  expect(read).not.toHaveProperty('cost');
+});
+
 describe.each(serviceNames)('%s: a picture at the service itself', (name) => {
   it.each(casesOf(name, pictures))('%s', async (_, { answers, reply }) => {
     const withPicture = (at: Spoken): Answers => ({

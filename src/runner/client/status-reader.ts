@@ -105,11 +105,11 @@ export class StatusReader {
       if (why === undefined) return askAgain;
       return failureRules[why.kind].next === 'stop'
         ? { kind: 'failure', failure: why }
-        : ended(why, this.#costIn(result));
+        : ended(why, this.#costOfResult(result));
     }
     if (result === undefined) return askAgain;
     const other = job === undefined ? undefined : ofAnother(valuesAt(result, job)[0], jobId, 'result');
-    return other ?? this.#collect(result, output, answer, this.doneWord, this.#costIn(result));
+    return other ?? this.#collect(result, output, answer, this.doneWord, this.#costOfResult(result));
   }
 
   /** Reads the record of a job in the archive. `gone`: the reply if the archive does not have the result. */
@@ -261,6 +261,12 @@ export class StatusReader {
     if (at === undefined) return {};
     const amount = readAmount(firstValueAt(body, path));
     return { cost: { at, ...(amount !== undefined && { amount }) } };
+  }
+
+  /** Reads the price in a result. Without one there, the status may state it, which is not kept with a kept result. */
+  #costOfResult(result: unknown): Pick<JobTimes, 'cost'> {
+    const found = this.#costIn(result);
+    return found.cost?.amount === undefined ? {} : found;
   }
 
   /** Reads the price in the record of a job. A path in the output of a result leads into the output here. */

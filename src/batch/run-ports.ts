@@ -4,6 +4,7 @@ import { ByteSemaphore } from '../lib/limits.ts';
 import { formatOfFile } from '../runner/core/picture.ts';
 import { KeptAnswersFolder } from '../runner/checkpoint/kept-answers.ts';
 import type { BatchLease, OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
+import { failure, type Failed } from '../runner/client/exchange.ts';
 import { HttpsDownloads } from '../runner/client/https-downloads.ts';
 import { SendingFiles } from '../runner/client/sending-files.ts';
 import type { Config } from '../runner/config/config.ts';
@@ -20,7 +21,7 @@ import {
   linksTo,
 } from './pictures-place.ts';
 import type { Event } from '../runner/pipeline/event.ts';
-import type { Listener, RenderService, Ports, Report } from '../runner/pipeline/ports.ts';
+import type { Listener, Ports, Report } from '../runner/pipeline/ports.ts';
 import { type Stop, StoppedEarly } from '../runner/pipeline/stop.ts';
 import { type LocalService, connectService, type Connections } from './connect-service.ts';
 import { shownFile } from '../lib/yaml/yaml-file.ts';
@@ -75,6 +76,7 @@ export async function withPorts<Result>(
     new ByteSemaphore(config.limits.memory),
     (address) => otherBuckets.read(address),
     pictureAdvice(config),
+    () => staleness(opened.lease),
   );
   const service = connectService(config, connections.of, memory, { warn, files });
   const downloads = new HttpsDownloads({
@@ -104,7 +106,7 @@ export async function withPorts<Result>(
     const { checkpoint, file, others, lease } = opened;
     followLease(lease, emit, stop, config.shutdown.grace);
     const ports = {
-      service: whileLeased(files.around(service), lease),
+      service: files.around(service),
       downloads,
       answers: new KeptAnswersFolder(join(config.output.dir, 'kept-answers'), config.limits),
       checkpoint,
@@ -203,17 +205,9 @@ function bucketOptions(
   return { signal: stop.leaving, abandoned: abandoned.signal, onTrouble, patienceMs };
 }
 
-/** Blocks submissions while the lease is not fresh, because another runner may have taken over the scenes. */
-function whileLeased(service: RenderService, lease: BatchLease | undefined): RenderService {
-  if (lease === undefined) return service;
-  const failure = { kind: 'checkpoint-gone' as const, text: gone };
-  return {
-    submit: async (...asked) => (lease.isFresh() ? service.submit(...asked) : { kind: 'failure', failure }),
-    status: (...asked) => service.status(...asked),
-    copyResult: (...asked) => service.copyResult(...asked),
-    cancel: (...asked) => service.cancel(...asked),
-    health: (...asked) => service.health(...asked),
-  };
+/** Returns why nothing may be submitted while the lease is not fresh: another runner may have taken over the scenes. */
+function staleness(lease: BatchLease | undefined): Failed | undefined {
+  return lease?.isFresh() === false ? failure('checkpoint-gone', gone) : undefined;
 }
 
 const gone =

@@ -7,13 +7,13 @@ interface Waiting {
 
 /** Limits the bytes in use at the same time, such as long bodies. First come, first served. */
 export class ByteSemaphore {
-  readonly #limit: number;
+  readonly limit: number;
   #taken = 0;
   readonly #waiting = new Set<Waiting>();
 
   /** A request for more than `limit` bytes is admitted alone. */
   constructor(limit: number) {
-    this.#limit = limit;
+    this.limit = limit;
   }
 
   /** Takes the bytes if they are available now. Returns false otherwise. */
@@ -49,7 +49,7 @@ export class ByteSemaphore {
   }
 
   #fits(bytes: number): boolean {
-    return this.#taken === 0 || this.#taken + bytes <= this.#limit;
+    return this.#taken === 0 || this.#taken + bytes <= this.limit;
   }
 
   #admit(): void {

@@ -136,6 +136,8 @@ export class ComfyuiDialect implements Dialect {
   async #send(line: Line, promptId: string, set: JsonObject, isAgain = false): Promise<SubmitReply> {
     const uploaded = await this.#upload(line, set);
     if ('kind' in uploaded) return uploaded;
+    const refused = uploaded.names.size > 0 ? this.#places.files?.refusal() : undefined;
+    if (refused !== undefined) return refused;
     const prompt = fillWorkflow(this.#places.workflow, uploaded.set, `nightrender/${promptId}`);
     const reply = await this.#driver(line).submit(promptId, prompt, Object.keys(set), line.signal);
     switch (reply.kind) {

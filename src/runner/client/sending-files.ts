@@ -2,7 +2,7 @@
 import { bytesSent, filesIn, type SentFile, withFiles } from '../core/file-text.ts';
 import { FatalFailure } from '../core/failure.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
-import type { ByteSemaphore } from '../../lib/limits.ts';
+import { ByteSemaphore } from '../../lib/limits.ts';
 import { readSentFile, type ReadObject } from '../files/sent-files.ts';
 import type { RenderService } from '../pipeline/ports.ts';
 import { type Failed, failure } from './exchange.ts';
@@ -14,30 +14,45 @@ const copies = 3;
 export class SendingFiles {
   readonly #base: string;
   readonly #memory: ByteSemaphore;
+  /** A scene that sends files in both ways uploads while it holds `#memory`. A common limit could let scenes wait for one another forever. */
+  readonly #memoryOfUploads: ByteSemaphore;
   readonly #readObject: ReadObject;
   readonly #advice: string | undefined;
+  /**
+   * Returns why nothing may be submitted at this moment. Files may take minutes to read and to upload, and another
+   * runner may take over the scenes meanwhile.
+   */
+  readonly refusal: () => Failed | undefined;
 
   /**
-   * `base` is the folder of pipeline.yaml. `memory` limits how many files are read at a time. `readObject` reads
-   * files from buckets. `advice` is for a file that has changed.
+   * `base` is the folder of pipeline.yaml. `memory` limits how many files are read at a time, in each of the two
+   * ways. `readObject` reads files from buckets. `advice` is for a file that has changed.
    */
-  constructor(base: string, memory: ByteSemaphore, readObject: ReadObject, advice?: string) {
+  constructor(
+    base: string,
+    memory: ByteSemaphore,
+    readObject: ReadObject,
+    advice?: string,
+    refusal: () => Failed | undefined = () => undefined,
+  ) {
     this.#base = base;
     this.#memory = memory;
+    this.#memoryOfUploads = new ByteSemaphore(memory.limit);
     this.#readObject = readObject;
     this.#advice = advice;
+    this.refusal = refusal;
   }
 
-  /** Wraps a job service so that files within an input are sent with it. */
+  /** Wraps a job service so that files within an input are sent with it, if anything may be submitted. */
   around(service: RenderService): RenderService {
     return {
       submit: async (endpoint, input, signal, ...known) => {
         const files = filesIn(input, 'file_base64');
         const bytes = files.reduce((sum, file) => sum + bytesSent(file, 'file_base64'), 0);
-        return this.#holding(bytes, signal, async () => {
+        return this.#holding(this.#memory, bytes, signal, async () => {
           const filled = await this.#filled(input, files);
           if ('failure' in filled) return filled;
-          return service.submit(endpoint, filled.input, signal, ...known);
+          return this.refusal() ?? service.submit(endpoint, filled.input, signal, ...known);
         });
       },
       status: (...args) => service.status(...args),
@@ -53,7 +68,7 @@ export class SendingFiles {
     signal: AbortSignal,
     send: (content: Buffer) => Promise<Sent>,
   ): Promise<Sent | Failed> {
-    return this.#holding(file.bytes, signal, async () => {
+    return this.#holding(this.#memoryOfUploads, file.bytes, signal, async () => {
       const content = await this.#read(file);
       return Buffer.isBuffer(content) ? send(content) : content;
     });
@@ -81,17 +96,18 @@ export class SendingFiles {
   }
 
   async #holding<Result>(
+    memory: ByteSemaphore,
     bytes: number,
     signal: AbortSignal,
     work: () => Promise<Result>,
   ): Promise<Result | Failed> {
     if (bytes === 0) return work();
-    if (!(await this.#memory.take(copies * bytes, signal)))
+    if (!(await memory.take(copies * bytes, signal)))
       return failure('not-reached', 'the run ended before the files were read');
     try {
       return await work();
     } finally {
-      this.#memory.giveBack(copies * bytes);
+      memory.giveBack(copies * bytes);
     }
   }
 }

@@ -8,6 +8,7 @@ import { ByteSemaphore } from '../../../src/lib/limits.ts';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
 import type { Workflow } from '../../../src/protocol/comfyui-workflow.ts';
 import { ComfyuiDialect } from '../../../src/runner/client/comfyui-dialect.ts';
+import { failure as failed, type Failed } from '../../../src/runner/client/exchange.ts';
 import { HttpService } from '../../../src/runner/client/http-service.ts';
 import { SendingFiles } from '../../../src/runner/client/sending-files.ts';
 import { fileText } from '../../../src/runner/core/file-text.ts';
@@ -35,10 +36,14 @@ interface Uploading {
   sent(): string[];
 }
 
-async function uploading(workflow: Workflow = enlarging('x')): Promise<Uploading> {
+async function uploading(
+  workflow: Workflow = enlarging('x'),
+  room = 1e6,
+  refusal?: () => Failed | undefined,
+): Promise<Uploading> {
   const comfy = await startComfyStandIn();
   const folder = tempFolder();
-  const files = new SendingFiles(folder, new ByteSemaphore(1e6), async () => undefined);
+  const files = new SendingFiles(folder, new ByteSemaphore(room), async () => undefined, undefined, refusal);
   const service = new HttpService({
     dialect: new ComfyuiDialect({ workflow, workflowSha256, node: undefined, files }),
     connectionOf: ({ baseUrl }) => ({ url: baseUrl, apiKey: canary, comfyApiKey: partnerKey }),
@@ -48,6 +53,7 @@ async function uploading(workflow: Workflow = enlarging('x')): Promise<Uploading
   });
   onTestFinished(() => service.close());
   const endpoint = { baseUrl: comfy.url, id: '', version: 'comfyui' };
+  const sending = files.around(service);
   return {
     comfy,
     picture: async (name, colour = 0xff0000) => {
@@ -60,7 +66,7 @@ async function uploading(workflow: Workflow = enlarging('x')): Promise<Uploading
       return { '10.image': fileText([file], 'upload') };
     },
     submit: (key, set, before) =>
-      service.submit(endpoint, { workflow: workflowSha256, set }, never, key, before),
+      sending.submit(endpoint, { workflow: workflowSha256, set }, never, key, before),
     write: (name, text) => writeFileSync(join(folder, name), text),
     named: () => comfy.accepted.map((job) => job.workflow['10']?.inputs['image']),
     sent: () => comfy.requests.map(({ path }) => path),
@@ -86,6 +92,31 @@ it('once for scenes that need it at the same time and later, under its checksum,
   expect(JSON.parse(comfy.requests.find(({ path }) => path === '/prompt')?.body ?? '')).toMatchObject({
     extra_data: { api_key_comfy_org: partnerKey },
   });
+});
+
+it('although scenes send other files within their input and memory has no room for more', async () => {
+  const { comfy, picture, submit } = await uploading(enlarging('x'), 1);
+  const { '10.image': image = '' } = await picture('a.png');
+  const within = JSON.parse(JSON.stringify(image).replace('$upload', '$file_base64')) as JsonObject;
+  const replies = ['1', '2'].map((key) => submit(key, { '10.image': image, '10.text': within }));
+  for (const reply of await Promise.all(replies)) expect(reply).toMatchObject({ kind: 'accepted' });
+  expect(comfy.uploaded).toHaveLength(1);
+});
+
+it('and no job follows if another runner may have taken over the batch meanwhile', async () => {
+  let isFresh = true;
+  const gone = failed('checkpoint-gone', 'no answer');
+  const { comfy, picture, submit } = await uploading(enlarging('x'), 1e6, () => (isFresh ? undefined : gone));
+  const set = await picture('a.png');
+  comfy.meet = (path) => {
+    if (path === '/upload/image') isFresh = false;
+    return false;
+  };
+  expect(await submit('1', set)).toEqual(gone);
+  expect([comfy.uploaded.length, comfy.accepted]).toEqual([1, []]);
+  isFresh = true;
+  expect(await submit('1', set)).toMatchObject({ kind: 'accepted' });
+  expect(comfy.uploaded).toHaveLength(1);
 });
 
 it('the key of partner nodes is in no reply, although ComfyUI repeats it', async () => {

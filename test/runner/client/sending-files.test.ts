@@ -4,6 +4,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ByteSemaphore } from '../../../src/lib/limits.ts';
+import { failure as failed } from '../../../src/runner/client/exchange.ts';
 import { SendingFiles } from '../../../src/runner/client/sending-files.ts';
 import { FatalFailure } from '../../../src/runner/core/failure.ts';
 import { fileText } from '../../../src/runner/core/file-text.ts';
@@ -109,6 +110,25 @@ it.each<[string, (file: string) => void, RegExp]>([
     kind: 'failure',
     failure: { kind: 'file-changed', text: expect.stringMatching(text) as string },
   });
+  expect(sent).toEqual([]);
+});
+
+it('nothing is sent if another runner may have taken over the batch while the file was read', async () => {
+  const { sent, service } = recording();
+  const content = Buffer.from('ten bytes.');
+  const gone = failed('checkpoint-gone', 'no answer');
+  let isFresh = true;
+  const files = new SendingFiles(
+    '/',
+    new ByteSemaphore(1e6),
+    async () => ((isFresh = false), content),
+    undefined,
+    () => (isFresh ? undefined : gone),
+  );
+  const file = { path: 's3://night/a.png', sha256: hash('sha256', content), bytes: content.length };
+  const sending = files.around(service);
+  expect(await sending.submit(endpoint, { image: fileText([file]) }, never)).toEqual(gone);
+  expect(await sending.submit(endpoint, { scene: 'x' }, never)).toEqual(gone);
   expect(sent).toEqual([]);
 });
 

@@ -38,21 +38,22 @@ export function compileInput(
   root: (string | number)[] = ['input'],
 ): InputTemplate {
   const leaves: Leaf[] = [];
+  const canUpload = files?.canUpload === true;
   const compileText = (text: string, path: (string | number)[]): Render => {
     try {
       const template = compileTemplate(text);
       if (template.names.length > 0) leaves.push({ path, template });
-      if (filtersIn(text).includes('upload') && files?.canUpload !== true) throw new TemplateError(noUploads);
+      if (filtersIn(text).includes('upload') && !canUpload) throw new TemplateError(noUploads);
       return files !== undefined && sendsFiles(text)
         ? fileRenderer(template, files)
-        : plainRenderer(template);
+        : plainRenderer(template, canUpload);
     } catch (error) {
       if (!(error instanceof TemplateError)) throw error;
       report(path, error.message);
       return () => text;
     }
   };
-  const reserved = reservedKeyIn(input);
+  const reserved = reservedKeyIn(input, canUpload);
   if (reserved !== undefined) report(root, `the key ${reserved} is reserved; choose another`);
   const render = compileValue(input, root, compileText) as (row: JsonObject, known?: SentFile) => JsonObject;
   const described = describingLeaves(leaves);
@@ -72,12 +73,12 @@ export function compileInput(
 }
 
 /** Refuses values of a list that look like a file that the template sends. */
-function plainRenderer({ render }: Template): Render {
-  return (row) => withoutReserved(render(row));
+function plainRenderer({ render }: Template, canUpload: boolean): Render {
+  return (row) => withoutReserved(render(row), canUpload);
 }
 
-function withoutReserved(value: JsonValue): JsonValue {
-  const reserved = reservedKeyIn(value);
+function withoutReserved(value: JsonValue, canUpload: boolean): JsonValue {
+  const reserved = reservedKeyIn(value, canUpload);
   if (reserved !== undefined) throw new TemplateError(`the key ${reserved} is reserved and cannot be sent`);
   return value;
 }
@@ -156,7 +157,7 @@ export interface InputFiles {
   /** Maximum bytes of the files of one scene, as base64, and of each uploaded file. */
   maxBytes: number;
   /** True if the service takes uploaded files. */
-  canUpload?: true;
+  canUpload?: boolean;
 }
 
 /** True if a template, or a JSON text with templates, has a filter that sends files. */
@@ -177,7 +178,7 @@ const mark = randomUUID();
 const marks = new RegExp(`${mark}:(\\d+);`);
 
 /** Throws `TemplateError` if the folder is not a text in quotation marks. */
-function fileRenderer({ text, render }: Template, { describe }: InputFiles): Render {
+function fileRenderer({ text, render }: Template, { describe, canUpload = false }: InputFiles): Render {
   // If a column could name the folder, a list could read any folder of this machine.
   const [, filter] = /\|\s*(file_base64|upload)\s*:\s*[^'"\s]/.exec(text) ?? [];
   if (filter !== undefined)
@@ -189,7 +190,7 @@ function fileRenderer({ text, render }: Template, { describe }: InputFiles): Ren
       taken.push({ by, file: isKnown ? known : sentFile(describe, path, folder, by) });
       return `${mark}:${taken.length - 1};`;
     });
-    return taken.length === 0 ? withoutReserved(value) : putIn(value, taken);
+    return taken.length === 0 ? withoutReserved(value, canUpload) : putIn(value, taken);
   };
 }
 

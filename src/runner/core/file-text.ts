@@ -20,17 +20,22 @@ export function fileText(pieces: Piece[], filter: FileFilter = 'file_base64'): J
   return { [`$${filter}`]: pieces as unknown as JsonValue };
 }
 
-/** Returns the reserved key of a value of the user's that could be mistaken for one with files; undefined if none. */
-export function reservedKeyIn(value: JsonValue): string | undefined {
-  if (Array.isArray(value)) return firstKeyIn(value);
+/**
+ * Returns the reserved key of a value of the user's that could be mistaken for one with files; undefined if none.
+ * Services without uploads may have an input named `$upload`.
+ */
+export function reservedKeyIn(value: JsonValue, canUpload: boolean): string | undefined {
+  if (Array.isArray(value)) return firstKeyIn(value, canUpload);
   if (!isJsonObject(value)) return undefined;
-  const reserved = fileFilters.find((filter) => Object.hasOwn(value, `$${filter}`));
-  return reserved === undefined ? firstKeyIn(Object.values(value)) : `$${reserved}`;
+  const reserved = fileFilters.find(
+    (filter) => Object.hasOwn(value, `$${filter}`) && (canUpload || filter !== 'upload'),
+  );
+  return reserved === undefined ? firstKeyIn(Object.values(value), canUpload) : `$${reserved}`;
 }
 
-function firstKeyIn(values: JsonValue[]): string | undefined {
+function firstKeyIn(values: JsonValue[], canUpload: boolean): string | undefined {
   for (const value of values) {
-    const key = reservedKeyIn(value);
+    const key = reservedKeyIn(value, canUpload);
     if (key !== undefined) return key;
   }
   return undefined;
@@ -106,13 +111,13 @@ function replaced(value: JsonValue, textOf: (found: FilePieces) => JsonValue): J
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, replaced(inner, textOf)]));
 }
 
-/** Checked piece by piece, because metadata of foreign pictures may hold anything under these keys. */
+/** Checked piece by piece, because inputs and metadata of foreign pictures may hold anything under these keys. */
 function filePiecesIn(value: JsonObject): FilePieces | undefined {
   const filter = fileFilters.find((each) => Object.hasOwn(value, `$${each}`));
   const pieces: unknown = filter && value[`$${filter}`];
-  return filter !== undefined && Array.isArray(pieces) && pieces.every(isPiece)
-    ? { filter, pieces }
-    : undefined;
+  if (filter === undefined || !Array.isArray(pieces) || Object.keys(value).length > 1) return undefined;
+  const hasFile = pieces.some((piece) => typeof piece !== 'string');
+  return hasFile && pieces.every(isPiece) ? { filter, pieces } : undefined;
 }
 
 function isPiece(piece: unknown): piece is Piece {

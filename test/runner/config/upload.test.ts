@@ -106,6 +106,21 @@ it('a file may be as large as the limit, because it is not sent as base64', () =
   expect(render({ photo: 'large' })).toMatchObject({ set: { '10.image': { $upload: [{ bytes: 1_000 }] } } });
 });
 
+it('an input of another service may be named $upload, as before, and stays what it is', () => {
+  const folder = tempFolder();
+  writeFileSync(join(folder, 'a.jpg'), 'not much of a photo');
+  const text = withRequired(
+    'input: {prompt: "{{ prompt }}", $upload: [a], more: {$upload: "{{ prompt }}"}, of: "{{ of }}", photo: "{{ photo | file_base64 }}"}',
+  );
+  writeFileSync(join(folder, 'pipeline.yaml'), text);
+  const of = { $upload: ['a.jpg'], to: 'box' };
+  const { input } = readConfig(join(folder, 'pipeline.yaml'), [], { NIGHTRENDER_API_KEY: 'key-of-tests' });
+  const { photo: _, ...rest } = withoutPaths(
+    input?.render({ prompt: 'x', of, photo: 'a.jpg' }) ?? expect.fail('no input'),
+  );
+  expect(rest).toEqual({ prompt: 'x', $upload: ['a'], more: { $upload: 'x' }, of });
+});
+
 it('other services are not sent uploads, nor does a column name the folder or a name have one', () => {
   expect(problemsOf(withRequired('input: {image: "{{ photo | upload }}"}'))).toEqual([
     expect.stringMatching(/^\d+:\d+: .*upload works only in `endpoint.set` of ComfyUI/),

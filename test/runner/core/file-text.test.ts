@@ -67,14 +67,13 @@ it('takes no value of others for a file, and says which could be', () => {
     { $file_base64: [{ ...file, path: 1 }] },
     { $file_base64: [{ ...file, sha256: 1 }] },
     { $file_base64: ['x', { ...file, bytes: '1' }] },
+    { $file_base64: [file], more: 1 },
   ];
   for (const value of others) {
     expect([filesIn(value), withFiles(value, () => 'text')]).toEqual([[], value]);
-    expect(reservedKeyIn({ list: [1, { deep: value }] })).toBe('$file_base64');
+    expect(reservedKeyIn({ list: [1, { deep: value }] }, false)).toBe('$file_base64');
   }
-  expect(reservedKeyIn({ a: { $upload: 1 } })).toBe('$upload');
-  expect([input.prompt, { photos: ['a.jpg'], none: null }].map(reservedKeyIn)).toEqual([
-    undefined,
-    undefined,
-  ]);
+  expect(reservedKeyIn({ a: { $upload: 1 } }, true)).toBe('$upload');
+  const free = [input.prompt, { photos: ['a.jpg'], none: null }];
+  expect(free.map((value) => reservedKeyIn(value, true))).toEqual([undefined, undefined]);
 });

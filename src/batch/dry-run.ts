@@ -41,6 +41,7 @@ import type { ReadScenes } from '../runner/list/read-scenes.ts';
 import { assertNoUnknownPictures } from '../runner/pipeline/adopt.ts';
 import { pictureName, PictureNames } from '../runner/pipeline/picture-names.ts';
 import type { Checkpoint } from '../runner/pipeline/ports.ts';
+import { finishMoves } from '../runner/pipeline/recover.ts';
 import { leftMsAt } from '../runner/pipeline/submission-limits.ts';
 import { type PipelineConfig } from '../runner/pipeline/pipeline-config.ts';
 import { assertNoneInFolder, beginBatch, type BegunBatch, imagesInFolder } from './begin.ts';
@@ -190,12 +191,11 @@ async function compare(
 ): Promise<Plan | undefined> {
   // No files are renamed here, but a name that a picture is about to leave counts as free.
   const freed = new Set<string>();
-  const recordMoves = async (): Promise<void> => {
-    for (const move of await checkpoint.pendingMoves()) {
-      freed.add(move.from);
-      await checkpoint.recordMoved(move);
-    }
+  const move = async (from: string): Promise<boolean> => {
+    freed.add(from);
+    return true;
   };
+  const recordMoves = (): Promise<void> => finishMoves(checkpoint, { move });
   await recordMoves();
   const changes = await checkpoint.reconcile(list, signal, options.part);
   await recordMoves();

@@ -30,7 +30,6 @@ import { maintainBatch } from './own-record.ts';
 import type { Book } from './book.ts';
 import {
   type BucketEdges,
-  finishPendingMoves,
   maintenanceOptions,
   openPlaces,
   ownImages,
@@ -52,6 +51,7 @@ import type { Place } from '../runner/images/place.ts';
 import { copyPicture } from '../runner/images/saved-files.ts';
 import { sidecarEndings } from '../runner/images/sidecars.ts';
 import { PictureNames } from '../runner/pipeline/picture-names.ts';
+import { finishMoves } from '../runner/pipeline/recover.ts';
 import type { NameOwner } from '../runner/pipeline/ports.ts';
 import type { VerifyPorts } from '../runner/pipeline/verify-batch.ts';
 
@@ -178,7 +178,7 @@ export async function movePictures(
     const to = places.claimedBy(ownerWithoutRun(batch));
     await to.probe(() => to.assertOurs());
     const verified = await book.withImages({}, async (images, { images: from }) => {
-      await finishPendingMoves(images, pictureRepair(db));
+      await finishMoves(pictureRepair(db), images);
       return check(from, (picture) => copyPicture(from, places.images, picture, endings));
     });
     if (verified.good < verified.checked) return verified;
@@ -228,7 +228,7 @@ export async function renamePictures(
       }),
     );
   // A shared checkpoint keeps the changes of one `upkeep` together, so decisions and renames are separate.
-  const finish = () => onImages(({ db }, images) => finishPendingMoves(images, pictureRepair(db)));
+  const finish = () => onImages(({ db }, images) => finishMoves(pictureRepair(db), images));
   const finishAll = async (): Promise<void> => {
     await finish();
     if ((await batch.upkeep(({ db }) => pictureRepair(db).restoreNames())) > 0) await finish();
@@ -240,7 +240,10 @@ export async function renamePictures(
   const isReportOld = await batch.upkeep(({ db }) => readBatch(db)?.isRenamed === true);
   if (isReportOld) {
     await report();
-    await batch.upkeep(({ db }) => pictureRepair(db).reported());
+    await batch.upkeep(async ({ db }) => {
+      const repair = pictureRepair(db);
+      if ((await repair.pendingMoves()).length === 0) repair.reported();
+    });
   }
   return renamed;
 }
@@ -322,8 +325,15 @@ function ownerReader(db: Database, moving: ReadonlySet<number>) {
   const owner = db.prepare<[string], NameOwner & { picture: number }>(`
     SELECT p.picture, s.id AS sceneId, s.fingerprint FROM pictures p JOIN attempts USING (attempt) JOIN scenes s USING (scene)
     WHERE p.file_key = ?`);
-  return async (file: string): Promise<NameOwner | undefined> => {
-    const found = owner.get(nameKey(file));
+  // A picture that is missing may come back, and then gets the name that it waits for.
+  const waiting = db.prepare<[], { picture: number; file: string; name: string }>(
+    'SELECT picture, file, name FROM pictures WHERE move_to IS NOT NULL',
+  );
+  const awaited = new Map<string, string>();
+  for (const { picture, file, name } of waiting.all())
+    if (!moving.has(picture)) awaited.set(nameKey(name), file);
+  return async (name: string): Promise<NameOwner | undefined> => {
+    const found = owner.get(nameKey(awaited.get(nameKey(name)) ?? name));
     return found === undefined || moving.has(found.picture) ? undefined : found;
   };
 }

@@ -10,7 +10,6 @@ import { proxyFor, type ProxyRules } from '../lib/net/addresses.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { type PicturesInBucket, readBatch } from '../runner/checkpoint/batch-identity.ts';
 import type { OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
-import type { PictureRepair } from '../runner/checkpoint/repair-checkpoint.ts';
 import type { Config } from '../runner/config/config.ts';
 import { newestRules, type RulesVersion } from '../runner/core/scene.ts';
 import {
@@ -22,7 +21,7 @@ import {
   type PictureOwner,
 } from '../runner/images/bucket-place.ts';
 import { folderPlace } from '../runner/images/folder-place.ts';
-import type { PreparedImageStore, CheckOptions } from '../runner/images/image-store.ts';
+import type { CheckOptions } from '../runner/images/image-store.ts';
 import type { Place } from '../runner/images/place.ts';
 import { copyMaker, type SidecarMaker, sidecarMaker } from '../runner/images/sidecars.ts';
 import type { PicturesLinks } from '../runner/report/result-columns.ts';
@@ -203,14 +202,6 @@ export function linksTo({ links }: Place, signedMs?: number): PicturesLinks | un
   if (links === undefined) return undefined;
   const picturesAt = links.at;
   return signedMs === undefined ? { picturesAt } : { picturesAt, sign: (file) => links.sign(file, signedMs) };
-}
-
-/** Finishes pending renames, as the next run would. Afterwards every picture has its recorded name. */
-export async function finishPendingMoves(images: PreparedImageStore, repair: PictureRepair): Promise<void> {
-  for (const move of repair.pendingMoves()) {
-    await images.move(move.from, move.to);
-    await repair.recordMoved(move);
-  }
 }
 
 type Output = Pick<Config['output'], 'formats' | 'metadata' | 'keep'>;

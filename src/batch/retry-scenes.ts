@@ -14,10 +14,11 @@ import type { FailureKind } from '../runner/core/failure.ts';
 import type { PutBack, PutBackChoice, WrongId } from '../runner/core/retry-policy.ts';
 import type { SceneRecord } from '../runner/core/scene-record.ts';
 import { isFreeOfCharge } from '../runner/core/spending.ts';
+import { finishMoves } from '../runner/pipeline/recover.ts';
 import { escapeControls } from '../terminal/fit-text.ts';
 import type { Batch } from './batch.ts';
 import type { Book } from './book.ts';
-import { bucketOf, finishPendingMoves, maintenanceOptions } from './pictures-place.ts';
+import { bucketOf, maintenanceOptions } from './pictures-place.ts';
 import { runArguments } from './refusal.ts';
 import { type PipelineParts, fileValueAt } from '../runner/config/config.ts';
 import { withServiceDefaults, readServiceInterface } from '../runner/config/service-interface.ts';
@@ -126,7 +127,7 @@ async function setAside(batch: Batch, book: Book, pictures: () => string[]): Pro
   // In a bucket, pictures keep their names.
   if (bucketOf(book.db) !== undefined) return 0;
   return book.withImages(maintenanceOptions(outputOf(batch)), async (images) => {
-    await finishPendingMoves(images, pictureRepair(book.db));
+    await finishMoves(pictureRepair(book.db), images);
     let kept = 0;
     for (const picture of pictures()) if ((await images.setAside(picture, 'former')) !== undefined) kept += 1;
     return kept;

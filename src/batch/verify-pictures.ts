@@ -14,11 +14,12 @@ import type { BadPicture, Verified } from '../runner/core/scene-record.ts';
 import type { Place } from '../runner/images/place.ts';
 import { inspector } from '../runner/images/saved-files.ts';
 import { sidecarEndings } from '../runner/images/sidecars.ts';
+import { finishMoves } from '../runner/pipeline/recover.ts';
 import { verifyBatch, type VerifyPorts } from '../runner/pipeline/verify-batch.ts';
 import type { Batch } from './batch.ts';
 import type { Book } from './book.ts';
 import type { MovedCheckpoint } from './move.ts';
-import { bucketOf, finishPendingMoves, maintenanceOptions, shownImages } from './pictures-place.ts';
+import { bucketOf, maintenanceOptions, shownImages } from './pictures-place.ts';
 import { runArguments } from './refusal.ts';
 
 export interface VerifyListener {
@@ -59,7 +60,7 @@ export async function repairPictures(
     book.withImages(maintenanceOptions(output), async (images, places) => {
       await places.assertBegun();
       const repair = pictureRepair(book.db);
-      await finishPendingMoves(images, repair);
+      await finishMoves(repair, images);
       const { setAside } = images;
       const inspect = inspector(places.images, isDeep);
       return checkAll(places.images, inspect, book.db, listener, { setAside, putBack: repair.putBack });

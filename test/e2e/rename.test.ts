@@ -1,5 +1,5 @@
 /** Promise: `verify --rename` gives saved pictures the names of today, loses and pays nothing, and is finished after a kill. */
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
@@ -206,4 +206,43 @@ rest.it(
     expect(kills).toBeGreaterThan(0);
   },
   300_000,
+);
+
+rest.it(
+  'waits for a disk that is away after a kill',
+  async () => {
+    const { night, jobs, edit, widths } = await named('  metadata: sidecar\n', '{{ title }}');
+    const preload = join(folderWith({ 'kill.cjs': killer }), 'kill.cjs');
+    const below = night.path('out/images');
+    let order = titles;
+    for (const call of [1, 4, 9, 14]) {
+      const [head = '', ...tail] = order;
+      order = [...tail, head];
+      edit('{{ title }}', order);
+      await night.run('--quiet').exits(0);
+      const env = { NODE_OPTIONS: `--require=${preload}`, KILL_AT: String(call), KILL_BELOW: below };
+      await night.with({ env }).built('verify', 'pipeline.yaml', '--rename');
+      renameSync(below, night.path('away'));
+      mkdirSync(below);
+      await night.do('plan').exits(0);
+      await night.run('--quiet').exits(3);
+      await night.verify('--rename').exits(0);
+      await night.verify().exits(3, /missing +4/);
+      rmSync(below, { recursive: true });
+      renameSync(night.path('away'), below);
+      await night.verify().exits(0, /good +4/);
+      await night.verify('--rename').exits(0);
+      await night.run('--quiet').exits(0);
+      const expected = Object.fromEntries(order.map((title, n) => [`${title}.png`, 16 + n]));
+      expect(await widths(), `killed at call ${call}`).toEqual(expected);
+      const results = night.read('out/report/results.csv');
+      for (const [n, title] of order.entries()) {
+        expect(night.read(`out/images/${title}.json`)).toContain(`"s${n}"`);
+        expect(results).toMatch(new RegExp(`^s${n},.*images/${title}\\.png`, 'm'));
+      }
+      await night.verify().exits(0, /good +4/);
+    }
+    expect(jobs()).toBe(4);
+  },
+  120_000,
 );

@@ -97,9 +97,9 @@ export class FakeImages implements ImageStore {
     this.sidecars.delete(file);
   }
 
-  async move(from: string, to: string): Promise<void> {
+  async move(from: string, to: string): Promise<boolean> {
     const content = this.files.get(from);
-    if (content === undefined) return;
+    if (content === undefined) return this.files.has(to);
     // As on disk: of two equal files one goes, and another picture is never overwritten.
     const there = this.files.get(to) ?? content;
     if (there !== content)
@@ -109,6 +109,7 @@ export class FakeImages implements ImageStore {
     const sidecar = this.sidecars.get(from);
     if (sidecar !== undefined) this.sidecars.set(to, sidecar);
     this.sidecars.delete(from);
+    return true;
   }
 
   async inspect({ file, sha256 }: RecordedPicture): Promise<Verdict> {

@@ -40,12 +40,13 @@ export function memoryPlace(files = new Map<string, Buffer>()): Place {
     },
     move: async (from, to, isReplacing = false) => {
       const bytes = files.get(from);
-      if (bytes === undefined || from === to) return;
+      if (bytes === undefined || from === to) return files.has(to);
       const text = `cannot rename ${from} to ${to}: another file has that name`;
       if (!isReplacing && files.get(to)?.equals(bytes) === false)
         throw new FatalFailure({ kind: 'output-unwritable', text });
       set(to, bytes);
       files.delete(from);
+      return true;
     },
     makeLast: async () => undefined,
     remove: async (file) => void files.delete(file),

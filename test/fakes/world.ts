@@ -14,6 +14,7 @@ import type { Verified } from '../../src/runner/core/scene-record.ts';
 import type { Event } from '../../src/runner/pipeline/event.ts';
 import { cancelBatch, type CancelResult } from '../../src/runner/pipeline/cancel-batch.ts';
 import type { ManifestScenes, Ports, Report } from '../../src/runner/pipeline/ports.ts';
+import { finishMoves } from '../../src/runner/pipeline/recover.ts';
 import type { BatchResult } from '../../src/runner/pipeline/report-batch.ts';
 import { runBatch } from '../../src/runner/pipeline/run-batch.ts';
 import type { PipelineConfig } from '../../src/runner/pipeline/pipeline-config.ts';
@@ -104,10 +105,7 @@ export class World {
     const { pendingMoves, ...writes } = pictureRepair(this.db);
     const { recordMoved, putBack } = this.killer.guard('checkpoint', writes);
     const work = async (): Promise<Verified> => {
-      for (const move of pendingMoves()) {
-        await ports.images.move(move.from, move.to);
-        await recordMoved(move);
-      }
+      await finishMoves({ pendingMoves, recordMoved }, ports.images);
       const verifyPorts = {
         jobs: () => readSavedJobs(this.db),
         readAgain: recordedReader(this.db),

@@ -358,8 +358,8 @@ export function prepareReads(db: Database) {
     takers: db.prepare<[], { sceneId: string; fingerprint: string; to: string }>(`
       SELECT s.id AS sceneId, s.fingerprint, p.move_to AS "to"
       FROM pictures p JOIN attempts USING (attempt) JOIN scenes s USING (scene) WHERE p.move_to IS NOT NULL`),
-    pendingMoves: db.prepare<[], { key: number; from: string; to: string }>(`
-      SELECT p.picture AS key, p.file AS "from", p.move_to AS "to"
+    pendingMoves: db.prepare<[], { key: number; from: string; to: string; name: string }>(`
+      SELECT p.picture AS key, p.file AS "from", p.move_to AS "to", p.name
       FROM pictures p WHERE p.move_to IS NOT NULL ORDER BY p.move_to = p.name, p.picture`),
   };
 }

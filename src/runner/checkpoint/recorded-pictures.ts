@@ -156,7 +156,7 @@ export function restoreNames(db: Database): number {
   const restored = db
     .prepare<[], { picture: number; name: string }>(
       `SELECT p.picture, p.name FROM pictures p JOIN attempts a USING (attempt) JOIN scenes s USING (scene)
-       WHERE p.file <> p.name AND s.state <> 'withdrawn'`,
+       WHERE p.file <> p.name AND p.move_to IS NULL AND s.state <> 'withdrawn'`,
     )
     .all();
   if (restored.length === 0) return 0;

@@ -351,7 +351,7 @@ export interface Rename {
 
 export interface PictureRepair {
   /** Returns the renames that a crashed run had decided, in the order to do them. */
-  pendingMoves: () => PictureMove[];
+  pendingMoves: () => Promise<PictureMove[]>;
   recordMoved: (move: PictureMove) => Promise<void>;
   /**
    * Decides on new names, all or none. A picture whose name another one still has moves to `by` first, and
@@ -377,7 +377,7 @@ export function pictureRepair(db: Database): PictureRepair {
       failure_kind = NULL, failure_text = NULL
     WHERE scene = (SELECT scene FROM attempts WHERE attempt = ?) AND state = 'saved'`);
   return {
-    pendingMoves: () => sql.pendingMoves.all(),
+    pendingMoves: async () => sql.pendingMoves.all(),
     rename: db.transaction((renames: readonly Rename[]) => {
       const decide = db.prepare<[object]>(
         'UPDATE pictures SET name = @name, move_to = @to WHERE picture = @key',

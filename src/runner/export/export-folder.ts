@@ -14,6 +14,7 @@ import { dirname, join } from 'node:path';
 import { makePrivateFile } from '../../lib/sqlite/database.ts';
 import { lockExclusively, type ExclusiveLock } from '../../lib/sqlite/exclusive-lock.ts';
 import { isJsonObject, type JsonObject } from '../../lib/text/json.ts';
+import { nameKey } from '../core/naming.ts';
 import { withDiskFailure } from '../files/disk-failure.ts';
 import { makeFolder, syncFolder, UnfinishedFile } from '../files/folders.ts';
 
@@ -169,8 +170,14 @@ export class ExportFolder {
 
   /** Removes files of earlier exports. Returns names of those that stay because a link leads to them. */
   async finish(): Promise<string[]> {
+    const kept = new Map([...this.#parts].map((name) => [nameKey(name), name]));
+    // On a disk that ignores case, a name that differs only in case from a kept one is the same file.
+    const isKept = (name: string): boolean => {
+      const other = kept.get(nameKey(name));
+      return other !== undefined && fileNumber(join(this.dir, name)) === fileNumber(join(this.dir, other));
+    };
     const outdated = [...this.#begun].filter(
-      (name) => !this.#parts.has(name) && isFile(join(this.dir, name)),
+      (name) => !this.#parts.has(name) && isFile(join(this.dir, name)) && !isKept(name),
     );
     const linked = outdated.filter((name) => linkOnTheWay(this.dir, name) !== undefined);
     for (const name of outdated) if (!linked.includes(name)) this.#remove(name);

@@ -53,11 +53,12 @@ export function bucketPlace(bucket: Bucket, folder = ''): Place {
     },
     move: async (from, to, isReplacing = false) => {
       const content = from === to ? undefined : await place.read(from);
-      if (content === undefined) return;
+      if (content === undefined) return (await place.facts(to)) !== undefined;
       const other = isReplacing ? undefined : await place.read(to);
       if (other?.equals(content) === false) throw nameConflict(place.name + from, place.name + to);
       if (other === undefined) await place.put(to, content);
       await place.remove(from);
+      return true;
     },
     makeLast: async () => undefined,
     remove: (file) => withBucketFailure(() => bucket.remove(keyOf(file))),

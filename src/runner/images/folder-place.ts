@@ -64,7 +64,7 @@ export function folderPlace(dir: string, isShared = false): Place {
     },
     move: async (from, to, isReplacing = false) => {
       const paths = { from: pathOf(from), to: pathOf(to) };
-      await withDiskFailure(paths.to, () => move(files, paths.from, paths.to, isReplacing));
+      return withDiskFailure(paths.to, () => move(files, paths.from, paths.to, isReplacing));
     },
     makeLast: async (file) => {
       const path = pathOf(file);
@@ -170,18 +170,22 @@ function entriesOf(folder: string) {
   }
 }
 
-async function move(files: DurableFiles, from: string, to: string, isReplacing: boolean): Promise<void> {
+async function move(files: DurableFiles, from: string, to: string, isReplacing: boolean): Promise<boolean> {
   const source = await statsOf(from);
   const target = await statsOf(to);
   if (source === undefined) {
     // A crashed run may have renamed the file without making the new name durable.
     if (target !== undefined) await syncFolder(dirname(to));
-    return;
+    return target !== undefined;
   }
   // Both names mean the same file if they differ only in ways that the file system ignores, such as case.
-  if (isReplacing || target === undefined || (await isSameFile(from, to))) return files.rename(from, to);
+  if (isReplacing || target === undefined || (await isSameFile(from, to))) {
+    await files.rename(from, to);
+    return true;
+  }
   if (!(await isSameContent(from, source, to, target))) throw nameConflict(from, to);
   await files.remove(from);
+  return true;
 }
 
 function nameConflict(from: string, to: string): FatalFailure {

@@ -129,8 +129,10 @@ export function createImageStore(place: Place, options: ImageStoreOptions = {}):
       await place.remove(file);
     },
     move: async (from, to) => {
-      await place.move(from, to);
+      // The files beside a missing picture wait for it.
+      if (!(await place.move(from, to))) return false;
       await moveSidecars(place, await sidecarsBut(isPicture, await makersOf(from), to), from, to);
+      return true;
     },
     kept: () => kept,
     setAside: async (file, as) => {

@@ -23,8 +23,8 @@ export interface Place {
   put(file: string, source: FileSource, how?: HowToPut): Promise<boolean>;
   /** Lists the files below a folder (with a `/` at its end), or all files. Leaves out files that are being written. */
   list(below?: string): AsyncIterable<ListedFile>;
-  /** Renames the file durably, once. Throws `FatalFailure` if the name is taken, unless `isReplacing`. */
-  move(from: string, to: string, isReplacing?: boolean): Promise<void>;
+  /** Renames the file durably, once. False if neither name has a file. Throws `FatalFailure` if the name is taken, unless `isReplacing`. */
+  move(from: string, to: string, isReplacing?: boolean): Promise<boolean>;
   /** Makes an existing file durable, such as one that a crashed run wrote. */
   makeLast(file: string): Promise<void>;
   /** Removes the file durably, if it exists. */

@@ -61,15 +61,18 @@ export class PictureNames {
     let first: string | undefined;
     for (const [i, { file, seed, label, sha256 }] of files.entries()) {
       // In a bucket, and if it was moved from there, a file has the attempt in its name.
-      const { name: plain = file, attempt: by = 0 } = readAttemptFile(file) ?? {};
-      const isByAttempt = attemptFile(plain, by, sha256) === file;
+      const { name: plain, attempt: by = 0 } = readAttemptFile(file) ?? {};
+      const isByAttempt = plain !== undefined && attemptFile(plain, by, sha256) === file;
       const spelled = (name: string): string => (isByAttempt ? attemptFile(name, by, sha256) : name);
       const index = label === undefined ? i + 1 : 1;
       const picture = (label === undefined ? undefined : first) ?? this.#plain(attempt, seed, index);
       const wanted = label === undefined ? picture : namedFile(picture, { label, kind: kindOfFile(file) });
       const stem = withoutFormat(file);
       const isThis = (candidate: string): boolean => withoutFormat(spelled(candidate)) === stem;
-      const name = firstOf(namesToTry(wanted, index, attempt), isThis);
+      // No suffix changes the beginning of a short name. Trying all takes twenty times as long.
+      const isOther =
+        label === undefined && wanted.length <= shortName && !stem.startsWith(withoutFormat(wanted));
+      const name = isOther ? undefined : firstOf(namesToTry(wanted, index, attempt), isThis);
       if (name === undefined) return { file, wanted };
       if (label === undefined) first ??= name;
     }
@@ -167,6 +170,9 @@ function* namesToTry(name: string, index: number, attempt: ToName): Generator<st
     yield withSuffix(numbered, `-${attempt.fingerprint.slice(0, 24)}-${count}`);
   }
 }
+
+/** Length in UTF-16 units, at most three bytes each, of names that no suffixes can cut. */
+const shortName = 40;
 
 /** Number of names to try before the numbered ones, which have never been needed. */
 const usualTries = 14;

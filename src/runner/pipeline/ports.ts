@@ -319,6 +319,8 @@ export interface PictureMove {
   key: number;
   from: string;
   to: string;
+  /** Name that the picture should have. `from` has it if the row was edited, so another picture gets it. */
+  name: string;
 }
 
 /** Downloads of pictures that an output refers to by URL. */
@@ -354,8 +356,8 @@ export interface ImageStore {
   /** Writes the missing sidecars of a picture, durably. */
   complete(picture: SavedPicture, provenance: Provenance): Promise<void>;
   remove(file: string): Promise<void>;
-  /** Renames a picture and its sidecars, durably. Does nothing if that has already happened. */
-  move(from: string, to: string): Promise<void>;
+  /** Renames a picture and its sidecars, durably, once. False if neither name has a file. */
+  move(from: string, to: string): Promise<boolean>;
 }
 
 export interface MissingPictures {

@@ -7,6 +7,7 @@ import {
   type Idempotency,
 } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
+import { nameKey } from '../core/naming.ts';
 import { splitFiles } from '../core/picture.ts';
 import { provenanceOf } from '../core/provenance.ts';
 import { quarantine } from '../core/retry-policy.ts';
@@ -16,16 +17,26 @@ import type { Stop } from './stop.ts';
 import type { Run } from './run-parts.ts';
 import type { JobSlots } from './job-slots.ts';
 
-/** Finishes the renames that were decided. Pictures that were already renamed stay untouched. */
+/**
+ * Finishes the renames that were decided. Pictures that were already renamed stay untouched. A picture that is
+ * missing under both names may be on a disk that is not mounted, so its rename waits.
+ */
 export async function finishMoves(
   checkpoint: Pick<Checkpoint, 'pendingMoves' | 'recordMoved'>,
   images: Pick<ImageStore, 'move'>,
-  stop: Stop,
+  stop?: Stop,
 ): Promise<void> {
-  for (const move of await checkpoint.pendingMoves()) {
-    if (stop.leaving.aborted) return;
-    await images.move(move.from, move.to);
+  const moves = await checkpoint.pendingMoves();
+  const held = new Map(moves.map(({ key, from }) => [nameKey(from), key]));
+  for (const move of moves) {
+    if (stop?.leaving.aborted === true) return;
+    const { key, from, to, name } = move;
+    // The records of two pictures never have one name.
+    if ((held.get(nameKey(to)) ?? key) !== key) continue;
+    const isOfEditedRow = from === name;
+    if (!(await images.move(from, to)) && !isOfEditedRow) continue;
     await checkpoint.recordMoved(move);
+    held.delete(nameKey(from));
   }
 }
 

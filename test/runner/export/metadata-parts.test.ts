@@ -1,6 +1,6 @@
 /** Promise: metadata that are too much for one file are split, each beside its pictures, and what is no part any more goes. */
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ExportFolder } from '../../../src/runner/export/export-folder.ts';
@@ -75,4 +75,21 @@ it('has a folder for each file of metadata after the first', async () => {
   await exported(5 * lineBytes);
   expect(idsIn('')).toHaveLength(5);
   expect(existsSync(join(dir, 'part-00001'))).toBe(false);
+});
+
+it('removes no file that has the name of a kept one on a disk that ignores case', async () => {
+  const dir = join(folderWith({}), 'set');
+  const folder = await ExportFolder.open(dir, { batch: 'b', to: 'imagefolder', options: {} });
+  folder.begin(['Dawn.png', 'dusk.png', 'dawn.png']);
+  await folder.write('dawn.png', 'new');
+  // A hard link is one file under both names, as on such a disk.
+  linkSync(join(dir, 'dawn.png'), join(dir, 'Dawn.png'));
+  await folder.write('dusk.png', 'old');
+  folder.keep('dawn.png');
+  await folder.finish();
+  expect(
+    readdirSync(dir)
+      .filter((name) => name.endsWith('.png'))
+      .toSorted(),
+  ).toEqual(['Dawn.png', 'dawn.png']);
 });

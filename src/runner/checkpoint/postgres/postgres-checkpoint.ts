@@ -339,7 +339,7 @@ function waitingScene(db: Database, { sceneKey }: AdoptedScene): string | undefi
 
 function readMoves(session: PostgresSession, s: string): Promise<PictureMove[]> {
   return session.query<PictureMove & Record<string, unknown>>(
-    `SELECT picture AS key, file AS "from", move_to AS "to" FROM ${s}.pictures
+    `SELECT picture AS key, file AS "from", move_to AS "to", name FROM ${s}.pictures
      WHERE move_to IS NOT NULL ORDER BY move_to = name, picture`,
   );
 }

@@ -118,6 +118,7 @@ function endingOf(path: string): string {
 
 /** Cuts the longest parts to equal length until all parts fit. The extension stays. */
 function fit(parts: string[], maxBytes: number): string[] {
+  if (isSurelyWithin(parts.join('/'), maxBytes)) return parts;
   const sizes = parts.map(bytesOf);
   const room = maxBytes - (parts.length - 1);
   let most = room;
@@ -132,6 +133,7 @@ function fit(parts: string[], maxBytes: number): string[] {
 
 /** Returns the longest prefix within `maxBytes` that ends between two graphemes. */
 function cutToBytes(text: string, maxBytes: number): string {
+  if (isSurelyWithin(text, maxBytes)) return text;
   // A code unit takes at least one byte, so text further back can never fit.
   const start = text.slice(0, maxBytes + 1);
   if (bytesOf(start) <= maxBytes) return text;
@@ -148,8 +150,18 @@ function takeBytes(pieces: string[], maxBytes: number): string {
   return pieces.slice(0, end).join('');
 }
 
+/** Decides for most names, in a fraction of the time of `bytesOf`. */
+function isSurelyWithin(text: string, maxBytes: number): boolean {
+  return text.length * maxUnitBytes <= maxBytes;
+}
+
+/** Maximum number of bytes of UTF-8 for a UTF-16 unit. */
+const maxUnitBytes = 3;
+
+const encoder = new TextEncoder();
+
 function bytesOf(text: string): number {
-  return new TextEncoder().encode(text).length;
+  return encoder.encode(text).length;
 }
 
 /**

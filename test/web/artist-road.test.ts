@@ -66,7 +66,7 @@ output: { dir: large, metadata: embed }
     expect(own).toContain(prompts[1]);
     rmSync(night.path('for-anna'), { recursive: true });
 
-    const { page: album, troubles } = await openPage(browser);
+    const { page: album, troubles } = await openPage(browser, { hasTouch: true });
     onTestFinished(() => album.context().close());
     await album.goto(pathToFileURL(join(sent, 'index.html')).href);
     await expect.poll(async () => (await widths(album)).filter((width) => width > 0)).toHaveLength(2);
@@ -99,12 +99,52 @@ output: { dir: large, metadata: embed }
       /"pictures":\[(.*?)\]/,
       (_, all: string) => `"pictures":[${Array.from({ length: 100 }, () => all).join(',')}]`,
     );
-    writeFileSync(join(sent, 'index.html'), many);
+    // These are narrower than their places.
+    const small = many.replaceAll('"width":1152,"height":768', '"width":192,"height":128');
+    expect(small).not.toBe(many);
+    writeFileSync(join(sent, 'index.html'), small);
     await album.reload();
     await album.locator('.picture').nth(119).waitFor();
     expect(await album.locator('.picture').count()).toBe(120);
     await album.getByRole('button', { name: 'Show more' }).scrollIntoViewIfNeeded();
     await expect.poll(() => album.locator('.picture').count()).toBe(200);
+    const rightEdge = async (part: string): Promise<number> => {
+      const { x, width } = (await album.locator(`li ${part}`).first().boundingBox()) ?? { x: 0, width: 0 };
+      return x + width;
+    };
+    expect(await rightEdge('> .star')).toBeLessThan(await rightEdge('.frame'));
+
+    // One finger that moves sideways shows the next picture. Two fingers enlarge the page.
+    await album.locator('.picture').first().click();
+    const fingers = await album.context().newCDPSession(album);
+    const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', ...across: number[]) =>
+      fingers.send('Input.dispatchTouchEvent', {
+        type,
+        touchPoints: across.map((x, id) => ({ x, y: 300, id })),
+      });
+    const standing = (): Promise<string> => album.locator('dialog small').innerText();
+    await touch('touchStart', 300);
+    await touch('touchMove', 200);
+    await touch('touchEnd');
+    await expect.poll(standing).toBe('2 of 200');
+    await touch('touchStart', 300);
+    await touch('touchStart', 300, 320);
+    await touch('touchMove', 200, 420);
+    await touch('touchEnd');
+    // The page may render between two keys, but it is not painted.
+    const press = (...keys: string[]): Promise<void> =>
+      album.evaluate(`(async () => {
+        const dialog = document.querySelector('dialog');
+        for (const key of ${JSON.stringify(keys)})
+          await Promise.resolve(dialog.dispatchEvent(new KeyboardEvent('keydown', { key })));
+      })()`);
+    await press('ArrowRight', 'ArrowRight');
+    await expect.poll(standing).toBe('4 of 200');
+    // A star that follows at once is that of the picture that was stepped to.
+    await press('ArrowRight', 'ArrowRight', 's');
+    expect(await standing()).toBe('6 of 200');
+    await album.keyboard.press('Escape');
+    await expect.poll(() => album.getByRole('button', { name: '0 starred' }).count()).toBe(1);
 
     night.write('starred.txt', list);
     await night

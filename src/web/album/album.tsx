@@ -3,8 +3,10 @@ import { render, type JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Album, AlbumEntry } from '../../runner/core/gallery-data.ts';
 import { Dialog } from '../shared/dialog.tsx';
+import { useSwipe } from '../shared/hooks.ts';
 import { counted, countWords } from '../shared/number-words.ts';
 import { PictureGrid } from '../shared/picture-grid.tsx';
+import { downloadLines } from '../shared/text.tsx';
 
 /** Number of pictures that are added when the end of the page comes into view. */
 const step = 120;
@@ -64,7 +66,7 @@ function AlbumPage({ album: { title, key, pictures } }: { album: Album }): JSX.E
           ★ {countWords(starred.length)} starred
         </button>
         {starred.length > 0 && (
-          <button type="button" class="primary" onClick={() => download('starred.txt', starred)}>
+          <button type="button" class="primary" onClick={() => downloadLines('starred.txt', starred)}>
             Download list
           </button>
         )}
@@ -84,7 +86,7 @@ function AlbumPage({ album: { title, key, pictures } }: { album: Album }): JSX.E
           entry={entry}
           place={`${countWords(open.at + 1)} of ${countWords(open.order.length)}`}
           stars={stars}
-          onStep={(by) => setOpen(entryAt(open, open.at + by))}
+          onStep={(by) => setOpen((before) => before && entryAt(before, before.at + by))}
           onClose={() => setOpen(undefined)}
         />
       )}
@@ -146,25 +148,17 @@ const keys: Record<string, 'before' | 'next' | 'star'> = {
   s: 'star',
 };
 
-/** Distance in CSS pixels that makes a touch a swipe. */
-const swipe = 50;
-
 function Viewer({ entry, place, stars, onStep, onClose }: ViewerProps): JSX.Element {
-  const touched = useRef(0);
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent): void => {
-      if (event.altKey || event.ctrlKey || event.metaKey) return;
-      const does = keys[event.key.toLowerCase()];
-      if (does === 'star') stars.toggle(entry.id);
-      else if (does !== undefined) onStep(does === 'next' ? 1 : -1);
-    };
-    addEventListener('keydown', onKeyDown);
-    return () => removeEventListener('keydown', onKeyDown);
-  });
+  const onKeyDown = ({ key, altKey, ctrlKey, metaKey }: KeyboardEvent): void => {
+    if (altKey || ctrlKey || metaKey) return;
+    const does = keys[key.toLowerCase()];
+    if (does === 'star') stars.toggle(entry.id);
+    else if (does !== undefined) onStep(does === 'next' ? 1 : -1);
+  };
   return (
     <Dialog
       title={<bdi>{entry.text}</bdi>}
-      attributes={{ class: 'viewer' }}
+      attributes={{ class: 'viewer', autofocus: true, onKeyDown }}
       onClose={onClose}
       bar={
         <>
@@ -182,15 +176,7 @@ function Viewer({ entry, place, stars, onStep, onClose }: ViewerProps): JSX.Elem
         </>
       }
     >
-      <figure
-        onTouchStart={({ changedTouches: [touch] }) => {
-          touched.current = touch?.clientX ?? 0;
-        }}
-        onTouchEnd={({ changedTouches: [touch] }) => {
-          const moved = (touch?.clientX ?? 0) - touched.current;
-          if (Math.abs(moved) > swipe) onStep(moved < 0 ? 1 : -1);
-        }}
-      >
+      <figure {...useSwipe(onStep)}>
         <img key={entry.file} src={addressOf(entry.file)} alt={entry.text} />
       </figure>
     </Dialog>
@@ -247,14 +233,6 @@ function useNews(stars: Stars, id?: string): void {
   const [, setNews] = useState<unknown>(() => id !== undefined && stars.has(id));
   // A state that is the same renders nothing.
   useEffect(() => stars.listen(() => setNews(id === undefined ? {} : stars.has(id))), [stars, id]);
-}
-
-function download(name: string, lines: string[]): void {
-  const link = document.createElement('a');
-  link.download = name;
-  link.href = URL.createObjectURL(new Blob([`${lines.join('\n')}\n`], { type: 'text/plain' }));
-  link.click();
-  URL.revokeObjectURL(link.href);
 }
 
 /** Encodes each part, because names may contain `#`, `?` and `%`. */

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { GalleryData } from '../../runner/core/gallery-data.ts';
 import { type Mark, markNames } from '../../runner/core/marks.ts';
 import { countWords } from '../shared/number-words.ts';
-import { Copyable } from '../shared/text.tsx';
+import { Copyable, downloadLines } from '../shared/text.tsx';
 import { elementOfKey, isPlainKey } from './key-target.ts';
 import type { Marking } from './kept-marks.ts';
 import { marks } from './query.ts';
@@ -65,12 +65,14 @@ interface BarProps {
 
 /** Counts of marked scenes. A count shows its scenes and what can be done with them. Null if nothing is marked. */
 export function MarkBar({ marking, data, shown, onShow, children }: BarProps): JSX.Element | null {
-  const { ids: idsOf, keeper, own, download: pictures, problem } = marking;
+  const { ids: idsOf, allowed, keeper, own, download: pictures, problem } = marking;
   const lists = markNames.map((mark) => ({ ...marks[mark], mark, ids: idsOf(mark) }));
   const some = lists.filter(({ mark, ids }) => ids.length > 0 || mark === shown);
   if (some.length === 0 && children === null && own === undefined && problem === undefined) return null;
   const chosen = some.find(({ mark }) => mark === shown);
-  const commands = chosen === undefined ? [] : commandsFor(chosen.mark, data, keeper);
+  // A viewer has neither the program nor the files of the batch.
+  const isViewer = allowed.length < markNames.length;
+  const commands = chosen === undefined || isViewer ? [] : commandsFor(chosen.mark, data, keeper);
   return (
     <aside class="stack marked" aria-label="Marked scenes">
       <div class="row">
@@ -93,7 +95,7 @@ export function MarkBar({ marking, data, shown, onShow, children }: BarProps): J
           </button>
         )}
         {chosen !== undefined && (
-          <button type="button" onClick={() => download(chosen.file, chosen.ids)}>
+          <button type="button" onClick={() => downloadLines(chosen.file, chosen.ids)}>
             Download {chosen.file}
           </button>
         )}
@@ -164,14 +166,6 @@ function commandsFor(
     case 'reject':
       return [];
   }
-}
-
-function download(name: string, ids: string[]): void {
-  const link = document.createElement('a');
-  link.download = name;
-  link.href = URL.createObjectURL(new Blob([`${ids.join('\n')}\n`], { type: 'text/plain' }));
-  link.click();
-  URL.revokeObjectURL(link.href);
 }
 
 /** Picks two to four pictures for a comparison. */

@@ -1,10 +1,10 @@
 /** The dialog of one scene: its pictures, prompt, inputs, seed and history. Arrow keys show the next scene. */
 import type { JSX, ComponentChildren } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { GalleryData, GalleryFile, GalleryPicture, GalleryRow } from '../../runner/core/gallery-data.ts';
 import { lostWords } from '../../runner/core/picture.ts';
 import { type Fact, Facts, toneOf } from '../shared/facts.tsx';
-import { useLoaded } from '../shared/hooks.ts';
+import { useLoaded, useSwipe } from '../shared/hooks.ts';
 import { byteWords, counted, countWords, durationWords, exactInstantWords } from '../shared/number-words.ts';
 import { Image } from '../shared/picture-grid.tsx';
 import type { Marking } from './kept-marks.ts';
@@ -343,27 +343,6 @@ function wordsOf({ values, pictures, id }: GalleryRow, by: string[], { columns }
   const valueOf = (name: string): string =>
     textOf(values?.[columns.findIndex((column) => column.name === name)]);
   return shown.map((name) => `${name === 'seed_number' ? 'seed' : name} ${valueOf(name)}`).join(', ');
-}
-
-/** Distance of a swipe in CSS pixels. */
-const swipeLength = 50;
-
-/** A finger that moves sideways shows the next or the previous picture, unless the page is enlarged. */
-function useSwipe(onStep: (by: 1 | -1) => void) {
-  const begun = useRef<Touch | undefined>(undefined);
-  return {
-    onTouchStart: ({ touches }: TouchEvent): void => {
-      begun.current = touches.length === 1 ? touches[0] : undefined;
-    },
-    onTouchEnd: ({ changedTouches: [ended] }: TouchEvent): void => {
-      const { current: first } = begun;
-      begun.current = undefined;
-      if (first === undefined || ended === undefined || (visualViewport?.scale ?? 1) > 1) return;
-      const [across, down] = [ended.clientX - first.clientX, ended.clientY - first.clientY];
-      if (Math.abs(across) >= swipeLength && Math.abs(across) > 2 * Math.abs(down))
-        onStep(across < 0 ? 1 : -1);
-    },
-  };
 }
 
 interface ViewerProps {

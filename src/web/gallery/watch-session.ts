@@ -130,7 +130,12 @@ function takePassword(): string | undefined {
   const [, password] = /^#password=(.+)$/.exec(location.hash) ?? [];
   if (password === undefined) return undefined;
   history.replaceState(history.state, '', location.pathname + location.search);
-  return decodeURIComponent(password);
+  try {
+    return decodeURIComponent(password);
+  } catch {
+    // The link was cut, so the server refuses it.
+    return password;
+  }
 }
 
 /** Marks of one request: the limit of the server. */

@@ -1,5 +1,5 @@
-/** Hooks for the time, the hash of the address, and data that is loaded. */
-import { useEffect, useState } from 'preact/hooks';
+/** Hooks for the time, the hash of the address, data that is loaded, and swipes. */
+import { useEffect, useRef, useState } from 'preact/hooks';
 
 /** Returns the current epoch ms of a clock that is `aheadMs` ahead. Renders again every `beatMs`. */
 export function useNow(aheadMs: number, beatMs = 10_000): number {
@@ -36,4 +36,25 @@ export function useLoaded<T>(inputs: unknown[], load: () => Promise<T | undefine
     };
   }, inputs);
   return loaded?.value;
+}
+
+/** Distance of a swipe in CSS pixels. */
+const swipeLength = 50;
+
+/** A finger that moves sideways shows the next or the previous picture, unless the page is enlarged. */
+export function useSwipe(onStep: (by: 1 | -1) => void) {
+  const begun = useRef<Touch | undefined>(undefined);
+  return {
+    onTouchStart: ({ touches }: TouchEvent): void => {
+      begun.current = touches.length === 1 ? touches[0] : undefined;
+    },
+    onTouchEnd: ({ changedTouches: [ended] }: TouchEvent): void => {
+      const { current: first } = begun;
+      begun.current = undefined;
+      if (first === undefined || ended === undefined || (visualViewport?.scale ?? 1) > 1) return;
+      const [across, down] = [ended.clientX - first.clientX, ended.clientY - first.clientY];
+      if (Math.abs(across) >= swipeLength && Math.abs(across) > 2 * Math.abs(down))
+        onStep(across < 0 ? 1 : -1);
+    },
+  };
 }

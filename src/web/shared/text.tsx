@@ -1,4 +1,4 @@
-/** Long texts, and texts to copy. */
+/** Long texts, texts to copy, and texts to download. */
 import type { JSX } from 'preact';
 import { countWords } from './number-words.ts';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -53,4 +53,13 @@ export function Copyable({ label, text }: Props): JSX.Element {
       </pre>
     </div>
   );
+}
+
+/** Downloads a text file with these lines. */
+export function downloadLines(name: string, lines: string[]): void {
+  const link = document.createElement('a');
+  link.download = name;
+  link.href = URL.createObjectURL(new Blob([`${lines.join('\n')}\n`], { type: 'text/plain' }));
+  link.click();
+  URL.revokeObjectURL(link.href);
 }

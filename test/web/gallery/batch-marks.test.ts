@@ -106,7 +106,7 @@ describe.skipIf(noBrowser !== undefined)('marks of a batch (skipped where there 
       '{"id":"s2","mark":"reject","at":"2026-11-29T12:00:00.000Z"}\n',
     );
     const { url } = await watching(cwd, ...withPasswords);
-    const { page } = await look(browser, url);
+    const { page } = await look(browser, `${url}#password=a-link-that-was-cut%C`);
     await signIn(page, 'wrong-password');
     await expect.poll(() => textOf(page)).toContain('This is not the password.');
     expect(await textOf(page)).not.toContain('s2');
@@ -116,6 +116,12 @@ describe.skipIf(noBrowser !== undefined)('marks of a batch (skipped where there 
     await press(page, 1, 'r');
     await press(page, 1, 's');
     await expect.poll(() => marked(page)).toEqual(['s1 Star']);
+    // Commands are for those who have the program and the batch.
+    await page.getByRole('button', { name: '1 starred' }).click();
+    await page.getByRole('button', { name: 'Download the pictures (ZIP)' }).waitFor();
+    expect(await page.locator('.marked pre').count()).toBe(0);
+    await page.getByRole('button', { name: '1 starred' }).click();
+    await page.locator('.picture').nth(4).waitFor();
     await press(page, 2, 's');
     await expect
       .poll(() => textOf(page))

@@ -14,7 +14,7 @@ import {
   signalAt,
   withKey,
 } from './cli.ts';
-import { startPatientService } from './stand-ins.ts';
+import { blackPicture, startInstantService, startPatientService } from './stand-ins.ts';
 
 const starts = isWhole ? 50 : 3;
 
@@ -118,6 +118,30 @@ it('looks where flag and environment say, and speaks JSON where any of them asks
     expect([told.code, told.stdout], `${args.join(' ')} ${told.stderr}`).toEqual([11, stdout]);
   }
   expect(night.has('other')).toBe(false);
+});
+
+it('sends nothing if sharp cannot be loaded, and everything once it can', async () => {
+  const service = await startInstantService({ image: await blackPicture() });
+  const night = nightOf(service.url, 3);
+  night.write(
+    'without-sharp.mjs',
+    `import { register } from 'node:module';
+const hooks = \`export async function resolve(name, context, next) {
+  if (name === 'sharp') throw new Error('Could not load the "sharp" module using the linux-x64 runtime');
+  return next(name, context);
+}\`;
+register('data:text/javascript,' + encodeURIComponent(hooks));
+`,
+  );
+  const nodeArgs = ['--import', night.path('without-sharp.mjs')];
+  await night
+    .with({ nodeArgs })
+    .built('run', 'pipeline.yaml')
+    .fails(14, 'The package sharp, which decodes pictures');
+  expect(service.submissions().size).toBe(0);
+  await night.with({ nodeArgs }).built('status', 'pipeline.yaml').exits(0);
+  await night.run().exits(0, '3 of 3 scenes');
+  expect([...service.submissions().values()]).toEqual([1, 1, 1]);
 });
 
 function startRun(night: Night): Program {

@@ -1,6 +1,5 @@
 /** From what a job's output holds to a whole picture, or to the reason why it is none. */
 import { createHash } from 'node:crypto';
-import sharp from 'sharp';
 import type { Failure, FailureKind } from '../core/failure.ts';
 import type { Picture, HeldPicture } from '../core/picture.ts';
 import { blankness, checkPng, headerEnd, isPng, type WholePng } from './check-png.ts';
@@ -16,6 +15,7 @@ import {
   tooLarge,
   type Unusable,
   type WholePicture,
+  loadSharp,
 } from './decoding.ts';
 import { otherFormat, triedThumbnail } from './other-formats.ts';
 import { inflate, inflateSync } from 'node:zlib';
@@ -85,7 +85,7 @@ export async function wholePng(file: Buffer, demands: Demands): Promise<WholePic
   const wanted = { ...demands, isThumbnailWanted };
   // Blank pictures can be recognised only by their decoded pixels.
   if (demands.isBlankRefused) return decodedPng(whole, checked, wanted);
-  const madeThumbnail = () => triedThumbnail(() => sharp(coloured(checked), strict(demands.maxPixels)));
+  const madeThumbnail = () => triedThumbnail((sharp) => sharp(coloured(checked), strict(demands.maxPixels)));
   if (isThumbnailWanted && !isUnpackedSoon(checked)) {
     const thumbnail = await madeThumbnail();
     // Making the thumbnail has decoded every pixel.
@@ -115,6 +115,7 @@ async function decodedPng(
   { bare, width, height }: WholePng,
   { maxPixels, isBlankRefused, isThumbnailWanted }: Demands,
 ): Promise<WholePicture | Unusable> {
+  const sharp = await loadSharp();
   try {
     const image = sharp(bare, { ...strict(maxPixels), ignoreIcc: true });
     const { data, info } = await pixelsOf(image, isBlankRefused);

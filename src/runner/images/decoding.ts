@@ -1,4 +1,5 @@
 /** Recognizes and decodes pictures of all formats, and words the problems of bytes that are none. */
+import type sharp from 'sharp';
 import type { Sharp, SharpOptions } from 'sharp';
 import { type FileKind, type Picture, type PictureFormat, thumbnailOf } from '../core/picture.ts';
 
@@ -22,6 +23,16 @@ export type WholePicture = Pick<Picture, 'width' | 'height'> & {
   /** True if the received picture was signed (C2PA), and the converted one no longer is. */
   isSignatureLost?: boolean;
 };
+
+/**
+ * Returns sharp, which is loaded at first use: that takes a tenth of a second, and most commands draw nothing. A run
+ * loads it before it sends anything. sharp's cache is disabled: it would take memory, and no picture is decoded twice.
+ */
+export async function loadSharp(): Promise<typeof sharp> {
+  const loaded = (await import('sharp')).default;
+  loaded.cache(false);
+  return loaded;
+}
 
 /** Returns a `Buffer` that shares the memory of the array. */
 export function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {

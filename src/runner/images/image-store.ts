@@ -38,7 +38,7 @@ import {
 } from './sidecars.ts';
 import { findMissing, holds, type PictureListing } from './saved-files.ts';
 import { thumbnailFiles } from './other-formats.ts';
-import type { Demands } from './decoding.ts';
+import { type Demands, loadSharp } from './decoding.ts';
 import pLimit from 'p-limit';
 import { checkPicture } from './check-picture.ts';
 
@@ -86,7 +86,11 @@ export function createImageStore(place: Place, options: ImageStoreOptions = {}):
 
   return {
     isNamedByAttempt: place.isNamedByAttempt,
-    prepare: () => place.probe(() => place.prepare()),
+    async prepare() {
+      // If sharp cannot be loaded, nothing is sent.
+      await loadSharp();
+      return place.probe(() => place.prepare());
+    },
     check: checker.check,
     write: async (checked, file) => {
       const makers = await makersOf(file);

@@ -1,9 +1,9 @@
 /** Reads the provenance of a picture, from any program. */
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
-import sharp from 'sharp';
 import { type SavedPicture, sidecarEnding } from '../core/picture.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
+import { loadSharp } from './decoding.ts';
 import { readTexts } from './png-metadata.ts';
 import { provenanceKeyword } from './sidecars.ts';
 
@@ -71,6 +71,7 @@ async function sizeOf(file: Buffer): Promise<Pick<Inspection, 'format' | 'width'
   const isPng = file.length >= 33 && file.toString('latin1', 1, 4) === 'PNG';
   // sharp would unpack all texts in the file, of any size.
   if (isPng) return { format: 'png', width: file.readUInt32BE(16), height: file.readUInt32BE(20) };
+  const sharp = await loadSharp();
   try {
     const { format, width, height } = await sharp(file, { limitInputPixels: false }).metadata();
     return { format, width, height };

@@ -1,7 +1,6 @@
 /** Makes the copies and thumbnails that saved pictures lack, from the pictures that are there. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { readFile } from 'node:fs/promises';
-import sharp from 'sharp';
 import pLimit from 'p-limit';
 import { thumbnailOf } from '../core/picture.ts';
 import type { RecordedPicture } from '../core/scene-record.ts';
@@ -116,7 +115,7 @@ async function thumbnailOfSaved(
   if (content === undefined) return undefined;
   const image = pictureToDraw(content);
   if ('problem' in image) return undefined;
-  return triedThumbnail(() => sharp(image.bytes, { limitInputPixels: width * height }));
+  return triedThumbnail((sharp) => sharp(image.bytes, { limitInputPixels: width * height }));
 }
 
 export interface Made {

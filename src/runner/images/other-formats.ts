@@ -2,7 +2,8 @@
 import { statSync } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import sharp, { type Metadata, type Sharp } from 'sharp';
+import type sharp from 'sharp';
+import type { Metadata, Sharp } from 'sharp';
 import { temporaryName } from '../../lib/files/temporary-files.ts';
 import { FatalFailure } from '../core/failure.ts';
 import {
@@ -24,6 +25,7 @@ import {
   tooLarge,
   type Unusable,
   type WholePicture,
+  loadSharp,
 } from './decoding.ts';
 import { isSigned, withMetadata } from './png-metadata.ts';
 
@@ -37,6 +39,7 @@ export async function otherFormat(
   format: PictureFormat,
 ): Promise<WholePicture | Unusable> {
   const { maxPixels, isOriginalKept, isThumbnailWanted } = demands;
+  const sharp = await loadSharp();
   try {
     const metadata = await sharp(content, { limitInputPixels: false }).metadata();
     const { width, height, pages = 1 } = metadata;
@@ -59,6 +62,7 @@ async function original(
   { maxPixels, isBlankRefused }: Demands,
   format: PictureFormat,
 ): Promise<WholePicture | Unusable> {
+  const sharp = await loadSharp();
   const { data, info } = await pixelsOf(sharp(content, strict(maxPixels)).autoOrient(), isBlankRefused);
   // Decoding succeeded, so the data is complete.
   const bytes = declaredBytes(content, format);
@@ -74,6 +78,7 @@ async function converted(
   { maxPixels, isBlankRefused }: Demands,
   metadata: Metadata,
 ): Promise<WholePicture> {
+  const sharp = await loadSharp();
   const upright = sharp(bytes, strict(maxPixels)).autoOrient();
   const isCmyk = metadata.space === 'cmyk';
   // A CMYK profile does not apply to the RGB of a PNG.
@@ -102,6 +107,7 @@ async function checkedAndEncoded(image: Sharp): Promise<Encoded> {
   const { data, info } = await pixelsOf(image, true);
   const { width, height, channels } = info;
   const blank = blankness(data, channels);
+  const sharp = await loadSharp();
   return {
     data: await sharp(data, { raw: { width, height, channels } }).png().toBuffer(),
     width,
@@ -178,9 +184,6 @@ export const paper = '#ffffff';
 /** JPEG options of thumbnails. Optimised tables save a fifth, but would be the slowest step after decoding. */
 const jpeg = { quality: 80, optimiseCoding: false };
 
-/** Disables sharp's cache. It would take memory in every run, and no picture is decoded twice. */
-sharp.cache(false);
-
 /**
  * Makes a thumbnail, small enough that a page of hundreds shows at once, and large enough to choose from. It
  * is a JPEG, upright, in sRGB, without metadata. Decodes every pixel of the picture, and throws if something
@@ -196,9 +199,10 @@ function toThumbnail(image: Sharp): Promise<Buffer> {
 }
 
 /** Returns a thumbnail, or undefined if it cannot be made. */
-export async function triedThumbnail(image: () => Sharp): Promise<Buffer | undefined> {
+export async function triedThumbnail(image: (load: typeof sharp) => Sharp): Promise<Buffer | undefined> {
+  const load = await loadSharp();
   try {
-    return await toThumbnail(image());
+    return await toThumbnail(image(load));
   } catch {
     return undefined;
   }

@@ -1,5 +1,4 @@
 /** Sidecar files of pictures, such as copies and provenance: made of a picture, written, moved and removed with it. */
-import sharp from 'sharp';
 import { isJsonObject } from '../../lib/text/json.ts';
 import {
   copyEnding,
@@ -22,7 +21,7 @@ import {
 } from '../core/provenance.ts';
 import { checkPicture, pictureToDraw } from './check-picture.ts';
 import { isPng } from './check-png.ts';
-import { bufferOf, type Demands, type WholePicture } from './decoding.ts';
+import { bufferOf, type Demands, type WholePicture, loadSharp } from './decoding.ts';
 import { paper } from './other-formats.ts';
 import type { Place } from './place.ts';
 import { isSigned, originChunks, type PngText, readTexts, withChunks, withTexts } from './png-metadata.ts';
@@ -149,6 +148,7 @@ async function copyOf(content: Buffer, limitInputPixels: number, copy: PictureCo
   if ('problem' in image) throw new Error(image.problem);
   const marked = isPng(content) ? withChunks(image.bytes, originChunks(content)) : image.bytes;
   const { format, quality, size, enlarge = false } = copy;
+  const sharp = await loadSharp();
   const upright = sharp(marked, { limitInputPixels }).autoOrient().keepExif().keepXmp();
   const sized =
     size === undefined

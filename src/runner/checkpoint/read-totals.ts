@@ -163,22 +163,24 @@ export function forgetPictures(db: Database, attempts: string): void {
   const brought = db
     .prepare<[], Brought>(`SELECT ${broughtColumns} ${gone} AND label IS NULL AND NOT ${isStated}`)
     .get();
-  if (brought !== undefined && brought.pictures > 0) {
-    const all = JSON.stringify(addBrought(readForgotten(db), brought));
-    db.prepare("INSERT OR REPLACE INTO batch VALUES ('brought', ?)").run(all);
-  }
-  db.exec(`DELETE ${gone}`);
+  const before = readForgotten(db);
+  const { changes } = db.prepare(`DELETE ${gone}`).run();
+  if (changes === 0 || brought === undefined) return;
+  // New pictures may get the keys of these. A live reader sees by the number of rows that it must read all again.
+  const rows = (before.rows ?? 0) + changes;
+  const all = JSON.stringify({ ...addBrought(before, brought), rows });
+  db.prepare("INSERT OR REPLACE INTO batch VALUES ('brought', ?)").run(all);
 }
 
 /** Returns the query for the record of forgotten pictures, also for PostgreSQL. `s`: prefix of the table names. */
 export const forgottenQuery = (s = ''): string => `SELECT value FROM ${s}batch WHERE name = 'brought'`;
 
 /** Returns the totals of forgotten pictures. `value` is the result of `forgottenQuery`. */
-export function forgottenOf(value: string | undefined): Brought {
+export function forgottenOf(value: string | undefined): Brought & { rows?: number } {
   return value === undefined ? nothingBrought : (storedJson(value, 'the batch') as Brought);
 }
 
-export function readForgotten(db: Database): Brought {
+export function readForgotten(db: Database): ReturnType<typeof forgottenOf> {
   return forgottenOf(db.prepare<[], string>(forgottenQuery()).pluck().get());
 }
 

@@ -25,8 +25,8 @@ function folder(): string {
   return dir;
 }
 
-function opened(dir: string, at: number) {
-  const { checkpoint, close } = openCheckpoint(dir, 'test', batch, at);
+function opened(dir: string, at: number, about: Parameters<typeof openCheckpoint>[2] = batch) {
+  const { checkpoint, close } = openCheckpoint(dir, 'test', about, at);
   let isClosed = false;
   const closeOnce = (): void => {
     if (!isClosed) close();
@@ -193,6 +193,25 @@ it('counts what was paid for pictures that are rendered again, and what was seen
   const { cost } = await told(reader);
   expect(cost).toEqual(allOf(dir).cost);
   expect(cost?.spent).toBeCloseTo(0.5 * 0.82 + pictures);
+});
+
+it('counts the picture of a job without a price that follows one with a price, rendered again', async () => {
+  const dir = folder();
+  const at = 'output.cost';
+  const { checkpoint } = opened(dir, 1_000, { ...batch, pricing: { at, perMegapixel: 1, currency: 'USD' } });
+  await checkpoint.reconcile(manifestOf([['s0', 'sea']]), unstopped);
+  const reader = new LiveReader(dir);
+  for (const cost of [{ at, amount: 2 }, { at }]) {
+    const [attempt] = await checkpoint.claim(1, endpoint, 9_600);
+    if (attempt === undefined) throw new Error('one was claimed');
+    await checkpoint.recordSubmitted(attempt, { jobId: `job-${attempt.key}`, status: 'IN_QUEUE', at: 9_700 });
+    await checkpoint.settle(attempt, { ...settlementOf(attempt, 'saved', 9_800), cost });
+    expect((await told(reader)).cost).toEqual(allOf(dir).cost);
+    const db = new Sqlite(join(dir, 'checkpoint.sqlite'));
+    putBackSession(db).putBack({ kinds: [], ids: ['s0'], notAt: undefined, isAgain: true }, 9_900);
+    db.close();
+  }
+  expect((await told(reader)).cost).toMatchObject({ spent: 2 + (512 * 512) / 1e6, stated: 2 });
 });
 
 it('says of a damaged file what every command says', async () => {

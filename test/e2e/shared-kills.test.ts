@@ -1,6 +1,6 @@
 /** Promise: four runs share a batch and are killed and stopped at random. No scene is lost, and none that is set aside is submitted again. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe, it, onTestFailed } from 'vitest';
 import { noPostgres, startPostgres, type PostgresServer } from '../engines/postgres.ts';
 import { random, runs } from '../fakes/tier.ts';
 import { SharedNight, nightMs, nights, outMs } from './shared-night.ts';
@@ -17,6 +17,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
     'unanswered: %s, round %i',
     { timeout: nightMs },
     async (unanswered, round) => {
+      onTestFailed(() => void process.stdout.write(server.log()));
       const night = await SharedNight.begin(server.url, `${unanswered}-${round}`, unanswered);
       await night.strike((start) => {
         const program = start(server.url);

@@ -1,7 +1,16 @@
 /** A PostgreSQL of a test's own: started in an empty folder, ended with the test process. */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, renameSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  openSync,
+  renameSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,6 +43,8 @@ export interface PostgresServer {
   /** Stands still with all of its processes: it accepts connections and answers nothing, until it is to `goOn`. */
   standStill(): void;
   goOn(): void;
+  /** What the server has logged, at most its last 4,000 characters. */
+  log(): string;
   stop(): Promise<void>;
 }
 
@@ -46,6 +57,7 @@ export async function startPostgres(...settings: string[]): Promise<PostgresServ
   const owner = ownerOf(dir);
   const data = join(dir, 'data');
   const port = await freePort();
+  const log = join(dir, 'log');
   execFileSync(join(bin, 'initdb'), ['--no-sync', '-A', 'trust', '-U', 'postgres', '-D', data], {
     ...owner,
     cwd: dir,
@@ -62,7 +74,8 @@ export async function startPostgres(...settings: string[]): Promise<PostgresServ
   const start = async (): Promise<void> => {
     const given = ['max_connections=200', ...settings].flatMap((setting) => ['-c', setting]);
     const args = ['-D', data, '-k', dir, '-h', '127.0.0.1', '-p', String(port), ...given];
-    server = spawn(join(bin, 'postgres'), args, { ...owner, cwd: dir, stdio: 'ignore' });
+    const stdio = ['ignore', 'ignore', openSync(log, 'a')] as const;
+    server = spawn(join(bin, 'postgres'), args, { ...owner, cwd: dir, stdio: [...stdio] });
     for (let tries = 0; tries < 300; tries++) {
       if (isReady(port, owner)) return;
       await delay(50);
@@ -82,6 +95,7 @@ export async function startPostgres(...settings: string[]): Promise<PostgresServ
     kill: () => end('SIGQUIT'),
     standStill: () => signalAll('SIGSTOP'),
     goOn: () => signalAll('SIGCONT'),
+    log: () => readFileSync(log, 'utf8').slice(-4_000),
     keep: async () => {
       await end('SIGINT');
       rmSync(`${data}-kept`, { recursive: true, force: true });

@@ -150,6 +150,19 @@ it.each(['runs', 'ends'])('leaves nothing of a job that was long in every way, w
   expect((await bytesIn(dir)).includes('MARK')).toBe(false);
 });
 
+it('deletes with a retry all that the failed try has left, and keeps the input', async () => {
+  const store = await openJobStore();
+  const id = await accepted(store, 'a', inputOf('MARK', 400_000));
+  await store.work.take('a', [taker]);
+  const long = JSON.stringify('x'.repeat(300_000));
+  await store.streams.add({ id, workerId: 'w' }, long);
+  await store.work.settle({ id, workerId: 'w' }, { state: 'FAILED', error: 'no', output: long });
+  const counts = () => ['inputs', 'results', 'streams'].map((folder) => filesIn(folder).length);
+  expect(counts()).toEqual([1, 1, 1]);
+  expect(await store.retry('a', id)).toBe('FAILED');
+  expect(counts()).toEqual([1, 0, 0]);
+});
+
 it('hands a long part of a stream out once, in its place', async () => {
   const store = await openJobStore();
   const id = await accepted(store, 'a', '{"scene":"x"}');
@@ -247,6 +260,21 @@ describe('by themselves, long texts', () => {
     await book.delete(stored);
     await book.delete(stored);
     expect(filesIn('results')).toEqual([]);
+  });
+
+  it('are neither shared nor named where they cannot be written', async () => {
+    const put: string[] = [];
+    const shared: FileStore = {
+      putFile: async (name) => void put.push(name),
+      getFile: async () => undefined,
+      removeFiles: async () => undefined,
+      fileNames: async () => [],
+    };
+    const book = texts(shared);
+    rmSync(join(dir, 'inputs'), { recursive: true });
+    const name = vi.fn(() => Promise.resolve(true));
+    await expect(book.withStored('inputs', text, name)).rejects.toThrow('ENOENT');
+    expect([put, name.mock.calls]).toEqual([[], []]);
   });
 
   it('go where they are not named after all, and stay where nobody knows', async () => {

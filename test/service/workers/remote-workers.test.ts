@@ -79,6 +79,9 @@ it('gives the job of one that is silent to another; what is heard of one job, or
   vi.advanceTimersByTime(silenceMs);
   await expect.poll(() => view(w1)).toMatchObject({ jobIds: [], state: 'unhealthy' });
   remote.noteContact(w1, null, true);
+  const asked = remote.hold(w1, true);
+  expect(view(w1)?.state).toBe('idle');
+  asked?.(false);
   await take(w1);
   expect(view(w1)?.state).toBe('running');
 });

@@ -218,7 +218,7 @@ function followLease(lease: BatchLease | undefined, emit: Listener, stop: Stop, 
   const giveUpLater = (): void => void setTimeout(() => lease.giveUp(), graceMs).unref();
   stop.leaving.addEventListener('abort', giveUpLater, { once: true });
   lease.on({
-    onLost: (failure) => stop.forThrown(failure),
+    onLost: (lost) => stop.forThrown(lost),
     onWrittenBack: (text) => emit({ type: 'warning', text }),
     onReach: (isReached, text) =>
       emit({ type: 'warning', text: isReached ? 'the shared checkpoint answers again' : `${text}; ${gone}` }),

@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { GalleryData } from '../../runner/core/gallery-data.ts';
 import { type Mark, type MarkChange, markNames } from '../../runner/core/marks.ts';
+import { useKeyDown } from '../shared/hooks.ts';
 import { elementOfKey, followAim } from './key-target.ts';
 import { marks } from './query.ts';
 
@@ -51,14 +52,10 @@ export function useMarks(
     else batchStore.change([{ id, mark: batchStore.of(id) === mark ? null : mark }]);
     renderAgain();
   };
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent): void => {
-      const mark = markNames.find((each) => marks[each].key === event.key.toLowerCase());
-      const id = mark && elementOfKey(event, '[data-scene]')?.dataset['scene'];
-      if (mark !== undefined && id !== undefined) toggle(id, mark);
-    };
-    addEventListener('keydown', onKeyDown);
-    return () => removeEventListener('keydown', onKeyDown);
+  useKeyDown((event) => {
+    const mark = markNames.find((each) => marks[each].key === event.key.toLowerCase());
+    const id = mark && elementOfKey(event, '[data-scene]')?.dataset['scene'];
+    if (mark !== undefined && id !== undefined) toggle(id, mark);
   });
   useEffect(() => {
     const left = new AbortController();

@@ -1,8 +1,9 @@
 /** Buttons and keys that mark scenes or pick them for a comparison, and the bar that uses the marks. */
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { GalleryData } from '../../runner/core/gallery-data.ts';
 import { type Mark, markNames } from '../../runner/core/marks.ts';
+import { useKeyDown } from '../shared/hooks.ts';
 import { countWords } from '../shared/number-words.ts';
 import { Copyable, downloadLines } from '../shared/text.tsx';
 import { elementOfKey, isPlainKey } from './key-target.ts';
@@ -193,16 +194,12 @@ export function usePicks({ sides }: Place, go: (change: Partial<Place>) => void)
   const compare = (compared: Side[]): void => {
     if (compared.length > 1) go({ sides: compared });
   };
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent): void => {
-      const key = event.key.toLowerCase();
-      if ((key !== 'p' && key !== 'c') || sides.length > 0 || !isPlainKey(event)) return;
-      if (key === 'c') return compare(picked);
-      const place = elementOfKey(event, '.pictures > li, .viewer > .stack');
-      place?.querySelector<HTMLElement>('.pick')?.click();
-    };
-    addEventListener('keydown', onKeyDown);
-    return () => removeEventListener('keydown', onKeyDown);
+  useKeyDown((event) => {
+    const key = event.key.toLowerCase();
+    if ((key !== 'p' && key !== 'c') || sides.length > 0 || !isPlainKey(event)) return;
+    if (key === 'c') return compare(picked);
+    const place = elementOfKey(event, '.pictures > li, .viewer > .stack');
+    place?.querySelector<HTMLElement>('.pick')?.click();
   });
   return { picked, toggle, compare, clear: () => setPicked([]) };
 }

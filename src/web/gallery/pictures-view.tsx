@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
-import { useLoaded } from '../shared/hooks.ts';
+import { useKeyDown, useLoaded } from '../shared/hooks.ts';
 import { counted, countWords, durationWords, moneyWords } from '../shared/number-words.ts';
 import { PictureGrid } from '../shared/picture-grid.tsx';
 import { isPlainKey } from './key-target.ts';
@@ -276,17 +276,13 @@ export function useTileSize(data: GalleryData): TileSize {
   };
   useEffect(() => {
     const onResize = (): void => setWidth(innerWidth);
-    const onKeyDown = (event: KeyboardEvent): void => {
-      if (!isPlainKey(event) || document.querySelector('dialog[open]') !== null) return;
-      if (event.key === '+' || event.key === '=') choose(perRow - 1);
-      else if (event.key === '-') choose(perRow + 1);
-    };
     addEventListener('resize', onResize);
-    addEventListener('keydown', onKeyDown);
-    return () => {
-      removeEventListener('resize', onResize);
-      removeEventListener('keydown', onKeyDown);
-    };
+    return () => removeEventListener('resize', onResize);
+  }, []);
+  useKeyDown((event) => {
+    if (!isPlainKey(event) || document.querySelector('dialog[open]') !== null) return;
+    if (event.key === '+' || event.key === '=') choose(perRow - 1);
+    else if (event.key === '-') choose(perRow + 1);
   });
   const isTight = Math.min(width, 1680) / perRow < minWidth;
   return { perRow, most, isTight, isChosen: chosen !== undefined, choose };

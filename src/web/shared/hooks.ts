@@ -1,4 +1,4 @@
-/** Hooks for the time, the hash of the address, data that is loaded, and swipes. */
+/** Hooks for the time, the hash of the address, data that is loaded, keys and swipes. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 /** Returns the current epoch ms of a clock that is `aheadMs` ahead. Renders again every `beatMs`. */
@@ -9,6 +9,20 @@ export function useNow(aheadMs: number, beatMs = 10_000): number {
     return () => clearInterval(timer);
   }, [beatMs]);
   return Date.now() + aheadMs;
+}
+
+/**
+ * Calls the `onKeyDown` of the latest rendering for every key. A listener that an effect replaces after each rendering
+ * would see a quick second key with the state before the first.
+ */
+export function useKeyDown(onKeyDown: (event: KeyboardEvent) => void): void {
+  const latest = useRef(onKeyDown);
+  latest.current = onKeyDown;
+  useEffect(() => {
+    const listener = (event: KeyboardEvent): void => latest.current(event);
+    addEventListener('keydown', listener);
+    return () => removeEventListener('keydown', listener);
+  }, []);
 }
 
 /** Returns the hash of the address. Use the setter after changes that cause no `hashchange` event. */

@@ -1,6 +1,7 @@
 /**
- * `npm run build` makes `dist`: the program and what it starts as processes of their own, in few files since Node loads
- * those quicker, its pages, and what is printed once. `node src/build.mjs tests` makes what tests and benchmarks start.
+ * `npm run build` makes `dist`: the program and the programs that it starts, its pages, and files that the program prints.
+ * The code is bundled into few files, because Node loads these faster. `node src/build.mjs tests` makes the programs that
+ * tests and benchmarks start.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
@@ -16,8 +17,27 @@ import {
 import { build } from 'esbuild';
 
 const common = { bundle: true, format: 'esm', platform: 'node', target: 'node20.19', logLevel: 'warning' };
-/** The first has a native part; the others are there only where a bucket or a database is used. */
+/** Packages that are not bundled. `sharp` has a native part. The others are installed only if a bucket or a database is used. */
 const external = ['sharp', 'aws4fetch', 'pg'];
+
+/**
+ * Leaves out parts of zod and undici that the program never calls: messages in other languages, fetch, WebSocket and mocks.
+ * They are a third of these packages, and each start of the program would load them.
+ */
+const leaveOutUnused = {
+  name: 'leave out what is not used',
+  setup(plugins) {
+    plugins.onLoad({ filter: /zod\/v4\/locales\/index\.js$/ }, () => ({
+      contents: "export { default as en } from './en.js';",
+    }));
+    plugins.onResolve({ filter: /^\.\/lib\/(?:cache|interceptor|mock|web)\// }, ({ path, importer }) =>
+      importer.endsWith('undici/index.js') ? { path, namespace: 'left-out' } : undefined,
+    );
+    plugins.onLoad({ filter: /./, namespace: 'left-out' }, () => ({
+      contents: 'module.exports = new Proxy({}, { get: () => class LeftOut {} });',
+    }));
+  },
+};
 
 if (process.argv[2] === 'tests') await buildTests();
 else await buildProgram();
@@ -41,7 +61,8 @@ async function buildProgram() {
     external,
     minifySyntax: true,
     legalComments: 'none',
-    // For packages that are CommonJS.
+    plugins: [leaveOutUnused],
+    // Bundled CommonJS packages call `require`, which ES modules do not have.
     banner: {
       js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
     },
@@ -73,7 +94,7 @@ async function buildProgram() {
   writeTypes();
 }
 
-/** The packages that the bundles hold, with their licences: no list of what is installed names them. */
+/** Lists the bundled packages and their licences, because no list of installed packages names them. */
 function writeContents(folders) {
   const texts = new Map();
   for (const folder of [...new Set(folders)].toSorted((a, b) => (a < b ? -1 : 1))) {
@@ -88,13 +109,13 @@ function writeContents(folders) {
   writeFileSync('dist/build.json', `${JSON.stringify(contents, null, 2)}\n`);
 }
 
-/** Marked where its files were changed; none in a copy, nor where git is not to be had. */
+/** Returns the commit, marked as dirty if files were changed. Undefined if this is not a git checkout or git is missing. */
 function commitHere() {
   const args = ['describe', '--always', '--dirty', '--exclude=*', '--abbrev=12'];
   return (existsSync('.git') && spawnSync('git', args, { encoding: 'utf8' }).stdout?.trim()) || undefined;
 }
 
-/** What editors, `man` and programs read. */
+/** Writes files for editors, shells, `man` and programs, which the built program prints. */
 function writePrinted() {
   const printed = {
     'nightrender.1': ['man'],
@@ -111,13 +132,13 @@ function writePrinted() {
   }
 }
 
-/** Of what other programs import, and of what that names. */
+/** Writes the type declarations of the library, and of all types that they name. */
 function writeTypes() {
   const options = '--declaration --emitDeclarationOnly --allowImportingTsExtensions --strict --types node';
   const kind = '--ignoreConfig --target es2023 --module nodenext --rootDir src --outDir dist/types';
   const args = ['src/library/library.ts', ...`${options} ${kind}`.split(' ')];
   execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', ...args], { stdio: 'inherit' });
-  // Older compilers find files under this ending alone.
+  // Older compilers find declarations only if the imports end with `.js`.
   for (const entry of readdirSync('dist/types', { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const file = `${entry.parentPath}/${entry.name}`;
@@ -126,7 +147,7 @@ function writeTypes() {
   }
 }
 
-/** Each is a file of its own, in the place of its source. */
+/** Bundles each program of the tests into a file of its own, at the path of its source. */
 async function buildTests() {
   await build({
     ...common,

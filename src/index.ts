@@ -20,7 +20,7 @@ export const runBatch: typeof library.runBatch = (file, options = {}) => {
 };
 
 export const readBatch: typeof library.readBatch = async (file, options = {}) => {
-  const { readForCaller } = await import('./library/read-for-caller.ts');
+  const { readForCaller } = await import('./library/upkeep-for-caller.ts');
   return readForCaller(file, options);
 };
 

@@ -1,11 +1,17 @@
-/** Promise: the layers hold. This table is the rule: who may import whom, of ours and of packages. */
+/**
+ * Promise: every part of the program can be changed without knowledge of the parts above it. The table below says which
+ * folder may import which of our folders and which packages.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 const src = resolve(import.meta.dirname, '../src');
 
-/** The floors of the service from below, with their packages beside those of Node. Each may import the floors below it, and itself. */
+/**
+ * The layers of the service, lowest first, with their packages other than those of Node. Each layer may import itself
+ * and the layers below it.
+ */
 const floors: Record<string, string[]> = {
   model: ['zod'],
   replication: [],
@@ -23,8 +29,8 @@ const floors: Record<string, string[]> = {
 };
 
 /**
- * A folder may import itself, these of ours (a folder, or a file by its path) and these packages.
- * `node:*` stands for any built-in module: an edge may use them, the rules and the road only those that are named.
+ * A folder may import itself, these of our folders or files (by path), and these packages. `node:*` stands for all
+ * built-in modules. `runner/core` and `runner/pipeline` may use only the built-in modules that are named.
  */
 const table: Record<string, { ours: string[]; packages: string[] }> = {
   lib: {
@@ -41,7 +47,7 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
       'node:*',
     ],
   },
-  // sha256 is a pure function.
+  // Computing a SHA-256 is a pure function.
   protocol: { ours: ['lib/text'], packages: ['node:crypto'] },
   'runner/core': { ours: ['lib/text'], packages: ['node:crypto'] },
   'runner/pipeline': {
@@ -103,7 +109,7 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
     packages: ['undici', 'node:*'],
   },
   'runner/watch': { ours: ['lib', 'runner/core'], packages: ['node:*'] },
-  // Types of the manifest come from a package that nobody installs.
+  // The types of Kubernetes manifests come from a package that is never installed for users.
   clusters: { ours: ['lib'], packages: ['kubernetes-types', 'yaml', 'node:*'] },
   ...Object.fromEntries(
     Object.entries(floors).map(([floor, packages], height) => [
@@ -121,12 +127,13 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
       },
     ]),
   ),
-  // Its process may end any time: the service starts it and imports nothing of it.
+  // A renderer may crash at any time. Therefore the service starts it as a process and imports nothing from it.
   renderers: { ours: ['lib'], packages: ['fzstd', 'sharp', 'zod', 'node:*'] },
   'renderers/language': { ours: ['renderers/colour'], packages: [] },
-  // What runs in the browser is bundled by itself: nothing of Node's may get into it.
+  // Pages are bundled separately for browsers, so they must not contain modules of Node.
   web: { ours: ['protocol/console-data', 'protocol/paths', 'runner/core'], packages: ['preact'] },
-  // Faces of a batch: what it needs of the service comes in as an argument. Notifications and refusals are words.
+  // The service comes into a batch as an argument. Notifications and refusals use functions of `terminal` that make
+  // text.
   batch: {
     ours: ['lib', 'protocol', 'runner', 'terminal/describe-event', 'terminal/fit-text'],
     packages: ['node:*'],
@@ -142,10 +149,19 @@ const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
   .filter((file) => /\.tsx?$/.test(file))
   .map((file) => file.replaceAll('\\', '/'));
 
+/** Files of tests, as paths from `src`. */
+const tests = readdirSync(join(src, '../test'), { recursive: true, encoding: 'utf8' })
+  .filter((file) => /\.tsx?$/.test(file))
+  .map((file) => `../test/${file}`);
+
+/** Matches comments whose first word makes the reader look for the subject in the code. */
+const subjectless =
+  /^\s*(\/\*\*|\*|\/\/) ?(What|Of|Whether|Where|Undefined where|Those|That of|None where|As above)\b/gm;
+
 const imports = new Map<string, string[]>();
 
 describe.each(Object.entries(table))('%s', (folder, { ours, packages }) => {
-  it('imports only what it may', () => {
+  it('imports only what the table allows', () => {
     const own = files.filter((file) => file.startsWith(`${folder}/`));
     const strangers = own.flatMap((file) =>
       importsOf(file)
@@ -156,7 +172,7 @@ describe.each(Object.entries(table))('%s', (folder, { ours, packages }) => {
   });
 });
 
-it('knows every folder of src', () => {
+it('the table has every folder of src', () => {
   const places = [...Object.keys(table), 'commands'].map((folder) => `${folder}/`);
   const strays = files.filter(
     (file) => file.includes('/') && !places.some((place) => file.startsWith(place)),
@@ -164,7 +180,7 @@ it('knows every folder of src', () => {
   expect(strays).toEqual([]);
 });
 
-it('lets only the command line import commands, and only programs end their process', () => {
+it('only the command line imports commands, and only programs end their process', () => {
   const importers = files.filter(
     (file) =>
       !file.startsWith('commands/') && importsOf(file).some((target) => target.startsWith('commands/')),
@@ -172,13 +188,13 @@ it('lets only the command line import commands, and only programs end their proc
   expect(importers).toEqual(['cli.ts']);
   expect(files.filter((file) => /\bprocess\.exit(Code)?\b/.test(textOf(file))).toSorted()).toEqual([
     'cli.ts',
-    // A worker ends with its Blender.
+    // This worker ends together with its Blender.
     'renderers/blender/handler.ts',
     'service/workloads/module-runner.ts',
   ]);
 });
 
-it('lets few arrows lead from one part to another', () => {
+it('the parts have few dependencies between them', () => {
   const partOf = (path: string): string => (path.includes('/') ? (path.split('/')[0] ?? '') : 'cli');
   const arrows = files.flatMap((file) =>
     importsOf(file)
@@ -189,7 +205,7 @@ it('lets few arrows lead from one part to another', () => {
   expect(between.size).toBeLessThanOrEqual(31);
 });
 
-it('has no circle of imports, also of types and of what is loaded later', () => {
+it('there is no cycle of imports, including types and dynamic imports', () => {
   const done = new Set<string>();
   const circlesFrom = (file: string, path: string[]): string[][] => {
     if (path.includes(file)) return [[...path.slice(path.indexOf(file)), file]];
@@ -202,23 +218,23 @@ it('has no circle of imports, also of types and of what is loaded later', () => 
   expect(files.flatMap((file) => circlesFrom(file, []))).toEqual([]);
 });
 
-it('lets only the terminal print', () => {
+it('only the terminal prints', () => {
   const printers = files.filter((file) =>
     /\bconsole\.\w+\(|process\.std(out|err)\.write\(/.test(textOf(file)),
   );
-  // The second shows lines of a program to copy.
+  // The second file only shows lines of a program that a user copies.
   const allowed = new Set(['cli.ts', 'web/console/endpoint-page.tsx']);
   expect(printers.filter((file) => !file.startsWith('terminal/') && !allowed.has(file))).toEqual([]);
 });
 
-it('leaves the words of one command to the file of that command', () => {
+it('keeps texts of a single command in the file of that command', () => {
   const commands = new Set(files.filter((file) => /: LoadedCommand = \{/.test(textOf(file))));
   const ofOneCommand = files.filter((file) => {
     if (!file.startsWith('terminal/')) return false;
     const [user = '', ...others] = files.filter((each) => importsOf(each).includes(file));
     return others.length === 0 && commands.has(user);
   });
-  // Every line of JSON, how Markdown is laid out, and how a run is shown.
+  // These format lines of JSON, Markdown, and the view of a run.
   expect(ofOneCommand.toSorted()).toEqual([
     'terminal/event-lines.ts',
     'terminal/format-markdown.ts',
@@ -228,11 +244,11 @@ it('leaves the words of one command to the file of that command', () => {
 
 it('ends work in time by `withTimeLimit`: on Node 20, AbortSignal.any loses a time-out that nobody else holds', () => {
   const lost = files.filter((file) => /AbortSignal\.any\(\[[^\]]*AbortSignal\.timeout/.test(textOf(file)));
-  // Browsers keep it.
+  // Browsers do not have this bug.
   expect(lost).toEqual(['web/gallery/live-page.tsx']);
 });
 
-it('keeps clock and chance out of the rules', () => {
+it('keeps clock and random numbers out of the rules', () => {
   const impure = files.filter(
     (file) =>
       file.startsWith('runner/core/') &&
@@ -247,7 +263,8 @@ it('opens every file with a sentence that says what it is for', () => {
 });
 
 /**
- * Numbers that may only fall: they count what somebody has to know before a change. If a change lowers a number, it lowers the entry as well.
+ * Numbers that may only fall. They count what an engineer must know before making a change. A change that lowers a
+ * number must also lower its entry.
  */
 const numbers: Record<string, [count: () => number, entered: number]> = {
   'calls outside of src/batch and runner/checkpoint that open a checkpoint': [
@@ -305,7 +322,7 @@ const numbers: Record<string, [count: () => number, entered: number]> = {
       ),
     244,
   ],
-  // `EarlierEndpoint` is how stores of earlier versions have one; nothing but its upgrade reads it.
+  // `EarlierEndpoint` is the shape in stores of earlier versions. Only their upgrade reads it.
   'shapes of an endpoint': [
     () =>
       sum(
@@ -338,28 +355,21 @@ const numbers: Record<string, [count: () => number, entered: number]> = {
     () => files.filter((file) => /bucket (=|!)== undefined/.test(textOf(file))).length,
     1,
   ],
-  'files in src': [() => files.length, 450],
+  'files in src': [() => files.length, 445],
   'files with a single importer': [
     () => [...usersOfFiles().values()].filter((users) => users.size === 1).length,
-    118,
+    116,
   ],
   'exported functions that one file imports': [
     () => sum(files.map((file) => usersOfFunctions(file).filter((users) => users === 1).length)),
-    544,
+    502,
   ],
-  'comments that begin without a subject': [
-    () =>
-      sum(
-        files.map((file) =>
-          matches(
-            file,
-            /^\s*(\/\*\*|\*|\/\/) ?(What|Of|Whether|Where|Undefined where|Those|That of|None where|As above)\b/gm,
-          ),
-        ),
-      ),
+  'comments that begin without a subject': [() => sum(files.map((file) => matches(file, subjectless))), 0],
+  'comments of tests that begin without a subject': [
+    () => sum(tests.map((file) => matches(file, subjectless))),
     0,
   ],
-  // Two programs of renderers are each a `handler`; the console is a page and the server of that page.
+  // Two renderers each have a `handler`. The console has a page and a server for it.
   'file names that exist twice': [
     () => files.length - new Set(files.map((file) => basename(file).replace(/\.tsx?$/, ''))).size,
     2,
@@ -373,7 +383,7 @@ it.each(Object.entries(numbers))(
   },
 );
 
-/** Number of floors below that of this path; -1 outside of the service. */
+/** Returns the number of service layers below this path. -1 for a file outside of the service. */
 function heightOf(path: string): number {
   return Object.keys(floors).indexOf(/^service\/([^/]+)\//.exec(path)?.[1] ?? '');
 }
@@ -382,7 +392,10 @@ function isDoor(file: string): boolean {
   return file.startsWith('batch/') || file.startsWith('runner/checkpoint/');
 }
 
-/** The parser with its table, and what a command is, are part of every command. */
+/**
+ * True for the definition of a command, and for the parser of arguments with the table of commands, which belongs to
+ * every command.
+ */
 function isCommand(file: string): boolean {
   return /commands\/command(-line)?\.ts$/.test(file) || /: LoadedCommand = \{/.test(textOf(file));
 }
@@ -412,7 +425,7 @@ function usersOfFiles(): Map<string, Set<string>> {
   return users;
 }
 
-/** For each function that a file exports, how many files import it by its name. */
+/** Returns, for each function that a file exports, how many files import it by name. */
 function usersOfFunctions(file: string): number[] {
   const names = [...textOf(file).matchAll(/^export (?:async )?function\*? (\w+)/gm)].map(
     ([, name = '']) => name,
@@ -422,7 +435,7 @@ function usersOfFunctions(file: string): number[] {
 
 const namesImported = new Map<string, Set<string>>();
 
-/** What a file imports by name: path and name, with a space between. */
+/** Returns what a file imports by name, each as path and name with a space between. */
 function importedNames(file: string): Set<string> {
   const known = namesImported.get(file);
   if (known !== undefined) return known;
@@ -442,7 +455,7 @@ function importedNames(file: string): Set<string> {
   return new Set(names);
 }
 
-/** For each workload that a file defines, how many files import it. */
+/** Returns, for each workload that a file defines, how many files import it. */
 function usersOfWorkloads(file: string): number[] {
   const names = [...textOf(file).matchAll(/export const (\w+) = defineWorkload\(/g)].map(([, name]) => name);
   return names.map(
@@ -468,7 +481,9 @@ function isAllowed(target: string, folder: string, ours: string[], packages: str
   return ours.some((name) => target.startsWith(`${name}/`) || target === `${name}.ts`);
 }
 
-/** Paths within `src` for ours, names for packages; type imports and dynamic imports count. */
+/**
+ * Returns all imports of a file, including type imports and dynamic imports: paths within `src`, or names of packages.
+ */
 function importsOf(file: string): string[] {
   const known = imports.get(file);
   if (known !== undefined) return known;

@@ -1,4 +1,7 @@
-/** Promise: what is built needs no package but those that package.json names, and says which others it holds, each with its licence. */
+/**
+ * Promise: the built program needs only the packages that package.json names. It lists all other packages that it
+ * contains, each with its licence.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { expect, it } from 'vitest';
@@ -10,20 +13,20 @@ const built = readdirSync('dist', { recursive: true, encoding: 'utf8' })
 const readJson = (file: string): Record<string, unknown> =>
   JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
 
-it('imports what is a dependency or an optional peer, and nothing else', () => {
+it('imports only dependencies and optional peers', () => {
   const { dependencies, peerDependencies } = readJson('package.json');
   const imported = [...built.matchAll(/(?:^import (?:[^"]* from )?|\bimport\()"([^."][^"]*)"/gm)]
     .flatMap(([, name]) => name ?? [])
     .filter((name) => !isBuiltin(name));
-  // The way in to SQLite chooses between releases.
+  // This file chooses between two releases of better-sqlite3 when the program starts.
   const chosen = [...built.matchAll(/\["better-sqlite3", "(.*)"\]/g)].map(([, name]) => name);
   expect(chosen).toEqual(['better-sqlite3-12']);
   const named = { ...(dependencies as object), ...(peerDependencies as object) };
   expect(new Set([...imported, 'better-sqlite3'])).toEqual(new Set(Object.keys(named)));
 });
 
-it('has the licence of every package that it holds', () => {
-  // The bundler names the file of each part.
+it('the build has the licence of every package that it contains', () => {
+  // The bundler writes a comment with the path of each part.
   const parts = [...built.matchAll(/^ *\/\/ .*node_modules\/((?:@[^/]+\/)?[^/\n]+)/gm)].map(
     ([, name]) => name,
   );

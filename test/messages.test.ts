@@ -1,4 +1,7 @@
-/** Promise: every sentence that the program prints is in one list, test/messages.txt, so that it can be read aloud in one go (`vitest -u` writes it). */
+/**
+ * Promise: one list, test/messages.txt, has every message of the program, so that people can review all of them at
+ * once. `vitest -u` writes it.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
@@ -6,7 +9,7 @@ import { expect, it } from 'vitest';
 
 const src = resolve(import.meta.dirname, '../src');
 
-it('has every message of the program in test/messages.txt', async () => {
+it('test/messages.txt has every message of the program', async () => {
   const list = [...messagesByFolder()].map(([folder, messages]) =>
     [`# ${folder}`, '', ...[...messages].toSorted(), ''].join('\n'),
   );
@@ -18,7 +21,8 @@ function messagesByFolder(): Map<string, Set<string>> {
   const byFolder = new Map<string, Set<string>>();
   for (const file of readdirSync(src, { recursive: true, encoding: 'utf8' }).toSorted()) {
     const [folder = ''] = file.split('/');
-    // The console and the gallery are read on their pages; the words of the renderers are their vocabulary.
+    // People review the texts of console and gallery on the pages. The renderers' texts are words that they recognize
+    // in prompts.
     if (!/\.[cm]?ts$/.test(file) || ['web', 'renderers'].includes(folder)) continue;
     const messages = byFolder.get(folder) ?? new Set();
     for (const text of textsOf(file)) if (isSentence(text)) messages.add(text);
@@ -42,7 +46,7 @@ function textsOf(file: string): string[] {
   return texts.map((text) => text.replaceAll(/\s+/g, ' ').trim());
 }
 
-/** Written in capitals nowhere but in SQL. */
+/** Keywords that appear in capitals only in SQL. */
 const sql =
   /\b(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|LOCK|PRAGMA|BEGIN|ATTACH|WHERE|FROM|VALUES|SET|AND|AS|IS|CASE|CAST|ORDER|LEVEL|TEXT|INTEGER|NULL)\b/;
 

@@ -1,4 +1,4 @@
-/** What the program promises (PROMISES.md), each sentence with the file in test/ that proves it. */
+/** The promises of the program (PROMISES.md), each with the test file that proves it. */
 export const promises: Record<string, Record<string, string>> = {
   'Nothing is lost': {
     'The program may crash before or after anything that it does, and again while it recovers. The same command continues: no scene is missing, no picture is wrong, and every paid result is collected.':
@@ -342,7 +342,7 @@ export const promises: Record<string, Record<string, string>> = {
   },
 };
 
-/** Files of promises that `npm test` does not run, each with what it needs; `npm run test:rest` runs them. */
+/** Files of promises that only `npm run test:rest` runs, each with the reason, mostly what it needs. */
 export const inRestOnly: Record<string, string> = {
   'e2e/chaos.test.ts': 'half a minute of kills; kill.test.ts and the simulated nights cover it',
   'e2e/image.test.ts': 'containers',

@@ -1,4 +1,4 @@
-/** The sections of README, manual and promises that are made from the code. */
+/** Makes the sections of README, manual and PROMISES.md that are generated from the code. */
 import { commandList } from '../src/commands/command-line.ts';
 import { helpGroups } from '../src/commands/help.ts';
 import { descriptionSchema } from '../src/runner/config/read-description.ts';
@@ -43,7 +43,7 @@ export const readmeSections: Record<string, () => string> = {
     ),
   configuration: () => keyTable((key) => !isSeldomNeeded(key)),
   'seldom needed': () => keyTable(isSeldomNeeded),
-  // The methods of requests are said above the table.
+  // The text above the table describes the methods of requests.
   description: () =>
     table(
       ['key', 'default', 'meaning'],
@@ -69,7 +69,7 @@ export const readmeSections: Record<string, () => string> = {
   promises: () => Object.entries(promises).map(promisesOf).join('\n\n'),
 };
 
-/** Keys that hardly anybody sets; a section stands for all of its keys. */
+/** Keys that hardly anybody sets. A section stands for all of its keys. */
 const seldomNeeded = [
   'proxy',
   'header',
@@ -99,7 +99,7 @@ function keyTable(isShown: (key: string) => boolean): string {
   return table(['key', 'default', 'meaning'], rows);
 }
 
-/** A row for each key, those of a section below it. */
+/** Returns a row for each key. Keys of a section follow it. */
 function keysOf(section: JsonObject, above = ''): string[][] {
   const required = new Set(section['required'] as string[] | undefined);
   return Object.entries(section['properties'] as Record<string, JsonObject>).flatMap(([key, each]) => {
@@ -139,7 +139,10 @@ function movesTable(what: string, moves: Record<string, readonly string[]>): str
   return table([what, 'may become'], rows);
 }
 
-/** Not padded, as prettier would: a long cell would make every row long, and a change of one row would change all. */
+/**
+ * Returns a table without padding. Prettier would pad every row to the longest cell, and a change of one row could
+ * change all rows.
+ */
 function table(head: string[], rows: string[][]): string {
   const line = (cells: string[]): string =>
     `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;

@@ -1,4 +1,7 @@
-/** Promise: what README and manual say of states, failures, exit codes, commands and keys is what the code does, and what is promised is tested. */
+/**
+ * Promise: README and manual agree with the code about states, failures, exit codes, commands and keys, and every
+ * promise is tested.
+ */
 import { commandNamed } from '../src/commands/command-line.ts';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -13,12 +16,12 @@ import { sceneMoves } from '../src/runner/core/scene.ts';
 import { problemsOf } from './runner/config/pipeline-file.ts';
 import { serviceProblems } from './runner/config/service-file.ts';
 import { inRestOnly, promises } from './promises.ts';
-import { rest } from './tiers.ts';
+import { leftToFirst, rest } from './tiers.ts';
 import { readmeSections } from './readme-sections.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const pages = readdirSync(join(root, 'src/help'), { encoding: 'utf8' }).map((file) => `src/help/${file}`);
-/** By path from the root. */
+/** Contents by path from the root. */
 const documents = new Map(
   ['README.md', ...pages, 'src/README.md', 'test/PROMISES.md', 'test/bench/README.md'].map((file) => [
     file,
@@ -42,16 +45,16 @@ it.each([...documents])(
   },
 );
 
-it.each(Object.keys(readmeSections))('shows what the code says of %s once', (name) => {
+it.each(Object.keys(readmeSections))('the page has the section %s that the code generates, once', (name) => {
   expect(manual.split(`<!-- generated: ${name} -->`)).toHaveLength(2);
 });
 
-it('has a page for each topic, and no other', () => {
+it('each topic has exactly one page', () => {
   const named = helpTopics.map((topic) => `src/help/${topic}.md`);
   expect(pages.filter((file) => file !== 'src/help/README.md').toSorted()).toEqual(named.toSorted());
 });
 
-it('fits into a few screens: README and each page, without the tables that are made from the code', () => {
+it('README and each page are short, without the tables that are generated from the code', () => {
   expect(sizeOf(textOf('README.md'))).toBeLessThanOrEqual(10_000);
   expect(sizeOf(textOf('src/help/pipeline-file.md'))).toBeLessThanOrEqual(16_384);
   const written = pages.map((file) => [
@@ -61,17 +64,17 @@ it('fits into a few screens: README and each page, without the tables that are m
   expect(written.filter(([, size]) => Number(size) > 12 * 1024)).toEqual([]);
 });
 
-it('fits into an evening: the manual as a whole', () => {
+it('the manual as a whole can be read in an evening', () => {
   expect(sizeOf(pages.map(textOf).join(''))).toBeLessThanOrEqual(240 * 1024);
 });
 
-/** Kubernetes' and Prometheus'. */
+/** True for the configuration of Kubernetes or Prometheus. */
 const isOfOthers = (block: string): boolean => /^(apiVersion|scrape_configs):/m.test(block);
 const isOfService = (block: string): boolean => /^(endpoints|tls|proxies):/m.test(block);
 
-it('shows a service.yaml that is read', () => {
+it('shows a valid service.yaml', () => {
   const shown = blocksIn('yaml').filter(isOfService);
-  // The files of the examples are not there, and not every program.
+  // The files of the examples do not exist here, and some programs are not installed.
   const isOfFiles = (line: string): boolean =>
     /expected (a file that can be read$|an existing (folder|program|file):)/.test(line);
   const problems = shown.flatMap((block) =>
@@ -81,11 +84,11 @@ it('shows a service.yaml that is read', () => {
   expect(shown.length).toBeGreaterThan(0);
 });
 
-/** Of a service of another kind. */
+/** True for the description of another kind of service. */
 const isDescription = (block: string): boolean => block.startsWith('id: ') && /^submit:/m.test(block);
 const descriptions = blocksIn('yaml').filter(isDescription);
 
-/** Which the examples name. */
+/** Files that the examples name. */
 const files = {
   'flow.json': JSON.stringify({
     3: { class_type: 'KSampler', inputs: { seed: 1 } },
@@ -107,7 +110,7 @@ it.each(
 )('shows a pipeline.yaml, or a part of one, that is read: %s', (_, block) => {
   const shown = parse(block ?? '') as { scenes?: { from?: string } };
   const whole = {
-    // A stage has another batch in its place.
+    // A stage has another batch instead of a manifest.
     ...(shown.scenes?.from === undefined && { manifest: 'scenes.csv' }),
     endpoint: { baseUrl: 'local', id: 'painter' },
     output: { dir: 'x' },
@@ -125,7 +128,7 @@ it.each(
   expect(problemsOf(text, { env, files })).toEqual([]);
 });
 
-it.each(commandLines())('shows a command line that is one: nightrender %s', async (line) => {
+it.each(commandLines())('shows a valid command line: nightrender %s', async (line) => {
   const [name = '', ...words] = line.split(' ').filter((word) => word !== '');
   const command = commandNamed(name);
   if (command === undefined) throw new Error(`there is no command ${name}`);
@@ -153,13 +156,17 @@ it('names every table of the checkpoint', () => {
   for (const [, name] of tables) expect(manual).toMatch(new RegExp(`^\\| \`${name}\``, 'm'));
 });
 
-it('tries each promise in npm test, or says what that needs', () => {
+it('tests each promise in npm test, or states what its test needs', () => {
   const shown = Object.values(promises).flatMap((list) => Object.values(list));
   const left = [...new Set(shown)].filter((file) => rest.includes(`test/${file}`));
   expect(left.toSorted()).toEqual(Object.keys(inRestOnly).toSorted());
 });
 
-it('promises nothing twice', () => {
+it('leaves no test of the longer tier to npm test that npm test does not run', () => {
+  expect(leftToFirst.filter((file) => rest.includes(file))).toEqual([]);
+});
+
+it('no promise is there twice', () => {
   const sentences = Object.values(promises).flatMap((list) => Object.keys(list));
   expect(new Set(sentences).size).toBe(sentences.length);
 });
@@ -170,7 +177,7 @@ it('maps every folder and file of src', () => {
   expect(named.toSorted()).toEqual(readdirSync(join(root, 'src')).toSorted());
 });
 
-it.each([...documents])('%s links to files and headings that are there', (file, text) => {
+it.each([...documents])('%s links to existing files and headings', (file, text) => {
   const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
   const dead = links.filter((link) => {
     if (/^https?:/.test(link)) return false;
@@ -207,13 +214,16 @@ function blocksIn(...languages: string[]): string[] {
   );
 }
 
-/** Those of shell blocks, crontab and unit, and those within sentences; without what stands for something else. */
+/**
+ * Returns the command lines in shell blocks, crontabs, systemd units and sentences, without those that have
+ * placeholders.
+ */
 function commandLines(): string[] {
   const inBlocks = blocksIn('sh', 'ini', '').flatMap((block) =>
     block
       .replaceAll(/\\\n */g, '')
       .split('\n')
-      // What follows two dashes is for another program.
+      // Arguments after two dashes belong to another program.
       .map((line) => line.replace(/(^| +)#.*| -- .*/, ''))
       .flatMap((line) => line.split(/&&|\||>/))
       .flatMap((part) => /(?:^|[ /(=])nightrender ([a-z][^()"']*)/.exec(part)?.[1] ?? []),

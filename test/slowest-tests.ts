@@ -1,13 +1,23 @@
-/** Prints the seed of a run when it begins, and the slowest tests when it ends, so that growth is seen. */
+/**
+ * Prints the seed of a run when it begins, and the slowest tests when it ends, so that people notice if tests become
+ * slower.
+ */
 import type { Reporter, TestModule } from 'vitest/node';
 
 const maxMsPerTest = 300;
 
-/** `road`: files that may take longer than 300 ms a test, as paths from the root. */
-export function slowestTests(road: readonly string[], seed: string): Reporter {
+/**
+ * Returns the reporter. `road`: files that may take longer than 300 ms for each test, as paths from the root. `filesLeft`: number
+ * of files with tests that this run leaves to `npm test`.
+ */
+export function slowestTests(road: readonly string[], seed: string, filesLeft: number): Reporter {
   return {
     onInit() {
-      process.stdout.write(`seed: ${seed} (NIGHTRENDER_TEST_SEED=${seed} repeats its draws)\n`);
+      process.stdout.write(`seed: ${seed} (NIGHTRENDER_TEST_SEED=${seed} repeats its random choices)\n`);
+      if (filesLeft > 0)
+        process.stdout.write(
+          `left to npm test: the tests that ${filesLeft} files declare by firstTier.it and firstTier.describe\n`,
+        );
     },
     onTestRunEnd(modules) {
       const files = modules.map(durationsOf);
@@ -27,7 +37,7 @@ export function slowestTests(road: readonly string[], seed: string): Reporter {
       const lines = [
         `The ten slowest of ${tests.length} tests take ${share} % of ${seconds(totalMs)} s:`,
         ...slowest.map(({ ms, name }) => `  ${seconds(ms)} s  ${name}`),
-        `The road takes ${seconds(sum(onRoad.map(({ ms }) => ms)))} s.`,
+        `The tests of the main path take ${seconds(sum(onRoad.map(({ ms }) => ms)))} s.`,
         ...(slow.length > 0
           ? [`The longest files with more than ${maxMsPerTest} ms a test: ${slow.join(', ')}.`]
           : []),

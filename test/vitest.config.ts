@@ -1,10 +1,10 @@
-/** How the test suite runs: every `*.test.ts` under test/, in two parts; most files share their processes. */
+/** Says how the test suite runs: every `*.test.ts` under test/, in two tiers. Most files share their processes. */
 import { randomInt } from 'node:crypto';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { slowestTests } from './slowest-tests.ts';
-import { makeTemporaryFolder } from './temporary-folder.ts';
-import { alone, longest, rest, road, tests, whole } from './tiers.ts';
+import { makeFolderOnDisk, makeTemporaryFolder } from './temporary-folder.ts';
+import { alone, leftToFirst, longest, onDisk, rest, road, tests, whole } from './tiers.ts';
 
 /** Every random case of a run comes from this seed. */
 const seed = process.env['NIGHTRENDER_TEST_SEED'] || String(randomInt(2 ** 31));
@@ -36,19 +36,20 @@ export default defineConfig(({ mode }) => ({
           ),
     pool: 'forks',
     sequence: { sequencer: LongestFirst },
-    // Most of them wait for disks and other processes as much as they compute.
-    maxWorkers: 4,
+    // Most tests wait for disks and other processes as much as they compute. Tests of the longer tier also wait for
+    // real clusters and databases.
+    maxWorkers: mode === 'rest' ? 5 : 4,
     setupFiles: ['test/fakes/setup.ts'],
-    // The program as it is built, taken as it is.
+    // Vitest must load the built program without transforming it.
     server: { deps: { external: [/\/dist\//] } },
-    // `--allowOnly` is for whoever works at one test.
+    // `--allowOnly` is for engineers who work on a single test.
     allowOnly: false,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
     env: environment(mode),
     reporters: [
       'default',
-      slowestTests(road, seed),
+      slowestTests(road, seed, mode === 'rest' ? leftToFirst.length : 0),
       ...(results === undefined
         ? []
         : [['json', { outputFile: results }] as ['json', { outputFile: string }]]),
@@ -56,21 +57,30 @@ export default defineConfig(({ mode }) => ({
   },
 }));
 
-/** Vitest reads this file for itself and for each project, so that each has a folder of its own. */
+/**
+ * Returns the environment of tests. Vitest reads this file for itself and for each project, so each gets its own
+ * folder.
+ */
 function environment(mode: string): Record<string, string> {
   const folder = makeTemporaryFolder(mode);
   return {
     NO_COLOR: '1',
     TMPDIR: folder,
-    // Where the program notes which batches have begun: those of tests not where a person's own are.
+    // The program records here which batches have begun. The records of tests must not mix with those of a user.
     XDG_STATE_HOME: `${folder}/state`,
     NIGHTRENDER_TEST_SEED: seed,
-    ...(mode === 'rest' && { NIGHTRENDER_TEST_ALL: '1' }),
+    ...(mode === 'rest' && {
+      NIGHTRENDER_TEST_ALL: '1',
+      NIGHTRENDER_TEST_DISK: makeFolderOnDisk(),
+      NIGHTRENDER_TEST_ON_DISK: onDisk.join(' '),
+    }),
   };
 }
 
-/** Most files share the processes that run them; the others have one each. */
-/** Tests of thousands of cases take minutes on a busy machine. What depends on the mode has to be said to each project. */
+/**
+ * Returns the two projects: most files share the processes that run them, the others have one each. Tests of thousands
+ * of cases take minutes on a busy machine, so `testTimeout` depends on the mode. It must be set for each project.
+ */
 function projects(files: string[], testTimeout: number): object[] {
   const own = files.filter((file) => alone.includes(file));
   const shared = files.filter((file) => !alone.includes(file));

@@ -1,9 +1,11 @@
 /** A batch: the starting point of everything that a command or a program does to one. */
-import { resolve } from 'node:path';
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { proxyRules } from '../lib/net/addresses.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import type { Override } from '../lib/yaml/yaml-file.ts';
+import { type BatchIdentity, readBatch } from '../runner/checkpoint/batch-identity.ts';
+import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import { type Config, PipelineParts } from '../runner/config/config.ts';
 import type { BatchPlan } from '../runner/core/batch-plan.ts';
@@ -12,15 +14,13 @@ import type { Listener } from '../runner/pipeline/ports.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
 import { Book } from './book.ts';
 import type { CancelledBatch } from './cancel-jobs.ts';
-import type { RunChoices } from './start-choices.ts';
-import type { PlanChoices } from './dry-run.ts';
-import { findRecord, openRecord, type OutputFolder } from './find-record.ts';
 import type { LocalService } from './connect-service.ts';
-import { shownImages, type BucketEdges } from './pictures-place.ts';
-import { noBatch, type OpenRecord, type SharedAddress, isElsewhere } from './record.ts';
+import type { PlanChoices } from './dry-run.ts';
+import { findRecord, openRecord } from './find-record.ts';
+import { type BucketEdges, shownImages } from './pictures-place.ts';
+import { isElsewhere, noBatch, type OpenRecord, type SharedAddress } from './record.ts';
 import { commandArguments, namedRefusal, type Refusal, shownPath } from './refusal.ts';
-import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
-import { type BatchIdentity, readBatch } from '../runner/checkpoint/batch-identity.ts';
+import type { RunChoices } from './start-choices.ts';
 
 export interface BatchPlace {
   /** Path of pipeline.yaml as given, which messages repeat. For reading, the path of the output folder is enough. */
@@ -149,7 +149,7 @@ export class Batch {
     }
   }
 
-  /** Changes the batch while no run works; `prepare` runs first. Throws `BatchHeld`, and `ConfigError` if none. */
+  /** Changes the batch while no run works; `prepare` runs first. Throws `BatchInUse`, and `ConfigError` if none. */
   async upkeep<T>(work: (book: Book) => Promise<T> | T, prepare?: () => Promise<void>): Promise<T> {
     this.#assertFile();
     return this.onRecord((record) =>
@@ -285,6 +285,17 @@ function outputFolderAt(path: string): OutputFolder | undefined {
   const named = pipeline === undefined ? '<pipeline>' : shownPath(pipeline);
   const shown = commandArguments(named, output === undefined ? undefined : shownPath(dir));
   return { dir, isShared: false, pipeline, arguments: pipeline === undefined ? named : shown };
+}
+
+interface OutputFolder {
+  /** Absolute path. */
+  dir: string;
+  /** True if the checkpoint is in a database, whose address the folder does not contain. */
+  isShared: boolean;
+  /** Absolute path of the pipeline.yaml that the latest run used. Undefined if the checkpoint does not record it. */
+  pipeline: string | undefined;
+  /** Arguments for commands in messages. */
+  arguments: string;
 }
 
 /** Returns undefined for a damaged checkpoint, which is reported when it is read. */

@@ -1,33 +1,30 @@
-/** Checks of a run in its folder before it begins, and the opening of its checkpoint. `plan` does the same to a copy. */
-import { noChoices, type BeginChoices } from './start-choices.ts';
-import type { BegunRun, RunRequest } from './record.ts';
+/** Begins a run for `startRun` (start-run.ts): checks its folder and opens its checkpoint. `plan` does the same to a copy. */
 import { randomUUID } from 'node:crypto';
-import { resolve, join } from 'node:path';
 import { closeSync, existsSync, lstatSync, openSync, renameSync, rmSync } from 'node:fs';
-import {
-  openCheckpoint,
-  readJobsInFlight,
-  openCheckpointForReading,
-  unseal,
-} from '../runner/checkpoint/open-checkpoint.ts';
+import { join, resolve } from 'node:path';
+import { program } from '../lib/files/package-file.ts';
+import { didYouMean } from '../lib/text/closest.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import { type BatchIdentity, type PicturesInBucket, readBatch } from '../runner/checkpoint/batch-identity.ts';
+import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
+import { openCheckpoint, openCheckpointForReading, unseal } from '../runner/checkpoint/open-checkpoint.ts';
+import { hasAttempts, jobsInFlight, type JobsInFlight } from '../runner/checkpoint/read-totals.ts';
 import type { Config } from '../runner/config/config.ts';
-import { assertCollectable, assertLocalEndpoint } from './connect-service.ts';
+import type { Endpoint } from '../runner/core/attempt.ts';
+import { ConditionError } from '../runner/core/condition.ts';
+import { guessNames, namesWithoutIds } from '../runner/core/naming.ts';
+import type { FileKind } from '../runner/core/picture.ts';
+import { judgeOf } from '../runner/core/seeds-until.ts';
+import { pricingOf } from '../runner/core/spending.ts';
+import { folderPlace } from '../runner/images/folder-place.ts';
+import { createImageStore, type MaintainedImageStore } from '../runner/images/image-store.ts';
 import type { ReadScenes } from '../runner/list/read-scenes.ts';
 import { addedColumns } from '../runner/list/scene-columns.ts';
-import { shownLists, shownPath, configuredArguments, configuredRun } from './refusal.ts';
-import { program } from '../lib/files/package-file.ts';
-import { type BatchIdentity, readBatch, type PicturesInBucket } from '../runner/checkpoint/batch-identity.ts';
-import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
-import { hasAttempts } from '../runner/checkpoint/read-totals.ts';
-import { ConfigError } from '../lib/yaml/problem.ts';
-import type { FileKind } from '../runner/core/picture.ts';
-import { folderPlace } from '../runner/images/folder-place.ts';
-import { createImageStore, type PreparedImageStore } from '../runner/images/image-store.ts';
+import { assertCollectable } from './connect-service.ts';
 import { imagesFolder, maintenanceOptions, picturesBucket, shownImages } from './pictures-place.ts';
-import { ConditionError } from '../runner/core/condition.ts';
-import { judgeOf } from '../runner/core/seeds-until.ts';
-import { guessNames, namesWithoutIds } from '../runner/core/naming.ts';
-import { pricingOf } from '../runner/core/spending.ts';
+import type { BegunRun, RunRequest } from './record.ts';
+import { configuredArguments, configuredRun, shownLists, shownPath } from './refusal.ts';
+import { type BeginChoices, noChoices } from './start-choices.ts';
 
 export type BegunBatch = Omit<BegunRun, 'kept'>;
 
@@ -38,18 +35,18 @@ export async function beginRun(
 ): Promise<BegunRun> {
   const { dir } = config.output;
   const begun = await beginBatch(file, config, scenes, dir, choices);
-  return { ...begun, kept: await keepIfAnew(config, choices, dir) };
+  return { ...begun, kept: await setAsideIfFresh(config, choices, dir) };
 }
 
 /**
- * Keeps pictures as `.former` if all is rendered anew, and returns their number. After a crash, the next start
- * of the same command continues. `dir`: of the checkpoint.
+ * With `--fresh`, renames pictures and other files to `.former` if no job is known, and returns their number. After a
+ * crash, the next start of the same command continues. `dir` is the folder of the checkpoint.
  */
-export async function keepIfAnew(config: Config, choices: BeginChoices, dir: string): Promise<number> {
+export async function setAsideIfFresh(config: Config, choices: BeginChoices, dir: string): Promise<number> {
   // Includes pictures of all formats. Their sidecars are renamed with them.
   const all = { ...maintenanceOptions(config.output), isOriginalKept: true };
   const images = choices.isFresh ? imagesInFolder(config, all) : undefined;
-  if (images === undefined || whyNothingIsKnown(dir, dir) === undefined) return 0;
+  if (images === undefined || whyNothingIsKnown(dir, knownIn(dir)) === undefined) return 0;
   const setAside = (files: string[]) => Promise.all(files.map((file) => images.setAside(file, 'former')));
   const pictures = await setAside(await images.list());
   const kept = [...pictures, ...(await setAside(await images.list(otherKinds(config))))];
@@ -70,32 +67,100 @@ export async function beginBatch(
   recordDir = config.output.dir,
 ): Promise<BegunBatch> {
   assertLocalEndpoint(config, checkpointDir);
-  await assertPicturesKnown(file, config, choices, recordDir, checkpointDir);
-  if (choices.isAdopting || choices.isFresh) clearLostCheckpoint(checkpointDir);
-  const inFlight = readJobsInFlight(checkpointDir);
-  assertCollectable(file, config, inFlight);
-  const batch = scenes && (await identityOf(file, config, scenes, choices, checkpointDir));
+  const request = { file, config, choices };
+  const { batch, inFlight } = await checkStart(request, scenes, checkpointDir, { recordDir });
   return {
     opened: openCheckpoint(checkpointDir, program, batch, Date.now(), choices.isLossAccepted),
     inFlight,
   };
 }
 
+interface CheckedStart {
+  /** Undefined without scenes. */
+  batch: BatchIdentity | undefined;
+  inFlight: JobsInFlight[];
+}
+
+/**
+ * Checks the folder and the recorded batch, and describes the batch. `own` is absent for the local copy of a
+ * shared batch. Throws as `beginBatch` does.
+ */
+export async function checkStart(
+  { file, config, choices }: { file: string; config: Config; choices: BeginChoices },
+  scenes: ReadScenes | undefined,
+  checkpointDir: string,
+  own?: { recordDir: string },
+): Promise<CheckedStart> {
+  const known = knownIn(checkpointDir);
+  await assertPicturesKnown(file, config, choices, own?.recordDir ?? checkpointDir, known);
+  if (own !== undefined && (choices.isAdopting || choices.isFresh)) clearLostCheckpoint(checkpointDir);
+  const inFlight = known()?.inFlight ?? [];
+  assertCollectable(file, config, inFlight);
+  return { inFlight, batch: scenes && (await identityOf(file, config, scenes, choices, known())) };
+}
+
+/** Facts of the recorded batch on which its next start depends. */
+interface KnownBatch {
+  batch: BatchIdentity | undefined;
+  hasAttempts: boolean;
+  inFlight: JobsInFlight[];
+}
+
+/**
+ * Returns a function that reads these facts at its first call, because opening the checkpoint takes most of the time.
+ * It returns undefined if there is no checkpoint. Throws as `openCheckpointForReading` does.
+ */
+function knownIn(checkpointDir: string): () => KnownBatch | undefined {
+  let read: { known: KnownBatch | undefined } | undefined;
+  return () => (read ??= { known: readKnown(checkpointDir) }).known;
+}
+
+function readKnown(checkpointDir: string): KnownBatch | undefined {
+  const db = openCheckpointForReading(checkpointDir);
+  try {
+    return db && { batch: readBatch(db), hasAttempts: hasAttempts(db), inFlight: jobsInFlight(db) };
+  } finally {
+    db?.close();
+  }
+}
+
+/** Ids of the endpoints that the local service has. */
+const localIds = ['scene-renderer', 'painter'];
+
+/**
+ * Throws `ConfigError` for an `endpoint.id` that the local service does not have. A batch that began with
+ * such an id, which earlier versions allowed, goes on. `checkpointDir` is the folder of the checkpoint or of
+ * a copy.
+ */
+function assertLocalEndpoint(config: Config, checkpointDir: string): void {
+  const { baseUrl, id } = config.endpoint;
+  if (baseUrl !== 'local' || localIds.includes(id) || hasBegunWith(config.endpoint, checkpointDir)) return;
+  const meant = didYouMean(id, localIds);
+  const text = `endpoint.id is ${JSON.stringify(id)}, but the local service has only ${localIds.join(' and ')}${meant === undefined ? '' : `; ${meant}`}`;
+  throw new ConfigError([{ where: config.placeOf(['endpoint', 'id']), text }]);
+}
+
+function hasBegunWith({ baseUrl, id }: Endpoint, checkpointDir: string): boolean {
+  const known = readKnown(checkpointDir)?.batch?.endpoint;
+  return known?.baseUrl === baseUrl && known.id === id;
+}
+
 /** Returns the description of the batch that applies from this run on. */
-export async function identityOf(
+async function identityOf(
   file: string,
   config: Config,
   scenes: ReadScenes,
   choices: BeginChoices,
-  checkpointDir: string,
+  known: KnownBatch | undefined,
 ): Promise<BatchIdentity> {
   const axes = [...new Set(addedColumns(config))].filter((name) => name !== 'seed');
   const words = namesWithoutIds(scenes.rules, config.stage !== undefined);
   const pricing = pricingOf(config);
   const until = config.scenes?.until;
   const adopted = choices.isAdopting ? imagesInFolder(config) : undefined;
-  if (until !== undefined) assertUntil(config, until, [...scenes.columns, ...axes], checkpointDir);
-  const pictures = picturesIn(file, config, checkpointDir);
+  if (until !== undefined)
+    assertUntil(config, until, [...scenes.columns, ...axes, ...(known?.batch?.columns ?? [])]);
+  const pictures = picturesIn(file, config, known);
   return {
     manifest: shownLists(config, file),
     ...(config.isManifestOverridden && { lists: config.manifest }),
@@ -118,37 +183,26 @@ export async function identityOf(
   };
 }
 
-/** Throws `ConfigError` if the condition is invalid. `columns`: of a list that was read, else recorded ones. */
-function assertUntil(
-  { output: { values }, placeOf }: Config,
-  until: string,
-  columns: string[],
-  checkpointDir: string,
-): void {
-  const db = openCheckpointForReading(checkpointDir);
+/** Throws `ConfigError` if the condition is invalid. `columns`: of the list, and recorded ones. */
+function assertUntil({ output: { values }, placeOf }: Config, until: string, columns: string[]): void {
   try {
-    const known = (db && readBatch(db)?.columns) ?? [];
-    judgeOf({ until, columns: [...columns, ...known, ...values.map(({ name }) => name)], values });
+    judgeOf({ until, columns: [...columns, ...values.map(({ name }) => name)], values });
   } catch (error) {
     if (!(error instanceof ConditionError)) throw error;
     throw new ConfigError([{ where: placeOf(['scenes', 'until']), text: error.message }]);
-  } finally {
-    db?.close();
   }
 }
 
-/** Returns the bucket of the pictures. Throws `ConfigError` if the saved pictures are somewhere else. */
-function picturesIn(file: string, config: Config, checkpointDir: string): PicturesInBucket | undefined {
+/** Returns the bucket of the pictures; undefined for the folder. Throws `ConfigError` if the batch has jobs and began elsewhere. */
+function picturesIn(
+  file: string,
+  config: Config,
+  known: KnownBatch | undefined,
+): PicturesInBucket | undefined {
   const { dir, pictures: url } = config.output;
-  const db = openCheckpointForReading(checkpointDir);
-  try {
-    const known = db && readBatch(db)?.pictures;
-    if (known?.url === url) return known;
-    const hasAny = db !== undefined && hasAttempts(db);
-    if (hasAny) throw movedPictures(file, config, shownImages(dir, known?.url));
-  } finally {
-    db?.close();
-  }
+  const before = known?.batch?.pictures;
+  if (before?.url === url) return before;
+  if (known?.hasAttempts) throw movedPictures(file, config, shownImages(dir, before?.url));
   return picturesBucket(url, randomUUID());
 }
 
@@ -159,20 +213,17 @@ function movedPictures(file: string, config: Config, from: string): ConfigError 
   return new ConfigError([{ where: config.placeOf(['output', 'pictures']), text }]);
 }
 
-/**
- * Throws `ConfigError` before any write if pictures are unknown to the checkpoint. `checkpointDir`: `dir`
- * or a copy.
- */
-export async function assertPicturesKnown(
+/** Throws `ConfigError` if the folder has pictures and the checkpoint knows no job. `known`: from `dir` or a copy. */
+async function assertPicturesKnown(
   file: string,
   config: Config,
   choices: BeginChoices,
   dir: string,
-  checkpointDir: string,
+  known: () => KnownBatch | undefined,
 ): Promise<void> {
   const run = `\`nightrender run ${configuredRun(file, config)}`;
   const where = shownPath(checkpointFile(dir));
-  const why = whyNothingIsKnown(dir, checkpointDir);
+  const why = whyNothingIsKnown(dir, known);
   const images = imagesInFolder(config);
   if (images === undefined || why === undefined || choices.isFresh || choices.isAdopting) return;
   const [first] = [...(await images.list()), ...(await images.list(otherKinds(config)))];
@@ -183,10 +234,10 @@ export async function assertPicturesKnown(
 
 /**
  * Throws `ConfigError` if the output folder has pictures, perhaps of this batch, and the checkpoint knows no job.
- * `checkpointDir`: `dir` or a copy.
+ * `checkpointDir`: the output folder or the folder of a copy.
  */
 export async function assertNoneInFolder(file: string, config: Config, checkpointDir: string): Promise<void> {
-  if (whyNothingIsKnown(checkpointDir, checkpointDir) === undefined) return;
+  if (whyNothingIsKnown(checkpointDir, knownIn(checkpointDir)) === undefined) return;
   const folder = join(config.output.dir, 'images');
   const [first] = await createImageStore(folderPlace(folder), maintenanceOptions(config.output)).list();
   if (first === undefined) return;
@@ -197,27 +248,21 @@ export async function assertNoneInFolder(file: string, config: Config, checkpoin
 }
 
 /** Returns why no job is known; undefined if some are, or for a problem that is reported elsewhere. */
-function whyNothingIsKnown(dir: string, checkpointDir: string): string | undefined {
+function whyNothingIsKnown(dir: string, known: () => KnownBatch | undefined): string | undefined {
   const stats = lstatSync(checkpointFile(dir), { throwIfNoEntry: false });
   if (stats === undefined) return 'this file is missing';
   if (stats.isFile() && stats.size === 0) return 'this file is empty';
-  const db = openCheckpointForReading(checkpointDir);
-  try {
-    const isEmpty = db !== undefined && !hasAttempts(db);
-    return isEmpty ? 'this file has no job yet' : undefined;
-  } finally {
-    db?.close();
-  }
+  return known()?.hasAttempts === false ? 'this file has no job yet' : undefined;
 }
 
 /**
- * Returns the pictures in the output folder, unknown ones too. Undefined if they are in a bucket, whose claim
- * names their batch.
+ * Returns the pictures in the output folder, unknown ones too. Undefined if they are in a bucket, where a
+ * claim file names the batch.
  */
 export function imagesInFolder(
   { output }: Pick<Config, 'output'>,
   options = maintenanceOptions(output),
-): PreparedImageStore | undefined {
+): MaintainedImageStore | undefined {
   const folder = imagesFolder({ output });
   return folder === undefined ? undefined : createImageStore(folderPlace(folder), options);
 }
@@ -227,8 +272,8 @@ function otherKinds({ output }: Config): FileKind[] {
 }
 
 /**
- * Removes remains of a lost checkpoint, which would be taken for parts of the new one in `dir`. Submissions
- * that the commit marker lists count as lost there.
+ * Removes or renames remains of a lost checkpoint, which would be taken for parts of the new one in `dir`. Submissions
+ * that the commit mark lists count as lost there.
  */
 export function clearLostCheckpoint(dir: string): void {
   const path = checkpointFile(dir);

@@ -10,7 +10,7 @@ import type { BatchNumbers } from '../runner/core/scene-record.ts';
 import type { JobWord } from '../runner/core/service-description.ts';
 import {
   createImageStore,
-  type PreparedImageStore,
+  type MaintainedImageStore,
   type CheckOptions,
 } from '../runner/images/image-store.ts';
 import { type BatchPlaces, type BucketEdges, bucketOf, shownImages, withPlaces } from './pictures-place.ts';
@@ -46,7 +46,7 @@ export class Book {
   /** Passes a store for existing pictures, and its places. Nothing is added. */
   withImages<T>(
     options: CheckOptions,
-    work: (images: PreparedImageStore, places: BatchPlaces) => Promise<T>,
+    work: (images: MaintainedImageStore, places: BatchPlaces) => Promise<T>,
   ): Promise<T> {
     const isPicture = async (file: string): Promise<boolean> => isRecorded(this.db, file);
     return this.withPlaces((places) =>
@@ -77,13 +77,13 @@ export interface BatchStatus {
 
 /** Reads the status, first if a run is at work: if it ends meanwhile, the numbers are its last. */
 export function readStatus({ dir, record, db, shownImages: images }: Book): BatchStatus {
-  const isRunning = record.isHeld();
+  const isRunning = record.isInUse();
   return db.transaction(() => {
     const summary = readNumbers(db);
     const { picture, trouble } = readLatest(db);
     const batch = { ...summary, inFlight: summary.attempts.submitted, ended: readEnded(db) };
     const now = Date.now();
-    const run = runConditionOf({ isHeld: isRunning, ...batch }, now);
+    const run = runConditionOf({ isInUse: isRunning, ...batch }, now);
     return {
       dir,
       shownDir: shownPath(dir),

@@ -1,22 +1,21 @@
 /** Connects a batch to its service: the configured one or the local one, and `plan --check`. */
 import { ByteSemaphore } from '../lib/limits.ts';
-import { didYouMean } from '../lib/text/closest.ts';
 import { formatDuration, formatInstant, plural } from '../lib/text/format.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/text/json.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { shownFile } from '../lib/yaml/yaml-file.ts';
-import { readBatch } from '../runner/checkpoint/batch-identity.ts';
-import { type JobsInFlight, openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
+import type { JobsInFlight } from '../runner/checkpoint/read-totals.ts';
 import { ComfyuiDialect } from '../runner/client/comfyui-dialect.ts';
 import { DescribedDialect } from '../runner/client/described-dialect.ts';
 import { DescribedRequests } from '../runner/client/described-requests.ts';
 import { type Connection, HttpService } from '../runner/client/http-service.ts';
+import type { ReceivedFiles } from '../runner/client/received-files.ts';
 import type { SendingFiles } from '../runner/client/sending-files.ts';
 import type { Config } from '../runner/config/config.ts';
 import { jobsDescription } from '../runner/config/read-description.ts';
 import { type Endpoint, versionOfJobs } from '../runner/core/attempt.ts';
-import type { Failure } from '../runner/core/failure.ts';
 import type { EndpointCheck, FirstRequest } from '../runner/core/batch-plan.ts';
+import type { Failure } from '../runner/core/failure.ts';
 import type { ServiceDescription } from '../runner/core/service-description.ts';
 import type { PriceList, UnitPrice } from '../runner/core/spending.ts';
 import type { HealthReply, RenderService } from '../runner/pipeline/ports.ts';
@@ -24,27 +23,33 @@ import { configuredArguments } from './refusal.ts';
 
 export type ServiceClient = RenderService & Pick<HttpService, 'problems' | 'close'>;
 
-/** `warn` is called with warnings. `files` reads the files that jobs send; undefined if nothing is submitted. */
-interface ForSubmissions {
+/** `warn` is called with warnings. */
+interface ForRuns {
   warn?: (text: string) => void;
+  /** Reads the files that jobs send. Undefined if nothing is submitted. */
   files?: SendingFiles;
+  /** Takes clips. Undefined if nothing is collected. */
+  received?: ReceivedFiles;
 }
 
 export function connectService(
   config: Config,
   connectionOf: (endpoint: Endpoint) => Connection,
   memory: ByteSemaphore,
-  { warn = () => undefined, files: sending }: ForSubmissions = {},
+  { warn = () => undefined, files: sending, received }: ForRuns = {},
 ): ServiceClient {
   const once = warnOnce(warn);
-  const { image, files, values } = config.output;
+  const { image, media, files, values } = config.output;
   const onFoundAt = (path: string): void =>
     once(
-      `the picture was found at ${path} of the output, the only picture there; \`output.image: ${path}\` takes it from there only`,
+      media === undefined
+        ? `the picture was found at ${path} of the output, the only picture there; \`output.image: ${path}\` takes it from there only`
+        : `the clip was found at ${path} of the output, the only clip there; \`output.media: ${path}\` takes it from there only`,
     );
   const open = (endpoint: Endpoint): HttpService => {
     const options = {
       memory,
+      received,
       connectionOf,
       requestTimeoutMs: config.timeouts.request,
       maxBodyBytes: config.limits.body,
@@ -57,6 +62,7 @@ export function connectService(
         workflow,
         workflowSha256: sha256,
         node: image,
+        media,
         files: sending,
       });
       return new HttpService({ ...options, dialect });
@@ -66,7 +72,7 @@ export function connectService(
     const statuses = isOfJobs ? config.statuses : undefined;
     return new HttpService({
       ...options,
-      dialect: new DescribedDialect(description, { image, files, values, onFoundAt, statuses, cost }),
+      dialect: new DescribedDialect(description, { image, media, files, values, onFoundAt, statuses, cost }),
       onUnknownStatus: (status) => once(isOfJobs ? unknownToJobs(status) : unknownTo(description, status)),
     });
   };
@@ -213,32 +219,6 @@ function elsewhereText(batch: string, url: string, inFlight: JobsInFlight[]): st
   ].join(' ');
 }
 
-/** Endpoints of the local service, which renders both. */
-const localIds = ['scene-renderer', 'painter'];
-
-/**
- * Throws `ConfigError` for an `endpoint.id` that the local service does not have. A batch that began with
- * such an id, which earlier versions allowed, goes on. `checkpointDir` is the folder of the checkpoint or of
- * a copy.
- */
-export function assertLocalEndpoint(config: Config, checkpointDir: string): void {
-  const { baseUrl, id } = config.endpoint;
-  if (baseUrl !== 'local' || localIds.includes(id) || hasBegunWith(config.endpoint, checkpointDir)) return;
-  const meant = didYouMean(id, localIds);
-  const text = `endpoint.id is ${JSON.stringify(id)}, but the local service has only ${localIds.join(' and ')}${meant === undefined ? '' : `; ${meant}`}`;
-  throw new ConfigError([{ where: config.placeOf(['endpoint', 'id']), text }]);
-}
-
-function hasBegunWith({ baseUrl, id }: Endpoint, checkpointDir: string): boolean {
-  const db = openCheckpointForReading(checkpointDir);
-  try {
-    const known = db && readBatch(db)?.endpoint;
-    return known?.baseUrl === baseUrl && known.id === id;
-  } finally {
-    db?.close();
-  }
-}
-
 /** An id that no service uses. */
 const impossibleJob = 'nightrender-asks-whether-this-endpoint-is-there';
 
@@ -282,7 +262,7 @@ function judgeWorkflow(problems: string[] | Failure): EndpointCheck {
       }
     : {
         ending: 'not-allowed',
-        text: `ComfyUI would make no picture of this workflow: ${problems.join('; ')}`,
+        text: `ComfyUI would save nothing of this workflow: ${problems.join('; ')}`,
       };
 }
 
@@ -314,6 +294,7 @@ function priceIn(health: HealthReply, { pricing }: Config): Pick<EndpointCheck, 
 const rateOfUnit = [
   ['perMegapixel', /megapixel/i],
   ['perPicture', /image|picture/i],
+  ['perSecondOfVideo', /second/i],
   ['perSecond', /second/i],
 ] as const;
 
@@ -322,7 +303,9 @@ function differingPrice(stated: UnitPrice, pricing: PriceList | undefined): stri
   const rates = rateOfUnit.flatMap(([key]) =>
     pricing?.[key] === undefined ? [] : [[key, pricing[key]] as const],
   );
-  const [key] = rateOfUnit.find(([, unit]) => unit.test(stated.unit)) ?? [];
+  const fitting = rateOfUnit.filter(([, unit]) => unit.test(stated.unit));
+  // A second may be one of execution or of a clip.
+  const [key] = fitting.find(([name]) => pricing?.[name] !== undefined) ?? fitting.at(-1) ?? [];
   if (pricing === undefined || key === undefined || rates.length === 0) return undefined;
   const { amount, unit, currency } = stated;
   // A description need not know the currency.

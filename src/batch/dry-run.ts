@@ -9,7 +9,7 @@ import { copyDatabase } from '../lib/sqlite/copy-database.ts';
 import { type Database, UnusableDatabase } from '../lib/sqlite/database.ts';
 import { isLocked } from '../lib/sqlite/exclusive-lock.ts';
 import { plural } from '../lib/text/format.ts';
-import { assertLockUsable, isBatch, isBatchHeld } from '../runner/checkpoint/batch-lock.ts';
+import { assertLockUsable, isBatch, isBatchInUse } from '../runner/checkpoint/batch-lock.ts';
 import { markFile } from '../runner/checkpoint/find-loss.ts';
 import { asDamage } from '../runner/checkpoint/damage.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
@@ -38,6 +38,7 @@ import { newestRules, type Part, type SceneCounts, sceneRules } from '../runner/
 import { formatCost, pricingOf } from '../runner/core/spending.ts';
 import { readExpansion } from '../runner/list/read-expansion.ts';
 import type { ReadScenes } from '../runner/list/read-scenes.ts';
+import { assertDecoder } from '../runner/images/ffmpeg.ts';
 import { assertNoUnknownPictures } from '../runner/pipeline/adopt.ts';
 import { pictureName, PictureNames } from '../runner/pipeline/picture-names.ts';
 import type { Checkpoint } from '../runner/pipeline/ports.ts';
@@ -88,7 +89,7 @@ export async function planOnCopy(
   let begun: BegunBatch | undefined;
   try {
     assertLockUsable(record.dir);
-    const isRunning = record.isHeld();
+    const isRunning = record.isInUse();
     await copyCheckpoint(record.dir, copy);
     const recordKind = isBatch(record.dir) ? 'own' : undefined;
     scenes = await batchLists(
@@ -98,6 +99,7 @@ export async function planOnCopy(
     );
     begun = await beginBatch(file, config, scenes, copy, options, record.dir);
     await assertLocalDatabase(config, copy, localService);
+    if (config.check.decode) await assertDecoder();
     if (options.isChecked) {
       const isAnyAccepted = unknownPicturesOf(options) !== 'ask';
       const { env, proxies } = config;
@@ -151,10 +153,10 @@ function codeOf(error: unknown): string {
 
 async function copyCheckpoint(dir: string, copy: string): Promise<void> {
   const name = 'checkpoint.sqlite';
-  await copyDatabase(join(dir, name), join(copy, name), () => isBatchHeld(dir));
+  await copyDatabase(join(dir, name), join(copy, name), () => isBatchInUse(dir));
   // The commit marker of a live run is newer than the copy.
   assertPlainFile(markFile(dir));
-  if (!isBatchHeld(dir) && existsSync(markFile(dir))) await copyFile(markFile(dir), markFile(copy));
+  if (!isBatchInUse(dir) && existsSync(markFile(dir))) await copyFile(markFile(dir), markFile(copy));
 }
 
 /** Checks that the database of the local service is usable, too. */
@@ -248,7 +250,7 @@ async function planFacts(
       forecast: expected,
       atMost: part === undefined && heldSeeds > 0 ? atMostOf(expected, heldSeeds) : null,
       requests,
-      foundAt: readFoundAt(db),
+      foundAt: config.output.media === undefined ? readFoundAt(db) : null,
       warning: change ?? (options.isAdopting ? adopting : null),
       lacking: lackingText(await checkpoint.lackingFiles()) ?? null,
       misnamed,
@@ -285,7 +287,7 @@ async function misnamedText(
   }
   if (count === 0) return null;
   const rename = `nightrender verify ${configuredArguments(file, config)} --rename`;
-  return `${plural(count, 'saved picture')} would get another name now (\`output.name\`): ${example}. They keep theirs; \`${rename}\` renames them, after a run if the list was edited`;
+  return `${plural(count, 'saved file')} would get another name now (\`output.name\`): ${example}. They keep theirs; \`${rename}\` renames them, after a run if the list was edited`;
 }
 
 function atMostOf({ scenes, cost }: Forecast, more: number): NonNullable<BatchPlan['atMost']> {
@@ -304,9 +306,11 @@ async function firstRequests(
   limit: number,
 ): Promise<FirstRequest[]> {
   const names = new PictureNames(checkpoint, config);
-  // The format of an original is known only when the picture arrives.
+  // The format of an original or a clip is known only when it arrives.
   const shown = (file: string): string =>
-    config.output.keep === 'original' ? `${withoutFormat(file)}.*` : file;
+    config.output.keep === 'original' || config.output.media !== undefined
+      ? `${withoutFormat(file)}.*`
+      : file;
   const requests: FirstRequest[] = [];
   for (const attempt of await claimFirst(checkpoint, config, limit)) {
     const { sceneId, columns, number, input, endpoint } = attempt;

@@ -6,68 +6,29 @@ import { didYouMean } from '../lib/text/closest.ts';
 import { plural } from '../lib/text/format.ts';
 import type { JsonObject } from '../lib/text/json.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
-import {
-  readBatch,
-  readBegunAt,
-  resultColumns,
-  type BatchIdentity,
-} from '../runner/checkpoint/batch-identity.ts';
-import { pictureIds, isRecorded } from '../runner/checkpoint/recorded-pictures.ts';
-import { readRecords } from '../runner/checkpoint/scene-records.ts';
-import {
-  compileName,
-  compileTemplate,
-  listed,
-  type Template,
-  TemplateError,
-} from '../runner/config/template.ts';
-import { withValues } from '../runner/core/seeds-until.ts';
+import { readBegunAt } from '../runner/checkpoint/batch-identity.ts';
+import { isRecorded } from '../runner/checkpoint/recorded-pictures.ts';
+import { formatBytes } from '../runner/core/file-text.ts';
 import type { Album } from '../runner/core/gallery-data.ts';
-import {
-  copyEnding,
-  type PictureCopy,
-  type SavedPicture,
-  sidecarPath,
-  withoutFormat,
-} from '../runner/core/picture.ts';
-import { nameKey, promptOf, withSuffix } from '../runner/core/naming.ts';
+import { copyEnding, isClipFile, type PictureCopy } from '../runner/core/picture.ts';
 import type { SceneRecord } from '../runner/core/scene-record.ts';
-import { hasPrice, priceOf } from '../runner/core/spending.ts';
 import { ExportFolder, exportKinds, OtherFolder, type ExportKind } from '../runner/export/export-folder.ts';
-import { exportPictures, type NumericColumn } from '../runner/export/export-pictures.ts';
-import type { ExportedPicture, ExportPorts } from '../runner/export/picture-folder.ts';
+import { exportPictures, maxEmbeddedBytes, type NumericColumn } from '../runner/export/export-pictures.ts';
+import {
+  type ExportedPicture,
+  type ExportPorts,
+  type Medium,
+  mediumOf,
+} from '../runner/export/checked-pictures.ts';
 import { thumbnailFor } from '../runner/images/missing-files.ts';
 import { withoutProvenance } from '../runner/images/sidecars.ts';
 import { readIfReadable, UnreadableFile, type Place } from '../runner/images/place.ts';
-import { pathInOutput } from '../runner/report/result-columns.ts';
 import { pageWithData } from '../runner/report/write-report.ts';
 import type { Batch } from './batch.ts';
 import type { Book } from './book.ts';
-import { chosenRows, type RowsChosen } from './retry-scenes.ts';
-import { bucketOf } from './pictures-place.ts';
+import { exportedScenes, type ExportChoices, type ExportedScenes } from './exported-scenes.ts';
 import { shownPath } from './refusal.ts';
 import { readReportKeys } from '../runner/config/schema-parts.ts';
-
-/** Choices of an export. Scenes that are not chosen are left out. */
-export interface ExportChoices extends RowsChosen {
-  to: ExportKind;
-  /** Absolute path of the dataset's folder. */
-  dir: string;
-  /** Number of pictures in each file of webdataset and parquet. */
-  shard: number;
-  /** Template for the text of a picture. Undefined for its prompt. */
-  caption: string | undefined;
-  /** Template for the names of the exported files. Undefined for those of the pictures. */
-  name: string | undefined;
-  /** True if Parquet contains the pictures. */
-  isEmbedded: boolean;
-  /** Copy that is exported instead of the picture. */
-  copy: PictureCopy | undefined;
-  /** True if pictures of a gallery keep texts about their making, and the page shows prompts. */
-  isWithMetadata: boolean;
-  /** True if files are linked instead of copied, where the disk allows it. */
-  isLinked: boolean;
-}
 
 export interface ExportListener {
   /** Called for each saved picture that is missing or damaged and therefore left out. */
@@ -90,6 +51,8 @@ export interface ExportedDataset {
   to: ExportKind;
   dir: string;
   pictures: number;
+  /** Number of clips among them. */
+  clips: number;
   /** Number of pictures that are new or have changed since the previous export. */
   written: number;
   bytes: number;
@@ -198,6 +161,17 @@ interface Pictures {
 
 export const missingFile = 'missing.jsonl';
 
+/** Adds the clips among the pictures to `clips`. */
+function* countClips(
+  pictures: Iterable<ExportedPicture>,
+  sum: Pick<ExportedDataset, 'clips'>,
+): Generator<ExportedPicture> {
+  for (const picture of pictures) {
+    if (isClipFile(picture.file)) sum.clips += 1;
+    yield picture;
+  }
+}
+
 async function exportInto(
   folder: ExportFolder,
   scenes: ExportedScenes,
@@ -205,7 +179,7 @@ async function exportInto(
   { dir, to, copy, shard, isEmbedded, isLinked, caption, isWithMetadata }: ExportChoices,
   { onBad, onDone, onNote }: ExportListener,
 ): Promise<ExportedDataset> {
-  const done = { pictures: 0, written: 0, bytes: 0, bad: 0 };
+  const done = { pictures: 0, clips: 0, written: 0, bytes: 0, bad: 0 };
   const lines: string[] = [];
   const missing = new Map<string, number>();
   const onMissing = (row: SceneRecord): void => {
@@ -215,7 +189,8 @@ async function exportInto(
   const isCopyOf = ({ file }: ExportedPicture): boolean => copy?.size === undefined || !isRecorded(db, file);
   const ports: ExportPorts = {
     read: async (picture) => (isCopyOf(picture) ? readIfReadable(images, picture.file) : undefined),
-    fetch: async (picture, path) => isCopyOf(picture) && hasFetched(images, picture, path, isLinked),
+    fetch: async (picture, path, isPassing = false) =>
+      isCopyOf(picture) && hasFetched(images, picture, path, isLinked || isPassing),
     isCopy: copy !== undefined,
     cleaned: to === 'gallery' && !isWithMetadata ? withoutProvenance : undefined,
     gallery: {
@@ -230,6 +205,7 @@ async function exportInto(
       const problem = verdict.kind === 'missing' ? 'it is missing' : verdict.problem;
       lines.push(`${JSON.stringify({ id: scene, state: 'saved', file, problem })}\n`);
       done.bad += 1;
+      if (isClipFile(file)) done.clips -= 1;
       onBad({ kind: verdict.kind, scene, file, problem });
     },
     onDone: (pictures, written, bytes) => {
@@ -242,10 +218,28 @@ async function exportInto(
   const salt = JSON.stringify(copy ?? null);
   const repeated = repeatedNames(scenes);
   const numeric = to === 'parquet' ? numericColumns(scenes.saved(), repeated) : [];
+  const isMediumAsked = to === 'parquet' || copy !== undefined || ports.cleaned !== undefined;
+  const media = isMediumAsked ? mediaIn(scenes.saved(), isEmbedded) : new Set<Medium>();
+  const hasClips = media.has('video') || media.has('audio');
+  if (hasClips && copy !== undefined)
+    throw wrong(
+      '--copy',
+      'some of these are clips, which have no copies; leave out --copy, or choose pictures by --ids',
+    );
+  if (hasClips && ports.cleaned !== undefined)
+    onNote(
+      'Clips keep the texts that programs wrote into them, such as a workflow of ComfyUI: `ffmpeg -i IN -map_metadata -1 -c copy OUT` takes them out.',
+    );
   // The JSON columns of Parquet have every column of the list under its name.
   const pictures =
     to === 'parquet' ? scenes.all(onMissing, onNote) : without(repeated, scenes.all(onMissing, onNote));
-  await exportPictures(folder, to, pictures, ports, { shard, salt, numeric, isEmbedded });
+  await exportPictures(folder, to, countClips(pictures, done), ports, {
+    shard,
+    salt,
+    numeric,
+    isEmbedded,
+    media,
+  });
   // Others do not see what failed.
   if (lines.length > 0 && to !== 'gallery') {
     folder.begin([missingFile]);
@@ -291,181 +285,6 @@ function missingLine({ id, state, failureKind, failureText, source }: SceneRecor
   return `${JSON.stringify({ id, state, failure, source })}\n`;
 }
 
-/** Pictures in the order of the list. */
-interface ExportedScenes {
-  /** Names of the columns and values. */
-  columns: string[];
-  saved(): Iterable<ExportedPicture>;
-  /** Returns the same pictures, with a note about excluded ones. Calls `onMissing` for scenes without a picture. */
-  all(onMissing: (row: SceneRecord) => void, onNote: (text: string) => void): Iterable<ExportedPicture>;
-}
-
-/** Reads the chosen pictures. Throws `ConfigError`; the iterables throw the reason of `signal`. */
-function exportedScenes(
-  db: Database,
-  { copy, caption, name, ...rows }: ExportChoices,
-  signal: AbortSignal | undefined,
-): ExportedScenes {
-  const batch = readBatch(db);
-  const chosen = chosenRows(rows, db);
-  const texts = { captionOf: captioner(caption, batch), nameOf: namer(name, batch) };
-  const toPictures = pictureReader(db, batch, texts, copy && copyEnding(copy));
-  const silent = (): void => undefined;
-  return {
-    columns: columnNames(batch),
-    *saved() {
-      for (const row of chosen(readRecords(db, { states: ['saved'] }), silent)) yield* toPictures(row);
-    },
-    *all(onMissing, onNote) {
-      const free = name === undefined ? (wanted: string): string => wanted : uniqueNames();
-      for (const row of chosen(readRecords(db), onNote)) {
-        signal?.throwIfAborted();
-        if (row.state === 'saved' && row.pictures.length > 0)
-          for (const each of toPictures(row)) yield { ...each, name: free(each.name) };
-        else onMissing(row);
-      }
-    },
-  };
-}
-
-/** Returns a function that makes names unique, also if case is ignored: the second `a.png` becomes `a-2.png`. */
-function uniqueNames(): (wanted: string) => string {
-  const taken = new Map<string, number>();
-  return (wanted) => {
-    let name = wanted;
-    let count = taken.get(nameKey(wanted)) ?? 0;
-    while (taken.has(nameKey(name))) {
-      count += 1;
-      name = withSuffix(wanted, `-${count}`);
-    }
-    taken.set(nameKey(name), 1);
-    // Many pictures may share one name, so the next search begins where this one ended.
-    if (name !== wanted) taken.set(nameKey(wanted), count);
-    return name;
-  };
-}
-
-interface PictureTexts {
-  captionOf: (row: SceneRecord, columns: JsonObject) => string;
-  nameOf: (row: SceneRecord, columns: JsonObject, index: number, file: string) => string;
-}
-
-/** Returns a function that lists a scene's pictures. `ending` is that of the copy which replaces each picture. */
-function pictureReader(
-  db: Database,
-  batch: BatchIdentity | undefined,
-  { captionOf, nameOf }: PictureTexts,
-  ending: string | undefined,
-): (row: SceneRecord) => ExportedPicture[] {
-  const { values: asked = [], pricing } = batch ?? {};
-  const [bucket, idOf] = [bucketOf(db), pictureIds(db)];
-  const isValue = new Set(asked.map(({ name }) => name));
-  const names = columnNames(batch);
-  const named = (copy: string): string => (ending === undefined ? copy : sidecarPath(copy, ending));
-  const some = (all: JsonObject, wanted: string[]): JsonObject =>
-    Object.fromEntries(wanted.map((name) => [name, Object.hasOwn(all, name) ? (all[name] ?? null) : null]));
-  return (row) => {
-    const { executionTimeMs, statedCost, pictures } = row;
-    const costOf = ({ width, height }: SavedPicture): number | null => {
-      if (statedCost !== null) return statedCost / pictures.length;
-      const isRated = pricing !== undefined && hasPrice({ ...pricing, at: undefined });
-      if (!isRated || (pricing.perSecond !== undefined && executionTimeMs === null)) return null;
-      const ms = (executionTimeMs ?? 0) / pictures.length;
-      return priceOf({ ms, pictures: 1, pixels: width * height }, pricing);
-    };
-    return pictures.map((picture, index) => {
-      const { file, width, height, bytes, sha256, seed = null, output } = picture;
-      const all = index === 0 ? row.columns : withValues(row.columns, output, asked);
-      return {
-        id: idOf(row.id ?? '', index),
-        scene: row.id ?? '',
-        file: named(file),
-        name: nameOf(row, all, index, named(file)),
-        path: (bucket ?? '') + pathInOutput(picture),
-        width,
-        height,
-        bytes,
-        sha256,
-        seed,
-        prompt: promptIn(row),
-        endpoint: row.endpoint,
-        attempts: row.attempts,
-        cost: costOf(picture),
-        columns: some(
-          all,
-          names.filter((name) => !isValue.has(name)),
-        ),
-        values: some(all, [...isValue]),
-        caption: captionOf(row, all),
-      };
-    });
-  };
-}
-
-function columnNames(batch: BatchIdentity | undefined): string[] {
-  return [...new Set([...resultColumns(batch), ...(batch?.axes ?? [])])];
-}
-
-function promptIn(row: SceneRecord): string {
-  return promptOf(row.input ?? {}, row.columns) ?? '';
-}
-
-/** Returns the text of a picture: by the template, else the prompt that `list` shows. Throws `ConfigError`. */
-function captioner(text: string | undefined, batch: BatchIdentity | undefined): PictureTexts['captionOf'] {
-  if (text === undefined) return promptIn;
-  const lacking = Object.fromEntries(columnNames(batch).map((name) => [name, null]));
-  const template = textTemplate('--caption', text, ['id', 'prompt', 'seed', ...Object.keys(lacking)]);
-  return (row, columns) => {
-    const own = { id: row.id, prompt: promptIn(row), seed: row.pictures[0]?.seed ?? null };
-    return renderFor(row, '--caption', template, { ...lacking, ...own, ...columns });
-  };
-}
-
-/** Returns the name of an exported file: by the template, with the ending of the file. Throws `ConfigError`. */
-function namer(text: string | undefined, batch: BatchIdentity | undefined): PictureTexts['nameOf'] {
-  if (text === undefined) return (_row, _columns, _index, file) => file;
-  const lacking = Object.fromEntries(columnNames(batch).map((name) => [name, null]));
-  const known = ['id', 'prompt', 'seed', 'index', ...Object.keys(lacking)];
-  const template = textTemplate('--name', text, known);
-  return (row, columns, index, file) => {
-    const seed = row.pictures[index]?.seed ?? columns['seed'] ?? '';
-    const own = { id: row.id, seed, index: index + 1 };
-    const values = { ...lacking, prompt: promptIn(row), ...columns, ...own };
-    const path = withoutFormat(renderFor(row, '--name', template, values));
-    // A folder never has a name that a file of the export may have.
-    return (
-      path.replaceAll(/\.(?=(?:png|jpg|webp|avif|txt|jsonl)\/)/gi, '-') + (/\.\w+$/.exec(file)?.[0] ?? '')
-    );
-  };
-}
-
-type TextOption = '--caption' | '--name';
-
-function textTemplate(option: TextOption, text: string, known: string[]): Template {
-  const template = unlessWrong(option, () => (option === '--name' ? compileName : compileTemplate)(text));
-  const problems = template.names
-    .filter((name) => !known.includes(name))
-    .map((name) => {
-      const hint = didYouMean(name, known) ?? `known are ${listed(known)}`;
-      return { where: option, text: `there is no column ${JSON.stringify(name)}; ${hint}` };
-    });
-  if (problems.length > 0) throw new ConfigError(problems);
-  return template;
-}
-
-function renderFor(row: SceneRecord, option: TextOption, template: Template, values: JsonObject): string {
-  return unlessWrong(option, () => template.renderText(values), `scene ${row.id}: `);
-}
-
-function unlessWrong<T>(where: TextOption, work: () => T, of = ''): T {
-  try {
-    return work();
-  } catch (error) {
-    if (!(error instanceof TemplateError)) throw error;
-    throw new ConfigError([{ where, text: of + error.message }]);
-  }
-}
-
 /** Copies or links a picture. Returns false if it does not exist or cannot be read. */
 async function hasFetched(
   images: Place,
@@ -479,6 +298,20 @@ async function hasFetched(
     if (!(error instanceof UnreadableFile)) throw error;
     return false;
   }
+}
+
+/** Returns the media of the pictures. Throws `ConfigError` if one is too large for a table that has to contain it. */
+function mediaIn(pictures: Iterable<ExportedPicture>, isEmbedded: boolean): ReadonlySet<Medium> {
+  const media = new Set<Medium>();
+  for (const picture of pictures) {
+    media.add(mediumOf(picture));
+    if (isEmbedded && picture.bytes > maxEmbeddedBytes)
+      throw wrong(
+        '--embed',
+        `${picture.file} has ${formatBytes(picture.bytes)}, and a table contains files up to ${formatBytes(maxEmbeddedBytes)}; leave out --embed, or export to webdataset`,
+      );
+  }
+  return media;
 }
 
 /** Returns the columns and values that are numbers in every picture that has them. */

@@ -11,7 +11,11 @@ import { ConfigError } from '../lib/yaml/problem.ts';
 import { readYamlFile, shownFile } from '../lib/yaml/yaml-file.ts';
 import { type BatchIdentity, readBatch, resultColumns } from '../runner/checkpoint/batch-identity.ts';
 import { asDamage } from '../runner/checkpoint/damage.ts';
-import { openCheckpointForReading, readJobsInFlight } from '../runner/checkpoint/open-checkpoint.ts';
+import {
+  openCheckpointForReading,
+  readRecordedList,
+  type RecordedList,
+} from '../runner/checkpoint/open-checkpoint.ts';
 import { hasPicturesOrJobs } from '../runner/checkpoint/read-totals.ts';
 import { type Config, PipelineParts, type StageSource, starredScenes } from '../runner/config/config.ts';
 import { namesWithoutIds } from '../runner/core/naming.ts';
@@ -19,20 +23,25 @@ import { withoutFormat } from '../runner/core/picture.ts';
 import { newestRules, readRulesVersion, type RulesVersion } from '../runner/core/scene.ts';
 import { markedIn } from '../runner/files/marks-file.ts';
 import { createImageStore } from '../runner/images/image-store.ts';
-import { readLists } from '../runner/list/read-lists.ts';
-import { type ReadScenes, readScenes, type StageManifest } from '../runner/list/read-scenes.ts';
+import { listDigest } from '../runner/list/read-expansion.ts';
+import {
+  type ListOptions,
+  type ReadScenes,
+  readScenes,
+  type StageManifest,
+} from '../runner/list/read-scenes.ts';
 import { addedColumns } from '../runner/list/scene-columns.ts';
 import { idLines, type StagePicture, StagePictures } from '../runner/list/stage-pictures.ts';
 import { type ManifestRow, maxBatchRows } from '../runner/manifest/manifest.ts';
+import { hashManifest } from '../runner/manifest/open-bytes.ts';
 import { pictureName } from '../runner/pipeline/picture-names.ts';
 import type { ImageStore } from '../runner/pipeline/ports.ts';
-import { type Stop, StoppedEarly } from '../runner/pipeline/stop.ts';
 import { openRecord } from './find-record.ts';
 import { assertBucketConfigured, locationOf, maintenanceOptions, openPlaces } from './pictures-place.ts';
 import { noBatch } from './record.ts';
 
 /** The checkpoint of the batch. It is in `dir` and readable if `recordKind` is set; otherwise it will be created there. */
-interface ListedBatch {
+export interface ListedBatch {
   dir: string;
   recordKind: 'own' | 'shared' | undefined;
   isAdopting: boolean;
@@ -51,26 +60,68 @@ export async function batchLists(
   return readLists(config, options, rules === undefined ? recordKind : undefined);
 }
 
-/** Reads the lists; undefined if a stop interrupted it, as jobs in flight still have to be collected. */
-export async function readUnlessStopped(
+/**
+ * Returns the scenes of a batch. Does not read lists that are the same as at the last comparison. `recordKind`: set if
+ * the batch has a readable checkpoint, either its own file or a copy of a shared one. The caller holds the batch's lock,
+ * or has a copy of the checkpoint in `options.checkpointDir`. Throws `ConfigError`, and the `AbortError` of `signal`.
+ */
+export async function readLists(
   config: Config,
-  batch: ListedBatch,
-  stop: Stop,
+  options: ListOptions,
+  recordKind?: 'own' | 'shared',
+): Promise<ReadScenes> {
+  const { signal, checkpointDir = config.output.dir } = options;
+  const recorded =
+    recordKind && (await orUndefined(signal, () => readRecordedList(checkpointDir, recordKind === 'shared')));
+  const same = recorded && (await sameScenes(config, recorded, signal));
+  return same ?? (await readScenes(config, { ...options, rules: options.rules ?? recorded?.rules }));
+}
+
+/** Returns undefined if the lists have to be read. That reading also reports all problems. */
+async function sameScenes(
+  config: Config,
+  { rules, digest }: RecordedList,
+  signal: AbortSignal,
 ): Promise<ReadScenes | undefined> {
+  // The lists do not show changes of files that are sent or of another batch.
+  if (digest === undefined || config.input?.sendsFiles === true || config.stage !== undefined)
+    return undefined;
+  const contents: string[] = [];
+  const lists = config.manifestFiles.map(({ path }) => path);
+  for (const path of [...lists, ...valueFiles(config)]) {
+    if (path === '-') return undefined;
+    const content = await orUndefined(signal, () => hashManifest(shownFile(path), signal));
+    if (content === undefined) return undefined;
+    contents.push(content);
+  }
+  if (listDigest(config, rules, contents) !== digest) return undefined;
+  return {
+    list: { digest, scenes: unread, badRows: unread, close: () => undefined },
+    // The checkpoint has the columns.
+    columns: [],
+    rules,
+    notes: [],
+    remarks: [],
+  };
+}
+
+async function orUndefined<T>(signal: AbortSignal, work: () => T | Promise<T>): Promise<T | undefined> {
   try {
-    return await batchLists(config, batch, stop.draining);
+    return await work();
   } catch (error) {
-    if (stop.ending === undefined || !isAbort(error)) throw error;
-    if (!stop.leaving.aborted && readJobsInFlight(batch.dir).length > 0) return undefined;
-    throw new StoppedEarly(
-      stop.ending,
-      'The run was still reading the manifest: nothing was sent or changed.',
-    );
+    if (signal.aborted) throw error;
+    return undefined;
   }
 }
 
-function isAbort(error: unknown): boolean {
-  return error instanceof Error && error.name === 'AbortError';
+function unread(): never {
+  throw new Error('the manifest was not read, because the batch was compared with it before');
+}
+
+/** Returns the absolute paths of the files with values of `matrix` and `zip`, in the order in which they are read. */
+function valueFiles({ scenes }: Config): string[] {
+  const axes = scenes === undefined ? [] : [...scenes.matrix, ...scenes.zip];
+  return axes.flatMap(({ source }) => (source.kind === 'file' ? [source.path] : []));
 }
 
 /**
@@ -107,8 +158,8 @@ function hasBegun(dir: string): boolean {
   }
 }
 
-/** Number of pictures to examine, spread over the folder, so that pictures of another batch are in the minority. */
-const lookedAt = 100;
+/** Number of pictures to examine, spread over the folder, so that those of another batch are in the minority; also of scenes. */
+const maxExamined = 100;
 
 async function rulesOf(
   images: Pick<ImageStore, 'list' | 'examine'>,
@@ -116,7 +167,7 @@ async function rulesOf(
 ): Promise<RulesVersion | undefined> {
   const files = await images.list();
   const votes = new Map<RulesVersion, number>();
-  const apart = Math.max(1, files.length / lookedAt);
+  const apart = Math.max(1, files.length / maxExamined);
   for (let at = 0; at < files.length; at += apart) {
     signal.throwIfAborted();
     const seen = await images.examine(files[Math.floor(at)] ?? '');
@@ -126,7 +177,7 @@ async function rulesOf(
   return [...votes].toSorted(([, a], [, b]) => b - a)[0]?.[0];
 }
 
-/** Returns the rules by which most pictures have names of scenes. With other rules, rows have other ids. */
+/** Returns the rules under which most pictures have the name of a scene. With other rules, rows have other ids. */
 async function rulesByNames(
   config: Config,
   files: string[],
@@ -142,7 +193,7 @@ async function rulesByNames(
   return named.toSorted(([, a], [, b]) => b - a)[0]?.[0];
 }
 
-/** Counts names among the first scenes of the list. 0 if the list is refused. */
+/** Counts the first scenes whose picture name is in `stems`. 0 if the list is refused. */
 async function countNamed(
   config: Config,
   stems: ReadonlySet<string>,
@@ -164,7 +215,7 @@ async function countNamed(
       const scene = { input: JSON.parse(input) as JsonObject, columns: JSON.parse(columns) as JsonObject };
       if (stems.has(withoutFormat(pictureName(named, { id, ...scene, seed: '', index: 1 })))) count += 1;
       seen += 1;
-      if (seen === lookedAt) break;
+      if (seen === maxExamined) break;
     }
     list.close();
     return count;
@@ -191,7 +242,7 @@ function reportedRules(dir: string): RulesVersion | undefined {
 export async function openStage(stage: StageSource, config: Config): Promise<StageManifest> {
   const { from } = stage;
   const place = config.placeOf(['scenes', 'from']);
-  assertNoCircle(config, from, place);
+  assertNoCycle(config, from, place);
   const parts = new PipelineParts(from, [], config.env);
   const dir = parts.outputDir();
   if (dir === config.output.dir)
@@ -259,7 +310,7 @@ function problem(where: string, text: string): ConfigError {
 }
 
 /** Throws if files take their lists from each other, because none of them could begin. */
-function assertNoCircle({ file, env }: Config, from: string, where: string): void {
+function assertNoCycle({ file, env }: Config, from: string, where: string): void {
   const seen = [file];
   for (let next: string | undefined = from; next !== undefined; next = sourceOf(next, env)) {
     const text =
@@ -290,7 +341,7 @@ function idsOf(
   return new Set(idLines(ids, where).filter((id) => id !== ''));
 }
 
-/** Returns functions for paths relative to the folder of the stage's own pipeline.yaml, as in the input of a scene. */
+/** Returns functions for paths relative to the folder of this batch's pipeline.yaml, as in the input of a scene. */
 function pathsOf({ from }: StageSource, { folder }: Config, { pictures }: BatchIdentity, dir: string) {
   const images = locationOf(dir, pictures?.url);
   const passedOn = (path: string): string =>

@@ -12,17 +12,17 @@ import { type PicturesInBucket, readBatch } from '../runner/checkpoint/batch-ide
 import type { OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Config } from '../runner/config/config.ts';
 import { newestRules, type RulesVersion } from '../runner/core/scene.ts';
+import { bucketPlace } from '../runner/images/bucket-place.ts';
+import { folderPlace } from '../runner/images/folder-place.ts';
+import type { CheckOptions } from '../runner/images/image-store.ts';
 import {
-  bucketPlace,
   claimed,
   type ClaimedPlace,
   claimFile,
   ownerWithoutRun,
   type PictureOwner,
-} from '../runner/images/bucket-place.ts';
-import { folderPlace } from '../runner/images/folder-place.ts';
-import type { CheckOptions } from '../runner/images/image-store.ts';
-import type { Place } from '../runner/images/place.ts';
+  type Place,
+} from '../runner/images/place.ts';
 import { copyMaker, type SidecarMaker, sidecarMaker } from '../runner/images/sidecars.ts';
 import type { PicturesLinks } from '../runner/report/result-columns.ts';
 import { shownPath } from './refusal.ts';
@@ -204,20 +204,21 @@ export function linksTo({ links }: Place, signedMs?: number): PicturesLinks | un
   return signedMs === undefined ? { picturesAt } : { picturesAt, sign: (file) => links.sign(file, signedMs) };
 }
 
-type Output = Pick<Config['output'], 'formats' | 'metadata' | 'keep'>;
+type Output = Pick<Config['output'], 'formats' | 'metadata' | 'keep' | 'media'>;
 
 /** Returns options for saving: files beside each picture. `warn`: once for each kind that cannot be made. */
 export function outputFiles(
   output: Output,
   rules: RulesVersion,
   warn: (text: string) => void,
-): Pick<CheckOptions, 'embedsAs' | 'beside' | 'isOriginalKept' | 'onSignatureLost'> {
-  const { metadata, keep } = output;
+): Pick<CheckOptions, 'embedsAs' | 'beside' | 'isOriginalKept' | 'isOfClips' | 'onSignatureLost'> {
+  const { metadata, keep, media } = output;
   const writer = { program, rules };
   return {
     embedsAs: metadata === 'embed' ? writer : undefined,
     beside: [...(metadata === 'none' ? [] : [sidecarMaker(writer, metadata)]), ...copyMakers(output, warn)],
     isOriginalKept: keep === 'original',
+    isOfClips: media !== undefined,
     onSignatureLost: once(() => warn(signatureLost)),
   };
 }

@@ -17,7 +17,7 @@ import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { program } from '../lib/files/package-file.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { formatInstant } from '../lib/text/format.ts';
-import { isJsonObject } from '../lib/text/json.ts';
+import { objectIn } from '../lib/text/json.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import {
   checkpointFile,
@@ -26,13 +26,9 @@ import {
   LostCommits,
   movedFile,
 } from '../runner/checkpoint/find-loss.ts';
-import {
-  type JobsInFlight,
-  type OpenCheckpoint,
-  openCheckpointForReading,
-} from '../runner/checkpoint/open-checkpoint.ts';
+import { type OpenCheckpoint, openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import { hasEndedRun, hasRunOf, readRunRange } from '../runner/checkpoint/read-summary.ts';
-import { hasAttempts } from '../runner/checkpoint/read-totals.ts';
+import { hasAttempts, type JobsInFlight } from '../runner/checkpoint/read-totals.ts';
 import type { Config } from '../runner/config/config.ts';
 import { FatalFailure } from '../runner/core/failure.ts';
 import { isSystemError } from '../runner/files/disk-failure.ts';
@@ -48,9 +44,9 @@ export type SharedAddress = { address: string; where: string } | undefined;
 export interface BatchRecord {
   /** Opens the record to read the batch, or to change it while no run is at work. Throws errors of the database. */
   open(): Promise<OpenRecord>;
-  /** Opens the record for a run. Throws `BatchHeld` if another run holds the file. */
+  /** Opens the record for a run. Throws `BatchInUse` if another run holds the file. */
   openForRun(choices: RunChoices): Promise<RunRecord>;
-  /** Opens the record to cancel every job in flight. Throws `BatchHeld`, and errors like `noBatch`. */
+  /** Opens the record to cancel every job in flight. Throws `BatchInUse`, and errors like `noBatch`. */
   openForCancel(isLossAccepted: boolean): Promise<CancelRecord>;
 }
 
@@ -58,10 +54,10 @@ export interface OpenRecord {
   /** Folder in which the checkpoint is readable as `checkpoint.sqlite`, as of the latest `refresh`. */
   dir: string;
   /** True if a run was at work on the batch at the latest `refresh`. */
-  isHeld(): boolean;
+  isInUse(): boolean;
   refresh(): Promise<void>;
   /**
-   * Works on the checkpoint while no run holds it; `prepare` runs before, locked. Throws `BatchHeld`, and
+   * Works on the checkpoint while no run holds it; `prepare` runs before, locked. Throws `BatchInUse`, and
    * `ConfigError` if there is no batch.
    */
   maintain<Result>(
@@ -190,12 +186,12 @@ function whyNotMounted(dir: string, recordDir: string): string | undefined {
   const { begunAt, run = 0 } = runsIn(recordDir);
   const isOlder = begunAt !== undefined && begunAt === known.begunAt && run < (known.run ?? 0);
   if (!isOlder && isIn(recordDir, hasAttempts)) return undefined;
-  const began = `a batch began here on ${formatInstant(known.firstStartAt)}, on ${described(known)}, and this folder is now on ${described(place)}${isOlder ? ', with an older copy of it' : ''}`;
+  const began = `a batch began here on ${formatInstant(known.firstStartAt)}, when this folder was on ${described(known)}. Now it is on ${described(place)}${isOlder ? ', with an older copy of the batch' : ''}`;
   const orAfresh =
     'or, if that batch is gone for good, begin afresh with `nightrender run <pipeline> --fresh`';
   // Both file systems lead to the folder.
   return place.mountPoint.length > known.mountPoint.length
-    ? `${began}, which was mounted over it. The pictures that were saved before are beneath it, and would be rendered and paid for again. Unmount that disk and give the same command again; ${orAfresh}`
+    ? `${began}, which was mounted over the folder. The pictures that were saved before are hidden beneath it, and would be rendered and paid for again. Unmount that disk and give the same command again; ${orAfresh}`
     : `${began}. Its disk is probably not mounted, and the pictures on it would be rendered and paid for again. Mount it and give the same command again; ${orAfresh}`;
 }
 
@@ -290,21 +286,13 @@ function readNote(path: string): KnownBatch | undefined {
   const file = noteFile(path);
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats?.isFile() !== true || stats.size > maxNoteBytes) return undefined;
-  const note = parsed(readFileSync(file, 'utf8'));
-  if (!isJsonObject(note) || note['path'] !== path) return undefined;
+  const note = objectIn(readFileSync(file, 'utf8'));
+  if (note?.['path'] !== path) return undefined;
   const { mountPoint, uuid, firstStartAt, begunAt, run } = note;
   if (typeof mountPoint !== 'string' || typeof firstStartAt !== 'number') return undefined;
   // Earlier versions did not record the progress.
   const runs = typeof begunAt === 'number' && typeof run === 'number' ? { begunAt, run } : {};
   return { path, mountPoint, uuid: typeof uuid === 'string' ? uuid : undefined, firstStartAt, ...runs };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Writes the note atomically, even if the power fails. */
@@ -344,10 +332,10 @@ function runsIn(recordDir: string): Runs {
 }
 
 /** Returns false if there is no checkpoint. */
-function isIn(recordDir: string, holds: (db: Database) => boolean): boolean {
+function isIn(recordDir: string, isTrue: (db: Database) => boolean): boolean {
   const db = openCheckpointForReading(recordDir);
   try {
-    return db !== undefined && holds(db);
+    return db !== undefined && isTrue(db);
   } finally {
     db?.close();
   }

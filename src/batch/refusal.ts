@@ -6,7 +6,7 @@ import { PostgresFailure } from '../lib/postgres/postgres.ts';
 import { assertReadable, isDamage, UnusableDatabase } from '../lib/sqlite/database.ts';
 import { formatInstant, shellWord } from '../lib/text/format.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
-import { BatchHeld } from '../runner/checkpoint/batch-lock.ts';
+import { BatchInUse } from '../runner/checkpoint/batch-lock.ts';
 import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
 import { UnusableSchema } from '../runner/checkpoint/postgres/shared-schema.ts';
 import type { Config } from '../runner/config/config.ts';
@@ -35,7 +35,7 @@ export function refusalOf(thrown: unknown, dir: string | undefined, isReading = 
   }
   if (thrown instanceof StoppedEarly)
     return { ending: thrown.ending.kind, text: thrown.message, problems: [] };
-  if (thrown instanceof BatchHeld)
+  if (thrown instanceof BatchInUse)
     return { ending: 'already-running', text: describeHolder(thrown, shownDir), problems: [] };
   if (thrown instanceof InUse) return { ending: 'already-running', text: `${thrown.message}.`, problems: [] };
   if (thrown instanceof UnusableDatabase || thrown instanceof UnusableSchema)
@@ -105,7 +105,7 @@ function describeDisk(thrown: unknown, dir: string | undefined, shownDir: string
   return `${text}, then run the same command again.`;
 }
 
-function describeHolder({ holder, advice }: BatchHeld, shownDir: string): string {
+function describeHolder({ holder, advice }: BatchInUse, shownDir: string): string {
   const who =
     holder === undefined
       ? 'another run'
@@ -215,13 +215,11 @@ export function shownLists({ manifest, stage }: Config, file: string): string[] 
   return manifest.length === 0 ? [shownPath(file)] : manifest.map(shownPath);
 }
 
-/** Returns a note about the kept pictures, or undefined if there are none. */
+/** Returns a note about the kept files, or undefined if there are none. */
 export function keptText(count: number, dir: string): string | undefined {
   if (count === 0) return undefined;
   const kept =
-    count === 1
-      ? '1 picture that was there is'
-      : `${count.toLocaleString('en')} pictures that were there are`;
+    count === 1 ? '1 file that was there is' : `${count.toLocaleString('en')} files that were there are`;
   return `${kept} kept as <name>.former in ${shownPath(join(dir, 'images'))}`;
 }
 

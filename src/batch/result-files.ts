@@ -3,8 +3,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { assertPlainFile } from '../lib/files/temporary-files.ts';
 import { endings, type Ending } from '../runner/core/ending.ts';
 import { FatalFailure } from '../runner/core/failure.ts';
+import { isClipFile } from '../runner/core/picture.ts';
 import type { RunStats } from '../runner/core/run-stats.ts';
-import { uploadReport } from '../runner/images/upload-report.ts';
+import { uploadReport } from '../runner/images/saved-files.ts';
 import { type OpenCheckpoint, openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import { linksTo, ownImages, copyMakers } from './pictures-place.ts';
 import { refusalOf } from './refusal.ts';
@@ -12,7 +13,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import { readBatch, resultColumns, type BatchIdentity } from '../runner/checkpoint/batch-identity.ts';
 import {
   readLabels,
-  readListNames,
+  readOutputColumns,
   readSavedJobs,
   isRecorded,
 } from '../runner/checkpoint/recorded-pictures.ts';
@@ -57,7 +58,7 @@ export async function writeBatchReport(
       rows: () => readRecords(db),
       columns: () => resultColumns(batch),
       labels: () => readLabels(db),
-      lists: () => readListNames(db),
+      told: () => readOutputColumns(db),
       runs: () => readRuns(db, maxRuns),
       summary: () => readSummary(db, signal),
     };
@@ -190,6 +191,8 @@ export async function rewriteReport(
   const { dir, record } = book;
   let consequence = 'The result files were not changed.';
   try {
+    // The rows say which clips have a poster.
+    const posters = settings.report.thumbnails ? await makePosters(book, stop.leaving) : undefined;
     const files = await book.withPlaces(({ images }) => {
       const chosen = { bucket: linksTo(images, signedMs), report: settings.report };
       return writeBatchReport(dir, Date.now(), stop.leaving, chosen, record.dir);
@@ -198,6 +201,7 @@ export async function rewriteReport(
     consequence = 'The result files are written; thumbnails and copies are not complete.';
     await uploadCopy(book, signedMs, stop.leaving);
     const made = await makeMissingFiles(book, settings, stop.leaving, listener);
+    if (made.thumbnails !== undefined) made.thumbnails.made += posters?.made ?? 0;
     return { files: [files.index, files.csv, files.jsonl, files.summary], ...made };
   } catch (error) {
     if (stop.ending === undefined || error !== stop.leaving.reason) throw error;
@@ -229,7 +233,7 @@ async function makeMissingFiles(
   const { dir, db } = book;
   return book.withPlaces(async (places) => {
     const { images } = places;
-    const pictures = () => picturesOf(readSavedJobs(db));
+    const pictures = () => picturesOf(readSavedJobs(db), false);
     const made = progress('thumbnails');
     const thumbnails = report.thumbnails
       ? { thumbnails: await makeMissingThumbnails(places, join(dir, 'report'), pictures(), signal, made) }
@@ -243,6 +247,15 @@ async function makeMissingFiles(
   });
 }
 
-function* picturesOf(jobs: Iterable<RecordedPicture[]>): Generator<RecordedPicture> {
-  for (const job of jobs) yield* job.filter(({ label }) => label === null);
+/** Makes missing posters of clips, if this machine can. */
+function makePosters(book: Book, signal: AbortSignal): Promise<Made> {
+  const clips = picturesOf(readSavedJobs(book.db), true);
+  return book.withPlaces((places) =>
+    makeMissingThumbnails(places, join(book.dir, 'report'), clips, signal, () => undefined),
+  );
+}
+
+function* picturesOf(jobs: Iterable<RecordedPicture[]>, areClips: boolean): Generator<RecordedPicture> {
+  for (const job of jobs)
+    yield* job.filter(({ label, file }) => label === null && isClipFile(file) === areClips);
 }

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import type { Database } from '../lib/sqlite/database.ts';
 import { formatCounts, plural, shellWord } from '../lib/text/format.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
-import { readBatch, rowCondition, rowValues } from '../runner/checkpoint/batch-identity.ts';
+import { isNamedByAttempt, readBatch, rowCondition, rowValues } from '../runner/checkpoint/batch-identity.ts';
 import { type ChosenScene, type PaidBefore, putBackSession } from '../runner/checkpoint/put-back.ts';
 import { readIdsLacking } from '../runner/checkpoint/recorded-pictures.ts';
 import { pictureRepair } from '../runner/checkpoint/repair-checkpoint.ts';
@@ -18,7 +18,7 @@ import { finishMoves } from '../runner/pipeline/recover.ts';
 import { escapeControls } from '../terminal/fit-text.ts';
 import type { Batch } from './batch.ts';
 import type { Book } from './book.ts';
-import { bucketOf, maintenanceOptions } from './pictures-place.ts';
+import { maintenanceOptions } from './pictures-place.ts';
 import { runArguments } from './refusal.ts';
 import { type PipelineParts, fileValueAt } from '../runner/config/config.ts';
 import { withServiceDefaults, readServiceInterface } from '../runner/config/service-interface.ts';
@@ -124,8 +124,7 @@ function assertUnpaid({ saved, givenUp, expired, unanswered }: PaidBefore): void
 
 /** Renames the pictures and returns their number. After a crash, a second call or a repair continues. */
 async function setAside(batch: Batch, book: Book, pictures: () => string[]): Promise<number> {
-  // In a bucket, pictures keep their names.
-  if (bucketOf(book.db) !== undefined) return 0;
+  if (isNamedByAttempt(book.db)) return 0;
   return book.withImages(maintenanceOptions(outputOf(batch)), async (images) => {
     await finishMoves(pictureRepair(book.db), images);
     let kept = 0;
@@ -250,11 +249,11 @@ export function chosenRows({ where, ids }: RowsChosen, db: Database): Filter {
 
 /** Returns a filter for rows that meet the condition. Throws `ConfigError`. */
 function rowFilter(where: string, db: Database): Filter {
-  const holds = rowCondition(rowValues(readBatch(db)), where, '--where');
+  const meets = rowCondition(rowValues(readBatch(db)), where, '--where');
   return function* (rows, say) {
     let missing = 0;
     for (const row of rows) {
-      const isIt = holds(row);
+      const isIt = meets(row);
       if (isIt === true) yield row;
       if (isIt === undefined) missing += 1;
     }

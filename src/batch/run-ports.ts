@@ -6,15 +6,18 @@ import { KeptAnswersFolder } from '../runner/checkpoint/kept-answers.ts';
 import type { BatchLease, OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
 import { failure, type Failed } from '../runner/client/exchange.ts';
 import { HttpsDownloads } from '../runner/client/https-downloads.ts';
+import { ReceivedFiles } from '../runner/client/received-files.ts';
 import { SendingFiles } from '../runner/client/sending-files.ts';
 import type { Config } from '../runner/config/config.ts';
 import type { Endpoint } from '../runner/core/attempt.ts';
 import type { Bucket } from '../lib/s3/bucket.ts';
-import { bucketPlace, type PictureOwner } from '../runner/images/bucket-place.ts';
-import { createImageStore, type PreparedImageStore } from '../runner/images/image-store.ts';
+import { bucketPlace } from '../runner/images/bucket-place.ts';
+import { withDecoding } from '../runner/images/ffmpeg.ts';
+import { createImageStore, type MaintainedImageStore } from '../runner/images/image-store.ts';
 import {
   type BatchPlaces,
   type BucketTrouble,
+  imagesFolder,
   openBucket,
   openPlaces,
   outputFiles,
@@ -27,8 +30,8 @@ import { type LocalService, connectService, type Connections } from './connect-s
 import { shownFile } from '../lib/yaml/yaml-file.ts';
 import { keptText } from './refusal.ts';
 import { systemClock } from './system-clock.ts';
-import type { Place } from '../runner/images/place.ts';
-import { uploadReport } from '../runner/images/upload-report.ts';
+import type { PictureOwner, Place } from '../runner/images/place.ts';
+import { uploadReport } from '../runner/images/saved-files.ts';
 import { isWritten, recordEnd, keptReport } from './result-files.ts';
 
 interface PortsFor {
@@ -78,10 +81,14 @@ export async function withPorts<Result>(
     pictureAdvice(config),
     () => staleness(opened.lease),
   );
-  const service = connectService(config, connections.of, memory, { warn, files });
+  // On the disk of the pictures, so that a clip gets its place by a rename.
+  const receivedIn = imagesFolder(config) ?? join(config.output.dir, 'received');
+  const received = new ReceivedFiles(receivedIn, config.limits.download);
+  const service = connectService(config, connections.of, memory, { warn, files, received });
   const downloads = new HttpsDownloads({
     hosts: config.output.hosts,
     maxBytes: config.limits.body,
+    received,
     requestTimeoutMs: config.timeouts.request,
     proxies: config.proxies,
   });
@@ -102,6 +109,8 @@ export async function withPorts<Result>(
     await images.prepare().catch((error: unknown) => {
       throw stop.ending === undefined ? error : new StoppedEarly(stop.ending, 'Nothing was sent.');
     });
+    // The folder of the pictures was swept with them.
+    if (imagesFolder(config) === undefined) await received.sweep(opened.lease !== undefined);
     const report = reportOf(config, opened, places);
     const { checkpoint, file, others, lease } = opened;
     followLease(lease, emit, stop, config.shutdown.grace);
@@ -131,6 +140,7 @@ export async function withPorts<Result>(
     await otherBuckets.close();
     await service.close();
     await downloads.close();
+    await received.removeAll();
     await connections.close();
   }
 }
@@ -141,8 +151,8 @@ function imagesOf(
   places: BatchPlaces,
   claimant: Pick<PictureOwner, 'isAnyAccepted' | 'assertNew'>,
   warn: (text: string) => void,
-): PreparedImageStore {
-  return createImageStore(places.claimedBy({ batch: pictures?.batch ?? '', run, ...claimant }), {
+): MaintainedImageStore {
+  const images = createImageStore(places.claimedBy({ batch: pictures?.batch ?? '', run, ...claimant }), {
     pixels: config.limits.pixels,
     ...config.check,
     ...outputFiles(config.output, rules, warn),
@@ -154,6 +164,7 @@ function imagesOf(
     reportDir: config.report.thumbnails ? join(config.output.dir, 'report') : undefined,
     reportCopy: places.reportCopy,
   });
+  return config.check.decode ? withDecoding(images) : images;
 }
 
 /** Buckets with pictures of other batches, opened on demand. */

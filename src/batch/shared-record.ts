@@ -2,9 +2,8 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { program } from '../lib/files/package-file.ts';
-import { BatchHeld } from '../runner/checkpoint/batch-lock.ts';
+import { BatchInUse } from '../runner/checkpoint/batch-lock.ts';
 import { copiesFolder } from '../runner/checkpoint/find-loss.ts';
-import { readJobsInFlight } from '../runner/checkpoint/open-checkpoint.ts';
 import { changeBatch } from '../runner/checkpoint/postgres/replica.ts';
 import {
   findSharedBatch,
@@ -42,16 +41,16 @@ async function openShared(dir: string, address: string): Promise<OpenRecord> {
   const found = await findSharedBatch(address, dir, false);
   if (found === undefined) return emptyRecord(dir);
   const { db, schema, replica } = found;
-  let isHeld = await hasRunners(found);
+  let isInUse = await hasRunners(found);
   return {
     dir: replica.dir,
-    isHeld: () => isHeld,
+    isInUse: () => isInUse,
     refresh: async () => {
       await replica.pull();
-      isHeld = await hasRunners(found);
+      isInUse = await hasRunners(found);
     },
     maintain: async (work) => {
-      if (await hasRunners(found)) throw new BatchHeld(undefined, stopFirst);
+      if (await hasRunners(found)) throw new BatchInUse(undefined, stopFirst);
       return changeBatch(db, schema, replica, work);
     },
     close: () => found.close(),
@@ -62,7 +61,7 @@ async function openShared(dir: string, address: string): Promise<OpenRecord> {
 function emptyRecord(dir: string): OpenRecord {
   return {
     dir: join(copiesFolder(dir), hostname()),
-    isHeld: () => false,
+    isInUse: () => false,
     refresh: () => Promise.resolve(),
     maintain: () => Promise.reject(noBatch(dir)),
     close: () => Promise.resolve(),
@@ -92,19 +91,16 @@ async function beginShared(
   shared: SharedBatch,
 ): Promise<BegunRun> {
   const { dir } = shared.replica;
-  const { assertPicturesKnown, identityOf, keepIfAnew } = await import('./begin.ts');
-  const { assertCollectable } = await import('./connect-service.ts');
-  await assertPicturesKnown(file, config, choices, dir, dir);
-  const inFlight = readJobsInFlight(dir);
-  assertCollectable(file, config, inFlight);
+  const { checkStart, setAsideIfFresh } = await import('./begin.ts');
+  const { batch, inFlight } = await checkStart({ file, config, choices }, scenes, dir);
   const opened = await joinBatch(shared, {
     program,
-    batch: scenes && (await identityOf(file, config, scenes, choices, dir)),
+    batch,
     limits: config.limits,
     pricing: pricingOf(config),
     clock: systemClock,
   });
-  return { opened, inFlight, kept: await keepIfAnew(config, choices, dir) };
+  return { opened, inFlight, kept: await setAsideIfFresh(config, choices, dir) };
 }
 
 /** Opens the record to cancel the jobs of all runs. Throws if any run is at work. */
@@ -113,7 +109,7 @@ async function openForCancel(dir: string, address: string, sharedAt: string): Pr
   const shared = await findSharedBatch(address, dir, false);
   if (shared === undefined) throw noBatch(dir);
   try {
-    if (await hasRunners(shared)) throw new BatchHeld(undefined, stopFirst);
+    if (await hasRunners(shared)) throw new BatchInUse(undefined, stopFirst);
   } catch (error) {
     await shared.close();
     throw error;

@@ -1,4 +1,4 @@
-/** Choices for a single start: settings that override pipeline.yaml, the part to render, and consents. */
+/** Choices for a single start: settings that override pipeline.yaml, the part to render (`--limit`, `--sample`), and consents. */
 import { resolve } from 'node:path';
 import type { JsonValue } from '../lib/text/json.ts';
 import type { Problem } from '../lib/yaml/problem.ts';

@@ -1,38 +1,28 @@
-/** One start of a run, until its end: finds the record, reads the list, begins, and notifies the targets of `notify`. */
+/** One start of a run, until its end: opens the record, reads the list, begins, and renders. */
 import { program } from '../lib/files/package-file.ts';
-import type { Problem } from '../lib/yaml/problem.ts';
-import { BatchHeld } from '../runner/checkpoint/batch-lock.ts';
 import { damageAsFailure } from '../runner/checkpoint/journal.ts';
 import type { Config } from '../runner/config/config.ts';
 import { endings } from '../runner/core/ending.ts';
 import { describeEdits } from '../runner/core/batch-plan.ts';
 import { untilNote } from '../runner/core/seeds-until.ts';
 import type { ReadScenes } from '../runner/list/read-scenes.ts';
-import { type Notifier, startNotifier } from '../runner/notify/notifier.ts';
 import type { RunEnded } from '../runner/pipeline/event.ts';
 import type { Listener } from '../runner/pipeline/ports.ts';
 import type { BatchResult } from '../runner/pipeline/report-batch.ts';
 import { runBatch } from '../runner/pipeline/run-batch.ts';
-import type { Stop } from '../runner/pipeline/stop.ts';
-import { describeEvent } from '../terminal/describe-event.ts';
-import { escapeControls } from '../terminal/fit-text.ts';
+import { type Stop, StoppedEarly } from '../runner/pipeline/stop.ts';
 import { assertNoneInFolder } from './begin.ts';
 import { unknownPicturesOf } from './start-choices.ts';
-import { readUnlessStopped } from './lists.ts';
 import type { LocalService } from './connect-service.ts';
 import { assertBucketConfigured, imagesFolder } from './pictures-place.ts';
 import { type BatchRecord, type BegunRun, noteBatch, type RunRequest } from './record.ts';
-import {
-  configuredArguments,
-  type Refusal,
-  refusalOf,
-  shownLists,
-  shownPath,
-  withFileNamed,
-} from './refusal.ts';
+import { configuredArguments, shownLists, withFileNamed } from './refusal.ts';
 import { recordEnd, recordThrown } from './result-files.ts';
+import { type RunNotifier, withNotifier } from './run-notifier.ts';
 import { withPorts } from './run-ports.ts';
 import { systemClock } from './system-clock.ts';
+import { readJobsInFlight } from '../runner/checkpoint/open-checkpoint.ts';
+import { type ListedBatch, batchLists } from './lists.ts';
 
 export interface RunCall extends RunRequest {
   stop: Stop;
@@ -41,7 +31,10 @@ export interface RunCall extends RunRequest {
   localService: LocalService;
 }
 
-/** Runs the batch and closes all. Throws errors that `refusalOf` explains, and bugs; both are notified. */
+/**
+ * Runs the batch and closes all. Throws errors that `refusalOf` explains, and bugs. The targets are notified of both, unless
+ * another run holds the batch.
+ */
 export async function startRun(call: RunCall, found: BatchRecord): Promise<RunEnded> {
   return withNotifier(call, async (notifier) => {
     const { config, choices, stop, emit } = call;
@@ -60,6 +53,31 @@ export async function startRun(call: RunCall, found: BatchRecord): Promise<RunEn
       await record.close();
     }
   });
+}
+
+/**
+ * Reads the lists. Undefined if a stop interrupted this while jobs are in flight, which still have to be collected. Throws
+ * `StoppedEarly` if none is.
+ */
+async function readUnlessStopped(
+  config: Config,
+  batch: ListedBatch,
+  stop: Stop,
+): Promise<ReadScenes | undefined> {
+  try {
+    return await batchLists(config, batch, stop.draining);
+  } catch (error) {
+    if (stop.ending === undefined || !isAbort(error)) throw error;
+    if (!stop.leaving.aborted && readJobsInFlight(batch.dir).length > 0) return undefined;
+    throw new StoppedEarly(
+      stop.ending,
+      'The run was still reading the manifest: nothing was sent or changed.',
+    );
+  }
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError';
 }
 
 /** Runs a begun batch: without scenes only jobs in flight, with a part only its scenes. */
@@ -83,7 +101,7 @@ async function runBegun(
     const result = await withPorts(
       { config, opened, endpoints, emit, stop, localService, kept, isAnyAccepted, assertNew },
       (ports) => {
-        // Earlier work on the folder may have been done on another disk.
+        // Noted now, because earlier work on the folder may have been done on another disk.
         const text = noteBatch(dir, opened.dir, choices.isFresh, systemClock.now());
         if (text !== undefined) emit({ type: 'warning', text });
         return runBatch(
@@ -99,9 +117,9 @@ async function runBegun(
         );
       },
     );
-    // Writing the report records the end. Without a report, the ending differs from that to be shown.
+    // A written report has recorded the end. A failed one has changed it.
     if (result.report === undefined) await recordEnd(opened, result.ending, result.stats);
-    const ended = endOf(file, config, result, opened.untold());
+    const ended = endOf(file, config, result, await opened.untold());
     // The final event is last: notifications that failed are reported before it.
     await notifier.end(ended);
     if (config.terminal.stats) show({ type: 'run-stats', ...result.stats });
@@ -172,92 +190,3 @@ function endOf(
     ...(missingPictures > 0 && { missingPictures }),
   };
 }
-
-/** Listens to one run, and notifies the targets of its end. */
-export interface RunNotifier {
-  emit: Listener;
-  /** Notifies the targets of the end. Resolves once each is notified, or after a timeout. */
-  end: (ended: RunEnded) => Promise<void>;
-  /** Like `end`, for a run that was refused or ended by an error. */
-  endByError: (thrown: unknown) => Promise<void>;
-}
-
-/**
- * Passes a notifier to the work, and notifies the targets if the work throws, because a refused run is no
- * success either. If another run holds the batch, no notification is sent, because that run reports its own
- * end.
- */
-export async function withNotifier<Result>(
-  { file, config, emit }: RunRequest & { emit: Listener },
-  work: (notifier: RunNotifier) => Promise<Result>,
-): Promise<Result> {
-  const notifier = notifierOf(file, config, (text) => emit({ type: 'warning', text }));
-  let hasEnded = false;
-  const end = async (ended: RunEnded): Promise<void> => {
-    hasEnded = true;
-    notifier.emit(ended);
-    await notifier.close();
-  };
-  const endByError = (thrown: unknown): Promise<void> => end(endedBy(thrown, config.output.dir));
-  try {
-    return await work({ emit: notifier.emit, end, endByError });
-  } catch (thrown) {
-    if (!hasEnded) await (thrown instanceof BatchHeld ? notifier.close() : endByError(thrown));
-    throw thrown;
-  }
-}
-
-/** `file` is the path of pipeline.yaml as given. */
-function notifierOf(file: string, config: Config, warn: (text: string) => void): Notifier {
-  const { notify, folder, output } = config;
-  return startNotifier(notify, {
-    clock: systemClock,
-    proxies: config.proxies,
-    about: { manifest: shownLists(config, file), outputDir: output.dir },
-    folder,
-    env: withoutKeys(config),
-    describe: (event) => {
-      const line = describeEvent(event, Date.now(), shownPath(output.dir));
-      // The line may be read in a terminal there, too.
-      return line === undefined ? undefined : escapeControls(line);
-    },
-    warn,
-  });
-}
-
-/** Removes variables that contain a key, whatever their names, because commands do not need it. */
-function withoutKeys({ env, apiKey = '', comfyApiKey = '' }: Config): NodeJS.ProcessEnv {
-  const keys = [apiKey, comfyApiKey, env['NIGHTRENDER_API_KEY'] ?? ''].filter((key) => key !== '');
-  const kept = Object.entries(env).filter(([, value = '']) => !keys.some((key) => value.includes(key)));
-  return Object.fromEntries(kept);
-}
-
-/** Returns the end of a run that threw. An unexpected error is the ending `bug`. */
-function endedBy(thrown: unknown, outputDir: string): RunEnded {
-  const { ending, text, problems } = refusalOf(thrown, outputDir) ?? bug;
-  return {
-    type: 'run-ended',
-    ending,
-    exitCode: endings[ending].exitCode,
-    text: textOf(text.replace(/\.$/, ''), problems),
-    counts: noCounts,
-    outputDir,
-    report: undefined,
-    cost: undefined,
-    untold: 0,
-  };
-}
-
-const bug: Refusal = { ending: 'bug', text: endings.bug.means, problems: [] };
-
-/** Maximum number of problems in a notification, which may be read in a chat. */
-const maxProblems = 3;
-
-function textOf(text: string, problems: Problem[]): string {
-  const first = problems
-    .slice(0, maxProblems)
-    .map((each) => `${each.where}: ${each.text}`.replace(/^: /, ''));
-  return first.length === 0 ? text : `${text}: ${first.join('; ')}`;
-}
-
-const noCounts = { waiting: 0, active: 0, saved: 0, failed: 0, withdrawn: 0, invalid: 0 };

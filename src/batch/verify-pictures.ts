@@ -110,7 +110,7 @@ export async function movePlaces(
 function assertReadable(batch: Batch): Promise<void> {
   const { dir } = batch;
   return batch.onRecord(async (record) => {
-    if (record.dir === dir && !record.isHeld()) assertSound(dir);
+    if (record.dir === dir && !record.isInUse()) assertSound(dir);
   });
 }
 

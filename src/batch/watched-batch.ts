@@ -6,16 +6,23 @@ import { LiveReader, type LiveList, type LiveReading } from '../runner/checkpoin
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import { readRecords, readStory } from '../runner/checkpoint/scene-records.ts';
 import { readRuns, readSummary } from '../runner/checkpoint/read-summary.ts';
-import type { Database } from '../lib/sqlite/database.ts';
-import type { MarkChange, ReadMarks } from '../runner/core/marks.ts';
+import { type Database, isBusy } from '../lib/sqlite/database.ts';
 import { batchName } from '../runner/core/naming.ts';
-import type { GalleryData, LiveFailure, LiveNumbers, LiveState } from '../runner/core/gallery-data.ts';
+import type {
+  GalleryData,
+  LiveFailure,
+  LiveNumbers,
+  LiveState,
+  MarkChange,
+  ReadMarks,
+} from '../runner/core/gallery-data.ts';
 import { throughputOf, type Throughput } from '../runner/core/forecast.ts';
 import { MarksFile } from '../runner/files/marks-file.ts';
 import { GalleryCounts } from '../runner/report/gallery-counts.ts';
 import { fromServer, galleryRow } from '../runner/report/gallery-row.ts';
 import type { BatchReading, ReadList, WatchedBatch } from '../runner/watch/broadcast.ts';
 import { bucketOf, openPlaces, type BatchPlaces, type BucketEdges } from './pictures-place.ts';
+import { sourceIn } from '../runner/images/place.ts';
 import type { OpenRecord } from './record.ts';
 import { refusalOf, runArguments } from './refusal.ts';
 import { maxRuns, reportHeader } from './result-files.ts';
@@ -39,7 +46,8 @@ export function watchedBatch({ dir, record, others, edges }: Watched, signal: Ab
   const marksFile = new MarksFile(dir);
   const gallery = new CountedGallery(dir, record.dir, signal);
   const numbersOf = freshByMinute();
-  const listOf = readLists();
+  const links = fromServer(join(dir, 'report'));
+  const listOf = readLists(links);
   let columns: string[] = [];
   /** Returns no marks if their file cannot be read, because the pictures must still be shown. */
   const marksNow = (): ReadMarks['marks'] => {
@@ -75,7 +83,7 @@ export function watchedBatch({ dir, record, others, edges }: Watched, signal: Ab
   };
   return {
     imagesDir: join(dir, 'images'),
-    readElsewhere: readerElsewhere({ dir, checkpointDir: record.dir, edges }),
+    ...readersElsewhere({ dir, checkpointDir: record.dir, edges }),
     thumbnailsDir: join(dir, 'report', 'thumbnails'),
     read: () =>
       read().catch((error: unknown) => {
@@ -99,7 +107,7 @@ export function watchedBatch({ dir, record, others, edges }: Watched, signal: Ab
         return `marks.jsonl: ${refusalOf(error, dir)?.text ?? (error as Error).message}`;
       }
     },
-    rows: (piece) => reader.piece(piece)?.map((row) => galleryRow(row, columns, fromServer)),
+    rows: (piece) => reader.piece(piece)?.map((row) => galleryRow(row, columns, links)),
   };
 }
 
@@ -109,7 +117,7 @@ const nothing = { list: null, gallery: null };
 const noMarks: ReadMarks['marks'] = new Map();
 
 /** Returns the same object as before if the list is the same. */
-function readLists(): (reading: LiveReading) => ReadList {
+function readLists(links: ReturnType<typeof fromServer>): (reading: LiveReading) => ReadList {
   let latest: { of: LiveList; list: ReadList } | undefined;
   return ({ list, columns }) => {
     if (latest?.of === list) return latest.list;
@@ -117,7 +125,7 @@ function readLists(): (reading: LiveReading) => ReadList {
     const arrived = list.arrived.map(({ picture, index, row }) => ({
       picture,
       index,
-      row: galleryRow(row, columns, fromServer),
+      row: galleryRow(row, columns, links),
     }));
     latest = { of: list, list: { rows: layout.rows, changed, arrived } };
     return latest.list;
@@ -207,12 +215,12 @@ interface Elsewhere {
   edges: BucketEdges;
 }
 
-/** Returns a function that reads from the place of the batch; undefined if it is on this machine. */
-function readerElsewhere({
+/** Returns functions that read from the place of the batch. They return undefined if it is on this machine. */
+function readersElsewhere({
   dir,
   checkpointDir,
   edges: { env, ...bucket },
-}: Elsewhere): NonNullable<WatchedBatch['readElsewhere']> {
+}: Elsewhere): Required<Pick<WatchedBatch, 'readElsewhere' | 'openElsewhere'>> {
   let opening: Promise<BatchPlaces | undefined> | undefined;
   const open = async (): Promise<BatchPlaces | undefined> => {
     const db = openCheckpointForReading(checkpointDir);
@@ -221,30 +229,41 @@ function readerElsewhere({
     db?.close();
     return db && openPlaces({ dir, url, env, bucket });
   };
-  return async (kind, file) => {
+  const opened = async (): Promise<BatchPlaces | undefined> => {
     opening ??= open();
     const places = await opening.catch((error: unknown) => {
       opening = undefined;
       throw error;
     });
-    if (places?.images.isRemote !== true) return undefined;
-    const place = kind === 'picture' ? places.images : places.reportCopy;
-    return (await place?.read(kind === 'picture' ? file : `thumbnails/${file}`)) ?? null;
+    return places?.images.isRemote === true ? places : undefined;
+  };
+  return {
+    readElsewhere: async (kind, file) => {
+      const places = await opened();
+      if (places === undefined) return undefined;
+      const place = kind === 'picture' ? places.images : places.reportCopy;
+      return (await place?.read(kind === 'picture' ? file : `thumbnails/${file}`)) ?? null;
+    },
+    openElsewhere: async (file) => {
+      const places = await opened();
+      if (places === undefined) return undefined;
+      const facts = await places.images.facts(file);
+      return facts?.kind === 'file' ? sourceIn(places.images, file, facts.bytes) : null;
+    },
   };
 }
 
 function conditionAt(record: OpenRecord, reading: LiveReading | undefined, now: number): RunCondition {
-  const isHeld = record.isHeld();
-  if (reading === undefined) return { kind: isHeld ? 'starting' : 'none' };
+  const isInUse = record.isInUse();
+  if (reading === undefined) return { kind: isInUse ? 'starting' : 'none' };
   const { lastRun, tally, ended } = reading;
-  return runConditionOf({ isHeld, lastRun, inFlight: tally.inFlight, ended }, now);
+  return runConditionOf({ isInUse, lastRun, inFlight: tally.inFlight, ended }, now);
 }
 
 /** Describes an expected error in words. Throws a bug. */
 function unreadable(error: unknown, dir: string): RunCondition {
   const refusal = refusalOf(error, dir);
-  const isBusy = String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY');
-  if (refusal === undefined && !isBusy) throw error;
+  if (refusal === undefined && !isBusy(error)) throw error;
   return { kind: 'unreadable', text: refusal?.text ?? 'Another program has locked the checkpoint.' };
 }
 

@@ -39,40 +39,43 @@ class SlurmFailure extends Error {
   }
 }
 
-/** Variables for Slurm's programs, without other variables of the service. */
-type Environment = NodeJS.ProcessEnv;
+/** Slurm's queue, asked by its own programs. Methods throw `SlurmFailure`. */
+export class SlurmQueue {
+  /** Variables for Slurm's programs, without other variables of the service. */
+  readonly #environment: NodeJS.ProcessEnv;
 
-/** Returns the workers that wait, run or are ending. Throws `SlurmFailure`. */
-export async function slurmWorkers(name: string, environment: Environment): Promise<SlurmTask[]> {
-  const args = ['--noheader', '--array', `--name=${name}`, '--format=%F %K %T %k'];
-  const lines = (await ask('squeue', args, { environment })).split('\n').filter((line) => line.trim() !== '');
-  return lines.map((line) => {
-    const [job = '', place = '', state = '', mark = ''] = line.trim().split(/\s+/);
-    return {
-      id: `${job}_${place}`,
-      place: Number(place),
-      mark,
-      state: state === 'PENDING' ? 'waiting' : state === 'COMPLETING' ? 'ending' : 'running',
-    };
-  });
-}
+  constructor(environment: NodeJS.ProcessEnv) {
+    this.#environment = environment;
+  }
 
-/** Throws `SlurmFailure`. */
-export async function startSlurmWorkers(
-  workers: SlurmWorkers,
-  places: readonly number[],
-  mark: string,
-): Promise<void> {
-  await ask('sbatch', ['--parsable'], {
-    script: workersScript(workers, places, mark),
-    environment: workers.environment,
-  });
-}
+  /** Returns the workers that wait, run or are ending. `name`: name of their jobs. */
+  async workers(name: string): Promise<SlurmTask[]> {
+    const args = ['--noheader', '--array', `--name=${name}`, '--format=%F %K %T %k'];
+    const told = await ask('squeue', args, { environment: this.#environment });
+    const lines = told.split('\n').filter((line) => line.trim() !== '');
+    return lines.map((line) => {
+      const [job = '', place = '', state = '', mark = ''] = line.trim().split(/\s+/);
+      return {
+        id: `${job}_${place}`,
+        place: Number(place),
+        mark,
+        state: state === 'PENDING' ? 'waiting' : state === 'COMPLETING' ? 'ending' : 'running',
+      };
+    });
+  }
 
-/** Cancels waiting workers, held first so that none begins in between. Throws `SlurmFailure`. */
-export async function cancelWaitingWorkers(ids: readonly string[], environment: Environment): Promise<void> {
-  await ask('scontrol', ['hold', ids.join(',')], { environment }).catch(() => '');
-  await ask('scancel', ['--state=PENDING', ...ids], { environment });
+  /** Starts workers, whose environment goes with them. */
+  async start(workers: SlurmWorkers, places: readonly number[], mark: string): Promise<void> {
+    const { environment } = workers;
+    await ask('sbatch', ['--parsable'], { script: workersScript(workers, places, mark), environment });
+  }
+
+  /** Cancels waiting workers, held first so that none begins in between. */
+  async cancelWaiting(ids: readonly string[]): Promise<void> {
+    const environment = this.#environment;
+    await ask('scontrol', ['hold', ids.join(',')], { environment }).catch(() => '');
+    await ask('scancel', ['--state=PENDING', ...ids], { environment });
+  }
 }
 
 function workersScript(
@@ -114,7 +117,7 @@ const lostAnswer =
 function ask(
   program: string,
   args: string[],
-  { script = '', environment }: { script?: string; environment: Environment },
+  { script = '', environment }: { script?: string; environment: NodeJS.ProcessEnv },
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { env: environment });

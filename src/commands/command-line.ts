@@ -456,7 +456,7 @@ async function hintOfFile(word: string): Promise<string | undefined> {
 /** Options that earlier versions had, with their replacement. */
 const removed: ReadonlyMap<string, string> = new Map([
   ['report --contact-sheet', 'the gallery, report/index.html, shows all pictures'],
-  ['serve --faults', 'it was a tool of the tests, without a replacement'],
+  ['serve --faults', 'it was only for tests and has no replacement'],
 ]);
 
 function tooMuch(message: string, [first = '']: string[]): string {

@@ -6,6 +6,7 @@ import { readRecords, readSceneIds, readStory } from '../runner/checkpoint/scene
 import { readOwner } from '../runner/checkpoint/recorded-pictures.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { lostWords } from '../runner/core/picture.ts';
+import type { ClipFacts } from '../runner/core/clip.ts';
 import { promptOf } from '../runner/core/naming.ts';
 import { closestFew } from '../lib/text/closest.ts';
 import { oneLine, shellWord, plural, formatInstant } from '../lib/text/format.ts';
@@ -64,7 +65,7 @@ async function explain(batch: Batch, wanted: string, json: boolean): Promise<voi
     const found = readStory(db, wanted) ?? readStory(db, findScene(db, wanted));
     if (found === undefined) throw unknownScene(db, wanted);
     const values = readBatch(db)?.values ?? [];
-    return { ...found, isRunning: record.isHeld(), shownImages, values };
+    return { ...found, isRunning: record.isInUse(), shownImages, values };
   });
   const retryCommand = `nightrender retry ${batch.arguments} --id ${shellWord(story.id)}`;
   printStory({ ...story, retryCommand, now: Date.now() }, json);
@@ -174,16 +175,32 @@ function showAttempt(story: ShownStory, attempt: AttemptStory, say: Say): void {
   if (failureKind !== null) say('', `${failureKind}: ${failureText ?? ''}`);
   for (const each of [...attempt.pictures, ...attempt.files]) {
     const { label, file, width, height, bytes, seed, output } = each;
-    const what = label ?? `${width}×${height}`;
-    const facts = `${what}, ${formatBytes(bytes)}${seed === undefined ? '' : `, seed ${seed}`}`;
-    say('', `${story.shownImages}/${file}  ${facts}`);
+    const size = label ?? (width > 0 || output?.clip === undefined ? `${width}×${height}` : 'sound');
+    const facts = [
+      size,
+      ...clipFacts(output?.clip),
+      formatBytes(bytes),
+      ...(seed === undefined ? [] : [`seed ${seed}`]),
+    ];
+    say('', `${story.shownImages}/${file}  ${facts.join(', ')}`);
+    if (output?.clip?.isEndOpen === true)
+      say('', 'its format does not say where the file ends, so a missing end cannot be noticed');
+    const [one, key] = output?.clip === undefined ? ['picture', 'image'] : ['clip', 'media'];
     if (output?.at !== undefined)
-      say('', `found at ${output.at} of the output, the only picture there (\`output.image\`)`);
+      say('', `found at ${output.at} of the output, the only ${one} there (\`output.${key}\`)`);
     const words = lostWords(output);
     if (words !== '') say('words', words);
     const told = Object.entries(valuesIn(output, story.values));
     if (told.length > 0) say('values', told.map(([name, value]) => `${name} ${String(value)}`).join(', '));
   }
+}
+
+function clipFacts({ durationMs, frameRate, codecs = [] }: ClipFacts = {}): string[] {
+  return [
+    ...(durationMs === undefined ? [] : [formatShortTime(durationMs)]),
+    ...(frameRate === undefined ? [] : [`${frameRate} frames a second`]),
+    ...codecs,
+  ];
 }
 
 /** Returns what happened to an attempt and when, in chronological order. */

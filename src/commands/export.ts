@@ -6,13 +6,13 @@ import {
   copyNamed,
   exportDataset,
   missingFile,
-  type ExportChoices,
   type ExportedDataset,
   type ExportListener,
 } from '../batch/export-dataset.ts';
 import { shownPath } from '../batch/refusal.ts';
 import { formatCounts, plural } from '../lib/text/format.ts';
 import { endings } from '../runner/core/ending.ts';
+import { nounFor } from '../runner/core/picture.ts';
 import { exportKinds } from '../runner/export/export-folder.ts';
 import { clearStatus, progressLine, writeError, writeOut, writeJsonLine } from '../terminal/terminal.ts';
 import { escapeControls } from '../terminal/fit-text.ts';
@@ -20,6 +20,7 @@ import { formatBytes, screenful } from '../terminal/words.ts';
 import { commonExits, type LoadedCommand, oneText, textOption, wholeNumber } from './command.ts';
 import { rowOptions, rowsChosen } from './scene-options.ts';
 import { onBatch, textIn } from './reply.ts';
+import type { ExportChoices } from '../batch/exported-scenes.ts';
 
 export const exportCommand: LoadedCommand = {
   purpose: `Writes the saved pictures of the batch, with their prompts, columns and values, into a folder of their own, as a dataset, or as a gallery for somebody else (gallery): the pictures without prompts and jobs, and one page that opens from a disk. Each picture's sha256 is checked as it is read. Another export writes only changes and removes outdated files; it continues where it was stopped. Scenes without a picture are listed in missing.jsonl there, except in a gallery. The batch is only read, also during a run.`,
@@ -34,7 +35,7 @@ export const exportCommand: LoadedCommand = {
       requiresArg: true,
       default: 1_000,
       type: 'number',
-      describe: 'webdataset, parquet: pictures a file',
+      describe: 'webdataset, parquet: pictures a file, which ends at 3 GB if it contains them',
     },
     caption: {
       ...textOption,
@@ -49,7 +50,10 @@ export const exportCommand: LoadedCommand = {
       ...textOption,
       describe: "names of the files, such as '{{ shot }} {{ title }}'; those of the pictures by default",
     },
-    embed: { type: 'boolean', describe: 'parquet: with the pictures, as an Image column of Hugging Face' },
+    embed: {
+      type: 'boolean',
+      describe: 'parquet: with the pictures, as an Image, Video or Audio column of Hugging Face',
+    },
     copy: { ...textOption, describe: 'a copy of output.formats instead of the PNG: webp, 512.jpg' },
     link: { type: 'boolean', describe: 'imagefolder, captions: hard links where the disk allows them' },
   },
@@ -72,8 +76,8 @@ export const exportCommand: LoadedCommand = {
   ],
   exits: {
     ...commonExits,
-    complete: 'every saved picture was exported',
-    incomplete: 'saved pictures are missing or damaged; all others were exported',
+    complete: 'every saved picture and clip was exported',
+    incomplete: 'saved pictures or clips are missing or damaged; all others were exported',
     'already-running': 'another export is writing into the folder',
   },
   work: (argv) => onBatch(argv, (batch, json) => exportChosen(batch, argv, json), { isReading: true }),
@@ -126,7 +130,7 @@ function createExportView(json: boolean): ExportView {
     },
     onDone: (pictures) => {
       done += pictures;
-      if (!json) progress(() => `${plural(done, 'picture')} exported`);
+      if (!json) progress(() => `${plural(done, 'file')} exported`);
     },
     onNote: (text) => writeError(escapeControls(text)),
     end: (exported) => {
@@ -139,7 +143,9 @@ function createExportView(json: boolean): ExportView {
   };
 }
 
-function lastWords({ to, dir, pictures, written, bytes, bad, missing }: ExportedDataset): string[] {
+function lastWords(exported: ExportedDataset): string[] {
+  const { to, dir, pictures, clips, written, bytes, bad, missing } = exported;
+  const noun = nounFor({ files: pictures, clips });
   const shown = shownPath(dir);
   const kept = pictures - written;
   const how = formatCounts([
@@ -149,16 +155,16 @@ function lastWords({ to, dir, pictures, written, bytes, bad, missing }: Exported
   const without = Object.values(missing).reduce((sum, count) => sum + count, 0);
   const states = Object.entries(missing).map(([state, count]): [number, string] => [count, state]);
   return [
-    `${plural(pictures, 'picture')} in ${shown}, as ${to}${how === '' ? '' : `: ${how}`}.`,
+    `${plural(pictures, noun)} in ${shown}, as ${to}${how === '' ? '' : `: ${how}`}.`,
     ...(without === 0
       ? []
       : [
-          `${plural(without, 'scene has', 'scenes have')} no picture: ${formatCounts(states)}. ${to === 'gallery' ? 'The gallery does not mention them' : `They are listed in ${join(shown, missingFile)}`}.`,
+          `${plural(without, 'scene has', 'scenes have')} no ${noun}: ${formatCounts(states)}. ${to === 'gallery' ? 'The gallery does not mention them' : `They are listed in ${join(shown, missingFile)}`}.`,
         ]),
     ...(bad === 0
       ? []
       : [
-          `${plural(bad, 'saved picture is', 'saved pictures are')} missing or damaged, and not in it${to === 'gallery' ? '' : ': listed there as well'}. \`nightrender verify <pipeline> --repair\` puts ${bad === 1 ? 'it' : 'them'} back for rendering.`,
+          `${plural(bad, `saved ${noun} is`, `saved ${noun}s are`)} missing or damaged, and not in it${to === 'gallery' ? '' : ': listed there as well'}. \`nightrender verify <pipeline> --repair\` puts ${bad === 1 ? 'it' : 'them'} back for rendering.`,
         ]),
   ];
 }

@@ -5,8 +5,7 @@ import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { pipelineSchemaText, sections } from '../runner/config/pipeline-schema.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
-import { serviceExample } from '../service/config/service-example.ts';
-import { serviceSchemaText } from '../service/config/service-schema.ts';
+import { serviceExample, serviceSchemaText } from '../service/config/service-schema.ts';
 import { shellWord } from '../lib/text/format.ts';
 import { similarFile } from '../lib/files/glob.ts';
 import { shownPath } from '../batch/refusal.ts';
@@ -276,7 +275,7 @@ output:
   dir: renders
   # This line writes prompt, inputs, seed and job into each picture, where everybody who gets the picture can read them.
   # metadata: embed
-${list?.delimiter === ';' ? separatorText : ''}
+${where === 'local' ? '' : '  # Jobs that bring clips in place of pictures: media: video, or media: audio.\n  # media: video\n'}${list?.delimiter === ';' ? separatorText : ''}
 # What a second of execution costs, or perPicture, perMegapixel: with it, \`plan\` tells what a night will cost, and
 # limits.cost holds it.
 # pricing: { perSecond: 0.0004, currency: USD }

@@ -1,6 +1,6 @@
 /** `nightrender list`: lists the scenes of a batch, all or some, one a line. */
 import { readBatch, resultColumns } from '../runner/checkpoint/batch-identity.ts';
-import { readLabels, readListNames } from '../runner/checkpoint/recorded-pictures.ts';
+import { readLabels, readOutputColumns } from '../runner/checkpoint/recorded-pictures.ts';
 import { readRecords, type RecordChoice } from '../runner/checkpoint/scene-records.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { didYouMean } from '../lib/text/closest.ts';
@@ -97,7 +97,7 @@ function formatter(form: Form, { db, shownImages }: Book): Formatter {
       const { header, text } = csvTable(resultColumns(readBatch(db)), {
         exact: true,
         labels: readLabels(db),
-        lists: readListNames(db),
+        told: readOutputColumns(db),
       });
       return { head: header, text };
     }

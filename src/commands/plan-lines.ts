@@ -55,7 +55,7 @@ function headOf({ counts, part, asked, shownDir, file }: ShownPlan): string {
   if (waiting + active === 0) {
     const rest = counts.waiting;
     if (rest === 0) return `Nothing is left to render in ${shownDir} (${file}).`;
-    return `Nothing of this preview is left to render in ${shownDir} (${file}); ${plural(rest, 'scene')} wait${rest === 1 ? 's' : ''} for a run of all.`;
+    return `Nothing of this preview is left to render in ${shownDir} (${file}); ${plural(rest, 'scene')} wait${rest === 1 ? 's' : ''} for a full run.`;
   }
   const what = plural(waiting, 'scene');
   const preview =
@@ -178,11 +178,12 @@ function costOf({ cost, scenes, isPriced, ground }: Forecast): string {
   return `${about}, from ${plural(ground.saved, 'saved scene')} of this batch, failed attempts included`;
 }
 
-function assumedOf({ ms, pictures, pixels }: Partial<Billed>): string {
+function assumedOf({ ms, pictures, pixels, clipMs }: Partial<Billed>): string {
   const parts = [
     ms === undefined ? '' : `${formatShortTime(ms)} of execution`,
     pictures === undefined ? '' : plural(pictures, 'picture'),
     pixels === undefined ? '' : plural(pixels / 1e6, 'megapixel'),
+    clipMs === undefined ? '' : `${formatShortTime(clipMs)} of video`,
   ];
   return parts.filter((text) => text !== '').join(' and ');
 }

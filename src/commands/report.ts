@@ -68,7 +68,7 @@ function createReportView(json: boolean, others: string): ReportView {
   const progress = progressLine();
   return {
     onMade: (what, made) => {
-      if (!json) progress(() => `${what} created for ${plural(made, 'picture')}`);
+      if (!json) progress(() => `${what} created for ${plural(made, 'file')}`);
     },
     // Printed to stderr, because scripts read the paths from stdout.
     onWarning: (text) => writeWarning(text, json),
@@ -85,14 +85,17 @@ function createReportView(json: boolean, others: string): ReportView {
 
 function describe(what: 'thumbnail' | 'copies', made: Made | undefined, file: string): string[] {
   const { made: count, lacking } = made ?? { made: 0, lacking: 0 };
-  const thing = what === 'thumbnail' ? 'no thumbnail' : 'not all copies';
+  const [thing, why] =
+    what === 'thumbnail'
+      ? ['no thumbnail', 'none can be made of it']
+      : ['not all copies', 'a copy cannot be made'];
   return [
     ...(count > 0
-      ? [`Missing ${what === 'thumbnail' ? 'thumbnails' : what} created for ${plural(count, 'picture')}.`]
+      ? [`Missing ${what === 'thumbnail' ? 'thumbnails' : what} created for ${plural(count, 'file')}.`]
       : []),
     ...(lacking > 0
       ? [
-          `${plural(lacking, 'picture has', 'pictures have')} ${thing}: the picture is missing or damaged (\`nightrender verify ${file}\`), or the file cannot be created.`,
+          `${plural(lacking, 'file has', 'files have')} ${thing}: the file is missing or damaged (\`nightrender verify ${file}\` tells), or ${why}.`,
         ]
       : []),
   ];

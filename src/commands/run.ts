@@ -2,7 +2,7 @@
 import type { Batch } from '../batch/batch.ts';
 import type { Config } from '../runner/config/config.ts';
 import { isFreeOfCharge, pricingOf } from '../runner/core/spending.ts';
-import type { RunView } from '../terminal/view.ts';
+import type { RunView } from '../terminal/progress.ts';
 import { configuredArguments, configuredRun, shownPath } from '../batch/refusal.ts';
 import { systemClock } from '../batch/system-clock.ts';
 import { runChoicesOf } from '../batch/start-choices.ts';

@@ -1,4 +1,4 @@
-/** The options `--where`, `--id`, `--ids` and `--starred`: which scenes of a batch a command is about. */
+/** The options `--where`, `--id`, `--ids` and `--starred`: which scenes of a batch a command is about. `--limit` is in `batch/start-choices.ts`. */
 import type { Batch } from '../batch/batch.ts';
 import type { RowsChosen } from '../batch/retry-scenes.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';

@@ -48,7 +48,7 @@ function schema(what: string): number {
 function noSchema(what: string): ConfigError {
   const isGone = what === 'faults';
   const hint = isGone
-    ? 'faults.yaml was a tool of the tests, without a replacement'
+    ? 'faults.yaml was only for tests and has no replacement'
     : (didYouMean(what, schemaNames) ?? `expected one of ${schemaNames.join(', ')}`);
   return new ConfigError([{ where: '', text: `there is no schema of ${JSON.stringify(what)}; ${hint}` }]);
 }

@@ -19,7 +19,7 @@ import { fitsHeader, isValid, type KeyRecord } from '../service/model/key.ts';
 import type { SharedOptions } from '../service/instance/service-options.ts';
 import { type Service, startService } from '../service/instance/start-service.ts';
 import { hideEnvironment } from '../service/workloads/worker-environment.ts';
-import { reserveIn } from '../service/jobs/job-reserve.ts';
+import { reserveIn } from '../service/jobs/data-folder.ts';
 import { readFileSync, rmSync } from 'node:fs';
 import { outColumns, writeError, writeOut, writeJsonLine } from '../terminal/terminal.ts';
 import { wrapIndented } from '../terminal/fit-text.ts';

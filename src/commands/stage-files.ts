@@ -1,4 +1,4 @@
-/** The files of `nightrender init --stages`: batches, each the list of the next, and what renders them. */
+/** The files of `nightrender init --stages`: batches, each the list of the next, and what renders them. A stage is read by `openStage` (batch/lists.ts). */
 import { shellWord } from '../lib/text/format.ts';
 
 interface Stages {

@@ -8,6 +8,7 @@ import { onBatch } from './reply.ts';
 import { sceneWords } from '../terminal/describe-event.ts';
 import type { BatchNumbers, RunRecord } from '../runner/core/scene-record.ts';
 import { isFailureKind } from '../runner/core/failure.ts';
+import { nounFor } from '../runner/core/picture.ts';
 import { isTimeout, settingFor } from '../runner/core/halting.ts';
 import { oddWords } from '../runner/core/service-description.ts';
 import { formatCost, formatSpent, type BatchCost } from '../runner/core/spending.ts';
@@ -97,7 +98,7 @@ export function statusLines(status: BatchStatus, columns: number, isAsked = fals
         : `${plural(part.scenes, 'scene')} (${formatPart(part)}); a run without it renders the rest`,
     ],
     ['pace', describePace(status.pace)],
-    ['pictures', `${plural(pictures.files, 'file')}, ${formatBytes(pictures.bytes)}`],
+    [`${nounFor(pictures)}s`, `${plural(pictures.files, 'file')}, ${formatBytes(pictures.bytes)}`],
     ['words', describeWords(pictures)],
     ['values', describeValues(pictures)],
     ['files', files === undefined ? '' : `${plural(files.files, 'file')}, ${formatBytes(files.bytes)}`],

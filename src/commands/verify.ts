@@ -7,7 +7,6 @@ import {
   type MoveListener,
   type RepairListener,
 } from '../batch/verify-pictures.ts';
-import type { RenamedPictures } from '../batch/move.ts';
 import { plural } from '../lib/text/format.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import type { RepairedCheckpoint } from '../runner/checkpoint/repair-checkpoint.ts';
@@ -21,12 +20,13 @@ import { withSignals } from './signals.ts';
 import { onBatch, writeWarning } from './reply.ts';
 import { readReportKeys } from '../runner/config/schema-parts.ts';
 import { type ReportListener, type WrittenReport, rewriteReport } from '../batch/result-files.ts';
+import type { RenamedPictures } from '../batch/rename-pictures.ts';
 
 export const verifyCommand: LoadedCommand = {
-  purpose: `Checks every saved picture: its file exists, matches the recorded size and sha256, and decodes to the last pixel. Read-only, also during a run. With --rename, pictures get the names that output.name gives now; what is interrupted is finished by the next start. With --repair, which needs the batch to be idle, a damaged checkpoint is repaired first and kept as checkpoint.sqlite.damaged. Then scenes with a missing or damaged picture are put back; in a folder, damaged files are kept as <name>.damaged, whole ones of the same job as <name>.former. The next run renders the scenes again.`,
+  purpose: `Checks every saved file: it exists, matches the recorded size and sha256, and is complete; a picture decodes to the last pixel. Read-only, also during a run. With --rename, files get the names that output.name gives now; the next start completes an interrupted renaming. With --repair, which needs the batch to be idle, a damaged checkpoint is repaired first and kept as checkpoint.sqlite.damaged. Then scenes with a missing or damaged file are put back; in a folder, damaged files are kept as <name>.damaged, whole ones of the same job as <name>.former. The next run renders the scenes again.`,
   shared: ['output', 'json'],
   options: {
-    repair: { type: 'boolean', describe: 'put scenes with missing or damaged pictures back' },
+    repair: { type: 'boolean', describe: 'put scenes with missing or damaged files back' },
     deep: {
       type: 'boolean',
       describe: 'pictures in a bucket: read and decode each, rather than trust the checksums of the store',
@@ -44,12 +44,12 @@ export const verifyCommand: LoadedCommand = {
   examples: [
     ['$0 verify pipeline.yaml', 'after a disk was full, moved or repaired'],
     ['$0 verify pipeline.yaml --repair', 'put bad ones back; then nightrender run renders them'],
-    ['$0 verify pipeline.yaml --json', 'for a script: a line for each bad picture'],
+    ['$0 verify pipeline.yaml --json', 'for a script: a line for each bad file'],
   ],
   exits: {
     ...commonExits,
-    complete: 'every saved picture is good, or --repair has put bad ones back',
-    incomplete: 'pictures are missing or damaged',
+    complete: 'every saved file is good, or --repair has put bad ones back',
+    incomplete: 'saved files are missing or damaged',
     'already-running': 'a run holds this batch (--repair)',
   },
   work: (argv) => verify(argv),
@@ -69,7 +69,7 @@ export function verify(argv: Record<string, unknown>): Promise<number> {
       ]);
     const view = createVerifyView({ json, isRepair });
     if (isRename) {
-      const { renamePictures } = await import('../batch/move.ts');
+      const { renamePictures } = await import('../batch/rename-pictures.ts');
       view.onRenamed(await renamePictures(batch, () => reportMoved(batch, view)));
       return endings.complete.exitCode;
     }
@@ -112,23 +112,23 @@ export function createVerifyView({ json, isRepair }: VerifyForm): VerifyView {
       else if (shown.length < screenful) shown.push(bad);
     },
     onProgress: (checked, total) => {
-      if (!json) progress(() => `${checked.toLocaleString('en')} of ${plural(total, 'picture')} checked`);
+      if (!json) progress(() => `${checked.toLocaleString('en')} of ${plural(total, 'file')} checked`);
     },
     onRepaired: (repaired) => {
       if (json) writeJsonLine('checkpoint-repaired', { ...repaired });
       else writeWrapped(describeRepaired(repaired));
     },
     onMoved: (from, to) => {
-      const text = `The pictures are in ${to} from now on. Those in ${from} are still there; delete them when you like.`;
+      const text = `The files are in ${to} from now on. Those in ${from} are still there; delete them when you like.`;
       if (json) writeJsonLine('pictures-moved', { from, to });
       else writeWrapped(text);
     },
     onInPlace: () => {
-      const text = `Pictures and checkpoint are already there; the report was written again. To move them, change output.pictures or checkpoint in the file first.`;
+      const text = `Files and checkpoint are already there; the report was written again. To move them, change output.pictures or checkpoint in the file first.`;
       if (!json) writeWrapped(text);
     },
     onCheckpointMoved: ({ from, to, counts: { scenes, attempts, pictures } }) => {
-      const what = `${plural(scenes, 'scene')}, ${plural(attempts, 'attempt')} and ${plural(pictures, 'picture')}`;
+      const what = `${plural(scenes, 'scene')}, ${plural(attempts, 'attempt')} and ${plural(pictures, 'file')}`;
       const text = `The checkpoint is in ${to} from now on: ${what}. The old checkpoint is kept in ${from}; no run can use it there, and you may delete it.`;
       if (json) writeJsonLine('checkpoint-moved', { from, to, scenes, attempts, pictures });
       else writeWrapped(text);
@@ -136,13 +136,13 @@ export function createVerifyView({ json, isRepair }: VerifyForm): VerifyView {
     onRenamed: ({ renamed, missing }) => {
       if (json) return writeJsonLine('pictures-renamed', { renamed, missing });
       clearStatus();
-      const done = renamed === 0 ? 'No picture needed another name.' : `${plural(renamed, 'file')} renamed.`;
+      const done = renamed === 0 ? 'No file needed another name.' : `${plural(renamed, 'file')} renamed.`;
       const kept = `${plural(missing, 'file')} kept ${missing === 1 ? 'its name' : 'their names'}: missing, or of a job with a missing file (\`nightrender verify\`).`;
       const text = missing === 0 ? done : `${done} ${kept}`;
       for (const line of wrapIndented('', text, outColumns(), 0)) writeOut(line);
     },
     onMade: (what, made) => {
-      if (!json) progress(() => `${what} created for ${plural(made, 'picture')}`);
+      if (!json) progress(() => `${what} created for ${plural(made, 'file')}`);
     },
     onWarning: (text) => writeWarning(text, json),
     end: (verified, ending, others) => {

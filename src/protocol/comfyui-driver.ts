@@ -1,7 +1,15 @@
 /** Drives a ComfyUI: submits workflows, looks for jobs, cancels them and reads answers. Batches use it by `comfyui-dialect.ts`, workers of the service by `comfyui-workload.ts`. */
 import { oneLine } from '../lib/text/format.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/text/json.ts';
-import { nodeName, textOf, type Workflow, workflowProblems } from './comfyui-workflow.ts';
+import {
+  nodeName,
+  textOf,
+  type Workflow,
+  type WorkflowChoice,
+  workflowProblems,
+} from './comfyui-workflow.ts';
+import { isSuccess } from './error-text.ts';
+import { mediaIn } from './texts-in-output.ts';
 
 /** How a request to ComfyUI is sent, and how time passes. Neither function rejects. */
 export interface ComfyuiTransport<Answer extends ComfyuiAnswer> {
@@ -158,11 +166,11 @@ export class ComfyuiDriver<Answer extends ComfyuiAnswer> {
   /** Returns why this ComfyUI would refuse a filled workflow or save no picture of `node`. Starts nothing. */
   async problems(
     filled: Workflow,
-    node: string | undefined,
+    choice: WorkflowChoice,
     signal: AbortSignal,
   ): Promise<string[] | NothingTold<Answer>> {
     const told = await this.#ask({ path: '/object_info' }, signal);
-    return told.kind === 'told' ? workflowProblems(filled, told.json, node) : told;
+    return told.kind === 'told' ? workflowProblems(filled, told.json, choice) : told;
   }
 
   /** Resolves to undefined if ComfyUI has taken the request. The answer to such a request is empty. */
@@ -187,10 +195,6 @@ interface Told {
 /** Returns the path of the answer that tells how a job ended. */
 export function historyPath(jobId: string): string {
   return `/history/${encodeURIComponent(jobId)}`;
-}
-
-function isSuccess(status: number): boolean {
-  return status >= 200 && status <= 299;
 }
 
 /** Returns the id of the job in an answer to `POST /prompt`. */
@@ -264,17 +268,19 @@ export function queueIn(answer: JsonObject): { running: string[]; waiting: strin
   return { running: running.map(idOf), waiting: waiting.map(idOf) };
 }
 
-/** A file that a node has written, as `GET /view` requests it. */
-export interface PlacedPicture {
+/** A picture or clip that a node has written, as `GET /view` requests it. */
+export interface PlacedFile {
   node: string;
   filename: string;
   subfolder: string;
   /** `temp` for previews, which disappear when ComfyUI ends. */
   type: string;
+  /** Undefined for a picture. */
+  media?: 'video' | 'audio';
 }
 
 type HistoryEntry = { times: { executionTimeMs?: number } } & (
-  { kind: 'done'; pictures: PlacedPicture[] } | { kind: 'failed' | 'interrupted'; text: string }
+  { kind: 'done'; files: PlacedFile[] } | { kind: 'failed' | 'interrupted'; text: string }
 );
 
 /** Reads an answer to `GET /history/{id}`; undefined if it is no such answer. */
@@ -286,7 +292,7 @@ export function historyIn(answer: JsonObject, promptId: string): HistoryEntry | 
   const last = messages.at(-1);
   const tookMs = Number(last?.data['timestamp']) - Number(messages[0]?.data['timestamp']);
   const times = tookMs >= 0 ? { executionTimeMs: tookMs } : {};
-  if (status['completed'] !== false) return { kind: 'done', pictures: picturesIn(entry['outputs']), times };
+  if (status['completed'] !== false) return { kind: 'done', files: filesIn(entry['outputs']), times };
   const [id, type] = [last?.data['node_id'], last?.data['node_type']].map(textOf);
   const at = id ? ` at node ${nodeName(id, { class_type: type ?? '' })}` : '';
   if (last?.type === 'execution_interrupted')
@@ -301,22 +307,50 @@ function readMessage(message: JsonValue): { type: string; data: JsonObject }[] {
   return typeof type === 'string' && isJsonObject(data) ? [{ type, data }] : [];
 }
 
-function picturesIn(outputs: unknown): PlacedPicture[] {
-  return Object.entries(isJsonObject(outputs) ? outputs : {}).flatMap(([node, output]) => {
-    const images = isJsonObject(output) && Array.isArray(output['images']) ? output['images'] : [];
-    return images.filter(isJsonObject).map(({ filename, subfolder, type }) => {
-      return { node, filename: textOf(filename), subfolder: textOf(subfolder), type: textOf(type) };
-    });
-  });
+/** Members of a node's output that list files, with what a file of unknown ending is. SaveVideo uses `images` too. */
+const fileLists = {
+  images: undefined,
+  gifs: 'video',
+  video: 'video',
+  videos: 'video',
+  audio: 'audio',
+} as const;
+
+function filesIn(outputs: unknown): PlacedFile[] {
+  return Object.entries(isJsonObject(outputs) ? outputs : {}).flatMap(([node, output]) =>
+    Object.entries(fileLists).flatMap(([list, usual]) => {
+      const files = isJsonObject(output) && Array.isArray(output[list]) ? output[list] : [];
+      return files.filter(isJsonObject).map((file) => {
+        const [filename, subfolder, type] = [file['filename'], file['subfolder'], file['type']].map(textOf);
+        const media = mediaIn((filename ?? '').replaceAll(/\s/g, '_')) ?? usual ?? 'picture';
+        return {
+          node,
+          filename: filename ?? '',
+          subfolder: subfolder ?? '',
+          type: type ?? '',
+          ...(media !== 'picture' && { media }),
+        };
+      });
+    }),
+  );
 }
 
-/** Returns the pictures of the `node`. If undefined, returns those of all nodes that save, or previews if none does. */
-export function chosenPictures(pictures: PlacedPicture[], node: string | undefined): PlacedPicture[] {
-  if (node !== undefined) return pictures.filter((picture) => picture.node === node);
-  const saved = pictures.filter(({ type }) => type === 'output');
-  return saved.length > 0 ? saved : pictures.filter(({ type }) => type === 'temp');
+/**
+ * Returns the files of a job that are saved: pictures, clips with `media`, or both if it is `all`. If `node` is undefined,
+ * returns those of all nodes that save, or previews if none does.
+ */
+export function chosenFiles(
+  files: PlacedFile[],
+  { node, media }: Pick<WorkflowChoice, 'node'> & { media?: WorkflowChoice['media'] | 'all' },
+): PlacedFile[] {
+  const isWanted = (file: PlacedFile): boolean =>
+    media === 'all' || (media === 'any' ? file.media !== undefined : file.media === media);
+  const wanted = files.filter(isWanted);
+  if (node !== undefined) return wanted.filter((file) => file.node === node);
+  const saved = wanted.filter(({ type }) => type === 'output');
+  return saved.length > 0 ? saved : wanted.filter(({ type }) => type === 'temp');
 }
 
-export function viewPath({ filename, subfolder, type }: PlacedPicture): string {
+export function viewPath({ filename, subfolder, type }: PlacedFile): string {
   return `/view?${new URLSearchParams({ filename, subfolder, type }).toString()}`;
 }

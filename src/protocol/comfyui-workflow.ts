@@ -45,11 +45,18 @@ export function setProblems(workflow: Workflow, keys: readonly string[]): string
   });
 }
 
-/** Returns undefined if the node exists. */
+/** Returns why no file of this node can be saved; undefined if one may be. */
 export function nodeProblem(workflow: Workflow, id: string): string | undefined {
-  if (nodeOf(workflow, id) !== undefined) return undefined;
+  const node = nodeOf(workflow, id);
+  if (node !== undefined && savesAnimation(node.class_type))
+    return `node ${nodeName(id, node)} saves animations as WebP or PNG, which are kept neither as pictures nor as clips; let SaveWEBM or SaveVideo save the video, with \`output.media: video\``;
+  if (node !== undefined) return undefined;
   const all = Object.keys(workflow).map((each) => nodeName(each, workflow[each]));
   return `the workflow has no node ${shown(id)}; it has ${few(all)}`;
+}
+
+function savesAnimation(type: string): boolean {
+  return type === 'SaveAnimatedWEBP' || type === 'SaveAnimatedPNG';
 }
 
 /** Returns the workflow with the values of `set`. A unique `prefix` makes ComfyUI run an equal workflow again. */
@@ -89,8 +96,20 @@ export function promptIdOf(idempotencyKey: string): string {
   return [...parts, hex.slice(20, 32)].join('-');
 }
 
-/** Returns why a ComfyUI with this `/object_info` refuses the workflow or saves no picture of `node`. */
-export function workflowProblems(workflow: Workflow, objectInfo: JsonObject, node?: string): string[] {
+/** Files of a workflow that are saved. */
+export interface WorkflowChoice {
+  /** Node whose files are saved. Undefined if those of all nodes are. */
+  node?: string | undefined;
+  /** Kind of clips that are saved in place of pictures; `any` if `node` alone decides. */
+  media?: 'video' | 'audio' | 'any' | undefined;
+}
+
+/** Returns why a ComfyUI with this `/object_info` refuses the workflow or saves nothing of what is chosen. */
+export function workflowProblems(
+  workflow: Workflow,
+  objectInfo: JsonObject,
+  { node, media }: WorkflowChoice = {},
+): string[] {
   const infoOf = (type = ''): JsonObject | undefined => {
     const info = Object.hasOwn(objectInfo, type) ? objectInfo[type] : undefined;
     return isJsonObject(info) ? info : undefined;
@@ -98,7 +117,7 @@ export function workflowProblems(workflow: Workflow, objectInfo: JsonObject, nod
   const outputsOf = (id: string): JsonValue | undefined =>
     infoOf(nodeOf(workflow, id)?.class_type)?.['output'];
   const nodes = Object.entries(workflow).map(([id, { class_type: type, inputs }]) => {
-    return { id, name: nodeName(id, workflow[id]), inputs, info: infoOf(type) };
+    return { id, name: nodeName(id, workflow[id]), type, inputs, info: infoOf(type) };
   });
   const saysOutputs = Object.values(objectInfo).some(
     (info) => isJsonObject(info) && info['output_node'] === true,
@@ -121,15 +140,25 @@ export function workflowProblems(workflow: Workflow, objectInfo: JsonObject, nod
   });
   if (!saysOutputs) return ofNodes;
   if (outputs.length === 0) return [...ofNodes, 'no node of the workflow is an output, such as SaveImage'];
-  const saving = outputs.filter(({ info }) => info === undefined || mayMakePictures(info));
+  const saving = outputs.filter(
+    ({ type, info }) => info === undefined || (mayMake(info, media) && !savesAnimation(type)),
+  );
   if (saving.some(({ id }) => node === undefined || id === node)) return ofNodes;
-  if (node === undefined) return [...ofNodes, 'no node of the workflow saves pictures'];
+  const [what, key] = media === undefined ? ['pictures', 'output.image'] : ['clips', 'output.media'];
+  if (node === undefined)
+    return [...ofNodes, `no node of the workflow saves ${media ?? what}${otherMedia(outputs)}`];
   const others = few(saving.map(({ name }) => name));
   const instead = others === '' ? 'and no other node does' : `these do: ${others}`;
-  return [
-    ...ofNodes,
-    `\`output.image\`: node ${nodeName(node, workflow[node])} saves no pictures; ${instead}`,
-  ];
+  return [...ofNodes, `\`${key}\`: node ${nodeName(node, workflow[node])} saves no ${what}; ${instead}`];
+}
+
+/** Returns which `output.media` would save the files of these nodes; an empty text if none would. */
+function otherMedia(outputs: { name: string; info: JsonObject | undefined }[]): string {
+  for (const media of ['video', 'audio'])
+    for (const { name, info } of outputs)
+      if (info !== undefined && declaredIn(info).some(({ type }) => type === media.toUpperCase()))
+        return `; node ${name} saves clips: set \`output.media: ${media}\``;
+  return '';
 }
 
 /** Returns the ids of these nodes, and of all nodes that they need. */
@@ -142,10 +171,16 @@ function withSources(workflow: Workflow, nodes: { id: string }[]): Set<string> {
   return found;
 }
 
-/** False if none of its inputs and outputs is a picture, a mask or of an open type. */
-function mayMakePictures(info: JsonObject): boolean {
+/** False if none of its inputs and outputs has a type that it can make the files of, or an open type. */
+function mayMake(info: JsonObject, media: WorkflowChoice['media']): boolean {
   const types = [info['output'], ...declaredIn(info).map(({ type }) => type)];
-  return types.some((type) => /IMAGE|MASK|COMFY_|[*]/.test(JSON.stringify(type) ?? ''));
+  const fitting = {
+    picture: /IMAGE|MASK|COMFY_|[*]/,
+    video: /VIDEO|IMAGE|COMFY_|[*]/,
+    audio: /AUDIO|COMFY_|[*]/,
+    any: /VIDEO|IMAGE|AUDIO|COMFY_|[*]/,
+  }[media ?? 'picture'];
+  return types.some((type) => fitting.test(JSON.stringify(type) ?? ''));
 }
 
 interface DeclaredInput {

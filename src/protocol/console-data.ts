@@ -54,8 +54,12 @@ export interface Overview {
   gpus: string[] | null;
   /** Why containers cannot run on the service's machine; null if they can, or if that is not known yet. */
   containerLack: string | null;
+  /** States in which a job can be cancelled or retried. */
+  reachedBy: Record<JobAction, readonly string[]>;
   endpoints: EndpointView[];
 }
+
+export type JobAction = 'cancel' | 'retry';
 
 export interface CatalogueEntry {
   id: string;

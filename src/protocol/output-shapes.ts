@@ -1,4 +1,4 @@
-/** Finds the pictures in a completed job's output, whichever worker made it, and distinguishes failures from pictures. */
+/** Finds the pictures or clips in a completed job's output, whichever worker made it. */
 import { oneLine } from '../lib/text/format.ts';
 import { isJsonObject } from '../lib/text/json.ts';
 import { describeValue, isNothing, exactInteger, parseExactly } from './json-value.ts';
@@ -6,6 +6,7 @@ import {
   isAddress,
   isWorkerPath,
   jsonIn,
+  mediaIn,
   type OutputRest,
   readWordLists,
   restOfOutput,
@@ -13,7 +14,7 @@ import {
   textsInOutput,
   type WordLists,
 } from './texts-in-output.ts';
-import { errorText } from './error-text.ts';
+import { declaredFailure, failureOfOutput } from './error-text.ts';
 
 export type FoundOutput =
   /** `at`: path of the only picture in an output of unknown shape. */
@@ -22,8 +23,11 @@ export type FoundOutput =
   | { kind: 'none' }
   /** The worker says why there is no picture. `message` is one short line in its words. */
   | { kind: 'failure'; message: string }
-  /** No picture was recognized. `advice`: what to do, if setting the path does not help. */
-  | { kind: 'unknown'; found: string; advice?: string };
+  /**
+   * No picture was recognized. `advice`: what to do, if setting the path does not help. `isOtherMedia`: the output
+   * has a clip in place of the picture, or a picture in place of the clip.
+   */
+  | { kind: 'unknown'; found: string; advice?: string; isOtherMedia?: true };
 
 /** Base64 as received, or a URL. The seed has the worker's own digits. */
 type PictureInOutput = ({ base64: string } | { url: string }) & {
@@ -31,14 +35,21 @@ type PictureInOutput = ({ base64: string } | { url: string }) & {
   output?: WordLists & Partial<OutputRest>;
 };
 
-/** Places of pictures; the first match counts. `a|b`: first of these keys. `amongTexts`: may be a sentence. */
-const shapes: readonly { worker: string; at: string; amongTexts?: true }[] = [
+/** A place of results. `a|b`: first of these keys. `amongTexts`: may be a sentence, or a result of another kind. */
+interface Shape {
+  worker: string;
+  at: string;
+  amongTexts?: true;
+}
+
+/** Places of pictures; the first match counts. */
+const pictureShapes: readonly Shape[] = [
   { worker: "the interface's", at: '[*].rendered_image' },
   { worker: 'Fooocus', at: '[*].base64|url' },
   { worker: 'Stable Diffusion v1', at: '[*].image|image_url' },
   { worker: 'SDXL turbo', at: 'images[*].image' },
   { worker: 'ComfyUI, 5 and later', at: 'images[*].data' },
-  { worker: 'kin of these', at: 'images[*].rendered_image|base64|url' },
+  { worker: 'similar services', at: 'images[*].rendered_image|base64|url' },
   { worker: 'SDXL, A1111', at: 'images[*]' },
   { worker: 'any, into a bucket', at: 'images_urls|image_urls|urls[*]', amongTexts: true },
   { worker: 'ComfyUI, before 5', at: 'message', amongTexts: true },
@@ -49,83 +60,194 @@ const shapes: readonly { worker: string; at: string; amongTexts?: true }[] = [
   { worker: 'one bare text', at: '', amongTexts: true },
 ];
 
+/** Places of clips of one kind; the first match counts. */
+function clipShapes(media: 'video' | 'audio'): readonly Shape[] {
+  const names = media === 'video' ? ['video', 'gif'] : ['audio', 'sound'];
+  const inner = 'url|data|base64';
+  const named = names.flatMap((name): Shape[] => [
+    { worker: 'public endpoints', at: `${name}_url` },
+    { worker: 'public endpoints, several', at: `${name}_urls[*]` },
+    { worker: 'fal', at: `${name}.${inner}` },
+    { worker: 'fal, of speech and music', at: `${name}_file.${inner}` },
+    { worker: 'any', at: `${name}|${name}_file|${name}_base64` },
+    { worker: 'fal, several', at: `${name}s[*].${name}|${name}_url|${inner}` },
+    { worker: 'any, several', at: `${name}s[*]` },
+    { worker: 'any, in a list', at: `[*].${name}|${name}_url` },
+    { worker: 'ComfyUI, 5 and later', at: `${name}[*].${inner}` },
+    { worker: 'any, in a list of its own', at: `${name}[*]` },
+  ]);
+  const others = [
+    `images[*].image|${inner}`,
+    'images[*]',
+    'urls[*]',
+    'message',
+    'result',
+    `[*].${inner}`,
+    inner,
+    '[*]',
+    '',
+  ];
+  return [...named, ...others.map((at): Shape => ({ worker: 'any', at, amongTexts: true }))];
+}
+
+/** Rules by which results of one kind are found in an output. */
+interface Search {
+  what: 'picture' | 'clip';
+  /** Key of pipeline.yaml with its path. */
+  key: 'output.image' | 'output.media';
+  shapes: readonly Shape[];
+  /** True if a text at a place with this name may be a result of this kind. */
+  fits(text: string, isAmongTexts: boolean): boolean;
+  /** Returns the texts of this kind in an output of unknown shape. */
+  among(texts: TextsInOutput): TextsInOutput['pictures'];
+}
+
+const forPictures: Search = {
+  what: 'picture',
+  key: 'output.image',
+  shapes: pictureShapes,
+  fits: (text, isAmongTexts) => isNoClip(text) && (!isAmongTexts || readsLikeResult(text)),
+  among: ({ pictures, addresses }) => (pictures.length > 0 ? pictures : addresses),
+};
+
+function forClips(media: 'video' | 'audio'): Search {
+  return {
+    what: 'clip',
+    key: 'output.media',
+    shapes: clipShapes(media),
+    fits: (text, isAmongTexts) => mediaIn(text) !== 'picture' && (!isAmongTexts || readsLikeResult(text)),
+    among: ({ clips }) => {
+      const ofKind = clips.filter(({ kind }) => kind === media);
+      const all = ofKind.length > 0 ? ofKind : clips;
+      const contents = all.filter(({ value }) => !isAddress(value));
+      return contents.length > 0 ? contents : all;
+    },
+  };
+}
+
+function isNoClip(text: string): boolean {
+  const kind = mediaIn(text);
+  return kind === undefined || kind === 'picture';
+}
+
 /**
- * Finds the pictures in an `output` parsed from JSON, with integers beyond 2^53 as text. `imagePath`, such as
- * `images[0].data` or `images[*].data`, is the place of the pictures. Without it, the known shapes are tried,
+ * Finds the pictures in an `output` parsed from JSON, with integers beyond 2^53 as text; the clips with `media`.
+ * `path`, such as `images[0].data` or `images[*].data`, is their place. Without it, the known shapes are tried,
  * then the only text that is a picture by its first bytes, or the only URL that ends like one. With `values`,
  * paths of values to keep, the rest of the output is kept. A message counts as a failure only if nothing else
- * in the output may be a result that was paid for.
+ * in the output may be a result that was paid for. A clip is never taken for a picture.
  */
-export function findPictures(output: unknown, imagePath?: string, values?: readonly string[][]): FoundOutput {
+export function findPictures(
+  output: unknown,
+  path?: string,
+  { values, media }: { values?: readonly string[][] | undefined; media?: 'video' | 'audio' | undefined } = {},
+): FoundOutput {
+  const search = media === undefined ? forPictures : forClips(media);
   const inner = jsonIn(output);
   const whole = inner ?? output;
   if (isNothing(whole)) return { kind: 'none' };
   const failure = declaredFailure(whole);
   if (failure !== undefined) return { kind: 'failure', message: failure };
-  const places = imagePath === undefined ? placesByShape(whole) : placesAt(whole, imagePath).flatMap(itemsOf);
-  const named = places.filter(isText);
+  const named =
+    path === undefined
+      ? placesByShape(whole, search)
+      : placesAt(whole, path)
+          .flatMap(itemsOf)
+          .filter(isText)
+          .filter(({ value }) => search.fits(value, false));
   const isPath = named.some(({ value }) => isWorkerPath(value));
-  const isSure = imagePath !== undefined || named.some(({ value }) => readsLikePicture(value));
+  const isSure = path !== undefined || named.some(({ value }) => readsLikeResult(value));
   if (named.length > 0 && isSure && !isPath)
     return { kind: 'pictures', pictures: readPictures(named, values) };
   const texts = textsInOutput(whole, inner !== undefined);
-  const only = imagePath === undefined && !isPath ? onlyPicture(texts) : undefined;
+  const only = path === undefined && !isPath ? soleOf(search.among(texts)) : undefined;
   if (only !== undefined) return { kind: 'pictures', pictures: readPictures([only], values), at: only.path };
   if (named.length > 0 && !isPath) return { kind: 'pictures', pictures: readPictures(named, values) };
-  const message = hasResult(texts)
-    ? undefined
-    : (complaintOf(whole) ?? (texts.isDoubtful ? undefined : messageOf(whole)));
+  const other = otherMedia(whole, texts, search);
+  const message =
+    other !== undefined || hasResult(texts) ? undefined : failureOfOutput(whole, !texts.isDoubtful);
   if (message !== undefined) return { kind: 'failure', message };
-  return { kind: 'unknown', ...whatIsThere(whole, texts, imagePath) };
-}
-
-function onlyPicture({ pictures, addresses }: TextsInOutput): (Place<string> & { path: string }) | undefined {
-  return pictures.length > 0 ? soleOf(pictures) : soleOf(addresses);
+  if (other !== undefined) return { kind: 'unknown', ...other, isOtherMedia: true };
+  return { kind: 'unknown', ...whatIsThere(whole, texts, search, path) };
 }
 
 function soleOf<Item>(items: readonly Item[]): Item | undefined {
   return items.length === 1 ? items[0] : undefined;
 }
 
-function hasResult({ pictures, addresses, stored }: TextsInOutput): boolean {
-  return pictures.length + addresses.length + stored.length > 0;
+function hasResult({ pictures, addresses, clips, stored }: TextsInOutput): boolean {
+  return pictures.length + addresses.length + clips.length + stored.length > 0;
+}
+
+/** Returns the setting for an output that has only clips if pictures are looked for, or only pictures if clips are. */
+function otherMedia(
+  output: unknown,
+  texts: TextsInOutput,
+  { what, among }: Search,
+): { found: string; advice: string } | undefined {
+  if (among(texts).length > 0) return undefined;
+  if (what === 'clip') {
+    const [picture] = forPictures.among(texts);
+    return picture && { found: `a picture at ${shownPath(picture.path)}`, advice: 'leave output.media out' };
+  }
+  const [clip] = texts.clips;
+  // A URL may have no ending. Then the name of its member says what it is.
+  const kind = clip?.kind ?? (['video', 'audio'] as const).find((media) => hasClipMember(output, media));
+  if (kind === undefined) return undefined;
+  const found = clip === undefined ? describeValue(output) : `a clip at ${shownPath(clip.path)}`;
+  return { found, advice: `set \`output.media: ${kind}\` if that is the result` };
+}
+
+function hasClipMember(output: unknown, media: 'video' | 'audio'): boolean {
+  return clipShapes(media).some(
+    ({ at, amongTexts }) =>
+      amongTexts !== true &&
+      placesAt(output, at).some((place) => isText(place) && readsLikeResult(place.value)),
+  );
+}
+
+function shownPath(path: string): string {
+  return path === '' ? 'its root' : (oneLine(path, 80) ?? '');
 }
 
 function whatIsThere(
   output: unknown,
-  { pictures, addresses, stored }: TextsInOutput,
-  imagePath: string | undefined,
+  texts: TextsInOutput,
+  { what, key, among }: Search,
+  path: string | undefined,
 ): { found: string; advice?: string } {
-  const [kept] = stored;
+  const [kept] = texts.stored;
   if (kept !== undefined)
     return {
       found: `"${oneLine(kept.value, 120) ?? ''}", which only the worker can read`,
-      advice: 'let the worker return the picture itself, or its https address',
+      advice: `let the worker return the ${what} itself, or its https address`,
     };
-  if (imagePath !== undefined)
-    return { found: `nothing at "${oneLine(imagePath, 80) ?? ''}" in ${describeValue(output)}` };
-  const many = pictures.length > 0 ? pictures : addresses;
+  if (path !== undefined)
+    return { found: `nothing at "${oneLine(path, 80) ?? ''}" in ${describeValue(output)}` };
+  const many = among(texts);
   if (many.length === 0) return { found: describeValue(output) };
-  const shown = many.slice(0, 3).map(({ path }) => path);
+  const shown = many.slice(0, 3).map((text) => text.path);
   const more = many.length > shown.length ? ', …' : '';
-  const found = `${many.length.toLocaleString('en')} pictures, at ${oneLine(shown.join(', '), 200) ?? ''}${more}`;
-  return { found, advice: 'choose the one to save with output.image' };
+  const found = `${many.length.toLocaleString('en')} ${what}s, at ${oneLine(shown.join(', '), 200) ?? ''}${more}`;
+  return { found, advice: `choose the one to save with ${key}` };
 }
 
 /** Maximum parts to search. A million objects would block the event loop for a quarter of a minute. */
 const maxParts = 10_000;
 
-function placesByShape(output: unknown): Place[] {
-  for (const { at, amongTexts } of shapes) {
-    const places = placesAt(output, at).filter(isText);
-    const found = amongTexts ? places.filter(({ value }) => readsLikePicture(value)) : places;
+function placesByShape(output: unknown, search: Search): Place<string>[] {
+  for (const { at, amongTexts = false } of search.shapes) {
+    const found = placesAt(output, at)
+      .filter(isText)
+      .filter(({ value }) => search.fits(value, amongTexts));
     if (found.length > 0) return found;
   }
   // The result of a worker that yields it in parts is the list of these parts.
-  return Array.isArray(output) ? output.filter(isJsonObject).slice(-maxParts).flatMap(placesByShape) : [];
+  const parts = Array.isArray(output) ? output.filter(isJsonObject).slice(-maxParts) : [];
+  return parts.flatMap((part) => placesByShape(part, search));
 }
 
-function readsLikePicture(text: string): boolean {
+function readsLikeResult(text: string): boolean {
   const start = text.slice(0, 600).trim();
   return (
     isAddress(start) || /^data:/i.test(start) || /^[A-Za-z0-9+/_-]{60}/.test(start) || isWorkerPath(text)
@@ -232,84 +354,4 @@ function itemsOf(place: Place): Place[] {
 
 function isText(place: Place): place is Place<string> {
   return typeof place.value === 'string' && !isNothing(place.value);
-}
-
-const failureWords =
-  /^(?:error|errored|fail|failed|failure|success_no_images|cancell?ed|timeout|timed_?out)$/i;
-
-/** Returns the message of an output whose own status is a failure, with or without a picture. */
-function declaredFailure(output: unknown): string | undefined {
-  const sole = soleItem(output);
-  if (!isJsonObject(sole) || typeof sole['status'] !== 'string' || !failureWords.test(sole['status']))
-    return undefined;
-  return errorText(sole) ?? `the worker says only "${sole['status']}"`;
-}
-
-const maxWordDepth = 6;
-
-const maxListedWords = 20;
-
-const soundsBad =
-  /error|exception|traceback|fail|out of memory|unable|cannot|could not|invalid|not found|refused/i;
-
-/** Returns the message of an output without a picture, if it is a complaint. */
-function complaintOf(output: unknown, depth = 0): string | undefined {
-  if (depth > maxWordDepth) return undefined;
-  if (typeof output === 'string') return complaintOfText(output, depth);
-  if (Array.isArray(output))
-    return errorText(output.slice(0, maxListedWords).map((part: unknown) => complaintOf(part, depth + 1)));
-  return isJsonObject(output) ? complaintOfObject(output) : undefined;
-}
-
-function complaintOfText(text: string, depth: number): string | undefined {
-  const inner = /^\s*[[{]/.test(text) ? parseExactly(text) : undefined;
-  if (inner !== undefined) return complaintOf(inner, depth + 1);
-  return soundsBad.test(text.slice(0, 2000)) ? errorText(text) : undefined;
-}
-
-/** Keys for a worker's messages. Its other texts may be the user's own words. */
-const messageKeys = ['message', 'msg', 'detail', 'details', 'reason'];
-
-function complaintOfObject(output: Record<string, unknown>): string | undefined {
-  const message = errorText(output);
-  if (hasError(output)) return message ?? describeValue(output);
-  if (messageKeys.some((key) => soundsBad.test(errorText(output[key]) ?? ''))) return message;
-  const { images } = output;
-  if (!Array.isArray(images) || images.length > 0) return undefined;
-  return messageOf(output) ?? 'the worker made no picture: its list of images is empty';
-}
-
-/** Words that alone do not indicate a failure. */
-const successWords = /^(?:complete|completed|done|finished|ok|okay|ready|succeeded|success|successful)$/i;
-
-/** Returns the message of an output without any possible result: its texts, or those of its members. */
-function messageOf(output: unknown, depth = 0): string | undefined {
-  if (depth > maxWordDepth) return undefined;
-  const sole = soleItem(output);
-  if (typeof sole === 'string') return errorText(sole);
-  if (Array.isArray(sole))
-    return errorText(sole.slice(0, maxListedWords).map((item: unknown) => messageOf(item, depth + 1)));
-  if (!isJsonObject(sole)) return undefined;
-  if (messageKeys.some((key) => errorText(sole[key]) !== undefined)) return errorText(sole);
-  const flag = Object.entries(sole).find(
-    ([key, value]) => flagNames.test(key) && [value].flat().includes(true),
-  );
-  if (flag !== undefined) return `${flag[0]}: true`;
-  const { status } = sole;
-  const isAlone = Object.values(sole).filter((value) => !isNothing(value)).length === 1;
-  if (!isAlone || typeof status !== 'string' || successWords.test(status.trim())) return undefined;
-  return errorText(status);
-}
-
-/** Names of members by which some workers report refused content: `has_nsfw_concepts: [true]`. */
-const flagNames = /nsfw|moderated/i;
-
-/** Returns the only item of a list; any other value unchanged. */
-function soleItem(output: unknown): unknown {
-  return Array.isArray(output) && output.length === 1 ? (output[0] as unknown) : output;
-}
-
-function hasError(output: Record<string, unknown>): boolean {
-  if (Number(exactInteger(output['code']) ?? 0) >= 400) return true;
-  return Object.keys(output).some((key) => /error|traceback/i.test(key) && !isNothing(output[key]));
 }

@@ -1,4 +1,5 @@
 /** The paths of the service: builds the path of an operation, and finds the operation that a path names. */
+import { decodedPart } from '../lib/text/format.ts';
 import { operations, type Operation, type OperationName, type PartsOf } from './operations.ts';
 
 export const versions = ['v2', 'v1'] as const;
@@ -70,7 +71,7 @@ export function findRoute(target: string): Route | undefined {
   const ids = { jobId: '', workerId: '' };
   for (const [index, part] of parts.entries()) ids[part] = idOf(part, rest[index] ?? '');
   const query = new URLSearchParams(queryAt === -1 ? '' : target.slice(queryAt + 1));
-  return { operation, endpointId: decode(encodedEndpointId), ...ids, query };
+  return { operation, endpointId: decodedPart(encodedEndpointId), ...ids, query };
 }
 
 function isOperation(name: string): name is OperationName {
@@ -81,18 +82,8 @@ function isOperation(name: string): name is OperationName {
 const workerIdPattern = /^[A-Za-z0-9_.:-]{1,128}$/;
 
 function idOf(part: Operation['parts'][number], text: string): string {
-  const id = decode(text);
+  const id = decodedPart(text);
   return (part === 'jobId' ? jobIdPattern : workerIdPattern).test(id) ? id : '';
-}
-
-/** Returns '', which is no valid id, if the text cannot be decoded. */
-function decode(encoded: string): string {
-  if (!encoded.includes('%')) return encoded;
-  try {
-    return decodeURIComponent(encoded);
-  } catch {
-    return '';
-  }
 }
 
 /** Makes the id of an endpoint from its name: `My renderer (2)` becomes `my-renderer-2`. Undefined if nothing is left of the name. */

@@ -18,6 +18,8 @@ export interface TextsInOutput {
   pictures: TextInOutput[];
   /** http(s) URLs that end like a picture. */
   addresses: TextInOutput[];
+  /** Clips by their first bytes, and http(s) URLs that end like a clip. */
+  clips: (TextInOutput & { kind: 'video' | 'audio' })[];
   /** File names on the worker's disk, and addresses in buckets. */
   stored: TextInOutput[];
   /** True if there is another http(s) URL, or a text long enough to be a result. */
@@ -31,11 +33,15 @@ const maxValues = 100_000;
 /** Maximum characters of a text that counts as a message. */
 const maxWords = 1_000;
 
-/** Collects the texts. `isWithinText`: the output itself was JSON within a text, which is parsed only once. */
+/**
+ * Sorts the texts of an output by what they may be. Skips members that repeat the input, and what is beyond the limits
+ * above. `isWithinText`: the output itself was JSON within a text, which is parsed only once.
+ */
 export function textsInOutput(output: unknown, isWithinText: boolean): TextsInOutput {
   const found: TextsInOutput = {
     pictures: [],
     addresses: [],
+    clips: [],
     stored: [],
     isDoubtful: false,
     hasAddress: false,
@@ -43,10 +49,13 @@ export function textsInOutput(output: unknown, isWithinText: boolean): TextsInOu
   const whole = { owners: [], index: 0, path: '' };
   for (const text of walk(output, whole, { left: maxValues }, 0, isWithinText)) {
     found.hasAddress ||= isAddress(text.value);
-    if (isPicture(text.value)) found.pictures.push(text);
-    else if (isPictureAddress(text.value)) found.addresses.push(text);
-    else if (isWorkerPath(text.value) || isBucketAddress(text.value)) found.stored.push(text);
-    else found.isDoubtful ||= text.value.length > maxWords || /^\s*https?:\/\/\S+\s*$/i.test(text.value);
+    const { value } = text;
+    const content = mediaOfContent(value);
+    const kind = content ?? (isAddress(value) ? mediaOfName(value) : undefined);
+    if (kind === 'video' || kind === 'audio') found.clips.push({ ...text, kind });
+    else if (kind === 'picture') (content === undefined ? found.addresses : found.pictures).push(text);
+    else if (isWorkerPath(value) || isBucketAddress(value)) found.stored.push(text);
+    else found.isDoubtful ||= value.length > maxWords || /^\s*https?:\/\/\S+\s*$/i.test(value);
   }
   return found;
 }
@@ -94,28 +103,58 @@ export function jsonIn(value: unknown): unknown {
 const shownCharacters = 400;
 const minBase64 = 60;
 
-/** First bytes in hex: PNG, JPEG, WebP, GIF, BMP, TIFF, AVIF and HEIF, JPEG XL, PSD. */
-const firstBytes =
-  /^(?:89504e47|ffd8ff|52494646.{8}57454250|47494638|424d.{8}00000000|49492a00|4d4d002a|.{8}66747970(?:6176|6865|6d6966|6d7366)|0000000c4a584c20|38425053)/;
+/**
+ * First bytes in hex. Pictures: PNG, JPEG, WebP, BMP, TIFF, AVIF and HEIF, JPEG XL, PSD. Video: MP4 and MOV, WebM,
+ * GIF. Sound: WAV, Ogg, FLAC, MP3 with and without tags, M4A.
+ */
+const firstBytes = {
+  picture:
+    /^(?:89504e47|ffd8ff|52494646.{8}57454250|424d.{8}00000000|49492a00|4d4d002a|.{8}66747970(?:6176|6865|6d6966|6d7366)|0000000c4a584c20|38425053)/,
+  audio:
+    /^(?:52494646.{8}57415645|4f676753|664c6143|494433|fff[ab23][0-9a-e][0-9ab]|ffe[23][0-9a-e][0-9ab]|.{8}667479704d3441)/,
+  video:
+    /^(?:1a45dfa3|47494638|.{8}(?:66747970(?!6176|6865|6d6966|6d7366)|6d6f6f76|6d646174|77696465|66726565|736b6970))/,
+} as const;
 const svg = /^\s*(?:<\?xml[^>]*>\s*)?<svg[\s/>]/i;
 
-/** True for base64, a data URI of any type that contains a picture, or the text of an SVG. */
-function isPicture(text: string): boolean {
+type Media = keyof typeof firstBytes;
+
+const mediaKinds = Object.keys(firstBytes) as Media[];
+
+/** Returns what base64, a data URI of any type, or the text of an SVG contains. Undefined for any other text. */
+function mediaOfContent(text: string): Media | undefined {
   const start = text.slice(0, shownCharacters).trimStart();
   const [prefix = '', type = ''] = /^data:([^;,]*)[^,]*,/i.exec(start) ?? [];
-  if (/^image\//i.test(type) || svg.test(start)) return true;
+  const [, family = '', subtype = ''] = /^(video|audio|image)\/(.*)/i.exec(type.toLowerCase()) ?? [];
+  if (family !== '') return family !== 'image' ? (family as Media) : subtype === 'gif' ? 'video' : 'picture';
+  if (svg.test(start)) return 'picture';
   const base64 = start.slice(prefix.length).replaceAll(/\s/g, '');
-  if (base64.length < minBase64 || !/^[\w+/-]+=*$/.test(base64)) return false;
+  if (base64.length < minBase64 || !/^[\w+/-]+=*$/.test(base64)) return undefined;
   const bytes = Buffer.from(base64, 'base64');
-  return firstBytes.test(bytes.toString('hex', 0, 16)) || svg.test(bytes.toString('latin1'));
+  if (svg.test(bytes.toString('latin1'))) return 'picture';
+  return mediaKinds.find((kind) => firstBytes[kind].test(bytes.toString('hex', 0, 16)));
 }
 
-const endings = 'png|jpe?g|webp|avif|gif|bmp|tiff?|svg';
-const pictureAddress = new RegExp(String.raw`^\s*https?://[^\s?#]+\.(?:${endings})(?:[?#]\S*)?\s*$`, 'i');
-const fileName = new RegExp(String.raw`^\S+\.(?:${endings})\s*$`, 'i');
+const endings = {
+  picture: ['png', 'jpg', 'jpeg', 'webp', 'avif', 'bmp', 'tif', 'tiff', 'svg'],
+  audio: ['wav', 'mp3', 'flac', 'ogg', 'oga', 'opus', 'm4a'],
+  video: ['mp4', 'm4v', 'webm', 'mov', 'ogv', 'gif'],
+} as const satisfies Record<Media, string[]>;
+const mediaByEnding = new Map(
+  mediaKinds.flatMap((kind) => endings[kind].map((ending) => [ending as string, kind])),
+);
 
-function isPictureAddress(text: string): boolean {
-  return pictureAddress.test(text);
+/** Returns what a URL or a file name without spaces stands for, by its ending. */
+function mediaOfName(text: string): Media | undefined {
+  const [, ending = ''] =
+    (isAddress(text) ? /^\s*https?:\/\/[^\s?#]+\.(\w+)(?:[?#]\S*)?\s*$/i : /^\S+\.(\w+)\s*$/).exec(text) ??
+    [];
+  return mediaByEnding.get(ending.toLowerCase());
+}
+
+/** Returns what a text contains or, if it is a URL or a file name, what its ending says. */
+export function mediaIn(text: string): Media | undefined {
+  return mediaOfContent(text) ?? mediaOfName(text);
 }
 
 export function isAddress(text: string): boolean {
@@ -128,7 +167,7 @@ function isBucketAddress(text: string): boolean {
 
 /** True for a path such as `simulated_uploaded/x.png`. A worker without storage names a file on its own disk. */
 export function isWorkerPath(text: string): boolean {
-  return text.length < 1000 && !isAddress(text) && fileName.test(text);
+  return text.length < 1000 && !isAddress(text) && mediaOfName(text) !== undefined;
 }
 
 /** Maximum bytes that are kept, as JSON in UTF-8. */

@@ -110,6 +110,7 @@ export const planShape = {
 export const pictureTotals = z.looseObject({
   files: count,
   bytes: count,
+  clips: count.optional().describe('clips among them'),
   labelled: count.optional().describe('pictures with words as labelled boxes'),
   ignored: count.optional().describe('pictures that leave words out'),
   unjudged: count.optional().describe('pictures of the run without a value that `scenes.until` needs'),

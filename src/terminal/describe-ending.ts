@@ -9,11 +9,12 @@ import {
   type ServiceHealth,
   workerStates,
 } from '../runner/core/service-description.ts';
+import { nounFor } from '../runner/core/picture.ts';
 import { formatSpent } from '../runner/core/spending.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import { wrapIndented } from './fit-text.ts';
 import type { Link } from './terminal.ts';
-import type { ViewOptions } from './view.ts';
+import type { ViewOptions } from './progress.ts';
 import {
   describeValues,
   describeWords,
@@ -47,7 +48,7 @@ export function describeEnding(
   if (event.cost !== undefined) rows.push(['cost', formatSpent(event.cost)]);
   if (event.untold > 0) rows.push(['in doubt', inDoubt(event.untold, isFree)]);
   for (const held of event.held ?? []) rows.push(['waiting', describeHeld(held)]);
-  rows.push(['pictures', shownImages]);
+  rows.push([event.pictures === undefined ? 'pictures' : `${nounFor(event.pictures)}s`, shownImages]);
   const words = event.pictures === undefined ? '' : describeWords(event.pictures);
   if (words !== '') rows.push(['words', words]);
   const values = event.pictures === undefined ? '' : describeValues(event.pictures);
@@ -106,7 +107,7 @@ function describeHeld({ setting, kind, count, kept, addresses, keptUntil }: Held
     kept === count
       ? 'kept here'
       : `${kept === 0 ? '' : `${kept.toLocaleString('en')} kept here, the others `}at the service, at least until ${formatClock(keptUntil)}`;
-  return `${results}; ${where}${addresses === 0 ? '' : '; their pictures exist only as long as their host keeps them'}`;
+  return `${results}; ${where}${addresses === 0 ? '' : '; their files exist only as long as their host keeps them'}`;
 }
 
 function hintOf(event: Event & { type: 'run-ended' }, file: string, runArguments: string): string {
@@ -135,7 +136,7 @@ function hintOf(event: Event & { type: 'run-ended' }, file: string, runArguments
   if (event.missingPictures !== undefined)
     return `After that, \`nightrender run ${runArguments}\` renders them again.`;
   if (event.ending === 'complete' && event.part !== undefined && event.counts.waiting > 0)
-    return `Their pictures are kept: \`nightrender run ${runArguments}\` renders the rest.`;
+    return `Their results are kept: \`nightrender run ${runArguments}\` renders the rest.`;
   if (event.counts.failed === 0) return '';
   return `The report says why each scene failed; \`nightrender retry ${file}\` gives them new attempts.`;
 }
@@ -147,8 +148,8 @@ function hintOf(event: Event & { type: 'run-ended' }, file: string, runArguments
 export function describeLastRun(stats: RunStats, columns: number, isAsked: boolean): string[] {
   const { tookMs, timeMs, moreJobs } = stats;
   const advice = moreJobs === undefined ? [] : wrapIndented('speed', describeMoreJobs(moreJobs), columns, 10);
-  const isHeldBack = tookMs > minuteMs && timeMs.inFlight < 0.9 * (tookMs - timeMs.nothingLeft);
-  return [...advice, ...(isAsked || isHeldBack ? describeStats(stats, columns) : [])];
+  const isSlowed = tookMs > minuteMs && timeMs.inFlight < 0.9 * (tookMs - timeMs.nothingLeft);
+  return [...advice, ...(isAsked || isSlowed ? describeStats(stats, columns) : [])];
 }
 
 const minuteMs = 60_000;
@@ -192,10 +193,10 @@ const words: Record<IdleReason, string> = {
   rate: 'your `rate`',
   slowed: '`Retry-After` of the service',
   load: 'the service answered 429',
-  outage: 'the service did not answer',
-  downloads: 'downloads of pictures',
+  outage: 'the service or the host of its results did not answer',
+  downloads: 'downloads',
   memory: 'waiting for memory (`limits.memory`)',
-  checking: 'checking pictures',
+  checking: 'checking files',
   disk: 'writing to disk',
   limits: '`limits` reached',
   resuming: 'planning and resuming',
@@ -235,7 +236,7 @@ function describe429({ lostTo429, requests }: RunStats): string {
 
 function describePictures({ pictures: { files, bytes, bytesPerSecond } }: RunStats): string {
   const rate = bytesPerSecond === null ? '' : `, ${formatBytes(bytesPerSecond)} a second`;
-  return `${formatBytes(bytes)} in ${plural(files, 'picture')}${rate}`;
+  return `${formatBytes(bytes)} in ${plural(files, 'file')}${rate}`;
 }
 
 const healthWords = {

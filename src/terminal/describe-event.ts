@@ -1,6 +1,7 @@
 /** Events as lines for people. */
 import type { RepeatedRows } from '../runner/core/batch-plan.ts';
 import type { SceneName } from '../runner/core/naming.ts';
+import { nounFor } from '../runner/core/picture.ts';
 import { formatDuration, oneLine, plural } from '../lib/text/format.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 
@@ -67,11 +68,12 @@ export function describeRepeated({ rows, isSkipped }: RepeatedRows): string {
 
 function describeAdopted(event: Event & { type: 'adopted' }): string {
   const { scenes, pictures, byName, unused, examples } = event;
+  const noun = nounFor({ ...event, files: pictures });
   const doubt =
     byName === 0
       ? ''
-      : `, ${byName.toLocaleString('en')} of them by name only: an edited row may have its old picture`;
-  const taken = `${plural(pictures, 'picture')} in the folder adopted for ${plural(scenes, 'scene')}${doubt}`;
+      : `, ${byName.toLocaleString('en')} of them by name only: an edited row may have its old ${noun}`;
+  const taken = `${plural(pictures, noun)} in the folder adopted for ${plural(scenes, 'scene')}${doubt}`;
   if (unused === 0) return taken;
   return `${taken}; ${unused.toLocaleString('en')} not used: ${examples.join('; ')}${unused > examples.length ? '; …' : ''}`;
 }

@@ -63,6 +63,7 @@ const runLines = {
   adopted: line('pictures without a record were adopted (`--adopt`)', {
     scenes: count,
     pictures: count,
+    clips: count.optional().describe('clips among them'),
     byName: count.describe('of these, by name only: an edited row may have its old picture'),
     unused: count.describe('pictures that are damaged or fit no scene that waits; they stay as they are'),
     examples: z.array(text).describe('the first of these, and why'),
@@ -152,9 +153,9 @@ const runLines = {
         }),
       )
       .optional()
-      .describe('results of this run that wait for a setting'),
+      .describe('results of this run that wait for a setting or a host'),
     lostResults: count.optional().describe('paid results of this run that are lost'),
-    missingPictures: count.optional().describe('saved pictures that are missing or have another size'),
+    missingPictures: count.optional().describe('saved files that are missing or have another size'),
   }),
 } as const satisfies Record<Event['type'], z.ZodType>;
 
@@ -235,9 +236,10 @@ export const eventLines = {
     to: text.describe('as what'),
     dir: text,
     pictures: count.describe('that are in the folder'),
+    clips: count.describe('clips among them'),
     written: count.describe('pictures among them that were missing or different'),
     bytes: count.describe('of what was written'),
-    bad: count.describe('saved pictures that are missing or damaged'),
+    bad: count.describe('saved pictures and clips that are missing or damaged'),
     missing: z.record(z.string(), count).describe('scenes without a picture, by state'),
     exitCode,
   }),

@@ -14,9 +14,8 @@ import {
 import { describeEnding, describeStats, stallText, workersText } from './describe-ending.ts';
 import { describeEvent, sceneWords, stopWords } from './describe-event.ts';
 import { wrapIndented, truncate } from './fit-text.ts';
-import { type Progress, ProgressCount, RepeatLimit } from './progress.ts';
+import { type Progress, ProgressCount, RepeatLimit, type RunView, type ViewOptions } from './progress.ts';
 import { formatClock, formatLeft, formatRate } from './words.ts';
-import type { RunView, ViewOptions } from './view.ts';
 import type { ServiceHealth } from '../runner/core/service-description.ts';
 import { formatCost } from '../runner/core/spending.ts';
 

@@ -1,16 +1,9 @@
-/** Counts the progress of a run from its events, and limits repeated lines of its log. */
-import {
-  type Finished,
-  finishedPerMs,
-  noneFinished,
-  timeLeftMs,
-  withFinished,
-  withJobTime,
-  withResumed,
-} from '../runner/core/forecast.ts';
+/** The base of all views of a run: their interface and options, the progress counted from its events, and limits for repeated lines. */
+import { FinishedScenes } from '../runner/core/forecast.ts';
 import type { JobWord } from '../runner/core/service-description.ts';
 import type { Cost } from '../runner/core/spending.ts';
 import type { Event } from '../runner/pipeline/event.ts';
+import type { Listener } from '../runner/pipeline/ports.ts';
 
 export interface Progress {
   /** Number of waiting, active, saved and failed scenes of the run. */
@@ -43,7 +36,7 @@ export class ProgressCount {
   /** Elapsed ms when a job last finished, or when jobs got in flight after none were. */
   #quietSince = 0;
   #cost: Cost | undefined;
-  #finished: Finished;
+  #finished: FinishedScenes;
   /** Elapsed ms of submission by job id, used if the service doesn't report execution times. */
   readonly #submittedAt = new Map<string, number>();
   /** Latest status of each job in flight, by job id. */
@@ -53,7 +46,7 @@ export class ProgressCount {
   /** `elapsed`: monotonic ms. */
   constructor(elapsed: () => number) {
     this.#elapsed = elapsed;
-    this.#finished = noneFinished(elapsed());
+    this.#finished = new FinishedScenes(elapsed());
   }
 
   count(event: Event): void {
@@ -88,7 +81,7 @@ export class ProgressCount {
     this.#total = waiting + active + saved + failed;
     this.#saved = saved;
     this.#failed = failed;
-    this.#finished = noneFinished(this.#elapsed());
+    this.#finished = new FinishedScenes(this.#elapsed());
   }
 
   now(): Progress {
@@ -97,7 +90,7 @@ export class ProgressCount {
     this.#total = Math.max(this.#total, this.#saved + this.#failed + this.#inFlight);
     const left = Math.max(0, this.#total - this.#saved - this.#failed);
     const inFlight = this.#inFlight;
-    const perMs = finishedPerMs(this.#finished, now, inFlight);
+    const perMs = this.#finished.perMs(now, inFlight);
     return {
       total: this.#total,
       saved: this.#saved,
@@ -105,7 +98,7 @@ export class ProgressCount {
       inFlight,
       waiting: Math.max(0, left - inFlight),
       perSecond: perMs === undefined ? undefined : perMs * 1000,
-      leftMs: timeLeftMs(this.#finished, now, this.#isStopping ? inFlight : left, inFlight),
+      leftMs: this.#finished.leftMs(now, this.#isStopping ? inFlight : left, inFlight),
       stalledMs: this.#stalledMs(now),
       words: this.#countWords(),
       cost: this.#cost,
@@ -133,13 +126,14 @@ export class ProgressCount {
     this.#inFlight -= 1;
     this.#quietSince = this.#elapsed();
     const ms = executionTimeMs ?? (submittedAt === undefined ? undefined : this.#elapsed() - submittedAt);
-    if (ms !== undefined) this.#finished = withJobTime(this.#finished, ms);
+    if (ms !== undefined) this.#finished.addJobTime(ms);
     return submittedAt === undefined;
   }
 
   #finish(isResumed: boolean): void {
     const now = this.#elapsed();
-    this.#finished = isResumed ? withResumed(this.#finished, now) : withFinished(this.#finished, now);
+    if (isResumed) this.#finished.addResumed(now);
+    else this.#finished.add(now);
   }
 }
 
@@ -151,7 +145,7 @@ export class RepeatLimit {
   readonly #elapsed: () => number;
   #left = capacity;
   #filledAt: number;
-  #heldBack = 0;
+  #omitted = 0;
 
   /** `elapsed`: monotonic ms. */
   constructor(elapsed: () => number) {
@@ -164,7 +158,7 @@ export class RepeatLimit {
     this.#left = Math.min(capacity, this.#left + ((now - this.#filledAt) / 60_000) * perMinute);
     this.#filledAt = now;
     if (this.#left < 1) {
-      this.#heldBack += 1;
+      this.#omitted += 1;
       return false;
     }
     this.#left -= 1;
@@ -172,9 +166,9 @@ export class RepeatLimit {
   }
 
   /** Returns the number of lines suppressed since the last call. */
-  takeHeldBack(): number {
-    const count = this.#heldBack;
-    this.#heldBack = 0;
+  takeOmitted(): number {
+    const count = this.#omitted;
+    this.#omitted = 0;
     return count;
   }
 }
@@ -182,4 +176,25 @@ export class RepeatLimit {
 /** Interval of progress lines: 10 s in the first minute, then 2 min, which makes 240 lines in eight hours. */
 export function logPauseMs(sinceStartMs: number): number {
   return sinceStartMs < 60_000 ? 10_000 : 120_000;
+}
+
+export interface ViewOptions {
+  json: boolean;
+  quiet: boolean;
+  file: string;
+  runArguments: string;
+  /** Output folder as it is shown to users. */
+  shownDir: string;
+  /** Place of the pictures as it is shown to users. */
+  shownImages: string;
+  /** True if nobody sends a bill for the jobs. */
+  isFree?: boolean;
+  now: () => number;
+  /** Monotonic ms. */
+  elapsed: () => number;
+}
+
+export interface RunView {
+  emit: Listener;
+  close(): void;
 }

@@ -10,8 +10,7 @@ import { describeEnding, describeStats, stallText } from './describe-ending.ts';
 import { describeEvent, stopWords } from './describe-event.ts';
 import { escapeControls } from './fit-text.ts';
 import { LiveView } from './live-view.ts';
-import { logPauseMs, ProgressCount, RepeatLimit } from './progress.ts';
-import type { RunView, ViewOptions } from './view.ts';
+import { logPauseMs, ProgressCount, RepeatLimit, type RunView, type ViewOptions } from './progress.ts';
 import { formatLeft, formatRate } from './words.ts';
 
 /** Opens the terminal now and the log at the start of the run. SIGUSR2 reopens the log. */
@@ -240,7 +239,7 @@ export class PlainView implements RunView {
     if (event.type === 'run-stats') this.#stats = describeStats(event, outColumns());
     if (event.type === 'run-ended') {
       this.close();
-      this.#flushHeldBack();
+      this.#writeOmitted();
       const took = formatDuration(this.#options.elapsed() - this.#startedElapsed);
       const said = [
         describeEnding(
@@ -272,7 +271,7 @@ export class PlainView implements RunView {
 
   #schedule(): void {
     const say = (): void => {
-      this.#flushHeldBack();
+      this.#writeOmitted();
       this.#writeProgress();
       this.#schedule();
     };
@@ -296,10 +295,10 @@ export class PlainView implements RunView {
     if (stalled !== undefined) this.#write(stalled);
   }
 
-  #flushHeldBack(): void {
-    const held = this.#budget.takeHeldBack();
-    if (held > 0)
-      this.#write(`and ${plural(held, 'more problem')} like these; the report counts failures by kind`);
+  #writeOmitted(): void {
+    const omitted = this.#budget.takeOmitted();
+    if (omitted > 0)
+      this.#write(`and ${plural(omitted, 'more problem')} like these; the report counts failures by kind`);
   }
 
   #write(line: string): void {

@@ -1,7 +1,7 @@
 /** Numbers, sizes and durations as text. */
 
 import { formatDuration, formatInstant, plural } from '../lib/text/format.ts';
-import type { PictureTotals } from '../runner/core/picture.ts';
+import { nounFor, type PictureTotals } from '../runner/core/picture.ts';
 import type { SceneCounts } from '../runner/core/scene.ts';
 
 /** Maximum number of list entries shown; further ones are only counted. */
@@ -18,14 +18,16 @@ export function describeWords({ files, labelled = 0, ignored = 0 }: PictureTotal
 }
 
 /** Says which values of outputs could not be kept as requested. Empty if all were kept. */
-export function describeValues({ odd = 0, unjudged = 0, cut = 0 }: PictureTotals): string {
+export function describeValues(totals: PictureTotals): string {
+  const { odd = 0, unjudged = 0, cut = 0 } = totals;
+  const noun = nounFor(totals);
   const said = [
     unjudged === 0
       ? []
       : `${plural(unjudged, 'scene lacks', 'scenes lack')} a value that \`scenes.until\` needs, and did not meet it`,
     odd === 0
       ? []
-      : `${plural(odd, 'picture has', 'pictures have')} an empty value: a list or an object is at its place`,
+      : `${plural(odd, noun)} ${odd === 1 ? 'has' : 'have'} an empty value: a list or an object is at its place`,
     cut === 0 ? [] : `${plural(cut, 'output was', 'outputs were')} longer than the 2 kB that are kept`,
   ];
   return said.flat().join('; ');

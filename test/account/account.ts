@@ -1,94 +1,101 @@
 /**
- * The account of a batch: holds its books and its pictures against the jobs that the service has seen. Every difference
- * is a sentence; if there is none, nothing was lost, wrong or paid undeclared. The fake world, the simulated nights and
- * the built program are all judged by these rules.
+ * The account of a batch compares its books (the records in the checkpoint) and its pictures with the jobs that the
+ * service has seen. It returns a sentence for every difference. Without a difference, nothing was lost, wrong, or
+ * billed without being reported. The fake world, the simulated nights and the built program use the same rules.
  */
 import { noBooks, type Attempt, type Books, type Scene } from './books.ts';
 
 /** A job as the service saw it; one job is one bill. */
 export interface JobSeen {
   id: string;
-  /** Key of its scene, as in the books. */
+  /** Key of its scene, as in `Books`. */
   scene: string;
   /** True if its submission was answered with its id. */
   isNamed: boolean;
   /** Number of requests for its status. */
   polls: number;
-  /** What it made: `PictureSeen.made` of each of its files, in their order. */
+  /** `PictureSeen.made` of each file that the job made, in order. */
   made: readonly string[];
 }
 
 /** A file in the folder of pictures. */
 export interface PictureSeen {
-  /** The part of its contents that only its job makes. */
+  /** The part of the contents that only this job makes. */
   made: string;
   sha256: string;
   bytes: number;
 }
 
-/** What a start of the program, or a whole night, has left. */
+/** State that a start of the program, or a whole night, has left behind. */
 export interface Left<Job extends JobSeen> {
   jobs: readonly Job[];
-  /** Scenes of submissions that no job came of, and that were not answered. */
+  /** Scenes of submissions that neither created a job nor got an answer. */
   emptySubmissions?: readonly string[];
   books: Books;
-  /** By their paths in the folder of pictures. */
+  /** Files by path in the folder of pictures. */
   pictures: ReadonlyMap<string, PictureSeen>;
-  /** Attempts whose answers are kept. */
+  /** Attempts for which an answer of the service is kept. */
   keptAnswers?: ReadonlySet<number>;
 }
 
 export interface Terms<Job extends JobSeen> {
   command: string;
-  /** `over` means that nothing is left to do: all scenes of the list have their end. */
+  /** `over` means that nothing is left to do: every scene of the list is settled. */
   end: 'died' | 'ended' | 'over';
   /** Returns what the books may say of an attempt that was settled with this job, such as `saved` or `failed job-failed`. */
   fatesOf: (job: Job, attempt: Attempt) => readonly string[];
-  /** The most failures of a scene that any start has allowed so far. */
+  /** Highest number of failures of a scene that any start has allowed so far. */
   attempts: number;
-  /** True if a submission without an answer waits for a person. */
+  /** True if a submission without an answer waits for a person to decide. */
   isHold?: boolean;
 }
 
-/** What somebody else did to files between two starts. */
+/** Changes that somebody else made to files between two starts. */
 export interface Touched {
   /** Paths in the folder of pictures. */
   pictures: readonly string[];
-  /** SHA-256 of a file of somebody else, which has to stay. */
+  /** SHA-256 of a file that somebody else added. The program must keep it. */
   stranger?: string;
 }
 
 const isOpen = ({ state }: Attempt): boolean => state === 'intended' || state === 'submitted';
 const isDeclared = ({ state, job_id }: Attempt): boolean =>
   job_id === null && (state === 'unanswered' || state === 'intended');
-/** Files that were set aside, whose names are in no book. */
-const setAside = /\.(?:damaged|former)(?:-\d+)?$/;
+/** Matches files that were set aside. Their names are in no record. */
+const setAside = /\.(?:damaged|former|kept)(?:-\d+)?$/;
 
 export class Account<Job extends JobSeen = JobSeen> {
-  /** As they were last seen; undefined if a part was lost since, and what they say next is all that is known. */
+  /**
+   * The latest books. Undefined if a part was lost since. The account then accepts the next books without comparing
+   * them.
+   */
   #books: Books | undefined;
-  /** Attempts whose ends were judged. */
+  /** Attempts whose final states were checked. */
   readonly #judged = new Set<number>();
-  /** Scenes that a person put back, each with the number of its latest attempt at that moment. */
+  /**
+   * Scenes that a person put back with `retry` or `verify`, each with the number of its latest attempt at that moment.
+   */
   readonly #putBack = new Set<string>();
   #isLossAccepted = false;
-  /** Files that somebody else changed or put there, and jobs whose pictures they were. */
+  /** Files that somebody else changed or added, and jobs whose pictures these files were. */
   readonly #touched = new Set<string>();
   readonly #touchedJobs = new Set<string>();
   #strangers: string[] = [];
 
-  /** Of what is settled when the account begins, the ends are not judged. */
+  /** The account never checks final states that `books` already has. */
   constructor(books: Books | undefined = noBooks) {
     this.#books = books;
     this.#settledSince(books);
   }
 
-  /** Takes in books without an account of them, and returns what they should not have forgotten. */
+  /**
+   * Accepts new books without a full check. Returns a sentence for each settled attempt that was changed or removed.
+   */
   see(books: Books, command = ''): string[] {
     const wrong = this.#wrongHistory(books);
     this.#books = books;
     if (command !== 'retry' && command !== 'verify') return wrong;
-    // A scene that is put back may be held behind an earlier seed that is put back as well.
+    // A scene that is put back may wait for an earlier seed that is put back as well.
     const waiting = new Set(
       books.scenes.filter(({ state }) => state === 'waiting' || state === 'unneeded').map(rowOf),
     );
@@ -97,7 +104,7 @@ export class Account<Job extends JobSeen = JobSeen> {
     return wrong;
   }
 
-  /** Somebody else changes, removes or puts down files. */
+  /** Records that somebody else changed, removed or added files. */
   touch({ pictures, stranger }: Touched): void {
     if (stranger !== undefined) this.#strangers.push(stranger);
     else if (pictures.length > 0) this.#strangers = [];
@@ -108,13 +115,13 @@ export class Account<Job extends JobSeen = JobSeen> {
     }
   }
 
-  /** A copy of the folder from before the latest damage is there again. */
+  /** Records that the folder was restored from a copy made before the latest damage. */
   undo(pictures: Left<Job>['pictures']): void {
     const there = new Set([...pictures.values()].map(({ sha256 }) => sha256));
     this.#strangers = this.#strangers.filter((sha256) => there.has(sha256));
   }
 
-  /** A person accepts that a part of the books is lost. */
+  /** Records that a person accepts the loss of a part of the books. */
   acceptLoss(): void {
     this.#isLossAccepted = true;
     this.#books = undefined;
@@ -145,7 +152,9 @@ export class Account<Job extends JobSeen = JobSeen> {
     return this.#books === undefined ? [] : settled;
   }
 
-  /** What is settled stays settled, and nothing leaves the books. */
+  /**
+   * Returns a sentence for each settled attempt that was changed, and for each attempt that was removed from the books.
+   */
   #wrongHistory({ attempts }: Books): string[] {
     const now = new Map(attempts.map((row) => [row.attempt, row]));
     return (this.#books?.attempts ?? []).flatMap((was) => {
@@ -159,7 +168,10 @@ export class Account<Job extends JobSeen = JobSeen> {
     });
   }
 
-  /** Every job is on record for its scene, once, or covered by what is declared for the scene; and none is invented. */
+  /**
+   * Checks that every job is recorded once for its scene, or covered by a lost submission that the books report. Also
+   * checks that no recorded job is invented.
+   */
   #wrongJobs({ jobs, emptySubmissions = [], books }: Left<Job>): string[] {
     const { attempts, lost } = books;
     const idOf = idsOf(books);
@@ -177,7 +189,7 @@ export class Account<Job extends JobSeen = JobSeen> {
       ([scene, count]) => [scene, count - (told.get(scene) ?? 0)] as [string, number],
     );
     const more = undeclared.filter(([, count]) => count > 0);
-    // A picture that is adopted is no longer counted as lost; by its name it may be another scene's.
+    // An adopted picture is no longer counted as lost. By its name it may belong to another scene.
     const adopted = attempts.filter(({ state, job_id: id }) => state === 'saved' && id === null).length;
     if (more.reduce((sum, [, count]) => sum + count, 0) > lost + adopted)
       wrong.push(
@@ -195,7 +207,9 @@ export class Account<Job extends JobSeen = JobSeen> {
     return wrong;
   }
 
-  /** A scene is sent again only if what came before has ended without a picture, and no more often than allowed. */
+  /**
+   * Checks that a scene is sent again only if its last attempt ended without a picture, and no more often than allowed.
+   */
   #wrongRepeats({ books }: Left<Job>, { attempts: most }: Terms<Job>): string[] {
     const wrong: string[] = [];
     const latest = new Map<string, Attempt>();
@@ -217,7 +231,10 @@ export class Account<Job extends JobSeen = JobSeen> {
     return wrong;
   }
 
-  /** Every picture on record is there, all those of its job, and is what that very job made. */
+  /**
+   * Checks that every recorded picture exists and was made by the recorded job, and that no picture of that job is
+   * missing.
+   */
   #wrongPictures({ jobs, books, pictures }: Left<Job>, { end }: Terms<Job>): string[] {
     const made = new Map(jobs.map((job) => [job.id, job.made]));
     const own = books.pictures.filter(({ job_id }) => job_id !== null && !this.#touchedJobs.has(job_id));
@@ -227,7 +244,7 @@ export class Account<Job extends JobSeen = JobSeen> {
     const wrong = own.flatMap((row) => {
       const { job_id, number, file } = row;
       if (!saved.has(row.attempt)) return [`${file} is of ${job_id}, whose attempt is not saved`];
-      // An older record does not know that the picture was set aside since.
+      // An older record does not know that the picture was set aside later.
       if (this.#isLossAccepted && pictures.has(`${file}.former`)) return [];
       const names = end === 'over' ? [file] : [file, row.move_to ?? file];
       const there = names.flatMap((name) => pictures.get(name) ?? []);
@@ -247,12 +264,12 @@ export class Account<Job extends JobSeen = JobSeen> {
     ];
   }
 
-  /** No other file is there, unless it is being written or a run that died has left it. */
+  /** Checks that no unrecorded file exists, unless it is being written or a crashed run has left it. */
   #unknownFiles({ jobs, books: { attempts, pictures: rows }, pictures }: Left<Job>, { end }: Terms<Job>) {
-    // What was being written for a job that is given up is removed by the next start.
+    // If a person gives up a job, the next start removes the file that was being written for it.
     const isWriting = attempts.some(({ state, kind }) => state === 'submitted' || kind === 'given-up');
     if (this.#isLossAccepted || (end !== 'over' && isWriting)) return [];
-    // The last of the crashes that set a scene aside may have come between its picture and its record.
+    // The last crash before a scene was quarantined may have happened between writing its picture and recording it.
     const quarantined = new Set(
       attempts.filter(({ kind }) => kind === 'quarantined').map(({ job_id }) => job_id),
     );
@@ -265,7 +282,7 @@ export class Account<Job extends JobSeen = JobSeen> {
   }
 }
 
-/** What was settled has ended as its job did. */
+/** Checks that every newly settled attempt ended as its job did. */
 function wrongEnds<Job extends JobSeen>(
   { jobs, books }: Left<Job>,
   settled: Attempt[],
@@ -298,7 +315,7 @@ function wrongHolds<Job extends JobSeen>(
   });
 }
 
-/** Answers are kept of jobs in flight alone. */
+/** Checks that answers are kept only for jobs in flight. */
 function keptInVain({ books, keptAnswers = new Set() }: Left<JobSeen>): string[] {
   const open = new Set(books.attempts.filter(isOpen).map(({ attempt }) => attempt));
   return [...keptAnswers]
@@ -306,7 +323,7 @@ function keptInVain({ books, keptAnswers = new Set() }: Left<JobSeen>): string[]
     .map((attempt) => `the answer of attempt ${attempt} is still kept`);
 }
 
-/** At the end no attempt is open, and each saved scene has its pictures as a whole, on record and on the disk. */
+/** Checks that at the end no attempt is open, and every saved scene has complete pictures in the books and on disk. */
 function unfinished({ books, pictures }: Left<JobSeen>): string[] {
   const open = books.attempts.filter(isOpen);
   const saved = books.scenes.filter(({ state }) => state === 'saved');
@@ -322,12 +339,12 @@ function unfinished({ books, pictures }: Left<JobSeen>): string[] {
   ];
 }
 
-/** A scene is a row of the list with what it sends. */
+/** Returns the key of a scene: the id of its row, and what the row sends. */
 function rowOf({ id, scene }: { id: string; scene: string }): string {
   return `${id} ${scene}`;
 }
 
-/** Returns what a person calls the scene of a key. */
+/** Returns a function from the key of a scene to the id that a person knows. */
 function idsOf({ scenes }: Books): (scene: string) => string {
   const ids = new Map(scenes.map(({ scene, id }) => [scene, id]));
   return (scene) => ids.get(scene) ?? scene;

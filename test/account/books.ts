@@ -1,9 +1,11 @@
-/** The books of a batch: what its checkpoint says of scenes, attempts and pictures, read without the program's own code. */
+/**
+ * The books of a batch: the checkpoint's records of scenes, attempts and pictures, read without the program's own code.
+ */
 import type { Database } from '../../src/lib/sqlite/database.ts';
 
 export interface Attempt {
   attempt: number;
-  /** Counts the attempts of the scene. */
+  /** Number of this attempt within its scene, from 1. */
   number: number;
   /** Key of the scene and id of its row, as of `Books.scenes`. */
   scene: string;
@@ -12,7 +14,7 @@ export interface Attempt {
   job_id: string | null;
   kind: string | null;
   text: string | null;
-  /** Names the answer that is kept of a job that waits for a setting. */
+  /** Digest of the answer that is kept for a job while it waits for a setting. */
   answer: string | null;
   base_url: string;
   /** Epoch ms of the program's clock. */
@@ -20,13 +22,13 @@ export interface Attempt {
 }
 
 export interface Scene {
-  /** What the scene sends, as it is also known of its jobs. Two rows may send the same. */
+  /** Key of the scene: what it sends. Two rows of the list may send the same. */
   scene: string;
   id: string;
   input: string;
   state: string;
   kind: string | null;
-  /** Crashes that are held against the scene. */
+  /** Number of crashes that count against the scene. */
   deaths: number;
 }
 
@@ -34,12 +36,12 @@ interface Picture {
   attempt: number;
   scene: string;
   id: string;
-  /** Null of a picture that was adopted by its name. */
+  /** Null for a picture that was adopted by its name. */
   job_id: string | null;
-  /** Counts the pictures of the attempt. */
+  /** Number of this picture within its attempt, from 1. */
   number: number;
   file: string;
-  /** Name that the picture may have already. */
+  /** New name of the picture. A move may be in progress, so the file has one of the two names. */
   move_to: string | null;
   bytes: number;
   sha256: string;
@@ -55,7 +57,7 @@ export interface Books {
 
 export const noBooks: Books = { attempts: [], scenes: [], pictures: [], lost: 0 };
 
-/** What tells what scenes send: all of their input, its text alone (which a test can read), or their ids. */
+/** SQL expressions that identify a scene: all of its input, only its text (which a test can read), or its id. */
 const keys = { fingerprint: 's.fingerprint', text: "json_extract(s.input, '$.scene')", id: 's.id' };
 
 export type SceneKey = keyof typeof keys;

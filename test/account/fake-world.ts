@@ -1,4 +1,4 @@
-/** What a fake world has left, as the account takes it. */
+/** Reads what a fake world has left, in the form that the account checks. */
 import type { FakeJob } from '../fakes/fake-service.ts';
 import { retentionMs } from '../fakes/service-jobs.ts';
 import type { World } from '../fakes/world.ts';
@@ -38,19 +38,27 @@ function picturesOf({ images }: World): Map<string, PictureSeen> {
   return new Map([...images.files].map(([file, content]) => [file, seen(content)]));
 }
 
-/** What was paid for is collected, unless the service had deleted it or somebody had it cancelled. */
+/**
+ * Returns the allowed final states of an attempt. A paid result must be collected, unless the service had deleted it or
+ * somebody cancelled the job.
+ */
 export function fatesOf(
   { job: { plan, completesAt, isCancelled } }: WorldJob,
   { settled_at }: Attempt,
 ): string[] {
   const { failure, pictures = [] } = plan;
   const settledAt = settled_at ?? Infinity;
-  // The answer of a job that waited for a setting was kept.
+  // If the job waited for a setting, its answer was kept beyond the retention.
   if (settledAt >= completesAt + retentionMs) return [plan.place === undefined ? 'expired expired' : 'saved'];
   if (isCancelled) return ['failed job-cancelled', 'failed cancelled', 'failed job-overdue'];
   if (settledAt < completesAt) return ['failed job-overdue'];
   if (failure !== undefined) return [`failed ${failure.kind}`];
-  const bad = pictures.find((one) => 'base64' in one && Buffer.from(one.base64, 'base64').includes('bad'));
+  const bad = pictures.find((one) =>
+    'base64' in one
+      ? Buffer.from(one.base64, 'base64').includes('bad')
+      : 'url' in one && one.url.includes('bad'),
+  );
   if (bad === undefined) return ['saved'];
+  if (bad.isClip === true) return ['failed bad-clip'];
   return [bad.named === undefined ? 'failed bad-picture' : 'failed bad-file'];
 }

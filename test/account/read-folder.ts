@@ -1,23 +1,28 @@
-/** Reads the folder of a batch without touching it: the books from a copy of the checkpoint, and every file among the pictures. No run may be up. */
+/**
+ * Reads the folder of a batch without changing it: the books from a copy of the checkpoint, and every file among the
+ * pictures. No run may be active.
+ */
 import { createHash } from 'node:crypto';
-import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, unlinkSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { type Database, Sqlite } from '../../src/lib/sqlite/database.ts';
 import type { PictureSeen } from './account.ts';
 import { readBooks, type Books, type SceneKey } from './books.ts';
 
 export interface Folder {
-  /** Undefined if there is no checkpoint that can be read. */
+  /** Undefined if no readable checkpoint exists. */
   books: Books | undefined;
-  /** By their paths within the folder of pictures. */
+  /** Files by path in the folder of pictures. */
   pictures: Map<string, PictureSeen>;
-  /** Attempts whose answers are kept. */
+  /** Attempts for which an answer of the service is kept. */
   keptAnswers: Set<number>;
 }
 
 const parts = ['', '-wal'];
 
-/** `madeOf` returns the part of a file that only its job makes; by default the SHA-256 of all of it. */
+/**
+ * Reads a folder. `madeOf` returns the part of a file that only its job makes. Default: the SHA-256 of the whole file.
+ */
 export function readFolder(out: string, key: SceneKey, madeOf: (bytes: Buffer) => string = sha256): Folder {
   return { books: booksIn(out, key), pictures: picturesIn(out, madeOf), keptAnswers: keptIn(out) };
 }
@@ -29,14 +34,15 @@ function booksIn(out: string, key: SceneKey): Books | undefined {
       copyFileSync(join(out, `checkpoint.sqlite${part}`), copy + part);
   let db: Database | undefined;
   try {
-    db = new Sqlite(copy, { fileMustExist: true });
+    // A connection that can write would write the log into the copy when it closes.
+    db = new Sqlite(copy, { readonly: true, fileMustExist: true });
     return readBooks(db, key);
   } catch (error) {
     if (error instanceof Sqlite.SqliteError) return undefined;
     throw error;
   } finally {
     db?.close();
-    for (const part of [...parts, '-shm']) rmSync(copy + part, { force: true });
+    for (const part of [...parts, '-shm']) if (existsSync(copy + part)) unlinkSync(copy + part);
   }
 }
 

@@ -1,4 +1,7 @@
-/** Promise: a backup that is made under load restores, by the steps of the manual, every job that was accepted by then, its result and the keys. */
+/**
+ * Promise: a backup made under load restores, by the steps of the manual, every job accepted by then, its
+ * result, and the keys.
+ */
 import { execFileSync } from 'node:child_process';
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +14,7 @@ import { Processes } from '../e2e/served-processes.ts';
 import { enter } from '../service/console/visit.ts';
 import { addKey } from '../service/pull-harness.ts';
 
-/** Gives back what it is given; every tenth result is a file of its own. */
+/** A worker program that returns its input. Every tenth result is long enough for a file of its own. */
 const program = `
 process.stdin.setEncoding('utf8');
 let rest = '';
@@ -26,7 +29,7 @@ process.stdin.on('data', (text) => {
 
 const backups = runs(20, { ms: 10_000 });
 
-it('has each job whole, or not at all', { timeout: 600_000 }, async () => {
+it('a backup has each job whole, or not at all', { timeout: 600_000 }, async () => {
   const night = nightWith({
     'service.yaml': 'endpoints: [{name: One, command: [node, program.cjs], workers: {max: 2}}]',
     'program.cjs': program,
@@ -34,7 +37,7 @@ it('has each job whole, or not at all', { timeout: 600_000 }, async () => {
   const admin = (await night.built('keys', 'add', 'admin', '--kind', 'admin', '--data', 'service')).stdout;
   const client = addKey(night.path('service'), 'client');
   const first = await Served.start(night.cwd, ['service.yaml'], { NIGHTRENDER_API_KEY: admin.trim() });
-  /** The place of each is its `count`. */
+  /** Job ids by the `count` of their input. */
   const accepted: string[] = [];
   const load = { isOver: false };
   let count = 0;
@@ -45,7 +48,8 @@ it('has each job whole, or not at all', { timeout: 600_000 }, async () => {
       const answer = await first.ask('/v2/one/run', { method: 'POST', key: client, body });
       const { id } = (await answer.json()) as { id: string };
       accepted[nth] = id;
-      // As much as it bears: some wait at any time.
+      // Waits for every eighth job, so that some jobs are always waiting but the queue does not grow without
+      // limit.
       if (nth % 8 === 0) await first.ended('one', id);
     }
   });
@@ -81,7 +85,7 @@ it('has each job whole, or not at all', { timeout: 600_000 }, async () => {
       else waiting.push(nth);
       expect(job.status).toMatch(/^(COMPLETED|IN_QUEUE)$/);
     }
-    // Nothing is done, and paid for, until somebody says so.
+    // Restored jobs wait until a person resumes the endpoint, so nothing is paid for unasked.
     const visit = await enter(second.url, admin.trim());
     const endpoint = await visit.endpoint('one');
     expect(endpoint).toMatchObject({ isPaused: waiting.length > 0, jobs: { inQueue: waiting.length } });

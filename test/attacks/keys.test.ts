@@ -1,4 +1,7 @@
-/** Promise: who has a cookie, a revoked key, a read-only key or a wrong key gets no further than that at the built service. */
+/**
+ * Promise: a stolen cookie, or a revoked, read-only or wrong key, allows nothing at the built service beyond
+ * its rights.
+ */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,7 +16,7 @@ import { halfSent } from '../service/http/slow-client.ts';
 import { PullingWorker } from '../service/pull-harness.ts';
 import { noBrowser, openBrowser, openPage } from '../web/browser.ts';
 
-describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is no chromium)', () => {
+describe.skipIf(noBrowser !== undefined)('in a browser (skipped if there is no chromium)', () => {
   let browser: Browser;
 
   beforeAll(async () => {
@@ -31,7 +34,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.getByLabel('API key').fill(testKey);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Endpoints' }).waitFor();
-    // A second tab and a reload belong to the session, and so does what is downloaded.
+    // A second tab, a reload and downloads use the same session.
     const second = await page.context().newPage();
     await second.goto(`${served.url}/console/#/keys`);
     await second.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
@@ -101,7 +104,7 @@ it('a read-only admin, an expired key and the earlier text of a rotated one chan
   expect(await statusFor(second)).toBe(401);
 });
 
-it('an admin of the console runs no program where service.yaml says so', async () => {
+it('an admin of the console runs no program if service.yaml says so', async () => {
   const { served } = await serveOne(folderWith({ 'service.yaml': `${yaml}console: { programs: false }\n` }));
   const admin = await enter(served.url, testKey);
   const code = { NODE_OPTIONS: '--import=data:text/javascript,0' };
@@ -118,7 +121,7 @@ it('an admin of the console runs no program where service.yaml says so', async (
   expect((await admin.ask('PUT', 'endpoints/drawn', { ...evil, id: 'drawn' })).status).toBe(422);
 });
 
-it('a flood of wrong keys is on record, and keeps the record small', async () => {
+it('a flood of wrong keys is recorded, and the record stays small', async () => {
   const { served, cwd } = await serveOne(folderWith({ 'service.yaml': `${yaml}proxies: [127.0.0.1]\n` }));
   const knock = async (index: number): Promise<void> => {
     const from = { 'x-forwarded-for': `198.51.${index >> 8}.${index & 255}` };
@@ -131,7 +134,7 @@ it('a flood of wrong keys is on record, and keeps the record small', async () =>
   const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({ event: 'wrong-key', from: '198.51.0.0' });
   expect(statSync(path).mode & 0o077).toBe(0);
-  // At most 600 a minute.
+  // The log has at most 600 lines a minute.
   expect(lines.length).toBeLessThan(2_000);
   const signedIn = await enter(served.url, testKey);
   expect((await signedIn.get<object[]>('audit')).length).toBeGreaterThan(0);
@@ -144,14 +147,14 @@ function bearer(key: string): Record<string, string> {
   return { Authorization: `Bearer ${key}` };
 }
 
-/** Resolves to what the command prints. */
+/** Runs a command and returns its output. */
 async function inFolder(cwd: string, args: string[]): Promise<string> {
   const { code, stdout, stderr } = await nightrender(args, { cwd });
   expect([code, stderr]).toEqual([0, stderr]);
   return stdout.trim();
 }
 
-/** Without workers, so that jobs wait. */
+/** Starts a service without workers, so that jobs wait. */
 async function serveOne(
   cwd = folderWith({ 'service.yaml': yaml }),
   env: Record<string, string> = {},
@@ -161,7 +164,7 @@ async function serveOne(
   return { served, cwd };
 }
 
-/** Keeps the cookies that browsers bring. */
+/** Starts a server that records the cookies that browsers send. */
 async function startThief(): Promise<{ url: string; cookies: string[] }> {
   const cookies: string[] = [];
   const server = createServer(({ headers }, response) => {

@@ -1,4 +1,7 @@
-/** Promise: no body that the service takes keeps others waiting, or takes more than a few times its size in memory. */
+/**
+ * Promise: a request body of any accepted size neither delays other clients nor uses more than a few times
+ * its size in memory.
+ */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,7 +41,7 @@ async function start() {
   return { served, key, take };
 }
 
-/** The longest that another request takes while `work` is on, in ms. */
+/** Returns the longest duration in ms of another request during `work`. */
 async function worstBeside(
   served: Served,
   work: Promise<unknown>,
@@ -63,7 +66,7 @@ function peakBytes(served: Served): number {
 }
 
 it.skipIf(process.platform !== 'linux')(
-  'a result of very many values keeps nobody waiting, and takes four times its size at most (skipped where there is no /proc)',
+  'a result of very many values delays no other request, and takes at most four times its size (skipped if there is no /proc)',
   async () => {
     const { served, key, take } = await start();
     const id = await take('away');
@@ -75,7 +78,7 @@ it.skipIf(process.platform !== 'linux')(
       headers: { authorization: `Bearer ${key}` },
       body,
     });
-    // It took 48 s and more; a busy machine is slow as well.
+    // Without the protection it took over 48 s. The limit allows for a busy machine.
     const honest = new PullingWorker(served.url, key, 'w1', 'other');
     expect(await worstBeside(served, send, () => honest.ping(other))).toBeLessThan(3_000);
     expect((await served.status('other', other)).status).toBe('IN_PROGRESS');
@@ -89,12 +92,12 @@ it.skipIf(process.platform !== 'linux')(
 );
 
 it.skipIf(process.platform !== 'linux')(
-  'neither does that of a program of this machine (skipped where there is no /proc)',
+  'a result of very many values from a program of this machine delays no other request (skipped if there is no /proc)',
   async () => {
     const { served } = await start();
     const before = peakBytes(served);
     const id = await served.submit('program', { scene: 'a red cube' });
-    // Parsing it would hold up the test itself.
+    // The test does not parse the answer, because that would block the event loop that measures.
     const job = served.ask(`/v2/program/status-sync/${id}`).then((answer) => answer.text());
     expect(await worstBeside(served, job)).toBeLessThan(3_000);
     expect((await job).slice(-100)).toContain('"status":"COMPLETED"');
@@ -103,7 +106,7 @@ it.skipIf(process.platform !== 'linux')(
   },
 );
 
-it('long inputs over four connections keep nobody waiting', async () => {
+it('long inputs over four connections delay no other request', async () => {
   const { served } = await start();
   const body = `{"input":{"a":[${'{},'.repeat(3_300_000)}1]}}`;
   const send = async (): Promise<number> => {

@@ -1,4 +1,7 @@
-/** Promise: no key and no address keeps the others from the built service, however many connections, requests or workers it invents. */
+/**
+ * Promise: no key or address blocks others from the built service, however many connections, requests or
+ * workers it invents.
+ */
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -7,7 +10,7 @@ import { nightWith, testKey } from '../e2e/cli.ts';
 import { Served } from '../e2e/served.ts';
 import { enter } from '../service/console/visit.ts';
 
-/** A service with one endpoint whose workers are elsewhere, and its folder. */
+/** Starts a service with an endpoint for remote workers. */
 async function start(): Promise<{ served: Served; addKey: (...args: string[]) => Promise<string> }> {
   const night = nightWith({ 'service.yaml': 'endpoints: [{name: farm, remote: true}]' });
   const served = await Served.start(night.cwd, ['service.yaml'], { NIGHTRENDER_API_KEY: testKey });
@@ -39,7 +42,7 @@ it('3,000 connections that never finish a head keep out no ping, no admin and no
   await othersAreServed(served, workerKey);
 });
 
-it('a key with its own jobs only that waits on 1,200 connections keeps out nobody, and is told to wait', async () => {
+it('a key limited to its own jobs that waits on 1,200 connections blocks no other client, and is told to wait', async () => {
   const { served, addKey } = await start();
   const [customer, workerKey] = [
     await addKey('customer', '--own-jobs'),

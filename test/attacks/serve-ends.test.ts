@@ -1,4 +1,7 @@
-/** Promise: a signal ends the service once running jobs have ended or had their grace, and a second one ends it at once. */
+/**
+ * Promise: a signal ends the service once running jobs have ended or their grace is over, and a second signal
+ * ends it at once.
+ */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -16,7 +19,7 @@ writeFileSync('pid', String(process.pid));
 setInterval(() => undefined, 60_000);
 await new Promise(() => undefined);`;
 
-/** It wants to work on, whoever asks it to end. */
+/** A worker program that ignores SIGTERM and never ends by itself. */
 const stubborn = `
 process.on('SIGTERM', () => require('node:fs').writeFileSync('asked', ''));
 process.stdin.resume().on('end', () => undefined);
@@ -30,7 +33,7 @@ async function pidIn(cwd: string): Promise<number> {
 }
 
 it.each(isWhole ? (['SIGTERM', 'SIGINT'] as const) : (['SIGTERM'] as const))(
-  'ends by %s with a module that is still loading',
+  'the service ends by %s with a module that is still loading',
   async (signal) => {
     const cwd = folderWith({
       'service.yaml': 'endpoints: [{name: Slow, module: ./slow.mjs, quickStart: true}]',
@@ -44,23 +47,26 @@ it.each(isWhole ? (['SIGTERM', 'SIGINT'] as const) : (['SIGTERM'] as const))(
   },
 );
 
-rest.it('ends at once by a second signal, with a worker that does not want to', async () => {
-  const cwd = folderWith({
-    'service.yaml': 'endpoints: [{name: Stubborn, command: [node, program.cjs], quickStart: true}]',
-    'program.cjs': stubborn,
-  });
-  const { program } = await Served.start(cwd, ['service.yaml'], env);
-  const pid = await pidIn(cwd);
-  program.child.kill('SIGTERM');
-  await expect.poll(() => existsSync(join(cwd, 'asked'))).toBe(true);
-  expect(program.child.exitCode).toBeNull();
-  program.child.kill('SIGTERM');
-  await once(program.child, 'exit');
-  expect(program.child.signalCode).toBe('SIGTERM');
-  await expect.poll(() => isRunning(pid)).toBe(false);
-});
+rest.it(
+  'the service ends at once at a second signal, with a worker that does not end by itself',
+  async () => {
+    const cwd = folderWith({
+      'service.yaml': 'endpoints: [{name: Stubborn, command: [node, program.cjs], quickStart: true}]',
+      'program.cjs': stubborn,
+    });
+    const { program } = await Served.start(cwd, ['service.yaml'], env);
+    const pid = await pidIn(cwd);
+    program.child.kill('SIGTERM');
+    await expect.poll(() => existsSync(join(cwd, 'asked'))).toBe(true);
+    expect(program.child.exitCode).toBeNull();
+    program.child.kill('SIGTERM');
+    await once(program.child, 'exit');
+    expect(program.child.signalCode).toBe('SIGTERM');
+    await expect.poll(() => isRunning(pid)).toBe(false);
+  },
+);
 
-/** It notes each job that it begins, and ends it once there is a file `go`. */
+/** A worker program that records each job it begins, and ends it once the file `go` exists. */
 const patient = `
 const { appendFileSync, existsSync } = require('node:fs');
 process.stdin.setEncoding('utf8').on('data', (text) => {
@@ -85,7 +91,7 @@ function begunIn(cwd: string): string[] {
   return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
 }
 
-it('lets running jobs end after SIGTERM, begins no others, and does none of them twice', async () => {
+it('the service lets running jobs end after SIGTERM, begins no others, and does none of them twice', async () => {
   const cwd = folderWith(slowFiles);
   const first = await Served.start(cwd, ['service.yaml'], env);
   const ids = [];
@@ -106,7 +112,7 @@ it('lets running jobs end after SIGTERM, begins no others, and does none of them
   expect(begunIn(cwd)).toHaveLength(5);
 });
 
-rest.it('ends at once by a second signal while jobs have their grace', async () => {
+rest.it('the service ends at once by a second signal while jobs have their grace', async () => {
   const cwd = folderWith(slowFiles);
   const served = await Served.start(cwd, ['service.yaml'], env);
   const { program } = served;
@@ -119,7 +125,7 @@ rest.it('ends at once by a second signal while jobs have their grace', async () 
   expect(program.child.signalCode).toBe('SIGTERM');
 });
 
-rest.it('takes back what runs longer than shutdown.grace of service.yaml', async () => {
+rest.it('the service takes back what runs longer than shutdown.grace of service.yaml', async () => {
   const cwd = folderWith({
     ...slowFiles,
     'service.yaml': `shutdown: {grace: 1s}\n${slowFiles['service.yaml']}`,

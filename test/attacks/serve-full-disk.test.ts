@@ -1,4 +1,7 @@
-/** Promise: a service that is killed on a full disk starts again all the same: it is read, cancelled and purged, and works once there is room. */
+/**
+ * Promise: a service killed on a full disk starts again. Its jobs can be read, cancelled and purged, and it
+ * works once there is space.
+ */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -10,7 +13,7 @@ import { canMount, fillDisk, mountSmallDisk } from '../e2e/small-disk.ts';
 
 const env = { NIGHTRENDER_API_KEY: testKey };
 
-/** Hangs by a job that says so, until there is a file `go`. */
+/** A worker program. A job that asks for it hangs until the file `go` exists. */
 const program = `
 const { existsSync } = require('node:fs');
 process.stdin.setEncoding('utf8').on('data', (text) => {
@@ -27,7 +30,7 @@ process.stdin.setEncoding('utf8').on('data', (text) => {
 
 const file = 'retention: 1h\nendpoints: [{name: One, command: [node, program.cjs]}]';
 
-describe.skipIf(!canMount)('killed on a full disk (skipped where this user may not mount one)', () => {
+describe.skipIf(!canMount)('killed on a full disk (skipped if this user may not mount one)', () => {
   const post = { method: 'POST' };
 
   interface Before {
@@ -38,7 +41,7 @@ describe.skipIf(!canMount)('killed on a full disk (skipped where this user may n
     hasReserve?: boolean;
   }
 
-  /** A service that has had a job done, runs one and has some waiting, and is killed once its disk is full. */
+  /** Starts a service that has done a job, runs one and has some waiting. Fills its disk and kills it. */
   async function killed({ done = { scene: 'done' }, waiting = 0, hasReserve = true }: Before) {
     const night = nightWith({ 'service.yaml': file, 'program.cjs': program });
     const disk = night.path('service');
@@ -56,7 +59,7 @@ describe.skipIf(!canMount)('killed on a full disk (skipped where this user may n
       rmSync(join(disk, 'reserve'));
     }
     const others = fillDisk(disk);
-    // One that is stopped answers nothing.
+    // Without a reserve the service is stopped by SIGSTOP here, so it could not answer.
     if (hasReserve) while ((await submissionTo(service)) === 200);
     await service.kill();
     return { night, disk, others, done: ended, running, waiting: queued };
@@ -66,7 +69,7 @@ describe.skipIf(!canMount)('killed on a full disk (skipped where this user may n
     return (await service.ask('/v2/one/run', { ...post, body: { input: { scene: 'x' } } })).status;
   }
 
-  it('it starts, reads and cancels out of its reserve, and goes on once there is room', async () => {
+  it('it starts, reads and cancels out of its reserve, and continues once there is room', async () => {
     const { night, disk, others, done, running, waiting } = await killed({ waiting: 2 });
     const [unwanted = '', wanted = ''] = waiting;
     night.write('go', '');
@@ -85,7 +88,7 @@ describe.skipIf(!canMount)('killed on a full disk (skipped where this user may n
     expect((await second.stop()).code).toBe(0);
   });
 
-  rest.it('it purges the queue of all', async () => {
+  rest.it('it purges the whole queue', async () => {
     const { night, running, waiting } = await killed({ waiting: 200 });
     const second = await Served.start(night.cwd, ['service.yaml'], env);
     const purged = await second.ask('/v2/one/purge-queue', post);
@@ -93,7 +96,7 @@ describe.skipIf(!canMount)('killed on a full disk (skipped where this user may n
     for (const id of [running, ...waiting]) expect((await second.status('one', id)).status).toBe('CANCELLED');
   });
 
-  it('without its reserve it deletes what is over first, which gives it room', async () => {
+  it('without its reserve it first deletes expired jobs, which frees space', async () => {
     const { night, disk, done, running } = await killed({ done: { length: 6_000_000 }, hasReserve: false });
     expect(readdirSync(join(disk, 'results'))).toHaveLength(1);
 
@@ -107,7 +110,7 @@ describe.skipIf(!canMount)('killed on a full disk (skipped where this user may n
   });
 
   rest.it(
-    'with no reserve, and nothing that is over, it is read, and goes on once there is room',
+    'without a reserve and expired jobs it can be read, and it works again once there is space',
     async () => {
       const { night, others, done, running } = await killed({ hasReserve: false });
       night.write('go', '');

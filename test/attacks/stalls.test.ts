@@ -1,4 +1,7 @@
-/** Promise: neither a box with many pictures, nor a service that answers at once, nor 256 connections that submit keep anybody from their work. */
+/**
+ * Promise: a machine with many pictures, a service that answers at once, and 256 submitting connections do
+ * not delay other work.
+ */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +23,7 @@ function peakBytes({ child }: Program): number {
 }
 
 it.skipIf(process.platform !== 'linux')(
-  'a ComfyUI job with 400 pictures of 5 MB fails in words once they pass a result, and takes no memory (skipped where there is no /proc)',
+  'a ComfyUI job with 400 pictures of 5 MB fails with a message once they pass a result, and takes no memory (skipped if there is no /proc)',
   async () => {
     const save = saving(emptyImage(1))['9'];
     const nodes = Array.from({ length: 400 }, (_, index) => [String(20 + index), save]);
@@ -44,7 +47,7 @@ it.skipIf(process.platform !== 'linux')(
     expect(job.status).toBe('FAILED');
     expect(job.error).toMatch(/the result would exceed \d+ bytes with picture \d+ of 400/);
     expect(viewed).toBeLessThan(40);
-    // All of them are 2 GB.
+    // All pictures together have 2 GB.
     expect(peakBytes(served.program) - before).toBeLessThan(800_000_000);
     await served.stop();
   },
@@ -73,7 +76,7 @@ it('`work` asks a service that answers 204 at once less and less often', async (
   await worker.finish().exits(0, 'there was nothing to do');
   const takes = server.requests.filter(({ path }) => path.includes('job-take'));
   expect(takes.length).toBeGreaterThan(1);
-  // It asked 4,700 times a second.
+  // Without the pauses it asked 4,700 times a second.
   expect(takes.length).toBeLessThan(30);
 });
 
@@ -103,7 +106,7 @@ it('two workers finish jobs while 256 connections submit', async () => {
     jobs: { inQueue: number; completed: number };
   };
   expect(jobs.completed).toBe(500);
-  // They finished one job on 190 submissions.
+  // Without turns for workers they finished one job per 190 submissions.
   expect(jobs.inQueue).toBeLessThan(60 * jobs.completed);
   await served.kill();
 });

@@ -1,4 +1,7 @@
-/** Attacks on the webhooks of the built service: addresses behind a proxy, forged and repeated calls, hosts that are dead. */
+/**
+ * Promise: webhooks of the built service cannot be used for private addresses, forged or repeated calls, or
+ * to stall it with dead hosts.
+ */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -23,7 +26,7 @@ interface Call {
   headers: IncomingHttpHeaders;
 }
 
-/** On all addresses of this machine, of which 127.0.0.0/8 are many. */
+/** Listens on all addresses of this machine, because each address of 127.0.0.0/8 counts as another host. */
 async function open(server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve));
   onTestFinished(() => {
@@ -88,7 +91,7 @@ rest.it(
   },
 );
 
-/** Takes a call once, if it is genuine and not older than five minutes, as receivers are told to. */
+/** Accepts a call once, if it is genuine and not older than five minutes, as the manual tells receivers. */
 class Receiver {
   readonly #secret: Buffer;
   readonly #seen = new Set<string>();
@@ -108,7 +111,7 @@ class Receiver {
   }
 }
 
-/** Runs the receiver in Python that the manual shows. */
+/** Runs the Python receiver of the manual. */
 function isGenuineByTheManual({ headers, text }: Call, secret: string): boolean {
   const manual = readFileSync(join(root, 'src/help/job-interface.md'), 'utf8');
   const shown = /```python\n([^`]*def is_genuine[^`]*)```/.exec(manual)?.[1] ?? '';
@@ -120,7 +123,7 @@ function isGenuineByTheManual({ headers, text }: Call, secret: string): boolean 
 const hasPython = spawnSync('python3', ['--version']).status === 0;
 
 rest.it.skipIf(!hasPython)(
-  'a call that is forged, changed, repeated or late is not taken by who checks its signature (skipped where there is no python3)',
+  'a receiver that checks signatures rejects a forged, changed, repeated or late call (skipped if there is no python3)',
   async () => {
     const { port, calls } = await openTarget();
     const served = await serve('');
@@ -149,7 +152,7 @@ rest.it.skipIf(!hasPython)(
       false,
       false,
     ]);
-    // Without a key, and under the name of another one, nobody is told the secret.
+    // Nobody gets the secret without a key or with another key.
     expect((await served.ask('/v2/echo/webhook-secret', { key: 'nr_wrong' })).status).toBe(401);
   },
 );

@@ -1,4 +1,7 @@
-/** Promise: what the service runs reads no secret of it, a container reaches no more than it was given, and small doors are shut. */
+/**
+ * Promise: programs that the service runs cannot read its secrets, and a container reaches only what it was
+ * given.
+ */
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
@@ -10,7 +13,7 @@ import { listenOnLoopback, unusedPort } from '../e2e/listen-on-loopback.ts';
 import { Served } from '../e2e/served.ts';
 import { prepareWithPython, testImage } from '../service/workloads/container-image.ts';
 
-/** What a service has in its environment; the last word is in each value and nowhere else. */
+/** A word that is in each secret variable of the service and nowhere else. */
 const word = `tell-nobody-${process.pid}-${Date.now()}`;
 const secrets = {
   NIGHTRENDER_API_KEY: `nr_${word}`,
@@ -19,7 +22,7 @@ const secrets = {
   HF_TOKEN: word,
 };
 
-/** Looks for the word in the environment of all processes, of its parent among them. */
+/** A worker program that looks for the word in the environments of all processes, including its parent. */
 const thief = `
 import { readdirSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -32,7 +35,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   console.log(JSON.stringify({ id, output: { found, readsParent: parent.includes('PATH=') } }));
 }`;
 
-/** Tools that the service starts, each of which writes down what it was given. */
+/** Creates tools that the service starts. Each writes its environment to a file. */
 function tools(cwd: string): string {
   const bin = join(cwd, 'bin');
   mkdirSync(bin);
@@ -46,8 +49,8 @@ function tools(cwd: string): string {
 
 const isLinux = process.platform === 'linux';
 
-describe.skipIf(!isLinux)('secrets of the service (skipped where there is no /proc)', () => {
-  it('are in no environment that a command can read, nor in that of a tool', async () => {
+describe.skipIf(!isLinux)('secrets of the service (skipped if there is no /proc)', () => {
+  it('are in no environment that a command can read, and in none of a tool', async () => {
     const cwd = folderWith({
       'thief.mjs': thief,
       'service.yaml': JSON.stringify({
@@ -109,7 +112,10 @@ describe.skipIf(!isLinux)('secrets of the service (skipped where there is no /pr
 
 const { prepared, python, skipped: noContainers } = await prepareWithPython();
 
-/** Tries what a container should not reach, then works as any other. */
+/**
+ * Returns a worker program that tries to reach everything that a container must not reach, then works as
+ * usual.
+ */
 const intruder = (port: number, worker: string): string => `
 import json, os, re, runpy, urllib.request
 status = open('/proc/self/status').read()
@@ -191,8 +197,8 @@ describe.skipIf(noContainers !== '')(`a container ${noContainers}`, () => {
   });
 });
 
-describe('a small door', () => {
-  it('is shut: two hosts, and a data folder that everybody may write', async () => {
+describe('a request or folder that could let others in', () => {
+  it('is refused or made private: two hosts, and a data folder that everybody may write', async () => {
     const cwd = folderWith({});
     mkdirSync(join(cwd, 'service'));
     chmodSync(join(cwd, 'service'), 0o777);

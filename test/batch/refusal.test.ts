@@ -1,4 +1,6 @@
-/** Why a command did not start, where only the system knows. */
+/**
+ * Promise: if a command cannot start because of the operating system, the message says why and what to do.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,14 +16,14 @@ it.each([
     /cannot be read or written \(disk I\/O error, SQLITE_IOERR_FSYNC\); check the disk/,
   ],
   ['SQLITE_FULL', 'database or disk is full', /^the disk is full, and .* cannot be written; free some space/],
-])('%s is told with its code where nothing can be seen on the disk', (code, message, text) => {
+])('%s is reported with its code if nothing on the disk explains it', (code, message, text) => {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-refusal-'));
   onTestFinished(() => rmSync(dir, { recursive: true }));
   const refusal = refusalOf(new Sqlite.SqliteError(message, code), dir);
   expect(refusal).toMatchObject({ ending: 'output-unwritable', text: expect.stringMatching(text) as string });
 });
 
-it('names the folder in which nothing can be made, not the file that is not there', () => {
+it('names the folder in which nothing can be created, not the missing file', () => {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-refusal-'));
   onTestFinished(() => rmSync(dir, { recursive: true }));
   const error = Object.assign(new Error('EROFS'), {
@@ -40,7 +42,7 @@ it.each(
   Object.entries(constants.errno).filter(
     ([code]) => !/^E(BADF|CONN|PIPE|NOTCONN|TIMEDOUT|HOST|NET)/.test(code),
   ),
-)('a disk that fails with %s is no bug, whatever was done to a file', (_, number) => {
+)('a disk that fails with %s is not reported as a bug, whatever was done to a file', (_, number) => {
   for (const syscall of [
     'open',
     'read',
@@ -59,29 +61,35 @@ it.each(
     });
     const refusal = refusalOf(error, undefined);
     expect(refusal).toMatchObject({ ending: 'output-unwritable' });
-    // Some systems have two names for one number.
+    // Some systems have two names for one error number.
     expect(constants.errno[/\((E\w+)\)/.exec(refusal?.text ?? '')?.[1] as keyof typeof constants.errno]).toBe(
       number,
     );
   }
 });
 
-it.each(['ENOTCONN', 'ETIMEDOUT', 'EHOSTDOWN'])('a network folder that answers %s is no bug', (code) => {
-  const failed = { code, errno: -constants.errno[code as 'ENOTCONN'] };
-  for (const known of [
-    { syscall: 'stat' },
-    { syscall: 'fsync' },
-    { syscall: 'read', path: '/mnt/nas/a.png' },
-  ])
-    expect(refusalOf(Object.assign(new Error(code), failed, known), undefined)).toMatchObject({
-      ending: 'output-unwritable',
-    });
-});
+it.each(['ENOTCONN', 'ETIMEDOUT', 'EHOSTDOWN'])(
+  'a network folder that answers %s is not reported as a bug',
+  (code) => {
+    const failed = { code, errno: -constants.errno[code as 'ENOTCONN'] };
+    for (const known of [
+      { syscall: 'stat' },
+      { syscall: 'fsync' },
+      { syscall: 'read', path: '/mnt/nas/a.png' },
+    ])
+      expect(refusalOf(Object.assign(new Error(code), failed, known), undefined)).toMatchObject({
+        ending: 'output-unwritable',
+      });
+  },
+);
 
-it.each(['read', 'write', 'connect'])('a connection that breaks at %s is not taken for a disk', (syscall) => {
-  const error = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', errno: -104, syscall });
-  expect(refusalOf(error, undefined)).toBeUndefined();
-});
+it.each(['read', 'write', 'connect'])(
+  'a connection that breaks at %s is not taken for a failure of the disk',
+  (syscall) => {
+    const error = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', errno: -104, syscall });
+    expect(refusalOf(error, undefined)).toBeUndefined();
+  },
+);
 
 it('counts the problems of a line that stands for many', () => {
   const problems = [

@@ -1,4 +1,4 @@
-/** Paths as people read them, from several working directories. */
+/** Paths are shown as a person would write them from the working directory. */
 import { afterEach, expect, it, vi } from 'vitest';
 import { shownPath } from '../../src/batch/refusal.ts';
 

@@ -1,9 +1,9 @@
-/** `npm run bench:render`: pictures a second of the scene renderer, on one core. */
+/** `npm run bench:render` measures how many pictures a second the scene renderer draws on one core. */
 import { describeMachine } from './machine.ts';
 import { median } from './statistics.ts';
 import { handler } from '../../src/renderers/scene/handler.ts';
 
-/** Of every kind that costs: few things, many, grass, far hills. */
+/** One scene of each kind that takes time: few things, many things, grass, far hills. */
 const scenes = [
   'a red ball on a blue table',
   'a house with a red roof beside two trees',
@@ -17,7 +17,7 @@ const minMs = 4000;
 
 const quiet = { progress: () => undefined };
 
-/** Of pictures made one after another. */
+/** Measures of pictures that were drawn one after another. */
 interface Measured {
   perSecond: number;
   cpuSeconds: number;

@@ -1,4 +1,6 @@
-/** The bench service, in a process of its own: `node bench-service.js LOAD PICTURE`; ends with its standard input. */
+/**
+ * The bench service, in a separate process: `node bench-service.js LOAD PICTURE`. It ends when its standard input ends.
+ */
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,12 +11,13 @@ import type { Load } from './load.ts';
 const [load = '', pictureFile = ''] = process.argv.slice(2);
 const store = new JobStore(JSON.parse(load) as Load);
 const picture = Buffer.from(readFileSync(pictureFile).toString('base64'));
-/** A short answer is cheapest in one piece. */
+/** A short answer is cheapest if it is sent in one piece. */
 const shortPicture = picture.length < 64 * 1024 ? picture.toString() : undefined;
-/** Who wants to know when the next job is submitted. */
+/** Requests that wait for the next submission. */
 const watchers: ServerResponse[] = [];
 
-// As proxies do, longer than anybody waits between two requests: a closing in between would be no part of a measure.
+// Like proxies, keeps connections longer than any client waits between requests. Otherwise closed connections would be
+// measured.
 const server = createServer({ keepAliveTimeout: 75_000 }, answer);
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo;
@@ -27,7 +30,7 @@ const paths = /^\/v[12]\/[\w-]+\/(?:(?<run>run)|status\/(?<id>[\w-]+))$/;
 function answer(request: IncomingMessage, response: ServerResponse): void {
   if (request.url === '/measures') return send(response, 200, JSON.stringify(measureService(store)));
   if (request.url === '/watch') return void watchers.push(response);
-  // Not every service tells its health, and asking is no request of a job.
+  // Many services have no health request. It is not counted as a request about a job.
   if (request.url?.endsWith('/health') === true) return send(response, 404, '{"error":"no such operation"}');
   const path = paths.exec(request.url ?? '')?.groups;
   const id = path?.['id'];
@@ -62,7 +65,7 @@ function tellStatus(job: Job | undefined, response: ServerResponse): void {
   }
 }
 
-/** A large picture's text is the same for all jobs and is never copied. */
+/** Sends a completed job. The text of a large picture is the same for all jobs and is never copied. */
 function sendCompleted(response: ServerResponse, job: Job): void {
   const times = `"delayTime":${delayMs(job)},"executionTime":${Math.round(job.executionMs)}`;
   const head = `{${times},"id":"${job.id}","output":[{"rendered_image":"`;

@@ -1,4 +1,7 @@
-/** `npm run bench`: this program against what a user would write, on the same service, as ratios in one run. */
+/**
+ * `npm run bench` compares this program with a loop that a user would write, on the same service, as ratios within one
+ * run.
+ */
 import { writeFileSync } from 'node:fs';
 import { describeLoad } from './load.ts';
 import { describeMachine } from './machine.ts';
@@ -32,14 +35,17 @@ async function bench(options: Options): Promise<void> {
     const { name, load, rounds } = scenario;
     if (outcome !== undefined) outcomes.push({ name, load, rounds, ...outcome });
     if (options.json === undefined) continue;
-    // After each, since a night of measuring may end early.
+    // The file is written after each scenario, because a night of measurements may end early.
     const at = new Date().toISOString();
     writeFileSync(options.json, `${JSON.stringify({ at, command, machine, outcomes }, undefined, 2)}\n`);
   }
   if (options.isMarkdown) console.log(`\n${formatAllTargets(outcomes)}`);
 }
 
-/** Undefined where its results do not count, which is said; the others go on. */
+/**
+ * Runs a scenario. If its results do not count, prints the reason and returns undefined, so that the next scenario can
+ * run.
+ */
 async function runScenario(scenario: Scenario, options: Options): Promise<Outcome | undefined> {
   const { name, load } = scenario;
   const settings = load.settings.length === 0 ? 'defaults' : load.settings.join(', ');

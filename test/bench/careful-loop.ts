@@ -1,11 +1,14 @@
-/** What a careful user adds to the loop, so that it does the same work: ids on the disk, every picture decoded, files and thumbnails that last. */
+/**
+ * The additions with which a careful user's loop does the same work as the program: ids on disk, every picture decoded,
+ * durable files, and thumbnails.
+ */
 import { mkdirSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { Sqlite } from '../../src/lib/sqlite/database.ts';
 
-/** Pixels: the gallery's. Smaller pictures are shown themselves. */
+/** Size of the gallery's thumbnails in pixels. Smaller pictures have none. */
 const thumbnailSide = 320;
 
 sharp.cache(false);
@@ -15,7 +18,7 @@ export class CarefulLoop {
   readonly #submitted;
   readonly #saved;
 
-  /** `folder` is that of the pictures; ids and thumbnails lie beside it. */
+  /** `folder` holds the pictures. Ids and thumbnails are beside it. */
   constructor(folder: string) {
     this.#folder = folder;
     mkdirSync('thumbnails');
@@ -40,7 +43,9 @@ export class CarefulLoop {
   }
 }
 
-/** Its thumbnail; undefined where it is small. Throws where a pixel does not decode. */
+/**
+ * Decodes a picture and returns its thumbnail. Undefined if the picture is small. Throws if a pixel cannot be decoded.
+ */
 async function decoded(png: Buffer): Promise<Buffer | undefined> {
   const image = sharp(png, { failOn: 'warning' });
   const { width, height } = await image.metadata();

@@ -1,4 +1,6 @@
-/** Both sides under the same load: in turns where they would take CPU from each other, else at the same time. */
+/**
+ * Runs both sides under the same load: in turn if they would take CPU time from each other, otherwise at the same time.
+ */
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Load } from './load.ts';
@@ -12,15 +14,15 @@ import type { Target } from './target.ts';
 
 export interface Comparing {
   turns: 'in turn' | 'at once' | 'ours alone';
-  /** Whether our results stand where the peer does not get through; false where left out. */
+  /** True if our results count even if the peer fails. Default: false. */
   mayPeerFail?: boolean;
-  /** Another draw of the execution times in each round; the same in all where left out. */
+  /** True if each round has other execution times. Default: all rounds have the same. */
   isDrawnAnew?: boolean;
   sideOptions?: SideOptions;
   judge(results: Results, load: Load, picture: Buffer): Target[] | Promise<Target[]>;
 }
 
-/** How a scenario runs. */
+/** Returns a function that runs a scenario. */
 export function comparing(how: Comparing): Scenario['run'] {
   return async (scenario, { profile }) => {
     const { load } = scenario;
@@ -46,7 +48,7 @@ async function runRounds(scenario: Scenario, picture: Buffer, how: Comparing): P
     };
     if (how.turns === 'at once') await bothEnded(run(ours), run(peer));
     else {
-      // Alternately, so that a machine that grows slower or faster does so for both.
+      // The sides alternate, so that a machine that becomes slower or faster affects both.
       await run(ours);
       if (how.turns === 'in turn') await run(peer);
     }
@@ -54,7 +56,7 @@ async function runRounds(scenario: Scenario, picture: Buffer, how: Comparing): P
   return results;
 }
 
-/** Where one is refused the other still runs, and would be in the way of what comes next. */
+/** Waits for all runs, then throws if one failed. A run that is still active would disturb the next round. */
 async function bothEnded(...runs: Promise<void>[]): Promise<void> {
   await Promise.allSettled(runs);
   await Promise.all(runs);

@@ -1,4 +1,4 @@
-/** A batch that is nearly done, without doing it: scenes are put on record as saved, directly in the checkpoint. */
+/** Makes a batch nearly complete without rendering: records scenes as saved, directly in the checkpoint. */
 import { join } from 'node:path';
 import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import {
@@ -8,7 +8,7 @@ import {
   sha256OfFile,
 } from '../../src/runner/checkpoint/find-loss.ts';
 
-/** Until `saved` scenes are, in the order of the list; no run may be using the folder. */
+/** Records scenes as saved in the order of the list, until `saved` of them are. No run may use the folder. */
 export function fillCheckpoint(dir: string, baseUrl: string, saved: number): void {
   const file = join(dir, 'checkpoint.sqlite');
   const db = new Sqlite(file);

@@ -1,4 +1,4 @@
-/** A run up to its first submission: when it has planned, when it submits, and what it took until then. */
+/** Measures a run up to its first submission: when it has planned, when it submits, and its memory. */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -8,21 +8,21 @@ import { epochMs, peakSoFar } from './samples.ts';
 import type { BenchService } from './start-service.ts';
 
 export interface Step {
-  /** From the start of the process. */
+  /** Time since the start of the process. */
   ms: number;
-  /** The most memory up to then. */
+  /** Highest memory use so far. */
   peakBytes: number;
 }
 
 export interface FirstSubmission {
-  /** As far as it said `plan-made`; else as `submission`. */
+  /** Measured at the event `plan-made`. Equal to `submission` if the run printed no such event. */
   plan: Step;
   submission: Step;
-  /** With everything that came after the signal, such as a report. */
+  /** Measured at the end of the process, with everything after the signal, such as a report. */
   whole: Step;
 }
 
-/** Ends the run by the signal as soon as it has submitted; SIGKILL leaves no word of the whole. */
+/** Ends the run with the signal as soon as it has submitted. After SIGKILL, `whole` has the memory of `submission`. */
 export async function runToFirstSubmission(
   args: string[],
   dir: string,
@@ -30,7 +30,7 @@ export async function runToFirstSubmission(
   signal: 'SIGHUP' | 'SIGKILL',
 ): Promise<FirstSubmission> {
   const submitted = service.nextSubmission();
-  // By the time this is answered the service knows of the watcher.
+  // When this request is answered, the service has registered the request for the next submission.
   await service.measures();
   const startedAt = epochMs();
   const child = startMeasured(args, dir, 'pipe');
@@ -50,7 +50,7 @@ export async function runToFirstSubmission(
   return { plan: planned() ?? submission, submission, whole: { ms: epochMs() - startedAt, peakBytes } };
 }
 
-/** Asked to finish: incomplete, or complete where nothing was left. */
+/** Exit codes of a run that was told to finish: incomplete, or complete if nothing was left. */
 const asked: ReadonlySet<number | null> = new Set([3, 0]);
 
 function watchForPlan(child: ChildProcess, step: () => Step): () => Step | undefined {

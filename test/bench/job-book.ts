@@ -1,4 +1,4 @@
-/** The bench service's jobs, and what was asked about them. */
+/** The jobs of the bench service, and the requests about them. */
 import type { Load } from './load.ts';
 import { Traffic } from './traffic.ts';
 import { Workers } from './workers.ts';
@@ -6,10 +6,10 @@ import { Workers } from './workers.ts';
 export interface Job {
   id: string;
   number: number;
-  /** As it was submitted, in JSON. */
+  /** Input of the submission, as JSON. */
   input: string;
   executionMs: number;
-  /** Instants on the service's monotonic clock; undefined for what has not happened yet. */
+  /** Instants on the service's monotonic clock. Undefined until they happen. */
   submittedAt: number;
   startedAt?: number;
   completedAt?: number;
@@ -18,7 +18,7 @@ export interface Job {
 
 export class JobStore {
   readonly jobs = new Map<string, Job>();
-  /** Different ones among the submissions. */
+  /** Different inputs among the submissions. */
   readonly inputs = new Set<string>();
   readonly workers: Workers;
   readonly traffic: Traffic;
@@ -35,7 +35,7 @@ export class JobStore {
     this.#mostQueuedPerWorker = load.bears?.queuedPerWorker ?? Infinity;
   }
 
-  /** Undefined where the queue is full. */
+  /** Returns undefined if the queue is full. */
   submit(input: string): Job | undefined {
     if (this.workers.queuedPerWorker >= this.#mostQueuedPerWorker) return undefined;
     const number = this.jobs.size + 1;
@@ -48,7 +48,7 @@ export class JobStore {
     return job;
   }
 
-  /** The job as a status request sees it; the first look at a completed one collects it. */
+  /** Returns the job as a status request sees it. The first request after completion collects the job. */
   look(id: string): Job | undefined {
     this.statusRequests += 1;
     const job = this.jobs.get(id);

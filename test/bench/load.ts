@@ -1,42 +1,42 @@
-/** What a side is given to do, and how the service behaves meanwhile. */
+/** The work that a side must do, and the behaviour of the service meanwhile. */
 
 export interface Load {
   scenes: number;
-  /** Jobs in flight at most, on either side. */
+  /** Maximum number of jobs in flight, for both sides. */
   inFlight: number;
-  /** About the size of every picture. */
+  /** Approximate size of every picture. */
   pictureBytes: number;
   work: Work;
-  /** What the service answers with 429, without a word of when to come back; left out, it bears everything. */
+  /** Limits beyond which the service answers 429 without Retry-After. Default: no limits. */
   bears?: Bearable;
-  /** Of the execution times and the picture. */
+  /** Seed of the execution times and the picture. */
   seed: number;
-  /** Whether the peer does the same work: ids and pictures durable, every pixel decoded, thumbnails. */
+  /** True if the peer does the same work: ids and pictures durable, every pixel decoded, thumbnails. */
   isPeerCareful?: boolean;
-  /** Lines of our pipeline.yaml that are not defaults; they are shown with the results. */
+  /** Lines of our pipeline.yaml that differ from the defaults. They are shown with the results. */
   settings: string[];
 }
 
 export type Work =
-  /** A job has completed by the time its submission is answered. */
+  /** A job is complete before its submission is answered. */
   | { kind: 'instant' }
-  /** All jobs complete at the same moment, once all scenes are submitted. */
+  /** All jobs complete at the same moment, after all scenes were submitted. */
   | { kind: 'at once' }
-  /** So many jobs at once, the others queue; execution times are log-normal. */
+  /** This number of jobs run at once, and others wait in a queue. Execution times are log-normal. */
   | { kind: 'workers'; workers: number; medianMs: number; sigma: number; changes?: WorkerChange[] };
 
 export interface WorkerChange {
-  /** From the first submission. */
+  /** Time since the first submission. */
   atMs: number;
   workers: number;
-  /** For so long from then on, what is worked is held against what so many workers could do. */
+  /** Period after the change in which the work done is compared with what this number of workers could do. */
   judgedMs: number;
 }
 
 export interface Bearable {
-  /** Requests of all kinds; so many may come at once. */
+  /** Limit for requests of all kinds. `burst`: number that may come at once. */
   requests?: { perSecond: number; burst: number };
-  /** Jobs that may queue for each worker. */
+  /** Number of jobs that may wait for each worker. */
   queuedPerWorker?: number;
 }
 

@@ -1,4 +1,4 @@
-/** The machine in words, for people who compare. */
+/** Describes the machine, so that people can compare results. */
 import { statfsSync } from 'node:fs';
 import { availableParallelism, cpus, release, tmpdir, totalmem, type } from 'node:os';
 
@@ -8,7 +8,7 @@ export interface Machine {
   memory: string;
   node: string;
   os: string;
-  /** Of the folder for temporary files, where both sides write. */
+  /** File system of the folder for temporary files, to which both sides write. */
   fileSystem: string;
 }
 
@@ -23,7 +23,7 @@ export function describeMachine(): Machine {
   };
 }
 
-/** By the magic numbers of Linux. */
+/** File systems of Linux by magic number. */
 const fileSystems = new Map([
   [0xef53, 'ext4'],
   [0x58465342, 'xfs'],

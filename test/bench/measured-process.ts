@@ -1,4 +1,4 @@
-/** A program run to its end, and what it took as a whole process. */
+/** Runs a program to its end, and measures the whole process. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -7,26 +7,26 @@ import { Refusal } from './refusal.ts';
 import { epochMs, takeSamples, type Sample } from './samples.ts';
 
 export interface ProcessUse {
-  /** From its start to its end. */
+  /** Time from start to end. */
   wallMs: number;
   /** Epoch ms. */
   endedAt: number;
-  /** User and system time of all its threads. */
+  /** User and system time of all threads. */
   cpuMs: number;
   peakBytes: number;
-  /** Of those who asked for them. */
+  /** Empty unless samples were requested. */
   samples: Sample[];
 }
 
 const apiKey = 'key-of-the-benchmark';
 
 const probe = new URL('./usage-probe.js', import.meta.url).href;
-/** This much of what it complained about is told. */
+/** Maximum number of characters of stderr that are reported. */
 const longestComplaint = 2_000;
-/** Whoever takes longer hangs. */
+/** A program that takes longer is considered hung, and is killed. */
 const longestRunMs = 30 * 60_000;
 
-/** Runs `node ...args` within `dir`; refuses where it fails. */
+/** Runs `node ...args` in `dir`. Throws `Refusal` if it fails. */
 export async function runMeasured(
   name: string,
   args: string[],
@@ -48,7 +48,7 @@ export async function runMeasured(
   return { wallMs: endedAt - startedAt, endedAt, samples, ...readUse(dir) };
 }
 
-/** Ms of `node ...args` from start to end, without anything in it that measures. */
+/** Returns how many ms `node ...args` takes from start to end, without the measuring code in the process. */
 export async function timeOf(args: string[], dir: string): Promise<number> {
   const startedAt = performance.now();
   const child = spawn(process.execPath, args, { cwd: dir, env: environment(dir), stdio: 'ignore' });
@@ -57,7 +57,7 @@ export async function timeOf(args: string[], dir: string): Promise<number> {
   return performance.now() - startedAt;
 }
 
-/** Starts `node ...args` within `dir`; at its end, `readUse` tells what it took. */
+/** Starts `node ...args` in `dir`. After its end, `readUse` returns its resource use. */
 export function startMeasured(args: string[], dir: string, stdout: 'ignore' | 'pipe'): ChildProcess {
   return spawn(process.execPath, ['--import', probe, ...args], {
     cwd: dir,
@@ -66,7 +66,7 @@ export function startMeasured(args: string[], dir: string, stdout: 'ignore' | 'p
   });
 }
 
-/** What it last said on stderr. */
+/** Returns a function that returns the end of stderr. */
 export function collectComplaint(child: ChildProcess): () => string {
   let complaint = '';
   child.stderr
@@ -86,7 +86,7 @@ function usageFile(dir: string): string {
   return join(dir, 'usage.json');
 }
 
-/** Nothing of the machine's own settings reaches what is measured. */
+/** Returns the environment without settings of this machine. */
 function environment(dir: string): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('NIGHTRENDER_') && name !== 'NODE_OPTIONS',

@@ -1,4 +1,4 @@
-/** What is shown of every comparison: each measure with its name, its unit and how it follows from a result. */
+/** The measures that are shown of every comparison: name, unit, and how each follows from a result. */
 import type { Load } from './load.ts';
 import type { Result } from './run-side.ts';
 import type { SideName } from './sides.ts';
@@ -41,7 +41,7 @@ export function jobsPerSecond({ service }: Result, { scenes }: Load): number {
   return (scenes * 1_000) / service.spanMs;
 }
 
-/** From the first submission until the last picture is on the disk and the process has ended. */
+/** Returns the time from the first submission until the last picture is on disk and the process has ended. */
 export function workMs({ endedAt, service }: Result): number {
   return endedAt - service.firstSubmissionAt;
 }
@@ -54,12 +54,12 @@ export function requestsPerJob({ service }: Result, { scenes }: Load): number {
   return service.statusRequests / scenes;
 }
 
-/** Of the answers, those that were 429 (0 to 1). */
+/** Returns the share of answers that were 429, 0 to 1. */
 export function shareTooMuch({ service: { tooMuch, submissions, statusRequests } }: Result): number {
   return tooMuch / (tooMuch + submissions + statusRequests);
 }
 
-/** The peer has none where it was not asked or did not get through. */
+/** Results by side. The peer has none if it did not run or failed. */
 export type Results = Record<SideName, Result[]>;
 
 export interface Spread {
@@ -72,9 +72,9 @@ export interface Comparison {
   measure: string;
   digits: number;
   ours: Spread;
-  /** Undefined where the peer has no results. */
+  /** Undefined if the peer has no results. */
   peer: Spread | undefined;
-  /** Of the medians, ours by the peer's. */
+  /** Our median divided by the peer's. */
   ratio: number;
 }
 
@@ -87,7 +87,7 @@ export function compare(load: Load, results: Results): Comparison[] {
   });
 }
 
-/** Of one side, over the rounds. */
+/** Returns the median of a measure over the rounds of one side. */
 export function medianOf(results: Result[], value: (result: Result) => number): number {
   return median(results.map(value));
 }

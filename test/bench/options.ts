@@ -1,4 +1,4 @@
-/** What `npm run bench -- …` takes. */
+/** Options of `npm run bench -- …`. */
 import { parseArgs } from 'node:util';
 import { Refusal } from './refusal.ts';
 import type { Load } from './load.ts';
@@ -26,7 +26,7 @@ const help = `npm run bench -- [options]
   --json FILE      write all results there as well
   --profile DIR    run our side once more and leave its CPU profile there`;
 
-/** Refuses what it does not understand, in words. */
+/** Reads the options. Throws `Refusal` with a message for the user if they are invalid. */
 export function readOptions(args: string[]): Options | 'help' {
   const { values } = parseStrictly(args);
   if (values.help === true) return 'help';

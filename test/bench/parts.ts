@@ -1,4 +1,7 @@
-/** What no client can do without for its pictures, each part measured alone, with as much at once as suits it. */
+/**
+ * Measures each part of the work that no client can avoid for its pictures, separately, with the concurrency that suits
+ * it.
+ */
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
@@ -14,7 +17,7 @@ import { median } from './statistics.ts';
 
 export interface Part {
   name: string;
-  /** For all pictures; the median over the rounds. */
+  /** Time for all pictures, as the median over the rounds. */
   ms: number;
 }
 
@@ -54,7 +57,10 @@ export async function measureParts(load: Load, picture: Buffer, rounds: number):
 
 const writesAtOnce = 8;
 
-/** Unpacking in one piece is all that can fail in a plain PNG; a picture library takes twice as long. */
+/**
+ * Returns a function that unpacks the pixels. In a valid plain PNG nothing else needs a check, and a picture library
+ * takes twice as long.
+ */
 function unpackerOf(png: Buffer): () => Promise<Buffer> {
   const pixelData = pixelDataOf(png);
   const chunkSize = inflateSync(pixelData).length + 1;
@@ -81,7 +87,7 @@ async function timed(work: () => unknown): Promise<number> {
   return performance.now() - startedAt;
 }
 
-/** The answers of completed jobs over loopback, read and let go. */
+/** Receives the answers of completed jobs over loopback, and discards them. */
 async function receive(load: Load, picture: Buffer, dir: string): Promise<number> {
   const service = await startService(dir, load, picture);
   const pool = new Pool(service.url, { connections: load.inFlight });
@@ -97,7 +103,7 @@ async function receive(load: Load, picture: Buffer, dir: string): Promise<number
       each(async (number) => {
         const path = `/v2/scene-renderer/status/job-${number}`;
         const { body } = await pool.request({ path, method: 'GET' });
-        // No part of receiving is to put the pieces together.
+        // Joining the pieces is not a part of receiving.
         for await (const _ of body) continue;
       }),
     );

@@ -1,4 +1,6 @@
-/** The peer, what a user would write with the public SDK: `node peer.js URL MANIFEST FOLDER IN_FLIGHT [careful]`. */
+/**
+ * The peer, a loop that a user would write with the public SDK: `node peer.js URL MANIFEST FOLDER IN_FLIGHT [careful]`.
+ */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,7 +9,7 @@ import runpodSdk from 'runpod-sdk';
 import { CarefulLoop } from './careful-loop.ts';
 
 const betweenLooksMs = 1_000;
-/** The SDK's own 3 s are too short for large pictures. */
+/** The SDK's default of 3 s is too short for large pictures. */
 const timeoutMs = 60_000;
 
 const [url = '', manifest = '', folder = '', inFlight = '', care = ''] = process.argv.slice(2);
@@ -35,7 +37,7 @@ async function render(row: string): Promise<void> {
   await (careful?.keep(name, png) ?? writeFile(join(folder, `${name}.png`), png));
 }
 
-/** The SDK throws whatever is no success, such as 429. */
+/** Repeats a request until it succeeds. The SDK throws for every other answer, such as 429. */
 async function untilAnswered<Answer>(ask: () => Promise<Answer> | undefined): Promise<Answer | undefined> {
   for (;;) {
     try {

@@ -1,9 +1,12 @@
-/** A valid PNG of a wanted size, of noise that takes about as many bytes a pixel as a render does. */
+/** Makes a valid PNG of a given size, with noise that takes about as many bytes a pixel as a rendered picture. */
 import sharp from 'sharp';
 import { seededRandom } from './random.ts';
 
 const channels = 3;
-/** Noise of four bits a channel takes half of its raw bytes, as a render of 1024² takes 1.5 MB. */
+/**
+ * Noise with four bits a channel compresses to half of its raw size, like a rendered picture of 1024² pixels, which
+ * takes 1.5 MB.
+ */
 const noiseMask = 0x0f;
 const bytesPerPixel = channels / 2;
 

@@ -1,7 +1,7 @@
-/** Chance that can be repeated: the same seed gives the same draws. */
+/** Random numbers that can be repeated: the same seed gives the same sequence. */
 import type { Work } from './load.ts';
 
-/** 0 ≤ draw < 1, evenly (mulberry32). */
+/** Returns a generator of uniform numbers in [0, 1) (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -12,13 +12,13 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-/** Drawn in the order of submission, so that both sides, and whoever computes what could be, meet the same times. */
+/** Returns a generator of execution times in order of submission. Both sides and `simulate` get the same times. */
 export function drawExecutionMs(work: Work, seed: number): () => number {
   const random = seededRandom(seed);
   return work.kind === 'workers' ? () => logNormal(random, work.medianMs, work.sigma) : () => 0;
 }
 
-/** A draw from the log-normal distribution with this median. */
+/** Returns a number from the log-normal distribution with this median. */
 export function logNormal(random: () => number, median: number, sigma: number): number {
   const radius = Math.sqrt(-2 * Math.log(1 - random()));
   return median * Math.exp(sigma * radius * Math.cos(2 * Math.PI * random()));

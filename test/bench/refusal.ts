@@ -1,2 +1,2 @@
-/** A result that does not count, and why: speed without correctness is no result. */
+/** Thrown if a result does not count, with the reason. Speed without correctness is no result. */
 export class Refusal extends Error {}

@@ -1,4 +1,4 @@
-/** One side under one load, against a bench service of its own: checked, then measured. */
+/** Runs one side under one load with a separate bench service, and checks its work before it is measured. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,12 +14,12 @@ export interface Result extends ProcessUse {
 }
 
 export interface SideOptions {
-  /** Go before the program's. */
+  /** Options of Node before the program. */
   nodeArgs?: string[];
   samplesEveryMs?: number;
 }
 
-/** Refuses where a scene was lost, submitted twice, or has a wrong file. */
+/** Runs a side. Throws `Refusal` if a scene was lost, was submitted twice, or has a wrong file. */
 export async function runSide(
   side: Side,
   load: Load,
@@ -46,7 +46,7 @@ function jobsProblem(service: ServiceMeasures, { scenes, inFlight, bears }: Load
   if (service.scenes !== scenes) return `submitted ${service.scenes} of ${scenes} scenes`;
   if (submissions !== scenes) return `submitted ${submissions} jobs for ${scenes} scenes`;
   if (collected !== scenes) return `collected ${collected} of ${scenes} jobs`;
-  if (mostInFlight > inFlight) return `had ${mostInFlight} jobs in flight where ${inFlight} are allowed`;
+  if (mostInFlight > inFlight) return `had ${mostInFlight} jobs in flight, but ${inFlight} are allowed`;
   if (refused > 0) return `sent ${refused} requests that had to be refused`;
   if (tooMuch > 0 && bears === undefined) return `was told ${tooMuch} times of a limit that there is not`;
   return undefined;

@@ -1,4 +1,4 @@
-/** What a process holds while it runs: samples of its memory and its open files, as Linux tells them. */
+/** Samples of a running process: its memory and its open files, from Linux's /proc. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 export interface Sample {
@@ -8,7 +8,7 @@ export interface Sample {
   openFiles: number;
 }
 
-/** Takes samples until it is stopped, and returns them then. */
+/** Takes samples until the returned function is called, which returns them. */
 export function takeSamples(pid: number, everyMs: number): () => Sample[] {
   const samples: Sample[] = [];
   const timer = setInterval(() => {
@@ -23,12 +23,12 @@ export function takeSamples(pid: number, everyMs: number): () => Sample[] {
   };
 }
 
-/** The most memory that the process ever held; undefined where it has ended. */
+/** Returns the highest memory use of a process so far. Undefined if the process has ended. */
 export function peakSoFar(pid: number): number | undefined {
   return readMemory(pid, 'VmHWM');
 }
 
-/** Epoch ms on the monotonic clock, which all processes of a machine share well enough. */
+/** Returns epoch ms from the monotonic clock. Processes of one machine agree on it closely enough. */
 export function epochMs(): number {
   return performance.timeOrigin + performance.now();
 }

@@ -1,4 +1,4 @@
-/** A scenario: a load, how often it is run, and what is to be reached under it. */
+/** A scenario: a load, the number of rounds, and the targets. */
 import type { Load } from './load.ts';
 import type { Comparison } from './measures.ts';
 import type { Target } from './target.ts';
@@ -6,22 +6,22 @@ import type { Target } from './target.ts';
 export interface Scenario {
   name: string;
   load: Load;
-  /** What changes with `--quick`. */
+  /** Parts of the load that `--quick` changes. */
   quick: Partial<Load>;
-  /** Measured, and before them those that do not count. */
+  /** Number of measured rounds, and of rounds before them that do not count. */
   rounds: number;
   warmUps: number;
   run(scenario: Scenario, options: RunOptions): Promise<Outcome>;
 }
 
 export interface RunOptions {
-  /** Where a CPU profile of our side is left. */
+  /** Folder for a CPU profile of our side. */
   profile: string | undefined;
 }
 
 export interface Outcome {
   comparisons: Comparison[];
   targets: Target[];
-  /** All that was measured, for those who compute something else from it. */
+  /** All measurements, for people who want to compute something else. */
   details: unknown;
 }

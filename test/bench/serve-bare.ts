@@ -1,4 +1,7 @@
-/** What no service in Node can be faster than: reads what comes and answers a constant. Obeys as the service does. */
+/**
+ * A server that reads requests and answers a constant. No service in Node can be faster. It obeys the same orders as
+ * `serve-service.ts`.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';

@@ -1,4 +1,7 @@
-/** `npm run bench:serve`: what the built service bears, in a process of its own with its books on the disk. */
+/**
+ * `npm run bench:serve` measures how much the built service can handle, in a separate process with its database on
+ * disk.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

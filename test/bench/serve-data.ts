@@ -1,4 +1,4 @@
-/** A data folder whose books hold keys and jobs before a service is started on it. */
+/** Prepares a data folder with keys and jobs before a service starts on it. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { JobStore } from '../../src/service/jobs/job-store.ts';
@@ -17,7 +17,7 @@ export interface Data {
 const clients = 8;
 const atOnce = 1_000;
 
-/** So many jobs in the queue, and so many that have completed. */
+/** Creates a data folder with this number of queued and of completed jobs. */
 export async function makeData(dir: string, { queued = 0, completed = 0 }): Promise<Data> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const keys = new KeyStore(join(dir, 'keys.sqlite'), { now: Date.now });
@@ -57,7 +57,7 @@ export function inputOf(index: number): object {
   return { scene: `hills and ${index + 1} trees`, seed: index, width: 1024, height: 1024 };
 }
 
-/** About as long as a very small picture. */
+/** Returns an output about as long as a very small picture. */
 export function outputOf(): object {
   return [{ rendered_image: 'A'.repeat(1_000), seed: 1 }];
 }

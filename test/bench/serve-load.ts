@@ -1,4 +1,4 @@
-/** The clients and workers of a service, in a process of their own: `node serve-load.js TRAFFIC`; tells what it got. */
+/** The clients and workers of a service, in a separate process: `node serve-load.js TRAFFIC`. Prints the results. */
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Pool } from 'undici';
@@ -38,7 +38,7 @@ async function one(key: string, index: number): Promise<void> {
     case 'health':
       return void (await send('GET', `${base}/health`, key));
     case 'mixed':
-      // As many of each as the service is to bear of them.
+      // The share of submissions is the same as in the target of the service: two of seven.
       return await (randomInt(7) < 2 ? submit(key) : askStatus(key));
     case 'pull':
       return await work(`worker-${index}`);
@@ -54,14 +54,14 @@ async function askStatus(key: string): Promise<void> {
   await send('GET', `${base}/status/${ids[randomInt(ids.length)]}`, key);
 }
 
-/** Takes a job and hands its result in. */
+/** Takes a job and delivers its result. */
 async function work(workerId: string): Promise<void> {
   const taken = await send('GET', `${base}/job-take/${workerId}`, data.workerKey);
   const { id } = JSON.parse(taken) as { id: string };
   await send('POST', `${base}/job-done/${workerId}/${id}`, data.workerKey, { output: outputOf() });
 }
 
-/** Only what is answered counts. */
+/** Sends a request, and throws unless it is answered with 200. */
 async function send(method: 'GET' | 'POST', path: string, key: string, body?: object): Promise<string> {
   const startedAt = performance.now();
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };

@@ -1,4 +1,6 @@
-/** A very full book: starting on it, asking it, and what it costs to delete and to cancel a great many jobs. */
+/**
+ * A database with very many jobs: starting on it, answering from it, and deleting and cancelling a large part of them.
+ */
 import { request } from 'undici';
 import { type Data, endpointId, makeData } from './serve-data.ts';
 import type { ServeOptions } from './serve-options.ts';
@@ -6,7 +8,7 @@ import { type Phase, type Served, startServer } from './serve-process.ts';
 import { type Got, send, type Traffic } from './serve-traffic.ts';
 import { target, type Target } from './target.ts';
 
-/** So many of the jobs have ended and are deleted, and so many of the others are cancelled. */
+/** Share of jobs that are complete and get deleted. All others are cancelled at the end. */
 const share = 0.1;
 
 const retentionMs = 30 * 60_000;
@@ -20,7 +22,7 @@ export async function measureMany(dir: string, options: ServeOptions): Promise<T
   try {
     const status = await server.measure(() => ask('status', 1, 5));
     const health = await server.measure(() => ask('health', 1, 2));
-    // The sweep comes when it comes; those of the jobs that have ended are over at once.
+    // After this, the next sweep deletes all completed jobs.
     await server.advanceClock(retentionMs);
     const sweep = await server.measure(() => ask('submit', 4, 60));
     const purge = await server.measure(() => Promise.all([ask('submit', 4, 60), purgeQueue(server, data)]));

@@ -1,4 +1,4 @@
-/** Whether the service's memory stays as it is while very many requests come. */
+/** Measures whether the service's memory stays constant during very many requests. */
 import { makeData } from './serve-data.ts';
 import type { ServeOptions } from './serve-options.ts';
 import { startServer } from './serve-process.ts';

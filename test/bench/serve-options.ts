@@ -1,4 +1,4 @@
-/** What `npm run bench:serve -- …` takes. */
+/** Options of `npm run bench:serve -- …`. */
 import { parseArgs } from 'node:util';
 import { Refusal } from './refusal.ts';
 import type { Traffic } from './serve-traffic.ts';
@@ -11,14 +11,14 @@ export type ScenarioName = (typeof scenarioNames)[number];
 
 export interface ServeOptions {
   scenarios: readonly ScenarioName[];
-  /** Of traffic, for `rates`; all where there are none. */
+  /** Kinds of traffic for `rates`. Empty means all. */
   kinds: Traffic['kind'][];
-  /** In the book at the beginning, for `rates` and `memory`. */
+  /** Number of jobs in the database at the start, for `rates` and `memory`. */
   jobs: number;
-  /** In the book at the beginning, for `million`. */
+  /** Number of jobs in the database at the start, for `million`. */
   manyJobs: number;
   seconds: number;
-  /** Of `memory`. */
+  /** Number of requests for `memory`. */
   requests: number;
   profile: string | undefined;
 }
@@ -34,7 +34,7 @@ const help = `npm run bench:serve -- [options]
   --requests N     of 'memory', two submissions on five status requests (1400000)
   --profile DIR    leave CPU profiles of the service there`;
 
-/** Refuses what it does not understand, in words. */
+/** Reads the options. Throws `Refusal` with a message for the user if they are invalid. */
 export function readServeOptions(args: string[]): ServeOptions | 'help' {
   const values = parseStrictly(args);
   if (values.help === true) return 'help';

@@ -1,4 +1,4 @@
-/** A server in a process of its own, and what it used while it was asked something. */
+/** Runs a server in a separate process, and measures its resources during requests. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -7,9 +7,9 @@ import { epochMs, takeSamples, type Sample } from './samples.ts';
 
 export type Order = { kind: 'tell use' } | { kind: 'advance clock'; ms: number } | { kind: 'end' };
 
-/** Since its start; the delays of the event loop since it was asked before. */
+/** Resource use since the start. Delays of the event loop are since the last query. */
 export interface Use {
-  /** User and system time of all its threads. */
+  /** User and system time of all threads. */
   cpuMs: number;
   residentBytes: number;
   delayP99Ms: number;
@@ -22,7 +22,7 @@ export interface Phase<T> {
   cpuMs: number;
   delayP99Ms: number;
   delayMaxMs: number;
-  /** At its beginning and its end, and every now and then in between. */
+  /** Memory at the start and the end, and samples in between. */
   startBytes: number;
   endBytes: number;
   samples: Sample[];
@@ -30,14 +30,14 @@ export interface Phase<T> {
 
 export interface Served {
   url: string;
-  /** From its start until it listened. */
+  /** Time from the start until the server listened. */
   startMs: number;
   measure<T>(work: () => Promise<T>): Promise<Phase<T>>;
   advanceClock(ms: number): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** `profile` is a folder for its CPU profile. */
+/** Starts a server. `profile`: folder for its CPU profile. */
 export async function startServer(
   program: 'service' | 'bare',
   args: string[] = [],
@@ -45,7 +45,7 @@ export async function startServer(
 ): Promise<Served> {
   const startedAt = epochMs();
   const child = fork(fileURLToPath(new URL(`./serve-${program}.js`, import.meta.url)), args, {
-    // As the program sets it.
+    // The program sets this value as well.
     env: { ...process.env, UV_THREADPOOL_SIZE: '8' },
     execArgv: profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`],
   });

@@ -1,4 +1,4 @@
-/** How many requests of each kind a service answers, beside a server that answers a constant. */
+/** Measures how many requests of each kind a service answers, beside a server that answers a constant. */
 import { type Phase, type Served, startServer } from './serve-process.ts';
 import { type Data, makeData } from './serve-data.ts';
 import type { ServeOptions } from './serve-options.ts';
@@ -11,7 +11,7 @@ type Rates = Record<Kind, Phase<Got>>;
 
 const connections = 64;
 
-/** A second. */
+/** Target of requests a second. */
 const wanted = { submit: 2_000, status: 5_000, mixed: 7_000, pull: 1_000, health: 1_000 } as const;
 
 export async function measureRates(dir: string, options: ServeOptions): Promise<Target[]> {

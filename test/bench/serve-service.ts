@@ -1,4 +1,7 @@
-/** The service in a process of its own: `node serve-service.js DATA`; obeys its parent and ends with it. */
+/**
+ * The service in a separate process: `node serve-service.js DATA`. It obeys orders of its parent process and ends with
+ * it.
+ */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
 import { startService } from '../../src/service/instance/start-service.ts';
@@ -12,7 +15,7 @@ const service = await startService({
   keys: [],
   endpoints: [endpointSettings({ id: endpointId, workers: 0, maxQueued: 10_000_000 }, { remote: true })],
   workloadOf: () => undefined,
-  // What is measured is the service, not what it is told to allow.
+  // The limit is raised because the service is measured, not its setting.
   rate: { requests: 1e9, withinMs: 1_000 },
   now: () => Date.now() + clockAheadMs,
   onProblem: (text) => console.error(text),

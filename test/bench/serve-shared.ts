@@ -1,4 +1,4 @@
-/** What three processes that share a store answer together, with PostgreSQL on the same machine. */
+/** Measures how much three processes that share a store answer together, with PostgreSQL on the same machine. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ const connections = 64;
 const key = 'key-of-a-benchmark';
 const cli = resolve(import.meta.dirname, '../../nightrender.cjs');
 
-/** In their book at the beginning. */
+/** Number of jobs in their store at the start. */
 export const sharedJobs = processes * 200;
 
 export async function measureShared(dir: string, { seconds }: ServeOptions): Promise<Target[]> {

@@ -1,4 +1,4 @@
-/** What a service is asked by the processes beside it, and what came of it. */
+/** The requests that other processes send to a service, and the results. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -6,19 +6,19 @@ import type { Data } from './serve-data.ts';
 
 export interface Traffic {
   url: string;
-  /** `mixed` is two submissions on five status requests; `pull` takes a job and hands its result in. */
+  /** `mixed`: two submissions for every five status requests. `pull`: takes a job and delivers its result. */
   kind: 'submit' | 'status' | 'mixed' | 'pull' | 'health';
   data: Pick<Data, 'clientKeys' | 'workerKey' | 'idsFile'>;
-  /** Each has a request under way at any time. */
+  /** Number of connections. Each always has one request in progress. */
   connections: number;
-  /** For how long, or how many. */
+  /** Duration in seconds, or number of requests. */
   seconds?: number;
   requests?: number;
 }
 
-/** All were answered with 200. */
+/** Results. All requests were answered with 200. */
 export interface Got {
-  /** Pairs of them for `pull`. */
+  /** Number of requests. For `pull`, number of pairs of requests. */
   requests: number;
   submissions: number;
   p50Ms: number;

@@ -1,4 +1,4 @@
-/** Measures of a side: what it asked of the service, as the service saw it. */
+/** Measures of a side, from the requests that the service has seen. */
 import type { Job, JobStore } from './job-book.ts';
 import { mean, median, percentile } from './statistics.ts';
 import type { Second } from './traffic.ts';
@@ -7,31 +7,31 @@ import type { UseAfterChange } from './workers.ts';
 /** Durations in ms. */
 export interface ServiceMeasures {
   submissions: number;
-  /** Different inputs among the submissions. */
+  /** Number of different inputs among the submissions. */
   scenes: number;
-  /** Those that were answered with a status. */
+  /** Number of status requests that were answered with a status. */
   statusRequests: number;
-  /** Requests that were answered with an error other than 429. */
+  /** Number of requests that were answered with an error other than 429. */
   refused: number;
-  /** Requests that were answered with 429, by the service's own rule. */
+  /** Number of requests that were answered with 429 because of the service's limits. */
   tooMuch: number;
   completed: number;
-  /** Jobs whose COMPLETED was handed out. */
+  /** Number of jobs whose COMPLETED was delivered. */
   collected: number;
-  /** Submitted and not yet collected, at most. */
+  /** Highest number of jobs that were submitted and not yet collected. */
   mostInFlight: number;
   /** Epoch ms. */
   firstSubmissionAt: number;
-  /** From the first submission to the last time a job was first handed out as COMPLETED. */
+  /** Time from the first submission until COMPLETED was first delivered for the last job. */
   spanMs: number;
-  /** From completion to the first time COMPLETED was handed out. */
+  /** Time from completion until COMPLETED was first delivered. */
   lagMs: { mean: number; median: number; p95: number };
-  /** Jobs collected a second, for each fifth of the collections in their order. */
+  /** Jobs collected a second, for each fifth of the collections in order. */
   fifths: number[];
-  /** From the first request on. */
+  /** Counts by second since the first request. */
   seconds: Second[];
   usesAfterChanges: UseAfterChange[];
-  /** User and system time of the service itself, which shares the machine with the side that is measured. */
+  /** User and system time of the service, which shares the machine with the measured side. */
   serviceCpuMs: number;
 }
 

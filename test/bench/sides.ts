@@ -7,9 +7,9 @@ import type { Load } from './load.ts';
 
 export interface Side {
   name: SideName;
-  /** Writes what it needs into `dir` and returns the arguments of Node. */
+  /** Writes the files that the side needs into `dir`, and returns the arguments of Node. */
   prepare(dir: string, url: string, load: Load): string[];
-  /** Within `dir`. */
+  /** Path within `dir`. */
   picturesDir: string;
 }
 
@@ -28,7 +28,7 @@ export const ours: Side = {
   picturesDir: 'out/images',
 };
 
-/** Of our side, once it was prepared. */
+/** Arguments for `status` of our side in a prepared folder. */
 export const statusArgs = [cli, 'status', 'pipeline.yaml'];
 
 export const peer: Side = {
@@ -48,7 +48,7 @@ export function sceneId(index: number): string {
   return `scene-${index + 1}`;
 }
 
-/** In pieces: a million rows need not be held at once. */
+/** Writes the list in pieces, because a million rows need not be in memory at once. */
 function writeManifest(dir: string, count: number): string {
   const file = openSync(join(dir, 'scenes.csv'), 'w');
   writeSync(file, 'id,scene\n');

@@ -1,11 +1,14 @@
-/** What a client could reach on the same draw: the service's queue and workers in a model without any latency. */
+/**
+ * Computes the best possible time for the same execution times: a model of the service's queue and workers without
+ * latency.
+ */
 import type { Load } from './load.ts';
 import { drawExecutionMs } from './random.ts';
 
-/** When a job that was submitted and completed at these ms is collected. */
+/** Returns when a job is collected, from its instants of submission and completion in ms. */
 type Collecting = (submittedAt: number, completedAt: number) => number;
 
-/** Knows of every completion at once. */
+/** The client knows of every completion at once. */
 export const perfectKnowledge: Collecting = (_, completedAt) => completedAt;
 
 export function fixedPolling(everyMs: number): Collecting {
@@ -13,13 +16,13 @@ export function fixedPolling(everyMs: number): Collecting {
     submittedAt + Math.ceil((completedAt - submittedAt) / everyMs) * everyMs;
 }
 
-/** Ms from the first submission to the last collection. */
+/** Returns the ms from the first submission to the last collection. */
 export function simulate({ work, scenes, inFlight, seed }: Load, collect: Collecting): number {
   if (work.kind !== 'workers' || work.changes !== undefined) throw new Error('no model of these workers');
   const draw = drawExecutionMs(work, seed);
   const slots = new Instants(inFlight);
   const workers = new Instants(work.workers);
-  // A slot is free when its job was collected; jobs come in order, so that the queue is served in order as well.
+  // A slot is free after its job was collected. Jobs are submitted in order, so the queue is served in order as well.
   for (let i = 0; i < scenes; i++) {
     const submittedAt = slots.takeEarliest();
     const completedAt = Math.max(submittedAt, workers.takeEarliest()) + draw();
@@ -29,7 +32,7 @@ export function simulate({ work, scenes, inFlight, seed }: Load, collect: Collec
   return slots.latest();
 }
 
-/** So many instants from which something is free, ascending; 0 at first. */
+/** Instants from which each slot or worker is free, ascending. 0 at first. */
 class Instants {
   readonly #ascending: number[];
 

@@ -1,4 +1,4 @@
-/** Starting a bench service in a process of its own, and asking it for its measures. */
+/** Starts a bench service in a separate process, and requests its measures. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -10,12 +10,12 @@ import type { Load } from './load.ts';
 export interface BenchService {
   url: string;
   measures(): Promise<ServiceMeasures>;
-  /** When the next job is submitted, in epoch ms. */
+  /** Resolves to the instant of the next submission, in epoch ms. */
   nextSubmission(): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** Leaves its picture in `dir`. */
+/** Starts the service. Writes its picture into `dir`. */
 export async function startService(dir: string, load: Load, picture: Buffer): Promise<BenchService> {
   const pictureFile = join(dir, 'picture.png');
   writeFileSync(pictureFile, picture);

@@ -1,4 +1,4 @@
-/** The few numbers that many numbers are told by. */
+/** Statistics that summarize many numbers. */
 
 export function median(values: readonly number[]): number {
   const sorted = ascending(values);
@@ -7,7 +7,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
 }
 
-/** The least of the values that at least `share` (0 to 1) of them do not exceed. */
+/** Returns the smallest value that at least `share` (0 to 1) of the values do not exceed. */
 export function percentile(values: readonly number[], share: number): number {
   return ascending(values)[Math.max(0, Math.ceil(values.length * share) - 1)] ?? Number.NaN;
 }
@@ -21,7 +21,7 @@ export interface Point {
   y: number;
 }
 
-/** The slope that few stray points do not move: the median of those between all pairs (Theil and Sen). */
+/** Returns the median of the slopes between all pairs of points (Theil and Sen). A few outliers hardly change it. */
 export function slope(points: readonly Point[]): number {
   const kept = thinned(points);
   return median(
@@ -31,7 +31,7 @@ export function slope(points: readonly Point[]): number {
   );
 }
 
-/** Pairs grow with the square. */
+/** Limits the points, because the number of pairs grows with its square. */
 const mostPoints = 400;
 
 function thinned(points: readonly Point[]): Point[] {

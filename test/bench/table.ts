@@ -1,4 +1,4 @@
-/** Tables that read well on a terminal and in Markdown. */
+/** Formats tables for a terminal and for Markdown. */
 import type { Comparison, Spread } from './measures.ts';
 import type { Target } from './target.ts';
 
@@ -23,7 +23,7 @@ export function formatTargets(targets: Target[]): string {
   return formatTable(['target', 'to reach', 'measured', '', 'peer'], rows);
 }
 
-/** One row a target, for the README. */
+/** Returns a table for the README, with one row for each target. */
 export function formatAllTargets(outcomes: { name: string; targets: Target[] }[]): string {
   const rows = outcomes.flatMap(({ name, targets }) =>
     targets.map(({ measure, wanted, measured, isReached, peer }, i) => [

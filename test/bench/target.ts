@@ -1,27 +1,27 @@
-/** A target of a scenario: what is to be reached, what was measured, and whether that reaches it. */
+/** A target of a scenario: the limit, the measured value, and whether the value meets the limit. */
 
 export interface Target {
   measure: string;
   wanted: string;
-  /** In numbers, and as it is shown. */
+  /** The measured value, as a number and as text. */
   value: number;
   measured: string;
   isReached: boolean;
-  /** What the peer reached, as it is shown; empty where it has no part in it. */
+  /** Value of the peer as text. Empty if the peer has none. */
   peer: string;
 }
 
 interface Bound {
   atLeast?: number;
   atMost?: number;
-  /** What would be better still; it decides nothing. */
+  /** A better value that would be desirable. It is shown but decides nothing. */
   aim?: number;
 }
 
 interface Shown {
   unit: string;
   digits: number;
-  /** What the value follows from, in words; the peer's as well. */
+  /** Values from which the measured one was computed, as text. `peer`: value of the peer, as text. */
   from?: string;
   peer?: string;
 }
@@ -36,7 +36,7 @@ export function target(measure: string, bound: Bound, value: number, shown: Show
     wanted: aim === undefined ? limit : `${limit}, aim ${trimmed(aim)}${shown.unit}`,
     value,
     measured: shown.from === undefined ? show(value) : `${show(value)} (${shown.from})`,
-    // What could not be measured reaches nothing.
+    // A value that could not be measured is NaN, which meets no limit.
     isReached: value >= atLeast && value <= atMost,
     peer: shown.peer ?? '',
   };

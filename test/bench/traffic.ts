@@ -1,9 +1,9 @@
-/** The bench service's requests by the second, and which of them are too much. */
+/** Counts the bench service's requests by second, and decides which of them exceed its limit. */
 import type { Bearable } from './load.ts';
 
 export interface Second {
   served: number;
-  /** Answered with 429. */
+  /** Number of requests that were answered with 429. */
   tooMuch: number;
 }
 
@@ -21,7 +21,7 @@ export class Traffic {
     this.#room = bears?.burst ?? Infinity;
   }
 
-  /** Whether there is room for one more request, which is then taken. */
+  /** Returns true if the limit allows another request, and counts it. */
   takesOne(): boolean {
     if (this.#bears === undefined) return true;
     const { perSecond, burst } = this.#bears;

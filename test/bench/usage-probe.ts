@@ -1,4 +1,7 @@
-/** Loaded into a measured process by `--import`: leaves what it used in the file that BENCH_USAGE_FILE names. */
+/**
+ * Loaded into a measured process by `--import`. At exit it writes the resource use into the file that BENCH_USAGE_FILE
+ * names.
+ */
 import { writeFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 

@@ -1,13 +1,15 @@
-/** The bench service's workers: who works on which job when, and how much of their time was used. */
+/** The workers of the bench service: which jobs they run when, and how much of their time was used. */
 import type { Job } from './job-book.ts';
 import type { Load, Work, WorkerChange } from './load.ts';
 import { drawExecutionMs } from './random.ts';
 
-/** How well the workers were used for a while after their number had changed. */
+/** How well the workers were used in a period after their number had changed. */
 export interface UseAfterChange {
   workers: number;
   judgedMs: number;
-  /** Of what so many workers could have done in that time; undefined before it is over. */
+  /**
+   * Share of the work that this number of workers could have done in the period. Undefined before the period is over.
+   */
   share?: number;
 }
 
@@ -20,7 +22,7 @@ export class Workers {
   #allowed: number;
   #busy = 0;
   #submitted = 0;
-  /** Ms of work done within the number of workers, up to an instant. */
+  /** Ms of work done until `#workedUntil`, by no more workers than allowed. */
   #workedMs = 0;
   #workedUntil = 0;
 
@@ -42,7 +44,7 @@ export class Workers {
     if (this.#work.kind === 'instant') job.completedAt = job.startedAt = job.submittedAt;
     else this.#queue.push(job);
     if (this.#work.kind === 'workers') this.#startQueued();
-    // Not before this submission is answered.
+    // The delay lets this submission be answered first.
     else if (this.#submitted === this.#scenes) setTimeout(() => this.#completeAll(), 100);
   }
 
@@ -88,7 +90,9 @@ export class Workers {
     }, judgedMs);
   }
 
-  /** Those who finish a job after their number was lowered count no more than their number. */
+  /**
+   * Counts the work done so far. Workers that finish a job after their number was lowered are not counted beyond it.
+   */
   #countWork(): void {
     const now = performance.now();
     this.#workedMs += Math.min(this.#busy, this.#allowed) * (now - this.#workedUntil);

@@ -1,4 +1,4 @@
-/** The batch that the chaos is about: its settings, its manifest, and the edits of it between runs. */
+/** The batch of the chaos test: its settings, its manifest, and edits of the manifest between runs. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Chance } from '../faults/chance.ts';
@@ -7,7 +7,7 @@ export class Batch {
   readonly dir: string;
   readonly #ids: string[];
 
-  /** `dir` is a folder of its own. */
+  /** `dir` must be a separate folder. */
   constructor(dir: string, url: string, sceneCount: number) {
     this.dir = dir;
     this.#ids = Array.from({ length: sceneCount }, (_, i) => `s${i + 1}`);
@@ -15,12 +15,12 @@ export class Batch {
     this.#write(this.#ids);
   }
 
-  /** All scenes that were ever wanted; whatever was left out for a while is back at the end. */
+  /** Ids of all scenes that were ever in the list. `restore` puts back rows that were left out for a while. */
   get scenes(): readonly string[] {
     return this.#ids;
   }
 
-  /** What a user may do to the list between two runs; says what. */
+  /** Edits the list as a user may do between two runs. Returns the kind of the edit. */
   edit(random: Chance): 'reordered' | 'added one' | 'left one out' {
     const edit = random.pick(['reordered', 'added one', 'left one out'] as const);
     const leftOut = random.between(0, this.#ids.length - 1);
@@ -30,7 +30,7 @@ export class Batch {
     return edit;
   }
 
-  /** All rows, as they are to be at the end. */
+  /** Writes all rows, as they must be for the last run. */
   restore(): void {
     this.#write(this.#ids);
   }
@@ -45,8 +45,8 @@ export const concurrency = 8;
 export const attemptsAllowed = 20;
 
 /**
- * Waits are short so that much happens; the bounds are wide so that bad luck alone makes no scene fail. The halt rules
- * are those of everybody: what goes wrong here must not set them off.
+ * Returns the settings. Waits are short so that much happens. Limits are high so that bad luck alone never makes a
+ * scene fail. The halt rules are the defaults, because the faults of this test must not trigger them.
  */
 function pipeline(url: string): string {
   return `manifest: scenes.csv

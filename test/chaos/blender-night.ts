@@ -1,7 +1,7 @@
 /**
- * A night of jobs for Blender, which is killed again and again, with one scene that hangs and one that eats memory:
- * `node dist/test/chaos/blender-night.js --jobs 1000 --kill-every 20` prints what became of it, and exits with 1 where a
- * job was lost or pictures of one scene and seed are not the same.
+ * A night of jobs for Blender, whose process is killed again and again, with one scene that hangs and one that uses up
+ * all memory: `node dist/test/chaos/blender-night.js --jobs 1000 --kill-every 20` prints the results. It exits with 1
+ * if a job was lost or pictures of one scene and seed differ.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -16,19 +16,22 @@ import { packageFile } from '../../src/lib/files/package-file.ts';
 interface NightOptions {
   jobs: number;
   killEveryMs: number;
-  /** Of Blender's worker, all together. */
+  /** Memory limit of Blender's worker with all its processes. */
   memory: string;
 }
 
 export interface NightResult {
   jobs: number;
   completed: number;
-  /** Neither completed nor one of the two that must fail. */
+  /** Jobs that did not complete, except for the two that must fail. */
   lost: string[];
   hanging: string;
   eating: string;
   kills: number;
-  /** Scenes and seeds that were rendered more than once, and those whose pictures are not the same. */
+  /**
+   * Number of renderings beyond the first of the same scene and seed, and number of scenes and seeds whose pictures
+   * differ.
+   */
   repeated: number;
   unequal: number;
   maxMegabytes: number;
@@ -68,7 +71,7 @@ export async function blenderNight({ jobs, killEveryMs, memory }: NightOptions):
     }
   })();
   const small = { width: 128, height: 128, samples: 2 };
-  // Every scene comes again with the seed that it had before.
+  // Every scene comes twice with the same seed.
   const inputs = Array.from({ length: jobs }, (_, index) => {
     const half = index % Math.ceil(jobs / 2);
     return { scene: scenes[half % scenes.length], seed: half, ...small };
@@ -178,7 +181,7 @@ function megabytesOf(pid: number): number {
   return Number(/^VmRSS:\s*(\d+)/m.exec(status)?.[1] ?? 0) / 1_000;
 }
 
-/** Processes come and go. */
+/** Returns undefined if `read` throws, because a process may end at any moment. */
 function orNothing<T>(read: () => T): T | undefined {
   try {
     return read();

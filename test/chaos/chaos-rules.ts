@@ -1,4 +1,7 @@
-/** Judges a batch at the end of the chaos by the rules of the account, and by what only the hostile service and the driver know. */
+/**
+ * Checks a batch at the end of the chaos test, by the rules of the account and by facts that only the hostile service
+ * and the driver know.
+ */
 import { join } from 'node:path';
 import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import { Account, type JobSeen } from '../account/account.ts';
@@ -10,20 +13,20 @@ import type { Stretch } from './runner.ts';
 import type { Sighting } from './sightings.ts';
 import { wrongVerdicts } from './verdict-rules.ts';
 
-/** What the rules go by: the word of the program, the word of the service, and what the driver saw. */
+/** Input of the rules: the program's records, the service's report, and observations of the driver. */
 export interface Evidence {
-  /** The ids of all scenes that are wanted. */
+  /** Ids of all wanted scenes. */
   wanted: readonly string[];
   out: string;
   folder: Folder;
   service: ServiceReport;
   up: readonly Stretch[];
-  /** The files of the images folder as they were after each death. */
+  /** Files of the images folder, as they were after each kill. */
   sightings: readonly Sighting[];
   retentionMs: ServiceSettings['retentionMs'];
 }
 
-/** One sentence for each thing that is wrong. */
+/** Returns one sentence for each thing that is wrong. */
 export function differences(evidence: Evidence): string[] {
   const { folder, service, out } = evidence;
   const { books, pictures, keptAnswers } = folder;
@@ -54,13 +57,16 @@ function jobSeen(job: JobRecord): ChaosJob {
   return { id, scene, isNamed, polls, made: sha256 === null ? [] : [sha256], job };
 }
 
-/** How often a job was met with a death, only the program knows. */
+/**
+ * Returns the allowed final states of an attempt. Quarantine is always allowed, because only the program counts the
+ * crashes of a job.
+ */
 function fatesOf({ job: { fate, kind, denied } }: ChaosJob, { kind: declared }: Attempt): string[] {
   return [
     'failed quarantined',
     ...(fate === 'good' ? ['saved'] : []),
     ...(kind === null ? [] : [`failed ${kind}`]),
-    // The service said so, more than once or truly.
+    // The service has denied the job, truly or falsely.
     ...(denied > 0 ? [`expired ${declared}`] : []),
   ];
 }
@@ -72,7 +78,7 @@ function damaged(out: string): string[] {
   return check === 'ok' ? [] : [`the checkpoint is damaged: ${check}`];
 }
 
-/** Every scene is saved or has failed for a reason. */
+/** Checks that every scene is saved or has failed for a reason. */
 function lostScenes(wanted: readonly string[], { scenes }: Books): string[] {
   const known = new Map(scenes.map((scene) => [scene.id, scene]));
   return wanted.flatMap((id) => {
@@ -83,14 +89,14 @@ function lostScenes(wanted: readonly string[], { scenes }: Books): string[] {
   });
 }
 
-/** Each picture has the name of its scene. */
+/** Checks that each picture has the name of its scene. */
 function misnamed({ pictures }: Books): string[] {
   return pictures
     .filter(({ scene, file }) => file !== `${scene}.png`)
     .map(({ scene, file }) => `${file} is said to be of scene ${scene}`);
 }
 
-/** After no death was there a file under a final name that is not a whole picture of its scene. */
+/** Checks that after each kill, every file under a final name was a complete picture of its scene. */
 function wrongForATime({ sightings, service }: Evidence): string[] {
   const made = new Set(service.jobs.map(({ scene, sha256 }) => `${scene}.png ${sha256}`));
   return sightings
@@ -99,8 +105,8 @@ function wrongForATime({ sightings, service }: Evidence): string[] {
 }
 
 /**
- * No id is lost that was told to a run with time to write it down. On a busy machine an answer may come after the run
- * has given up waiting for it, and only if the run says so it is let pass.
+ * Checks that a run recorded every job id that it was told while it had time to write. On a busy machine an answer may
+ * come after the run has given up waiting. Such a job passes only if the attempt says so.
  */
 function forgottenAnswers({ attempts }: Books, { service, up }: Evidence): string[] {
   const known = new Set(attempts.map(({ job_id }) => job_id));
@@ -119,7 +125,9 @@ function wasLate({ state, text }: Attempt): boolean {
   return state === 'unanswered' && /no answer came in time|not complete after/.test(text ?? '');
 }
 
-/** What the service was too busy for, and what nobody was there for, is sent again within its attempt. */
+/**
+ * Checks that submissions are repeated within their attempt if the service was overloaded or refused the connection.
+ */
 function untrueRefusals({ attempts }: Books): string[] {
   return attempts
     .filter(({ job_id }) => job_id === null)
@@ -129,7 +137,7 @@ function untrueRefusals({ attempts }: Books): string[] {
     .map((row) => `attempt ${row.attempt} of scene ${row.scene} is ${row.state} (${row.kind}: ${row.text})`);
 }
 
-/** Null if the run stopped before the submission was taken. */
+/** Failures that may end a submission without a job. Null if the run was stopped before the submission was accepted. */
 const refusals: ReadonlySet<string | null> = new Set([
   null,
   'input-refused',
@@ -138,7 +146,7 @@ const refusals: ReadonlySet<string | null> = new Set([
   'endpoint-unknown',
 ]);
 
-/** Nothing was submitted for a scene after the picture that was saved for it had been handed out. */
+/** Checks that nothing was submitted for a scene after the service had delivered its saved picture. */
 function needlessJobs({ attempts }: Books, { jobs }: ServiceReport): string[] {
   const byId = new Map(jobs.map((job) => [job.id, job]));
   const saved = new Map(
@@ -154,7 +162,7 @@ function needlessJobs({ attempts }: Books, { jobs }: ServiceReport): string[] {
   });
 }
 
-/** No result ran out of its retention while runs were there to collect it. */
+/** Checks that no result expired while a run was active long enough to collect it. */
 function resultsLeftToExpire({ attempts }: Books, { service, up, retentionMs }: Evidence): string[] {
   const rows = new Map(attempts.map((row) => [row.job_id, row]));
   return service.jobs.flatMap(({ id, scene, endedAt, isAged }) => {
@@ -170,10 +178,10 @@ function resultsLeftToExpire({ attempts }: Books, { service, up, retentionMs }: 
   });
 }
 
-/** In this time of a stretch a poll may meet one trouble and the wait after it. */
+/** Time at the start of a stretch in which a poll may meet one failure and the wait after it. */
 const beginningMs = 1_500;
 
-/** Nobody follows a redirect, least of all with the key. */
+/** Checks that no client follows a redirect, especially not with the key. */
 function strayRequests({ strays, strayKeys }: ServiceReport): string[] {
   if (strays === 0) return [];
   return [`${strays} requests came where a redirect led, ${strayKeys} of them with the key`];

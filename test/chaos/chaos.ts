@@ -1,4 +1,7 @@
-/** `npm run chaos`: real kills against a service that does everything wrong, judged by the jobs that the service has seen. */
+/**
+ * `npm run chaos` kills the program at random moments, with a service that makes every mistake, and compares the books
+ * with the jobs that the service has seen.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +9,7 @@ import { help, readOptions, type Options } from './options.ts';
 import { describeResult } from './describe-result.ts';
 import { runChaos } from './run-chaos.ts';
 
-// On their way out, the driver's parts end what they have started.
+// On exit, each part of the driver ends the processes that it has started.
 process.once('SIGINT', () => process.exit(130));
 process.once('SIGTERM', () => process.exit(143));
 

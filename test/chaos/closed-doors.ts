@@ -1,10 +1,13 @@
-/** The answers of a service that lets nobody in: each of them is to stop a run at once. */
+/** Answers of a service that rejects the key, the account or the endpoint. Each must stop a run at once. */
 import { closedDoors as answers } from '../faults/request-faults.ts';
 
 interface ClosedDoor {
-  /** Whether it is closed to submissions only. */
+  /** True if only submissions are rejected. */
   isForSubmissions: boolean;
-  /** Whether the first answer is enough to know that nobody gets in; of 404s, each may be its job's own. */
+  /**
+   * True if the first answer proves that every request is rejected. A 404 does not, because it may concern only its
+   * job.
+   */
   isPlain: boolean;
   answer: (typeof answers)[keyof typeof answers]['instead'];
 }

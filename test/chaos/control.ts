@@ -1,4 +1,4 @@
-/** A second address of the hostile service: for the driver's words, and as the place where redirects lead. */
+/** A second URL of the hostile service. The driver controls the service through it, and redirects lead to it. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ServiceReport, TurnedAway } from './service-report.ts';
@@ -14,7 +14,7 @@ export interface Controlled {
 
 interface Control {
   url: string;
-  /** The same address under the name of another host. */
+  /** The same URL with another host name. */
   elsewhere: string;
 }
 

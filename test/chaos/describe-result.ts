@@ -1,4 +1,4 @@
-/** What came of the chaos, for people: how much happened, which faults were met, and what is wrong. */
+/** Describes the result of the chaos test: how much happened, which faults occurred, and what is wrong. */
 import { countBy } from '../account/account.ts';
 import type { ChaosResult } from './run-chaos.ts';
 

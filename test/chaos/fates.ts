@@ -1,28 +1,28 @@
-/** How jobs end at the hostile service: most with a picture, some in each of the bad ways that are known. */
+/** How jobs of the hostile service end: most with a picture, some in each known bad way. */
 import { badEnds } from '../faults/bad-ends.ts';
 import { type Chance, chance } from '../faults/chance.ts';
 import { pictureDamages as damages, png, rowsOf } from '../faults/picture-damages.ts';
 
-/** Of an ended job. */
+/** The end of a job. */
 export interface End {
-  /** By which a status answer tells of it. */
+  /** Fields of the status answer. */
   fields: Record<string, unknown>;
-  /** What stands in the place of a picture. */
+  /** Data of the picture in the answer, complete or damaged. */
   image?: string;
 }
 
 export const good = 'good';
-/** The service took it on, and does not know it any more a moment later. */
+/** The service accepts the job and forgets it a moment later. */
 export const lost = 'lost by the service';
 const stalls: readonly string[] = ['stalls in the queue', 'stalls in execution'];
-/** The fate of all jobs of a scene that is cursed so. */
+/** Fate of all jobs of a scene with this curse. */
 export const sameAgain = 'the same damage each time';
 
 export function drawFate(random: Chance, badShare: number): string {
   return random.hits(badShare) ? random.pick(badFates) : good;
 }
 
-/** Undefined where it never ends. */
+/** Returns how a job of this fate ends. Undefined if it never ends. */
 export function endOf(fate: string, seed: number, job: number, scene: string): End | undefined {
   if (fate === good) return rendered(pictureOf(seed, job).toString('base64'), job);
   const isAgain = fate === sameAgain;
@@ -32,7 +32,7 @@ export function endOf(fate: string, seed: number, job: number, scene: string): E
   return fields && { fields };
 }
 
-/** A whole PNG of noise, different for each job number and each other name. */
+/** Returns a complete PNG of noise that differs for each number or name. */
 export function pictureOf(seed: number, name: number | string): Buffer {
   const { draw } = chance(seed, 'picture', name);
   const rows = rowsOf(width, height, () => [draw() * 256, draw() * 256, draw() * 256]);
@@ -42,7 +42,7 @@ export function pictureOf(seed: number, name: number | string): Buffer {
 const width = 24;
 const height = 16;
 
-/** The failure that a job of this fate is to be taken for. */
+/** Returns the kind of failure that the program must record for a job of this fate. */
 export function kindOf(fate: string): string | null {
   if (stalls.includes(fate)) return 'job-overdue';
   if (fate === sameAgain) return 'bad-picture';

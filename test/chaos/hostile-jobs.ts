@@ -1,4 +1,7 @@
-/** The hostile service's jobs and its records: how each is to go, what became of it, what was handed out. */
+/**
+ * The jobs of the hostile service and its records: how each job must go, what happened to it, and which answers were
+ * sent.
+ */
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import type { ServiceReport, JobRecord, ServiceSettings } from './service-report.ts';
@@ -8,24 +11,27 @@ import { chance } from '../faults/chance.ts';
 import { curseOf, type Curse } from './curses.ts';
 import { drawFate, endOf, good, kindOf, lost, pictureOf, sameAgain } from './fates.ts';
 
-/** With what the report says of the job, save what its course says. */
+/** Plan of a job, with the fields of the report that the course of the job does not determine. */
 export interface HostilePlan
   extends HttpPlan, Omit<JobRecord, 'id' | 'acceptedAt' | 'polls' | 'endedAt' | 'isCancelled'> {
-  /** Whether somebody looked when it should long have ended; the looks after that are no further faults. */
+  /** True if a client polled the job after it had stalled. Later polls are not counted as further faults. */
   wasSeenStalled: boolean;
-  /** Whether a look was told that it is unknown, and it was not: never twice, since that could not be told from the truth. */
+  /**
+   * True if a poll was falsely told that the job is unknown. It happens at most once, because a client could not
+   * distinguish a second time from the truth.
+   */
   wasDenied: boolean;
 }
 
 export type HostileJob = Job<HostilePlan>;
 
-/** What takes much longer has stalled. */
+/** Longest execution of a job that has not stalled. */
 export const longestExecutionMs = 2_000;
 
-/** Younger, a job may be unknown to any service. */
+/** Age in ms below which any service may not know a job yet. */
 const beforeLossMs = 100;
 
-/** How the job of this number goes. */
+/** Returns how the job of this number goes. */
 export function planOf(
   { seed, faultShare }: ServiceSettings,
   number: number,
@@ -70,7 +76,7 @@ export class HostileRecords {
     this.#seed = seed;
   }
 
-  /** The scene's curse, which from now on is in the report; undefined for most. */
+  /** Returns the scene's curse and adds it to the report. Undefined for most scenes. */
   curseOf(input: JsonObject): Curse | undefined {
     const scene = idOf(input);
     const curse = curseOf(this.#seed, scene);
@@ -85,7 +91,7 @@ export class HostileRecords {
     this.#faults[fault] = (this.#faults[fault] ?? 0) + 1;
   }
 
-  of(jobs: HostileJob[]): Omit<ServiceReport, 'strays' | 'strayKeys'> {
+  of(jobs: readonly HostileJob[]): Omit<ServiceReport, 'strays' | 'strayKeys'> {
     return {
       answers: this.#answers,
       faultyAnswers: this.#faultyAnswers,

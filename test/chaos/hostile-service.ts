@@ -1,4 +1,6 @@
-/** The hostile service, in a process of its own: `node hostile-service.js SETTINGS`; ends with its standard input. */
+/**
+ * The hostile service, in a separate process: `node hostile-service.js SETTINGS`. It ends when its standard input ends.
+ */
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ServiceSettings, TurnedAway } from './service-report.ts';
@@ -38,7 +40,7 @@ const service: HttpService<HostilePlan> = new HttpService({
 });
 const { jobs, server } = service;
 const requests = { submit: 0, status: 0, other: 0 };
-/** The name of the door that is closed at present. */
+/** Name of the present reason for rejecting requests (`closedDoors`). */
 let closed: string | undefined;
 let turnedAway: TurnedAway = { submissions: 0, others: 0 };
 
@@ -62,7 +64,7 @@ server.listen(0, '127.0.0.1', () => {
 });
 process.stdin.resume().on('end', () => process.exit());
 
-/** Every one that is there, as if long enough had passed for it. */
+/** Deletes every present result, as if its retention had passed. */
 function deleteResults(): void {
   for (const job of jobs.all) {
     if (jobs.stateOf(job) !== 'ended' || jobs.find(job.id) === undefined) continue;
@@ -71,9 +73,9 @@ function deleteResults(): void {
   }
 }
 
-/** Who comes meanwhile finds nobody there. */
+/** Refuses connections for `ms`. */
 function refuseConnections(ms: number): void {
-  // It may be away already.
+  // The server may be refusing connections already.
   if (!server.listening) return;
   const { port } = server.address() as AddressInfo;
   server.close(() => setTimeout(() => server.listen(port, '127.0.0.1'), ms));
@@ -100,13 +102,15 @@ function answeringOf(response: ServerResponse, random: Chance): Answering {
   return { response, random, elsewhere: control.elsewhere };
 }
 
-/** Each request has its own chance, by its number: what others do does not change what it meets. */
+/**
+ * Returns the random generator of a request, by its number, so that other requests never change what this one meets.
+ */
 function chanceOf(operation: keyof typeof requests): Chance {
   requests[operation] += 1;
   return chance(settings.seed, operation, requests[operation]);
 }
 
-/** Whether this request is one of many in a row that are too many. */
+/** True if this request is in a burst of rejected requests. */
 function isInBurst(operation: keyof typeof requests): boolean {
   const number = requests[operation];
   const isBurst = chance(settings.seed, 'burst', operation, Math.floor(number / 100)).hits(0.06);
@@ -150,7 +154,7 @@ function tellStatus(asked: HostileAsked, answering: Answering): void {
     return answerHonestly(asked);
   }
   if (!random.hits(settings.faultShare)) return tellHonestly(asked, job);
-  // Few looks are at a moment at which a job can be unknown; there it is tried first.
+  // Few polls come at a moment at which a job may be unknown, so a denial is tried first there.
   const denial = random.hits(0.25) ? falseDenial(job) : undefined;
   const [name, fault] = random.pick(Object.entries(statusFaults));
   records.countAnswer(`status: ${denial ?? name}`);
@@ -159,7 +163,7 @@ function tellStatus(asked: HostileAsked, answering: Answering): void {
   sendJson(response, { error: 'job not found' }, 404);
 }
 
-/** What is deleted is said to be unknown, which is noted. */
+/** Returns a job. If it was deleted, records that the client is told it is unknown. */
 function find(jobId: string): HostileJob | undefined {
   const job = jobs.find(jobId);
   const deleted = job === undefined ? jobs.all.find(({ id }) => id === jobId) : undefined;
@@ -167,11 +171,11 @@ function find(jobId: string): HostileJob | undefined {
   return job;
 }
 
-/** Younger than this, a job may be unknown; older than that, it may be forgotten for once. */
+/** Ages between which a job is never denied: a younger one may be unknown, an older one may be denied once. */
 const freshMs = 500;
 const oldMs = 1_500;
 
-/** The false 404 that this job may be met with now. */
+/** Returns the name of a false 404 that is allowed for this job now. */
 function falseDenial({ submittedAt, plan: { wasDenied } }: HostileJob): string | undefined {
   const ageMs = Date.now() - submittedAt;
   if (!wasDenied && ageMs > oldMs) return '404 of an old job, once';
@@ -190,12 +194,15 @@ function tellHonestly(asked: HostileAsked, job: HostileJob): void {
   sendJson(asked.response, fields, status);
 }
 
-/** One of the answers of a service that has too much to do. */
+/** Sends one of the answers of an overloaded service. */
 function refuseForLoad(answering: Answering): void {
   answering.random.pick(Object.values(overloads)).instead(answering);
 }
 
-/** An overdue job is rare and cancelled once: of the cancellations many go wrong, so that all ways are met. */
+/**
+ * Answers a request, with a share of faults. Overdue jobs are rare and each is cancelled once, so many cancellations
+ * must fail to cover all faults.
+ */
 function meetSome(
   asked: HostileAsked,
   faults: Record<string, (answering: Answering) => void>,

@@ -1,4 +1,4 @@
-/** What comes after the last kill: one run to the end, one more that has nothing to do, and `nightrender verify`. */
+/** Runs after the last kill: one run to the end, one run that has nothing to do, and `nightrender verify`. */
 import type { Batch } from './batch.ts';
 import { Runner, type RunnerEnd } from './runner.ts';
 import type { HostileService } from './service-process.ts';
@@ -38,7 +38,7 @@ export async function lastRuns(batch: Batch, service: HostileService): Promise<L
   };
 }
 
-/** All saved, or some failed: none is left to do. */
+/** True if all scenes are saved or some have failed, so nothing is left to do. */
 function isDone({ code }: End): boolean {
   return code === 0 || code === 3;
 }

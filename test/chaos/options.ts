@@ -1,4 +1,4 @@
-/** What `npm run chaos -- …` takes. */
+/** Options of `npm run chaos -- …`. */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 
@@ -14,9 +14,9 @@ export const help = `npm run chaos -- [options]
   --kills N   runs that are killed, one after the other (200)
   --scenes N  scenes of the batch (7 for each kill)
   --seed N    of the faults and the kills (random, and printed)
-  --keep      leave the batch's folder behind, also where all was well`;
+  --keep      leave the batch's folder behind, also if all was well`;
 
-/** Throws, in words, for what it does not understand. */
+/** Reads the options. Throws an `Error` with a message for the user if they are invalid. */
 export function readOptions(args: string[]): Options | 'help' {
   const count = { type: 'string' } as const;
   const flag = { type: 'boolean', default: false } as const;

@@ -1,4 +1,4 @@
-/** Kills the built program again and again against the hostile service, lets it finish, and judges what is left. */
+/** Kills the built program again and again while it uses the hostile service, lets it finish, and checks the result. */
 import { join } from 'node:path';
 import { noBooks, type Books } from '../account/books.ts';
 import { readFolder } from '../account/read-folder.ts';
@@ -18,12 +18,12 @@ export interface ChaosSettings {
   kills: number;
   scenes: number;
   seed: number;
-  /** A folder of its own, for the batch. */
+  /** A separate folder for the batch. */
   dir: string;
 }
 
 export interface ChaosResult {
-  /** What is wrong, a sentence each. */
+  /** Sentences that say what is wrong. */
   complaints: string[];
   counts: Counts;
   service: ServiceReport;
@@ -32,17 +32,17 @@ export interface ChaosResult {
 
 interface Counts {
   kills: number;
-  /** Runs that the strikes met before they had ended by themselves. */
+  /** Number of kills that came before the run had ended by itself. */
   metAtWork: number;
-  /** Runs that no request of which got through the door. */
+  /** Number of runs whose key, account or endpoint was rejected for all of their time. */
   turnedAway: number;
   edits: number;
   agings: number;
-  /** Times in which no connection was made. */
+  /** Number of times that the service refused connections for a while. */
   outages: number;
 }
 
-/** Submissions, looks and jobs are drawn apart, which comes to 15 % of the answers. */
+/** Share of faults among submissions, polls and jobs. Together they make 15 % of the answers faulty. */
 const faultShare = 0.117;
 const retentionMs = 8_000;
 
@@ -94,8 +94,9 @@ async function killOnce(
 }
 
 /**
- * Between two runs the list may be edited, a long time may pass, everybody may be turned away for a while, and the
- * service may be away when the next one comes. Half-way, all of it happens, however few kills there are.
+ * Changes something between two runs, at random: the list is edited, results are deleted, a run is rejected by the
+ * service, or the service refuses connections. Before the middle kill, all but the edit happen, even if there are few
+ * kills.
  */
 async function prepare(
   kill: number,
@@ -126,7 +127,10 @@ async function prepare(
   }
 }
 
-/** All saved, some left, turned away, and left on SIGINT or SIGTERM; null is a death by what it was sent. */
+/**
+ * Exit codes of an orderly end: all saved, some failed, rejected by the service, SIGINT or SIGTERM. Null means that a
+ * signal killed the program.
+ */
 const orderlyCodes: ReadonlySet<number | null> = new Set([0, 3, 12, 130, 143, null]);
 
 function record(when: string, end: RunnerEnd & { isOverdue: boolean }, log: Log): void {

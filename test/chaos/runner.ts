@@ -1,29 +1,32 @@
-/** One start of a command of the built program on the batch, to be followed line by line and struck. */
+/**
+ * One start of a command of the built program on the batch. The driver follows its output line by line and sends it
+ * signals.
+ */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { packageFile } from '../../src/lib/files/package-file.ts';
 
-/** A time in which a run was up, had begun to follow its jobs, and nobody had told it to leave; epoch ms. */
+/** A time in which a run was active, had begun to poll its jobs, and was not told to stop. Instants are epoch ms. */
 export interface Stretch {
   from: number;
   until: number;
 }
 
 export interface RunnerEnd {
-  /** Null where a signal ended it. */
+  /** Null if a signal ended the run. */
   code: number | null;
-  /** Whether it ended by itself or by what it was sent, and not by a crash. */
+  /** True if the run ended by itself or by a signal of the driver, not by a crash. */
   isOwnEnd: boolean;
-  /** Whether it came to its own last line before it ended. */
+  /** True if the run printed its last line before it ended. */
   hasFinished: boolean;
   stdout: string;
   stderr: string;
   up: Stretch[];
 }
 
-/** What a run says right before it asks for the jobs that earlier runs left in flight. */
+/** Event that a run prints right before it polls the jobs that earlier runs left in flight. */
 const plan = '"type":"plan-made"';
 const end = '"type":"run-ended"';
 
@@ -53,12 +56,12 @@ export class Runner {
     this.ended = this.#untilEnded();
   }
 
-  /** Resolves when it has said so many lines, or has ended. */
+  /** Resolves when the run has printed this number of lines, or has ended. */
   lines(count: number): Promise<void> {
     return this.#until(() => this.#lines >= count);
   }
 
-  /** Resolves when it is about to ask for what is in flight, or has ended. */
+  /** Resolves when the run is about to poll jobs in flight, or has ended. */
   planned(): Promise<void> {
     return this.#until(() => this.#stdout.includes(plan));
   }
@@ -71,7 +74,7 @@ export class Runner {
   }
 
   async #untilEnded(): Promise<RunnerEnd> {
-    // Nothing is left behind by a driver that ends early, least of all a stopped process.
+    // If the driver ends early, it must not leave processes behind, least of all stopped ones.
     const kill = (): void => void this.#child.kill('SIGKILL');
     process.once('exit', kill);
     await once(this.#child, 'close');
@@ -114,7 +117,7 @@ export class Runner {
   }
 }
 
-/** Nothing of the machine's own settings reaches the program. */
+/** Returns the environment without settings of this machine. */
 function ownEnvironment(dir: string): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('NIGHTRENDER_') && name !== 'NODE_OPTIONS',

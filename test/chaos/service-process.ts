@@ -1,4 +1,4 @@
-/** The hostile service as the driver of the chaos sees it: a process of its own that reports its jobs. */
+/** Starts the hostile service in a separate process, and controls it for the driver of the chaos test. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { ServiceReport, ServiceSettings, TurnedAway } from './service-report.ts';
@@ -7,12 +7,12 @@ import { packageFile } from '../../src/lib/files/package-file.ts';
 export interface HostileService {
   url: string;
   report: () => Promise<ServiceReport>;
-  /** Deletes the results that are there, as if the retention period had passed. */
+  /** Deletes all present results, as if the retention had passed. */
   age: () => Promise<void>;
-  /** From now on everybody is turned away, by one of the closed doors. */
+  /** Rejects all requests from now on, in one way of `closedDoors`. */
   close: (door: string) => Promise<void>;
   open: () => Promise<TurnedAway>;
-  /** For so long no connection is made. */
+  /** Refuses connections for this number of ms. */
   refuse: (ms: number) => Promise<void>;
   stop: () => Promise<void>;
 }

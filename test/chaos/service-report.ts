@@ -1,8 +1,8 @@
-/** What the hostile service tells of itself afterwards: the jobs that it has seen, and what it did to them. */
+/** The report of the hostile service: the jobs that it has seen, and the faults that it caused. */
 
 export interface ServiceSettings {
   seed: number;
-  /** Of the submissions, of the looks and of the jobs, this share (0 to 1) goes wrong. */
+  /** Share of submissions, polls and jobs that go wrong, 0 to 1. */
   faultShare: number;
   /** How long an ended job is kept. */
   retentionMs: number;
@@ -12,33 +12,33 @@ export interface ServiceSettings {
 export interface JobRecord {
   id: string;
   number: number;
-  /** The id of the scene that was sent. */
+  /** Id of the scene. */
   scene: string;
-  /** How it ends: `good`, or what goes wrong. */
+  /** How the job ends: `good`, or the name of a fault. */
   fate: string;
-  /** The failure that the fate is to be taken for; null for a good one, and for one that the service loses. */
+  /** Kind of failure that the program must record. Null for a good job, and for one that the service loses. */
   kind: string | null;
-  /** Of the picture it made; null for a job that made none that is whole. */
+  /** SHA-256 of the picture. Null if the job made no complete picture. */
   sha256: string | null;
-  /** Of the text that stands in the place of a picture; null where there is none, or an empty one. */
+  /** SHA-256 of the data that was delivered as a picture, complete or damaged. Null if there is none. */
   brought: string | null;
   acceptedAt: number;
-  /** Whether its id was told in an answer without a fault. */
+  /** True if its id was sent in an answer without a fault. */
   isNamed: boolean;
   /** Number of requests for its status. */
   polls: number;
   /** Null for a job that never ends by itself. */
   endedAt: number | null;
-  /** When its whole result was first handed out. */
+  /** When the complete result was first delivered. */
   deliveredAt: number | null;
-  /** Whether its result was deleted early, to make a long time pass while no run was up. */
+  /** True if its result was deleted early, as if a long time had passed while no run was active. */
   isAged: boolean;
   isCancelled: boolean;
-  /** How often it was said to be unknown because it had been deleted, or was lost. */
+  /** Number of answers that called the job unknown because it had been deleted or lost. */
   denied: number;
 }
 
-/** A scene that can never be rendered, and why. */
+/** A scene that can never be rendered, and the reason. */
 export interface Cursed {
   scene: string;
   curse: string;
@@ -47,17 +47,17 @@ export interface Cursed {
 export interface ServiceReport {
   answers: number;
   faultyAnswers: number;
-  /** How often each fault was met. */
+  /** Number of times that each fault occurred. */
   faults: Record<string, number>;
   jobs: JobRecord[];
-  /** Those that were sent. */
+  /** Cursed scenes that were submitted. */
   cursed: Cursed[];
-  /** Requests that came where redirects lead, and those of them that carried the key. */
+  /** Number of requests to the target of redirects. `strayKeys` counts the ones with the key. */
   strays: number;
   strayKeys: number;
 }
 
-/** Requests that a closed door met. */
+/** Requests that were rejected because of a closed door. */
 export interface TurnedAway {
   submissions: number;
   others: number;

@@ -1,4 +1,4 @@
-/** What the images folder showed after each death: a file under its final name must be whole at every moment. */
+/** Records the images folder after each kill. A file under its final name must be complete at every moment. */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ export interface Sighting {
   sha256: string;
 }
 
-/** Files that are still being written have names of their own. */
+/** Matches files that are still being written. */
 const unfinished = /^\.nightrender-.*\.tmp$/;
 
 export class Sightings {
@@ -19,7 +19,7 @@ export class Sightings {
     this.#dir = dir;
   }
 
-  /** Takes in every file that is new or was written again since the last look. */
+  /** Records every file that is new or was written again since the last call. */
   look(): void {
     if (!existsSync(this.#dir)) return;
     for (const file of readdirSync(this.#dir)) {

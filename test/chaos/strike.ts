@@ -1,22 +1,25 @@
-/** How a run is ended before its time: at which moment, and by what. */
+/** Ends a run early: at which moment, and by which signals. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Chance } from '../faults/chance.ts';
 import type { Runner, RunnerEnd } from './runner.ts';
 
 export interface Strike {
   moment: Moment;
-  /** Signals and the ms of waiting between them; the last ends the run. */
+  /** Signals, and the waits between them in ms. The last one ends the run. */
   blows: readonly (NodeJS.Signals | number)[];
 }
 
-/** Ms after its start, ms after its plan (while it asks for what is in flight), or a line that it says. */
+/**
+ * A number of ms after the start, a number of ms after the plan (while the run polls jobs in flight), or a line that it
+ * prints.
+ */
 type Moment = { after: 'start' | 'plan'; ms: number } | { after: 'line'; line: number };
 
 export function drawStrike(random: Chance): Strike {
   return { moment: drawMoment(random), blows: drawBlows(random) };
 }
 
-/** Resolves with the end of the run; `isOverdue` where it did not leave when it was told to. */
+/** Ends a run early. `isOverdue`: true if the run did not stop in time after it was told to. */
 export async function strike(
   runner: Runner,
   { moment, blows }: Strike,
@@ -29,7 +32,7 @@ export async function strike(
   return endWithin(runner, longestLeaveMs);
 }
 
-/** The end of a run that is given this long before it is killed. */
+/** Waits for the end of a run, and kills it after `ms`. */
 export async function endWithin(runner: Runner, ms: number): Promise<RunnerEnd & { isOverdue: boolean }> {
   let isOverdue = false;
   const timer = setTimeout(() => {
@@ -41,7 +44,7 @@ export async function endWithin(runner: Runner, ms: number): Promise<RunnerEnd &
   return { ...end, isOverdue };
 }
 
-/** Far beyond `shutdown.grace` and the 2 s after it: the machine may be busy with other things. */
+/** Far longer than `shutdown.grace` and the 2 s after it, because the machine may be busy with other things. */
 const longestLeaveMs = 30_000;
 
 function drawMoment(random: Chance): Moment {

@@ -1,4 +1,7 @@
-/** A run against a closed door: it stops at once, or soon if what it has in flight can be asked for, and leaves attempts and scenes as they were. */
+/**
+ * A run that the service rejects. It must stop at once, or soon if its jobs in flight can still be polled, and leave
+ * attempts and scenes as they were.
+ */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { concurrency, type Batch } from './batch.ts';
@@ -9,12 +12,12 @@ import { Runner, type RunnerEnd } from './runner.ts';
 import type { HostileService } from './service-process.ts';
 import { endWithin } from './strike.ts';
 
-/** Key refused, or account or endpoint not usable. */
+/** Exit code: the key is rejected, or the account or endpoint is not usable. */
 const notAllowed = 12;
-/** It is a matter of seconds; the machine may be busy with other things. */
+/** Such a run takes seconds, but the machine may be busy with other things. */
 const longestRunMs = 30_000;
 
-/** Submissions are refused again, one at a time, after jobs in flight were asked for. */
+/** Number of further refused submissions. After polling jobs in flight, a run tries again, one at a time. */
 const maxAskedAgain = 6;
 
 export interface TurnedAwayRun extends RunnerEnd {
@@ -42,7 +45,10 @@ function untimely(door: string, { code }: RunnerEnd, { submissions, others }: Tu
   ];
 }
 
-/** What was in flight still is, unless it could be asked for or its pictures lay there already; nothing new was taken on, nothing given up. */
+/**
+ * Returns a sentence for each attempt or scene that the rejection has changed. Jobs in flight may be settled only if
+ * they could be polled or their pictures were already written. Nothing may be newly accepted or given up.
+ */
 function changes(door: string, before: Folder | undefined, after: Folder | undefined): string[] {
   const attempts = new Map(before?.books?.attempts.map((row) => [row.attempt, row]));
   const failed = new Set(before?.books?.scenes.filter(({ state }) => state === 'failed').map(({ id }) => id));
@@ -62,7 +68,10 @@ function changes(door: string, before: Folder | undefined, after: Folder | undef
   ];
 }
 
-/** Whether all its pictures lay there before: the run before died between a picture and its record, which needs no request. */
+/**
+ * True if all pictures of the attempt existed before. The run before was killed between a picture and its record, and
+ * recording it needs no request.
+ */
 function wasWritten(attempt: number, before: Folder, after: Folder | undefined): boolean {
   const pictures = (after?.books?.pictures ?? []).filter((picture) => picture.attempt === attempt);
   return (
@@ -70,7 +79,7 @@ function wasWritten(attempt: number, before: Folder, after: Folder | undefined):
   );
 }
 
-/** Undefined where no run has come so far. */
+/** Returns what earlier runs have left. Undefined if there was no run yet. */
 function left({ dir }: Batch): Folder | undefined {
   const out = join(dir, 'out');
   return existsSync(join(out, 'images')) ? readFolder(out, 'id') : undefined;

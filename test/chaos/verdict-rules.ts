@@ -1,4 +1,7 @@
-/** The rules of failed scenes: none fails by bad luck, and none that cannot be rendered is tried for ever. */
+/**
+ * Rules of failed scenes: bad luck alone never makes a scene fail, and a scene that cannot be rendered is not repeated
+ * forever.
+ */
 import type { Attempt, Books } from '../account/books.ts';
 import type { ServiceReport } from './service-report.ts';
 import { declaredAs, refusals, type Curse } from './curses.ts';
@@ -13,10 +16,12 @@ export function wrongVerdicts(books: Books, service: ServiceReport): string[] {
   ];
 }
 
-/** Returns a digest of the bytes that an attempt brought in the place of a picture. */
+/** Returns a digest of the data that an attempt received as its picture. */
 type BroughtBy = (attempt: Attempt) => string | undefined;
 
-/** A scene fails if it is refused, if the same came twice, if results are dropped, and if it kills. */
+/**
+ * Checks that a scene fails only if it was refused, got the same damage twice, got no output twice, or was quarantined.
+ */
 function failedWithoutReason(
   { scenes, attempts }: Books,
   { cursed }: ServiceReport,
@@ -41,13 +46,16 @@ function failedWithoutReason(
     .map(({ id, kind }) => `scene ${id} has failed (${kind}) without a reason for it`);
 }
 
-/** Returns the scenes of which two have the same key. */
+/** Returns the scenes that have two rows with the same key. */
 function repeated<Row extends { scene: string }>(rows: readonly Row[], keyOf: (row: Row) => string) {
   const keys = rows.map(keyOf);
   return new Set(rows.filter((_, i) => keys.indexOf(keys[i] ?? '') < i).map(({ scene }) => scene));
 }
 
-/** What the service refuses is sent once and never was a job; what is damaged in the same way again has failed. */
+/**
+ * Checks that a cursed scene has failed for the expected reason, and that a scene whose input is refused never becomes
+ * a job.
+ */
 function unheededCurses({ scenes }: Books, { jobs, cursed }: ServiceReport): string[] {
   const known = new Map(scenes.map((scene) => [scene.id, scene]));
   const withJobs = new Set(jobs.map(({ scene }) => scene));
@@ -62,7 +70,10 @@ function unheededCurses({ scenes }: Books, { jobs, cursed }: ServiceReport): str
   });
 }
 
-/** After the same came twice, after two results without output, and after one refusal, nothing more is sent. */
+/**
+ * Checks that nothing more is sent after the same damage came twice, after two results without output, or after a
+ * refused input.
+ */
 function tooManyTries({ attempts }: Books, broughtBy: BroughtBy): string[] {
   const ended = new Set<string>();
   const tellings = new Set<string>();

@@ -1,4 +1,7 @@
-/** Promise: the Job of a batch starts again what a new start helps and nothing else, holds no secret and has no privilege. */
+/**
+ * Promise: the Job of a batch is restarted only if a restart can help. It contains no secret and needs no
+ * privileges.
+ */
 import type { Job } from 'kubernetes-types/batch/v1.d.ts';
 import type { ConfigMap } from 'kubernetes-types/core/v1.d.ts';
 import { expect, it } from 'vitest';
@@ -41,7 +44,7 @@ const podOf = ({ spec }: Job) => {
   return { pod, container };
 };
 
-it('is one pod a runner, replaced only when it is gone', () => {
+it('the Job is one pod a runner, replaced only when it is gone', () => {
   const { spec } = read(given).job;
   expect(spec).toMatchObject({
     completionMode: 'Indexed',
@@ -52,21 +55,23 @@ it('is one pod a runner, replaced only when it is gone', () => {
   });
 });
 
-/** What a new start may change: a crash, a batch that is held, a pod that was deleted. */
-// A bucket or a database that was gone may be back.
+/**
+ * Endings that a restart may change: a crash, a batch held by another runner, a deleted pod, and a bucket or
+ * database that was unreachable.
+ */
 const startedAgain = new Set(['bug', 'already-running', 'terminated', 'output-unwritable']);
 
 it.each(Object.entries(endings).filter(([, { exitCode }]) => ![0, 130].includes(exitCode)))(
-  'does what %s asks for',
+  'the Job does as %s says',
   (kind, { exitCode }) => {
     const rules = read(given).job.spec?.podFailurePolicy?.rules ?? [];
     const rule = rules.find(({ onExitCodes }) => onExitCodes?.values.includes(exitCode));
-    // Without a rule it is tried again.
+    // Without a rule, Kubernetes restarts the pod.
     expect(rule?.action !== 'FailIndex').toBe(startedAgain.has(kind));
   },
 );
 
-it('counts no disruption as a failure', () => {
+it('the Job counts no disruption as a failure', () => {
   const [first] = read(given).job.spec?.podFailurePolicy?.rules ?? [];
   expect(first).toEqual({
     action: 'Ignore',
@@ -74,7 +79,7 @@ it('counts no disruption as a failure', () => {
   });
 });
 
-it('runs as the restricted Pod Security Standard wants it', () => {
+it('the Job runs as the restricted Pod Security Standard wants it', () => {
   const { pod, container } = podOf(read(given).job);
   expect(pod.securityContext).toMatchObject({
     runAsNonRoot: true,
@@ -92,7 +97,7 @@ it('runs as the restricted Pod Security Standard wants it', () => {
   });
 });
 
-it('has every file where pipeline.yaml names it, byte by byte', () => {
+it('the Job has every file where pipeline.yaml names it, byte by byte', () => {
   const { configMap, job } = read(given);
   const { pod, container } = podOf(job);
   expect(container.command).toEqual(['nightrender', 'run', '/batch/night/pipeline.yaml']);
@@ -109,7 +114,7 @@ it('has every file where pipeline.yaml names it, byte by byte', () => {
   expect(pod.volumes).toContainEqual({ name: 'work', emptyDir: {} });
 });
 
-it('names another ConfigMap for another list, and the same for the same', () => {
+it('the Job names another ConfigMap for another list, and the same for the same', () => {
   const nameOf = (job: KubernetesJob) => read(job).configMap.metadata?.name;
   const [first, ...others] = given.files;
   const edited = [...others, { path: first?.path ?? '', bytes: Buffer.from('manifest: other.csv\n') }];
@@ -117,7 +122,7 @@ it('names another ConfigMap for another list, and the same for the same', () => 
   expect(nameOf({ ...given, files: edited })).not.toBe(nameOf(given));
 });
 
-it('takes variables out of the Secret, and says at its head which', () => {
+it('the Job takes variables out of the Secret, and says at its head which', () => {
   const { container } = podOf(read(given).job);
   expect(container.env).toEqual([
     { name: 'XDG_STATE_HOME', value: '/tmp' },
@@ -133,12 +138,12 @@ it('takes variables out of the Secret, and says at its head which', () => {
   expect(kubernetesManifest(given)).toMatch(/^#[^]*The Secret night-keys holds NIGHTRENDER_API_KEY\.[^]*---/);
 });
 
-it('writes into a claim where there is one', () => {
+it('the Job writes into a claim if there is one', () => {
   const { pod } = podOf(read({ ...given, claim: 'night' }).job);
   expect(pod.volumes).toContainEqual({ name: 'work', persistentVolumeClaim: { claimName: 'night' } });
 });
 
-it('fits into the names that Kubernetes allows', () => {
+it('the Job fits into the names that Kubernetes allows', () => {
   const name = read(given).job.metadata?.name ?? '';
   expect(name).toMatch(/^[a-z]([a-z0-9-]*[a-z0-9])?$/);
   expect(`${name}-999`.length).toBeLessThanOrEqual(63);

@@ -1,4 +1,4 @@
-/** Promise: a task goes back into the queue after an end that another start may mend, and after no other. */
+/** Promise: a task is requeued if a restart may help, and after no other ending. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { isWhole, sampled } from '../fakes/tier.ts';
 import { slurmScript } from '../../src/clusters/slurm-workers.ts';
 
-/** What the task ends with, and what it has asked of Slurm, where its runner ends so. */
+/** Runs a task with this runner. Returns its exit code, and the `scontrol` commands that it called. */
 function runTask(runner: string, env: Record<string, string> = {}): { code: number | null; asked: string } {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-slurm-'));
   onTestFinished(() => rmSync(dir, { recursive: true }));
@@ -35,20 +35,21 @@ function runTask(runner: string, env: Record<string, string> = {}): { code: numb
   return { code: status, asked: readFileSync(join(dir, 'asked'), 'utf8') };
 }
 
-it('is queued again where its output could not be written to (14), as often as may help', () => {
+it('a task is queued again if its output could not be written to (14), as often as may help', () => {
   if (isWhole) expect(runTask('exit 14')).toEqual({ code: 14, asked: 'requeue 7\n' });
   expect(runTask('exit 14', { SLURM_RESTART_COUNT: '29' })).toEqual({ code: 14, asked: 'requeue 7\n' });
   expect(runTask('exit 14', { SLURM_RESTART_COUNT: '30' })).toEqual({ code: 14, asked: '' });
 });
 
-it.each(sampled([0, 2, 3, 10, 12, 13], { ms: 100 }))('is left to a person after %i', (code) => {
+it.each(sampled([0, 2, 3, 10, 12, 13], { ms: 100 }))('a task is left to a person after %i', (code) => {
   expect(runTask(`exit ${code}`)).toEqual({ code, asked: '' });
 });
 
 it.each(sampled(['TERM', 'HUP'], { ms: 1_200 }))(
-  'stays ended where it was told to end meanwhile (%s)',
+  'a task stays ended if it was told to end meanwhile (%s)',
   (signal) => {
-    // Bash loses the exit code of a child that ends while a trap of its own runs, as no real runner does.
+    // Bash loses the exit code of a child that ends while a trap runs, so the runner waits a second. A real
+    // runner takes as long.
     const runner = `trap "" HUP; kill -s ${signal} "$PPID"; /bin/sleep 1; exit 14`;
     expect(runTask(runner)).toEqual({ code: 14, asked: '' });
   },

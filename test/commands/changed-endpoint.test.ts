@@ -1,4 +1,7 @@
-/** Promise: a batch that continues at another endpoint says so before anything is paid, and the results say which picture was made where. */
+/**
+ * Promise: a batch that continues at another endpoint says so before anything is paid, and the results say
+ * where each picture was made.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
@@ -19,26 +22,29 @@ it.each([
   [{ ...endpoint, id: 'other' }, 'https://service.example/v2/other'],
   [{ ...endpoint, version: 'v1' as const }, 'https://service.example/v1/scene-renderer'],
   [{ ...endpoint, baseUrl: 'http://127.0.0.1:4747' }, 'http://127.0.0.1:4747/v2/scene-renderer'],
-])('is told by the run, and each row of the results has its own', async (other, address) => {
-  const world = new World();
-  await world.run({ manifest, settings: { concurrency: 1, limits: { jobs: 2 } } });
-  expect(warningsOf(world)).toEqual([]);
-  await world.run({ manifest, settings: { endpoint: other, concurrency: 1, limits: { jobs: 3 } } });
-  const before = 'https://service.example/v2/scene-renderer';
-  expect(warningsOf(world)).toEqual([
-    `the endpoint has changed: 2 of 5 scenes were made at ${before}; the 3 that wait go to ${address}`,
-  ]);
-  const rows = Array.from(readRecords(world.db), ({ state, endpoint: at }) => [state, at]);
-  expect(rows).toEqual([
-    ['saved', before],
-    ['saved', before],
-    ['saved', address],
-    ['waiting', null],
-    ['waiting', null],
-  ]);
-});
+])(
+  'another endpoint is reported by the run, and each row of the results names its own',
+  async (other, address) => {
+    const world = new World();
+    await world.run({ manifest, settings: { concurrency: 1, limits: { jobs: 2 } } });
+    expect(warningsOf(world)).toEqual([]);
+    await world.run({ manifest, settings: { endpoint: other, concurrency: 1, limits: { jobs: 3 } } });
+    const before = 'https://service.example/v2/scene-renderer';
+    expect(warningsOf(world)).toEqual([
+      `the endpoint has changed: 2 of 5 scenes were made at ${before}; the 3 that wait go to ${address}`,
+    ]);
+    const rows = Array.from(readRecords(world.db), ({ state, endpoint: at }) => [state, at]);
+    expect(rows).toEqual([
+      ['saved', before],
+      ['saved', before],
+      ['saved', address],
+      ['waiting', null],
+      ['waiting', null],
+    ]);
+  },
+);
 
-it('is told by the plan', async () => {
+it('another endpoint is reported by the plan', async () => {
   const dir = tempFolder();
   const out = join(dir, 'out');
   mkdirSync(out);

@@ -12,7 +12,7 @@ import { run } from '../../src/commands/run.ts';
 import { tempFolder } from '../runner/config/pipeline-file.ts';
 import { heard } from './heard.ts';
 
-/** Takes no job, so that a run which begins ends at once, with 12. */
+/** Accepts no job, so a run that begins ends at once with 12. */
 const service = createServer((_, response) => response.writeHead(401).end('{}'));
 
 beforeAll(() => new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve)));
@@ -28,7 +28,7 @@ interface Batch {
   counts(): { waiting: number; withdrawn: number } | undefined;
 }
 
-/** A batch of 60 scenes that a run has begun. */
+/** Creates a batch of 60 scenes that a run has begun. */
 async function begun(lists = ['a.txt'], more = ''): Promise<Batch> {
   const dir = tempFolder();
   const write = (name: string, lines: string[], end = '\n'): void =>
@@ -49,26 +49,29 @@ async function begun(lists = ['a.txt'], more = ''): Promise<Batch> {
   return { file, write, counts };
 }
 
-it.each([{}, { limit: '2' }])('is refused by run and plan alike, in the same words: %j', async (part) => {
-  const { file, write, counts } = await begun();
-  write('a.txt', many.slice(0, 3));
-  const planned = await heard(() => plan(file, part));
-  const ran = await heard(() => run(file, { quiet: true, ...part }));
-  expect(planned.code).toBe(2);
-  expect(ran).toEqual(planned);
-  expect(ran.said).toContain('57 of 60 scenes are no longer in the list');
-  expect(ran.said).toMatch(/the first is \w{12}, which was at \S*a\.txt:4\)/);
-  expect(ran.said).toContain('--allow-fewer, or allowFewer: true');
-  expect(counts()).toMatchObject({ waiting: 60, withdrawn: 0 });
-  write('a.txt', many);
-  expect((await heard(() => run(file, { quiet: true }))).code).toBe(12);
-  expect(counts()).toMatchObject({ waiting: 60, withdrawn: 0 });
-});
+it.each([{}, { limit: '2' }])(
+  'a truncated list is rejected by run and plan with the same message: %j',
+  async (part) => {
+    const { file, write, counts } = await begun();
+    write('a.txt', many.slice(0, 3));
+    const planned = await heard(() => plan(file, part));
+    const ran = await heard(() => run(file, { quiet: true, ...part }));
+    expect(planned.code).toBe(2);
+    expect(ran).toEqual(planned);
+    expect(ran.said).toContain('57 of 60 scenes are no longer in the list');
+    expect(ran.said).toMatch(/the first is \w{12}, which was at \S*a\.txt:4\)/);
+    expect(ran.said).toContain('--allow-fewer, or allowFewer: true');
+    expect(counts()).toMatchObject({ waiting: 60, withdrawn: 0 });
+    write('a.txt', many);
+    expect((await heard(() => run(file, { quiet: true }))).code).toBe(12);
+    expect(counts()).toMatchObject({ waiting: 60, withdrawn: 0 });
+  },
+);
 
 it.each([
   { argv: { 'allow-fewer': true }, more: '' },
   { argv: {}, more: 'allowFewer: true' },
-])('is taken where it is said that it is meant: %j', async ({ argv, more }) => {
+])('a truncated list is accepted if the user says that it is meant: %j', async ({ argv, more }) => {
   const { file, write, counts } = await begun(undefined, more);
   write('a.txt', many.slice(0, 3));
   expect((await heard(() => plan(file, { requests: '0', ...argv }))).code).toBe(0);
@@ -76,21 +79,21 @@ it.each([
   expect(counts()).toMatchObject({ waiting: 3, withdrawn: 0 });
 });
 
-it('is refused though its last line is cut off, too', async () => {
+it('a truncated list is rejected even if its last line is cut off, too', async () => {
   const { file, write, counts } = await begun();
   write('a.txt', [...many.slice(0, 3), 'A photo of 3 tr'], '');
   expect((await heard(() => run(file, { quiet: true }))).code).toBe(2);
   expect(counts()).toMatchObject({ waiting: 60, withdrawn: 0 });
 });
 
-it('is refused though a row that stays was edited, too', async () => {
+it('a truncated list is rejected even if a row that stays was edited, too', async () => {
   const { file, write, counts } = await begun();
   write('a.txt', [...many.slice(0, 3), 'A photo of a single tree', ...many.slice(4, 9)]);
   expect((await heard(() => run(file, { quiet: true }))).code).toBe(2);
   expect(counts()).toMatchObject({ waiting: 60, withdrawn: 0 });
 });
 
-it('is refused where one of several lists lacks most of its rows', async () => {
+it('a truncated list is refused if one of several lists lacks most of its rows', async () => {
   const { file, write } = await begun(['a.txt', 'b.txt']);
   write('b.txt', many.slice(30, 31));
   const { code, said } = await heard(() => run(file, { quiet: true }));
@@ -98,7 +101,7 @@ it('is refused where one of several lists lacks most of its rows', async () => {
   expect(said).toMatch(/29 of 60 scenes .*b\.txt:2\)/);
 });
 
-it('is refused from standard input', async () => {
+it('a truncated list is refused from standard input', async () => {
   const { file, counts } = await begun();
   const piped = Readable.from([`${many.slice(0, 3).join('\n')}\n`]) as never;
   const stdin = vi.spyOn(process, 'stdin', 'get').mockReturnValue(piped);
@@ -108,7 +111,7 @@ it('is refused from standard input', async () => {
   expect(counts()).toMatchObject({ waiting: 60, withdrawn: 0 });
 });
 
-it('is no question where every night has a list of its own', async () => {
+it('a truncated list is not asked about if every night has its own list', async () => {
   const { file, write, counts } = await begun();
   write('a.txt', ['a', 'b', 'c']);
   expect((await heard(() => run(file, { quiet: true }))).code).toBe(12);

@@ -1,4 +1,4 @@
-/** Promise: no id, file name or answer of a service does anything to the terminal, whichever command shows it. */
+/** Promise: no id, file name or answer of a service can control the terminal, whichever command shows it. */
 import { printRefusal } from '../../src/commands/reply.ts';
 import { afterEach, expect, it, vi } from 'vitest';
 import type { RecordedPicture } from '../../src/runner/core/scene-record.ts';
@@ -97,14 +97,14 @@ function listen(): () => string {
   return () => said;
 }
 
-it.each(views)('is made visible by %s', (_, show) => {
+it.each(views)('a control character is made visible by %s', (_, show) => {
   const said = listen();
   show();
   expect(said()).toContain(shown);
   expect(said()).not.toMatch(/(?!\n)[\p{Cc}\u202e]/u);
 });
 
-it('cuts the line that is drawn over again to the cells of the terminal, not to its letters', () => {
+it('cuts the redrawn line to the cells of the terminal, not to its letters', () => {
   const said = listen();
   vi.stubEnv('TERM', 'xterm');
   Object.assign(process.stderr, { isTTY: true, columns: 20 });

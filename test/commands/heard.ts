@@ -1,7 +1,7 @@
-/** A command of the program within this process, with what it says. */
+/** Runs a command within this process and captures its output. */
 import { vi } from 'vitest';
 
-/** The exit code and all that was said. */
+/** Returns the exit code and the output. */
 export async function heard(work: () => Promise<number>): Promise<{ code: number; said: string }> {
   const said: string[] = [];
   const hear = (text: unknown): boolean => said.push(String(text)) > 0;

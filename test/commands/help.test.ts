@@ -1,27 +1,30 @@
-/** Promise: `nightrender help` lists the topics of the manual and prints each, paged on a terminal; a mistyped one is met with the nearest. */
+/**
+ * Promise: `nightrender help` lists the topics of the manual and prints each, with a pager on a terminal. For
+ * a mistyped topic it suggests the nearest.
+ */
 import { commandList } from '../../src/commands/command-line.ts';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { helpGroups, helpTopics } from '../../src/commands/help.ts';
 import { inProcess, nightWith, root } from '../e2e/cli.ts';
-import { rest } from '../fakes/tier.ts';
+import { firstTier, rest } from '../fakes/tier.ts';
 
-it('lists all topics with their summaries', async () => {
+firstTier.it('lists all topics with their summaries', async () => {
   const { stdout } = await inProcess(['help']).exits(0);
   for (const [name, summary] of helpGroups.flatMap(([, topics]) => topics))
     expect(stdout).toMatch(new RegExp(`^  ${name} +${summary.replaceAll(/[.()]/g, '\\$&')}$`, 'm'));
   expect(stdout).not.toContain('\u001B');
 });
 
-it('prints a page as Markdown where no terminal is', async () => {
+firstTier.it('prints a page as Markdown if there is no terminal', async () => {
   const { stdout } = await inProcess(['help', 'operators']).exits(0);
   const page = readFileSync(join(root, 'src/help/operators.md'), 'utf8');
   expect(stdout.trimEnd()).toBe(page.replaceAll(/<!--.*-->\n+/g, '').trimEnd());
 });
 
-it.each(['states', 'failures', 'checkpoint'])(
+firstTier.it.each(['states', 'failures', 'checkpoint'])(
   'still knows the page by its earlier name %s',
   async (topic) => {
     const { stdout } = await inProcess(['help', topic]).exits(0);
@@ -30,7 +33,7 @@ it.each(['states', 'failures', 'checkpoint'])(
   },
 );
 
-it.each([
+firstTier.it.each([
   ['manifst', 'there is no topic "manifst"; did you mean manifest?'],
   ['Money', 'there is no topic "Money"; did you mean money?'],
   ['retyr', 'there is no topic "retyr"; did you mean retry?'],
@@ -40,14 +43,14 @@ it.each([
   expect(stderr.trimEnd()).toMatch(new RegExp(`${said.replaceAll(/[.?]/g, '\\$&')}$`));
 });
 
-it('calls no topic as a command is called, which `help` tells of as well', () => {
+firstTier.it('no topic has the name of a command, because `help` explains both', () => {
   const commands = new Set(commandList().map(([name]) => name));
   expect(helpTopics.filter((topic) => commands.has(topic))).toEqual([]);
 });
 
 const hasScript = spawnSync('script', ['--version']).status === 0;
 
-/** What a terminal of 80 columns and 24 rows is sent, in a folder of its own. */
+/** Returns the output on a terminal of 80 columns and 24 rows, and the folder in which the command ran. */
 function onTerminal(topic: string, env: Record<string, string>, first = ''): { text: string; dir: string } {
   const night = nightWith({});
   const command = `stty cols 80 rows 24; ${first} exec ${process.execPath} ${join(root, 'dist/nightrender.cjs')} help ${topic}`;
@@ -60,7 +63,7 @@ function onTerminal(topic: string, env: Record<string, string>, first = ''): { t
   return { text: stdout.replaceAll('\r\n', '\n'), dir: night.cwd };
 }
 
-it.skipIf(!hasScript)('gives a long page to the pager (skipped where there is no script)', () => {
+firstTier.it.skipIf(!hasScript)('gives a long page to the pager (skipped if there is no script)', () => {
   const { text, dir } = onTerminal('manifest', { PAGER: 'cat > paged.txt; echo left' });
   expect(text).toBe('left\n');
   expect(readFileSync(join(dir, 'paged.txt'), 'utf8')).toMatch(
@@ -69,7 +72,7 @@ it.skipIf(!hasScript)('gives a long page to the pager (skipped where there is no
 });
 
 rest.it.skipIf(!hasScript)(
-  'gives no page to it that fits the terminal (skipped where there is no script)',
+  'does not give the pager a page that fits the terminal (skipped if there is no script)',
   () => {
     const { text } = onTerminal('console', { PAGER: 'cat > paged.txt; echo left' }, 'stty rows 200;');
     expect(text).toMatch(/The console/);
@@ -77,7 +80,7 @@ rest.it.skipIf(!hasScript)(
 );
 
 rest.it.skipIf(!hasScript).each(['no-such-pager-is-there', 'cat', ''])(
-  'prints a long page where PAGER is %j (skipped where there is no script)',
+  'prints a long page if PAGER is %j (skipped if there is no script)',
   (PAGER) => {
     const { text } = onTerminal('manifest', { PAGER, NO_COLOR: '1' });
     expect(text).toMatch(/^Manifest\n\n[^]*gets its name back/m);
@@ -86,7 +89,7 @@ rest.it.skipIf(!hasScript).each(['no-such-pager-is-there', 'cat', ''])(
 );
 
 rest.it.skipIf(!hasScript)(
-  'prints a long page where there is no pager at all (skipped where there is no script)',
+  'prints a long page if there is no pager at all (skipped if there is no script)',
   () => {
     const { text } = onTerminal('manifest', {}, 'PATH=/nowhere;');
     expect(text).toMatch(/gets its name back/);

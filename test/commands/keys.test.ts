@@ -1,4 +1,6 @@
-/** Keys are a table where there is room for one; where there is not, nothing of them is lost. */
+/**
+ * Promise: keys are listed as a table if the terminal is wide enough. On a narrow terminal, nothing is lost.
+ */
 import { expect, it } from 'vitest';
 import { widthOf } from '../../src/terminal/fit-text.ts';
 import { keyLines } from '../../src/commands/keys.ts';
@@ -32,7 +34,7 @@ const keys = [
   },
 ];
 
-it('shows a line for each', () => {
+it('shows a line for each key', () => {
   expect(keyLines(keys, 120)).toEqual([
     'NAME    KIND    ENDPOINTS          CREATED           LAST USED         JOBS   WORKER SECONDS  REVOKED',
     'laptop  client  all endpoints      2026-11-21 22:05  never             0      0.0',
@@ -40,7 +42,7 @@ it('shows a line for each', () => {
   ]);
 });
 
-it('tells what was done for one that was given from outside, of which nothing else is kept', () => {
+it('shows the usage of a key given from outside, although nothing else of it is stored', () => {
   const unknown = { createdAt: null, lastUsedAt: null, revokedAt: null, ...noTerms };
   const usage = [{ endpointId: 'b', jobs: 2, gpuMs: 1_500 }];
   const given = {
@@ -62,7 +64,7 @@ it('tells what was done for one that was given from outside, of which nothing el
   ]);
 });
 
-it('shows what a key costs and may use where one has a price or a quota', () => {
+it('shows what a key costs and may use if a key has a price or a quota', () => {
   const usage = [{ endpointId: 'b', jobs: 2, gpuMs: 1_500 }];
   const terms = { quotaMs: 36_000_000, price: 0.5 };
   const night = {

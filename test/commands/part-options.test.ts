@@ -1,4 +1,4 @@
-/** Promise: `--sample` and `--limit` are understood as written, or refused by name. */
+/** Promise: `--sample` and `--limit` mean what they say, or are rejected by name. */
 import { partOf } from '../../src/batch/start-choices.ts';
 import { expect, it } from 'vitest';
 import type { Problem } from '../../src/lib/yaml/problem.ts';
@@ -33,7 +33,7 @@ it.each([
   expect(problemsOf(argv)).toContain(words);
 });
 
-it('names both at once', () => {
+it('names both wrong options at once', () => {
   expect(problemsOf({ sample: 'x', limit: 'y' })).toMatch(/--sample: .*\n--limit: /);
 });
 

@@ -1,4 +1,7 @@
-/** Promise: `plan` accepts exactly what `run` accepts, refuses the rest in the same words, and leaves no trace in the folder. */
+/**
+ * Promise: `plan` accepts exactly what `run` accepts, rejects the rest with the same message, and changes
+ * nothing in the folder.
+ */
 import { createHash } from 'node:crypto';
 import {
   existsSync,
@@ -21,9 +24,9 @@ import { plan } from '../../src/commands/plan.ts';
 import { run } from '../../src/commands/run.ts';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import { heard } from './heard.ts';
-import { isWhole, runs } from '../fakes/tier.ts';
+import { firstTier, isWhole, runs } from '../fakes/tier.ts';
 
-/** Takes no job, so that a run which begins ends at once. */
+/** Accepts no job, so a run that begins ends at once. */
 const service = createServer((_, response) => response.writeHead(401).end('{}'));
 let url = '';
 
@@ -34,7 +37,7 @@ beforeAll(async () => {
 
 afterAll(() => void service.close());
 
-// In the file itself it would be warned of, by a run before it compares the list.
+// A key in pipeline.yaml would cause a warning, which a run prints before it compares the list.
 beforeEach(() => void vi.stubEnv('NIGHTRENDER_API_KEY', 'k'));
 afterEach(() => void vi.unstubAllEnvs());
 
@@ -48,7 +51,7 @@ const good = {
   ending: 'csv',
 };
 
-/** Of many things that may be wrong each mostly is not, so that some lists pass. */
+/** Each part is mostly valid, so that some combinations are accepted. */
 function mostly<T>(fine: T[], wrong: T[]): fc.Arbitrary<T> {
   return fc.oneof(
     { weight: 8, arbitrary: fc.constantFrom(...fine) },
@@ -56,7 +59,7 @@ function mostly<T>(fine: T[], wrong: T[]): fc.Arbitrary<T> {
   );
 }
 
-/** Settings, each as lines of the file. */
+/** Settings, as lines of pipeline.yaml. */
 const settings = fc
   .tuple(
     fc.constantFrom('', 'skipBadRows: true'),
@@ -70,7 +73,7 @@ const settings = fc
   )
   .map((lines) => lines.filter((line) => line !== ''));
 
-/** What makes scenes of rows, and what is sent of them. */
+/** `scenes` and `input`, as lines of pipeline.yaml. */
 const templates = mostly(
   [
     '',
@@ -112,7 +115,7 @@ const rows = fc.oneof(fc.constant(good.rows), fc.array(oneRow, { maxLength: 4 })
 
 type Change = (out: string) => void;
 
-/** What may be found in the folder; `batch` is one that a run has begun. */
+/** Changes of the output folder. `batch` leaves the batch that a run has begun. */
 const folders: Record<string, Change> = {
   none: (out) => rmSync(out, { recursive: true }),
   batch: () => undefined,
@@ -152,15 +155,21 @@ const folders: Record<string, Change> = {
   'another list': (out) => change(out, "DELETE FROM scenes WHERE id = 'b' AND attempts = 0"),
 };
 
-it.each(Object.keys(folders))('of a good list in a folder with: %s', async (folder) => {
-  await compare({ ...good, folder });
-});
+firstTier.it.each(Object.keys(folders))(
+  'plan and run agree on a good list in a folder with: %s',
+  async (folder) => {
+    await compare({ ...good, folder });
+  },
+);
 
-it.each(['parquet', 'json', 'csv.zst'])('of a good list as .%s, which both accept', async (ending) => {
-  expect(await compare({ ...good, ending })).toBe(true);
-});
+firstTier.it.each(['parquet', 'json', 'csv.zst'])(
+  'plan and run agree on a good list as .%s, which both accept',
+  async (ending) => {
+    expect(await compare({ ...good, ending })).toBe(true);
+  },
+);
 
-it('whatever the file, the list and the folder say', async () => {
+it('plan and run agree whatever the file, the list and the folder contain', async () => {
   const folder = mostly(['none', 'batch', 'empty', 'another list'], Object.keys(folders));
   const ending = mostly(['csv', 'parquet', 'json', 'csv.zst'], ['missing']);
   const given = fc.record({
@@ -176,11 +185,11 @@ it('whatever the file, the list and the folder say', async () => {
   const property = fc.asyncProperty(given, async (each) => void (accepted += Number(await compare(each))));
   const numRuns = runs(100, { ms: 140, weight: 3 });
   await fc.assert(property, { numRuns });
-  // A few runs may all be refused by chance.
+  // With few cases, all may be rejected by chance.
   if (isWhole) expect(accepted).toBeGreaterThan(numRuns / 40);
 }, 240_000);
 
-/** Resolves to whether both accept it. */
+/** Resolves to true if both commands accept the batch. */
 async function compare(given: typeof good): Promise<boolean> {
   const { rows: list, config, template, output, part, folder, ending } = given;
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-test-'));
@@ -228,7 +237,7 @@ function writeList(dir: string, ending: string, list: string[]): void {
   if (content !== undefined) writeFileSync(join(dir, `list.${ending}`), content);
 }
 
-/** One frame of one block that is not packed: nothing here writes zstd. */
+/** Returns a zstd frame with an uncompressed block, because nothing in the project writes zstd. */
 function storedAsZstd(text: string): Buffer {
   const bytes = Buffer.from(text);
   const size = Buffer.alloc(4);
@@ -238,7 +247,7 @@ function storedAsZstd(text: string): Buffer {
   return Buffer.concat([Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xa0]), size, block.subarray(0, 3), bytes]);
 }
 
-/** Every file with its bytes and when it was changed. */
+/** Returns every file with its content and modification time. */
 function traceOf(dir: string): string[] {
   const names = readdirSync(dir, { recursive: true, encoding: 'utf8' }).toSorted();
   return names.map((name) => {

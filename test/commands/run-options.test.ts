@@ -1,4 +1,4 @@
-/** Flags and environment variables as overrides, in rising order. */
+/** Flags and environment variables become overrides, ordered by increasing precedence. */
 import { optionRules, overridesOf, variableOf, type OptionName } from '../../src/batch/start-choices.ts';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
@@ -30,7 +30,7 @@ it('flags come after variables, so that they win', () => {
   ]);
 });
 
-it('takes words for a flag whose key has words', () => {
+it('a flag whose key has words takes words', () => {
   const given = [{ 'accept-edits': true }, { 'accept-edits': false }, { 'accept-edits': 'always' }];
   const values = given.map((argv) => overridesOf(argv, {})[0]?.value);
   expect(values).toEqual(['always', 'never', 'always']);

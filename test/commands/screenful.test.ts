@@ -1,4 +1,7 @@
-/** Promise: long lists do not flood the terminal: a screenful is shown and the rest is counted; JSON names all. */
+/**
+ * Promise: long lists do not flood the terminal. One screenful is shown and the rest is counted. JSON has all
+ * of it.
+ */
 import { afterEach, expect, it, vi } from 'vitest';
 import type { BadPicture } from '../../src/runner/core/scene-record.ts';
 import { createRetryView } from '../../src/commands/retry.ts';
@@ -32,7 +35,7 @@ const bad = (i: number): BadPicture => ({
 it.each([
   [false, 4 + 20 + 2],
   [true, many + 1],
-])('of bad pictures (json: %j)', (json, lines) => {
+])('shows one screenful of bad pictures (json: %j)', (json, lines) => {
   const said = listen();
   const view = createVerifyView({ json, isRepair: false });
   for (let i = 0; i < many; i++) view.onBad(bad(i));
@@ -48,7 +51,7 @@ it.each([
 it.each([
   [false, 1 + 20 + 2],
   [true, many + 1],
-])('of scenes that were put back (json: %j)', (json, lines) => {
+])('shows one screenful of scenes that were put back (json: %j)', (json, lines) => {
   const said = listen();
   const view = createRetryView(json);
   for (let i = 0; i < many; i++) view.onScene({ id: `s${i}`, was: 'job-failed' });

@@ -1,4 +1,4 @@
-/** What goes wrong at the service is told on a terminal that does not obey it. */
+/** Promise: an error message of the service cannot control the terminal. */
 import { printServiceFailure } from '../../src/commands/service-data.ts';
 import { afterEach, expect, test, vi } from 'vitest';
 
@@ -6,7 +6,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-test('what a worker says of its end cannot command the terminal', () => {
+test('the last words of a worker cannot control the terminal', () => {
   const told: string[] = [];
   vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
     told.push(String(text));

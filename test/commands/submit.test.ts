@@ -1,4 +1,7 @@
-/** Promise: what a cluster would only find out at night is refused at once, with words, and no secret leaves this machine. */
+/**
+ * Promise: problems that a cluster would find only at night are rejected at once with a message, and no
+ * secret leaves this machine.
+ */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync } from 'node:fs';
 import { join } from 'node:path';
@@ -175,7 +178,7 @@ it('shows a script that bash can read, with paths and options of any kind', asyn
       '#SBATCH --partition=cpu --comment "for \\"me\\"" -t 2:00:00\n',
     )
     .warnsOnly('');
-  // 5 min to drain, 10 s of grace, 20 s for the report, 5 s for the signal.
+  // 5 min to drain, 10 s of grace, 20 s for the report, and 5 s for the signal.
   expect(stdout).toContain('#SBATCH --signal=B:USR1@335\n');
   expect(spawnSync('bash', ['-n'], { input: stdout, encoding: 'utf8' })).toMatchObject({
     status: 0,
@@ -204,7 +207,7 @@ it('prints a manifest for several runners, with names of variables and no value'
   expect(stdout).toContain('AWS_ACCESS_KEY_ID');
 });
 
-it("takes along what the endpoint names: a workflow, and a description of one's own", async () => {
+it("includes the files that the endpoint names: a workflow, and a description of one's own", async () => {
   const flow = { 6: { class_type: 'CLIPTextEncode', inputs: { text: '' } } };
   const own = `submit: { post: '{{ baseUrl }}/jobs', job: id }
 status: { get: '{{ baseUrl }}/jobs/{{ job.id }}', at: state, map: { done: done } }
@@ -237,7 +240,7 @@ auth: none
   expect(has('a-key-of-a-test')).toEqual([false, false, false]);
 });
 
-it('tells what kubectl says of the Jobs of the batch', async () => {
+it('repeats what kubectl says of the Jobs of the batch', async () => {
   const night = batch(pipeline('local'));
   const items = [
     {

@@ -1,17 +1,17 @@
-/** What we rely on of ComfyUI, the stand-in as well as a real one. */
+/** Contract of ComfyUI: the behaviour that the client relies on. The stand-in and a real ComfyUI must both meet it. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { dividing, emptyImage, enlarging, failing, saving, sleeping } from '../fakes/comfyui-workflows.ts';
 
-/** `open` resolves to the address of a ComfyUI with its test nodes. */
+/** Declares the tests. `open` resolves to the URL of a ComfyUI with its test nodes. */
 export function comfyuiContract(name: string, open: () => Promise<string>): void {
   describe(name, () => contract(open));
 }
 
 function contract(open: () => Promise<string>): void {
-  it('takes a workflow under our id, and keeps what came of it', async () => {
+  it('accepts a workflow under our id, and keeps its results', async () => {
     const url = await open();
     const id = randomUUID();
     expect(await submit(url, saving(emptyImage(0x336699), id), id)).toEqual({
@@ -114,7 +114,7 @@ function contract(open: () => Promise<string>): void {
     });
   });
 
-  it('runs what is right of a workflow of which a part is wrong', async () => {
+  it('runs the valid part of a workflow with an invalid part', async () => {
     const url = await open();
     const id = randomUUID();
     const workflow = {
@@ -132,7 +132,7 @@ function contract(open: () => Promise<string>): void {
     expect(Object.keys((await ended(url, id)).outputs)).toEqual(['9']);
   });
 
-  it('keeps the words of a node that fails', async () => {
+  it('reports the message of a node that fails', async () => {
     const url = await open();
     const id = randomUUID();
     await submit(url, failing(3, id), id);
@@ -150,7 +150,7 @@ function contract(open: () => Promise<string>): void {
     ]);
   });
 
-  it('keeps the words of a node that fails with some values only', async () => {
+  it('reports the message of a node that fails only with some values', async () => {
     const url = await open();
     const id = randomUUID();
     await submit(url, dividing(3, 0, id), id);
@@ -169,21 +169,21 @@ function contract(open: () => Promise<string>): void {
     expect((await ended(url, other)).status.completed).toBe(true);
   });
 
-  it('runs one at a time, takes what waits out of the queue and stops what runs by its id alone', async () => {
+  it('runs one at a time, removes waiting workflows from the queue, and stops running ones by their id alone', async () => {
     const url = await open();
     const [running, waiting, last] = [randomUUID(), randomUUID(), randomUUID()];
     await submit(url, sleeping(4, running, 60), running);
     await submit(url, sleeping(5, waiting, 60), waiting);
     await submit(url, saving(emptyImage(6), last), last);
     await expect.poll(() => queued(url)).toEqual({ running: [running], waiting: [waiting, last] });
-    // Of these none has a trace in the history, nor is it told from an unknown one.
+    // None of these is in the history yet, so the history alone cannot distinguish them from an unknown id.
     for (const id of [running, waiting, 'no-such-id']) expect(await history(url, id)).toEqual({});
     expect(await ask(url, '/interrupt', { prompt_id: waiting })).toMatchObject({ status: 200 });
     expect(await ask(url, '/queue', { delete: [waiting, running, 'no-such-id'] })).toMatchObject({
       status: 200,
     });
     expect(await queued(url)).toEqual({ running: [running], waiting: [last] });
-    // In the moment of its start it does not hear of it.
+    // ComfyUI ignores an interrupt in the moment in which a workflow starts.
     const stopped = async (): Promise<Entry['status'] | undefined> => {
       expect(await ask(url, '/interrupt', { prompt_id: running })).toMatchObject({ status: 200 });
       return (await history(url, running))[running]?.status;
@@ -198,7 +198,7 @@ function contract(open: () => Promise<string>): void {
     expect(await history(url, waiting)).toEqual({});
   });
 
-  it('goes on with what slept', async () => {
+  it('completes a workflow whose node sleeps', async () => {
     const url = await open();
     const id = randomUUID();
     await submit(url, sleeping(7, id, 0.2), id);
@@ -240,7 +240,7 @@ function contract(open: () => Promise<string>): void {
     });
   });
 
-  it('takes what is no picture, whose job fails', async () => {
+  it('accepts an upload that is no picture, whose job then fails', async () => {
     const url = await open();
     const [id, name] = [randomUUID(), `${randomUUID()}.png`];
     const image = Buffer.from('not a picture');

@@ -1,4 +1,4 @@
-/** The stand-in of ComfyUI answers as a real one was seen to; `test/e2e/comfyui-itself.test.ts` asks that. */
+/** Promise: the stand-in for ComfyUI answers like a real one. `test/e2e/comfyui-itself.test.ts` tests a real one. */
 import { startComfyStandIn } from '../fakes/comfyui.ts';
 import { comfyuiContract } from './comfyui.contract.ts';
 

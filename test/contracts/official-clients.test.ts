@@ -1,4 +1,4 @@
-/** Promise: whatever the stand-ins of fal and Replicate answer in a test, the clients of fal and Replicate understand. */
+/** Promise: the official clients of fal and Replicate understand every answer of our stand-ins. */
 import { ApiError, createFalClient, ValidationError, type FalClient } from '@fal-ai/client';
 import Replicate, { type Prediction } from 'replicate';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -6,7 +6,7 @@ import { falKey, startFal, type FalOptions } from '../fakes/fal-service.ts';
 import { replicateKey, startReplicate, type ReplicateOptions } from '../fakes/replicate-service.ts';
 import { falSituations, replicateSituations } from '../fakes/situations.ts';
 
-/** The code of a refusal, or what an answer says. */
+/** The status code of a refusal, or a text that describes the answer. */
 type Outcome = string | number;
 
 interface Outcomes {
@@ -18,7 +18,7 @@ interface Outcomes {
 
 const { setTimeout: wait } = globalThis;
 
-/** What the clients wait between tries takes no time. */
+/** Lets the official clients repeat requests without waiting. */
 function waitUnlessTheirs(
   run: (...more: unknown[]) => void,
   ms?: number,
@@ -145,7 +145,7 @@ async function replicateClient(options: ReplicateOptions): Promise<Replicate> {
   return new Replicate({ auth: replicateKey, baseUrl: `${url}/v1`, useFileOutput: false });
 }
 
-/** Anything but a client's own error for a refusal is a fault of the stand-in. */
+/** Returns the outcome of a call. Any error other than the client's own error for a refusal fails the test. */
 async function falOutcome<Answer>(call: Promise<Answer>, said: (answer: Answer) => string): Promise<Outcome> {
   try {
     return said(await call);

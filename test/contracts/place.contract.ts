@@ -1,16 +1,16 @@
-/** What is relied on of a place of pictures, whichever it is. */
-import { hash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+/** Contract of a `Place`: the behaviour of a place for pictures that the program relies on. */
+import { hash, randomBytes } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Place } from '../../src/runner/images/place.ts';
+import { digestIn, type Place, readBytes, sourceIn } from '../../src/runner/images/place.ts';
 
 export interface PlaceUnderTest {
   place: Place;
-  /** Has the next `put` fail after a part of the file was written. */
+  /** Makes the next `put` fail after a part of the file was written. */
   cutNextPut(): void;
-  /** Resolves to all that is there, also files that no `list` shows. */
+  /** Resolves to the names of all files, including those that `list` leaves out. */
   everything(): Promise<string[]>;
 }
 
@@ -33,7 +33,7 @@ function contract(open: () => Promise<PlaceUnderTest>): void {
     expect(await place.read('sea/deep/a.png')).toEqual(content);
     const facts = await place.facts('sea/deep/a.png');
     expect(facts).toMatchObject({ kind: 'file', bytes: content.length });
-    // A place without checksums does not know.
+    // A place without checksums cannot tell.
     expect([true, undefined]).toContain(facts?.isOf(hash('sha256', content)));
     expect([false, undefined]).toContain(facts?.isOf(hash('sha256', 'another')));
   });
@@ -67,6 +67,82 @@ function contract(open: () => Promise<PlaceUnderTest>): void {
     await place.put('a.png', { path });
     expect((await place.read('a.png'))?.equals(content)).toBe(true);
     expect(readFileSync(path).equals(content)).toBe(true);
+  });
+
+  it('moves a file of this machine into its place, whatever its size, and over another', async () => {
+    const { place } = await prepared({ 'a.mp4': 'before' });
+    for (const length of [0, 5, readBytes + 1]) {
+      const path = join(folder(), 'here');
+      const content = Buffer.alloc(length, randomBytes(1_021));
+      writeFileSync(path, content);
+      const sha256 = hash('sha256', content);
+      expect(await place.put('a.mp4', { path, isMoved: true }, { sha256 })).toBe(true);
+      expect(existsSync(path)).toBe(false);
+      expect((await place.read('a.mp4'))?.equals(content)).toBe(true);
+      expect(await digestIn(place, 'a.mp4')).toBe(sha256);
+      const facts = await place.facts('a.mp4');
+      expect(facts).toMatchObject({ kind: 'file', bytes: length });
+      expect([true, undefined]).toContain(facts?.isOf(sha256));
+    }
+    expect(await namesIn(place)).toEqual(['a.mp4']);
+  });
+
+  it('leaves the file of this machine if its place is taken', async () => {
+    const { place } = await prepared({ 'a.mp4': 'before' });
+    const path = join(folder(), 'here');
+    writeFileSync(path, 'another');
+    expect(await place.put('a.mp4', { path, isMoved: true }, { isFirst: true })).toBe(false);
+    expect([readFileSync(path, 'utf8'), String(await place.read('a.mp4'))]).toEqual(['another', 'before']);
+    expect(await place.put('b.mp4', { path, isMoved: true }, { isFirst: true })).toBe(true);
+    expect([existsSync(path), String(await place.read('b.mp4'))]).toEqual([false, 'another']);
+  });
+
+  it('reads parts of a file', async () => {
+    const { place } = await prepared({ 'a.mp4': '0123456789', 'empty.mp4': '' });
+    const part = async (file: string, at: number, length: number) =>
+      (await place.read(file, { at, length }))?.toString();
+    expect(await part('a.mp4', 0, 4)).toBe('0123');
+    expect(await part('a.mp4', 4, 3)).toBe('456');
+    expect(await part('a.mp4', 8, 100)).toBe('89');
+    expect(await part('a.mp4', 10, 5)).toBe('');
+    expect(await part('a.mp4', 1_000, 5)).toBe('');
+    expect(await part('empty.mp4', 0, 5)).toBe('');
+    expect(await part('gone.mp4', 0, 5)).toBeUndefined();
+    expect([await digestIn(place, 'gone.mp4'), await digestIn(place, 'empty.mp4')]).toEqual([
+      undefined,
+      hash('sha256', ''),
+    ]);
+  });
+
+  it('copies, renames and downloads a file that is too large for memory, unchanged', async () => {
+    const { place } = await prepared();
+    const content = Buffer.alloc(readBytes + 3, randomBytes(1_021));
+    const isSame = async (file: string) => (await place.read(file))?.equals(content);
+    await place.put('a.mp4', content);
+    await place.put('b.mp4', sourceIn(place, 'a.mp4', content.length), { sha256: hash('sha256', content) });
+    expect(await isSame('b.mp4')).toBe(true);
+    await place.move('a.mp4', 'c.mp4');
+    await place.move('c.mp4', 'b.mp4');
+    expect([await isSame('b.mp4'), await namesIn(place)]).toEqual([true, ['b.mp4']]);
+    const to = join(folder(), 'copy');
+    expect(await place.fetch('b.mp4', to, false)).toBe(true);
+    expect(readFileSync(to).equals(content)).toBe(true);
+    // This file has the same length and the same beginning.
+    await place.put('d.mp4', Buffer.concat([content.subarray(0, -1), Buffer.from('x')]));
+    await expect(place.move('d.mp4', 'b.mp4')).rejects.toThrow(/cannot rename/);
+  });
+
+  it('has no file if the source of a copy ends too early', async () => {
+    const { place, everything } = await prepared();
+    for (const [length, bytes] of [
+      [10, 9],
+      [3 * readBytes, readBytes + 7],
+    ] as const) {
+      const content = Buffer.alloc(bytes, 'x');
+      const read = async (at: number, some: number) => content.subarray(at, at + some);
+      await expect(place.put('a.mp4', { length, read })).rejects.toThrow(/changed/);
+    }
+    expect(await everything()).toEqual([]);
   });
 
   it.each(['a b.png', 'ä é.png', '夜/港.png', '👩‍🚀.png', 'a&b=c+d%20e.png', "it's #1?.png", '[x](y)!~*.png'])(
@@ -112,7 +188,7 @@ function contract(open: () => Promise<PlaceUnderTest>): void {
     expect(String(await place.read('c.png'))).toBe('same');
   });
 
-  it('leaves the first file where that is asked for, of several at once too', async () => {
+  it('leaves the first file if that is requested, also for several at once', async () => {
     const { place } = await prepared();
     const texts = ['one', 'two', 'three', 'four'];
     const came = await Promise.all(
@@ -125,7 +201,7 @@ function contract(open: () => Promise<PlaceUnderTest>): void {
     expect(await namesIn(place)).toEqual(['a.json']);
   });
 
-  it('has the file of before where a put is cut, and nothing half-written after the next start', async () => {
+  it('keeps the former file if a put is interrupted, and has nothing half-written after the next start', async () => {
     const { place, cutNextPut, everything } = await prepared({ 'a.png': 'before' });
     for (const [name, was] of [
       ['a.png', 'before'],

@@ -1,4 +1,7 @@
-/** Promise: what the interface's description shows is understood by the client, and said by the local service alike. */
+/**
+ * Promise: the client understands the examples in the description of the service's interface, and the local service
+ * answers the same.
+ */
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
@@ -11,15 +14,15 @@ import { ask, endpointId, key, openService, statusOnce, submit } from '../servic
 
 interface Example {
   name: string;
-  /** The part of the description that it is from. */
+  /** Section of the description with this example. */
   source: string;
   request: { method: string; path: string; body?: { input: Record<string, unknown> } };
   answer: { status: number; type: string; body: unknown };
-  /** The name of what it is in the OpenAPI description; absent where only other services answer so. */
+  /** Name of its schema in the OpenAPI description. Undefined if only other services answer like this. */
   schema?: string;
-  /** What the local service has to be at to answer so; absent where it does not. */
+  /** State of the local service in which it answers like this. Undefined if it never does. */
   local?: 'new' | 'queued' | 'running' | 'streaming' | 'completed' | 'failed' | 'to-stop';
-  /** What the client makes of it; absent where it does not ask. */
+  /** Reply of the client. Undefined if the client never sends this request. */
   reads?: Record<string, unknown>;
 }
 
@@ -40,7 +43,7 @@ describe('the client', () => {
   });
 });
 
-/** What the client makes of the answer to the example's request. */
+/** Sends the example's request with the client, and returns its reply. */
 async function asked(url: string, { request }: Example): Promise<unknown> {
   const { service } = clientOf(url);
   const [, version, id = '', operation] = request.path.split('/');
@@ -63,7 +66,7 @@ describe('the local service', () => {
   );
 });
 
-/** A service that is at what the example shows, asked as the example asks. */
+/** Brings a local service into the example's state, sends the request, and returns the answer. */
 async function answeredHere({ request, local }: Example): Promise<{ status: number; json: unknown }> {
   const isHeld = local === 'running' || local === 'completed' || local === 'failed';
   const { url, held, dataDir } = await openService({ workers: isHeld ? 1 : 0 });
@@ -85,11 +88,11 @@ async function answeredHere({ request, local }: Example): Promise<{ status: numb
   return ask(url, request.path.replace(jobId, id), { method: request.method, headers, ...body });
 }
 
-/** Names of fields in their order, and the types of what they hold. */
+/** Returns the names of fields in order, with the types of their values. */
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf);
   if (typeof value !== 'object' || value === null) return value === null ? 'null' : typeof value;
-  // Services of this kind say which worker it was; the examples do not show it.
+  // Services of this kind name the worker. The examples leave it out.
   const shown = Object.entries(value).filter(([name]) => name !== 'workerId');
   return shown.map(([name, inner]) => [name, shapeOf(inner)]);
 }
@@ -110,7 +113,7 @@ describe('the OpenAPI description', () => {
   );
 });
 
-it('is shown in examples that say where they are from, each under a name of its own', () => {
+it('is shown in examples that state their source, each with a unique name', () => {
   expect(new Set(examples.map(({ name }) => name)).size).toBe(examples.length);
   for (const { source } of examples) expect(source).toMatch(/^(the interface's|real services') .+: .+/);
 });

@@ -1,4 +1,4 @@
-/** What the road relies on from a `RenderService`, whichever it is. */
+/** Contract of a `RenderService`: the behaviour of a service that the pipeline relies on. */
 import { describe, expect, it } from 'vitest';
 import type { Endpoint } from '../../src/runner/core/attempt.ts';
 import type { JsonObject } from '../../src/lib/text/json.ts';
@@ -12,45 +12,45 @@ import type {
 import { jobIdPattern } from '../../src/protocol/paths.ts';
 import { services, type SpokenService } from './spoken-services.ts';
 
-/** A service with one worker, whose jobs go on when the test says. */
+/** A service with one worker. The test decides when its jobs go on. */
 export interface World {
   service: RenderService;
   endpoint: Endpoint;
-  /** What the first job will hand in. */
+  /** Picture that the first job will deliver. */
   picture: FoundPicture;
-  /** The first job leaves the queue. */
+  /** Lets the first job start. */
   begin(): Promise<void>;
   complete(): Promise<void>;
   fail(): Promise<void>;
-  /** The scenes of the jobs that the service has taken; asked once, at the end. */
+  /** Returns the scenes of all accepted jobs. Called once, at the end. */
   scenesTaken(): Promise<unknown[]>;
-  /** Whether it is to show that it knows submissions by their keys. */
+  /** True if the service must state that it recognizes submissions by their idempotency keys. */
   knowsKeys?: boolean;
-  /** Where its interface is not that of job services. */
+  /** Differences of a service whose interface is not that of job services. */
   dialect?: Dialect;
-  /** The same service with a key that it does not know; absent where there are no keys. */
+  /** The same service with an invalid key. Undefined if the service has no keys. */
   withWrongKey?: RenderService;
 }
 
 export interface Dialect {
   input: JsonObject;
-  /** By which `scenesTaken` knows the job. */
+  /** The value by which `scenesTaken` identifies the job. */
   scene: unknown;
   words: SpokenService['words'];
-  /** What the worker says of the job that fails, where it has its own words. */
+  /** Error of the failed job, if the service has its own words for it. */
   complaint?: string;
-  /** What is said of how long the job waited. */
+  /** Time in the queue that the service states. */
   delay: { delayTimeMs?: number };
-  /** How long a submission is known. */
+  /** How long the service recognizes a submission. */
   knownMs: number;
-  /** It is looked for by its key, and would be another one if it were sent again. */
+  /** True if the client finds a lost submission by its key, because sending it again would create another job. */
   isLookedFor?: true;
 }
 
-/** What the worker says of the job that fails. */
+/** Error that the worker reports for the failed job. */
 export const complaint = 'CUDA error: an illegal memory access was encountered';
 
-/** `ending` is how the first job will end, for services that want to know beforehand. */
+/** `ending`: how the first job will end, for services that must know beforehand. */
 export type OpenWorld = (ending: 'picture' | 'failure') => Promise<World>;
 
 export function renderServiceContract(name: string, open: OpenWorld): void {
@@ -221,9 +221,7 @@ function requestContract(open: OpenWorld): void {
     expect(await service.health(endpoint, signal)).toMatchObject({ kind: 'answers' });
   });
 
-  it('with a wrong key is refused, and makes no job (skipped where a service has no keys)', async ({
-    skip,
-  }) => {
+  it('with a wrong key is refused, and makes no job (skipped if a service has no keys)', async ({ skip }) => {
     const { withWrongKey: service, endpoint, scenesTaken } = await open('picture');
     if (service === undefined) return skip();
     const refused = { failure: { kind: 'key-refused' } };
@@ -234,7 +232,7 @@ function requestContract(open: OpenWorld): void {
     expect(await scenesTaken()).toEqual([]);
   });
 
-  it('to an endpoint that is not there says so, and tells nothing of jobs (skipped where a service has no endpoints)', async ({
+  it('to an endpoint that does not exist says so, and says nothing of jobs (skipped if a service has no endpoints)', async ({
     skip,
   }) => {
     const { service, endpoint, withWrongKey } = await open('picture');
@@ -252,7 +250,7 @@ function requestContract(open: OpenWorld): void {
     expect(await service.health(other, signal)).toMatchObject({ kind: 'unknown' });
   });
 
-  it('with more than the service takes is refused in its words (skipped where a service has no bound)', async ({
+  it('with more than the service takes is refused in its words (skipped if a service has no bound)', async ({
     skip,
   }) => {
     const { service, endpoint, withWrongKey } = await open('picture');

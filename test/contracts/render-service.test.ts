@@ -1,4 +1,7 @@
-/** The service contract on each implementation; on a real endpoint where one is named in the environment. */
+/**
+ * Promise: a batch works the same with every service. Runs the contract of `RenderService` on each implementation, and
+ * on a real endpoint if the environment names one.
+ */
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { Endpoint } from '../../src/runner/core/attempt.ts';
@@ -65,13 +68,13 @@ renderServiceContract('ComfyUI and its stand-in', async (ending): Promise<World>
   comfy.complaint = complaint;
   comfy.isHeld = true;
   const workflow = ending === 'failure' ? failing(1, 'x') : saving(emptyImage(1));
-  // The one worker is busy with another job at first.
+  // The only worker is busy with another job at first.
   const prompt = saving(emptyImage(2));
   await fetch(`${comfy.url}/prompt`, { method: 'POST', body: JSON.stringify({ prompt }) });
   const goOn = (): Promise<void> => comfy.release();
   return {
     ...openComfyui(comfy.url, workflow, 3),
-    picture: { bytes: (await imagesOf(saving(emptyImage(3)), '9'))[0] ?? Buffer.of() },
+    picture: { bytes: (await imagesOf(saving(emptyImage(3)), '9'))[0] ?? Buffer.of(), isDownloaded: true },
     begin: goOn,
     complete: goOn,
     fail: goOn,
@@ -86,7 +89,7 @@ for (const version of ['v2', 'v1'] as const) {
 
 type HeldRun = Awaited<ReturnType<TestService['held']['next']>>;
 
-/** The one worker is busy with another job at first. */
+/** Opens a local service whose only worker is busy with another job at first. */
 async function openLocal(version: Endpoint['version']): Promise<World> {
   const { url, held } = await openService();
   const endpoint: Endpoint = { baseUrl: url, id: endpointId, version };
@@ -119,7 +122,7 @@ async function openLocal(version: Endpoint['version']): Promise<World> {
       run?.fail(new Error(complaint));
       await statusIs('FAILED');
     },
-    // The worker takes jobs in their order, so those before the last one are all.
+    // The worker takes jobs in order, so all jobs before the last one are found.
     scenesTaken: async () => {
       await service.submit(endpoint, { scene: 'the last one' }, signal);
       before.complete([1]);

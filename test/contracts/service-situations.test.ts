@@ -1,4 +1,6 @@
-/** Contract of situations: for each answer of a service, the port reports the same, with every kind of service. */
+/**
+ * Promise: whatever a service answers, the port `RenderService` reports it in the same way for every kind of service.
+ */
 import { describe, expect, it } from 'vitest';
 import { answerJson, scriptedServer } from '../fakes/scripted-server.ts';
 import { failure, keepsKey, withoutHold } from '../runner/client/client.ts';
@@ -14,6 +16,7 @@ import {
   type Spoken,
 } from './service-situations.ts';
 import {
+  clipUrl,
   key,
   nobodyAt,
   openAt,
@@ -48,7 +51,7 @@ describe.each(serviceNames)('%s: a submission', (name) => {
     expect(spoken.submissions()).toBe(1);
   });
 
-  it('surely does not arrive where nobody listens', async () => {
+  it('is known not to have arrived if no server listens', async () => {
     const spoken = await speakTo(name, () => ({}));
     const job = { ...spoken.job, endpoint: await nobodyAt(spoken) };
     expect(await submit({ ...spoken, job })).toEqual(failure('not-reached', /\(http:/));
@@ -69,7 +72,7 @@ describe.each(serviceNames)('%s: a job', (name) => {
     expect(warnings).toEqual(isUnknown ? [expect.stringContaining('"PAUSED"')] : []);
   });
 
-  it('that is done is read from its kept answer as from the service', async () => {
+  it('that is complete is read from its kept answer as from the service', async () => {
     const { says, outputOf } = services[name];
     const spoken = await speakTo(name, () => says('done', { output: outputOf(onePixel) }));
     const { client, job } = spoken;
@@ -84,7 +87,7 @@ describe.each(serviceNames)('%s: a job', (name) => {
   });
 });
 
-/** Where each service may state a price, and its answers with that price. */
+/** Path where each service may state a price, with its answers for a given price. */
 const priced: Record<
   string,
   { at: string; done: (cost: unknown) => Answers; failed: (cost: unknown) => Answers }
@@ -162,6 +165,22 @@ const priced: Record<
 
 const of = (body: object): Answers => ({ status: answerJson(body) });
 
+it.each(serviceNames)('%s: a completed job brings its clip with output.media', async (name) => {
+  const { says, clipOutput, words } = services[name];
+  const path = { jobs: 'video_url', fal: 'video.url', comfyui: '9', own: '[*]', replicate: '[*]' }[name];
+  for (const media of ['video', path]) {
+    const output = media === '[*]' ? [clipUrl] : clipOutput;
+    const spoken = await speakTo(name, () => says('done', { output }), { output: `media: "${media}"` });
+    const received = { length: expect.any(Number) as number };
+    const found = name === 'comfyui' ? { received } : { url: clipUrl };
+    expect(await status(spoken)).toMatchObject({
+      kind: 'completed',
+      status: words.done,
+      pictures: [{ ...found, isClip: true }],
+    });
+  }
+});
+
 describe.each(Object.entries(priced))('%s: the price of a job', (name, { at, done, failed }) => {
   const spokenWith = (answers: Answers): Promise<SpokenTo> =>
     speakTo(name.replace(/,.*/, '') as ServiceName, () => answers, { pricing: `{ at: '${at}' }` });
@@ -171,7 +190,7 @@ describe.each(Object.entries(priced))('%s: the price of a job', (name, { at, don
     [0, 0],
     ['0.0123', 0.0123],
     ['1.2e-5', 0.000012],
-    // Sums stay finite.
+    // A larger price is limited, so that sums stay finite.
     [1e308, 1e15],
     ...[-1, '-1', 'NaN', '', '0,01', '$0.01', '0.01 USD', null, true, {}].map(
       (none) => [none, undefined] as [unknown, undefined],
@@ -182,7 +201,7 @@ describe.each(Object.entries(priced))('%s: the price of a job', (name, { at, don
     expect(await status(await spokenWith(failed(cost)))).toMatchObject({ kind: 'ended', cost: told });
   });
 
-  it('is not looked for without `pricing.at`', async () => {
+  it('is not read without `pricing.at`', async () => {
     const spoken = await speakTo(name.replace(/,.*/, '') as ServiceName, () => done(0.5));
     expect(await status(spoken)).not.toHaveProperty('cost');
   });
@@ -204,7 +223,7 @@ it.each<[string, string, Answers]>([
   expect(await status(spoken)).toMatchObject({ kind: 'missing', cost: { at: path, amount: 0.5 } });
 });
 
-it('a kept result without a price does not say that the job states none, as its status may', async () => {
+it('a kept result without a price does not mean that the job has none, because its status may state it', async () => {
   const { at, done } = priced['fal, in its status'] ?? expect.fail('there is no such service');
   const { client, job } = await speakTo('fal', () => done(0.5), { pricing: `{ at: '${at}' }` });
   const chunks: Uint8Array[] = [];
@@ -236,7 +255,7 @@ describe.each(serviceNames)('%s: the endpoint', (name) => {
   });
 });
 
-it.each(serviceNames)('%s: nothing is requested of a service that is given up', async (name) => {
+it.each(serviceNames)('%s: nothing is requested after the signal has aborted', async (name) => {
   const spoken = await speakTo(name, () => ({}));
   const { client, input, job } = spoken;
   const aborted = AbortSignal.abort();
@@ -270,7 +289,7 @@ it.each([
   expect(JSON.parse(server.requests[0]?.body ?? '')).toEqual({ input, ...(policy && { policy }) });
 });
 
-it('comfyui: a seed of the scene gives no key away, whatever digits it has', async () => {
+it('comfyui: a seed never reveals a part of the key, whatever its digits', async () => {
   const { url } = await scriptedServer(answerJson({ prompt_id: 'j1', node_errors: {} }));
   const { client, config } = openAt('comfyui', url, { apiKey: '4711' });
   const sha256 = config.service.kind === 'comfyui' ? config.service.sha256 : '';
@@ -281,7 +300,7 @@ it('comfyui: a seed of the scene gives no key away, whatever digits it has', asy
   });
 });
 
-/** The situations that a service can be in. */
+/** Returns the situations that are possible with this service. */
 function casesOf(name: ServiceName, situations: Situations): [string, Meaning][] {
   return Object.entries(situations).flatMap(([situation, [answers, reply, exceptions = {}]]) => {
     const exception = exceptions[name] ?? {};
@@ -290,7 +309,7 @@ function casesOf(name: ServiceName, situations: Situations): [string, Meaning][]
   });
 }
 
-/** Asks once for each reply, and expects it without the key. */
+/** Sends one request for each expected reply, and checks the reply without the key. */
 async function meets(name: ServiceName, { answers, reply }: Meaning, ask: Ask): Promise<SpokenTo> {
   const service = services[name];
   const spoken = await speakTo(name, (at) => answersAt(answers, { ...at, ...service }));

@@ -1,4 +1,6 @@
-/** The table of situations: what a service answers, and what the port `RenderService` makes of it, whichever service it is. */
+/**
+ * Table of situations: an answer of the service, and the reply of the port `RenderService`, for every kind of service.
+ */
 import { expect } from 'vitest';
 import { promptIdOf } from '../../src/protocol/comfyui-workflow.ts';
 import { answer, answerJson, inTurn, type Script } from '../fakes/scripted-server.ts';
@@ -21,11 +23,11 @@ export type Spoken = Addresses & SpokenService;
 
 export interface Meaning {
   answers: Answers | ((at: Spoken) => Answers);
-  /** What the port replies; of a list, one reply after the other. */
+  /** Expected reply of the port. A list has one reply for each request. */
   reply: object | ((at: Spoken) => object);
 }
 
-/** What differs at some services, or why they cannot be in the situation. */
+/** Differences at some services, or the reason why they cannot be in this situation. */
 type Exceptions = Partial<Record<ServiceName, Partial<Meaning> | string>>;
 
 export type Situations = Record<string, [Meaning['answers'], Meaning['reply'], Exceptions?]>;
@@ -94,7 +96,7 @@ export const submissions: Situations = {
       comfyui: noWords,
     },
   ],
-  'is refused for want of money': [
+  'is refused because the account has no money': [
     { submit: answerJson({ detail: 'insufficient credit' }, 402) },
     failure('account-unusable', 'insufficient credit'),
     { fal: { answers: { submit: answerJson({ detail: 'Exhausted balance insufficient credit' }, 403) } } },
@@ -103,7 +105,7 @@ export const submissions: Situations = {
     { submit: answer(status) },
     failure('endpoint-unknown', String(status)),
   ]),
-  'names an endpoint that is not there': [
+  'names an endpoint that does not exist': [
     { submit: answerJson({ detail: 'no such endpoint' }, 404) },
     failure('endpoint-unknown', 'no such endpoint'),
     {
@@ -120,8 +122,23 @@ export const submissions: Situations = {
     { kind: 'failure', failure: { kind: 'overloaded', text: anyText, retryAfterMs: 7_000 } },
     { replicate: { answers: { submit: answerJson({ detail: 'throttled', retry_after: 7 }, 429) } } },
   ],
+  'is one too many for a service that says when it will be back': [
+    { submit: answer(503, '', { 'Retry-After': '7' }) },
+    { kind: 'failure', failure: { kind: 'overloaded', text: anyText, retryAfterMs: 7_000 } },
+  ],
+  'gets 503 and no time to come back': [
+    { submit: answer(503, '', { 'Retry-After': '0' }) },
+    failure('unanswered', '503'),
+  ],
+  'gets 503 from a cache, which may have passed it on': [
+    { submit: answer(503, '<!DOCTYPE html><title>503 Backend fetch failed</title>', { 'Retry-After': '5' }) },
+    failure('unanswered', /503: an HTML page, "503 Backend fetch failed"/),
+  ],
   'gets no answer': [{ submit: broken }, failure('unanswered', /\(http:/)],
-  'gets more than is read': [{ submit: large }, failure('unanswered', /too large|larger than/)],
+  'gets an answer that is larger than the limit': [
+    { submit: large },
+    failure('unanswered', /too large|larger than/),
+  ],
   ...byCode([408, ...serverErrors], (status) => [
     { submit: answer(status, page) },
     failure('unanswered', new RegExp(`answered ${status}: an HTML page, "502 Bad Gateway"`)),
@@ -133,7 +150,8 @@ export const submissions: Situations = {
         { submit: answer(200, body) },
         failure('unanswered', /without a (job id|prompt_id)/),
         {
-          // The first answer already: a gateway may put the id elsewhere, and each submission would be paid for in vain.
+          // The first such answer already ends the run: a gateway may put the id elsewhere, and every submission would
+          // be paid for in vain.
           fal: { reply: lostAsEach(failure('unanswered', 'without a job id at request_id')) },
           replicate: { reply: lostAsEach(failure('unanswered', 'without a job id at id')) },
           own: { reply: lostAsEach(failure('unanswered', 'without a job id at data.id')) },
@@ -142,7 +160,7 @@ export const submissions: Situations = {
       ],
     ]),
   ) as Situations),
-  'is accepted under an id by which no job can be asked for': [
+  'is accepted under an id with which no job can be polled': [
     { submit: answerJson({ id: 'job 7', request_id: 'job 7', data: { id: 'job 7' } }) },
     lostAsEach(failure('unanswered', 'unusable id "job 7"')),
     { comfyui: ownId },
@@ -228,7 +246,7 @@ export const lostSubmissions: Situations = {
   ...inList('that answers 502', answer(502, page)),
   ...inList('that is too large', large),
   ...inList('that has too many requests', answer(429, '', { 'Retry-After': '7' }), { retryAfterMs: 7_000 }),
-  'is looked for where nobody answers': [
+  'is looked for if nobody answers': [
     { list: broken, status: broken, submit: broken },
     { kind: 'not-listed', text: anyText },
     {
@@ -339,7 +357,11 @@ export const states: Situations = {
     ({ words }) => over(words.done, ended('picture-not-found', /"depth".*output\.image/)),
     { comfyui: 'its history names files, or none' },
   ],
-  'whose result is larger than is read': [
+  'that is done, with a clip where pictures are looked for': [
+    ({ says, clipOutput }) => says('done', { output: clipOutput }),
+    ({ words }) => over(words.done, ended('picture-not-found', 'set `output.media: video`')),
+  ],
+  'whose result is larger than the limit': [
     { status: large },
     ({ words }) => over(words.done, ended('result-too-large', 'larger than 20000 bytes (`limits.body`)')),
     {
@@ -349,7 +371,7 @@ export const states: Situations = {
       },
     },
   ],
-  'whose result does not come': [
+  'whose result gets no answer': [
     ({ says }) => ({ ...says('done'), result: answer(502, page) }),
     withheld('poll-failed', /answered 502: an HTML page, "502 Bad Gateway"/),
     {
@@ -408,7 +430,7 @@ export const states: Situations = {
     ({ words: { waiting } }) => [running(waiting, false), failure('key-refused'), running(waiting, false)],
   ],
   'whose account is out of money': [{ status: answer(402) }, failure('account-unusable', '402')],
-  'that is asked for too often': [
+  'that is polled too often': [
     { status: answer(429, '', { 'Retry-After': '7' }) },
     { kind: 'failure', failure: { kind: 'overloaded', text: anyText, retryAfterMs: 7_000 } },
   ],
@@ -418,7 +440,7 @@ export const states: Situations = {
     { status: answer(status, page) },
     failure('poll-failed', new RegExp(`answered ${status}: an HTML page, "502 Bad Gateway"`)),
   ]),
-  'whose status is said within a 502': [
+  'whose status is in a 502': [
     { status: answerJson({ id: jobId, status: 'FAILED', data: { state: 'broken' } }, 502) },
     failure('poll-failed', '502'),
   ],
@@ -469,20 +491,21 @@ export const pictures: Situations = {
   ]),
   ...byCode([400, 404, 408, 425], (status) => [
     { picture: answer(status) },
-    withheld('download-failed', `was answered ${status}`),
+    withheld('download-failed', `was answered ${status}`, status === 404),
     {
       jobs: noKey,
       ...(status === 404 && {
-        comfyui: { reply: withheld('no-output', 'a.png of node 9 no longer exists') },
+        comfyui: { reply: withheld('no-output', 'a.png of node 9 no longer exists', true) },
       }),
     },
   ]),
   ...byCode([429, ...serverErrors], (status) => [
     { picture: answer(status) },
-    withheld('poll-failed', `was answered ${status}`),
+    withheld('download-failed', `was answered ${status}`),
     { jobs: noKey },
   ]),
-  'gets no answer': [{ picture: broken }, withheld('poll-failed', /\(http:/), { jobs: noKey }],
+  'gets no answer': [{ picture: broken }, withheld('download-failed', /\(http:/), { jobs: noKey }],
+  'comes empty': [{ picture: answer(200) }, withheld('download-failed', /came empty$/), { jobs: noKey }],
   'is redirected to nowhere': [
     { picture: answer(302) },
     withheld('download-failed', 'was answered 302'),
@@ -493,7 +516,7 @@ export const pictures: Situations = {
     withheld('download-failed', 'was answered 302'),
     { jobs: noKey },
   ],
-  'is larger than is read': [
+  'is larger than the limit': [
     { picture: large },
     { ...ended('result-too-large', 'larger than 20000 bytes'), status: anyText },
     { jobs: noKey },
@@ -501,12 +524,12 @@ export const pictures: Situations = {
 };
 
 export const cancellations: Situations = {
-  'is heard': [
+  'is accepted': [
     {},
     { kind: 'cancelled' },
     { comfyui: { answers: { status: inTurn(queueWith(jobId), queueWith()), result: answerJson({}) } } },
   ],
-  'of a job that is over is not': [
+  'of an ended job is not accepted': [
     { cancel: answerJson({ status: 'ALREADY_COMPLETED' }, 400) },
     { kind: 'unsupported', text: anyText },
     { comfyui: { answers: absent } },
@@ -532,7 +555,7 @@ export const cancellations: Situations = {
 const elsewhere = 'it is checked at another address than that of its jobs';
 
 export const endpoints: Situations = {
-  'is there': [
+  exists: [
     { health: answerJson({ jobs: { inQueue: 1 } }) },
     { kind: 'answers', health: { workers: {}, jobs: { inQueue: 1 } } },
     {
@@ -571,7 +594,7 @@ export const endpoints: Situations = {
   'does not answer': [{ health: broken }, failure('poll-failed', /\(http:/), { fal: elsewhere }],
 };
 
-/** Looked for in a list that says nothing about the submission. */
+/** Returns a situation in which the list of jobs says nothing about the submission. */
 function inList(told: string, list: Script, more: object = {}): Situations {
   const others = { jobs: noList, fal: elsewhereThanQueue, comfyui: noList };
   return {
@@ -579,7 +602,7 @@ function inList(told: string, list: Script, more: object = {}): Situations {
   };
 }
 
-/** The service no longer has the job, and its archive says this of it. */
+/** Returns a situation in which the service no longer has the job, and its archive answers `said`. */
 function inArchive(told: string, said: object, reply: (at: Spoken) => object): Situations {
   const others = { jobs: noArchive, fal: noArchive, replicate: noArchive, comfyui: noArchive };
   const archive = answerJson({ id: jobId, ...said });
@@ -590,7 +613,10 @@ function byCode(codes: number[], row: (status: number) => Situations[string]): S
   return Object.fromEntries(codes.map((code) => [`answered ${code}`, row(code)]));
 }
 
-/** The service names its jobs in a way that cannot be requested. */
+/**
+ * Returns the reply with a mark that each submission is lost, because the service names jobs in a way that cannot be
+ * requested.
+ */
 function lostAsEach(reply: object): object {
   return { ...reply, isEachLost: true };
 }
@@ -616,7 +642,7 @@ function base64(told: object): object {
 }
 
 function own(told: object): object {
-  return { bytes: ownBytes, ...told };
+  return { bytes: ownBytes, isDownloaded: true, ...told };
 }
 
 function nodeErrors(node: string, name: string): object {

@@ -1,9 +1,12 @@
-/** Five services, each as a server that answers as a test says, and its client, opened as a run opens it. */
+/** Five services, each with a server whose answers a test decides, and a client that is opened as by a run. */
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { connectService, type ServiceClient } from '../../src/batch/connect-service.ts';
 import { ByteSemaphore } from '../../src/lib/limits.ts';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import type { Workflow } from '../../src/protocol/comfyui-workflow.ts';
+import { ReceivedFiles } from '../../src/runner/client/received-files.ts';
 import { SendingFiles } from '../../src/runner/client/sending-files.ts';
 import type { Config } from '../../src/runner/config/config.ts';
 import type { JobAtService } from '../../src/runner/core/attempt.ts';
@@ -23,12 +26,12 @@ import type { Dialect, World } from './render-service.contract.ts';
 export const serviceNames = ['jobs', 'fal', 'replicate', 'own', 'comfyui'] as const;
 export type ServiceName = (typeof serviceNames)[number];
 
-/** `list`: the jobs of the account; `archive`: what is told of a job that is no longer there. */
+/** `list`: the jobs of the account. `archive`: a job that the service no longer has. */
 type Operation = 'submit' | 'status' | 'result' | 'picture' | 'cancel' | 'health' | 'list' | 'archive';
 
 export type Answers = Partial<Record<Operation, Script>>;
 
-/** Addresses of the service and of another server, which is never to be asked for anything. */
+/** URLs of the service and of another server that must never get a request. */
 export interface Addresses {
   url: string;
   other: string;
@@ -37,21 +40,23 @@ export interface Addresses {
 type State = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled' | 'late' | 'unknown';
 
 export interface SpokenService {
-  /** Keys of `endpoint` besides the address and the key. */
+  /** Keys of `endpoint` besides the URL and the key. */
   endpoint: string;
-  /** Headers that have the key in every request. */
+  /** Headers that carry the key in every request. */
   auth: Record<string, string>;
-  /** `path` has no query. */
+  /** Returns the operation of a request. `path` has no query. */
   operationOf(request: Pick<ReceivedRequest, 'method' | 'path'>): Operation | undefined;
-  /** An honest answer to a submission, and the reply that it makes. */
+  /** Returns the regular answer to a submission, and the reply of the port. */
   accepted(at: Addresses): { answer: Script; reply: SubmitReply & { kind: 'accepted' } };
-  /** Its words for the states of a job. */
+  /** The service's words for the states of a job. */
   words: Record<State, string>;
-  /** The answers that tell the state of the job, with an output or an error. */
+  /** Returns the answers that tell the state of the job, with an output or an error. */
   says(state: State, told?: { output?: unknown; error?: string }): Answers;
-  /** An output with these pictures. */
+  /** Returns an output with these pictures. */
   outputOf(...pictures: string[]): unknown;
-  /** What the output says of each picture. */
+  /** An output with a video at `clipUrl`, or with a file of this name. */
+  clipOutput: unknown;
+  /** Fields of the output for each picture. */
   told: { seed?: string };
 }
 
@@ -59,15 +64,16 @@ export const key = 'canary-id:canary-secret-1';
 export const jobId = 'j1';
 export const onePixel =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-/** The bytes of the picture that lies at the service itself. */
+/** Content of the picture that the service itself hosts. */
 export const ownBytes = Buffer.from('a picture, as far as the client knows');
-/** Where it lies. */
+/** Path of this picture. */
 export const ownPath = '/files/a.png';
-/** Largest answer that is read. */
+/** Limit of `limits.body` in bytes. */
 export const bodyLimit = 20_000;
+export const clipUrl = 'https://cdn.example/a.mp4';
 const memoryBytes = 128_000_000;
 
-/** The answers of a ComfyUI that does not have the job. */
+/** Answers of a ComfyUI that does not have the job. */
 export const absent: Answers = {
   status: answerJson({ queue_running: [], queue_pending: [] }),
   result: answerJson({}),
@@ -120,6 +126,7 @@ export const services: Record<ServiceName, SpokenService> = {
     words: wordsOfJobs,
     says: (state, told) => ({ status: answerJson({ id: jobId, status: wordsOfJobs[state], ...told }) }),
     outputOf: (...pictures) => pictures.map((image) => ({ image, seed: 5 })),
+    clipOutput: { video_url: clipUrl, cost: 0.2 },
     told: { seed: '5' },
   },
   fal: {
@@ -145,6 +152,7 @@ export const services: Record<ServiceName, SpokenService> = {
       result: error === undefined ? answerJson(output) : answerJson({ detail: error }, 409),
     }),
     outputOf: (...pictures) => ({ images: pictures.map((url) => ({ url })), seed: 5 }),
+    clipOutput: { video: { url: clipUrl, content_type: 'video/mp4', file_name: 'a.mp4' }, seed: 5 },
     told: { seed: '5' },
   },
   replicate: {
@@ -175,6 +183,7 @@ export const services: Record<ServiceName, SpokenService> = {
       return { status: answerJson({ id: jobId, status, output: null, ...told }) };
     },
     outputOf: (...pictures) => pictures,
+    clipOutput: clipUrl,
     told: {},
   },
   own: {
@@ -204,6 +213,7 @@ export const services: Record<ServiceName, SpokenService> = {
       status: answerJson({ data: { id: jobId, state: services.own.words[state], outputs, problem } }),
     }),
     outputOf: (...pictures) => pictures,
+    clipOutput: [clipUrl],
     told: {},
   },
   comfyui: {
@@ -244,24 +254,30 @@ export const services: Record<ServiceName, SpokenService> = {
     outputOf: (...pictures) => ({
       9: { images: pictures.map(() => ({ filename: 'a.png', subfolder: 'x', type: 'output' })) },
     }),
+    clipOutput: {
+      9: { images: [{ filename: 'a.mp4', subfolder: 'x', type: 'output' }], animated: [true] },
+    },
     told: { seed: '5' },
   },
 };
 
-/** A service with its client, and what has come of it. */
+/** A service with its client and the results of requests. */
 export interface SpokenTo {
   at: Addresses;
   client: ServiceClient;
   input: JsonObject;
   job: JobAtService;
   warnings: string[];
-  /** Fails if anything but the service was sent something, a request lacks the key, or memory is still held. */
+  /** Fails if any other server got a request, a request lacked the key, or memory is still reserved. */
   check(): void;
-  /** How many submissions were sent. */
+  /** Returns the number of submissions that were sent. */
   submissions(): number;
 }
 
-/** `answersAt` says how operations are answered; all others are answered as by a service with a job that waits. */
+/**
+ * Opens a service and its client. `answersAt` returns answers by operation. Other operations are answered like a job
+ * that waits.
+ */
 export async function speakTo(
   name: ServiceName,
   answersAt: (at: Addresses) => Answers,
@@ -308,24 +324,26 @@ export async function speakTo(
   };
 }
 
-/** An endpoint of the service at which nobody listens. */
+/** Returns an endpoint at a port on which no server listens. */
 export async function nobodyAt({ job: { endpoint } }: SpokenTo): Promise<JobAtService['endpoint']> {
   return { ...endpoint, baseUrl: `http://127.0.0.1:${await unusedPort()}` };
 }
 
 export interface OpenOptions {
   apiKey?: string;
-  /** Keys of `endpoint` in the place of those of the service. */
+  /** Keys of `endpoint` instead of the service's default ones. */
   endpoint?: string;
-  /** For `comfyui`. */
+  /** Workflow for `comfyui`. */
   workflow?: Workflow;
   /** YAML of `limits`. */
   limits?: string;
+  /** YAML of further keys of `output`. */
+  output?: string;
   /** YAML of `pricing`. */
   pricing?: string;
 }
 
-/** Opens the client of a service as a run does. It ends with the test. */
+/** Opens the client of a service as a run does. It is closed when the test ends. */
 export function openAt(
   name: ServiceName,
   url: string,
@@ -334,12 +352,13 @@ export function openAt(
     endpoint = services[name].endpoint,
     workflow = seeded,
     limits = '{}',
+    output = '',
     pricing,
   }: OpenOptions = {},
 ): { client: ServiceClient; config: Config; memory: ByteSemaphore; warnings: string[] } {
   const text = `manifest: scenes.csv
 endpoint: { baseUrl: '${url}', apiKey: '\${KEY}', ${endpoint} }
-output: { dir: renders }
+output: { dir: renders, ${output} }
 limits: ${limits}
 ${pricing === undefined ? '' : `pricing: ${pricing}`}
 `;
@@ -349,17 +368,20 @@ ${pricing === undefined ? '' : `pricing: ${pricing}`}
   const warnings: string[] = [];
   const { comfyApiKey, folder } = config;
   const sending = new SendingFiles(folder, new ByteSemaphore(memoryBytes), async () => undefined);
+  const received = new ReceivedFiles(join(tmpdir(), 'nightrender-received'), 64_000_000);
   const client = connectService(config, ({ baseUrl }) => ({ url: baseUrl, apiKey, comfyApiKey }), memory, {
     warn: (warning) => warnings.push(warning),
     files: sending,
+    received,
   });
   onTestFinished(() => client.close());
+  onTestFinished(() => received.removeAll());
   return { client, config, memory, warnings };
 }
 
 const seeded = { ...saving(emptyImage(1)), 3: { class_type: 'LatentCut', inputs: { seed: 1 } } };
 
-/** A ComfyUI as the service contract needs it: each scene is a colour, 0 to 0xffffff. */
+/** Returns a ComfyUI for the service contract. Each scene is a colour, 0 to 0xffffff. */
 export function openComfyui(
   url: string,
   workflow: Workflow,

@@ -1,20 +1,26 @@
-/** A batch with everything in it, as often as a test wants it: saved, failed, in flight and done, in flight and cancelled. */
+/**
+ * Copies of a batch in every state for tests: scenes saved, failed, in flight and done, in flight and
+ * cancelled.
+ */
 import { cpSync } from 'node:fs';
 import { folderWith, type Night, nightOf } from './cli.ts';
 import { startStandIn } from './stand-ins.ts';
 
 export interface BegunBatches {
-  /** A folder with four scenes, of which two are saved, where it is `begun`, and none is known otherwise. */
+  /**
+   * Returns a new folder: with a batch of four scenes, two of them saved, if `begun`, or without a checkpoint
+   * otherwise.
+   */
   copy(kind: 'new' | 'begun'): string;
-  /** Submissions with this key. */
+  /** Returns the number of submissions with this key. */
   submissions(key: string): number;
-  /** All requests with this key that change something. */
+  /** Returns the number of requests with this key that change something. */
   posts(key: string): number;
 }
 
 const scenes = 'id,scene\ns0,hills\ns1,trees\ns2,late\ns3,bad\ns4,stopped\n';
 
-/** Its service ends with the test. */
+/** Creates the batch. Its service ends with the test. */
 export async function makeBegunBatch(): Promise<BegunBatches> {
   let isBegun = false;
   const service = await startStandIn({

@@ -1,4 +1,7 @@
-/** Promise: Blender renders words, files and scripts, the same every time; hostile files reach nothing, and what hangs, leaks or dies ends alone. */
+/**
+ * Promise: Blender renders words, files and scripts, identically each time. Hostile files reach nothing, and
+ * a job that hangs, leaks memory or crashes affects only itself.
+ */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +14,7 @@ import { childrenOf, Served, type Job } from './served.ts';
 
 const env = { NIGHTRENDER_API_KEY: testKey };
 const found = spawnSync('blender', ['--version'], { encoding: 'utf8' });
-/** Blender's own Python may be another one than that of PATH. */
+/** Blender's own Python may differ from the one on PATH. */
 const hasNumpy =
   spawnSync('blender', [
     '-b',
@@ -57,7 +60,7 @@ function pictureOf({ status, error, output }: Job): Rendered {
 
 const bytesOf = ({ rendered_image: image }: Rendered): Buffer => Buffer.from(image, 'base64');
 
-it('says what to install where there is no Blender, and what is wrong with a program', async () => {
+it('says what to install if there is no Blender, and what is wrong with a program', async () => {
   const service = await start({ quickStart: true, environment: { PATH: '/nowhere' } });
   await expect
     .poll(() => service.program.stderr)
@@ -85,7 +88,7 @@ describe.skipIf(skipped !== '')(`with Blender ${skipped}`, () => {
   });
 
   beforeEach(() => void (service = undefined));
-  /** By the service of the test. */
+  /** Renders a job with the service of this test. */
   const done = async (input: object, policy: object = {}): Promise<Job> => {
     service ??= await start({ blender, memory: '900MB' });
     return await service.done('blender', { ...small, ...input }, policy);
@@ -126,7 +129,7 @@ describe.skipIf(skipped !== '')(`with Blender ${skipped}`, () => {
     });
   });
 
-  it('paints materials of a file in the colours that are asked for', async () => {
+  it('paints materials of a file in the requested colours', async () => {
     const materials = { Ball: { color: [0.9, 0, 0] }, Ring: { color: [0.9, 0, 0] } };
     const { channels } = await sharp(
       bytesOf(pictureOf(await done({ blend: 'model.blend', materials }))),
@@ -152,7 +155,8 @@ describe.skipIf(skipped !== '')(`with Blender ${skipped}`, () => {
     const [left = 0, top = 0, right = 0, bottom = 0] = picture.objects[0]?.box_2d ?? [];
     const [x, y] = [Math.floor((left + right) / 2), Math.floor((top + bottom) / 2)];
     expect(indexes[y * 96 + x]).toBe(1);
-    // The middle of the ball, as the camera sees it, is where its box is; its depth is that of the box's front or so.
+    // The centre of the ball, as the camera sees it, must be in the middle of its box. Its depth must match
+    // the front of the box.
     const { matrix_world: camera, intrinsics } = picture.camera;
     const center = [0, 1, 2].map((axis) =>
       mean(picture.objects[0]?.box_3d.map((corner) => corner[axis] ?? 0) ?? []),
@@ -172,7 +176,7 @@ describe.skipIf(skipped !== '')(`with Blender ${skipped}`, () => {
     expect(Math.hypot(...readBack(picture.files['normal'] ?? '', x, y).slice(0, 3))).toBeCloseTo(1, 1);
   });
 
-  /** As Blender itself reads an EXR file. */
+  /** Reads a pixel of an EXR file with Blender itself. */
   function readBack(exr: string, x: number, y: number): number[] {
     const script = `
 import bpy, base64, os
@@ -196,7 +200,7 @@ print('VALUES', *image.pixels[at:at + 4])`;
     for (const [index, input] of inputs.entries()) {
       const again = await other.done('blender', { ...small, ...input, seed: 5 });
       const different = await other.done('blender', { ...small, ...input, seed: 6 });
-      // Compared as truths: a failure would print the pictures.
+      // The comparison is reduced to a boolean, because a failure would otherwise print the pictures.
       const before = pictureOf(first[index] ?? again).rendered_image;
       expect(pictureOf(again).rendered_image === before).toBe(true);
       expect(pictureOf(different).rendered_image === before).toBe(false);
@@ -242,7 +246,7 @@ print('VALUES', *image.pixels[at:at + 4])`;
     ],
     ['a script out of the folder', { script: '../assets/x.py' }, /leads out of the folder/],
   ];
-  it('refuses what leads out of the folder, in a sentence', async () => {
+  it('rejects paths that lead out of the folder, with a message', async () => {
     for (const [what, input, text] of hostile) expect((await done(input)).error, what).toMatch(text);
   });
 
@@ -273,18 +277,18 @@ print('VALUES', *image.pixels[at:at + 4])`;
     [{ file_base64: 'AAAA', format: 'glb' }, /The file is no glTF/],
     [{ file_base64: 'AAAA' }, /'format' must say what/],
   ];
-  it('refuses what it cannot render, and goes on', async () => {
+  it('rejects what it cannot render, and continues', async () => {
     for (const [input, text] of wrong) expect((await done(input)).error, JSON.stringify(input)).toMatch(text);
     expect((await done({ scene: 'a cat' })).status).toBe('COMPLETED');
   });
 
-  it('reads no file and runs no script where the endpoint names no folder', async () => {
+  it('reads no file and runs no script if the endpoint names no folder', async () => {
     const bare = await start();
     expect((await bare.done('blender', { blend: 'model.blend' })).error).toMatch(/sets no folder of assets/);
     expect((await bare.done('blender', { script: 'spheres.py' })).error).toMatch(/sets no folder of scripts/);
   });
 
-  it('names the file and the line where a script fails, and how it ended', async () => {
+  it('names the file and the line at which a script fails, and how it ended', async () => {
     const errorOf = async (script: string): Promise<string> => (await done({ script })).error as string;
     expect(await errorOf('fails.py')).toMatch(/the script failed in fails\.py, line 3: KeyError: .*Nobody/);
     expect(await errorOf('misspelt.py')).toMatch(
@@ -303,13 +307,13 @@ print('VALUES', *image.pixels[at:at + 4])`;
     expect((await next).status).toBe('COMPLETED');
   });
 
-  it('ends a scene that eats memory, for the next job', async () => {
+  it('ends a scene that uses up memory, for the next job', async () => {
     const job = await done({ script: 'eats.py' });
     expect(job.error).toMatch(/exceeded its 859 MiB of memory and was killed/);
     expect((await done({ script: 'spheres.py', count: 1 })).status).toBe('COMPLETED');
   });
 
-  it('has a job done again whose Blender was killed', async () => {
+  it('repeats a job whose Blender was killed', async () => {
     const own = await start();
     const id = await own.submit('blender', { scene: 'a forest', width: 256, height: 256, samples: 300 });
     await expect.poll(async () => (await own.status('blender', id)).output).toEqual(expect.anything());

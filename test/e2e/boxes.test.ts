@@ -1,4 +1,7 @@
-/** Promise: three boxes serve one endpoint; cut cables, kills and a restart of the service lose no job, and none is stuck. */
+/**
+ * Promise: three machines serve one endpoint. Cut cables, kills and a restart of the service lose no job, and
+ * no job gets stuck.
+ */
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
@@ -13,7 +16,10 @@ const net = `nr${process.pid}`;
 const host = '10.77.31.1';
 const jobCount = 150;
 
-/** Each box is a network namespace on a bridge of this machine. */
+/**
+ * Creates a network namespace for each machine, connected by a bridge. Returns false if this is not possible
+ * here.
+ */
 function plug(): boolean {
   const tried = spawnSync('ip', ['link', 'add', net, 'type', 'bridge']);
   if (tried.status !== 0) return false;
@@ -83,7 +89,7 @@ class Farm {
     await this.#service?.finish();
   }
 
-  /** Started again whenever it ends, as systemd would. */
+  /** Starts the workers. Each is restarted whenever it ends, as systemd does. */
   async addWorkers(): Promise<void> {
     const key = (
       await nightrender(['keys', 'add', 'boxes', '--kind', 'worker', '--data', 'data'], { cwd: this.#cwd })
@@ -144,7 +150,7 @@ class Farm {
   }
 }
 
-it('does every job once, whatever is cut, killed or started anew (skipped where no network namespaces can be made)', async ({
+it('the service does every job once, whatever is cut, killed or restarted (skipped if no network namespaces can be made)', async ({
   skip,
 }) => {
   if (!plug()) return skip();

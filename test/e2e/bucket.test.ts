@@ -1,15 +1,21 @@
-/** Promise: pictures in a bucket are as safe as those in a folder, and found, checked, shown and moved by the same commands. */
+/**
+ * Promise: pictures in a bucket are as safe as in a folder, and the same commands find, check, show and move
+ * them.
+ */
 import { hash } from 'node:crypto';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { noCeph, secretAccessKey, startCeph, type Ceph } from '../engines/ceph.ts';
+import { clip } from '../fakes/clips.ts';
 import { exr } from '../runner/images/whole-files.ts';
 import { verifyBatch } from '../../src/index.ts';
 import { noPostgres, startPostgres } from '../engines/postgres.ts';
 import {
   type Finished,
+  inProcess,
   jobsOf,
   linesOf,
   nightrender,
@@ -21,6 +27,7 @@ import {
   type Started,
   withKey,
 } from './cli.ts';
+import { listenOnLoopback } from './listen-on-loopback.ts';
 import { blackPicture, startInstantService } from './stand-ins.ts';
 
 const count = 12;
@@ -36,7 +43,7 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
 
   interface Batch {
     cwd: string;
-    /** Of its keys. */
+    /** Prefix of its keys in the bucket. */
     prefix: string;
     start(...args: string[]): Promise<Finished>;
     keys(below?: string): Promise<string[]>;
@@ -51,7 +58,7 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     return {
       cwd: night.cwd,
       prefix,
-      start: (...args) => night.with({ env: ceph.env }).built(...args),
+      start: (...args) => night.with({ env: ceph.env }).start(...args),
       keys: async (below = '') => {
         const listed = await ceph.ask('GET', `/night?list-type=2&prefix=${prefix}${below}`);
         const text = await listed.text();
@@ -78,7 +85,7 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
       const verified = await start('verify', 'pipeline.yaml', ...deep);
       expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining(`good      ${count}\n`)]);
     }
-    // A program has the key of the bucket in an environment of its own.
+    // A program that uses the library passes the key of the bucket as its own environment.
     expect(await verifyBatch(cwd, { deep: true, env: { ...process.env, ...ceph.env } })).toMatchObject({
       kind: 'verified',
       good: count,
@@ -88,7 +95,7 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     expect(listed.stdout).toMatch(/s3:\/\/night\/batch-\d+\/images\/s0-/);
     const again = await start('run', 'pipeline.yaml');
     expect([again.code, jobsOf(join(cwd, 'out/local-service'))]).toEqual([0, count]);
-    // The rows of the report before are gone with it.
+    // The rows of the earlier report were removed.
     expect((await keys('report/gallery/')).length).toBe(1);
   });
 
@@ -103,7 +110,7 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
         pipelineAt(pictures, more).replace('baseUrl: local', `baseUrl: ${service.url}`),
     });
     const key = { ...ceph.env, ...withKey.env };
-    const run = (...args: string[]): Started => nightrender(args, { cwd, env: key });
+    const run = (...args: string[]): Started => inProcess(args, { cwd, env: key });
     const first = await run('run', 'pipeline.yaml');
     expect([first.code, first.stderr]).toEqual([0, expect.any(String)]);
     const images = await keys('images/');
@@ -146,7 +153,7 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
         pipelineAt(pictures, more).replace('baseUrl: local', `baseUrl: ${service.url}`),
     });
     const key = { ...ceph.env, ...withKey.env };
-    const run = (...args: string[]): Started => nightrender(args, { cwd, env: key });
+    const run = (...args: string[]): Started => inProcess(args, { cwd, env: key });
     const first = await run('run', 'pipeline.yaml');
     expect([first.code, first.stderr]).toEqual([0, expect.any(String)]);
     const images = await keys('images/');
@@ -154,7 +161,7 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     expect(images.filter((name) => name.endsWith('.json'))).toHaveLength(count);
     for (const deep of [[], ['--deep']])
       expect((await start('verify', 'pipeline.yaml', ...deep)).stdout).toContain(`good      ${3 * count}\n`);
-    // Without the checkpoint, all of it is taken over by names, each with the files of its own attempt.
+    // Without the checkpoint, all files are adopted by name, each with the files of the same attempt.
     rmSync(join(cwd, 'out'), { recursive: true });
     const adopted = await run('run', 'pipeline.yaml', '--adopt');
     expect([adopted.code, adopted.stderr]).toEqual([
@@ -168,7 +175,37 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     expect(readdirSync(join(cwd, 'out/images')).filter((name) => name.endsWith('.exr'))).toHaveLength(count);
   });
 
-  it('goes on after a kill, every submission on record and every picture whole', async () => {
+  it('has clips there too, sent in parts, checked, and played in parts by `watch`', async () => {
+    const whole = clip('MP4', { bytes: 9_000_000 });
+    const host = await listenOnLoopback(createServer((_, response) => response.end(whole)));
+    const service = await startInstantService({ video: `${host}/a.mp4` });
+    const { cwd, start, keys, prefix } = batch({
+      more: `  media: video\n  hosts: ['${host}']\n`,
+      fileAt: (pictures, more) =>
+        pipelineAt(pictures, more).replace('baseUrl: local', `baseUrl: ${service.url}`),
+    });
+    const env = { ...ceph.env, ...withKey.env };
+    await inProcess(['run', 'pipeline.yaml', '--limit', '2'], { cwd, env }).exits(0);
+    const clips = (await keys('images/')).filter((key) => key.endsWith('.mp4'));
+    expect(clips).toHaveLength(2);
+    const [first = ''] = clips;
+    // The ETag of an object that was sent in parts ends with their number.
+    const facts = await ceph.ask('HEAD', `/night/${prefix}${first}`);
+    expect(facts.headers.get('etag')).toMatch(/-2"?$/);
+    expect((await start('verify', 'pipeline.yaml', '--deep')).stdout).toContain('good      2\n');
+    const watch = new Program(['watch', 'pipeline.yaml', '--port', '0', '--json'], { cwd, env });
+    const url = String((await watch.event('watching'))['url']);
+    // These bytes lie on both sides of the end of the first part.
+    const range = [8_388_600, 8_388_619] as const;
+    const part = await fetch(`${url}${first}`, { headers: { range: `bytes=${range.join('-')}` } });
+    expect([part.status, part.headers.get('content-range')]).toEqual([
+      206,
+      `bytes ${range.join('-')}/${whole.length}`,
+    ]);
+    expect(Buffer.from(await part.arrayBuffer()).equals(whole.subarray(range[0], range[1] + 1))).toBe(true);
+  });
+
+  it('continues after a kill, every submission on record and every picture whole', async () => {
     const { cwd, start } = batch();
     const killed = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env: ceph.env });
     await expect
@@ -182,21 +219,18 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     const summary = JSON.parse(readFileSync(join(cwd, 'out/report/summary.json'), 'utf8')) as {
       attempts: { total: number };
     };
-    // Those that were being sent at the kill are on record too, as unanswered.
+    // Submissions that were being sent at the kill are recorded too, as unanswered.
     expect(jobsOf(join(cwd, 'out/local-service'))).toBeLessThanOrEqual(summary.attempts.total);
   });
 
-  it('notices what is missing or was exchanged, and renders it again on demand, under another key', async () => {
+  it('notices missing and replaced pictures, and renders them again on demand, under another key', async () => {
     const { start, keys, prefix } = batch();
     await start('run', 'pipeline.yaml');
     const [gone = '', changed = ''] = (await keys('images/')).filter((key) => key.endsWith('.png'));
     await ceph.ask('DELETE', `/night/${prefix}${gone}`);
     await ceph.ask('PUT', `/night/${prefix}${changed}`, 'no picture');
     const run = await start('run', 'pipeline.yaml');
-    expect([run.code, run.stdout]).toEqual([
-      3,
-      expect.stringContaining('2 of 12 saved pictures are missing'),
-    ]);
+    expect([run.code, run.stdout]).toEqual([3, expect.stringContaining('2 of 12 saved files are missing')]);
     const verified = await start('verify', 'pipeline.yaml', '--repair');
     expect(verified.code).toBe(0);
     expect(verified.stdout).toMatch(/missing +1\ndamaged +1\n/);
@@ -215,7 +249,7 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     expect((await start('run', 'pipeline.yaml')).code).toBe(0);
     rmSync(join(cwd, 'out'), { recursive: true });
     cpSync(join(cwd, 'backup'), join(cwd, 'out'), { recursive: true });
-    // The refused start itself must not make it right.
+    // The rejected start itself must not make the next one succeed.
     for (let starts = 1; starts <= 2; starts++) {
       const older = await start('run', 'pipeline.yaml');
       expect([older.code, older.stderr]).toEqual([
@@ -273,7 +307,7 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     expect((await start('run', 'pipeline.yaml', '--fresh')).code).toBe(0);
   });
 
-  it('renders everything anew on demand, and overwrites nothing', async () => {
+  it('renders everything again on demand, and overwrites nothing', async () => {
     const { cwd, start, keys } = batch();
     await start('run', 'pipeline.yaml');
     const before = await keys('images/');
@@ -300,7 +334,7 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     const verified = await start('verify', 'pipeline.yaml', '--deep');
     expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining(`good      ${count}\n`)]);
     const again = await start('verify', 'pipeline.yaml', '--rename');
-    expect(again.stdout).toBe('No picture needed another name.\n');
+    expect(again.stdout).toBe('No file needed another name.\n');
     expect((await start('run', 'pipeline.yaml')).code).toBe(0);
     expect(jobsOf(join(cwd, 'out/local-service'))).toBe(count);
   });
@@ -332,7 +366,7 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     expect(shown).toHaveLength(count);
     for (const link of shown) expect(link).toMatch(/^http.*\/images\/s\d+\.png$/);
     expect((await keys('report/')).filter((key) => key.endsWith('.csv'))).toHaveLength(1);
-    // As after a report that was cut off.
+    // The report equals one that was interrupted.
     writeFileSync(join(cwd, 'out/report/results.csv'), '');
     const twice = await start('verify', 'pipeline.yaml', '--move');
     expect([twice.code, twice.stdout]).toEqual([0, expect.stringContaining('already there')]);
@@ -348,14 +382,14 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     for (const link of galleryFiles(cwd)) expect(existsSync(join(cwd, 'out/report', link)), link).toBe(true);
     expect((await start('run', 'pipeline.yaml')).code).toBe(0);
     expect((await start('report', 'pipeline.yaml', '--signed', '1h')).code).toBe(2);
-    // To where it was before.
+    // Moves the batch back to its first prefix.
     writeFileSync(join(cwd, 'pipeline.yaml'), wide(`s3://night/${prefix}`));
     expect((await start('verify', 'pipeline.yaml', '--move')).code).toBe(0);
     expect((await start('run', 'pipeline.yaml')).code).toBe(0);
     expect(jobsOf(join(cwd, 'out/local-service'))).toBe(count);
   });
 
-  it('renders edited rows anew, and leaves the pictures of before where they are', async () => {
+  it('renders edited rows again, and keeps their earlier pictures', async () => {
     const { cwd, start, keys } = batch();
     await start('run', 'pipeline.yaml');
     const before = await keys('images/');
@@ -389,7 +423,8 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
       runs.push(await ask('run'));
       for (const run of runs) expect([run.code, run.stderr]).toEqual([0, expect.any(String)]);
       await ask('verify').prints(`good      ${count}\n`);
-      // What the database has put there is known where its checkpoint goes.
+      // After the checkpoint is moved to a file, it still knows the pictures that were recorded in the
+      // database.
       writeFileSync(join(cwd, 'pipeline.yaml'), shared.replace('checkpoint: ${DATABASE_URL}\n', ''));
       await ask('verify', '--move').exits(0);
       const own = await ask('run');
@@ -439,7 +474,7 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
         );
   });
 
-  it('is refused before anything is sent where the store does not take the key', async () => {
+  it('is refused before anything is sent if the store does not take the key', async () => {
     const { cwd } = batch();
     const env = { ...ceph.env, AWS_SECRET_ACCESS_KEY: 'another-secret' };
     const run = await nightrender(['run', 'pipeline.yaml'], { cwd, env });
@@ -461,7 +496,7 @@ output:
 ${place}${more}`;
 }
 
-/** Where the gallery of this machine has each picture, as its page reads its rows. */
+/** Returns the place of each picture in the gallery of this machine, as its page reads it. */
 function galleryFiles(cwd: string): string[] {
   const page = readFileSync(join(cwd, 'out/report/index.html'), 'utf8');
   const [, at = '../images/'] = /"picturesAt":"([^"]+)"/.exec(page) ?? [];
@@ -473,7 +508,7 @@ function galleryFiles(cwd: string): string[] {
   );
 }
 
-/** Of pictures that have thumbnails. */
+/** Returns a pipeline.yaml for pictures that are large enough for thumbnails. */
 function wide(pictures: string | undefined, more = ''): string {
   return pipelineAt(pictures, more).replace('width: 48, height: 32', 'width: 400, height: 300');
 }

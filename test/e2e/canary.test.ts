@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { send } from '../faults/answers.ts';
-import { isWhole } from '../fakes/tier.ts';
+import { firstTier, isWhole } from '../fakes/tier.ts';
 import { folderWith, nightOf, nightWith, pipeline, scenes, serve, testKey } from './cli.ts';
 import { Served } from './served.ts';
 import { startStandIn } from './stand-ins.ts';
@@ -11,7 +11,7 @@ import { startStandIn } from './stand-ins.ts';
 const smallScenes = 'id,scene,width,height\ns0,A hill,32,32\n';
 const env = { NIGHTRENDER_API_KEY: testKey };
 
-it('keeps the key out of everything a good run leaves and says', async () => {
+firstTier.it('keeps the key out of everything a good run leaves and says', async () => {
   const dir = folderWith({});
   const { url, program } = await Served.start(dir, [], env);
   const night = nightOf(url, smallScenes);
@@ -28,7 +28,7 @@ it('keeps the key out of everything a good run leaves and says', async () => {
   expect(filesHolding(testKey, join(dir, 'service'))).toEqual([]);
 });
 
-it('keeps the key out of what a service says back that repeats it everywhere', async () => {
+it('keeps the key out of the answers of a service that repeats it everywhere', async () => {
   for (const status of [200, 400, 401, 404, 429, 500]) {
     const { url } = await startEchoingService(status, isWhole ? Infinity : 4);
     const limits = isWhole ? 'limits: {for: 1s}\n' : '';
@@ -40,26 +40,29 @@ it('keeps the key out of what a service says back that repeats it everywhere', a
   }
 });
 
-it('keeps a key that stands in the file itself out of the warning about it, and out of problems', async () => {
-  const { url } = await serve(folderWith({}));
-  const literal = pipeline(url).replace('${NIGHTRENDER_API_KEY}', testKey);
-  const night = nightWith({ 'pipeline.yaml': literal, 'scenes.csv': smallScenes });
-  const good = await night
-    .run()
-    .exits(0)
-    .warns('warning: pipeline.yaml:5:11: the API key is written in the file');
-  expect(good.stdout + good.stderr).not.toContain(testKey);
-  const broken = nightWith({
-    'pipeline.yaml': literal.replace('scene-renderer', `"${testKey} !"`),
-    'scenes.csv': scenes(1),
-  });
-  const bad = await broken.run('--json').exits(2);
-  expect(bad.stdout + bad.stderr).not.toContain(testKey);
-});
+firstTier.it(
+  'keeps a key that stands in the file itself out of the warning about it, and out of problems',
+  async () => {
+    const { url } = await serve(folderWith({}));
+    const literal = pipeline(url).replace('${NIGHTRENDER_API_KEY}', testKey);
+    const night = nightWith({ 'pipeline.yaml': literal, 'scenes.csv': smallScenes });
+    const good = await night
+      .run()
+      .exits(0)
+      .warns('warning: pipeline.yaml:5:11: the API key is written in the file');
+    expect(good.stdout + good.stderr).not.toContain(testKey);
+    const broken = nightWith({
+      'pipeline.yaml': literal.replace('scene-renderer', `"${testKey} !"`),
+      'scenes.csv': scenes(1),
+    });
+    const bad = await broken.run('--json').exits(2);
+    expect(bad.stdout + bad.stderr).not.toContain(testKey);
+  },
+);
 
 /**
- * Its answers repeat the key that they were sent, in every place that an answer has. After `most` answers it
- * is there, and refuses the key: that ends a run.
+ * Starts a service whose answers repeat the API key in every possible place. After `most` answers it is
+ * reachable and rejects the key, which ends the run.
  */
 function startEchoingService(status: number, most: number) {
   let answers = 0;

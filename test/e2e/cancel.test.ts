@@ -1,8 +1,8 @@
 /** Promise: `cancel` ends the jobs in flight at the service, saves finished ones, and lists those that still run. */
 import { join } from 'node:path';
 import { Sqlite } from '../../src/lib/sqlite/database.ts';
-import { expect, it } from 'vitest';
-import { rest } from '../fakes/tier.ts';
+import { expect } from 'vitest';
+import { firstTier, rest } from '../fakes/tier.ts';
 import { nightOf } from './cli.ts';
 import { startHeldService } from './held-service.ts';
 import { startPatientService } from './stand-ins.ts';
@@ -29,7 +29,7 @@ rest.it('cancels the jobs of a run that was stopped, and the next run renders th
   expect(statesAt(service.dataDir)).toHaveLength(24);
 });
 
-it('saves what is done already: it is paid', async () => {
+firstTier.it('saves finished jobs, because they are paid for', async () => {
   const service = await startHeldService();
   const night = nightOf(service.url, 3, small);
   await night.killAfter(3);
@@ -48,7 +48,7 @@ it('saves what is done already: it is paid', async () => {
 });
 
 rest.it(
-  'leaves in flight what the service does not cancel, says so, and the next run follows it',
+  'leaves jobs in flight that the service does not cancel, says so, and the next run follows them',
   async () => {
     const service = await startPatientService();
     const night = nightOf(service.url, 2);
@@ -70,7 +70,7 @@ rest.it(
     expect(service.inputs).toHaveLength(2);
     next.child.kill('SIGKILL');
     await next.finish();
-    // As it is pasted from there.
+    // Runs the command exactly as it was printed.
     const retry = (/`nightrender (retry .+ --give-up)`/.exec(stdout)?.[1] ?? '').split(' ');
     await night.start(...retry.slice(0, -1)).fails(2, '`nightrender retry pipeline.yaml --id s0 --give-up`');
     await night.start(...retry).exits(0, '1 job in flight given up; they may be billed.', 's0 (given-up)');
@@ -79,7 +79,7 @@ rest.it(
 );
 
 rest.it(
-  'ends with 12 where the key is refused, with 2 where there is no batch, and with 0 where nothing is in flight',
+  'ends with 12 if the key is refused, with 2 if there is no batch, and with 0 if nothing is in flight',
   async () => {
     const service = await startHeldService();
     const night = nightOf(service.url, 6, small);

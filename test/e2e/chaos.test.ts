@@ -1,4 +1,7 @@
-/** Promise: whatever kills the program and whatever the service does wrong, nothing is lost, no picture is wrong, and every payment is reported. */
+/**
+ * Promise: whatever kills the program and whatever the service does wrong, nothing is lost, no picture is
+ * wrong, and every payment is reported.
+ */
 import { expect, it } from 'vitest';
 import { describeResult } from '../chaos/describe-result.ts';
 import { runChaos } from '../chaos/run-chaos.ts';
@@ -8,7 +11,7 @@ import { folderWith } from './cli.ts';
 /** A short form of `npm run chaos`. */
 const kills = 12;
 const scenes = 120;
-/** Far longer than it takes: the waits are the program's own, and the machine may be busy. */
+/** Far longer than the test needs, because the program waits itself and the machine may be busy. */
 const maxMs = 300_000;
 
 it(

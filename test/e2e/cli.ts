@@ -1,4 +1,4 @@
-/** The built program as a user starts it. */
+/** Runs the built program or its commands as a user does. */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,11 +17,11 @@ const cli = join(root, 'dist/nightrender.cjs');
 export interface CliOptions {
   cwd?: string;
   env?: Record<string, string>;
-  /** What it reads from standard input. */
+  /** Standard input of the program. */
   stdin?: string;
-  /** Standard input stays open after that. */
+  /** True to keep standard input open after `stdin` was written. */
   holdsStdin?: boolean;
-  /** Arguments of Node itself. */
+  /** Arguments for Node itself. */
   nodeArgs?: string[];
 }
 
@@ -31,10 +31,10 @@ export interface Finished {
   stderr: string;
 }
 
-/** A text of which the output has a part, or what a part of it matches. */
+/** A text that the output contains, or an expression that matches a part of it. */
 type Words = string | RegExp;
 
-/** A command on its way. What is expected of it is checked when it has ended; a failure shows all that it has written. */
+/** A running command. Expectations are checked when it has ended, and a failure shows its whole output. */
 export class Started extends Promise<Finished> {
   static override get [Symbol.species](): PromiseConstructor {
     return Promise;
@@ -44,12 +44,12 @@ export class Started extends Promise<Finished> {
     return new Started((settle) => settle(finished));
   }
 
-  /** Expects this code, and each of these words on standard output. */
+  /** Expects this exit code, and each of these words on standard output. */
   exits(code: number, ...words: Words[]): Started {
     return this.#expect(({ code: ended }, all) => expect(ended, all).toBe(code)).prints(...words);
   }
 
-  /** Expects this code, and each of these words on standard error. */
+  /** Expects this exit code, and each of these words on standard error. */
   fails(code: number, ...words: Words[]): Started {
     return this.exits(code).warns(...words);
   }
@@ -79,12 +79,12 @@ export class Started extends Promise<Finished> {
     return this.#expect(({ stderr }, all) => expect(stderr, all).toBe(text));
   }
 
-  /** The lines that it has written with `--json`. */
+  /** Returns the JSON lines that the command has written. */
   async lines<Line = JsonObject>(): Promise<Line[]> {
     return linesOf(await this);
   }
 
-  /** The events of this type among them. */
+  /** Returns the events of this type. */
   async events(type: string): Promise<JsonObject[]> {
     return (await this.lines()).filter((line) => line['type'] === type);
   }
@@ -99,10 +99,10 @@ export class Started extends Promise<Finished> {
   }
 }
 
-/** A started program, with its JSON lines as they come. */
+/** A running program, whose JSON lines can be read as they are written. */
 export class Program {
   readonly child: ChildProcessByStdio<Writable, Readable, Readable>;
-  /** Resolves when all of its standard input is on its way. */
+  /** Resolves when all of its standard input was written. */
   readonly stdinTaken: Promise<void>;
   readonly #closed: Promise<unknown>;
   stdout = '';
@@ -136,7 +136,7 @@ export class Program {
     );
   }
 
-  /** The nth event of a type (1 for the first); rejects where the program ends before. */
+  /** Returns the nth event of a type (1 for the first). Rejects if the program ends before. */
   async event(type: string, nth = 1): Promise<Record<string, unknown>> {
     let seen = 0;
     for await (const line of createInterface({ input: this.child.stdout })) {
@@ -146,7 +146,7 @@ export class Program {
     throw new Error(`the program ended without ${nth} × ${type}: ${this.stderr}`);
   }
 
-  /** Resolves when it has written such words; rejects where it ends before. */
+  /** Resolves when the output contains these words. Rejects if the program ends before. */
   async says(words: RegExp): Promise<void> {
     const has = (): boolean => words.test(this.stdout + this.stderr);
     if (has()) return;
@@ -159,7 +159,7 @@ export class Program {
   }
 }
 
-/** The JSON lines that a program has written. */
+/** Parses the JSON lines that a program has written. */
 export function linesOf<Line = JsonObject>({ stdout }: Pick<Finished, 'stdout'>): Line[] {
   return stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Line]));
 }
@@ -168,23 +168,26 @@ export function nightrender(args: string[], options?: CliOptions): Started {
   return new Program(args, options).finish();
 }
 
-/** What a test does once the command has written these words. */
+/** An action of a test once the command has written certain words. */
 export interface Moment {
   words: RegExp;
   act: () => void;
 }
 
 interface InProcessOptions extends Pick<CliOptions, 'cwd' | 'env'> {
-  /** Several come one after the other. */
+  /** Several moments are reached one after another. */
   at?: Moment | Moment[];
 }
 
-/** Sends this signal to the command within this process, once it has written these words. A signal that comes too late ends nothing. */
+/**
+ * Sends this signal to the command within this process once it has written these words. A signal after the
+ * end has no effect.
+ */
 export function signalAt(words: RegExp, signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP' = 'SIGTERM'): Moment {
   return { words, act: () => void process.emit(signal, signal) };
 }
 
-/** Matches the JSON lines once they have told this event so many times. */
+/** Matches the output once it has this event `nth` times. */
 export function nthEvent(type: string, nth = 1): RegExp {
   return new RegExp(`(?:"type":"${type}"[^]*){${nth}}`);
 }
@@ -192,8 +195,8 @@ export function nthEvent(type: string, nth = 1): RegExp {
 let isBusy = false;
 
 /**
- * Runs the command line within this process, several times quicker: for what needs no process of its own. One at a
- * time, as working directory, environment and output are the process's.
+ * Runs the command line within this process, which is several times faster than a separate process. Only one
+ * command runs at a time, because it uses the working directory, environment and output of this process.
  */
 export function inProcess(args: string[], options: InProcessOptions = {}): Started {
   return Started.of(parseWithin(args, options));
@@ -220,7 +223,7 @@ async function parseWithin(
       return true;
     }),
   );
-  // Vitest has a console of its own; the parser of arguments prints help with it.
+  // Vitest replaces the console, and the argument parser prints help with it.
   const log = vi.spyOn(console, 'log').mockImplementation((text) => void (said.stdout += `${text}\n`));
   process.chdir(cwd);
   setEnv({ ...cleanEnv(), ...env });
@@ -235,13 +238,16 @@ async function parseWithin(
   }
 }
 
-/** In place, as what is not JavaScript looks there, too. */
+/** Changes the environment in place, because native code reads it there too. */
 function setEnv(env: NodeJS.ProcessEnv): void {
   for (const name of Object.keys(process.env)) if (!(name in env)) delete process.env[name];
   Object.assign(process.env, env);
 }
 
-/** A folder with a pipeline.yaml in it, and the commands for it. `run`, `plan` and `cancel` are given the key if the file asks for it. */
+/**
+ * A folder with a pipeline.yaml, and the commands for it. `run`, `plan` and `cancel` get the API key if the
+ * file asks for it.
+ */
 export class Night {
   readonly cwd: string;
   readonly #options: NightOptions;
@@ -251,7 +257,7 @@ export class Night {
     this.#options = options;
   }
 
-  /** Returns the same folder, for commands that are started so. */
+  /** Returns the same folder with other options for its commands. */
   with(options: NightOptions): Night {
     return new Night(this.cwd, { ...this.#options, ...options });
   }
@@ -293,7 +299,7 @@ export class Night {
     return { cwd: this.cwd, ...(needsKey && withKey), ...this.#options };
   }
 
-  /** Reads what `status --json` tells. */
+  /** Returns the output of `status --json`. */
   async state(): Promise<unknown> {
     return (await this.status('--json').lines())[0];
   }
@@ -314,7 +320,7 @@ export class Night {
     writeFileSync(this.path(name), content);
   }
 
-  /** Returns how many jobs its local service has been given. */
+  /** Returns the number of jobs that the local service was given. */
   localJobs(): number {
     return jobsOf(this.path('out/local-service'));
   }
@@ -328,9 +334,9 @@ export class Night {
   }
 
   /**
-   * Leaves the output folder as a run leaves it that is killed right after its nth event, several times quicker than
-   * `killAfter`: the folder is copied at that moment, and the copy takes its place. The checkpoint names this process
-   * as the one that ran, so only commands within this process take that run for dead.
+   * Leaves the output folder as if a run was killed right after its nth event, but several times faster than
+   * `killAfter`. It copies the folder at that moment, and later replaces the original by the copy. The
+   * checkpoint names this process as its run, so only commands within this process see that run as dead.
    */
   async cutOff(nth: number, { event = 'scene-submitted', args = [] as string[] } = {}): Promise<void> {
     const [out, copy] = [this.path('out'), this.path('out-at-that-moment')];
@@ -344,7 +350,9 @@ export class Night {
     renameSync(copy, out);
   }
 
-  /** Holds the batch as a live run does, in the name of this process, until the test or `release` ends that. */
+  /**
+   * Holds the batch in the name of this process, as a live run does, until `release` or the end of the test.
+   */
   async hold(): Promise<{ release: () => void }> {
     const lock = await lockBatch(this.path('out'), Date.now());
     let isHeld = true;
@@ -359,18 +367,21 @@ export class Night {
 
 type NightOptions = Omit<InProcessOptions & CliOptions, 'cwd'>;
 
-/** Returns a folder with a pipeline.yaml, under which `more` is put, and so many scenes or this list of them. */
+/**
+ * Creates a folder with a pipeline.yaml and this list, or a list of so many scenes. `more` is added to
+ * pipeline.yaml.
+ */
 export function nightOf(baseUrl: string, list: number | string, more = ''): Night {
   const csv = typeof list === 'string' ? list : scenes(list);
   return nightWith({ 'pipeline.yaml': pipeline(baseUrl, more), 'scenes.csv': csv });
 }
 
-/** Returns a folder with these files in it. */
+/** Creates a folder with these files. */
 export function nightWith(files: Record<string, string | Uint8Array>): Night {
   return new Night(folderWith(files));
 }
 
-/** A folder of the test's own with these files in it. */
+/** Creates a temporary folder with these files, and returns its path. */
 export function folderWith(files: Record<string, string | Uint8Array>): string {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
@@ -378,7 +389,7 @@ export function folderWith(files: Record<string, string | Uint8Array>): string {
   return dir;
 }
 
-/** A service that draws, within this process, with its data in `service`; it ends with the test. */
+/** Starts a service that draws within this process, with its data in `service`. It ends with the test. */
 export async function serve(dir: string): Promise<{ url: string; dataDir: string }> {
   const { startService } = await import('../../src/service/instance/start-service.ts');
   const { endpointSettings } = await import('../../src/service/model/endpoint-settings.ts');
@@ -397,7 +408,7 @@ export async function serve(dir: string): Promise<{ url: string; dataDir: string
 
 const made = new Map<string, string>();
 
-/** Returns a copy of a batch whose run is complete: each such batch is rendered once a process. */
+/** Returns a copy of a batch whose run is complete. Each such batch is rendered once per process. */
 export function finishedNight(files: Record<string, string>): Promise<Night> {
   return copyOf(JSON.stringify(files), async (night) => {
     for (const [name, text] of Object.entries(files)) night.write(name, text);
@@ -405,7 +416,7 @@ export function finishedNight(files: Record<string, string>): Promise<Night> {
   });
 }
 
-/** Returns a copy of the folder of this name, which `make` has filled once a process. */
+/** Returns a copy of the folder with this name, which `make` fills once per process. */
 export async function copyOf(name: string, make: (night: Night) => Promise<void>): Promise<Night> {
   let folder = made.get(name);
   if (folder === undefined) {
@@ -420,11 +431,11 @@ export async function copyOf(name: string, make: (night: Night) => Promise<void>
   return night;
 }
 
-/** How many jobs the local service of a batch has been given. */
+/** Returns the number of jobs that the local service of a batch was given. */
 export function jobsOf(dataDir: string): number {
   const db = new Sqlite(join(dataDir, 'service.sqlite'), { readonly: true });
   try {
-    // Jobs are deleted in time, and stay in the tally.
+    // Jobs are deleted later, but stay in the tally.
     const given = "SELECT sum(jobs) AS n FROM tally WHERE what <> 'retried'";
     return db.prepare<[], { n: number | null }>(given).get()?.n ?? 0;
   } finally {
@@ -432,13 +443,13 @@ export function jobsOf(dataDir: string): number {
   }
 }
 
-/** Settings with which the local service draws in no time. */
+/** Settings for tiny pictures, which the local service draws almost instantly. */
 export const small = 'input: {scene: "{{ scene }}", width: 32, height: 32}\n';
 
 export const testKey = 'canary-2f9d4c81e7b3';
 export const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
 
-/** Nothing of the machine's own settings reaches the program. */
+/** Returns the environment without settings of this machine that would affect the program. */
 function cleanEnv(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('NIGHTRENDER_') && name !== 'NODE_OPTIONS',
@@ -446,13 +457,13 @@ function cleanEnv(): NodeJS.ProcessEnv {
   return Object.fromEntries(kept);
 }
 
-/** An environment with nothing in it but where programs are, and where this one notes batches. */
+/** Returns an environment with only PATH and the folder in which this process records batches. */
 export function ownPlaces(): NodeJS.ProcessEnv {
   const { PATH, XDG_STATE_HOME } = process.env;
   return { PATH, XDG_STATE_HOME };
 }
 
-/** A pipeline.yaml for scenes.csv beside it; `more` is put under the top level. */
+/** Returns a pipeline.yaml for the scenes.csv beside it. `more` has further top-level keys. */
 export function pipeline(baseUrl: string, more = ''): string {
   const key = baseUrl === 'local' ? '' : '  apiKey: ${NIGHTRENDER_API_KEY}\n';
   return `manifest: scenes.csv

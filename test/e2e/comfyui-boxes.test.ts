@@ -1,4 +1,7 @@
-/** Promise: several boxes with ComfyUI serve one endpoint; one that goes away loses no job, is shown as down, and is used again when it is back. */
+/**
+ * Promise: several machines with ComfyUI serve one endpoint. If one fails, no job is lost, it is shown as
+ * down, and it is used again once it is back.
+ */
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { expect } from 'vitest';
@@ -13,7 +16,7 @@ import { Served } from './served.ts';
 const jobCount = 20;
 const env = { NIGHTRENDER_API_KEY: testKey };
 
-rest.it('goes on with the other box where one is killed, and takes it back', async () => {
+rest.it('a run continues with the other box if one is killed, and uses it again later', async () => {
   const [steady, killed] = [await startComfyStandIn(), await startComfyStandIn()];
   killed.isHeld = true;
   const { night, service } = await serveBoxes([steady, killed], 'retries: 1');
@@ -36,7 +39,7 @@ rest.it('goes on with the other box where one is killed, and takes it back', asy
   expect(new Set(logs)).toEqual(new Set(lines));
 });
 
-rest.it('keeps jobs in the queue while no box is there, however few attempts they have', async () => {
+rest.it('a run keeps jobs in the queue while no box is there, however few attempts they have', async () => {
   const box = await startComfyStandIn();
   kill(box);
   const { night, service } = await serveBoxes([box], 'retries: 0');
@@ -73,7 +76,7 @@ polling: {shortest: 50ms}
   return { night, service };
 }
 
-/** It is switched off, and knows nothing of what it was at. */
+/** Turns the machine off. After it is back, it knows none of its former jobs. */
 function kill(box: ComfyStandIn): void {
   box.server.close();
   box.restart();
@@ -85,7 +88,7 @@ async function restart(box: ComfyStandIn): Promise<void> {
   await once(box.server, 'listening');
 }
 
-/** As the console has them. */
+/** Returns the workers as the console shows them. */
 async function workersOf({ url }: Served): Promise<WorkerView[]> {
   const { endpoints } = await (await enter(url, testKey)).overview();
   return endpoints.flatMap(({ workers }) => workers);

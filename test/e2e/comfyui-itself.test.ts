@@ -1,4 +1,7 @@
-/** A real ComfyUI with its test nodes, at NIGHTRENDER_COMFYUI; NIGHTRENDER_COMFYUI_RESTART is a command that kills it and starts it again. */
+/**
+ * Promise: the tests of ComfyUI also pass with a real one with its test nodes, at NIGHTRENDER_COMFYUI.
+ * NIGHTRENDER_COMFYUI_RESTART is a command that kills and restarts it.
+ */
 import { exec } from 'node:child_process';
 import { randomInt, randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -12,16 +15,19 @@ import { comfyuiNight } from './comfyui-night.ts';
 
 const { NIGHTRENDER_COMFYUI: url = '', NIGHTRENDER_COMFYUI_RESTART: restart = '' } = process.env;
 
-describe.skipIf(url === '')('itself (skipped where NIGHTRENDER_COMFYUI names none)', () => {
+describe.skipIf(url === '')('ComfyUI itself (skipped if NIGHTRENDER_COMFYUI names none)', () => {
   comfyuiContract('a real ComfyUI', async () => url);
   renderServiceContract('a real ComfyUI', open);
   it.skipIf(restart === '')(
-    'a night through kills, restarts and lost answers (skipped where NIGHTRENDER_COMFYUI_RESTART has no command)',
+    'a night through kills, restarts and lost answers (skipped if NIGHTRENDER_COMFYUI_RESTART has no command)',
     () => comfyuiNight({ url, restart: async () => void (await promisify(exec)(restart)) }, 200),
   );
 });
 
-/** It is busy with another job at first; a world knows its own by their colour. */
+/**
+ * Connects to ComfyUI, which is busy with another job first. Jobs of this test are recognized by their
+ * colour.
+ */
 async function open(ending: Parameters<OpenWorld>[0]): ReturnType<OpenWorld> {
   const colour = randomInt(0x1000000);
   const before = randomUUID();

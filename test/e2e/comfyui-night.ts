@@ -1,4 +1,4 @@
-/** A night on ComfyUI, through kills of either side, answers that are lost and a node that fails. */
+/** A run on ComfyUI with kills of both sides, lost answers and a failing node. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import sharp from 'sharp';
@@ -10,16 +10,18 @@ import { listenOnLoopback } from './listen-on-loopback.ts';
 
 export interface NightWorld {
   url: string;
-  /** As after a kill: queue and history are empty. */
+  /** Restarts ComfyUI with an empty queue and history, as after a kill. */
   restart(): Promise<void>;
 }
 
 const concurrency = 6;
 const restarts = 2;
-/** The scene whose node fails, in both of its attempts. */
+/** Number of the scene whose node fails in both attempts. */
 const failing = 7;
 
-/** Both are killed and started again while jobs are in flight; all that came is compared by content. */
+/**
+ * Runs a batch, kills and restarts both sides while jobs are in flight, and compares all results by content.
+ */
 export async function comfyuiNight({ url, restart }: NightWorld, count: number): Promise<void> {
   const proxy = await startProxy(url);
   const rows = Array.from({ length: count }, (_, i) => `s${i},${colourOf(i)},${i === failing ? 0 : 1}`);
@@ -80,7 +82,10 @@ async function expectContent(night: Night, count: number): Promise<void> {
   expect(await Promise.all(found)).toEqual(scenes.map(colourOf));
 }
 
-/** What ComfyUI still had ran once; what it lost with its restarts is on record, and so is what was sent in vain. */
+/**
+ * Expects that no job that ComfyUI still had ran twice. Jobs lost in a restart, and submissions without an
+ * answer, must be recorded.
+ */
 function expectAccounts(night: Night, count: number, { accepted, lost }: Proxy): void {
   expect(lost()).toBeGreaterThan(0);
   expect(new Set(accepted).size).toBe(accepted.length);
@@ -101,13 +106,13 @@ function expectAccounts(night: Night, count: number, { accepted, lost }: Proxy):
 
 interface Proxy {
   url: string;
-  /** Ids of submissions that ComfyUI has taken. */
+  /** Ids of submissions that ComfyUI has accepted. */
   accepted: string[];
-  /** Answers to them that were lost. */
+  /** Returns the number of their answers that were lost. */
   lost: () => number;
 }
 
-/** Every seventh answer to a submission is lost. */
+/** Starts a proxy that loses every seventh answer to a submission. */
 async function startProxy(target: string): Promise<Proxy> {
   const accepted: string[] = [];
   let lost = 0;

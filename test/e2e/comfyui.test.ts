@@ -1,14 +1,17 @@
-/** Promise: a batch on ComfyUI loses no scene and mixes up none, whichever side crashes; `comfyui-itself.test.ts` tries a real one. */
+/**
+ * Promise: a batch on ComfyUI loses and confuses no scene, whichever side crashes. `comfyui-itself.test.ts`
+ * uses a real ComfyUI.
+ */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { basename, join } from 'node:path';
 import sharp from 'sharp';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import type { Workflow } from '../../src/protocol/comfyui-workflow.ts';
 import { startComfyStandIn, type ComfyStandIn } from '../fakes/comfyui.ts';
-import { emptyImage, enlarging, failing, saving } from '../fakes/comfyui-workflows.ts';
-import { rest } from '../fakes/tier.ts';
+import { emptyImage, enlarging, failing, saving, savingClips } from '../fakes/comfyui-workflows.ts';
+import { firstTier, rest } from '../fakes/tier.ts';
 import { sendJson } from '../faults/answers.ts';
 import { type Night, nightWith, type Started } from './cli.ts';
 import { comfyuiNight } from './comfyui-night.ts';
@@ -42,7 +45,7 @@ retry: {firstWait: 10ms, longestWait: 100ms}
   });
 }
 
-it('enlarges the pictures of the stage before, and sends nothing twice', async () => {
+firstTier.it('enlarges the pictures of the stage before, and sends nothing twice', async () => {
   const comfy = await startComfyStandIn();
   const night = chain(comfy.url);
   await night.start('run', 'draw.yaml', 'enlarge.yaml', '--limit', '3').exits(0);
@@ -54,7 +57,7 @@ it('enlarges the pictures of the stage before, and sends nothing twice', async (
   expect(stdout).toMatch(/"10\.image\\?":\\?"<drawn\/images\/s\d+\.png, \d+ bytes>/);
 });
 
-it('sends nothing for a picture that is no longer the one of the stage', async () => {
+firstTier.it('sends nothing for a picture that is no longer the one of the stage', async () => {
   const comfy = await startComfyStandIn();
   const night = chain(comfy.url);
   await night.start('run', 'draw.yaml', '--limit', '2').exits(0);
@@ -65,7 +68,7 @@ it('sends nothing for a picture that is no longer the one of the stage', async (
   expect([comfy.accepted.length, comfy.uploaded.length]).toEqual([3, 1]);
 });
 
-it('leaves the key of partner nodes in no file, no message and no command, and each job has it', async () => {
+firstTier.it('the key of partner nodes is in no file, message or command, and each job has it', async () => {
   const comfy = await startComfyStandIn();
   const key = 'comfyui-4711-0815';
   comfy.complaint = `no credit for ${key}`;
@@ -123,7 +126,7 @@ rest.it('a night of uploads through kills, lost answers and an emptied folder', 
     (scene) => scene.attempts,
   );
   const [sent, killed] = [attempts.reduce((sum, each) => sum + each, 0), 2];
-  // A submission that was under way when the program was killed may have an attempt and no job.
+  // A submission in progress when the program was killed may have an attempt and no job.
   expect(jobs.length).toBeLessThanOrEqual(sent);
   expect(sent).toBeLessThanOrEqual(12 + killed * 4);
 });
@@ -159,7 +162,7 @@ polling: {shortest: 10ms}
   });
 }
 
-it('needs no key and no id, and makes new scenes of an edited workflow', async () => {
+firstTier.it('a run needs no key and no id, and makes new scenes of an edited workflow', async () => {
   const comfy = await startComfyStandIn();
   const night = batch(comfy.url, saving(emptyImage(1)));
   await night.run().exits(0);
@@ -174,7 +177,7 @@ it('needs no key and no id, and makes new scenes of an edited workflow', async (
   expect(comfy.accepted).toHaveLength(4);
 });
 
-it('collects the pictures of the node that output.image names', async () => {
+firstTier.it('collects the pictures of the node that output.image names', async () => {
   const comfy = await startComfyStandIn();
   const second = { class_type: 'SaveImage', inputs: { images: ['1', 0], filename_prefix: 'x' } };
   const workflow = { ...saving(emptyImage(1)), 10: second };
@@ -189,7 +192,22 @@ it('collects the pictures of the node that output.image names', async () => {
   }
 });
 
-it('names before the night what ComfyUI lacks, and starts nothing', async () => {
+const clips = savingClips(saving(emptyImage(1)), ['SaveVideo', 'VHS_VideoCombine', 'SaveWEBM', 'SaveAudio']);
+
+firstTier.it.each([
+  ['video', ['a-2.gif', 'a-3.webm', 'a.mp4', 'b-2.gif', 'b-3.webm', 'b.mp4']],
+  ['audio', ['a.flac', 'b.flac']],
+  ['31', ['a.gif', 'b.gif']],
+])('saves the clips of all nodes that make such, or of one: output.media: %s', async (media, files) => {
+  const comfy = await startComfyStandIn();
+  const night = batch(comfy.url, clips, `, media: ${media}`);
+  await night.run().exits(0, / {2}clips +out/);
+  expect(readdirSync(night.path('out/images')).toSorted()).toEqual(files);
+  await night.run().exits(0);
+  expect(comfy.accepted).toHaveLength(2);
+});
+
+firstTier.it('names what ComfyUI lacks before the night, and starts nothing', async () => {
   const comfy = await startComfyStandIn();
   const workflow: Workflow = {
     ...saving(emptyImage(1)),
@@ -206,7 +224,7 @@ it('names before the night what ComfyUI lacks, and starts nothing', async () => 
   expect(comfy.accepted).toEqual([]);
 });
 
-it.each<[string, Workflow, string, string]>([
+firstTier.it.each<[string, Workflow, string, string]>([
   [
     'a missing input',
     saving({ 1: { class_type: 'EmptyImage', inputs: { width: 8, height: 8, color: 1 } } }),
@@ -219,7 +237,7 @@ it.each<[string, Workflow, string, string]>([
     ', image: 1',
     '`output.image`: node 1 (EmptyImage) saves no pictures; these do: 9 (SaveImage)',
   ],
-])('refuses before the night what every scene would fail with: %s', async (_, workflow, more, words) => {
+])('rejects before the night what would fail every scene: %s', async (_, workflow, more, words) => {
   const comfy = await startComfyStandIn();
   const night = batch(comfy.url, workflow, more);
   const { stdout } = await night.plan('--check').exits(12);
@@ -253,7 +271,7 @@ const wrongColour = {
   },
 };
 
-/** Submissions are answered so, in their order; those without an answer of their own as ever. */
+/** Refuses the nth submission (from 1) with `answers(nth)`, or answers it as usual if that is undefined. */
 function refuse(comfy: ComfyStandIn, answers: (nth: number) => JsonObject | undefined): void {
   comfy.meet = (path: string, response: ServerResponse): boolean => {
     const answer = path === '/prompt' ? answers(submissionsTo(comfy)) : undefined;
@@ -270,38 +288,44 @@ function runOf(night: Night): Started {
   return night.run();
 }
 
-it('stops at the first answer if ComfyUI lacks a node, and renders all by the same command once it is there', async () => {
-  const comfy = await startComfyStandIn();
-  const night = batch(comfy.url, saving(emptyImage(1)));
-  refuse(comfy, () => missingNode);
-  const { stdout } = await runOf(night).exits(12);
-  expect(submissionsTo(comfy)).toBe(1);
-  const said = stdout.replaceAll(/\s+/g, ' ');
-  expect(said).toContain("node 9 (StarFilter): Node 'Star Filter' not found");
-  expect(said).toContain('`nightrender plan pipeline.yaml --check` names all that is wrong');
-  expect(said).toContain('Nothing is lost: once that is fixed, the same command resumes.');
-  expect(await night.state()).toMatchObject({ summary: { scenes: { waiting: 2, failed: 0 } } });
-  comfy.meet = undefined;
-  await runOf(night).exits(0);
-  expect(comfy.accepted).toHaveLength(2);
-});
+firstTier.it(
+  'stops at the first answer if ComfyUI lacks a node, and renders all by the same command once it is there',
+  async () => {
+    const comfy = await startComfyStandIn();
+    const night = batch(comfy.url, saving(emptyImage(1)));
+    refuse(comfy, () => missingNode);
+    const { stdout } = await runOf(night).exits(12);
+    expect(submissionsTo(comfy)).toBe(1);
+    const said = stdout.replaceAll(/\s+/g, ' ');
+    expect(said).toContain("node 9 (StarFilter): Node 'Star Filter' not found");
+    expect(said).toContain('`nightrender plan pipeline.yaml --check` names all that is wrong');
+    expect(said).toContain('Nothing is lost: once that is fixed, the same command resumes.');
+    expect(await night.state()).toMatchObject({ summary: { scenes: { waiting: 2, failed: 0 } } });
+    comfy.meet = undefined;
+    await runOf(night).exits(0);
+    expect(comfy.accepted).toHaveLength(2);
+  },
+);
 
-it('stops at the first answer if ComfyUI takes a part of the workflow, and cancels that part', async () => {
-  const comfy = await startComfyStandIn();
-  comfy.isHeld = true;
-  const part = { class_type: 'EmptyImage', inputs: { width: 0, height: 8, batch_size: 1, color: 1 } };
-  const save = { class_type: 'SaveImage', inputs: { images: ['2', 0], filename_prefix: '' } };
-  const night = batch(comfy.url, { ...saving(emptyImage(1)), 2: part, 10: save });
-  await runOf(night).exits(12, 'node 2 (EmptyImage): Value 0 smaller than min of 1 (width)');
-  expect(await night.state()).toMatchObject({ summary: { scenes: { waiting: 2, failed: 0 } } });
-  const [id = ''] = comfy.accepted.map((job) => job.id);
-  expect(comfy.accepted).toHaveLength(1);
-  expect(await (await fetch(`${comfy.url}/history/${id}`)).json()).toMatchObject({
-    [id]: { status: { completed: false } },
-  });
-});
+firstTier.it(
+  'stops at the first answer if ComfyUI takes a part of the workflow, and cancels that part',
+  async () => {
+    const comfy = await startComfyStandIn();
+    comfy.isHeld = true;
+    const part = { class_type: 'EmptyImage', inputs: { width: 0, height: 8, batch_size: 1, color: 1 } };
+    const save = { class_type: 'SaveImage', inputs: { images: ['2', 0], filename_prefix: '' } };
+    const night = batch(comfy.url, { ...saving(emptyImage(1)), 2: part, 10: save });
+    await runOf(night).exits(12, 'node 2 (EmptyImage): Value 0 smaller than min of 1 (width)');
+    expect(await night.state()).toMatchObject({ summary: { scenes: { waiting: 2, failed: 0 } } });
+    const [id = ''] = comfy.accepted.map((job) => job.id);
+    expect(comfy.accepted).toHaveLength(1);
+    expect(await (await fetch(`${comfy.url}/history/${id}`)).json()).toMatchObject({
+      [id]: { status: { completed: false } },
+    });
+  },
+);
 
-it('collects what is in flight when ComfyUI lacks a node in the middle of the night', async () => {
+firstTier.it('collects what is in flight when ComfyUI lacks a node in the middle of the night', async () => {
   const comfy = await startComfyStandIn();
   comfy.isHeld = true;
   const night = batch(comfy.url, saving(emptyImage(1)));
@@ -315,21 +339,21 @@ it('collects what is in flight when ComfyUI lacks a node in the middle of the ni
   expect(await night.state()).toMatchObject({ summary: { scenes: { saved: 1, waiting: 1, failed: 0 } } });
 });
 
-it('leaves scenes alone that ComfyUI refuses for their own values', async () => {
+firstTier.it('leaves scenes alone that ComfyUI refuses for their own values', async () => {
   const comfy = await startComfyStandIn();
   const night = batch(comfy.url, saving(emptyImage(1)));
   refuse(comfy, () => wrongColour);
   for (let runs = 0; runs < 2; runs += 1) expect((await runOf(night)).code).toBe(3);
-  // Nothing was accepted yet: each is sent once more, as the refusal may have been one for all scenes.
+  // No submission was accepted yet, so each is sent once more, because the refusal may apply to all scenes.
   expect(submissionsTo(comfy)).toBe(4);
   await night.retry().prints('At least 2 new jobs will run: `nightrender run pipeline.yaml`');
 });
 
-it.each([
+firstTier.it.each([
   ['', ''],
   ['pricing: {expect: 30s}\n', ''],
   ['pricing: {perSecond: 0.001, currency: USD}\n', ', possibly billed'],
-])('speaks of bills in its last words only if there is a price: %s', async (price, bills) => {
+])('mentions bills in its last lines only if there is a price: %s', async (price, bills) => {
   const comfy = await startComfyStandIn();
   comfy.isHeld = true;
   const night = batch(comfy.url, saving(emptyImage(1)));
@@ -342,7 +366,7 @@ it.each([
   await runOf(night).exits(0, `1 submission without an answer or a result${bills}; the report`);
 });
 
-it.each<[string, object, string, string, string]>([
+firstTier.it.each<[string, object, string, string, string]>([
   ['a file of the editor', { nodes: [], links: [] }, "'1.color': 1", '', 'Export (API)'],
   [
     'a node that is not there',
@@ -360,11 +384,25 @@ it.each<[string, object, string, string, string]>([
     'output.image: the workflow has no node "8"; it has 1 (EmptyImage), 9 (SaveImage)',
   ],
   [
+    'animations that are no clips',
+    savingClips(emptyImage(1), ['SaveAnimatedWEBP']),
+    "'1.color': 1",
+    '',
+    'output.image: node 30 (SaveAnimatedWEBP) saves animations as WebP or PNG',
+  ],
+  [
+    'clips of a node that is not there',
+    savingClips(emptyImage(1), ['SaveVideo']),
+    "'1.color': 1",
+    ', media: 31',
+    'output.media: the workflow has no node "31"',
+  ],
+  [
     'more than pictures',
     saving(emptyImage(1)),
     "'1.color': 1",
     ', values: {score: score}',
-    'output.values: ComfyUI returns only pictures',
+    'output.values: ComfyUI returns only pictures and clips',
   ],
 ])('says what is wrong with the pipeline: %s', async (_, workflow, set, more, words) => {
   const night = batch('http://127.0.0.1:1', workflow, more, set);
@@ -372,7 +410,7 @@ it.each<[string, object, string, string, string]>([
   expect(stderr.replaceAll(/\s+/g, ' ')).toContain(words);
 });
 
-it('says that more jobs are asked for at once than ComfyUI gets, and nothing where none are', async () => {
+firstTier.it('says if more jobs are wanted at once than ComfyUI gets, and nothing otherwise', async () => {
   const night = batch('http://127.0.0.1:1', saving(emptyImage(1)));
   const plan = async (...options: string[]): Promise<string> =>
     (await night.plan(...options)).stdout.replaceAll(/\s+/g, ' ');
@@ -382,7 +420,7 @@ it('says that more jobs are asked for at once than ComfyUI gets, and nothing whe
   );
 });
 
-it('cancels what runs and what waits', async () => {
+firstTier.it('cancels running and waiting jobs', async () => {
   const comfy = await startComfyStandIn();
   comfy.isHeld = true;
   const night = batch(comfy.url, saving(emptyImage(1)));

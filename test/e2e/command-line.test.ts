@@ -1,4 +1,7 @@
-/** Promise: a mistyped command or option is met with the one that was meant, every command has help with examples, and versions are told. */
+/**
+ * Promise: for a mistyped command or option the intended one is suggested, every command has help with
+ * examples, and versions are shown.
+ */
 import { commandList } from '../../src/commands/command-line.ts';
 import { existsSync } from 'node:fs';
 import { expect, it } from 'vitest';
@@ -14,10 +17,7 @@ it.each([
     ['status', 'pipeline.yaml', '--skipBadRows'],
     '--skipBadRows is not an option of status; there are --output, ',
   ],
-  [
-    ['serve', '--faults', 'x'],
-    'serve no longer has --faults: it was a tool of the tests, without a replacement.',
-  ],
+  [['serve', '--faults', 'x'], 'serve no longer has --faults: it was only for tests and has no replacement.'],
   [
     ['report', 'pipeline.yaml', '--contact-sheet'],
     'report no longer has --contact-sheet: the gallery, report/index.html, shows all pictures.',
@@ -94,7 +94,7 @@ it('every command that works on a batch takes the pipeline.yaml of the folder', 
 });
 
 it.each(['plan', 'run'])(
-  '%s tells at once what is wrong with its options and with the file',
+  '%s reports all problems of its options and of the file at once',
   async (command) => {
     const files = { 'pipeline.yaml': pipeline('local', 'concurrency: 0\n'), 'scenes.csv': scenes(1) };
     const night = nightWith(files);
@@ -104,7 +104,7 @@ it.each(['plan', 'run'])(
   },
 );
 
-it('--help lists the commands by what they are for, those that make pictures first', async () => {
+it('--help lists the commands by purpose, those that make pictures first', async () => {
   const { code, stdout } = await inProcess(['--help']);
   expect(code).toBe(0);
   const heads = ['Make', 'Watch', 'Choose', 'Keep', 'Serve', 'More', 'Options', 'Examples'];
@@ -117,12 +117,12 @@ it.each(commandList().map(([name]) => name))('%s --help shows examples and exit 
   await inProcess([name, '--help']).exits(0, /\nExamples:\n +[^]*nightrender/, 'Exit codes');
 });
 
-it('tells of a command where help is asked for by name', async () => {
+it('explains a command if help is requested by its name', async () => {
   const { stdout } = await inProcess(['help', 'plan']);
   expect(stdout).toBe((await inProcess(['plan', '--help'])).stdout);
 });
 
-it('tells its version on the first line, and under it those of what it is built on', async () => {
+it('shows its version on the first line, and below it those of its components', async () => {
   const { code, stdout } = await inProcess(['--version']);
   await inProcess(['-v']).printsOnly(stdout);
   expect(code).toBe(0);
@@ -133,7 +133,7 @@ it('tells its version on the first line, and under it those of what it is built 
     expect.stringMatching(/^sharp {5}\d+\.\d+\.\d+ \(libvips 8\./),
     expect.stringMatching(/^undici {4}7\./),
     expect.stringMatching(/^platform {2}\w+ \w+, /),
-    // Where it was built from a repository.
+    // The commit is shown if the program was built from a repository.
     ...(existsSync('.git') ? [expect.stringMatching(/^commit {4}[0-9a-f]{12}(-dirty)?$/)] : []),
     '',
   ]);

@@ -1,4 +1,4 @@
-/** Promise: the shells complete what the commands take, and the manual page is one. */
+/** Promise: shells complete the commands and options that exist, and the manual page is valid. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ const lines: [string[], string][] = [
 ];
 
 it.skipIf(!has('bash')).each(lines)(
-  'bash: %j is completed with %j (skipped where there is no bash)',
+  'bash: %j is completed with %j (skipped if there is no bash)',
   async (words, expected) => {
     const { stdout: script } = await inProcess(['completion', 'bash']);
     const ask = 'COMP_WORDS=(nightrender "$@"); COMP_CWORD=$#; _nightrender; echo "${COMPREPLY[*]}"';
@@ -33,7 +33,7 @@ it.skipIf(!has('bash')).each(lines)(
 );
 
 it.skipIf(!has('fish'))(
-  'fish completes commands, values and files (skipped where there is no fish)',
+  'fish completes commands, values and files (skipped if there is no fish)',
   async () => {
     const { stdout: script } = await inProcess(['completion', 'fish']);
     const completed = (line: string): string[] => {
@@ -50,13 +50,13 @@ it.skipIf(!has('fish'))(
   },
 );
 
-it.skipIf(!has('zsh'))('zsh can read its script (skipped where there is no zsh)', async () => {
+it.skipIf(!has('zsh'))('zsh can read its script (skipped if there is no zsh)', async () => {
   const { stdout: input } = await inProcess(['completion', 'zsh']);
   const { status, stderr } = spawnSync('zsh', ['-n'], { input, encoding: 'utf8' });
   expect([status, stderr]).toEqual([0, '']);
 });
 
-it('takes the shell from the environment, and asks which was meant where it has no script', async () => {
+it('takes the shell from the environment, and asks which was meant if it has no script for it', async () => {
   const named = await inProcess(['completion', 'bash']);
   await inProcess(['completion'], { env: { SHELL: '/usr/bin/bash' } }).printsOnly(named.stdout);
   await inProcess(['completion', 'bsh'])
@@ -65,7 +65,7 @@ it('takes the shell from the environment, and asks which was meant where it has 
 });
 
 it.skipIf(!has('groff'))(
-  'the manual page has no fault that groff finds (skipped where there is no groff)',
+  'the manual page has no fault that groff finds (skipped if there is no groff)',
   () => {
     const args = ['-man', '-ww', '-Tutf8', '-P-cbou', '-rLL=72n', join(root, 'dist/nightrender.1')];
     const { stdout, stderr } = spawnSync('groff', args, { encoding: 'utf8' });
@@ -75,7 +75,7 @@ it.skipIf(!has('groff'))(
   },
 );
 
-it('an installation brings the manual page along: npm links those of a list alone', () => {
+it('an installation includes the manual page, which npm links only if package.json lists it', () => {
   const { man } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { man: unknown };
   expect(man).toEqual(['dist/nightrender.1']);
 });

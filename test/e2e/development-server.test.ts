@@ -4,7 +4,7 @@ import { startDevelopmentServer } from '../fakes/development-server.ts';
 import { nightWith, pipeline, scenes, testKey } from './cli.ts';
 import { blackPicture } from './stand-ins.ts';
 
-it('is sent neither id nor key, asked by POST, and renders again what was lost with an answer', async () => {
+it('a development server gets neither id nor key, is polled by POST, and renders again what was lost with an answer', async () => {
   const { url, requests } = await startDevelopmentServer({ image: await blackPicture() }, [2]);
   const remote = pipeline(url, 'concurrency: 1\nretry: {firstWait: 1ms, longestWait: 1ms}');
   const file = remote.replace(/ {2}apiKey: .*\n/, '  version: dev\n');

@@ -1,4 +1,7 @@
-/** Promise: whichever call of a disk fails, and however, the program ends in order and in true words, and nothing is paid twice. */
+/**
+ * Promise: whichever disk call fails, and however, the program ends in an orderly way with a true message,
+ * and nothing is paid twice.
+ */
 import { rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +9,7 @@ import pLimit from 'p-limit';
 import { expect, it } from 'vitest';
 import { random, rest, runs, seed } from '../fakes/tier.ts';
 import { makeBegunBatch, type BegunBatches } from './begun-batch.ts';
-import { inProcess, nightrender } from './cli.ts';
+import { type Finished, inProcess, linesOf } from './cli.ts';
 import {
   canFail,
   diskCalls,
@@ -29,14 +32,14 @@ const commands = [
 
 type Command = (typeof commands)[number];
 
-/** Beyond them, calls of the same kind come again and again. */
+/** Later calls only repeat earlier kinds. */
 const maxNth = 60;
 
-/** Every way in which each call is had to fail. */
+/** Every way in which a call can fail. */
 const ways = diskErrors.flatMap((error) => [false, true].map((isLasting) => ({ error, isLasting })));
 
 rest.it.skipIf(!canFail)(
-  'whichever call fails (skipped where there is no Linux or no C compiler)',
+  'a run ends in an orderly way, whichever disk call fails (skipped if there is no Linux or no C compiler)',
   async () => {
     const batches = await makeBegunBatch();
     const calls: Call[] = [];
@@ -60,7 +63,7 @@ rest.it.skipIf(!canFail)(
 );
 
 it.skipIf(!canFail)(
-  'a picture that the disk cannot read is not put back, nor paid for again (skipped where there is no Linux or no C compiler)',
+  'a picture that the disk cannot read is not put back, nor paid for again (skipped if there is no Linux or no C compiler)',
   async () => {
     const batches = await makeBegunBatch();
     const cwd = batches.copy('begun');
@@ -76,9 +79,9 @@ it.skipIf(!canFail)(
   },
 );
 
-/** What has ended badly before: always tried, whatever calls there are by now. */
+/** Faults that ended badly in the past. They are always tried, even if the calls have changed since. */
 const known: [Command, DiskFault][] = [
-  // The name of the holder, the mark, a journal from the making of the checkpoint, its log, what was in hand.
+  // The files are: name of the lock holder, mark, journal of the new checkpoint, its log, and crash markers.
   [commands[0], { call: 'write', nth: 2, error: 'EDQUOT', isLasting: false }],
   [commands[0], { call: 'open', nth: 6, error: 'ESTALE', isLasting: true }],
   [commands[0], { call: 'unlink', nth: 1, error: 'EDQUOT', isLasting: false }],
@@ -92,7 +95,7 @@ interface Call {
   nth: number;
 }
 
-/** Those that the command makes on a disk that works. */
+/** Returns the calls that the command makes on a working disk. */
 async function callsOf(batches: BegunBatches, command: Command): Promise<Call[]> {
   const { calls, code, stderr } = await onDisk(batches, command, undefined, 'counted');
   if (code === null || ![0, 3].includes(code)) throw new Error(`${command.join(' ')}: ${code} ${stderr}`);
@@ -101,7 +104,7 @@ async function callsOf(batches: BegunBatches, command: Command): Promise<Call[]>
   );
 }
 
-/** Each call once before any comes again, and then in another way. */
+/** Chooses faults at random: each call once before any call is repeated with another kind of fault. */
 function choose(calls: Call[], count: number): [Command, DiskFault][] {
   const left = [...calls];
   const shuffled = calls.flatMap(() => left.splice(random(left.length), 1));
@@ -114,7 +117,7 @@ function choose(calls: Call[], count: number): [Command, DiskFault][] {
   return rounds.flat().slice(0, count);
 }
 
-/** What is not as it should be, in words. */
+/** Returns a sentence for each thing that is wrong. */
 async function wrongIn(
   batches: BegunBatches,
   [command, fault]: [Command, DiskFault],
@@ -137,26 +140,32 @@ async function wrongIn(
   return problems.map((problem) => describe(command, fault, faulted, problem));
 }
 
-/** A run on a disk that works: all is there then, and what was paid more often than without the fault was declared. */
+/** Commands within this process run one after another. */
+const inTurn = pLimit(1);
+
+/**
+ * Runs the batch on a working disk. Returns a sentence if that fails, or if there are more submissions than
+ * without the fault and the additional ones are not recorded as unanswered.
+ */
 async function wrongAfter(batches: BegunBatches, cwd: string, key: string, paid: number): Promise<string[]> {
   const env = { NIGHTRENDER_API_KEY: key };
-  const again = await nightrender(['run', 'pipeline.yaml', '--json'], { cwd, env });
+  const command = (name: string): Promise<Finished> =>
+    inTurn(() => inProcess([name, 'pipeline.yaml', '--json'], { cwd, env }));
+  const again = await command('run');
   if (again.code === null || ![0, 3].includes(again.code))
     return [`the next run: ${again.code} ${again.stdout.slice(-600)} ${again.stderr}`];
-  const [told] = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd, env }).lines<{
-    summary: { attempts: { unanswered: number } };
-  }>();
+  const [told] = linesOf<{ summary: { attempts: { unanswered: number } } }>(await command('status'));
   const declared = told?.summary.attempts.unanswered ?? 0;
   const sent = batches.submissions(key);
   return sent > paid + declared ? [`${sent} submissions instead of ${paid}, ${declared} unanswered`] : [];
 }
 
-/** How many submissions the command and a run after it make. */
+/** Returns the number of submissions by the command and a run after it, without a fault. */
 async function paidWithout(batches: BegunBatches, command: Command): Promise<number> {
   const key = `paid-${command.join('-')}`;
   const cwd = batches.copy(command[0]);
   await onDisk(batches, command, undefined, key, cwd);
-  await nightrender(['run', 'pipeline.yaml'], { cwd, env: { NIGHTRENDER_API_KEY: key } });
+  await inProcess(['run', 'pipeline.yaml'], { cwd, env: { NIGHTRENDER_API_KEY: key } });
   return batches.submissions(key);
 }
 

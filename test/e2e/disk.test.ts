@@ -1,4 +1,7 @@
-/** Promise: a full, read-only or blocked disk ends the run normally; no file is half-written, and nothing is paid twice. */
+/**
+ * Promise: a full, read-only or blocked disk ends the run in an orderly way. No file is half-written, and
+ * nothing is paid twice.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, rmSync, rmdirSync, writeFileSync } from 'node:fs';
@@ -8,48 +11,54 @@ import { text } from 'node:stream/consumers';
 import sharp from 'sharp';
 import { expect, it, onTestFinished } from 'vitest';
 import type { HttpService } from '../fakes/http-service.ts';
-import { sampled } from '../fakes/tier.ts';
+import { firstTier, sampled } from '../fakes/tier.ts';
 import { type Finished, type Night, nightOf, ownPlaces, root, withKey } from './cli.ts';
 import { completed, startHeldStandIn, type HeldStandIn } from './stand-ins.ts';
 import { canMount, mountSmallDisk, setReadOnly } from './small-disk.ts';
 
-const notMounted = '(skipped where this user may not mount a file system)';
+const notMounted = '(skipped if this user may not mount a file system)';
 
-it.skipIf(!canMount)(`full: ends with 14 and goes on when there is room ${notMounted}`, async () => {
-  const { night, service, count } = await batch({ count: 14, side: 256 });
-  mountSmallDisk(night.path('out'), 8);
-  // Room for the checkpoint and some pictures, but not for all.
-  const ballast = night.path('out/ballast');
-  writeFileSync(ballast, Buffer.alloc(6_000_000));
-  const full = await night.run().exits(14);
-  // Whichever comes first: a picture, of which the last lines tell, or the checkpoint.
-  const told = full.stdout + full.stderr;
-  expect(told).toMatch(/disk is full/);
-  expect(told).not.toContain('    at ');
-  const before = await wholePictures(night);
-  expect(before).toBeGreaterThan(0);
-  expect(before).toBeLessThan(count);
-  await night.run().exits(14);
-  rmSync(ballast);
-  await expectFinished(night, service, count);
-});
+firstTier.it.skipIf(!canMount)(
+  `a full disk: ends with 14 and continues when there is space ${notMounted}`,
+  async () => {
+    const { night, service, count } = await batch({ count: 14, side: 256 });
+    mountSmallDisk(night.path('out'), 8);
+    // Leaves space for the checkpoint and some pictures, but not for all.
+    const ballast = night.path('out/ballast');
+    writeFileSync(ballast, Buffer.alloc(6_000_000));
+    const full = await night.run().exits(14);
+    // Either a picture fails, which the last lines report, or the checkpoint.
+    const told = full.stdout + full.stderr;
+    expect(told).toMatch(/disk is full/);
+    expect(told).not.toContain('    at ');
+    const before = await wholePictures(night);
+    expect(before).toBeGreaterThan(0);
+    expect(before).toBeLessThan(count);
+    await night.run().exits(14);
+    rmSync(ballast);
+    await expectFinished(night, service, count);
+  },
+);
 
-it.skipIf(!canMount)(`read-only from the middle of the run on: the same ${notMounted}`, async () => {
-  const { night, service, count } = await batch({ held: 6 });
-  const images = night.path('out/images');
-  mountSmallDisk(images, 64);
-  const program = night.program('run', 'pipeline.yaml', '--json');
-  await program.event('scene-saved', 3);
-  setReadOnly(images, true);
-  service.release();
-  await program.finish().exits(14);
-  expect(program.stdout).toContain('the file system is read-only (EROFS)');
-  expect(await wholePictures(night)).toBeLessThan(count);
-  setReadOnly(images, false);
-  await expectFinished(night, service, count);
-});
+firstTier.it.skipIf(!canMount)(
+  `a disk that is read-only from the middle of the run on: the same ${notMounted}`,
+  async () => {
+    const { night, service, count } = await batch({ held: 6 });
+    const images = night.path('out/images');
+    mountSmallDisk(images, 64);
+    const program = night.program('run', 'pipeline.yaml', '--json');
+    await program.event('scene-saved', 3);
+    setReadOnly(images, true);
+    service.release();
+    await program.finish().exits(14);
+    expect(program.stdout).toContain('the file system is read-only (EROFS)');
+    expect(await wholePictures(night)).toBeLessThan(count);
+    setReadOnly(images, false);
+    await expectFinished(night, service, count);
+  },
+);
 
-it('a folder that has the name of a picture: the same', async () => {
+firstTier.it('a folder with the name of a picture: the same', async () => {
   const { night, service } = await batch();
   const folder = night.path('out/images/s3.png');
   mkdirSync(folder, { recursive: true });
@@ -59,8 +68,8 @@ it('a folder that has the name of a picture: the same', async () => {
   await expectFinished(night, service);
 });
 
-it.skipIf(process.platform !== 'linux')(
-  'an output folder that cannot be: 14, in a sentence (skipped where there is no /proc)',
+firstTier.it.skipIf(process.platform !== 'linux')(
+  'an impossible output folder: 14, with a message (skipped if there is no /proc)',
   async () => {
     const night = nightOf('local', 1);
     await night
@@ -70,13 +79,14 @@ it.skipIf(process.platform !== 'linux')(
 );
 
 it.skipIf(process.platform === 'win32')(
-  'too many open files: 14, in a sentence, wherever it is met (skipped where a shell has no ulimit)',
+  'too many open files: 14, with a message, wherever it happens (skipped if a shell has no ulimit)',
   async () => {
     const { night, service, count } = await batch({ count: 40, concurrency: 40 });
-    // The lowest keep the program from loading itself, the others from writing many pictures at once.
+    // The lowest limits prevent the program from loading itself, the others from writing many pictures at
+    // once.
     for (const limit of sampled([24, 32, 40, 70, 100, 104, 108], { ms: 500, least: 2 })) {
       const { code, stdout, stderr } = await inShell(`ulimit -n ${limit}; exec "$@"`, night);
-      // A failed picture is told in full by the last lines, a failed checkpoint on standard error.
+      // A failed picture is reported in the last lines, and a failed checkpoint on standard error.
       const told = stdout + stderr;
       expect([0, 14], `${limit}: ${told}`).toContain(code);
       expect(told, String(limit)).not.toMatch(/^ +at |Node\.js v/m);
@@ -97,14 +107,14 @@ it.skipIf(process.platform === 'win32').each(
     ],
     { ms: 500 },
   ),
-)('goes on to the end where %s (skipped where there is no such shell)', async (_, script) => {
+)('a run continues to its end if %s (skipped if there is no such shell)', async (_, script) => {
   const { night, service } = await batch();
   const { code, stderr } = await inShell(script, night);
   expect(code, stderr).toBe(0);
   await expectFinished(night, service);
 });
 
-/** `run` as "$@" of a script. */
+/** Runs a shell script in which `"$@"` is the run. */
 async function inShell(script: string, { cwd }: Night): Promise<Finished> {
   const command = [process.execPath, join(root, 'dist/nightrender.cjs'), 'run', 'pipeline.yaml'];
   const child = spawn('bash', ['-c', script, 'bash', ...command], {
@@ -124,7 +134,10 @@ interface Batch {
   count: number;
 }
 
-/** Runs on a service elsewhere, whose own records are the oracle. Of its jobs, those after the first `held` wait for `release`. */
+/**
+ * Creates a batch with a stand-in service, whose records show all payments. Jobs after the first `held` wait
+ * for `release`.
+ */
 async function batch({ count = 12, side = 32, concurrency = 12, held = Infinity } = {}): Promise<Batch> {
   const pixels = { raw: { width: side, height: side, channels: 3 } } as const;
   const noise = await sharp(randomBytes(3 * side * side), pixels)
@@ -136,14 +149,16 @@ async function batch({ count = 12, side = 32, concurrency = 12, held = Infinity 
   return { night: nightOf(service.url, count, more), service, count };
 }
 
-/** Every picture is there and whole, and the service was asked once for each scene, over all runs. */
+/**
+ * Expects that every picture is complete, and that the service was asked once for each scene, over all runs.
+ */
 async function expectFinished(night: Night, service: HttpService, count = 12): Promise<void> {
   await night.run().exits(0);
   expect(await wholePictures(night)).toBe(count);
   expect(service.jobs.all).toHaveLength(count);
 }
 
-/** How many pictures have their names; throws where one of them is not whole, or a file is there that is none. */
+/** Returns the number of pictures with final names. Throws if one is incomplete or another file exists. */
 async function wholePictures(night: Night): Promise<number> {
   const dir = night.path('out/images');
   const names = readdirSync(dir).filter((name) => !name.startsWith('.nightrender-'));

@@ -1,11 +1,14 @@
-/** Promise: a picture by address comes only from hosts that are allowed, and never from this machine or its network. */
+/**
+ * Promise: pictures by URL are downloaded only from allowed hosts, and never from this machine or its private
+ * network.
+ */
 import { expect, it } from 'vitest';
 import { answer, scriptedServer } from '../fakes/scripted-server.ts';
 import { selfSigned } from '../fakes/self-signed.ts';
 import { startInstantService } from './stand-ins.ts';
 import { nightWith, pipeline, scenes, testKey } from './cli.ts';
 
-it('stops with the first address where no host is allowed, and at the first that is not public', async () => {
+it('a run stops at the first URL if no host is allowed, and at the first that is not public', async () => {
   const certificate = selfSigned();
   let connections = 0;
   const inside = await scriptedServer(answer(200, 'not for the internet'), {

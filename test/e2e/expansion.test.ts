@@ -75,7 +75,7 @@ it('the same lists are not read again; another value in a file, or another list,
   await start(night).fails(2, 'scenes.csv:2: the column "scene" is');
 });
 
-it('has the number of each seed as a column, which one of the list takes the place of', async () => {
+it('the number of each seed is a column, unless the list has that column', async () => {
   const { url } = await startPainter();
   const text = batch(url, '[oil, ink]').replace(
     'output:',
@@ -92,7 +92,8 @@ it('has the number of each seed as a column, which one of the list takes the pla
   ]);
   const seeds = results(night).map((row) => row['seed']);
   expect(seeds.slice(2)).toEqual(seeds.slice(0, 2));
-  // It is part of no fingerprint: with another one, and of no name, every scene is as it was.
+  // The seed number is in no fingerprint. With another number and an unchanged name, every scene stays as it
+  // was.
   night.write('pipeline.yaml', batch(url, '[oil, ink]'));
   night.write('scenes.csv', 'scene,seed_number\nhills,mine\n');
   const again = await start(night).exits(0);
@@ -100,7 +101,7 @@ it('has the number of each seed as a column, which one of the list takes the pla
   expect(results(night).map((row) => row['seed_number'])).toEqual(Array(4).fill('mine'));
 });
 
-it('says how many rows repeat a prompt, and renders each prompt once where that is asked for', async () => {
+it('says how many rows repeat a prompt, and renders each prompt once if that is requested', async () => {
   const { url } = await startPainter();
   const once = 'skipRepeatedRows: true\n';
   const list = 'hills\nsea\nhills  \n\nsea\nhills\nboat\nmoon\n';
@@ -113,7 +114,7 @@ it('says how many rows repeat a prompt, and renders each prompt once where that 
   const plan = async (): Promise<string> => oneLine((await night.plan()).stdout);
   expect(await plan()).toContain(said);
   await night.run().exits(0).warns(`14 scenes to render; ${said}`);
-  // Also of a list that is not read again.
+  // A list that is not read again gets the same remark.
   expect(await plan()).toContain(said);
   const pictures = readdirSync(night.path('out/images'));
   expect(pictures).toHaveLength(14);
@@ -130,14 +131,14 @@ it.each([
   ['plain lines', ''],
   ['lines with seeds', 'scenes: {seeds: 1}\n'],
 ])(
-  'takes no left-out row of %s for a cut-off list, and no cut-off list for left-out rows',
+  'does not take omitted rows of %s for a truncated list, nor a truncated list for omitted rows',
   async (_, more) => {
     const { url } = await startPainter();
     const text = (once: boolean): string =>
       pipeline(url, `${more}skipRepeatedRows: ${once}\n`).replace('scenes.csv', 'list.txt');
     const night = nightWith({ 'pipeline.yaml': text(false), 'list.txt': 'x\nx\nx\ny\nx\n' });
     await start(night).exits(0);
-    // As after a kill, and of a list that comes from standard input, what was compared is not known.
+    // After a kill or with a list from standard input, the list of the last comparison is unknown too.
     withCheckpoint(night.cwd, (db) => db.exec("DELETE FROM batch WHERE name = 'compared'"));
     await night.verify('--repair');
     night.write('pipeline.yaml', text(true));
@@ -151,7 +152,7 @@ it.each([
   },
 );
 
-it('counts a row that cannot be rendered for none that is repeated', async () => {
+it('does not count a row that cannot be rendered as repeated', async () => {
   const { url } = await startPainter();
   const row = (id: string, more: string): string => `{"id":"${id}","scene":"hills"${more}}\n`;
   const more = `skipRepeatedRows: true\nskipBadRows: true\nscenes: {seeds: 1}\n`;
@@ -164,7 +165,7 @@ it('counts a row that cannot be rendered for none that is repeated', async () =>
   expect([ran.code, submitted(ran)], ran.stderr).toEqual([3, ['good-s1']]);
 });
 
-it('the batch knows its lists, also where there is no manifest', async () => {
+it('the batch knows its lists, also if there is no manifest', async () => {
   const { url } = await startPainter();
   const text = pipeline(url, `input: {prompt: 'a {{ animal }}', size: '{{ size }}'}\n`).replace(
     'manifest: scenes.csv\n',
@@ -182,7 +183,6 @@ it('the batch knows its lists, also where there is no manifest', async () => {
   expect(JSON.parse(value)).toMatchObject({ axes: ['size', 'animal'], columns: ['size', 'animal'] });
 });
 
-/** Brings a black picture at once, and the seed that was sent. */
 it('a list that comes to a pattern renders only its own rows, and conditions and exports know the list', async () => {
   const { url } = await startPainter();
   const text = pipeline(url).replace('scenes.csv', 'list-*.txt');

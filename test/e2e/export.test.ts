@@ -1,4 +1,7 @@
-/** Promise: other software can read what `export` writes. It has every saved picture unchanged, and names missing ones. */
+/**
+ * Promise: other software can read what `export` writes. It contains every saved picture unchanged, and names
+ * missing ones.
+ */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -20,9 +23,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import sharp from 'sharp';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { ExportFolder } from '../../src/runner/export/export-folder.ts';
-import { isWhole, random, sampled } from '../fakes/tier.ts';
+import { firstTier, isWhole, random, sampled } from '../fakes/tier.ts';
 import { folderWith, type Night, nightWith, pipeline } from './cli.ts';
 import { completed, startStandIn } from './stand-ins.ts';
 
@@ -31,11 +34,14 @@ const styles = ['ink', 'oil "thick"', 'Aquarell, naß'];
 
 interface Batch {
   night: Night;
-  /** Of its saved pictures, in the order of the list. */
+  /** Returns the saved pictures, in the order of the list. */
   saved(): Promise<{ id: string; file: string; sha256: string; bytes: number }[]>;
 }
 
-/** Seven scenes, one in a folder below, each with a score and a price; the last fails, and a row is invalid. */
+/**
+ * Creates a batch with seven scenes, one of them in a subfolder. Each has a score and a price. The last scene
+ * fails, and a row is invalid.
+ */
 async function batch(formats = ''): Promise<Batch> {
   const pngs = await Promise.all(Array.from({ length: count }, (_, number) => picture(number)));
   const service = await startStandIn({
@@ -60,7 +66,10 @@ async function batch(formats = ''): Promise<Batch> {
   return batchIn(night);
 }
 
-/** Three seeds of each of two prompts. Each picture is as wide as the number of its seed says. */
+/**
+ * Creates a batch with three seeds for each of two prompts. The width of each picture depends on its seed
+ * number.
+ */
 async function seededBatch(sent = '{{ prompt }}'): Promise<Batch> {
   const pngs = await Promise.all([0, 1, 2, 3].map(picture));
   const service = await startStandIn({
@@ -77,7 +86,7 @@ async function seededBatch(sent = '{{ prompt }}'): Promise<Batch> {
 
 let ended: string | undefined;
 
-/** Returns a copy of the batch, which runs once a process. Its service is gone. */
+/** Returns a copy of a finished batch, which is run once per process. Its service no longer runs. */
 async function endedBatch(): Promise<Batch> {
   if (ended === undefined) {
     const dir = mkdtempSync(join(tmpdir(), 'nightrender-ended-'));
@@ -99,7 +108,7 @@ function batchIn(night: Night): Batch {
   return { night, saved };
 }
 
-/** PNG as base64. */
+/** Returns a PNG as base64. */
 async function picture(number: number): Promise<string> {
   const one = sharp({
     create: { width: 32 + number, height: 24, channels: 3, background: { r: number * 30, g: 9, b: 90 } },
@@ -127,7 +136,7 @@ async function query(sql: string): Promise<Record<string, unknown>[]> {
   }
 }
 
-it('makes a folder of pictures with their metadata, which DuckDB reads', async () => {
+firstTier.it('makes a folder of pictures with their metadata, which DuckDB reads', async () => {
   const { night, saved } = await endedBatch();
   await night
     .do('export', 'set', '--to', 'imagefolder')
@@ -167,7 +176,7 @@ it('makes a folder of pictures with their metadata, which DuckDB reads', async (
   });
 });
 
-it('writes a text beside each picture, from a template', async () => {
+firstTier.it('writes a text beside each picture, from a template', async () => {
   const { night, saved } = await endedBatch();
   await night
     .do('export', 'set', '--to', 'captions', '--caption', '{{ prompt }}, {{ style }} {{ score }}')
@@ -182,54 +191,59 @@ it('writes a text beside each picture, from a template', async () => {
   expect(readFileSync(night.path('set/ink/s0.txt'), 'utf8')).toBe('Hills 0');
 });
 
-it('makes a gallery to send: pictures without prompts and jobs, on a page without failures and paths', async () => {
-  const { night, saved } = await batch('  metadata: embed\n  formats: [{format: webp}]\n');
-  const pictures = await saved();
-  // Some people protect what they have paid for.
-  for (const { file } of pictures) chmodSync(night.path('out/images', file), 0o444);
-  await night
-    .do('export', 'set', '--to', 'gallery')
-    .exits(
-      0,
-      /^7 pictures in set, as gallery: 7 written now \(\d+ kB\)\.\n1 scene has no picture: 1 failed\. The gallery does not mention them\.\n$/,
-    );
-  const made = Object.keys(filesIn(night.path('set')));
-  expect(made.filter((name) => !name.startsWith('pictures/'))).toEqual([
-    '.nightrender-export.files',
-    '.nightrender-export.json',
-    'index.html',
-  ]);
-  const [, url = ''] = /baseUrl: (\S+)/.exec(night.read('pipeline.yaml')) ?? [];
-  const [{ jobId } = { jobId: '' }] = await night.list('--json').lines<{ jobId: string }>();
-  const secrets = [night.cwd, url, jobId, 'Hills', 'out of paint', 'pipeline.yaml'];
-  expect(secrets).not.toContain('');
-  await night.do('export', 'copies', '--to', 'gallery', '--copy', 'webp').exits(0);
-  for (const set of ['set', 'copies'])
-    for (const name of Object.keys(filesIn(night.path(set))))
-      for (const secret of secrets)
-        expect(readFileSync(night.path(set, name), 'latin1'), name).not.toContain(secret);
-  // As the service made them.
-  for (const [number, { file, sha256 }] of pictures.entries()) {
-    const bare = readFileSync(night.path('set/pictures', file));
-    expect(bare.toString('base64')).toBe(await picture(number));
-    expect(sha256Of(bare)).not.toBe(sha256);
-    // A copy that is protected like its picture could not be rewritten without its texts.
-    expect(statSync(night.path('set/pictures', file)).mode & 0o200).not.toBe(0);
-  }
+firstTier.it(
+  'makes a gallery to send: pictures without prompts and jobs, on a page without failures and paths',
+  async () => {
+    const { night, saved } = await batch('  metadata: embed\n  formats: [{format: webp}]\n');
+    const pictures = await saved();
+    // Some users make their paid pictures read-only.
+    for (const { file } of pictures) chmodSync(night.path('out/images', file), 0o444);
+    await night
+      .do('export', 'set', '--to', 'gallery')
+      .exits(
+        0,
+        /^7 pictures in set, as gallery: 7 written now \(\d+ kB\)\.\n1 scene has no picture: 1 failed\. The gallery does not mention them\.\n$/,
+      );
+    const made = Object.keys(filesIn(night.path('set')));
+    expect(made.filter((name) => !name.startsWith('pictures/'))).toEqual([
+      '.nightrender-export.files',
+      '.nightrender-export.json',
+      'index.html',
+    ]);
+    const [, url = ''] = /baseUrl: (\S+)/.exec(night.read('pipeline.yaml')) ?? [];
+    const [{ jobId } = { jobId: '' }] = await night.list('--json').lines<{ jobId: string }>();
+    const secrets = [night.cwd, url, jobId, 'Hills', 'out of paint', 'pipeline.yaml'];
+    expect(secrets).not.toContain('');
+    await night.do('export', 'copies', '--to', 'gallery', '--copy', 'webp').exits(0);
+    for (const set of ['set', 'copies'])
+      for (const name of Object.keys(filesIn(night.path(set))))
+        for (const secret of secrets)
+          expect(readFileSync(night.path(set, name), 'latin1'), name).not.toContain(secret);
+    // The exported bytes are those that the service sent.
+    for (const [number, { file, sha256 }] of pictures.entries()) {
+      const bare = readFileSync(night.path('set/pictures', file));
+      expect(bare.toString('base64')).toBe(await picture(number));
+      expect(sha256Of(bare)).not.toBe(sha256);
+      // If the copy were read-only like its picture, its metadata could not be removed.
+      expect(statSync(night.path('set/pictures', file)).mode & 0o200).not.toBe(0);
+    }
 
-  await night.do('export', 'all', '--to', 'gallery', '--with-metadata').exits(0);
-  for (const { file, sha256 } of pictures)
-    expect(sha256Of(readFileSync(night.path('all/pictures', file)))).toBe(sha256);
-  expect(night.read('all/index.html')).toContain('"text":"Hills 1"');
-  await night.do('export', 'all', '--to', 'gallery', '--caption', '{{ style }}').exits(0);
-  expect(night.read('all/index.html')).toContain('"text":"ink"');
-  expect(night.read('all/index.html')).not.toContain('Hills');
-  await night.do('export', 'x', '--to', 'captions', '--with-metadata').fails(2, '--with-metadata: captions');
-});
+    await night.do('export', 'all', '--to', 'gallery', '--with-metadata').exits(0);
+    for (const { file, sha256 } of pictures)
+      expect(sha256Of(readFileSync(night.path('all/pictures', file)))).toBe(sha256);
+    expect(night.read('all/index.html')).toContain('"text":"Hills 1"');
+    await night.do('export', 'all', '--to', 'gallery', '--caption', '{{ style }}').exits(0);
+    expect(night.read('all/index.html')).toContain('"text":"ink"');
+    expect(night.read('all/index.html')).not.toContain('Hills');
+    await night
+      .do('export', 'x', '--to', 'captions', '--with-metadata')
+      .fails(2, '--with-metadata: captions');
+  },
+);
 
 const python = spawnSync('python3', ['--version']).status === 0;
 
-describe('as a WebDataset', () => {
+firstTier.describe('as a WebDataset', () => {
   it('has shards that tar reads: keys in order, pictures byte for byte', async () => {
     const { night, saved } = await endedBatch();
     await night.do('export', 'set', '--to', 'webdataset', '--shard', '3').exits(0);
@@ -278,7 +292,7 @@ print(json.dumps([[m.name, m.mode, m.uid, m.mtime, m.isreg(), hashlib.sha256(t.e
   });
 });
 
-it('makes tables that DuckDB reads, with the counts and sums of the report', async () => {
+firstTier.it('makes tables that DuckDB reads, with the counts and sums of the report', async () => {
   const { night, saved } = await endedBatch();
   await night.do('export', 'set', '--to', 'parquet', '--shard', '3').exits(0);
   const all = `read_parquet('${night.path('set')}/*.parquet')`;
@@ -309,43 +323,46 @@ it('makes tables that DuckDB reads, with the counts and sums of the report', asy
   ).toEqual([{ style: styles[2], score: '0.2' }]);
 });
 
-it('puts the pictures into a table as an Image column of Hugging Face, checked, and the number of a seed as an integer', async () => {
-  const { night, saved } = await seededBatch();
-  const pictures = await saved();
-  const [gone = { file: '' }] = pictures.splice(3, 1);
-  renameSync(night.path('out/images', gone.file), night.path('gone.png'));
-  await night
-    .do('export', 'set', '--to', 'parquet', '--embed')
-    .exits(3, '5 pictures in set')
-    .warnsOnly(`${gone.file} (scene b-s1): it is missing\n`);
-  const table = `'${night.path('set/part-00000.parquet')}'`;
-  const rows = await query(
-    `SELECT id, image.path AS path, sha256(image.bytes) AS sha256, seed_number FROM read_parquet(${table})`,
-  );
-  expect(rows).toEqual(
-    pictures.map(({ id, file, sha256 }) => ({ id, path: file, sha256, seed_number: /\d$/.exec(id)?.[0] })),
-  );
-  // `datasets` takes the struct for a picture only if this metadata names it and nothing in it is required.
-  const metadata = `SELECT decode(value) AS value FROM parquet_kv_metadata(${table}) WHERE decode(key) = 'huggingface'`;
-  const [feature] = await query(metadata);
-  expect(JSON.parse(String(feature?.['value']))).toEqual({
-    info: { features: { image: { _type: 'Image' } } },
-  });
-  const schema = `SELECT name, type, repetition_type AS repeated, num_children AS children, converted_type AS kind FROM parquet_schema(${table})`;
-  const columns = await query(schema);
-  const at = columns.findIndex(({ name }) => name === 'image');
-  expect(columns.slice(at, at + 3)).toEqual([
-    { name: 'image', type: null, repeated: 'OPTIONAL', children: '2', kind: null },
-    { name: 'bytes', type: 'BYTE_ARRAY', repeated: 'OPTIONAL', children: null, kind: null },
-    { name: 'path', type: 'BYTE_ARRAY', repeated: 'OPTIONAL', children: null, kind: 'UTF8' },
-  ]);
-  expect(columns.find(({ name }) => name === 'seed_number')).toMatchObject({ type: 'INT64' });
-  renameSync(night.path('gone.png'), night.path('out/images', gone.file));
-  await night.do('export', 'set', '--to', 'parquet', '--embed').exits(0, '6 written now');
-  await night.do('export', 'set', '--to', 'parquet', '--embed').exits(0, '6 as they were');
-});
+firstTier.it(
+  'puts the pictures into a table as an Image column of Hugging Face, checked, and the number of a seed as an integer',
+  async () => {
+    const { night, saved } = await seededBatch();
+    const pictures = await saved();
+    const [gone = { file: '' }] = pictures.splice(3, 1);
+    renameSync(night.path('out/images', gone.file), night.path('gone.png'));
+    await night
+      .do('export', 'set', '--to', 'parquet', '--embed')
+      .exits(3, '5 pictures in set')
+      .warnsOnly(`${gone.file} (scene b-s1): it is missing\n`);
+    const table = `'${night.path('set/part-00000.parquet')}'`;
+    const rows = await query(
+      `SELECT id, image.path AS path, sha256(image.bytes) AS sha256, seed_number FROM read_parquet(${table})`,
+    );
+    expect(rows).toEqual(
+      pictures.map(({ id, file, sha256 }) => ({ id, path: file, sha256, seed_number: /\d$/.exec(id)?.[0] })),
+    );
+    // `datasets` treats the struct as a picture only if this metadata names it and no field is required.
+    const metadata = `SELECT decode(value) AS value FROM parquet_kv_metadata(${table}) WHERE decode(key) = 'huggingface'`;
+    const [feature] = await query(metadata);
+    expect(JSON.parse(String(feature?.['value']))).toEqual({
+      info: { features: { image: { _type: 'Image' } } },
+    });
+    const schema = `SELECT name, type, repetition_type AS repeated, num_children AS children, converted_type AS kind FROM parquet_schema(${table})`;
+    const columns = await query(schema);
+    const at = columns.findIndex(({ name }) => name === 'image');
+    expect(columns.slice(at, at + 3)).toEqual([
+      { name: 'image', type: null, repeated: 'OPTIONAL', children: '2', kind: null },
+      { name: 'bytes', type: 'BYTE_ARRAY', repeated: 'OPTIONAL', children: null, kind: null },
+      { name: 'path', type: 'BYTE_ARRAY', repeated: 'OPTIONAL', children: null, kind: 'UTF8' },
+    ]);
+    expect(columns.find(({ name }) => name === 'seed_number')).toMatchObject({ type: 'INT64' });
+    renameSync(night.path('gone.png'), night.path('out/images', gone.file));
+    await night.do('export', 'set', '--to', 'parquet', '--embed').exits(0, '6 written now');
+    await night.do('export', 'set', '--to', 'parquet', '--embed').exits(0, '6 as they were');
+  },
+);
 
-it('names the files by a template: portable, unique, with the ending of the file', async () => {
+firstTier.it('names the files by a template: portable, unique, with the ending of the file', async () => {
   const { night, saved } = await endedBatch();
   const named = (...args: string[]) =>
     night.do('export', 'set', ...args, '--name', '{{ style }} {{ prompt | slice: 0 }}');
@@ -363,7 +380,7 @@ it('names the files by a template: portable, unique, with the ending of the file
     expected.map((name) => `${name}.png`),
   );
   await named('--to', 'imagefolder').exits(0, '7 as they were');
-  // Names that change leave nothing behind, even if two pictures exchange theirs.
+  // Changed names leave no old files, even if two pictures swap names.
   const swap = (one: string, other: string) =>
     night.do(
       'export',
@@ -393,7 +410,7 @@ it('names the files by a template: portable, unique, with the ending of the file
   expect(readFileSync(night.path('album/index.html'), 'utf8')).toContain('pictures/s0 ink.png');
 });
 
-it('does not repeat a prompt or a seed that the list has too', async () => {
+firstTier.it('does not repeat a prompt or a seed that the list has too', async () => {
   const { night } = await seededBatch();
   await night.do('export', 'set', '--to', 'imagefolder').exits(0);
   const [line = ''] = readFileSync(night.path('set/metadata.jsonl'), 'utf8').split('\n');
@@ -404,7 +421,7 @@ it('does not repeat a prompt or a seed that the list has too', async () => {
     seed: expect.stringMatching(/^\d+$/) as string,
     seed_number: 1,
   });
-  // As soon as one picture differs, every line has both, because every line has the same keys.
+  // As soon as one picture differs, every line has both keys, because all lines have the same keys.
   const { night: other } = await seededBatch("{% if id == 'a' %}Mountains{% else %}{{ prompt }}{% endif %}");
   await other.do('export', 'set', '--to', 'webdataset').exits(0);
   const json = execFileSync('tar', ['xOf', other.path('set/00000.tar'), '000000003.json'], {
@@ -414,7 +431,7 @@ it('does not repeat a prompt or a seed that the list has too', async () => {
 });
 
 it.each(sampled(['imagefolder', 'captions', 'webdataset', 'parquet', 'gallery'], { ms: 400 }))(
-  'writes %s the same again, and after an edit only what changed',
+  'writes %s identically again, and after an edit only the changes',
   async (to) => {
     const { night } = await batch();
     const exported = async (dir: string, ...more: string[]) =>
@@ -440,7 +457,7 @@ it.each(sampled(['imagefolder', 'captions', 'webdataset', 'parquet', 'gallery'],
     const first = filesIn(night.path('set'));
     expect(await exported('set')).toMatchObject({ pictures: 7, written: 0 });
     expect(filesIn(night.path('set'))).toEqual(first);
-    // The page of a gallery is called as its folder.
+    // The page of a gallery is named after its folder.
     await exported('other/set');
     expect(filesIn(night.path('other/set'))).toEqual(first);
 
@@ -452,7 +469,7 @@ it.each(sampled(['imagefolder', 'captions', 'webdataset', 'parquet', 'gallery'],
     writeFileSync(night.path('set/README.md'), 'mine');
     const isSharded = ['webdataset', 'parquet'].includes(to);
     expect(await exported('set')).toMatchObject({ pictures: 7, written: isSharded ? 2 : 1 });
-    // Fewer: the rest goes.
+    // With fewer pictures, the files of the others are removed.
     expect(await exported('set', '--where', 'guidance < 3')).toMatchObject({ pictures: 2 });
     await exported('few/set', '--where', 'guidance < 3');
     const { 'README.md': mine, ...left } = filesIn(night.path('set'));
@@ -461,7 +478,7 @@ it.each(sampled(['imagefolder', 'captions', 'webdataset', 'parquet', 'gallery'],
   },
 );
 
-it.each(['imagefolder', 'webdataset'])(
+firstTier.it.each(['imagefolder', 'webdataset'])(
   'names a picture that is not as it was saved, exports all others, and takes it when it is back: %s',
   async (to) => {
     const { night, saved } = await endedBatch();
@@ -497,7 +514,7 @@ it.each(['imagefolder', 'webdataset'])(
   },
 );
 
-it('takes copies, and links', async () => {
+firstTier.it('exports copies, and links', async () => {
   const { night, saved } = await batch('  formats: [{format: webp}, {format: jpeg, size: 16}]\n');
   await night.do('export', 'set', '--to', 'imagefolder', '--copy', 'webp').exits(0);
   const [first = { file: '' }] = await saved();
@@ -517,7 +534,7 @@ it('takes copies, and links', async () => {
   await night.verify().exits(0);
 });
 
-it('refuses a folder that is not its own, and options that do not fit', async () => {
+firstTier.it('refuses a folder that is not its own, and options that do not fit', async () => {
   const [mine, others] = [(await endedBatch()).night, (await batch()).night];
   await mine.do('export', 'set', '--to', 'captions');
   mine.write('file', '');
@@ -564,7 +581,7 @@ it('refuses a folder that is not its own, and options that do not fit', async ()
   expect(mine.has('new')).toBe(false);
 });
 
-it('says that the record of an export is damaged, and changes nothing', async () => {
+firstTier.it('says that the record of an export is damaged, and changes nothing', async () => {
   const { night } = await endedBatch();
   await night.do('export', 'set', '--to', 'captions');
   const record = night.path('set/.nightrender-export.json');
@@ -579,7 +596,7 @@ it('says that the record of an export is damaged, and changes nothing', async ()
   }
 });
 
-it('writes a shard anew if its record or the list of files is damaged', async () => {
+firstTier.it('rewrites a shard if its record or the list of files is damaged', async () => {
   const { night } = await endedBatch();
   const exported = () => night.do('export', 'set', '--to', 'webdataset', '--shard', '4', '--json');
   await exported();
@@ -605,11 +622,11 @@ it('writes a shard anew if its record or the list of files is damaged', async ()
   }
 });
 
-it('removes and overwrites nothing behind a link to another folder', async () => {
+firstTier.it('removes and overwrites nothing behind a link to another folder', async () => {
   const { night } = await endedBatch();
   const exported = (...more: string[]) => night.do('export', 'set', '--to', 'captions', ...more);
   await exported();
-  // The folder was moved to another disk, and is whole there.
+  // The subfolder was moved to another disk and replaced by a link.
   renameSync(night.path('set/ink'), night.path('elsewhere'));
   symlinkSync(night.path('elsewhere'), night.path('set/ink'));
   const moved = filesIn(night.path('elsewhere'));
@@ -618,14 +635,14 @@ it('removes and overwrites nothing behind a link to another folder', async () =>
     .exits(0)
     .warns(/^6 files of an earlier export, such as ink\/s0\.\w+, stayed in set: a link leads/);
   expect(filesIn(night.path('elsewhere'))).toEqual(moved);
-  // What stands there is somebody else's.
+  // This file belongs to the user.
   writeFileSync(night.path('elsewhere/s0.png'), 'mine');
   await exported().fails(
     2,
     /^set: ink in it is a link to another folder, .*; put a folder in place of the link/,
   );
   expect(readFileSync(night.path('elsewhere/s0.png'), 'utf8')).toBe('mine');
-  // An export by a link to its own folder is as any other.
+  // An export through a link to its own folder works as usual.
   rmSync(night.path('set/ink'));
   symlinkSync(night.path('set'), night.path('linked'));
   await night.do('export', 'linked', '--to', 'captions', '--where', 'guidance = 0').exits(0).warnsOnly('');
@@ -633,16 +650,16 @@ it('removes and overwrites nothing behind a link to another folder', async () =>
   expect(readdirSync(night.path('set'), { recursive: true })).not.toContain('ink/s3.txt');
 });
 
-it('keeps two exports into one folder apart, and leaves no lock behind', async () => {
+firstTier.it('keeps two exports into one folder apart, and leaves no lock behind', async () => {
   const { night } = await endedBatch();
   const dir = night.path('set');
-  // A kill has left the file of the lock, and a disk has damaged it.
+  // A kill left the lock file, and a disk fault damaged it.
   mkdirSync(dir);
   writeFileSync(join(dir, '.nightrender-export.lock'), 'damaged');
   const other = await ExportFolder.open(dir, { batch: 'another', to: 'parquet', options: {} });
   const held = readdirSync(dir).filter((name) => name.includes('lock'));
   const { code, stderr } = await night.do('export', 'set', '--to', 'parquet');
-  // Whose folder it is comes first.
+  // The error about the owner of the folder precedes the one about the lock.
   expect([code, stderr]).toEqual([2, expect.stringContaining('holds an export of another batch')]);
   rmSync(join(dir, '.nightrender-export.json'));
   rmSync(join(dir, '.nightrender-export.files'));
@@ -659,7 +676,7 @@ it('keeps two exports into one folder apart, and leaves no lock behind', async (
 });
 
 it.each(sampled(['imagefolder', 'webdataset', 'captions', 'parquet', 'gallery'], { ms: 6_000 }))(
-  'is right after a kill at any point: %s',
+  'an export is right after a kill at any point: %s',
   async (to) => {
     const { night } = await endedBatch();
     const args = [
@@ -672,35 +689,49 @@ it.each(sampled(['imagefolder', 'webdataset', 'captions', 'parquet', 'gallery'],
     ];
     await night.do('export', 'whole/set', ...args.slice(3));
     const whole = filesIn(night.path('whole/set'));
-    const preload = join(folderWith({ 'kill.cjs': killer }), 'kill.cjs');
-    const first = isWhole ? 2 : 2 + random(8);
-    const last = isWhole ? Infinity : first;
     let kills = 0;
-    for (let call = first; call <= last; call += 1) {
-      const env = {
-        NODE_OPTIONS: `--require=${preload}`,
-        KILL_AT: String(call),
-        KILL_BELOW: night.path('set'),
-      };
-      const { code } = await night.with({ env }).built(...args);
-      if (code === 0) break;
-      expect(code).toBeNull();
-      kills += 1;
-      if (call % 2 === 0) await night.do('export', 'set', ...args.slice(3), '--where', 'guidance > 3');
+    const set = night.path('set');
+    const states = night.path('states');
+    const preload = join(folderWith({ 'kill.cjs': killer }), 'kill.cjs');
+    const killAt = 2 + random(8);
+    const env = {
+      NODE_OPTIONS: `--require=${preload}`,
+      CHANGES_BELOW: set,
+      ...(isWhole ? { STATES: states } : { KILL_AT: String(killAt) }),
+    };
+    const { code } = await night.with({ env }).built(...args);
+    expect(code).toBe(isWhole ? 0 : null);
+    for (const call of isWhole ? readdirSync(states) : [String(killAt)]) {
+      if (isWhole) {
+        rmSync(set, { recursive: true });
+        renameSync(join(states, call), set);
+      }
+      if (Number(call) % 2 === 0)
+        await night.do('export', 'set', ...args.slice(3), '--where', 'guidance > 3');
       await night.do('export', 'set', ...args.slice(3)).exits(0);
-      expect(filesIn(night.path('set'))).toEqual(whole);
-      rmSync(night.path('set'), { recursive: true });
+      expect(filesIn(set), `killed before call ${call}`).toEqual(whole);
+      kills += 1;
     }
     expect(kills).toBeGreaterThan(0);
   },
   300_000,
 );
 
-/** Dies before the n-th call that changes something below a folder. */
+/**
+ * Kills the process before its call number KILL_AT that changes something in a folder. Without KILL_AT, it
+ * copies the folder before each such call, because a kill at that moment would leave the same files.
+ */
 const killer = `
 const fs = require('node:fs');
-let left = Number(process.env.KILL_AT);
-const at = (path) => { if (String(path).startsWith(process.env.KILL_BELOW) && --left === 0) process.kill(process.pid, 'SIGKILL'); };
+const { CHANGES_BELOW: folder, KILL_AT: killAt, STATES: states } = process.env;
+const { cpSync, existsSync } = fs;
+let calls = 0;
+const at = (path) => {
+  if (!String(path).startsWith(folder)) return;
+  calls += 1;
+  if (calls === Number(killAt)) process.kill(process.pid, 'SIGKILL');
+  if (states && existsSync(folder)) cpSync(folder, states + '/' + calls, { recursive: true, preserveTimestamps: true });
+};
 for (const name of ['openSync', 'renameSync', 'appendFileSync', 'rmSync', 'mkdirSync']) {
   const call = fs[name];
   fs[name] = (path, ...more) => { if (name !== 'openSync' || more[0] !== 'r') at(path); return call(path, ...more); };

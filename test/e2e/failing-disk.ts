@@ -1,4 +1,4 @@
-/** A disk that fails at one call of the built program, by a library that is compiled here and preloaded into it. */
+/** Makes a disk fail at one call of the built program, with a library that is compiled here and preloaded. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
@@ -12,35 +12,35 @@ export const diskErrors = ['EIO', 'EDQUOT', 'ESTALE', 'ENOSPC', 'EROFS', 'ENODEV
 
 export interface DiskFault {
   call: DiskCall;
-  /** Which of these calls fails, from 1. */
+  /** Number of the call that fails, from 1. */
   nth: number;
   error: (typeof diskErrors)[number];
-  /** All that follow fail, too. */
+  /** True if all later calls fail too. */
   isLasting: boolean;
 }
 
 export interface Faulted extends Finished {
-  /** How many of each call there were on files below the folder, where the program came to its end. */
+  /** Number of calls of each kind on files below the folder, if the program ended by itself. */
   calls: Record<DiskCall, number>;
-  /** The file whose call failed first; undefined where none did. */
+  /** File of the first failed call. Undefined if none failed. */
   failedAt: string | undefined;
-  /** Whether it had to be ended. */
+  /** True if the program hung and was killed. */
   isHanging: boolean;
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'nightrender-failing-disk-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 
-/** The library; undefined where there is no Linux or no compiler. */
+/** Path of the library. Undefined if this is not Linux or there is no compiler. */
 const library = compile();
 export const canFail = library !== undefined;
 
-/** No command of a test's batch takes so long, on a machine however busy. */
+/** Longer than any command of these batches takes, even on a busy machine. */
 const patienceMs = 90_000;
 
 let runs = 0;
 
-/** Runs the program with the files below `under` on such a disk; without a fault its calls are counted. */
+/** Runs the program with such a disk for files below `under`. Without a fault, the calls are counted. */
 export async function onFailingDisk(
   args: string[],
   under: string,
@@ -54,7 +54,7 @@ export async function onFailingDisk(
     FAULT_ERRNO: String(constants.errno[fault.error]),
     ...(fault.isLasting && { FAULT_LASTS: '1' }),
   };
-  // What goes through io_uring is no call of the library's.
+  // Calls through io_uring bypass the library.
   const preloaded = { LD_PRELOAD: library ?? '', UV_USE_IO_URING: '0', FAULT_UNDER: under, FAULT_TOLD: told };
   const program = new Program(args, { cwd, env: { ...env, ...preloaded, ...failing } });
   let isHanging = false;

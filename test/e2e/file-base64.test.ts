@@ -1,4 +1,7 @@
-/** Promise: a photo that a row names is sent as it is when the list is read; an edited one is another scene, and the checkpoint holds none. */
+/**
+ * Promise: a photo that a row names is sent unchanged since the list was read. An edited photo is another
+ * scene, and the checkpoint stores no photo.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -8,7 +11,7 @@ import { startInstantService } from './stand-ins.ts';
 const png =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-it('sends it whole, and again when it was edited', async () => {
+it('a photo is sent whole, and again after it was edited', async () => {
   const service = await startInstantService([{ rendered_image: png, seed: 1 }]);
   const more = 'input: {scene: "{{ scene }}", image: "data:image/png;base64,{{ photo | file_base64 }}"}\n';
   const night = nightOf(service.url, 'id,scene,photo\na,hills,a.png\nb,sea,b.png\n', more);
@@ -31,7 +34,7 @@ it('sends it whole, and again when it was edited', async () => {
   expect(service.inputs.slice(2)).toEqual([{ scene: 'sea', image: sent('c') }]);
 });
 
-it('is refused with the row where it is not there', async () => {
+it('a missing photo is rejected with its row', async () => {
   const night = nightOf(
     'local',
     'id,scene,photo\na,hills,a.png\nb,sea,../../etc/passwd\n',
@@ -46,7 +49,7 @@ it('is refused with the row where it is not there', async () => {
     );
 });
 
-it('is named to people, wherever they look at what was sent', async () => {
+it('a photo is shown by its name wherever the input is shown', async () => {
   const more = 'input: {scene: "{{ scene }}", image: "data:image/png;base64,{{ photo | file_base64 }}"}\n';
   const night = nightWith({
     'pipeline.yaml': pipeline('local', more).replace('dir: out', 'dir: out\n  metadata: embed'),

@@ -3,10 +3,10 @@ import { expect, it } from 'vitest';
 import { nightOf, signalAt } from './cli.ts';
 import { startHeldStandIn, startPatientService, startSlowService } from './stand-ins.ts';
 
-it('ends with 3 where scenes are left, with nothing in flight, however often it is sent', async () => {
+it('a run that gets SIGHUP ends with 3 if scenes are left, with nothing in flight, however often it gets it', async () => {
   const { url } = await startSlowService(20);
   const night = nightOf(url, 400, 'concurrency: 3\n');
-  // Its first line tells that the plan is made; 400 scenes are not done a moment later.
+  // The first line means that the plan is made. 400 scenes cannot be done a moment later.
   const at = [/400 scenes to render/, /stopping: /].map((words) => signalAt(words, 'SIGHUP'));
   await night
     .with({ at })
@@ -23,7 +23,7 @@ it('ends with 3 where scenes are left, with nothing in flight, however often it 
   );
 });
 
-it('ends with 0 where what is in flight is all that was left', async () => {
+it('a run that gets SIGHUP ends with 0 if only the jobs in flight were left', async () => {
   const service = await startHeldStandIn();
   const night = nightOf(service.url, 6);
   const run = night.program('run', 'pipeline.yaml', '--json');
@@ -34,7 +34,7 @@ it('ends with 0 where what is in flight is all that was left', async () => {
   await run.finish().exits(0);
 });
 
-it('does not keep SIGTERM from leaving at once', async () => {
+it('SIGHUP does not keep SIGTERM from ending the run at once', async () => {
   const service = await startPatientService();
   const night = nightOf(service.url, 2);
   const at = [signalAt(/2 scenes to render/, 'SIGHUP'), signalAt(/Asked to finish/, 'SIGTERM')];

@@ -1,8 +1,11 @@
-/** Promise: copies (`output.formats`) are there when a scene is saved, go where its picture goes, and can be made anew. */
+/**
+ * Promise: copies (`output.formats`) exist when a scene is saved, move with their picture, and can be made
+ * again.
+ */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { type Night, nightWith, pipeline } from './cli.ts';
-import { rest } from '../fakes/tier.ts';
+import { firstTier, rest } from '../fakes/tier.ts';
 import { canMount, mountSmallDisk } from './small-disk.ts';
 
 const input = 'input: {scene: "{{ scene }}", width: 96, height: 64}\n';
@@ -16,7 +19,7 @@ function images(night: Night): string[] {
   return readdirSync(night.path('out/images')).toSorted();
 }
 
-it('makes them, keeps them with their picture, and makes missing ones anew', async () => {
+firstTier.it('a run makes copies, keeps them with their picture, and makes missing ones again', async () => {
   const night = batch('[{format: webp}, {format: jpeg, size: 48}]', 'a,Sea\n');
   await night.run('--quiet').exits(0);
   expect(images(night)).toEqual(['a-48.jpg', 'a.png', 'a.webp']);
@@ -37,26 +40,29 @@ it('makes them, keeps them with their picture, and makes missing ones anew', asy
   expect(images(night)).toEqual(all);
 });
 
-it('leaves nothing of an edited row beside its new picture, though copies and sidecars are made no more', async () => {
-  const night = batch('[{format: avif}]\n  metadata: sidecar', 'a,Sea\n');
-  const run = () => night.run('--quiet');
-  await run().exits(0);
-  const yaml = night.read('pipeline.yaml');
-  night.write(
-    'pipeline.yaml',
-    yaml.replace('{format: avif}', '').replace('metadata: sidecar', 'metadata: none'),
-  );
-  night.write('scenes.csv', 'id,scene\na,Moon\n');
-  await run().exits(0);
-  expect(images(night).map((name) => name.replace(/replaced-[0-9a-f]+/, 'replaced'))).toEqual([
-    'a.png',
-    'a.replaced.avif',
-    'a.replaced.json',
-    'a.replaced.png',
-  ]);
-});
+firstTier.it(
+  'no copy of an edited row stays beside its new picture, even if copies and sidecars are no longer made',
+  async () => {
+    const night = batch('[{format: avif}]\n  metadata: sidecar', 'a,Sea\n');
+    const run = () => night.run('--quiet');
+    await run().exits(0);
+    const yaml = night.read('pipeline.yaml');
+    night.write(
+      'pipeline.yaml',
+      yaml.replace('{format: avif}', '').replace('metadata: sidecar', 'metadata: none'),
+    );
+    night.write('scenes.csv', 'id,scene\na,Moon\n');
+    await run().exits(0);
+    expect(images(night).map((name) => name.replace(/replaced-[0-9a-f]+/, 'replaced'))).toEqual([
+      'a.png',
+      'a.replaced.avif',
+      'a.replaced.json',
+      'a.replaced.png',
+    ]);
+  },
+);
 
-it('makes a copy anew that is of the picture which had its name before', async () => {
+firstTier.it('replaces a copy of an earlier picture with the same name', async () => {
   const night = batch('[{format: webp, size: 48}]', 'a,Sea\n');
   const run = () => night.run('--quiet');
   const copy = (): Buffer => readFileSync(night.path('out/images/a-48.webp'));
@@ -68,14 +74,14 @@ it('makes a copy anew that is of the picture which had its name before', async (
   await run().exits(0);
   night.write('pipeline.yaml', withCopies);
   const { stdout } = await night.do('report', '--json');
-  // That of the picture which was replaced is among them.
+  // The copy of the replaced picture is made too.
   expect(JSON.parse(stdout)).toMatchObject({ copies: { made: 2, lacking: 0 } });
   expect(copy().equals(ofSea)).toBe(false);
   const again = await night.do('report', '--json');
   expect(JSON.parse(again.stdout)).toMatchObject({ copies: { made: 0, lacking: 0 } });
 });
 
-it('never gives two pictures a copy of one name', async () => {
+firstTier.it('two pictures never get a copy of the same name', async () => {
   const list = 'a,Sea\na-48,Moon\nb-48,Hills\nb,Dunes\n';
   const night = batch('[{format: webp}, {format: webp, size: 48}]', list, `${input}concurrency: 1\n`);
   const plan = await night.plan('--requests', '4', '--json');
@@ -89,7 +95,7 @@ it('never gives two pictures a copy of one name', async () => {
 });
 
 rest.it.skipIf(!canMount)(
-  'a disk that is full for them ends the run with 14; the next one goes on (skipped where this user may not mount a file system)',
+  'a disk that is too full for copies ends the run with 14, and the next one continues (skipped if this user may not mount a file system)',
   async () => {
     const list = Array.from({ length: 30 }, (_, i) => `s${i},Hills and ${i} trees\n`).join('');
     const large = 'input: {scene: "{{ scene }}", width: 256, height: 256}\nreport: {thumbnails: false}\n';

@@ -1,7 +1,7 @@
-/** Promise: every step is on disk before the next one, as the system calls show. */
+/** Promise: every step is on disk before the next one begins, as the system calls show. */
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
-import { rest } from '../fakes/tier.ts';
+import { expect } from 'vitest';
+import { firstTier, rest } from '../fakes/tier.ts';
 import { folderWith, nightOf, root, serve, testKey } from './cli.ts';
 import { startStandIn } from './stand-ins.ts';
 import {
@@ -13,8 +13,8 @@ import {
   type SystemCall,
 } from './system-calls.ts';
 
-it.skipIf(!canTrace)(
-  'intent before the POST, job id before the first GET, picture before it counts as saved (skipped where strace is not there, or may not trace)',
+firstTier.it.skipIf(!canTrace)(
+  'intent before the POST, job id before the first GET, picture before it counts as saved (skipped if strace is not there, or may not trace)',
   async () => {
     const { url } = await startStandIn();
     const night = nightOf(url, 1);
@@ -39,7 +39,7 @@ it.skipIf(!canTrace)(
 );
 
 rest.it.skipIf(!canTrace)(
-  'the log is on the disk before a page of it replaces one of the checkpoint, and that before the log begins anew (skipped where strace is not there, or may not trace)',
+  'the log is on the disk before a page of it replaces one of the checkpoint, and that before the log begins anew (skipped if strace is not there, or may not trace)',
   async () => {
     const cwd = folderWith({});
     const calls = await tracedNode([join(root, 'dist/test/fixtures/many-commits.js')], cwd);
@@ -56,7 +56,7 @@ rest.it.skipIf(!canTrace)(
 );
 
 rest.it.skipIf(!canTrace)(
-  'a disk that fails ends the run in order, and the next goes on (skipped where strace is not there, or may not trace)',
+  'a disk that fails ends the run in order, and the next goes on (skipped if strace is not there, or may not trace)',
   async () => {
     const { url } = await serve(folderWith({}));
     const more = 'input: {scene: "{{ scene }}", width: 64, height: 64}\n';
@@ -72,7 +72,7 @@ rest.it.skipIf(!canTrace)(
   },
 );
 
-it('reads calls that ran beside each other: what has not ended is not done', () => {
+firstTier.it('reads calls that ran beside each other: what has not ended is not done', () => {
   const [slow, quick, never] = parseTrace(
     [
       '11 fsync(20</out/a> <unfinished ...>',
@@ -114,7 +114,10 @@ function next(calls: SystemCall[], after: SystemCall, what: string, matches: Mat
   return first(calls, what, (call) => call.begin > after.end && matches(call));
 }
 
-/** The first writing of such a row into the checkpoint's log, and what made that last. */
+/**
+ * Returns the call that first writes such a row into the write-ahead log, and the fsync that makes it
+ * durable.
+ */
 function committed(calls: SystemCall[], row: RegExp): [SystemCall, SystemCall] {
   const log = /^\d+<[^>]*out\/checkpoint\.sqlite-wal>/;
   const isWrite = on(log, ...writing);
@@ -122,7 +125,7 @@ function committed(calls: SystemCall[], row: RegExp): [SystemCall, SystemCall] {
   return [written, next(calls, written, `the fsync of ${row}`, on(log, ...syncing))];
 }
 
-/** Each ended before the next began. */
+/** Expects that each call ended before the next began. */
 function expectInOrder(calls: SystemCall[]): void {
   const places = calls.flatMap(({ begin, end }) => [begin, end]);
   const shown = calls.map(({ name, args }) => `${name}(${args.slice(0, 100)}`).join('\n');

@@ -1,8 +1,9 @@
 /**
- * Promise: batches that 0.2.0 was killed in go on with every later version, and nothing is submitted twice.
+ * Promise: batches whose run was killed with version 0.2.0 continue with every later version, and nothing is
+ * submitted twice.
  *
- * Each of `test/fixtures/half-done` was made by 0.2.0 as of 2026-11-23 (`sweep`, `lines`: 2026-11-26), killed with 3 of 8 scenes saved and 2 jobs in flight;
- * `submitted.json` holds the inputs that it had sent by then.
+ * Each folder of `test/fixtures/half-done` was made by 0.2.0 as of 2026-11-23 (`sweep`, `lines`: 2026-11-26),
+ * and killed with 3 of 8 scenes saved and 2 jobs in flight. `submitted.json` has the inputs sent until then.
  */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,14 +19,14 @@ import { endpoint } from '../fakes/world.ts';
 import { nightWith, root, testKey } from './cli.ts';
 import { completed } from './stand-ins.ts';
 
-/** Where the jobs in flight are; a loopback address of Linux that nothing else uses. */
+/** Address of the jobs in flight: a loopback address of Linux that no other test uses. */
 const address = { host: '127.77.14.1', port: 41477 };
 const canListen = await listens();
 
 const batches = ['csv', 'jsonl', 'matrix', 'files', 'unicode', 'sweep', 'lines'];
 
 it.skipIf(!canListen).each(sampled(batches, { ms: 300 }))(
-  'goes on with a batch of %s (skipped where 127.77.14.1 is not loopback)',
+  'a run continues with a batch of %s (skipped if 127.77.14.1 is not loopback)',
   async (name) => {
     const night = nightWith({});
     execFileSync('tar', ['-xzf', join(root, `test/fixtures/half-done/${name}.tgz`), '-C', night.cwd]);
@@ -49,7 +50,7 @@ it.skipIf(!canListen).each(sampled(batches, { ms: 300 }))(
     expect(polled).toEqual(expect.arrayContaining(['first-4', 'first-5']));
     const pictures = picturesIn(images);
     expect(pictures.size).toBe(8);
-    // Rows without ids keep the names that the batch began with.
+    // Rows without ids keep the kind of names with which the batch began.
     const byHash = (files: Iterable<string>): boolean =>
       [...files].every((file) => /^[0-9a-f]{12}\.png$/.test(file));
     expect(byHash(pictures.keys())).toBe(byHash(saved.keys()));
@@ -60,7 +61,10 @@ it.skipIf(!canListen).each(sampled(batches, { ms: 300 }))(
   },
 );
 
-/** Has the jobs of before, too; every job has completed with a picture of its own when it is polled. */
+/**
+ * Starts a service that also knows the earlier jobs. Each job is completed with its own picture when it is
+ * polled.
+ */
 async function startService(before: JsonObject[]): Promise<HttpService> {
   const pictures = await Promise.all(Array.from({ length: 8 }, (_, i) => pictureOf(idOf(i + 1))));
   let jobs = 0;
@@ -79,7 +83,7 @@ async function startService(before: JsonObject[]): Promise<HttpService> {
   return service;
 }
 
-/** As 0.2.0 was told, and those after it. */
+/** Returns the id of the nth job: for the first five as version 0.2.0 received them. */
 function idOf(number: number): string {
   return number <= 5 ? `first-${number}` : `second-${number - 5}`;
 }

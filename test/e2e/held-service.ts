@@ -1,4 +1,4 @@
-/** The local service within the test, whose worker begins to draw when the test lets it. */
+/** Runs the local service within the test. Its worker draws only when the test allows it. */
 import { localWorkload } from '../../src/service/instance/local-service.ts';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -9,7 +9,7 @@ import { folderWith, testKey } from './cli.ts';
 export interface HeldService {
   url: string;
   dataDir: string;
-  /** So many more jobs are drawn; without a number all, as they come. */
+  /** Allows this many further jobs to be drawn, or all jobs if no number is given. */
   release(jobs?: number): void;
 }
 

@@ -1,4 +1,7 @@
-/** Promise: the image of the Containerfile does not run as root, ends on SIGTERM, resumes, and tells if its service answers. */
+/**
+ * Promise: the image of the Containerfile does not run as root, ends on SIGTERM, resumes, and reports the
+ * health of its service.
+ */
 import { execFile } from 'node:child_process';
 import { chmodSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -13,7 +16,7 @@ import { linesOf, nightOf, root } from './cli.ts';
 
 const run = promisify(execFile);
 const image = 'localhost/nightrender/nightrender:1';
-// A registry of packages and a disk may be slow.
+// The package registry and the disk may be slow.
 const timeout = 600_000;
 
 const prepared = await prepareContainers();
@@ -41,7 +44,7 @@ function tool() {
   return prepared.tool;
 }
 
-/** The code where it is not 0. */
+/** Runs the container tool. Returns the exit code with the output. */
 function podman(...args: string[]) {
   const [program = '', ...rest] = tool().command;
   const finished = run(program, [...rest, ...args]);
@@ -55,29 +58,32 @@ function podman(...args: string[]) {
 const container = (name: string, ...args: string[]) =>
   podman('run', `--name=${name}`, '--network=none', ...tool().containerArguments, ...args);
 
-it.skipIf(skipped !== '')(`renders, ends in order when it is stopped, and resumes ${skipped}`, async () => {
-  const count = 12;
-  const batch = nightOf('local', count, 'concurrency: 2\n');
-  chmodSync(batch.cwd, 0o777);
-  const night = (name: string) =>
-    container(name, `--volume=${batch.cwd}:/night`, image, 'run', 'pipeline.yaml', '--json');
+it.skipIf(skipped !== '')(
+  `the image renders, ends in order when it is stopped, and resumes ${skipped}`,
+  async () => {
+    const count = 12;
+    const batch = nightOf('local', count, 'concurrency: 2\n');
+    chmodSync(batch.cwd, 0o777);
+    const night = (name: string) =>
+      container(name, `--volume=${batch.cwd}:/night`, image, 'run', 'pipeline.yaml', '--json');
 
-  const first = night('first');
-  for await (const line of createInterface({ input: first.child.stdout as Readable }))
-    if ((JSON.parse(line) as { type: string }).type === 'scene-saved') break;
-  expect(await podman('stop', '--time=60', 'first')).toMatchObject({ code: 0 });
-  const stopped = await first;
-  const resumed = await night('second');
-  expect([stopped.code, resumed.code]).toEqual([143, 0]);
+    const first = night('first');
+    for await (const line of createInterface({ input: first.child.stdout as Readable }))
+      if ((JSON.parse(line) as { type: string }).type === 'scene-saved') break;
+    expect(await podman('stop', '--time=60', 'first')).toMatchObject({ code: 0 });
+    const stopped = await first;
+    const resumed = await night('second');
+    expect([stopped.code, resumed.code]).toEqual([143, 0]);
 
-  const saved = (lines: { stdout: string }) =>
-    linesOf(lines).filter(({ type }) => type === 'scene-saved').length;
-  expect(saved(stopped)).toBeLessThan(count);
-  expect(saved(stopped) + saved(resumed)).toBe(count);
-  expect(readdirSync(batch.path('out/images')).filter((name) => name.endsWith('.png'))).toHaveLength(count);
-});
+    const saved = (lines: { stdout: string }) =>
+      linesOf(lines).filter(({ type }) => type === 'scene-saved').length;
+    expect(saved(stopped)).toBeLessThan(count);
+    expect(saved(stopped) + saved(resumed)).toBe(count);
+    expect(readdirSync(batch.path('out/images')).filter((name) => name.endsWith('.png'))).toHaveLength(count);
+  },
+);
 
-it.skipIf(skipped !== '')(`serves, and says whether it answers ${skipped}`, async () => {
+it.skipIf(skipped !== '')(`the image serves, and says whether it answers ${skipped}`, async () => {
   const serve = (name: string, port: number) =>
     container(name, '--detach', '--volume=farm:/data', image, 'serve', '--port', String(port));
   const health = async (name: string) => (await podman('healthcheck', 'run', name)).code;
@@ -90,7 +96,7 @@ it.skipIf(skipped !== '')(`serves, and says whether it answers ${skipped}`, asyn
   await podman('stop', '--time=60', 'service');
   expect((await podman('wait', 'service')).stdout).toBe('0\n');
 
-  // Its jobs and keys are still there; nothing answers where the health check asks.
+  // Jobs and keys are still there. The health check fails because the service listens on another port.
   await serve('elsewhere', 4748);
   await expect.poll(() => logs('elsewhere')).toContain('one of `nightrender keys list`');
   expect(await health('elsewhere')).toBe(1);

@@ -1,4 +1,7 @@
-/** Promise: whatever stands in the output folder where our files belong is named, with what to do, and left as it is. */
+/**
+ * Promise: anything in the output folder at the place of our files is named with what to do, and stays
+ * unchanged.
+ */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -14,16 +17,16 @@ import {
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Finished, finishedNight, type Night, nightWith, pipeline, scenes } from './cli.ts';
-import { rest, sampled } from '../fakes/tier.ts';
+import { firstTier, rest, sampled } from '../fakes/tier.ts';
 import { canBeRefused, withoutPower } from './without-power.ts';
 
 const small = 'input: {scene: "{{ scene }}", width: 32, height: 32}\n';
-/** Of a start of the built program. */
+/** Cost of one start of the built program. */
 const startCost = { ms: 500 };
 
 const files = { 'pipeline.yaml': pipeline('local', small), 'scenes.csv': scenes(1) };
 
-describe.each([
+firstTier.describe.each([
   ['a folder that is no batch yet', false],
   ['a batch', true],
 ])('in %s', (_, isBatch) => {
@@ -80,7 +83,7 @@ describe.each([
 });
 
 describe.skipIf(process.platform === 'win32')(
-  'what is no file (skipped where there are no named pipes)',
+  'a file of another kind (skipped if there are no named pipes)',
   () => {
     const names = [
       'checkpoint.sqlite',
@@ -153,7 +156,7 @@ describe.skipIf(process.platform === 'win32')(
       return path;
     }
 
-    /** In a process of its own, which a pipe would stop for good. */
+    /** Runs a command in a separate process, because a named pipe would block this one forever. */
     async function expectAnswer(night: Night, command: string, path: string, what: string): Promise<void> {
       const more = command === 'explain' ? ['s0'] : [];
       await night
@@ -164,7 +167,7 @@ describe.skipIf(process.platform === 'win32')(
   },
 );
 
-it('a file in the place of the output folder', async () => {
+firstTier.it('a file in the place of the output folder', async () => {
   await expectRefusal(
     nightWith({ ...files, out: 'a text' }),
     14,
@@ -172,7 +175,7 @@ it('a file in the place of the output folder', async () => {
   );
 });
 
-it('an empty checkpoint beside pictures', async () => {
+firstTier.it('an empty checkpoint beside pictures', async () => {
   const night = await begun(true);
   writeFileSync(night.path('out/checkpoint.sqlite'), '');
   await expectRefusal(
@@ -182,7 +185,7 @@ it('an empty checkpoint beside pictures', async () => {
   );
 });
 
-it('a link to what is not there', async () => {
+firstTier.it('a link to a missing path', async () => {
   const night = await begun(true);
   rmSync(night.path('out/checkpoint.sqlite'));
   symlinkSync('nowhere/at-all', night.path('out/checkpoint.sqlite'));
@@ -190,7 +193,7 @@ it('a link to what is not there', async () => {
 });
 
 describe.skipIf(!canBeRefused)(
-  'without the permission (skipped where root cannot lay its power down)',
+  'a folder without permission (skipped if root cannot lay its power down)',
   () => {
     it.each(
       sampled<[name: string, mode: number, says: RegExp]>(

@@ -17,17 +17,17 @@ import { startHeldStandIn } from './stand-ins.ts';
 
 const refusedByWorker = 'input: {scene: "{{ scene }}", width: 0}\nretry: {attempts: 1}\n';
 
-/** A pipeline.yaml with an output folder of its own: `out-<name>`. */
+/** Returns a pipeline.yaml with the output folder `out-<name>`. */
 const own = (name: string, more = small, baseUrl = 'local'): string =>
   pipeline(baseUrl, more).replace('dir: out', `dir: out-${name}`);
 
-/** Each of these under `<name>.yaml`, for the same two scenes. */
+/** Creates a folder with each of these texts as `<name>.yaml`, for the same two scenes. */
 function files(of: Record<string, string>): Night {
   const named = Object.entries(of).map(([name, text]) => [`${name}.yaml`, text]);
   return nightWith({ 'scenes.csv': scenes(2), ...Object.fromEntries(named) });
 }
 
-it('goes on after failed scenes, one file after the other, and ends with their code', async () => {
+it('continues after failed scenes, one file after the other, and ends with their code', async () => {
   const night = files({ a: own('a', refusedByWorker), b: own('b') });
   const ends = (
     await night.start('run', 'a.yaml', 'b.yaml', '--json').exits(3).lines<{ type: string }>()
@@ -40,7 +40,7 @@ it('goes on after failed scenes, one file after the other, and ends with their c
   ]);
 });
 
-it('any other end is the last, also after a code that is told before it, and what was not begun is named', async () => {
+it('any other ending stops the series, and the files that were not started are named', async () => {
   const { url } = await serve(folderWith({}));
   const night = files({
     a: own('a', refusedByWorker),
@@ -59,13 +59,13 @@ it('any other end is the last, also after a code that is told before it, and wha
     .start(...args)
     .fails(3, 'c.yaml and d.yaml were not started, because b.yaml ended with 12;');
   expect(night.has('out-c')).toBe(false);
-  // Once the key is right, the same command goes on.
+  // With the right key, the same command continues.
   await night.start('run', 'b.yaml', 'c.yaml', 'd.yaml', '--quiet').exits(0);
   expect(readdirSync(night.path('out-d/images')).filter((file) => file.endsWith('.png'))).toHaveLength(2);
 });
 
 it.each(['run', 'plan'])(
-  '%s tells what is wrong with any of the files before the first begins',
+  '%s reports what is wrong with any of the files before the first begins',
   async (command) => {
     const night = files({ a: own('a'), b: own('b', 'concurency: 2\n'), c: own('a') });
     const args = [command, 'a.yaml', 'b.yaml', 'c.yaml', './a.yaml', 'd.yaml', '--sample', '0', '--adopt'];
@@ -96,7 +96,7 @@ it.each(['run', 'plan'])(
 it.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
-  // All that was in flight is saved then, so that the file alone would end with 0.
+  // Everything in flight is then saved, so this file alone would end with 0.
   ['SIGHUP', 3],
 ] as const)('%s begins no other file, and the code is %i', async (signal, code) => {
   const service = await startHeldStandIn();
@@ -114,7 +114,7 @@ it.each([
   expect(night.has('out-b')).toBe(false);
 });
 
-it('plans each under its name, and tells the sum', async () => {
+it('plans each file under its name, and shows the sum', async () => {
   const priced = `${small}pricing: {perSecond: 0.5, currency: EUR}\n`;
   const night = files({ a: own('a', priced), b: own('b', priced) });
   await night
@@ -132,11 +132,11 @@ it('plans each under its name, and tells the sum', async () => {
   const spent = plans.reduce((sum, { forecast }) => sum + forecast.cost.amount, 0);
   const known = await night.start('plan', 'a.yaml', 'b.yaml');
   const [, told] = /\nTogether they would submit 2 scenes, for about (\S+) EUR\.\n$/.exec(known.stdout) ?? [];
-  // Rounded to the cent, up or down.
+  // The number is rounded to the cent.
   expect(Math.abs(Number(told) - spent)).toBeLessThanOrEqual(0.005 + 1e-9);
 });
 
-it('plans the others though one is refused, and ends with its code', async () => {
+it('plans the others although one is refused, and ends with its code', async () => {
   const night = files({ a: own('a'), b: own('b') });
   night.write('nowhere.yaml', own('c').replace('scenes.csv', 'nowhere.csv'));
   await night
@@ -146,7 +146,7 @@ it('plans the others though one is refused, and ends with its code', async () =>
     .printsNo('Together');
 });
 
-it('folders stand for the file in them, also those that are called as commands are', async () => {
+it('a folder stands for the file in it, even if it is named like a command', async () => {
   const night = nightWith({});
   for (const name of ['list', 'run']) {
     mkdirSync(night.path(name));

@@ -1,18 +1,21 @@
-/** Promise: what `init --stages` writes works as it is: pictures are rendered, scored, and the best of each prompt upscaled, each once. */
+/**
+ * Promise: the files of `init --stages` work unchanged: pictures are rendered, scored, and the best of each
+ * prompt upscaled, each once.
+ */
 import { MarksFile } from '../../src/runner/files/marks-file.ts';
 import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv, type AnySchema } from 'ajv';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { parse } from 'yaml';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import { startComfyStandIn } from '../fakes/comfyui.ts';
-import { rest } from '../fakes/tier.ts';
+import { firstTier, rest } from '../fakes/tier.ts';
 import { inProcess, jobsOf, linesOf, type Night, nightWith, root } from './cli.ts';
 import { Served } from './served.ts';
 
 const page = readFileSync(join(root, 'src/help/stages.md'), 'utf8');
-/** The files of the manual, by their names. */
+/** Files of the manual, by name. */
 const recipes = new Map(
   [...page.matchAll(/^```yaml\n(# (\S+\.yaml)\n[^]*?)^```$/gm)].map(([, block = '', name = '']) => [
     name,
@@ -58,7 +61,7 @@ rest.it('renders, scores and upscales the best of each prompt, and sends nothing
   expect(jobs()).toEqual([9, 12]);
 });
 
-rest.it('writes what the manual shows, whose recipes work on it', async () => {
+rest.it('writes what the manual shows, and its recipes work with it', async () => {
   const night = nightWith({});
   await night.start('init', '--stages');
   night.write('prompts.csv', 'id,prompt\nharbour,An old harbour\n');
@@ -75,7 +78,7 @@ rest.it('writes what the manual shows, whose recipes work on it', async () => {
   const more =
     '  - { name: Caption, module: ./caption.mjs }\n  - { name: Image to image, module: ./again.mjs }\n';
   night.write('service.yaml', `${textOf('service.yaml')}${more}`);
-  // The picture as it came, and what came with it.
+  // The handler returns the picture unchanged, and records the other inputs.
   night.write(
     'again.mjs',
     "import { appendFileSync } from 'node:fs';\n" +
@@ -101,7 +104,7 @@ rest.it('writes what the manual shows, whose recipes work on it', async () => {
   expect(sent).toEqual(expect.arrayContaining(asked));
 });
 
-rest.it('renders and enlarges at a ComfyUI, with what it has, and sends nothing twice', async () => {
+rest.it('renders and enlarges at a ComfyUI with its models, and sends nothing twice', async () => {
   const comfy = await startComfyStandIn();
   const night = nightWith({});
   const made = await night.start('init', '--stages', '--speaks', 'comfyui').exits(0, 'Node 4 of render.json');
@@ -115,12 +118,12 @@ rest.it('renders and enlarges at a ComfyUI, with what it has, and sends nothing 
   expect(rows.map(({ pictures }) => pictures[0]?.width)).toEqual(rows.map(() => 1024));
 });
 
-/** Serves what is in the folder; `start` is a command that ends well and in silence, and these files find the service. */
+/** Starts the service of the folder, and lets these files find it. */
 async function serveIn(night: Night, files = batches) {
-  // In the place of `npm install sharp`.
+  // Replaces `npm install sharp`.
   symlinkSync(join(root, 'node_modules'), night.path('node_modules'));
   const service = await Served.start(night.cwd, ['service.yaml']);
-  // Another test may have the port.
+  // Another test may use the default port.
   for (const name of files) {
     const file = night.path(name);
     writeFileSync(file, readFileSync(file, 'utf8').replace('http://127.0.0.1:4747', service.url));
@@ -136,7 +139,7 @@ async function serveIn(night: Night, files = batches) {
   };
 }
 
-/** Of each prompt, in the order of the list; of equals the first. */
+/** Returns the best row of each prompt, in the order of the list. Of equal ones the first wins. */
 function bestOf(rows: Row[]): Row[] {
   const best = new Map<unknown, Row>();
   for (const row of rows) {
@@ -149,11 +152,11 @@ function bestOf(rows: Row[]): Row[] {
   return rows.filter((row) => [...best.values()].includes(row));
 }
 
-it.each([
+firstTier.it.each([
   ['modules', [], [...batches, 'service.yaml'], 'score.mjs'],
   ['ComfyUI', ['--speaks', 'comfyui'], ['render.yaml', 'upscale.yaml'], 'render.json'],
 ])(
-  'for %s: names schemas that lie there and that the files fit, and changes no file that is there',
+  'for %s: names existing schemas that the files match, and changes no existing file',
   async (_, options, files, own) => {
     const night = nightWith({});
     await night.start('init', '--stages', ...options);
@@ -169,7 +172,7 @@ it.each([
   },
 );
 
-it('takes no option that belongs to one batch or one service', async () => {
+firstTier.it('takes no option that belongs to one batch or one service', async () => {
   const night = nightWith({ 'list.txt': 'A hill\n' });
   await night
     .start('init', '--stages', '--service', '--manifest', 'list.txt')

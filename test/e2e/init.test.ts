@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { Ajv, type AnySchema } from 'ajv';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { isWhole, rest, sampled } from '../fakes/tier.ts';
+import { firstTier, isWhole, rest, sampled } from '../fakes/tier.ts';
 import { nightWith, testKey } from './cli.ts';
 import { Served } from './served.ts';
 
@@ -27,8 +27,8 @@ it('init, plan, run', async () => {
   expect(pictures).toHaveLength(isWhole ? 8 : 2);
 });
 
-it.each([[[]], [['--endpoint', 'https://api.service.example', '--id', 'e']]])(
-  'names a schema that lies there and that the file fits: %j',
+firstTier.it.each([[[]], [['--endpoint', 'https://api.service.example', '--id', 'e']]])(
+  'names an existing schema that the file matches: %j',
   async (options) => {
     const night = nightWith({});
     await night.start('init', ...options);
@@ -45,7 +45,7 @@ it.each([[[]], [['--endpoint', 'https://api.service.example', '--id', 'e']]])(
   },
 );
 
-rest.it('writes the file of a service, which works as it is', async () => {
+rest.it('writes the file of a service, which works unchanged', async () => {
   const night = nightWith({});
   const made = await night.start('init', '--service').exits(0);
   expect(readdirSync(night.cwd).toSorted()).toEqual(['service.schema.json', 'service.yaml']);
@@ -64,7 +64,7 @@ const lists = [
 ] as const;
 
 it.each(sampled(lists, { ms: 400 }))(
-  'sends the column that has the prompts where none is called so: %s, %j',
+  'sends the column with the prompts if no column has their usual name: %s, %j',
   async (list, text, sent) => {
     const night = nightWith({ [list]: text });
     const made = await night.start('init', '--manifest', list).exits(0);
@@ -76,7 +76,7 @@ it.each(sampled(lists, { ms: 400 }))(
   },
 );
 
-it('fits a list from a spreadsheet program of Western Europe', async () => {
+firstTier.it('fits a list from a spreadsheet program of Western Europe', async () => {
   const list = Buffer.from('ID;Prompt\r\nm\xfcller;Ein H\xfcgel, ein See\r\n;\r\n', 'latin1');
   const night = nightWith({ 'liste.csv': list });
   await night.start('init', '--manifest', 'liste.csv').exits(0);
@@ -91,7 +91,7 @@ it('fits a list from a spreadsheet program of Western Europe', async () => {
   expect(results).toContain('müller;saved;');
 });
 
-it.each([
+firstTier.it.each([
   ['a file that is no list', 'list.csv', Buffer.from('PNG\0\0\0'), 'NUL'],
   ['a spreadsheet of another kind', 'list.ods', Buffer.from('PK'), 'save it as .xlsx or CSV'],
 ])('writes nothing for a list that cannot be read: %s', async (_, name, bytes, said) => {
@@ -100,7 +100,7 @@ it.each([
   expect(night.has('pipeline.yaml')).toBe(false);
 });
 
-it.each([
+firstTier.it.each([
   [
     'a list without a header',
     'A red cup on a table\nA dog in the rain\n',
@@ -114,10 +114,10 @@ it.each([
   await night.start('run').fails(2, said);
 });
 
-it.each([
+firstTier.it.each([
   [['run', '--', 'other.yaml'], 'other.yaml'],
   [['plan', 'a.yaml', '--', 'b.yaml'], 'b.yaml: no such file'],
-])('takes no other file than those that are given: %j', async (args, said) => {
+])('uses no file except those that are given: %j', async (args, said) => {
   const night = nightWith({});
   await night.start('init');
   const before = night.read('pipeline.yaml');
@@ -126,7 +126,7 @@ it.each([
   expect(night.read('pipeline.yaml')).toBe(before);
 });
 
-it.each(['run', 'plan', 'status'])('%s takes the pipeline.yaml that is there', async (command) => {
+firstTier.it.each(['run', 'plan', 'status'])('%s takes the pipeline.yaml that is there', async (command) => {
   const night = nightWith({});
   await night.start(command).fails(2, 'Specify a pipeline.yaml. There is none in this folder.');
   await night.start('init');
@@ -140,7 +140,7 @@ it.each(['run', 'plan', 'status'])('%s takes the pipeline.yaml that is there', a
   ]);
 });
 
-it('lists what was starred, as a list that renders it larger with the same seeds', async () => {
+firstTier.it('lists the starred scenes, as a list that renders them larger with the same seeds', async () => {
   const night = nightWith({ 'scenes.csv': 'id,prompt\ncup,A red cup\ndog,A dog\n' });
   await night.start('init', '--manifest', 'scenes.csv');
   const file = night.path('pipeline.yaml');
@@ -188,7 +188,7 @@ interface Row {
   pictures: { width: number; height: number }[];
 }
 
-it.each([
+firstTier.it.each([
   ['prompts.txt', ['prompts.txt'], '.'],
   ['prompts.txt', ['night', '--manifest', 'prompts.txt'], 'night'],
   ['texts/fox.txt', ['night', '--manifest', 'texts'], 'night'],
@@ -205,12 +205,12 @@ it.each([
   });
 });
 
-it('says that the list is not there', async () => {
+firstTier.it('says that the list does not exist', async () => {
   const night = nightWith({ 'prompts.txt': 'a' });
   await night.start('init', '--manifest', 'promts.txt').fails(2, 'no such file; did you mean prompts.txt?');
 });
 
-it('overwrites nothing and says which file is there', async () => {
+firstTier.it('overwrites nothing, and says which file exists', async () => {
   const night = nightWith({});
   mkdirSync(night.path('night'));
   night.write('night/scenes.csv', 'mine');
@@ -222,7 +222,7 @@ it('overwrites nothing and says which file is there', async () => {
   expect(night.read('night/scenes.csv')).toBe('mine');
 });
 
-it('writes the file of a real endpoint, with the key from the environment', async () => {
+firstTier.it('writes the file of a real endpoint, with the key from the environment', async () => {
   const night = nightWith({});
   const options = ['--endpoint', 'https://api.service.example', '--id', 'my-endpoint'];
   await night
@@ -239,7 +239,7 @@ it('writes the file of a real endpoint, with the key from the environment', asyn
     .with({ env: {} })
     .start('run', "a night's work/pipeline.yaml")
     .fails(2, 'NIGHTRENDER_API_KEY is not set');
-  // What its comment says to try first is accepted.
+  // The setting that its comment recommends for a first try is accepted.
   const file = night.path("a night's work/pipeline.yaml");
   const text = readFileSync(file, 'utf8');
   const [, baseUrl = '', id = ''] = /this machine first: `(.*)` and `(.*)`/.exec(text) ?? [];
@@ -247,7 +247,7 @@ it('writes the file of a real endpoint, with the key from the environment', asyn
   await night.start('plan', file).exits(0, 'the local service').warnsOnly('');
 });
 
-it.each([
+firstTier.it.each([
   [
     ['--endpoint', 'ftp://x', '--id', 'e'],
     '--endpoint: is "ftp://x"; expected `local`, or a URL beginning with http',

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { nightOf, testKey } from './cli.ts';
 import { startPatientService } from './stand-ins.ts';
 
-it('leaves a report, though the run is killed', async () => {
+it('a killed run leaves a report', async () => {
   const service = await startPatientService();
   const night = nightOf(service.url, 3, 'report: {every: 1s}\n');
   const env = { NIGHTRENDER_API_KEY: testKey };

@@ -5,7 +5,7 @@ import { noise } from '../runner/images/pictures.ts';
 import { nightOf } from './cli.ts';
 import { completed, startStandIn } from './stand-ins.ts';
 
-it('waits for `endpoint.policy.executionTimeout`, which changes no other scene', async () => {
+it('a run waits for `endpoint.policy.executionTimeout`, which changes no other scene', async () => {
   const picture = (await noise(48, 32).png().toBuffer()).toString('base64');
   let isLong = false;
   const service = await startStandIn({

@@ -1,4 +1,4 @@
-/** Promise: what the built program writes with --json is as the published JSON Schema says, from every command. */
+/** Promise: `--json` output of every command matches the published JSON Schema. */
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import type { JsonObject } from '../../src/lib/text/json.ts';
 import { checkLine } from '../terminal/check-line.ts';
 import { type Night, nightWith, pipeline, scenes, small } from './cli.ts';
 
-/** The types of the lines of a command, each of which is as it should be. */
+/** Returns the types of the lines of a command, after checking each line. */
 async function typesOf(night: Night, ...args: string[]): Promise<Set<unknown>> {
   const { stdout } = await night.start(...args, '--json');
   const lines = stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as JsonObject]));
@@ -14,7 +14,7 @@ async function typesOf(night: Night, ...args: string[]): Promise<Set<unknown>> {
   return new Set(lines.map(({ type }) => type));
 }
 
-it('from run, verify, retry, cancel and report', async () => {
+it('the JSON lines of run, verify, retry, cancel and report match the schema', async () => {
   const more = `${small}retry: {attempts: 1}\ncheck: {minSide: 100000}\npricing: {perSecond: 1}\n`;
   const night = nightWith({
     'scenes.csv': scenes(3),
@@ -34,7 +34,7 @@ it('from run, verify, retry, cancel and report', async () => {
   expect(await typesOf(night, 'run', 'wrong.yaml')).toEqual(new Set(['refused']));
 });
 
-it('from plan, status and explain', async () => {
+it('the JSON lines of plan, status and explain match the schema', async () => {
   const more = `${small}retry: {attempts: 1}\npricing: {perSecond: 1}\nlimits: {jobs: 3}\n`;
   const night = nightWith({
     'scenes.csv': `${scenes(3)}s0,twice\n`,

@@ -1,16 +1,19 @@
-/** Promise: keys are made, listed, rotated and revoked from the command line; each is told once and kept nowhere. */
+/**
+ * Promise: keys are created, listed, rotated and revoked on the command line. A new key is shown once and
+ * never stored.
+ */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { KeyStore } from '../../src/service/keys/key-store.ts';
-import { isWhole, rest } from '../fakes/tier.ts';
+import { firstTier, isWhole, rest } from '../fakes/tier.ts';
 import { checkLine } from '../terminal/check-line.ts';
 import { linesOf, nightWith } from './cli.ts';
 
 const data = ['--data', 'service'];
 
-it('prints a new key alone, which the service knows until it is revoked', async () => {
+firstTier.it('prints a new key alone, which the service knows until it is revoked', async () => {
   const night = nightWith({});
   const keys = (...args: string[]) => night.start('keys', ...args, ...data);
   const added = await keys(
@@ -41,7 +44,7 @@ it('prints a new key alone, which the service knows until it is revoked', async 
   store.close();
 });
 
-it('says which folder it has begun, where no service was', async () => {
+firstTier.it('says which folder it has created, if no service has used it', async () => {
   const night = nightWith({});
   const add = async (name: string) => (await night.start('keys', 'add', name, ...data)).stderr;
   expect(await add('first')).toContain(
@@ -50,7 +53,7 @@ it('says which folder it has begun, where no service was', async () => {
   expect(await add('second')).not.toContain('Created');
 });
 
-it('says the same as JSON, as the published schema has it', async () => {
+firstTier.it('says the same as JSON, as the published schema has it', async () => {
   const night = nightWith({});
   const keys = (...args: string[]) => night.start('keys', ...args, ...data, '--json');
   const added = await keys('add', 'laptop');
@@ -70,7 +73,7 @@ it('says the same as JSON, as the published schema has it', async () => {
   for (const line of [first ?? {}, ...listed, ...revoked, ...refused]) checkLine(line);
 });
 
-it('gives a client key a quota and a price', async () => {
+firstTier.it('gives a client key a quota and a price', async () => {
   const night = nightWith({});
   const keys = (...args: string[]) => night.start('keys', ...args, ...data);
   await keys('add', 'night', '--quota', '10h', '--price', '0.0004').exits(0);
@@ -85,7 +88,7 @@ it('gives a client key a quota and a price', async () => {
   );
 });
 
-it('gives a client key limits', async () => {
+firstTier.it('gives a client key limits', async () => {
   const night = nightWith({});
   const keys = (...args: string[]) => night.start('keys', ...args, ...data);
   const given = ['--requests-per-second', '20', '--max-queued', '100', '--max-queued-bytes', '100MB'];
@@ -105,7 +108,7 @@ it('gives a client key limits', async () => {
   await keys('list', '--max-held', '5').warns('--max-held: applies to new keys only');
 });
 
-it('limits a client key to its own jobs', async () => {
+firstTier.it('limits a client key to its own jobs', async () => {
   const night = nightWith({});
   const keys = (...args: string[]) => night.start('keys', ...args, ...data);
   await keys('add', 'customer', '--own-jobs')
@@ -122,7 +125,7 @@ it('limits a client key to its own jobs', async () => {
   await keys('list', '--own-jobs').warns('--own-jobs: applies to new keys only');
 });
 
-it('rotates a key, and makes one that only looks and expires', async () => {
+firstTier.it('rotates a key, and makes a read-only key that expires', async () => {
   const night = nightWith({});
   const keys = (...args: string[]) => night.start('keys', ...args, ...data);
   const first = (
@@ -169,7 +172,7 @@ it('makes keys in one new folder from several terminals at once', async () => {
   expect(new Set(listed.map(({ name }) => name))).toEqual(new Set(names));
 });
 
-it.each([
+firstTier.it.each([
   [['add'], 'Specify a key: nightrender keys add NAME.'],
   [['ad', 'x'], '"ad" is not an action; did you mean add?'],
   [['add', 'laptop'], 'the name laptop is taken; choose another name'],
@@ -183,7 +186,7 @@ it.each([
   [['revoke'], 'Specify a key: nightrender keys revoke NAME.'],
   [['revoke', 'latop'], '"latop" is not a key; did you mean "laptop"?'],
   [['revoke', 'bench'], '"bench" is not a key; `nightrender keys list --data service` names all'],
-])('refuses %j in words', async (args, said) => {
+])('refuses %j with a message', async (args, said) => {
   const night = nightWith({});
   await night.start('keys', 'add', 'laptop', ...data);
   const { stderr } = await night
@@ -194,7 +197,7 @@ it.each([
   else expect(stderr).toMatch(said);
 });
 
-it('makes nothing where it only looks, nor for a key that cannot be', async () => {
+firstTier.it('creates nothing when it only reads, nor for an invalid key', async () => {
   const night = nightWith({});
   const keys = (...args: string[]) => night.start('keys', ...args, ...data);
   await keys('list')
@@ -206,7 +209,7 @@ it('makes nothing where it only looks, nor for a key that cannot be', async () =
   expect(night.has('service')).toBe(false);
 });
 
-rest.it('leaves a damaged key book as it is, and one that another program holds', async () => {
+rest.it('leaves a key store unchanged if it is damaged or another program holds it', async () => {
   const night = nightWith({});
   await night.start('keys', 'add', 'laptop', ...data);
   const path = night.path('service/keys.sqlite');

@@ -1,17 +1,20 @@
-/** Promise: after a kill at any moment the same command continues; no picture is lost, wrong or paid twice. */
+/**
+ * Promise: after a kill at any moment the same command continues. No picture is lost, wrong or paid for
+ * twice.
+ */
 import { truncateSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { random, rest, runs, seed } from '../fakes/tier.ts';
 import { folderWith, jobsOf, type Night, nightOf, serve } from './cli.ts';
 import { attemptsThat, expectSameBooks } from './same-books.ts';
 
-/** One kill of a pair strikes after a line of the program, the other after a time. */
+/** Number of kills. Of each pair, one happens after a line of output and the other after a time. */
 const kills = 2 * runs(50, { ms: 3_000 });
-/** More scenes than are done by the last kill, so that each kill meets a run at work. */
+/** More scenes than are done by the last kill, so every kill hits a working run. */
 const sceneCount = 13 * kills;
 const small = 'input: {scene: "{{ scene }}", width: 32, height: 32}\n';
 
-it(`goes on after each kill (${kills}) at random moments, with the service's own books agreeing`, async () => {
+it(`a run continues after each kill (${kills}) at random moments, and the records of the service agree`, async () => {
   const { url, dataDir } = await serve(folderWith({}));
   const night = nightOf(url, sceneCount, `${small}concurrency: 8\n`);
   for (let kill = 0; kill < kills; kill += 2) {
@@ -19,7 +22,7 @@ it(`goes on after each kill (${kills}) at random moments, with the service's own
     await killAfterMs(night, random(401));
   }
   let last = await night.run();
-  // A scene that was in hand at three deaths is set aside until a person asks for it.
+  // A scene that was in progress at three crashes is quarantined until a person retries it.
   if (attemptsThat("failure_kind = 'quarantined'", night.cwd) > 0) {
     await night.retry('--kind', 'quarantined');
     last = await night.run();
@@ -29,7 +32,7 @@ it(`goes on after each kill (${kills}) at random moments, with the service's own
 });
 
 rest.it.skipIf(process.platform !== 'linux')(
-  'goes on after its mapped memory was cut away, which no program survives (skipped where that is not Linux)',
+  'a run continues after its mapped memory was cut away, which no program survives (skipped if this is not Linux)',
   async () => {
     const { url, dataDir } = await serve(folderWith({}));
     const night = nightOf(url, 16, small);
@@ -44,7 +47,7 @@ rest.it.skipIf(process.platform !== 'linux')(
   },
 );
 
-/** The program's own lines are its clock: it dies right after the nth of them. */
+/** Kills the program right after its nth line of output. */
 async function killAfterLines(night: Night, lines: number): Promise<void> {
   const program = night.program('run', 'pipeline.yaml', '--json');
   program.child.stdout.on('data', () => {
@@ -54,8 +57,8 @@ async function killAfterLines(night: Night, lines: number): Promise<void> {
 }
 
 /**
- * It dies this long after its start was said: in the midst of a commit, an fsync or a decoding, which no line tells.
- * The timer says when to kill and nothing else; the test waits for the death itself, never for time to pass.
+ * Kills the program this long after it reported its start, so also during a commit, an fsync or a decoding.
+ * The timer only decides when to kill. The test waits for the end of the process.
  */
 async function killAfterMs(night: Night, ms: number): Promise<void> {
   const program = night.program('run', 'pipeline.yaml', '--json');

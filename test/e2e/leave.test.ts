@@ -7,7 +7,7 @@ import { startPatientService } from './stand-ins.ts';
 
 const count = 3;
 
-it('ends once the grace is over, though answers are awaited that never come', async () => {
+it('a run ends once its grace is over, although it waits for answers that never come', async () => {
   const { service, night } = await silentService('100ms');
   const run = night.run();
   await statusAsked(service);
@@ -16,7 +16,7 @@ it('ends once the grace is over, though answers are awaited that never come', as
   await expectResumable(service, night);
 });
 
-it('ends at once at the second signal, though the grace is long', async () => {
+it('a run ends at once at the second signal, although its grace is long', async () => {
   const { service, night } = await silentService('1h');
   const run = night.program('run', 'pipeline.yaml', '--json');
   await statusAsked(service);
@@ -28,7 +28,7 @@ it('ends at once at the second signal, though the grace is long', async () => {
   await expectResumable(service, night);
 });
 
-/** A batch whose run waits for answers to its status requests, longer than any test lasts. */
+/** Creates a batch whose service never answers status requests. */
 async function silentService(grace: string): Promise<{ service: HttpService; night: Night }> {
   const service = await startPatientService();
   service.meet = (asked) => (asked.operation === 'status' ? undefined : answerHonestly(asked));
@@ -37,7 +37,7 @@ async function silentService(grace: string): Promise<{ service: HttpService; nig
   return { service, night };
 }
 
-/** Resolves when the run has asked for the status of all of its jobs. */
+/** Resolves when the run has polled all of its jobs. */
 async function statusAsked({ requests }: HttpService): Promise<void> {
   const asked = (): Set<string> =>
     new Set(requests.map(({ path }) => path).filter((path) => path.includes('/status/')));

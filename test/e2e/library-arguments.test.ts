@@ -1,4 +1,4 @@
-/** Promise: the library names a wrong argument, and its rows and events name files alike. */
+/** Promise: the library names wrong arguments, and its rows and events name files in the same way. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

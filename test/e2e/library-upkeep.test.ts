@@ -1,4 +1,7 @@
-/** Promise: a program can do what the commands do, gets results and refusals as values, and pays again only if it confirms that. */
+/**
+ * Promise: a program can do everything that the commands do, gets results and refusals as values, and pays
+ * again only if it confirms that.
+ */
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +26,7 @@ import { startHeldStandIn, startStandIn } from './stand-ins.ts';
 const env = { ...process.env, NIGHTRENDER_API_KEY: testKey };
 const confirm = 'paid again';
 
-/** A library prints nothing. */
+/** A library must not print anything. */
 beforeEach(() => {
   const ears = [vi.spyOn(process.stdout, 'write'), vi.spyOn(process.stderr, 'write')];
   return () => {
@@ -43,7 +46,7 @@ function run(night: Night, options: RunOptions = {}): Promise<RunResult> {
   return runBatch(night.cwd, { env, ...options }).result;
 }
 
-/** Leaves so many jobs in flight. */
+/** Leaves this many jobs in flight. */
 async function leftInFlight(count: number) {
   const service = await startHeldStandIn();
   const night = nightOf(service.url, count);
@@ -247,8 +250,8 @@ it('repairs a damaged checkpoint, and says so', async () => {
   expect(await verifyBatch(night.cwd)).toMatchObject({ kind: 'verified', good: 2 });
 });
 
-it('ends a check early, with what is in hand finished', async () => {
-  // More than are checked concurrently.
+it('ends a check early, after finishing the pictures in progress', async () => {
+  // More pictures than are checked concurrently.
   const count = 20 + 2 * availableParallelism();
   const { night } = await rendered(count);
   const caller = new AbortController();

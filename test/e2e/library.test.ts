@@ -1,4 +1,7 @@
-/** Promise: a program of another project runs, stops, resumes, reads and maintains batches with the published package and its types, which leaves the process alone. */
+/**
+ * Promise: a program of another project can run, stop, resume, read and maintain batches with the published
+ * package and its types. The library does not change the process.
+ */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -7,7 +10,7 @@ import { expect, it } from 'vitest';
 import { type Finished, folderWith, pipeline, Program, root, scenes, withKey } from './cli.ts';
 import { startHeldService } from './held-service.ts';
 
-/** Whatever it prints but its last line would be the library's. */
+/** A program that prints only its last line. Any other output comes from the library. */
 const night = `
 import { getEventListeners } from 'node:events';
 import { rmSync } from 'node:fs';
@@ -16,7 +19,7 @@ import { readBatch, runBatch, type BatchEvent, type ResultRow, type RunResult, t
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2', 'uncaughtException', 'unhandledRejection', 'warning', 'exit'];
 const ownState = (): string => {
-  // libvips sets this one for itself.
+  // libvips sets this variable.
   const { VIPSHOME: _, ...env } = process.env;
   return JSON.stringify([signals.map((name) => process.listenerCount(name)), process.exitCode, process.title, process.cwd(), env]);
 };
@@ -39,7 +42,7 @@ for await (const event of first.events) {
 const stopped = await first.result;
 const neverBegun = await runBatch('pipeline.yaml', { signal: AbortSignal.abort() }).result;
 
-// Nobody reads the events of these, and nobody stops them.
+// The program neither reads the events of these runs nor stops them.
 const { signal } = new AbortController();
 const [complete, again, preview] = await Promise.all([
   runBatch('.', { signal }).result,
@@ -63,7 +66,7 @@ try {
   gone = { kind, isError: error instanceof Error && error.message === text, problems };
 }
 
-// A socket that is closed is gone with the next turn.
+// A closed socket disappears in the next turn of the event loop.
 await nextTurn();
 console.log(
   JSON.stringify({
@@ -120,7 +123,7 @@ const bad = verified.kind === 'verified' ? verified.bad.map(({ file, kind }) => 
 const cancelled: CancelledBatch = await cancelBatch('.');
 const reading = await readBatch('.');
 if (reading.kind !== 'batch') throw new Error(reading.text);
-// Node reads and closes the files of modules on its own.
+// Node itself opens and closes files of modules.
 console.log(
   JSON.stringify({
     expected, unpaid: unpaid.kind, was, exported, bad, cancelled: [cancelled.kind, cancelled.found], waiting: reading.scenes.waiting,
@@ -133,7 +136,7 @@ console.log(
 );
 `;
 
-it('does what the other commands do, with types, and leaves the process as it was', async () => {
+it('does what the other commands do, with types, and does not change the process', async () => {
   const project = await newProject({
     'upkeep.ts': upkeep,
     'pipeline.yaml': pipeline('local'),
@@ -154,7 +157,7 @@ it('does what the other commands do, with types, and leaves the process as it wa
   });
 });
 
-it('runs, stops, resumes and reads batches, several in one process that stays as it was', async () => {
+it('runs, stops, resumes and reads batches, several in one process, without changing the process', async () => {
   const project = await newProject({
     'night.ts': night,
     'pipeline.yaml': pipeline('local'),
@@ -163,7 +166,7 @@ it('runs, stops, resumes and reads batches, several in one process that stays as
   });
   const { stdout, stderr } = await run(process.execPath, ['night.js'], project);
   expect(stderr).toBe('');
-  // It is the only line.
+  // The result is the only line.
   const said = JSON.parse(stdout) as Record<string, unknown>;
   const wrong = said['wrong'] as { problems: { where: string }[] };
   expect(wrong.problems.map(({ where }) => where)).toEqual(['--limit', 'wrong.yaml:5:11', 'wrong.yaml:9:1']);
@@ -237,19 +240,21 @@ const strictest = [
   ...'--noUncheckedSideEffectImports --verbatimModuleSyntax --types node'.split(' '),
 ];
 
-/** A folder in which the package is as from its tarball, beside what it depends on; its programs are compiled. */
+/**
+ * Creates a folder with the package as installed from its tarball, its dependencies, and compiled programs.
+ */
 async function newProject(files: Record<string, string>): Promise<string> {
   const folder = folderWith({ 'package.json': '{"private": true, "type": "module"}', ...files });
   const modules = join(folder, 'node_modules');
   mkdirSync(join(modules, 'nightrender'), { recursive: true });
-  // The build is there, and others use it at present: it is packed as it is.
+  // Packs the existing build, because other tests use it at the same time.
   await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], root);
   const tarball = readdirSync(folder).find((file) => file.endsWith('.tgz')) ?? '';
   await run('tar', ['-xzf', tarball, '--strip-components=1', '-C', 'node_modules/nightrender'], folder);
   const { dependencies, optionalDependencies } = JSON.parse(
     readFileSync(join(modules, 'nightrender/package.json'), 'utf8'),
   ) as Record<'dependencies' | 'optionalDependencies', Record<string, string> | undefined>;
-  // What npm chooses by the Node that runs, a checkout has beside the other.
+  // A checkout has both releases of the package. npm installs the one for the running Node.
   const forOlderNode = 'better-sqlite3-12';
   for (const name of [
     ...Object.keys({ ...dependencies, ...optionalDependencies }),

@@ -1,13 +1,13 @@
 /** Promise: `list` lists the requested scenes of a batch, as lines, JSON and CSV. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { finishedNight, nightOf, pipeline, root, small } from './cli.ts';
-import { rest } from '../fakes/tier.ts';
+import { firstTier, rest } from '../fakes/tier.ts';
 import { lookedAtBatch } from './looked-at.ts';
 import { startPatientService } from './stand-ins.ts';
 
-it('lists a batch: a line each, harmless, and the same as the report where asked for', async () => {
+firstTier.it('lists a batch: a line each, harmless, and the same as the report if requested', async () => {
   const night = await lookedAtBatch();
   const { list } = night;
   const all = await list().exits(0);
@@ -38,7 +38,7 @@ it('lists a batch: a line each, harmless, and the same as the report where asked
   expect(await idsOf('--where', 'attempts >= 3', '--search', 'HARBOUR')).toEqual(['harbour']);
 });
 
-it('says in words what cannot be listed, and that nothing is as asked for', async () => {
+firstTier.it('says why scenes cannot be listed, and that nothing matches', async () => {
   const night = nightOf('local', 1, small);
   const { list } = night;
   await list().fails(2, 'there is no batch here yet');
@@ -60,7 +60,7 @@ it('says in words what cannot be listed, and that nothing is as asked for', asyn
   expect([empty.code, empty.stdout, empty.stderr]).toEqual([0, '', 'No scene matches.\n']);
 });
 
-it('tells a live run, and the same after its violent death', async () => {
+firstTier.it('shows a live run, and the same after it was killed', async () => {
   const service = await startPatientService();
   const night = nightOf(service.url, 20);
   await night.cutOff(16);
@@ -71,7 +71,7 @@ it('tells a live run, and the same after its violent death', async () => {
   await night.list('--state', 'active').printsOnly(live.stdout);
 });
 
-rest.it('ends quietly where its reader has seen enough', async () => {
+rest.it('ends quietly if its reader has seen enough', async () => {
   const night = nightOf('local', 2, small);
   await night.run('--quiet');
   const program = `'${process.execPath}' '${join(root, 'dist/nightrender.cjs')}'`;
@@ -83,7 +83,7 @@ rest.it('ends quietly where its reader has seen enough', async () => {
   expect([stdout, stderr]).toEqual(['0\n', '']);
 });
 
-it('tells the state of a scene from a column of that name', async () => {
+firstTier.it('takes the state of a scene from a column of that name', async () => {
   const night = await finishedNight({
     'pipeline.yaml': pipeline('local', small),
     'scenes.csv': 'id,scene,state\nfox,a fox,Ohio\nowl,an owl,Utah\n',

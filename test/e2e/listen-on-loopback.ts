@@ -1,9 +1,9 @@
-/** Ports on which only this machine reaches a test. */
+/** Provides ports that only this machine can reach. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** Has a server listen until the test is over; resolves to its URL. */
+/** Lets a server listen until the end of the test. Resolves to its URL. */
 export async function listenOnLoopback(server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
@@ -13,7 +13,7 @@ export async function listenOnLoopback(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** At present nobody listens there. */
+/** Returns a port on which no server listens at the moment. */
 export async function unusedPort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -1,4 +1,7 @@
-/** Promise: an endpoint that the local service does not have is refused before anything is sent; a batch that began with one goes on. */
+/**
+ * Promise: an endpoint that the local service does not have is rejected before anything is sent. An earlier
+ * batch with such an endpoint continues.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { Sqlite } from '../../src/lib/sqlite/database.ts';
@@ -24,16 +27,16 @@ it.each([
   expect(night.has('out/local-service')).toBe(false);
 });
 
-it('paints for painter', async () => {
+it('accepts the endpoint id `painter` of earlier versions', async () => {
   const { code, stderr } = await batchAt('painter').run('--quiet');
   expect([code, stderr]).toEqual([0, '']);
 });
 
-it('goes on with a batch that began under another id, as earlier versions allowed', async () => {
+it('continues with a batch that began under another id, as earlier versions allowed', async () => {
   const night = batchAt('scene-renderer');
   await night.run('--quiet', '--limit', '1');
   asBegunAt(night, 'x');
-  // A checkpoint that another program has changed, as this test has, is accepted by that.
+  // This test has changed the checkpoint outside the program, so the change must be accepted first.
   await night.verify('--repair');
   await night.plan().exits(0).warnsOnly('');
   await night.run('--quiet').exits(0).warnsOnly('');
@@ -41,7 +44,7 @@ it('goes on with a batch that began under another id, as earlier versions allowe
   expect(night.localJobs()).toBe(3);
 });
 
-/** As a version has left it that took any id. */
+/** Leaves the batch as an earlier version did, which accepted any endpoint id. */
 function asBegunAt(night: Night, id: string): void {
   const file = night.path('pipeline.yaml');
   writeFileSync(file, readFileSync(file, 'utf8').replace('scene-renderer', id));

@@ -1,16 +1,19 @@
-/** Promise: the local service keeps no result whose pictures are saved and on record, and every other one, also over kills. */
+/**
+ * Promise: the local service deletes results whose pictures are saved and recorded, and keeps all others,
+ * also after kills.
+ */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { isWhole, random, rest, runs, seed } from '../fakes/tier.ts';
+import { firstTier, isWhole, random, rest, runs, seed } from '../fakes/tier.ts';
 import { jobsOf, nightOf } from './cli.ts';
 import { attemptsThat, picturesIn } from './same-books.ts';
 
 const sizes = (width: number, height: number): string =>
   `input: {scene: "{{ scene }}", width: ${width}, height: ${height}}\nconcurrency: 8\n`;
 
-it('holds next to nothing after a run of many pictures, and renders one anew where that is asked for', async () => {
-  // Fewer pictures are larger ones, so that they outweigh the empty database of the service.
+it('stores almost nothing after a run of many pictures, and renders one again on request', async () => {
+  // Fewer pictures must be larger, so that together they outweigh the empty database of the service.
   const [count, size] = isWhole ? [300, sizes(128, 96)] : [12, sizes(256, 192)];
   const night = nightOf('local', count, size);
   await night.run('--quiet').exits(0).warnsOnly('');
@@ -22,14 +25,14 @@ it('holds next to nothing after a run of many pictures, and renders one anew whe
   await night.verify().exits(0);
 });
 
-it('deletes results that are long enough for files of their own', async () => {
+firstTier.it('deletes results that are long enough for files of their own', async () => {
   const night = nightOf('local', 1, sizes(1024, 1024));
   await night.run('--quiet').exits(0);
   expect(readdirSync(night.path('out/local-service/results'))).toEqual([]);
 });
 
 const kills = runs(12, { ms: 2_500 });
-/** More scenes than are done by the last kill, so that each kill meets a run at work. */
+/** More scenes than are done by the last kill, so every kill hits a working run. */
 const sceneCount = 10 + 13 * kills;
 
 rest.it(`sends nothing twice after a kill (${kills}), each right after a picture was saved`, async () => {
@@ -37,7 +40,7 @@ rest.it(`sends nothing twice after a kill (${kills}), each right after a picture
   const service = night.path('out/local-service');
   for (let kill = 0; kill < kills; kill += 1) {
     const run = night.program('run', 'pipeline.yaml', '--json');
-    // Its deletion is under way then, or about to begin.
+    // At this moment the deletion is in progress or about to begin.
     await run.event('scene-saved', 1 + random(6));
     run.child.kill('SIGKILL');
     await run.finish();

@@ -11,17 +11,17 @@ function linesOf(text: string): Line[] {
   return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Line]));
 }
 
-/** So many scenes, whose jobs take so long. */
+/** Creates a batch with this many scenes, whose jobs take `takesMs`. */
 async function batch(count: number, takesMs = 0): Promise<Night> {
   const { url } = await startSlowService(takesMs);
   return nightWith({ 'scenes.csv': scenes(count), 'pipeline.yaml': pipeline(url) });
 }
 const args = ['run', 'pipeline.yaml', '--json', '--log', 'night.log'];
 
-/** With neither what the log adds, nor the instants, between which a millisecond may pass. */
+/** Removes the fields that the log adds, and times, which may differ by a millisecond. */
 const withoutLevel = ({ level: _level, msg: _msg, at: _at, ...event }: Line): Line => event;
 
-it('holds what --json says, appended, for the owner alone, without the key', async () => {
+it('the log contains the lines of --json, appended, for the owner alone, without the key', async () => {
   const night = await batch(3);
   const { url } = await serve(night.cwd);
   night.write('pipeline.yaml', pipeline(url, small));
@@ -37,7 +37,7 @@ it('holds what --json says, appended, for the owner alone, without the key', asy
   expect(ended).toMatchObject({ level: 'info', msg: expect.stringMatching(/saved/) as unknown });
 });
 
-it('tells troubles and halts by their level', async () => {
+it('the log marks failures and halts by their level', async () => {
   const night = await batch(3);
   const strict = 'check: {minSide: 100000}\nretry: {attempts: 1}\nhalt: {consecutive: 2}\nconcurrency: 1\n';
   appendFileSync(night.path('pipeline.yaml'), strict);
@@ -48,7 +48,7 @@ it('tells troubles and halts by their level', async () => {
   expect(levels.at(-1)).toEqual(['run-ended', 'error']);
 });
 
-it('goes on in a new file at SIGUSR2, and is complete after Ctrl-C', async () => {
+it('the log continues in a new file at SIGUSR2, and is complete after Ctrl-C', async () => {
   const night = await batch(300, 20);
   const rotate = (): void => {
     renameSync(night.path('night.log'), night.path('night.log.1'));
@@ -68,7 +68,7 @@ it('goes on in a new file at SIGUSR2, and is complete after Ctrl-C', async () =>
 const hasLogrotate = spawnSync('/usr/sbin/logrotate', ['--version']).status === 0;
 
 it.skipIf(!hasLogrotate)(
-  'is rotated by logrotate with copytruncate (skipped where there is no logrotate)',
+  'the log is rotated by logrotate with copytruncate (skipped if there is no logrotate)',
   async () => {
     const night = await batch(300, 20);
     const log = night.path('night.log');
@@ -82,7 +82,7 @@ it.skipIf(!hasLogrotate)(
     };
     await night.with({ ...withKey, at: { words: nthEvent('scene-saved', 2), act: rotate } }).start(...args);
     expect(rotated).toMatchObject({ status: 0 });
-    // Opened to be appended to: no hole is where the file was cut.
+    // The file is opened for appending, so truncating it leaves no hole.
     const after = readFileSync(log, 'utf8');
     expect(linesOf(after).at(-1)).toMatchObject({ type: 'run-ended' });
     expect(linesOf(readFileSync(`${log}.1`, 'utf8'))[0]).toMatchObject({ type: 'run-started' });
@@ -94,7 +94,7 @@ it.each([
   ['not to be opened', 'nowhere/night.log', /no such file or directory/],
   ['the configuration', 'pipeline.yaml', /it is not a log, and was not changed/],
   ['a list', 'scenes.csv', /it is not a log, and was not changed/],
-])('is a warning where it is %s, and the night goes on', async (_, file, why) => {
+])('a log that is %s causes a warning, and the night continues', async (_, file, why) => {
   const night = await batch(2);
   const people = ['pipeline.yaml', 'scenes.csv'].map((name) => night.path(name));
   const before = people.map((path) => readFileSync(path, 'utf8'));
@@ -104,11 +104,14 @@ it.each([
   expect(people.map((path) => readFileSync(path, 'utf8'))).toEqual(before);
 });
 
-it.skipIf(process.platform === 'win32')('that is a pipe nobody reads keeps no run waiting', async () => {
-  const night = await batch(2);
-  execFileSync('mkfifo', [night.path('pipe.log')]);
-  await night
-    .run('--log', 'pipe.log')
-    .exits(0)
-    .warns(/warning: the log .*pipe\.log cannot be written \(it is a pipe/);
-});
+it.skipIf(process.platform === 'win32')(
+  'a log that is a pipe without a reader does not block a run',
+  async () => {
+    const night = await batch(2);
+    execFileSync('mkfifo', [night.path('pipe.log')]);
+    await night
+      .run('--log', 'pipe.log')
+      .exits(0)
+      .warns(/warning: the log .*pipe\.log cannot be written \(it is a pipe/);
+  },
+);

@@ -1,4 +1,7 @@
-/** A batch with something of everything to look at: saved, failed twice, invalid, in more than one language. */
+/**
+ * A finished batch with all kinds of scenes to display: saved, failed twice, and invalid, with texts in
+ * several languages.
+ */
 import { copyOf, type Night, pipeline, small } from './cli.ts';
 
 const list = [
@@ -10,7 +13,10 @@ const list = [
   'lighthouse,"A lighthouse, seen from far",oil',
 ].join('\n');
 
-/** The folder with pipeline.yaml and out; `harbour` and `夜の港` are saved, `loud` and `lighthouse` failed, a row is bad. */
+/**
+ * Returns a copy of the batch. `harbour` and `夜の港` are saved, `loud` and `lighthouse` failed, and a row is
+ * bad.
+ */
 export function lookedAtBatch(): Promise<Night> {
   return copyOf('looked-at', make);
 }

@@ -1,4 +1,7 @@
-/** Promise: with the service of this program no lost answer and no kill between a submission and its answer makes a second job, or leaves one unanswered. */
+/**
+ * Promise: with the service of this program, lost answers and kills during a submission neither create a
+ * second job nor leave a submission unanswered.
+ */
 import { createServer, request as send, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { join } from 'node:path';
@@ -10,7 +13,7 @@ import { listenOnLoopback } from './listen-on-loopback.ts';
 
 const sceneCount = isWhole ? 24 : 12;
 const rounds = 10;
-/** With a third one a scene that was being submitted each time would be set aside. */
+/** With a third kill, a scene that was being submitted each time would be quarantined. */
 const kills = 2;
 
 const cases = (['hold', 'resubmit'] as const).flatMap((unanswered) =>
@@ -45,13 +48,16 @@ retry: {unanswered: ${unanswered}, firstWait: 10ms, longestWait: 100ms}
 
 interface Proxy {
   url: string;
-  /** How many answers to submissions were lost. */
+  /** Returns the number of lost answers to submissions. */
   lost: () => number;
-  /** Calls `blow` in the midst of the nth submission from now on. */
+  /** Calls `blow` during the nth submission from now on. */
   strike: (nth: number, blow: () => void) => void;
 }
 
-/** Half of the submissions get no answer, or one of its own, whether the service was told of them or not. */
+/**
+ * Starts a proxy that loses the answers to half of the submissions or replaces them, whether or not the
+ * service received the submission.
+ */
 async function startProxy(target: string): Promise<Proxy> {
   let lost = 0;
   let untilBlow = Infinity;
@@ -59,7 +65,7 @@ async function startProxy(target: string): Promise<Proxy> {
   const submit = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await buffer(request);
     const isBlow = --untilBlow === 0;
-    // Before the service is told, or after.
+    // Calls `blow` either before or after the service receives the submission.
     if (isBlow && random(2) === 0) return blow();
     const isTold = random(4) > 0;
     const answer = isTold ? await forward(target, request, body) : undefined;

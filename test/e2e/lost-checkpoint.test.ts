@@ -1,4 +1,7 @@
-/** Promise: if the checkpoint is lost, pictures are taken over or kept aside as the user says, and never paid again silently. */
+/**
+ * Promise: if the checkpoint is lost, pictures are adopted or kept aside as the user decides, and never paid
+ * for again silently.
+ */
 import {
   cpSync,
   existsSync,
@@ -16,13 +19,13 @@ import { expect, it } from 'vitest';
 import type { BatchIdentity } from '../../src/runner/checkpoint/batch-identity.ts';
 import type { RulesVersion } from '../../src/runner/core/scene.ts';
 import { openCheckpoint } from '../../src/runner/checkpoint/open-checkpoint.ts';
-import { isWhole, rest, sampled } from '../fakes/tier.ts';
+import { firstTier, isWhole, rest, sampled } from '../fakes/tier.ts';
 import { withCheckpoint } from './marked-scenes.ts';
 import { finishedNight, type Night, nightWith, pipeline, scenes } from './cli.ts';
 
 const small = 'input: {scene: "{{ scene }}", width: 48, height: 32}\n';
 
-/** Five scenes are rendered, then the checkpoint is removed. */
+/** Renders five scenes, then removes the checkpoint. */
 async function lost(metadata: string): Promise<{ night: Night; images: string; jobs: () => number }> {
   const text = pipeline('local', small).replace('  dir: out\n', `  dir: out\n  metadata: ${metadata}\n`);
   const night = await finishedNight({ 'pipeline.yaml': text, 'scenes.csv': scenes(5) });
@@ -32,7 +35,7 @@ async function lost(metadata: string): Promise<{ night: Night; images: string; j
 }
 
 it.each(sampled(['none', 'embed', 'sidecar'], { ms: 400 }))(
-  'takes over what fits (metadata: %s), and renders what does not',
+  'adopts matching pictures (metadata: %s), and renders the others',
   async (metadata) => {
     const { night, images, jobs } = await lost(metadata);
     const cut = readFileSync(join(images, 's1.png')).subarray(0, -20);
@@ -46,18 +49,18 @@ it.each(sampled(['none', 'embed', 'sidecar'], { ms: 400 }))(
     expect(run.stderr).toContain(
       `4 pictures in the folder adopted for 4 scenes${byName}; 1 not used: s1.png: `,
     );
-    expect(run.stderr).toContain('1 picture that was there is kept as <name>.former in out/images\n');
+    expect(run.stderr).toContain('1 file that was there is kept as <name>.former in out/images\n');
     expect(jobs()).toBe(6);
     expect(readFileSync(join(images, 's1.png.former'))).toEqual(cut);
     await night.verify().prints('checked   5\ngood      5\n');
   },
 );
 
-it.each([
+firstTier.it.each([
   ['their prompts', {}],
   ['their ids, as earlier versions did', { name: "  name: '{{ id }}.png'\n" }],
 ])(
-  'takes over pictures of a list without ids that were named by %s',
+  'adopts pictures of a list without ids that were named by %s',
   async (_, { name = '' }: { name?: string }) => {
     const text = pipeline('local', small).replace('scenes.csv', 'prompts.txt');
     const named = text.replace('  dir: out\n', `  dir: out\n${name}`);
@@ -77,11 +80,14 @@ it.each([
 
 const sweep = `input: {scene: '{{ prompt }}', guidance: '{{ guidance }}', seed: '{{ seed }}', width: 32, height: 32}\n`;
 
-/** As 0.2.0 of November 2026 left a batch: seeds of each scene's own, and lines with white space at their ends. */
+/**
+ * Rules of version 0.2.0 in November 2026: each scene has its own seeds, and lines keep white space at their
+ * ends.
+ */
 const formerRules: RulesVersion = 2;
 
 it.each([['newer', undefined], ...(isWhole ? [['older', formerRules] as const] : [])] as const)(
-  'takes over a sweep and lines of %s rules by these, and values that come later keep them',
+  'adopts a sweep and lines by the %s rules of the batch, and values that come later keep these',
   async (_, rules) => {
     const text = (guidance: string): string =>
       pipeline('local', `${sweep}scenes: {matrix: {guidance: ${guidance}}, seeds: 2}\n`)
@@ -105,7 +111,7 @@ it.each([['newer', undefined], ...(isWhole ? [['older', formerRules] as const] :
 );
 
 rest.it(
-  'asks most of the pictures, also where jobs are on record that saved none, and else the report',
+  'asks most of the pictures, also if jobs are on record that saved none, and else the report',
   async () => {
     const text = (metadata: string, more = ''): string =>
       pipeline('local', `${sweep}scenes: {matrix: {guidance: [3, 7]}, seeds: 2}\n${more}`)
@@ -139,7 +145,7 @@ rest.it(
   },
 );
 
-it('a batch whose own record is damaged keeps its rules', async () => {
+firstTier.it('a batch with a damaged record keeps its rules', async () => {
   const lines = { 'list.txt': 'a bench \na boat\n' };
   const text = pipeline('local', `${sweep}scenes: {matrix: {guidance: [3, 7]}, seeds: 2}\n`);
   const night = await finishedNight({ 'pipeline.yaml': text.replace('scenes.csv', 'list.txt'), ...lines });
@@ -149,7 +155,7 @@ it('a batch whose own record is damaged keeps its rules', async () => {
   expect([again.code, night.localJobs()], again.stderr).toEqual([0, 8]);
 });
 
-/** A checkpoint whose batch has begun and has no scenes yet. */
+/** Creates a checkpoint whose batch has begun and has no scenes yet. */
 function beginWith(rules: RulesVersion, night: Night): void {
   mkdirSync(night.path('out'));
   openCheckpoint(night.path('out'), 'nightrender 0.2.0', begun(rules), 0).close();
@@ -164,12 +170,12 @@ function resultsIn(cwd: string): Record<string, string>[] {
   return parse(readFileSync(join(cwd, 'out/report/results.csv')), { columns: true });
 }
 
-it('--fresh keeps every picture as .former, and forgets nothing that is on record', async () => {
+firstTier.it('--fresh keeps every picture as .former, and forgets nothing that is on record', async () => {
   const { night, images, jobs } = await lost('sidecar');
   await night
     .run('--fresh')
     .exits(0)
-    .warns('5 pictures that were there are kept as <name>.former in out/images\n');
+    .warns('5 files that were there are kept as <name>.former in out/images\n');
   expect(jobs()).toBe(10);
   const former = readdirSync(images).filter((name) => name.endsWith('.former'));
   expect(former.filter((name) => name.includes('.png'))).toHaveLength(5);
@@ -179,13 +185,13 @@ it('--fresh keeps every picture as .former, and forgets nothing that is on recor
   expect(existsSync(join(images, 's0.png.former-2'))).toBe(false);
 });
 
-it.each(['--adopt', '--fresh'])(
+firstTier.it.each(['--adopt', '--fresh'])(
   'asks about pictures whose records were lost with the log and the mark, and %s leads on',
   async (way) => {
     const { night, jobs } = await lost('sidecar');
     const out = night.path('out');
     rmSync(join(out, '.checkpoint.json'));
-    // A first page without tables: all that a checkpoint holds before SQLite has moved its log into it.
+    // An empty first page is all that a checkpoint contains before SQLite moves its log into it.
     const db = new Sqlite(join(out, 'checkpoint.sqlite'));
     db.pragma('journal_mode = WAL');
     db.close();

@@ -1,11 +1,14 @@
-/** Promise: what a kill and a lost log have taken is refused by `run` and `plan`, not by `status`, and declared once accepted. */
+/**
+ * Promise: `run` and `plan` reject a checkpoint that lost its log after a kill, `status` does not, and an
+ * accepted loss is reported.
+ */
 import { rmSync, truncateSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { isWhole, rest } from '../fakes/tier.ts';
+import { firstTier, isWhole, rest } from '../fakes/tier.ts';
 import { type Night, nightOf, nthEvent, signalAt } from './cli.ts';
 import { startPatientService, startSlowService } from './stand-ins.ts';
 
-/** A run takes three jobs of it at a time. */
+/** Creates a batch whose run has three jobs in flight at a time. */
 async function batch() {
   const service = await startPatientService();
   return { service, night: nightOf(service.url, 5, 'concurrency: 3\n') };
@@ -15,9 +18,9 @@ function loseLog(night: Night): void {
   rmSync(night.path('out/checkpoint.sqlite-wal'));
 }
 
-it('is noticed after a kill, and goes on only on a word', async () => {
+it('a lost log is noticed after a kill, and the run continues only if the user accepts the loss', async () => {
   const { service, night } = await batch();
-  // A real kill in the longer tier.
+  // The longer tier kills a real process.
   await (isWhole ? night.killAfter(3) : night.cutOff(3));
   loseLog(night);
   for (const command of ['run', 'plan', 'cancel']) {
@@ -32,14 +35,14 @@ it('is noticed after a kill, and goes on only on a word', async () => {
   });
 });
 
-it('keeps nobody from cancelling what is known to be in flight', async () => {
+firstTier.it('a lost log does not prevent cancelling the jobs known to be in flight', async () => {
   const { service, night } = await batch();
   const at = signalAt(nthEvent('scene-submitted', 3));
   await night.with({ at }).run('--json').exits(143);
   await night.cutOff(2, { args: ['--concurrency', '5'] });
   loseLog(night);
   const cancelled = await night.do('cancel', '--accept-loss');
-  // It cancels none.
+  // It cannot cancel the lost jobs.
   expect(cancelled.code, cancelled.stderr).toBe(3);
   expect(service.requests.filter(({ path }) => path.includes('/cancel/'))).toHaveLength(3);
   expect(await night.state()).toMatchObject({
@@ -47,7 +50,7 @@ it('keeps nobody from cancelling what is known to be in flight', async () => {
   });
 });
 
-rest.it('that is emptied during a run ends it in true words', async () => {
+rest.it('a log that is emptied during a run ends it with a true message', async () => {
   const service = await startSlowService(30);
   const night = nightOf(service.url, 150, 'concurrency: 3\n');
   const program = night.program('run', 'pipeline.yaml', '--json');

@@ -1,4 +1,7 @@
-/** Promise: words of a prompt that a picture does not show are reported: by the run, by scene, in the results and in the gallery. */
+/**
+ * Promise: words of a prompt that a picture does not show are reported by the run, by scene, in the results
+ * and in the gallery.
+ */
 import { appendFileSync, readdirSync, rmSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { forgetUnneeded } from '../fakes/edit-checkpoint.ts';
@@ -14,7 +17,7 @@ const files = {
 const lost = { labelled_words: ['gryphlet'], ignored_words: ['masterpiece'] };
 const said = 'drawn as labelled boxes in 1 and left out in 1 of 3 pictures; results.csv names them';
 
-it('says how many pictures have such words, and shows them wherever it shows the picture', async () => {
+it('says how many pictures do not show every word, and shows these words wherever it shows the picture', async () => {
   const night = nightWith(files);
   const start = (...args: string[]) => night.do(args[0] ?? '', ...args.slice(1));
   await start('run').exits(0, `  words     ${said}\n`);
@@ -47,7 +50,7 @@ it('says how many pictures have such words, and shows them wherever it shows the
   });
 });
 
-it('is as good without them: from a service that says nothing, and where their record is damaged', async () => {
+it('works as well without such words: from a service that reports none, and if their record is damaged', async () => {
   const silent = await startInstantService([{ rendered_image: await blackPicture(), seed: 1 }]);
   const other = nightOf(silent.url, 1);
   const run = await other.run();
@@ -64,7 +67,7 @@ it('is as good without them: from a service that says nothing, and where their r
   }
 });
 
-it('goes on with a checkpoint of before they were kept', async () => {
+it('continues with a checkpoint from before such words were kept', async () => {
   const night = await finishedNight(files);
   const db = new Sqlite(night.path('out/checkpoint.sqlite'));
   forgetUnneeded(db);

@@ -1,4 +1,7 @@
-/** Whether a start has compared the list with the checkpoint: a mark on each scene that a comparison would put right. */
+/**
+ * Shows whether a start has compared the list with the checkpoint, by marks on each scene that a comparison
+ * would correct.
+ */
 import { join } from 'node:path';
 import { type Database, Sqlite } from '../../src/lib/sqlite/database.ts';
 import { CommitMarkFile, readCommitMark, sha256OfFile } from '../../src/runner/checkpoint/find-loss.ts';
@@ -20,7 +23,7 @@ export function sourcesIn(cwd: string): string[] {
   return withCheckpoint(cwd, (db) => db.prepare<[], string>(listed).pluck().all());
 }
 
-/** The event that tells of the comparison. */
+/** Returns the event that reports the comparison. */
 export function planOf({ stdout }: Finished): unknown {
   const line = stdout.split('\n').find((each) => each.includes('"plan-made"'));
   return JSON.parse(line ?? 'null') as unknown;

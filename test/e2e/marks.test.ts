@@ -1,9 +1,11 @@
-/** Promise: what is starred or marked in `watch` is what `list`, `export`, `retry` and a stage take, and nothing marked once is paid twice. */
+/**
+ * Promise: scenes starred or marked in `watch` are the ones that `list`, `export`, `retry` and a stage take,
+ * and a scene marked once is not paid for twice.
+ */
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { GalleryData } from '../../src/runner/core/gallery-data.ts';
-import type { MarkChange } from '../../src/runner/core/marks.ts';
+import type { GalleryData, MarkChange } from '../../src/runner/core/gallery-data.ts';
 import { MarksFile } from '../../src/runner/files/marks-file.ts';
 import { folderWith, inProcess, pipeline, Program, withKey } from './cli.ts';
 import { startStandIn } from './stand-ins.ts';
@@ -13,7 +15,7 @@ const stage = (url: string): string =>
     .replace('manifest: scenes.csv', 'scenes: {from: pipeline.yaml, ids: marks}')
     .replace('dir: out', 'dir: large');
 
-/** A batch of four saved scenes, s0 to s3, and a stage of what is starred. */
+/** Creates a batch of four saved scenes, s0 to s3, and a stage that takes the starred ones. */
 async function finished() {
   const service = await startStandIn();
   const cwd = folderWith({
@@ -45,7 +47,7 @@ it('the report contains the marks, so that it shows them without `watch`', async
   mark({ s2: null });
   expect((await start('report', 'pipeline.yaml')).code).toBe(0);
   expect(data().marks).toEqual([['s1', 'star', expect.any(Number)]]);
-  // Marks that cannot be read prevent no report.
+  // Unreadable marks do not prevent a report.
   rmSync(join(cwd, 'out/marks.jsonl'));
   mkdirSync(join(cwd, 'out/marks.jsonl'));
   expect((await start('report', 'pipeline.yaml')).code).toBe(0);
@@ -92,7 +94,7 @@ it('retry --marked renders each marked scene again, once, and keeps the picture'
   expect(new MarksFile(join(cwd, 'out')).read().marks.get('s0')).toBeUndefined();
   expect((await start('run', 'pipeline.yaml', '--quiet')).code).toBe(0);
   expect(service.submissions().get('a boat 0')).toBe(2);
-  // As after a crash before the mark was taken away: the picture is newer than the mark.
+  // After a crash before the mark was removed, the picture is newer than the mark.
   writeFileSync(join(cwd, 'out/marks.jsonl'), before);
   const again = await start('retry', 'pipeline.yaml', '--marked');
   expect(again.stderr).toContain('each scene that is marked has been rendered since, waits, or is gone');
@@ -130,7 +132,7 @@ it('watch keeps marks of scenes of the batch alone, and says why it cannot', asy
   expect((await post('marks', [star('s1'), star('gone'), star('__proto__')], owner)).status).toBe(204);
   const path = join(cwd, 'out/marks.jsonl');
   expect(readFileSync(path, 'utf8').match(/"id":"[^"]+"/g)).toEqual(['"id":"s1"']);
-  // Ids tell of the pictures, as those of the checkpoint do.
+  // Marks contain ids, which reveal content of the batch, so the file is private like the checkpoint.
   expect(statSync(path).mode & 0o777).toBe(0o600);
   rmSync(path);
   mkdirSync(path);
@@ -139,12 +141,12 @@ it('watch keeps marks of scenes of the batch alone, and says why it cannot', asy
     507,
     { error: expect.stringContaining('marks.jsonl') },
   ]);
-  // The pictures are there all the same.
+  // The pictures are still shown.
   const news = (await (await fetch(`${String(url)}data.json`)).json()) as { numbers: unknown };
   expect(news.numbers).toMatchObject({ scenes: { saved: 4 } });
 });
 
-it('retry --marked stands alone, and says what it leaves out', async () => {
+it('retry --marked allows no other choice, and says what it leaves out', async () => {
   const { start, mark } = await finished();
   mark({ s0: 'again', gone: 'again' });
   const beside = await start('retry', 'pipeline.yaml', '--marked', '--id', 's1');

@@ -1,4 +1,7 @@
-/** Promise: an output folder whose disk is not mounted is not taken for an empty one, and nothing is paid again. */
+/**
+ * Promise: if the disk of the output folder is not mounted, the folder is not mistaken for an empty one, and
+ * nothing is paid for again.
+ */
 import {
   cpSync,
   existsSync,
@@ -14,21 +17,21 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isSameFileSystem, placeOf } from '../../src/batch/record.ts';
 import { folderWith, type Night, nightWith, pipeline, scenes, type Started, withKey } from './cli.ts';
-import { rest, sampled } from '../fakes/tier.ts';
+import { firstTier, rest, sampled } from '../fakes/tier.ts';
 import { picturesIn } from './same-books.ts';
 import { startHeldStandIn } from './stand-ins.ts';
 import { canMount, mountSmallDisk, RemovableDisk, setReadOnly } from './small-disk.ts';
 
 const count = 6;
 
-describe.skipIf(!canMount)('(skipped where this user may not mount a file system)', () => {
+describe.skipIf(!canMount)('(skipped if this user may not mount a file system)', () => {
   const places = [
     ['is the output folder', 'out', 'out'],
     ['holds it', 'disk', 'disk/night/out'],
   ] as const;
 
   it.each(sampled(places, { ms: 1_000 }))(
-    'refuses what is asked of a batch while the disk that %s is away',
+    'refuses any command on a batch while the disk that %s is away',
     async (_, at, dir) => {
       const { night, service } = await batch({ dir });
       const disk = new RemovableDisk(night.path(at), 64);
@@ -54,7 +57,9 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
         const { code, stdout, stderr } = await nightrender(night, command, ...options);
         expect(code, `${command} ${options.join(' ')}: ${stderr}`).toBe(2);
         expect(stderr).toContain(`${dir}: a batch began here on `);
-        expect(stderr).toContain(`on the file system at ${night.path(at)}, and this folder is now on`);
+        expect(stderr).toContain(
+          `when this folder was on the file system at ${night.path(at)}. Now it is on`,
+        );
         expect(stderr).toContain('`nightrender run pipeline.yaml --fresh`');
         expect(stdout).toBe('');
       }
@@ -74,7 +79,7 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
       ],
       { ms: 1_000 },
     ),
-  )('refuses the next start where the disk goes during a run, with pictures %s', async (_, dir) => {
+  )('refuses the next start if the disk goes during a run, with pictures %s', async (_, dir) => {
     const { night, service } = await batch({ dir, size: 12, held: 4 });
     const disk = new RemovableDisk(night.path('out'), 64);
     const program = night.program('run', 'pipeline.yaml', '--json');
@@ -91,7 +96,7 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
     expect(service.jobs.all).toHaveLength(12);
   });
 
-  it('calls nothing lost where the disk that holds the folder goes during a run', async () => {
+  firstTier.it('calls nothing lost if the disk that holds the folder goes during a run', async () => {
     const { night, service } = await batch({ dir: 'disk/out', size: 12, held: 4 });
     const disk = new RemovableDisk(night.path('disk'), 64);
     const program = night.program('run', 'pipeline.yaml', '--json');
@@ -124,19 +129,19 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
     expect(service.jobs.all).toHaveLength(1 + 12);
   });
 
-  it('says where a batch is over which a disk was mounted since', async () => {
+  firstTier.it('says where a batch is if a disk was mounted over it since', async () => {
     const { night, service } = await batch();
     await run(night).exits(0);
     const disk = new RemovableDisk(night.path('out'), 64);
     await run(night)
-      .fails(2, `the file system at ${night.path('out')}, which was mounted over it`)
+      .fails(2, `the file system at ${night.path('out')}, which was mounted over the folder`)
       .warnsNo('not mounted');
     disk.unmount();
     await run(night).exits(0);
     expect(service.jobs.all).toHaveLength(count);
   });
 
-  it('refuses an older copy beneath the disk to which the batch was moved', async () => {
+  firstTier.it('refuses an older copy beneath the disk to which the batch was moved', async () => {
     const { night, service } = await batch({});
     const out = night.path('out');
     await run(night).exits(0).warnsOnly('');
@@ -146,13 +151,13 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
     night.write('scenes.csv', scenes(count + 2));
     await run(night).exits(0).warnsOnly('');
     disk.unmount();
-    await run(night).fails(2, 'with an older copy of it. Its disk is probably not mounted');
+    await run(night).fails(2, 'with an older copy of the batch. Its disk is probably not mounted');
     disk.mount();
     await run(night).exits(0).warnsOnly('');
     expect(service.jobs.all).toHaveLength(count + 2);
   });
 
-  it('tells those who are notified of runs', async () => {
+  firstTier.it('notifies the targets of `notify`', async () => {
     const { night } = await batch({ more: 'notify: [{command: cat > told.json}]\n' });
     const disk = new RemovableDisk(night.path('out'), 64);
     await run(night).exits(0);
@@ -161,7 +166,7 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
     expect(night.read('told.json')).toContain('a batch began here on');
   });
 
-  it('begins afresh with --fresh, and goes on with either batch from then on', async () => {
+  firstTier.it('begins afresh with --fresh, and continues with either batch from then on', async () => {
     const { night, service } = await batch();
     const disk = new RemovableDisk(night.path('out'), 64);
     await run(night);
@@ -176,7 +181,7 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
     expect(service.jobs.all).toHaveLength(2 * count);
   });
 
-  it.each([
+  firstTier.it.each([
     ['leads nowhere meanwhile', 'out', 'night', ['disk/night', 'out']],
     ['is on the disk itself', 'disk/current/out', 'october', ['october', 'disk/current']],
   ] as const)('knows a folder behind a link that %s', async (_, dir, real, [target, link]) => {
@@ -192,7 +197,7 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
     expect(service.jobs.all).toHaveLength(count);
   });
 
-  it('starts as ever where only the device number is another', async () => {
+  firstTier.it('starts as usual if only the device number differs', async () => {
     const { night } = await batch();
     const out = night.path('out');
     mountSmallDisk(out, 64);
@@ -203,10 +208,10 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
     await run(night).exits(0).warnsOnly('');
   });
 
-  it.each([
+  firstTier.it.each([
     ['is read-only', (state: string) => setReadOnly(state, true), 'EROFS'],
     ['is full', (state: string) => fill(state), 'ENOSPC'],
-  ])('costs one warning where the state folder %s', async (_, spoil, code) => {
+  ])('gives one warning if the state folder %s', async (_, spoil, code) => {
     const { night, env } = await batch();
     mountSmallDisk(env.XDG_STATE_HOME, 1);
     spoil(env.XDG_STATE_HOME);
@@ -223,7 +228,7 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
   });
 });
 
-it('starts as ever where the folder was deleted', async () => {
+firstTier.it('starts as usual if the folder was deleted', async () => {
   const { night, service } = await batch();
   await run(night).exits(0);
   rmSync(night.path('out'), { recursive: true });
@@ -232,7 +237,7 @@ it('starts as ever where the folder was deleted', async () => {
   expect(service.jobs.all).toHaveLength(2 * count);
 });
 
-it.each([
+firstTier.it.each([
   ['was deleted', (file: string) => rmSync(file), /\.json, .* was missing: it was deleted/],
   [
     'was deleted with all others',
@@ -241,7 +246,7 @@ it.each([
   ],
   ['is half written', (file: string) => writeFileSync(file, '{"path"'), /\.json, .* was damaged/],
   ['is not a note', (file: string) => writeFileSync(file, '[]'), /\.json, .* was damaged/],
-])('says so once where the note %s, and goes on', async (_, spoil, words) => {
+])('says once that the note %s, and continues', async (_, spoil, words) => {
   const { night, env } = await batch();
   await run(night, env).exits(0).warnsOnly('');
   spoil(noteOf(env.XDG_STATE_HOME));
@@ -251,10 +256,10 @@ it.each([
   await run(night, env).exits(0).warnsOnly('');
 });
 
-it.each([
+firstTier.it.each([
   ['a file stands in its place', (state: string) => writeFileSync(join(state, 'nightrender'), '')],
   ['it cannot be', () => '/proc/state'],
-])('costs one warning where %s', async (_, spoil) => {
+])('gives one warning if %s', async (_, spoil) => {
   const { night, env } = await batch();
   const XDG_STATE_HOME = spoil(env.XDG_STATE_HOME) ?? env.XDG_STATE_HOME;
   for (let start = 1; start <= 2; start++) {
@@ -264,7 +269,7 @@ it.each([
   }
 });
 
-it('notes a thousand batches, and forgets those first that were not started for longest', async () => {
+firstTier.it('records a thousand batches, and forgets the least recently started first', async () => {
   const { night, env } = await batch();
   await run(night, env);
   const own = noteOf(env.XDG_STATE_HOME);
@@ -280,7 +285,7 @@ it('notes a thousand batches, and forgets those first that were not started for 
   expect(existsSync(join(dirname(own), 'other-1004.json'))).toBe(true);
 });
 
-it('knows by its UUID the disk that a folder would be on', () => {
+firstTier.it('knows by its UUID the disk that a folder would be on', () => {
   const dir = folderWith({});
   const device = deviceOf(dir);
   const disks = folderWith({});
@@ -295,13 +300,13 @@ it('knows by its UUID the disk that a folder would be on', () => {
   expect(placeOf(join(dir, 'not/there'), disks).uuid).toBe('f00d-cafe');
 });
 
-it.each([
+firstTier.it.each([
   ['the same place', '/disk', undefined, '/disk', undefined, true],
   ['another place', '/disk', undefined, '/', undefined, false],
   ['another disk in the same place', '/disk', 'a', '/disk', 'b', false],
   ['the same disk in another place', '/disk', 'a', '/', 'a', true],
   ['a disk whose UUID is not to be seen', '/disk', 'a', '/disk', undefined, true],
-])('compares file systems by what outlives a reboot: %s', (_, from, was, to, is, isSame) => {
+])('compares file systems by facts that outlive a reboot: %s', (_, from, was, to, is, isSame) => {
   const [before, now] = [
     { path: '/disk/out', mountPoint: from, uuid: was },
     { path: '/disk/out', mountPoint: to, uuid: is },
@@ -309,7 +314,10 @@ it.each([
   expect(isSameFileSystem(before, now)).toBe(isSame);
 });
 
-/** Runs on a service elsewhere, whose own records are the oracle. Of its jobs, those after the first `held` wait for `release`. */
+/**
+ * Creates a batch with a stand-in service, whose records show all payments. Jobs after the first `held` wait
+ * for `release`.
+ */
 async function batch({ dir = 'out', size = count, more = '', held = Infinity } = {}) {
   const service = await startHeldStandIn({ first: held });
   const file = pipeline(service.url, `input: {scene: "{{ scene }}"}\n${more}`);
@@ -320,7 +328,7 @@ async function batch({ dir = 'out', size = count, more = '', held = Infinity } =
   return { night, service, env: { XDG_STATE_HOME: folderWith({}) } };
 }
 
-/** As cron does it. */
+/** Runs the batch as cron does. */
 function run(night: Night, env: Record<string, string> = {}): Started {
   return night.with({ env: { ...withKey.env, ...env } }).run('--quiet');
 }
@@ -329,7 +337,7 @@ function nightrender(night: Night, command: string, ...options: string[]): Start
   return night.do(command, ...options);
 }
 
-/** The only one. */
+/** Returns the path of the only record of a batch. */
 function noteOf(state: string): string {
   const folder = join(state, 'nightrender/batches');
   const [note = '', ...others] = readdirSync(folder);
@@ -341,11 +349,11 @@ function fill(state: string): void {
   try {
     writeFileSync(join(state, 'ballast'), Buffer.alloc(2_000_000));
   } catch {
-    // As much of it as there was room for.
+    // The file has as many bytes as there was space for.
   }
 }
 
-/** Undefined where it is none of this machine's disks. */
+/** Returns the device of this folder, or undefined if it is not on a disk of this machine. */
 function deviceOf(dir: string): string | undefined {
   const { dev } = statSync(dir);
   const devices = readdirSync('/dev').map((name) => join('/dev', name));

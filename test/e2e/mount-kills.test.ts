@@ -1,4 +1,4 @@
-/** Promise: a disk that disappears at any moment loses no picture, and nothing is paid twice. */
+/** Promise: if the disk disappears at any moment, no picture is lost, and nothing is paid for twice. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { random, runs, seed } from '../fakes/tier.ts';
@@ -18,15 +18,18 @@ import { attemptsThat, expectSameBooks, picturesIn } from './same-books.ts';
 import { canMount, RemovableDisk } from './small-disk.ts';
 
 const kills = runs(300, { ms: 3_000, weight: 5 });
-/** More scenes than are done by the last kill, so that each kill meets a run at work. */
+/** More scenes than are done by the last kill, so every kill hits a working run. */
 const sceneCount = 10 + kills * 10;
 const more = 'input: {scene: "{{ scene }}", width: 32, height: 32}\nconcurrency: 8\n';
 const oneKillMs = 30_000;
-/** The first one also where the disk stays; without any, the run ends by itself. */
+/**
+ * Signals that end the run after its disk disappeared. Undefined lets the run end by itself. If the disk
+ * stays, only the first is used.
+ */
 const blows = ['SIGKILL', 'SIGKILL', 'SIGKILL', 'SIGTERM', undefined] as const;
 
 it.skipIf(!canMount)(
-  `goes on after each kill (${kills}) with a disk that comes and goes (skipped where this user may not mount one)`,
+  `a run continues after each kill (${kills}) with a disk that comes and goes (skipped if this user may not mount one)`,
   async () => {
     const { url, dataDir } = await serve(folderWith({}));
     const night = nightWith({
@@ -48,7 +51,7 @@ it.skipIf(!canMount)(
       expect(end.stderr, story).not.toMatch(/^ +at /m);
       disk.unmount();
       if (random(3) === 0) {
-        // Had it sent anything, its key would have been refused.
+        // If the run had sent anything, its wrong key would have been rejected.
         const { code, stderr } = await run(night, { env: { NIGHTRENDER_API_KEY: 'nobody' } });
         expect(code, `${story}\n${stderr}`).toBe(2);
         expect(stderr).toContain('out: a batch began here on');
@@ -58,7 +61,7 @@ it.skipIf(!canMount)(
       disk.mount();
     }
     let last = await run(night);
-    // A scene that was in hand at three deaths is set aside until a person asks for it.
+    // A scene that was in progress at three crashes is quarantined until a person retries it.
     if (attemptsThat("failure_kind = 'quarantined'", night.cwd) > 0) {
       await night.retry('--kind', 'quarantined');
       last = await run(night);
@@ -72,17 +75,17 @@ it.skipIf(!canMount)(
 );
 
 interface Strike {
-  /** After so many lines of the run, or so long after its start. */
+  /** Number of lines of output before the event. Alternatively, `ms` is the time in ms after the start. */
   lines?: number;
   ms?: number;
-  /** It goes, and the run is struck so long after that. */
+  /** Disk to unmount first. The run is struck `restMs` ms later. */
   disk?: RemovableDisk;
   restMs?: number;
-  /** None: the run ends by itself. */
+  /** Signal to send. If undefined, the run ends by itself. */
   blow: 'SIGKILL' | 'SIGTERM' | undefined;
 }
 
-/** The times say when to strike and nothing else; what is waited for is the death itself. */
+/** Strikes the run. The times only decide when to strike. The test waits for the end of the process. */
 async function strike(night: Night, { lines, ms, disk, restMs, blow }: Strike): Promise<Finished> {
   const program = night.program('run', 'pipeline.yaml', '--json');
   const ended = program.finish();

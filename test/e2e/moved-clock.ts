@@ -1,13 +1,13 @@
-/** System clocks that are wrong, for programs that run on Node. */
+/** Provides wrong system clocks for programs that run on Node. */
 
 const importOf = (code: string): string => `--import=data:text/javascript,${encodeURIComponent(code)}`;
 
-/** NODE_OPTIONS by which a program's clock is ahead by so many ms from its start. */
+/** Returns NODE_OPTIONS that set the clock of a program ahead by `ms` from its start. */
 export function clockAhead(ms: number): string {
   return importOf(`const { now } = Date; Date.now = () => now() + ${ms};`);
 }
 
-/** NODE_OPTIONS by which a program's clock moves by so many ms as soon as there is the file. */
+/** Returns NODE_OPTIONS that move the clock of a program by `ms` once the file exists. */
 export function clockMovedBy(ms: number, file: string): string {
   const moved = `existsSync(${JSON.stringify(file)}) ? ${ms} : 0`;
   return importOf(

@@ -1,4 +1,7 @@
-/** Promise: files besides pictures are saved, shown, verified and repaired with their scene, by the same commands. */
+/**
+ * Promise: files besides pictures are saved, shown, verified and repaired together with their scene, by the
+ * same commands.
+ */
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -19,11 +22,11 @@ interface Batch {
   service: HttpService;
   night: Night;
   images: string;
-  /** Has `output` of pipeline.yaml say this besides from now on. */
+  /** Adds these lines to `output` in pipeline.yaml, in place of earlier ones. */
   ask(output: string): void;
 }
 
-/** Of two scenes, whose jobs bring what a renderer with passes brings. */
+/** Creates a batch of two scenes, whose jobs return the files of a renderer with passes. */
 async function batchOf(output = asked): Promise<Batch> {
   const passes = { depth: exr().toString('base64'), segmentation: (await mask()).toString('base64') };
   const service = await startInstantService([
@@ -47,7 +50,7 @@ async function batchOf(output = asked): Promise<Batch> {
   return { service, night, images: night.path('out/images'), ask };
 }
 
-it('saves them, and tells of them wherever it tells of pictures', async () => {
+it('saves files besides pictures, and shows them wherever it shows pictures', async () => {
   const { night, images } = await batchOf();
   await night.plan().prints(/files +depth \(exr\), mask \(png\), camera \(json\)\n/);
   expect(
@@ -82,13 +85,13 @@ it('saves them, and tells of them wherever it tells of pictures', async () => {
   const [rows = ''] = readdirSync(night.path('out/report/gallery'));
   const gallery = readFileSync(night.path('out/report/gallery', rows, '1.js'), 'utf8');
   expect(gallery).toContain('{"label":"mask","file":"../images/s0-mask.png"');
-  // All of it can be made anew from the checkpoint.
+  // The report can be rebuilt from the checkpoint.
   rmSync(night.path('out/report'), { recursive: true });
   await night.do('report').exits(0);
   expect(readFileSync(night.path('out/report/results.csv'), 'utf8')).toContain(first);
 });
 
-it('verifies them by their kind, and has a scene rendered again as a whole', async () => {
+it('verifies files by their kind, and has a scene rendered again as a whole', async () => {
   const { images, service, night } = await batchOf();
   await night.run('--quiet');
   await night.verify().prints('checked   8\ngood      8\n');
@@ -104,7 +107,7 @@ it('verifies them by their kind, and has a scene rendered again as a whole', asy
   await night.verify().prints('checked   8\ngood      8\n');
 });
 
-it('says which scenes lack a file that was asked for later, and has these rendered again on demand', async () => {
+it('says which scenes lack a file that was requested later, and renders these again on demand', async () => {
   const { images, service, night, ask } = await batchOf('');
   await night.run('--quiet');
   ask(asked);
@@ -120,14 +123,14 @@ it('says which scenes lack a file that was asked for later, and has these render
   expect(service.inputs).toHaveLength(4);
   expect(existsSync(join(images, 's0.png.former'))).toBe(true);
   await night.status().printsNo('saved scenes have no file');
-  // What is no longer asked for stays, and is still verified.
+  // Files that are no longer requested stay, and are still verified.
   ask('');
   await night.run('--quiet').exits(0);
   await night.verify().prints('checked   8\ngood      8\n');
   await night.retry('--lacking-files').fails(2, 'pipeline.yaml has no output.files');
 });
 
-it('leaves a job in flight if its output lacks one, and names it; and saves jobs of files alone where that is said', async () => {
+it('leaves a job in flight if its output lacks a file, and names the file; saves jobs that return only files if configured', async () => {
   const { images, night, ask } = await batchOf(asked.replace('files.depth', 'files.normal'));
   await night.run('--quiet').exits(10);
   await night.list().prints('picture-not-found: the file depth is not at files.normal of the output');
@@ -138,7 +141,7 @@ it('leaves a job in flight if its output lacks one, and names it; and saves jobs
   await night.list().prints('images/s0-depth.exr and 2 more');
 });
 
-it('reads a checkpoint of before there were any, and goes on with it', async () => {
+it('reads a checkpoint from before such files existed, and continues with it', async () => {
   const { night } = await batchOf('');
   await night.run('--quiet');
   const db = new Sqlite(night.path('out/checkpoint.sqlite'));
@@ -162,7 +165,7 @@ it('reads a checkpoint of before there were any, and goes on with it', async () 
   await night.verify().prints('checked   2\ngood      2\n');
 });
 
-it('takes them over when the checkpoint is lost', async () => {
+it('adopts such files when the checkpoint is lost', async () => {
   const { night, images, service } = await batchOf();
   await night.run('--quiet');
   for (const name of ['', '-wal', '-shm'])
@@ -173,7 +176,7 @@ it('takes them over when the checkpoint is lost', async () => {
   await night.verify().prints('checked   8\ngood      8\n');
 });
 
-it('keeps them aside with their pictures, and what is beside these, where all is rendered anew', async () => {
+it('keeps the files with their pictures and sidecars if everything is rendered again', async () => {
   const { night, images } = await batchOf(`${asked}  metadata: sidecar\n`);
   await night.run('--quiet');
   const before = readdirSync(images);

@@ -1,10 +1,10 @@
-/** Promise: a start with nothing to do leaves the report and the last run on record as they are. */
+/** Promise: a run with nothing to do leaves the report and the record of the last run unchanged. */
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { nightOf } from './cli.ts';
 import { startStandIn } from './stand-ins.ts';
 
-it('keeps the last run that did something, until there is something to do', async () => {
+it('keeps the record of the last run that did something, until there is something to do', async () => {
   const night = nightOf((await startStandIn()).url, 3);
   const start = async (command: string): Promise<void> => {
     await night.do(command, '--quiet').exits(0);
@@ -35,7 +35,7 @@ it('keeps the last run that did something, until there is something to do', asyn
   expect(lastRun()).toMatchObject({ stats: { jobs: { submitted: 1 } } });
 });
 
-it('reports what was edited in the list, though nothing is rendered again', async () => {
+it('reports edits of the list, although nothing is rendered again', async () => {
   const night = nightOf((await startStandIn()).url, 3);
   const list = night.path('scenes.csv');
   const columns = readFileSync(list, 'utf8').trimEnd().split('\n');
@@ -55,7 +55,7 @@ it('reports what was edited in the list, though nothing is rendered again', asyn
   expect(await results([...tagged('wild'), 'x,y,z,4,5'])).toContain('5 columns');
 });
 
-it('writes a report that the run before did not come to', async () => {
+it('writes the report that the run before did not write', async () => {
   const night = nightOf((await startStandIn()).url, 2);
   const run = async (): Promise<void> => {
     await night.run('--quiet').exits(0);

@@ -4,13 +4,13 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startStandIn, startPatientService } from './stand-ins.ts';
-import { isWhole } from '../fakes/tier.ts';
+import { firstTier, isWhole } from '../fakes/tier.ts';
 import { linesOf, type Night, nightOf, small, testKey } from './cli.ts';
 import { listenOnLoopback } from './listen-on-loopback.ts';
 
 const env = { NIGHTRENDER_API_KEY: testKey, HC_UUID: 'secret-uuid' };
 
-it('a whole run: start, then success; no address and no key anywhere', async () => {
+firstTier.it('a whole run: start, then success; no address and no key anywhere', async () => {
   const { url, heard } = await startMonitor();
   const batch = night('local', `${small}notify:\n  - ping: ${url}/\${HC_UUID}\n  - command: env > env.txt\n`);
   const { stdout, stderr } = await batch
@@ -25,7 +25,7 @@ it('a whole run: start, then success; no address and no key anywhere', async () 
   expect(filesWith(batch, 'secret-uuid')).toEqual([]);
 });
 
-it('a run that a halt rule stops: failure', async () => {
+firstTier.it('a run that a halt rule stops: failure', async () => {
   const { url, heard } = await startMonitor();
   const { url: service } = await startStandIn();
   const more = `check: {blank: true}\nhalt: {consecutive: 2}\nretry: {firstWait: 10ms}\nnotify: [{ping: "${url}/x"}]\n`;
@@ -37,7 +37,7 @@ it('a run that a halt rule stops: failure', async () => {
 it('a run that is killed: nothing more; one that is interrupted: failure', async () => {
   for (const [signal, told] of [
     ['SIGINT', ['/x/fail']],
-    // A kill takes a program of its own.
+    // Only a separate program can be killed.
     ...(isWhole ? [['SIGKILL', []] as const] : []),
   ] as const) {
     const { url, heard } = await startMonitor();
@@ -54,23 +54,26 @@ it('a run that is killed: nothing more; one that is interrupted: failure', async
   }
 });
 
-it('a run that is refused for its list: failure, and what is wrong; one beside a run that goes on: nothing', async () => {
-  const { url, heard } = await startMonitor();
-  const service = await startPatientService();
-  const batch = night(service.url, `notify: [{ping: "${url}/x"}, {command: cat > told.json}]\n`);
-  batch.write('bad.csv', 'id,scene\nfox,a fox\nfox,a fox again\n');
-  const refused = await batch.with({ env }).run('--manifest', 'bad.csv');
-  expect([refused.code, heard]).toEqual([2, ['/x/fail']]);
-  expect(batch.has('out')).toBe(false);
-  const told = JSON.parse(batch.read('told.json')) as Record<string, unknown>;
-  expect(told).toMatchObject({ event: 'finish', exitCode: 2, manifest: ['bad.csv'] });
-  expect(told['text']).toContain('bad.csv:3');
-  await batch.hold();
-  await batch.with({ env }).run().exits(11);
-  expect(heard).toEqual(['/x/fail']);
-});
+firstTier.it(
+  'a run that is refused for its list: failure, and what is wrong; one beside a run that continues: nothing',
+  async () => {
+    const { url, heard } = await startMonitor();
+    const service = await startPatientService();
+    const batch = night(service.url, `notify: [{ping: "${url}/x"}, {command: cat > told.json}]\n`);
+    batch.write('bad.csv', 'id,scene\nfox,a fox\nfox,a fox again\n');
+    const refused = await batch.with({ env }).run('--manifest', 'bad.csv');
+    expect([refused.code, heard]).toEqual([2, ['/x/fail']]);
+    expect(batch.has('out')).toBe(false);
+    const told = JSON.parse(batch.read('told.json')) as Record<string, unknown>;
+    expect(told).toMatchObject({ event: 'finish', exitCode: 2, manifest: ['bad.csv'] });
+    expect(told['text']).toContain('bad.csv:3');
+    await batch.hold();
+    await batch.with({ env }).run().exits(11);
+    expect(heard).toEqual(['/x/fail']);
+  },
+);
 
-it('a run whose bucket has no key: failure', async () => {
+firstTier.it('a run whose bucket has no key: failure', async () => {
   const { url, heard } = await startMonitor();
   const batch = night('local', `${small}notify: [{ping: "${url}/x"}]\n`);
   const file = batch.path('pipeline.yaml');
@@ -80,21 +83,24 @@ it('a run whose bucket has no key: failure', async () => {
   expect([code, heard]).toEqual([2, ['/x/fail']]);
 });
 
-it('a monitor that is not there is said once, by its host, and the outcome is what it is', async () => {
-  const batch = night('local', `${small}notify: [{ping: "http://127.0.0.1:1/\${HC_UUID}"}]\n`);
-  const { stdout } = await batch.with({ env }).run('--json').exits(0);
-  const lines = linesOf<{ type: string; text?: string }>({ stdout });
-  const warnings = lines.filter(({ type }) => type === 'warning');
-  expect(warnings.map(({ text }) => text)).toEqual([
-    expect.stringContaining(
-      'notify[0] (ping, 127.0.0.1:1) was not notified (start): the connection was refused',
-    ),
-  ]);
-  expect(lines.at(-1)?.type).toBe('run-ended');
-  expect(stdout).not.toContain('secret-uuid');
-});
+firstTier.it(
+  'an unreachable monitor is reported once, by its host, and the outcome does not change',
+  async () => {
+    const batch = night('local', `${small}notify: [{ping: "http://127.0.0.1:1/\${HC_UUID}"}]\n`);
+    const { stdout } = await batch.with({ env }).run('--json').exits(0);
+    const lines = linesOf<{ type: string; text?: string }>({ stdout });
+    const warnings = lines.filter(({ type }) => type === 'warning');
+    expect(warnings.map(({ text }) => text)).toEqual([
+      expect.stringContaining(
+        'notify[0] (ping, 127.0.0.1:1) was not notified (start): the connection was refused',
+      ),
+    ]);
+    expect(lines.at(-1)?.type).toBe('run-ended');
+    expect(stdout).not.toContain('secret-uuid');
+  },
+);
 
-it('other commands tell nobody', async () => {
+firstTier.it('other commands send no notification', async () => {
   const { url, heard } = await startMonitor();
   const batch = night('local', `${small}notify: [{ping: "${url}/x"}]\n`);
   await batch.with({ env }).run();
@@ -123,7 +129,7 @@ function filesWith(batch: Night, text: string): string[] {
   return files.filter((file) => readFileSync(file).includes(text));
 }
 
-it('nothing that a notice quotes does anything to the terminal in which it is read', async () => {
+firstTier.it('no text that a notice quotes can control the terminal in which it is read', async () => {
   const { url: service } = await startStandIn();
   const more = 'check: {blank: true}\nretry: {attempts: 1}\nnotify: [{command: cat > told.json}]\n';
   const batch = night(service, more);

@@ -1,4 +1,7 @@
-/** Promise: with `output.keep: original` pictures are the bytes that came, wherever the batch goes afterwards. */
+/**
+ * Promise: with `output.keep: original`, pictures keep the received bytes, whatever happens to the batch
+ * afterwards.
+ */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import sharp from 'sharp';
@@ -11,7 +14,10 @@ const formats = ['jpeg', 'webp', 'avif', 'png'] as const;
 const endings = { jpeg: 'jpg', webp: 'webp', avif: 'avif', png: 'png' };
 const env = { NIGHTRENDER_API_KEY: testKey };
 
-/** Every job brings a picture in the format and of the colour that its input asks for; a stage, one from its picture. */
+/**
+ * Starts a service that returns a picture in the requested format and colour. Jobs of a stage return a
+ * picture made from their input picture.
+ */
 async function startPainter(): Promise<{ service: HttpService; bytes: Map<string, Buffer> }> {
   const bytes = new Map<string, Buffer>();
   for (const [i, format] of formats.entries()) {
@@ -48,7 +54,7 @@ function images(night: Night): string[] {
 
 const originals = formats.map((format) => `${format}-scene.${endings[format]}`).toSorted();
 
-it('keeps the bytes, verifies and lists them, makes copies and thumbnails of them, and exports them', async () => {
+it('keeps the received bytes, verifies and lists them, makes copies and thumbnails of them, and exports them', async () => {
   const { service, bytes } = await startPainter();
   const night = batch(
     service.url,
@@ -72,7 +78,7 @@ it('keeps the bytes, verifies and lists them, makes copies and thumbnails of the
   await night.do('export', tar, '--to', 'webdataset').exits(0);
 });
 
-it('renders nothing again where `keep` changes: what is saved keeps its name, what comes gets its own', async () => {
+it('renders nothing again if `keep` changes: saved pictures keep their names, new ones get their own', async () => {
   const { service } = await startPainter();
   const night = batch(service.url, '');
   await night.with({ env }).run('--quiet').exits(0);
@@ -85,7 +91,7 @@ it('renders nothing again where `keep` changes: what is saved keeps its name, wh
   await night.with({ env }).run('--quiet').exits(0);
   expect(service.inputs).toHaveLength(5);
   expect(images(night)).toEqual([...asPng, 'new.jpg'].toSorted());
-  // An edited row renames the picture that was; its format stays.
+  // After an edit the earlier picture gets another name and keeps its format.
   night.write('scenes.csv', `${list}new,webp\n`);
   await night.with({ env }).run('--quiet').exits(0);
   const renamed = images(night).map((name) => name.replace(/replaced-[0-9a-f]+/, 'replaced'));
@@ -96,7 +102,7 @@ it('renders nothing again where `keep` changes: what is saved keeps its name, wh
   await night.verify().exits(0);
 });
 
-it('adopts them after their checkpoint was lost, and not the copies beside them', async () => {
+it('adopts original pictures after their checkpoint was lost, and not the copies beside them', async () => {
   const { service } = await startPainter();
   const night = batch(
     service.url,
@@ -113,7 +119,7 @@ it('adopts them after their checkpoint was lost, and not the copies beside them'
   await night.verify().exits(0);
 });
 
-it('never takes the picture of a scene for the copy of another, whenever copies were asked for', async () => {
+it('never takes the picture of a scene for the copy of another, whenever copies were configured', async () => {
   const { service, bytes } = await startPainter();
   const night = batch(service.url, '  keep: original\n');
   const list = (format: string) => `id,format\na-512,jpeg\na,${format}\n`;
@@ -136,7 +142,7 @@ it('never takes the picture of a scene for the copy of another, whenever copies 
   await run('run', 'pipeline.yaml', '--quiet');
   night.write('scenes.csv', list('avif'));
   await run('run', 'pipeline.yaml', '--quiet');
-  // As it was: what its picture had as a copy takes no name back that is taken.
+  // The list is edited back. The picture must not take back a name that another one uses now.
   night.write('scenes.csv', list('webp'));
   await run('run', 'pipeline.yaml', '--quiet');
   change('pipeline.yaml', 'keep: original', 'keep: png');
@@ -147,7 +153,7 @@ it('never takes the picture of a scene for the copy of another, whenever copies 
   expect(night.read('set/missing.jsonl')).toContain('"id":"a"');
 });
 
-it('asks before it pays again for them, also where PNG is wanted by now', async () => {
+it('asks before it pays again for original pictures, even if PNG is wanted by now', async () => {
   const { service } = await startPainter();
   const night = batch(service.url, '  keep: original\n');
   await night.with({ env }).run('--quiet').exits(0);
@@ -179,7 +185,7 @@ it.each([
   expect((stdout + stderr).match(/Content Credentials, C2PA/g) ?? []).toHaveLength(times);
 });
 
-it('puts back a damaged one, and keeps it aside', async () => {
+it('puts a scene with a damaged picture back, and keeps that picture aside', async () => {
   const { service, bytes } = await startPainter();
   const night = batch(service.url, '  keep: original\n');
   await night.with({ env }).run('--quiet').exits(0);
@@ -196,7 +202,7 @@ it('puts back a damaged one, and keeps it aside', async () => {
   expect(images(night)).toEqual([...originals, 'jpeg-scene.jpg.damaged'].toSorted());
 });
 
-it('says in the plan that the ending is that of what comes', async () => {
+it('says in the plan that the received picture decides the ending', async () => {
   const night = batch('https://api.example.com', '  keep: original\n');
   await night.with({ env }).plan('--requests', '1').prints('images/jpeg-scene.*');
 });

@@ -1,4 +1,7 @@
-/** Promise: a night at fal or Replicate is as safe as one at a job service: no kill, lost answer or refused key loses a picture, or pays for one unsaid. */
+/**
+ * Promise: a run at fal or Replicate is as safe as at a job service. No kill, lost answer or rejected key
+ * loses a picture or pays for one unreported.
+ */
 import { readFileSync } from 'node:fs';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
@@ -8,7 +11,7 @@ import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import { answerHonestly, type Meet } from '../fakes/job-server.ts';
 import { replicateKey, startReplicate, type ReplicateService } from '../fakes/replicate-service.ts';
 import { losing, refusing } from '../fakes/situations.ts';
-import { random, rest, sampled, seed as draws } from '../fakes/tier.ts';
+import { firstTier, random, rest, sampled, seed as draws } from '../fakes/tier.ts';
 import { type Finished, linesOf, type Night, nightWith } from './cli.ts';
 
 const sceneCount = 10;
@@ -19,27 +22,30 @@ interface Begun {
 }
 
 const services = ['fal', 'replicate'] as const;
-/** `queue` is fal as fal.yaml describes it, at the stand-in, whose list has another origin than its queue. */
+/** `queue` is fal as described by fal.yaml, at the stand-in. Its list has another origin than its queue. */
 type Service = (typeof services)[number] | 'queue';
 
-/** Of a night in two runs. */
+/** Cost of a test with two runs. */
 const nightCost = { ms: 1_500 };
 
-it.each(sampled(services, nightCost))('%s: goes on after a kill -9 in the midst of it', async (name) => {
-  const { service, night } = await nightAt(name, { isHeld: (n) => n >= sceneCount / 2 });
-  const program = night.program('run', 'pipeline.yaml', '--json');
-  await expect.poll(() => countOf(program, 'scene-submitted')).toBe(sceneCount);
-  await expect.poll(() => countOf(program, 'scene-saved')).toBe(sceneCount / 2);
-  program.child.kill('SIGKILL');
-  await program.finish();
-  for (const job of service.jobs.all) job.completesAt = Math.min(job.completesAt, Date.now());
-  await night.run().exits(0);
-  expect(service.inputs).toHaveLength(sceneCount);
-  await expectPictures(night);
-});
+it.each(sampled(services, nightCost))(
+  '%s: continues after a kill -9 in the middle of the run',
+  async (name) => {
+    const { service, night } = await nightAt(name, { isHeld: (n) => n >= sceneCount / 2 });
+    const program = night.program('run', 'pipeline.yaml', '--json');
+    await expect.poll(() => countOf(program, 'scene-submitted')).toBe(sceneCount);
+    await expect.poll(() => countOf(program, 'scene-saved')).toBe(sceneCount / 2);
+    program.child.kill('SIGKILL');
+    await program.finish();
+    for (const job of service.jobs.all) job.completesAt = Math.min(job.completesAt, Date.now());
+    await night.run().exits(0);
+    expect(service.inputs).toHaveLength(sceneCount);
+    await expectPictures(night);
+  },
+);
 
 it.each(sampled(services, nightCost))(
-  '%s: stops where the key is revoked, and goes on with a good one',
+  '%s: stops if the key is revoked, and continues with a valid one',
   async (name) => {
     const { service, night } = await nightAt(name, {
       meet: (asked) => {
@@ -58,7 +64,7 @@ it.each(sampled(services, nightCost))(
   },
 );
 
-it('fal: pays for nothing twice while results are refused with words', async () => {
+firstTier.it('fal: pays for nothing twice while results are refused with words', async () => {
   const { service, night } = await nightAt('fal', {
     meet: refusing('result', 503, { detail: 'busy' }, undefined, 60),
   });
@@ -67,16 +73,19 @@ it('fal: pays for nothing twice while results are refused with words', async () 
   await expectPictures(night);
 });
 
-it('fal: sends again what had its answer lost if its list is elsewhere, and declares what may have been paid twice', async () => {
-  const { service, night } = await nightAt('fal', { meet: losing('run', 3) });
-  await night.run().exits(0);
-  expect(service.inputs).toHaveLength(sceneCount + 3);
-  expect(await night.state()).toMatchObject({ summary: { attempts: { unanswered: 3 } } });
-  await expectPictures(night);
-});
+firstTier.it(
+  'fal: sends a submission again if its answer was lost and the list is elsewhere, and declares what may have been paid twice',
+  async () => {
+    const { service, night } = await nightAt('fal', { meet: losing('run', 3) });
+    await night.run().exits(0);
+    expect(service.inputs).toHaveLength(sceneCount + 3);
+    expect(await night.state()).toMatchObject({ summary: { attempts: { unanswered: 3 } } });
+    await expectPictures(night);
+  },
+);
 
 it.each(sampled(['queue', 'replicate'] as const, nightCost))(
-  '%s: finds what had its answer lost, and pays for nothing twice',
+  '%s: finds submissions whose answer was lost, and pays for nothing twice',
   async (name) => {
     const { service, night } = await nightAt(name, { meet: losing('run', 3) });
     await night.run().exits(0);
@@ -87,7 +96,7 @@ it.each(sampled(['queue', 'replicate'] as const, nightCost))(
   },
 );
 
-it('queue: renders all scenes after a kill if the list refuses the key', async () => {
+firstTier.it('queue: renders all scenes after a kill if the list refuses the key', async () => {
   let kill = (): void => undefined;
   const refuse = refusing('list', 403, { detail: 'not for this key' });
   const { service, night } = await nightAt('queue', {
@@ -108,15 +117,18 @@ it('queue: renders all scenes after a kill if the list refuses the key', async (
   await expectPictures(night);
 });
 
-it('queue: finds in the list what the queue has dropped since the program was killed', async () => {
-  const { service, night } = await nightAt('queue', { isHeld: () => true });
-  const program = night.program('run', 'pipeline.yaml', '--json');
-  await expect.poll(() => countOf(program, 'scene-submitted')).toBe(sceneCount);
-  program.child.kill('SIGKILL');
-  await program.finish();
-  for (const job of service.jobs.all) Object.assign(job, { completesAt: Date.now() - 1, forgottenAt: 0 });
-  await expectFound(service, night);
-});
+firstTier.it(
+  'queue: finds jobs in the list that the queue has dropped since the program was killed',
+  async () => {
+    const { service, night } = await nightAt('queue', { isHeld: () => true });
+    const program = night.program('run', 'pipeline.yaml', '--json');
+    await expect.poll(() => countOf(program, 'scene-submitted')).toBe(sceneCount);
+    program.child.kill('SIGKILL');
+    await program.finish();
+    for (const job of service.jobs.all) Object.assign(job, { completesAt: Date.now() - 1, forgottenAt: 0 });
+    await expectFound(service, night);
+  },
+);
 
 it.each(sampled([1, 2, 3, 4], { ms: nightCost.ms * 2 }))(
   'queue: a night with kills and lost answers pays for each scene once (%s)',
@@ -124,7 +136,7 @@ it.each(sampled([1, 2, 3, 4], { ms: nightCost.ms * 2 }))(
     let untilKill = 0;
     let kill = (): void => undefined;
     let untaken = 0;
-    // Every other answer is lost. A kill comes before or after a submission is taken.
+    // Every other answer is lost. A kill comes before or after a submission is accepted.
     const meet: Meet = (asked) => {
       if (asked.operation !== 'run') return answerHonestly(asked);
       untilKill -= 1;
@@ -134,7 +146,7 @@ it.each(sampled([1, 2, 3, 4], { ms: nightCost.ms * 2 }))(
       kill();
     };
     const { service, night } = await nightAt('queue', { meet });
-    // With a third kill, a scene that was being submitted each time would be set aside.
+    // With a third kill, a scene that was being submitted each time would be quarantined.
     for (const _ of [1, 2]) {
       const program = night.program('run', 'pipeline.yaml', '--json');
       untilKill = 1 + random(3);
@@ -144,7 +156,7 @@ it.each(sampled([1, 2, 3, 4], { ms: nightCost.ms * 2 }))(
     await night.run().exits(0);
     const numbers = service.inputs.map((input) => Number(input['seed'])).toSorted((a, b) => a - b);
     expect(numbers, `seed ${draws}`).toEqual(Array.from({ length: sceneCount }, (_, n) => n));
-    // What was recorded and never sent is unanswered as well.
+    // Submissions that were recorded but never sent count as unanswered too.
     const { summary } = (await night.state()) as { summary: { attempts: Record<string, number> } };
     expect(summary.attempts, `seed ${draws}`).toMatchObject({ saved: sceneCount, failed: 0, expired: 0 });
     expect(summary.attempts['unanswered'], `seed ${draws}`).toBeGreaterThanOrEqual(untaken);
@@ -152,21 +164,24 @@ it.each(sampled([1, 2, 3, 4], { ms: nightCost.ms * 2 }))(
   },
 );
 
-it('replicate: finds what was sent when the program died, half a minute later', async () => {
-  const { service, night } = await nightThatDied();
-  editCheckpoint(night.path('out'), 'UPDATE attempts SET intended_at = intended_at - 31000');
-  await expectFound(service, night);
-});
+firstTier.it(
+  'replicate: finds a submission that was sent when the program died, half a minute later',
+  async () => {
+    const { service, night } = await nightThatDied();
+    editCheckpoint(night.path('out'), 'UPDATE attempts SET intended_at = intended_at - 31000');
+    await expectFound(service, night);
+  },
+);
 
 rest.it(
-  'replicate: finds what was sent when the program died, and waits as long as the list may lag',
+  'replicate: finds a submission that was sent when the program died, and waits as long as the list may lag',
   async () => {
     const { service, night } = await nightThatDied();
     await expectFound(service, night);
   },
 );
 
-/** It is killed right after the service has taken a job, and before it hears of that. */
+/** Kills the program after the service has accepted a job and before the answer arrives. */
 async function nightThatDied(): Promise<Begun> {
   const { service, night } = await nightAt('replicate', {
     meet: (asked) => {
@@ -191,7 +206,7 @@ async function expectFound(service: Begun['service'], night: Night): Promise<voi
 const keys = { fal: falKey, queue: falKey, replicate: replicateKey };
 const ids = { fal: 'fal-ai/flux/dev', queue: 'fal-ai/flux/dev', replicate: 'black-forest-labs/flux-schnell' };
 
-/** Each scene has a colour of its own. */
+/** Creates a batch in which each scene has its own colour. */
 async function nightAt(
   name: Service,
   { isHeld = () => false, meet = answerHonestly }: { isHeld?: (n: number) => boolean; meet?: Meet },

@@ -1,4 +1,4 @@
-/** Promise: who only reads may name the output folder; nothing is sent or changed because of one. */
+/** Promise: commands that only read accept an output folder. They neither send nor change anything. */
 import { mkdirSync, rmSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { readBatch, retryScenes, runBatch, verifyBatch } from '../../src/index.ts';
@@ -32,7 +32,7 @@ it('reads a batch by its output folder, without a key, a list or a pipeline.yaml
   }
 });
 
-it('is read by a program as well, and run by none', async () => {
+it('a program reads an output folder as well, and cannot run it', async () => {
   const service = await startStandIn();
   const night = nightOf(service.url, 2);
   await night.start('run', '--quiet');
@@ -81,7 +81,7 @@ it('refuses --output beside an output folder, and a folder whose checkpoint is i
     .fails(2, 'shared: this is the output folder of a batch whose checkpoint is in a database');
 });
 
-it('reads what it can of a folder whose checkpoint is damaged', async () => {
+it('reads as much as possible of a folder with a damaged checkpoint', async () => {
   const service = await startStandIn();
   const night = nightOf(service.url, 2);
   await night.start('run', '--quiet');

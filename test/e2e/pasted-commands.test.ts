@@ -1,11 +1,11 @@
-/** Promise: a command that is shown does what it says where it is pasted, also for a batch whose folder or list a flag names. */
+/** Promise: a printed command works when pasted, even if a flag set the folder or list of the batch. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { type Night, nightWith, pipeline, root, scenes } from './cli.ts';
 
-/** Each picture is smaller than it has to be. */
+/** Settings with which every picture fails, because it is too small. */
 const failing = `input: {scene: "{{ scene }}", width: 32, height: 32}
 check: {minSide: 64}
 retry: {attempts: 1}
@@ -17,7 +17,7 @@ function paste(command: string, cwd: string) {
   return spawnSync('sh', ['-c', `nightrender() { ${program} "$@"; }\n${command}`], { cwd, encoding: 'utf8' });
 }
 
-it('names the folder that a flag named, in the gallery and on the terminal', async () => {
+it('a printed command names the folder that a flag named, in the gallery and on the terminal', async () => {
   const night = nightWith({ 'my night.yaml': pipeline('local', failing), 'scenes.csv': scenes(2) });
   const run = await night.built('run', 'my night.yaml', '--output', 'another place').exits(3);
 
@@ -40,7 +40,7 @@ it('names the folder that a flag named, in the gallery and on the terminal', asy
   expect(night.has('out')).toBe(false);
 });
 
-it('names the list that a flag named wherever a run is shown', async () => {
+it('a printed command names the list that a flag named wherever a run is shown', async () => {
   const night = withOwnList('input: {scene: "{{ scene }}", width: 32, height: 32}\n');
   const plan = await night.built('plan', ...given);
   expect(plan.stdout.replaceAll(/\s+/g, ' ')).toContain(`Start it with \`${asGiven}\``);
@@ -58,7 +58,7 @@ it('names the list that a flag named wherever a run is shown', async () => {
   expect(JSON.parse(stdout)).toMatchObject({ summary: { scenes: { saved: 2, withdrawn: 0 } } });
 });
 
-it('names no list where the command takes none, and that of the batch again after it', async () => {
+it('a printed command names no list if the command takes none, and that of the batch again after it', async () => {
   const night = withOwnList(failing);
   const run = await night.built('run', ...given);
   const [, told = ''] = /`(nightrender retry [^`]*)`/.exec(run.stdout) ?? [];
@@ -71,7 +71,7 @@ it('names no list where the command takes none, and that of the batch again afte
 const given = ['night.yaml', '--manifest', 'my list.csv'];
 const asGiven = "nightrender run night.yaml --manifest 'my list.csv'";
 
-/** Beside the list of the file. */
+/** Creates a batch with another list beside the one that its file names. */
 function withOwnList(more: string): Night {
   const own = scenes(2).replaceAll(/^s/gm, 'own');
   return nightWith({ 'night.yaml': pipeline('local', more), 'scenes.csv': scenes(1), 'my list.csv': own });

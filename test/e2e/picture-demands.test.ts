@@ -22,14 +22,14 @@ it.each([
 
 it.each<[string, string, (black: Sharp) => Promise<Buffer>, number, string]>([
   [
-    'a GIF',
+    'a TIFF',
     '',
-    (black) => black.gif().toBuffer(),
+    (black) => black.tiff().toBuffer(),
     1,
-    'a GIF, and only PNG, JPEG, WebP and AVIF can be saved',
+    'a TIFF, and only PNG, JPEG, WebP and AVIF can be saved',
   ],
   ['a cut PNG', '', async (black) => (await black.png().toBuffer()).subarray(0, -9), 2, 'it is cut'],
-])('%s is paid for as often as another job may bring another', async (_, more, make, jobs, words) => {
+])('%s is paid for as often as another job may bring another picture', async (_, more, make, jobs, words) => {
   const picture = await make(sharp(Buffer.from(await blackPicture(), 'base64')));
   const service = await startInstantService([{ rendered_image: picture.toString('base64') }]);
   const night = nightOf(service.url, 1, `${more}\nretry: {attempts: 3, firstWait: 1ms, longestWait: 1ms}`);

@@ -1,4 +1,7 @@
-/** Promise: two pictures of a batch never have one id, and no stage renders a picture again because a scene has got its id. */
+/**
+ * Promise: two pictures of a batch never have the same id, and no stage renders a picture again because a
+ * scene now has its id.
+ */
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import { linesOf, nightWith, pipeline } from './cli.ts';
@@ -13,7 +16,7 @@ async function picture(): Promise<{ image: string }> {
   return { image: (await made.toBuffer()).toString('base64') };
 }
 
-/** Two pictures of each scene, and a stage that takes each. */
+/** Creates a batch with two pictures of each scene, and a stage that takes them all. */
 async function twoOfEach() {
   const pairs = await Promise.all(Array.from({ length: 6 }, async () => [await picture(), await picture()]));
   const rendering = await startStandIn({

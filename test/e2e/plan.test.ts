@@ -1,8 +1,11 @@
-/** Promise: `plan` shows what a run then does: during a run, after a kill, without a folder, and in a read-only one. */
+/**
+ * Promise: `plan` shows what a run then does: during a run, after a kill, without a folder, and in a
+ * read-only one.
+ */
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { runs } from '../fakes/tier.ts';
+import { firstTier, runs } from '../fakes/tier.ts';
 import { sendJson } from '../faults/answers.ts';
 import {
   folderWith,
@@ -36,79 +39,85 @@ async function planOf(night: Night, ...args: string[]): Promise<Told> {
   return told;
 }
 
-it('tells the requests that a run then sends and the files that it then makes, and writes nothing', async () => {
-  const name = 'output:\n  dir: out\n  name: "{{ mood }}.png"';
-  const rows = ['id,scene,mood', 'a,sea,calm', 'b,hills,Calm', 'c,a lake,"odd: name"'].join('\n');
-  const { url } = await startStandIn();
-  const night = nightWith({
-    'pipeline.yaml': pipeline(url, 'concurrency: 1\n').replace('output:\n  dir: out', name),
-    'scenes.csv': rows,
-  });
-  const told = await planOf(night);
-  expect(readdirSync(night.cwd).toSorted()).toEqual(['pipeline.yaml', 'scenes.csv']);
-  expect(told).toMatchObject({
-    exitCode: 0,
-    isRunning: false,
-    changes: { added: 3 },
-    counts: { waiting: 3 },
-  });
-  expect(told.requests.map(({ body }) => body)).toEqual([
-    { input: { scene: 'sea' } },
-    { input: { scene: 'hills' } },
-    { input: { scene: 'a lake' } },
-  ]);
-  expect(told.requests[1]).toMatchObject({ scene: 'b', taken: 'Calm.png' });
-  await night.run('--quiet');
-  const made = readdirSync(night.path('out/images')).filter((file) => file.endsWith('.png'));
-  expect(told.requests.map(({ file }) => file).toSorted()).toEqual(made.toSorted());
-});
+firstTier.it(
+  'shows the requests that a run then sends and the files that it then makes, and writes nothing',
+  async () => {
+    const name = 'output:\n  dir: out\n  name: "{{ mood }}.png"';
+    const rows = ['id,scene,mood', 'a,sea,calm', 'b,hills,Calm', 'c,a lake,"odd: name"'].join('\n');
+    const { url } = await startStandIn();
+    const night = nightWith({
+      'pipeline.yaml': pipeline(url, 'concurrency: 1\n').replace('output:\n  dir: out', name),
+      'scenes.csv': rows,
+    });
+    const told = await planOf(night);
+    expect(readdirSync(night.cwd).toSorted()).toEqual(['pipeline.yaml', 'scenes.csv']);
+    expect(told).toMatchObject({
+      exitCode: 0,
+      isRunning: false,
+      changes: { added: 3 },
+      counts: { waiting: 3 },
+    });
+    expect(told.requests.map(({ body }) => body)).toEqual([
+      { input: { scene: 'sea' } },
+      { input: { scene: 'hills' } },
+      { input: { scene: 'a lake' } },
+    ]);
+    expect(told.requests[1]).toMatchObject({ scene: 'b', taken: 'Calm.png' });
+    await night.run('--quiet');
+    const made = readdirSync(night.path('out/images')).filter((file) => file.endsWith('.png'));
+    expect(told.requests.map(({ file }) => file).toSorted()).toEqual(made.toSorted());
+  },
+);
 
-it('speaks to people, and tells an edited list and the times and costs of earlier runs', async () => {
-  const more = `${small}pricing: {perSecond: 0.001}\nlimits: {jobs: 5}\n`;
-  const night = nightOf('local', 4, more);
-  const before = await night
-    .plan()
-    .prints(
-      'A run of pipeline.yaml would submit 4 scenes.',
-      'cost      unknown: no scene of this batch has been rendered yet',
-    );
-  const unpriced = await nightOf('local', 1).plan('--concurrency', '1');
-  await nightOf(
-    'local',
-    40,
-    'concurrency: 4\npricing: {perPicture: 0.003, perMegapixel: 0.002, expect: 8s}\n',
-  )
-    .plan()
-    .prints(
-      /cost {6}about 0\.20 USD: 0\.0050 USD a scene, by `pricing` for 1 picture and\s+1 megapixel; no scene/,
-      /time {6}about 1 min 20 s: by `pricing\.expect`/,
-    );
-  expect(unpriced.stdout).toContain('cost      unknown: `pricing` sets no price');
-  expect(before.stdout).toContain('POST the local service/v2/scene-renderer/run');
-  await night.run('--quiet');
-  night.write(
-    'scenes.csv',
-    scenes(8)
-      .replace('and 1 trees', 'and one tree')
-      .replace(/s0,.*\n/, ''),
-  );
-  await night
-    .plan('--requests', '1')
-    .exits(
-      0,
-      '5 to render, 2 saved',
-      /4 new; 1 edited since.*; 1 no longer listed/,
-      /cost {6}about .* USD: .* USD a scene, from 4 saved scenes of this batch/,
-      /time {6}.*median of 4.*the last run did 4 jobs/,
-      '`limits.jobs` ends the run after 1 submission: 4 of 5 used',
-      'images/s1.png',
+firstTier.it(
+  'the text is for people, and shows an edited list and the times and costs of earlier runs',
+  async () => {
+    const more = `${small}pricing: {perSecond: 0.001}\nlimits: {jobs: 5}\n`;
+    const night = nightOf('local', 4, more);
+    const before = await night
+      .plan()
+      .prints(
+        'A run of pipeline.yaml would submit 4 scenes.',
+        'cost      unknown: no scene of this batch has been rendered yet',
+      );
+    const unpriced = await nightOf('local', 1).plan('--concurrency', '1');
+    await nightOf(
+      'local',
+      40,
+      'concurrency: 4\npricing: {perPicture: 0.003, perMegapixel: 0.002, expect: 8s}\n',
     )
-    .printsNo('  2. ');
-  expect((await planOf(night, '--requests', '1')).requests).toHaveLength(1);
-  await night.plan('--requests', 'x').exits(2);
-});
+      .plan()
+      .prints(
+        /cost {6}about 0\.20 USD: 0\.0050 USD a scene, by `pricing` for 1 picture and\s+1 megapixel; no scene/,
+        /time {6}about 1 min 20 s: by `pricing\.expect`/,
+      );
+    expect(unpriced.stdout).toContain('cost      unknown: `pricing` sets no price');
+    expect(before.stdout).toContain('POST the local service/v2/scene-renderer/run');
+    await night.run('--quiet');
+    night.write(
+      'scenes.csv',
+      scenes(8)
+        .replace('and 1 trees', 'and one tree')
+        .replace(/s0,.*\n/, ''),
+    );
+    await night
+      .plan('--requests', '1')
+      .exits(
+        0,
+        '5 to render, 2 saved',
+        /4 new; 1 edited since.*; 1 no longer listed/,
+        /cost {6}about .* USD: .* USD a scene, from 4 saved scenes of this batch/,
+        /time {6}.*median of 4.*the last run did 4 jobs/,
+        '`limits.jobs` ends the run after 1 submission: 4 of 5 used',
+        'images/s1.png',
+      )
+      .printsNo('  2. ');
+    expect((await planOf(night, '--requests', '1')).requests).toHaveLength(1);
+    await night.plan('--requests', 'x').exits(2);
+  },
+);
 
-it('works beside a live run, which goes on, and tells of a killed one', async () => {
+firstTier.it('works beside a live run, which continues, and recognizes a killed one', async () => {
   const service = await startPatientService();
   const night = nightOf(service.url, 10, 'concurrency: 4\n');
   const run = night.program('run', 'pipeline.yaml', '--json');
@@ -136,7 +145,7 @@ it('works beside a live run, which goes on, and tells of a killed one', async ()
   expect(service.inputs).toHaveLength(4);
 });
 
-it('tells what a preview does, which a run then does', async () => {
+firstTier.it('shows what a preview does, which a run then does', async () => {
   const night = nightOf('local', 40, small);
   const told = await planOf(night, '--sample', '10%', '--requests', '10');
   expect(told).toMatchObject({ counts: { waiting: 40 }, part: { waiting: 4 } });
@@ -149,14 +158,14 @@ it('tells what a preview does, which a run then does', async () => {
   await night
     .plan('--limit', '4')
     .prints(
-      /^Nothing of this preview is left to render in out \(pipeline\.yaml\); 36 scenes wait for a run of all\./,
+      /^Nothing of this preview is left to render in out \(pipeline\.yaml\); 36 scenes wait for a full run\./,
     );
   expect(await night.state()).toMatchObject({ summary: { part: { limit: 4, scenes: 4 } } });
   await night.run('--limit', '0').exits(2);
 });
 
-it.skipIf(!canMount)(
-  'shows the plan of a folder that nobody may write, and ends as a run would: 14 (skipped where this user may not mount)',
+firstTier.it.skipIf(!canMount)(
+  'shows the plan of a folder that nobody may write, and ends as a run would: 14 (skipped if this user may not mount)',
   async () => {
     const night = nightOf('local', 6, small);
     mountSmallDisk(night.path('out'), 16);
@@ -170,18 +179,21 @@ it.skipIf(!canMount)(
 const lastLines = (text: string): string =>
   (text.trimEnd().split('\n\n').at(-1) ?? '').replaceAll(/\n */g, ' ');
 
-it('counts as submissions of a scene what may have been paid, not starts that the service refused', async () => {
-  const { url } = await serve(folderWith({}));
-  const night = nightOf(url, 1, small);
-  const run = (key: string) => night.with({ env: { NIGHTRENDER_API_KEY: key } }).run('--quiet');
-  await run('wrong').exits(12);
-  await run('wrong').exits(12);
-  await night.plan().prints(/^ {2}1\. s0 → images\/s0\.png$/m);
-  expect((await planOf(night)).requests[0]).toMatchObject({ scene: 's0', attempt: 3 });
-  await night.explain('s0').prints(/^attempt 2 refused \(no job, no bill\) after /m);
-});
+firstTier.it(
+  'counts as submissions of a scene those that may have been paid, not starts that the service refused',
+  async () => {
+    const { url } = await serve(folderWith({}));
+    const night = nightOf(url, 1, small);
+    const run = (key: string) => night.with({ env: { NIGHTRENDER_API_KEY: key } }).run('--quiet');
+    await run('wrong').exits(12);
+    await run('wrong').exits(12);
+    await night.plan().prints(/^ {2}1\. s0 → images\/s0\.png$/m);
+    expect((await planOf(night)).requests[0]).toMatchObject({ scene: 's0', attempt: 3 });
+    await night.explain('s0').prints(/^attempt 2 refused \(no job, no bill\) after /m);
+  },
+);
 
-it('asks the service with --check, and starts nothing there', async () => {
+firstTier.it('asks the service with --check, and starts nothing there', async () => {
   const { url } = await serve(folderWith({}));
   const night = nightOf(url, 2);
   const check = (more: string[] = [], env = withKey.env) => night.with({ env }).plan('--check', ...more);
@@ -206,7 +218,7 @@ it('asks the service with --check, and starts nothing there', async () => {
   expect(night.has('out')).toBe(false);
 });
 
-it('needs no key, and says that a run does', async () => {
+firstTier.it('a plan needs no key, and says that a run does', async () => {
   const night = nightOf('https://api.service.example', 2);
   const keyless = night.with({ env: {} });
   const planned = await keyless.plan().exits(0).warnsOnly('');
@@ -216,7 +228,7 @@ it('needs no key, and says that a run does', async () => {
   await keyless.run().exits(2);
 });
 
-it.each(
+firstTier.it.each(
   ['', '/v2', '/v2/', '/v2/scene-renderer', '/scene-renderer'].concat(
     ['run', 'runsync', 'status', 'status/a-1', 'health/'].map((operation) => `/v2/another/${operation}`),
   ),
@@ -228,7 +240,7 @@ it.each(
   if (path === '') expect(stdout).toContain('https://api.service.example/renders/v2/scene-renderer/run');
 });
 
-it('says what becomes of a name that ends in .jpg', async () => {
+firstTier.it('says what becomes of a name that ends in .jpg', async () => {
   const night = nightOf('local', 1);
   const text = pipeline('local').replace('dir: out', "dir: out\n  name: '{{ id }}.jpg'");
   night.write('pipeline.yaml', text);
@@ -238,21 +250,24 @@ it('says what becomes of a name that ends in .jpg', async () => {
   );
 });
 
-it('takes a folder for the pipeline.yaml in it, and names what was meant by other paths', async () => {
-  const night = nightOf('local', 1);
-  night.write('list.json', '["a hill"]');
-  mkdirSync(night.path('empty'));
-  const plan = (file: string) => night.start('plan', file);
-  await plan('.').prints('A run of pipeline.yaml would submit 1 scene.');
-  await plan('empty').warns('empty: this is a folder; expected a pipeline.yaml');
-  await plan('pipelin.yml').warns('no such file; did you mean pipeline.yaml?');
-  for (const list of ['scenes.csv', 'list.json'])
-    await plan(list).warns(
-      `this is a list of scenes; expected a pipeline.yaml, which \`nightrender init --manifest ${list}\` writes`,
-    );
-});
+firstTier.it(
+  'takes a folder for the pipeline.yaml in it, and suggests the intended path for others',
+  async () => {
+    const night = nightOf('local', 1);
+    night.write('list.json', '["a hill"]');
+    mkdirSync(night.path('empty'));
+    const plan = (file: string) => night.start('plan', file);
+    await plan('.').prints('A run of pipeline.yaml would submit 1 scene.');
+    await plan('empty').warns('empty: this is a folder; expected a pipeline.yaml');
+    await plan('pipelin.yml').warns('no such file; did you mean pipeline.yaml?');
+    for (const list of ['scenes.csv', 'list.json'])
+      await plan(list).warns(
+        `this is a list of scenes; expected a pipeline.yaml, which \`nightrender init --manifest ${list}\` writes`,
+      );
+  },
+);
 
-it('ends with the quote that is never closed, and compares no ids after it', async () => {
+it('reading ends at the quote that is never closed, and no ids after it are compared', async () => {
   const rows = [
     'id,scene',
     'a,"open',
@@ -262,8 +277,8 @@ it('ends with the quote that is never closed, and compares no ids after it', asy
   await night.plan().fails(2, /^scenes\.csv:2: has a quote that is not closed .*\nOne problem was found/);
 });
 
-it.each([404, 400])(
-  'asks for a job that cannot be where the service tells no health, and is answered %i',
+firstTier.it.each([404, 400])(
+  'requests a job that cannot exist if the service reports no health, and is answered %i',
   async (status) => {
     const { url, requests } = await startStandIn({
       meet: ({ operation, response }) =>
@@ -278,8 +293,8 @@ it.each([404, 400])(
   },
 );
 
-it.each(['missing', 'scenes.csv'])(
-  'is refused in a sentence where its copy can be made nowhere: TMPDIR is %s',
+firstTier.it.each(['missing', 'scenes.csv'])(
+  'a plan is refused with a message if the copy of the checkpoint can be made nowhere: TMPDIR is %s',
   async (name) => {
     const night = nightOf('local', 1);
     await night
@@ -290,8 +305,8 @@ it.each(['missing', 'scenes.csv'])(
   },
 );
 
-it.skipIf(!canMount)(
-  'tells that the folder of temporary files is full, not the one of output (skipped where this user may not mount)',
+firstTier.it.skipIf(!canMount)(
+  'says that the folder of temporary files is full, not the output folder (skipped if this user may not mount)',
   async () => {
     const night = nightOf('local', 1);
     const smallDisk = night.path('small');

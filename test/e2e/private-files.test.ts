@@ -10,9 +10,9 @@ afterEach(() => void process.umask(usual));
 
 const small = 'input: {scene: "{{ scene }}", width: 32, height: 32}\n';
 
-it('in the output folder, during and after a run with the local service', async () => {
+it('files are private in the output folder, during and after a run with the local service', async () => {
   const night = nightOf('local', 6, `${small}concurrency: 1\n`);
-  // A folder that is there already stays as its owner has it.
+  // An existing folder keeps the permissions that its owner has set.
   mkdirSync(night.path('out'), { mode: 0o755 });
   const run = night.program('run', 'pipeline.yaml', '--json');
   await run.event('scene-saved');
@@ -26,7 +26,7 @@ it('in the output folder, during and after a run with the local service', async 
   expect(after['images/s0.png']).toBe('644');
 });
 
-it('in the data folder of the service, while it works', async () => {
+it('files are private in the data folder of the service, while it works', async () => {
   const { url, dataDir } = await serve(folderWith({}));
   const night = nightOf(url, 2, small);
   const env = { NIGHTRENDER_API_KEY: testKey };
@@ -37,7 +37,7 @@ it('in the data folder of the service, while it works', async () => {
   expect((statSync(dataDir).mode & 0o777).toString(8)).toBe('700');
 });
 
-it('also where a file came back from a copy that all may read', async () => {
+it('files are private again if a file came back from a copy that all may read', async () => {
   const night = nightOf('local', 2, small);
   await night.run('--quiet');
   const files = ['checkpoint.sqlite', 'local-service/service.sqlite'].map((name) => night.path('out', name));
@@ -46,7 +46,7 @@ it('also where a file came back from a copy that all may read', async () => {
   expect(Object.entries(modes(night.path('out'))).filter(isOpen)).toEqual([]);
 });
 
-/** Files by path, and folders. Those that come and go are left out. */
+/** Returns the permissions of files and folders by path. Files that disappear meanwhile are left out. */
 function modes(dir: string): Record<string, string> {
   const names = readdirSync(dir, { recursive: true, encoding: 'utf8' });
   return Object.fromEntries(
@@ -57,7 +57,7 @@ function modes(dir: string): Record<string, string> {
   );
 }
 
-/** Only pictures and their folder may be seen by others. */
+/** True if others can read it although it is not in the folder of pictures. */
 function isOpen([name, mode]: [string, string]): boolean {
   return !/^images(\/|$)/.test(name) && !mode.endsWith('00');
 }

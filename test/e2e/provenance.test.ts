@@ -1,4 +1,4 @@
-/** Promise: pictures say where they come from where that is asked for, never with the key, and `explain` prints it. */
+/** Promise: pictures record their provenance if requested, never with the key, and `explain` prints it. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { finishedNight, folderWith, nightWith, pipeline, serve, testKey } from './cli.ts';
@@ -7,7 +7,7 @@ const env = { NIGHTRENDER_API_KEY: testKey };
 const list = 'id,scene\na,"Sea \u001B[31mred\u202E"\nb,Hills\n';
 
 it.each(['embed', 'sidecar'])(
-  '%s: every picture does, and all of it is as it was recorded',
+  '%s: every picture records its provenance, exactly as in the checkpoint',
   async (metadata) => {
     const { url } = await serve(folderWith({}));
     const yaml = pipeline(url, 'input: {scene: "{{ scene }}", width: 64, height: 48}\n');
@@ -38,7 +38,7 @@ it.each(['embed', 'sidecar'])(
       .prints('out/images/a.png: PNG, 64 × 48 pixels', /^ {2}prompt +Sea \\x1b\[31mred\\u202e$/m);
     for (const text of [stdout, shown.stdout, readFileSync(night.path('out/images/a.png'), 'latin1')])
       expect(text).not.toContain(testKey);
-    // An edited row takes its picture, and what is beside it, out of the way.
+    // After an edit, the earlier picture and its sidecar get another name.
     night.write('scenes.csv', list.replace('Hills', 'Dunes'));
     await night.with({ env }).run('--quiet').exits(0);
     const { stdout: edited } = await night.start('explain', 'out/images/b.png', '--json');
@@ -46,7 +46,7 @@ it.each(['embed', 'sidecar'])(
   },
 );
 
-it('`explain` takes several pictures: a block or a JSON line for each, and names the batch where a picture says nothing', async () => {
+it('`explain` takes several pictures: a block or a JSON line for each, and names the batch if a picture says nothing', async () => {
   const files = {
     'pipeline.yaml': pipeline('local', 'input: {scene: "{{ scene }}", width: 64, height: 48}\n'),
   };

@@ -1,11 +1,11 @@
-/** Promise: a night behind a proxy goes as any other, and the program says which proxy it uses. */
+/** Promise: a run behind a proxy works like any other, and the program says which proxy it uses. */
 import { expect, it } from 'vitest';
 import { MemoryStore } from '../fakes/memory-store.ts';
 import { loopbackProxy } from '../fakes/loopback-proxy.ts';
 import { inProcess, linesOf, nightOf, nightWith, pipeline, Program, scenes, withKey } from './cli.ts';
 import { startStandIn } from './stand-ins.ts';
 
-it('reaches the service through the proxy alone, is killed, resumes, and pays for nothing twice', async () => {
+it('a run reaches the service only through the proxy, is killed, resumes, and pays for nothing twice', async () => {
   const service = await startStandIn({ plan: () => ({ executionMs: 200 }) });
   service.jobs.knowsKeysMs = 86_400_000;
   const proxy = await loopbackProxy(Number(new URL(service.url).port));
@@ -68,7 +68,7 @@ it.each([
   expect(stdout + stderr + planned.stdout + planned.stderr).not.toContain('secret');
 });
 
-it('such a variable does not matter where its proxy would not be used', async () => {
+it('such a variable does not matter if its proxy would not be used', async () => {
   const service = await startStandIn();
   const cwd = nightOf(service.url, 1).path('.');
   for (const command of ['run', 'status']) {

@@ -1,4 +1,4 @@
-/** Promise: each recipe of the manual works as it stands on the page: its files are written, its commands are given. */
+/** Promise: each recipe of the manual works unchanged: its files are written and its commands are run. */
 import { execFile, spawnSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { parse as parseYaml } from 'yaml';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import { answerJson, scriptedServer } from '../fakes/scripted-server.ts';
-import { rest } from '../fakes/tier.ts';
+import { firstTier, rest } from '../fakes/tier.ts';
 import { folderWith, inProcess, jobsOf, Program, root } from './cli.ts';
 import { blackPicture } from './stand-ins.ts';
 
@@ -17,7 +17,7 @@ const page = readFileSync(join(root, 'src/help/recipes.md'), 'utf8');
 const [start = '', ...recipes] = page.split(/^## /m);
 const titles = recipes.map((recipe) => recipe.split('\n')[0] ?? '');
 
-it('has no recipe that is not tried here', () => {
+firstTier.it('the manual has no recipe that is not tried here', () => {
   expect(titles).toEqual([
     'Four seeds and a sweep',
     'Favourites, larger',
@@ -31,11 +31,11 @@ it('has no recipe that is not tried here', () => {
   ]);
 });
 
-it.each([
+firstTier.it.each([
   ['Four seeds and a sweep', 'sweep.yaml', 24],
   ['A list that grows, every night', 'night.yaml', 2],
   ['A service for your own workers', 'farm.yaml', 2],
-])('has files that are accepted as they stand: %s', async (title, file, added) => {
+])('the manual has files that are accepted unchanged: %s', async (title, file, added) => {
   const cwd = await folderOf(title);
   const env = { NIGHTRENDER_API_KEY: 'of-no-use' };
   expect(await inProcess(['plan', file, '--json'], { cwd, env }).exits(0).lines()).toMatchObject([
@@ -68,7 +68,7 @@ rest.it('renders a sweep with four seeds, and its favourites larger', async () =
   for (const { pictures } of large) expect(pictures).toMatchObject([{ width: 1536, height: 1024 }]);
 });
 
-it('shows the chain on ComfyUI that `init` writes', async () => {
+firstTier.it('shows the chain on ComfyUI that `init` writes', async () => {
   const cwd = await folderOf('A chain of stages on ComfyUI');
   const [init = '', run] = commandsOf('A chain of stages on ComfyUI').join('\n').split('\n');
   await inProcess(init.replace(/ *#.*/, '').split(' ').slice(1), { cwd }).exits(0);
@@ -77,30 +77,33 @@ it('shows the chain on ComfyUI that `init` writes', async () => {
   expect(run).toBe('nightrender run chain/render.yaml chain/upscale.yaml');
 });
 
-rest.it('renders each night what a list has grown by, and gives a spreadsheet its CSV', async () => {
-  const cwd = await folderOf('A list that grows, every night');
-  const crontab = /^0 22 \* \* \* +(.*)$/m.exec(recipeOf('A list that grows, every night'))?.[1] ?? '';
-  const night = () => sh(crontab, '/', { HOME: join(cwd, '..') });
-  // What cron would mail.
-  expect(await night()).toBe('');
-  await sh(commandsOf('A list that grows, every night').join('\n'), cwd);
-  expect(await night()).toBe('');
-  expect(jobsOf(join(cwd, 'night/local-service'))).toBe(3);
+rest.it(
+  'renders each night the rows that were added to a list, and gives a spreadsheet its CSV',
+  async () => {
+    const cwd = await folderOf('A list that grows, every night');
+    const crontab = /^0 22 \* \* \* +(.*)$/m.exec(recipeOf('A list that grows, every night'))?.[1] ?? '';
+    const night = () => sh(crontab, '/', { HOME: join(cwd, '..') });
+    // This is the output that cron would mail.
+    expect(await night()).toBe('');
+    await sh(commandsOf('A list that grows, every night').join('\n'), cwd);
+    expect(await night()).toBe('');
+    expect(jobsOf(join(cwd, 'night/local-service'))).toBe(3);
 
-  const csv = join(cwd, 'night/report/results.csv');
-  writeFileSync(csv, '');
-  await sh(commandsOf('A CSV for a spreadsheet').join('\n'), cwd);
-  const rows = parse<Record<string, string>>(readFileSync(csv), { columns: true, bom: true });
-  expect(rows.map(({ state, prompt }) => [state, prompt])).toEqual([
-    ['saved', 'a lighthouse at dawn'],
-    ['saved', 'a windmill in a meadow'],
-    ['saved', 'a red fox in the snow'],
-  ]);
-  for (const row of rows)
-    expect(row).toMatchObject({ file: expect.stringMatching(/^images\//), width: /\d/ });
-  const failed = readFileSync(join(cwd, 'failed.csv'), 'utf8');
-  expect(failed.trim().split(',')).toEqual(Object.keys(rows[0] ?? {}));
-});
+    const csv = join(cwd, 'night/report/results.csv');
+    writeFileSync(csv, '');
+    await sh(commandsOf('A CSV for a spreadsheet').join('\n'), cwd);
+    const rows = parse<Record<string, string>>(readFileSync(csv), { columns: true, bom: true });
+    expect(rows.map(({ state, prompt }) => [state, prompt])).toEqual([
+      ['saved', 'a lighthouse at dawn'],
+      ['saved', 'a windmill in a meadow'],
+      ['saved', 'a red fox in the snow'],
+    ]);
+    for (const row of rows)
+      expect(row).toMatchObject({ file: expect.stringMatching(/^images\//), width: /\d/ });
+    const failed = readFileSync(join(cwd, 'failed.csv'), 'utf8');
+    expect(failed.trim().split(',')).toEqual(Object.keys(rows[0] ?? {}));
+  },
+);
 
 rest.describe('a service of your own', () => {
   it('has the jobs done by two machines', async () => {
@@ -111,7 +114,7 @@ rest.describe('a service of your own', () => {
     expect(give).toBe('export NIGHTRENDER_WORKER_KEY=$(cat worker.key)');
     const env = { NIGHTRENDER_WORKER_KEY: readFileSync(join(cwd, 'worker.key'), 'utf8').trim() };
     const words = work.replace('first-machine:4747', address).split(' ').slice(1);
-    // The first one serves as well.
+    // The first machine both serves and works.
     for (const data of ['data', 'other']) {
       const worker = new Program(words, { cwd, env: { ...env, XDG_DATA_HOME: join(cwd, data) } });
       await worker.says(/Working for farm/);
@@ -120,7 +123,7 @@ rest.describe('a service of your own', () => {
   });
 
   describe.skipIf(spawnSync('python3', ['--version']).status !== 0)(
-    'with Python (skipped where there is no python3)',
+    'with Python (skipped if there is no python3)',
     () => {
       it('renders with diffusers', async () => {
         const title = 'A worker with diffusers';
@@ -176,7 +179,7 @@ rest.describe('a service of your own', () => {
   );
 });
 
-/** As much of them as the recipe needs. */
+/** The parts of torch that the recipe needs. */
 const torch = `
 float16 = "float16"
 class Generator:
@@ -219,13 +222,13 @@ function blocksOf(text: string): { language: string; block: string }[] {
   }));
 }
 
-/** The lines of its shell blocks. */
+/** Returns the lines of the shell blocks of a recipe. */
 function commandsOf(title: string): string[] {
   const blocks = blocksOf(recipeOf(title)).filter(({ language }) => language === 'sh');
   return blocks.flatMap(({ block }) => block.trim().split('\n'));
 }
 
-/** A folder `lists` with the list of the page and the files of these recipes. */
+/** Creates a folder `lists` with the list of the page and the files of these recipes. */
 async function folderOf(...of: string[]): Promise<string> {
   const cwd = join(folderWith({}), 'lists');
   mkdirSync(cwd);
@@ -238,7 +241,7 @@ async function folderOf(...of: string[]): Promise<string> {
   return cwd;
 }
 
-/** What it prints on standard output and error; rejects where it fails. */
+/** Runs a shell script. Resolves to its standard output and error, and rejects if it fails. */
 async function sh(text: string, cwd: string, env: Record<string, string> = {}): Promise<string> {
   const program = `nightrender() { '${process.execPath}' '${join(root, 'dist/nightrender.cjs')}' "$@"; }`;
   const { NIGHTRENDER_API_KEY: _, ...own } = process.env;
@@ -249,7 +252,10 @@ async function sh(text: string, cwd: string, env: Record<string, string> = {}): 
   return stdout + stderr;
 }
 
-/** Serves as the page says, on a port of the test's own; `run` runs the batch of the page, and resolves to its results. */
+/**
+ * Starts the service as the page says, on a free port. `run` runs the batch of the page and resolves to its
+ * results.
+ */
 async function serveIn(cwd: string): Promise<{ address: string; run: () => Promise<Result[]> }> {
   const [addKey = '', serve = '', ...run] = commandsOf('A service for your own workers');
   await sh(addKey, cwd);

@@ -1,9 +1,12 @@
-/** Promise: `verify --rename` gives saved pictures the names of today, loses and pays nothing, and is finished after a kill. */
+/**
+ * Promise: `verify --rename` gives saved pictures the names of the current settings, loses and pays nothing,
+ * and is completed after a kill.
+ */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { expect, it } from 'vitest';
-import { rest, sampledUpTo } from '../fakes/tier.ts';
+import { expect } from 'vitest';
+import { firstTier, rest, sampledUpTo } from '../fakes/tier.ts';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import { folderWith, type Night, nightWith, pipeline } from './cli.ts';
 import { completed, startStandIn } from './stand-ins.ts';
@@ -13,9 +16,9 @@ const titles = ['Dawn', 'Noon', 'Dusk', 'Night'];
 interface Named {
   night: Night;
   jobs: () => number;
-  /** Sets `output.name` and the titles of the rows, which are not sent. */
+  /** Sets `output.name` and the titles of the rows, which are not part of the input. */
   edit(name: string, titled?: string[]): void;
-  /** Widths of the pictures in the folder by name. The picture of row n is 16 + n pixels wide. */
+  /** Returns the widths of the pictures in the folder by name. The picture of row n is 16 + n pixels wide. */
   widths(): Promise<Record<string, number>>;
   files(): string[];
 }
@@ -61,38 +64,41 @@ async function png(width: number): Promise<string> {
 
 const beside = '  metadata: sidecar\n  formats: [{format: webp}, {format: jpeg, size: 16}]\n';
 
-it('says in the plan what would be named otherwise, renames it with the files beside it, and sends nothing', async () => {
-  const { night, jobs, edit, widths, files } = await named(beside);
-  await night.do('plan').exits(0).printsNo('another name');
-  edit('{{ title }}/{{ id }}');
-  await night
-    .do('plan')
-    .exits(
-      0,
-      /4\s+saved\s+pictures\s+would\s+get\s+another\s+name\s+now\s+\(`output\.name`\):\s+s0\.png\s+would\s+be\s+Dawn\/s0\.png\.\s+They\s+keep\s+theirs;\s+`nightrender\s+verify\s+pipeline.yaml\s+--rename`\s+renames\s+them,\s+after\s+a\s+run\s+if\s+the\s+list\s+was\s+edited/,
+firstTier.it(
+  'says in the plan which names would change, renames the files with their sidecars, and sends nothing',
+  async () => {
+    const { night, jobs, edit, widths, files } = await named(beside);
+    await night.do('plan').exits(0).printsNo('another name');
+    edit('{{ title }}/{{ id }}');
+    await night
+      .do('plan')
+      .exits(
+        0,
+        /4\s+saved\s+files\s+would\s+get\s+another\s+name\s+now\s+\(`output\.name`\):\s+s0\.png\s+would\s+be\s+Dawn\/s0\.png\.\s+They\s+keep\s+theirs;\s+`nightrender\s+verify\s+pipeline.yaml\s+--rename`\s+renames\s+them,\s+after\s+a\s+run\s+if\s+the\s+list\s+was\s+edited/,
+      );
+    await night.run('--quiet').exits(0);
+    expect(Object.keys(await widths())).toEqual(['s0.png', 's1.png', 's2.png', 's3.png']);
+    await night.verify('--rename').exits(0, '4 files renamed.');
+    expect(await widths()).toEqual({
+      'Dawn/s0.png': 16,
+      'Noon/s1.png': 17,
+      'Dusk/s2.png': 18,
+      'Night/s3.png': 19,
+    });
+    expect(files().filter((file) => file.startsWith('Dawn'))).toEqual(
+      ['s0-16.jpg', 's0.json', 's0.png', 's0.webp'].map((file) => `Dawn/${file}`),
     );
-  await night.run('--quiet').exits(0);
-  expect(Object.keys(await widths())).toEqual(['s0.png', 's1.png', 's2.png', 's3.png']);
-  await night.verify('--rename').exits(0, '4 files renamed.');
-  expect(await widths()).toEqual({
-    'Dawn/s0.png': 16,
-    'Noon/s1.png': 17,
-    'Dusk/s2.png': 18,
-    'Night/s3.png': 19,
-  });
-  expect(files().filter((file) => file.startsWith('Dawn'))).toEqual(
-    ['s0-16.jpg', 's0.json', 's0.png', 's0.webp'].map((file) => `Dawn/${file}`),
-  );
-  expect(files()).toHaveLength(16);
-  expect(night.read('out/report/results.csv')).toContain('images/Dawn/s0.png');
-  await night.do('plan').exits(0).printsNo('another name');
-  await night.verify().exits(0, /good +4/);
-  await night.verify('--rename').exits(0, 'No picture needed another name.');
-  const before = night.read('out/report/summary.json');
-  await night.run('--quiet').exits(0);
-  expect(night.read('out/report/summary.json'), 'nothing has changed since').toBe(before);
-  expect(jobs()).toBe(4);
-});
+    expect(files()).toHaveLength(16);
+    expect(night.read('out/report/results.csv')).toContain('images/Dawn/s0.png');
+    await night.do('plan').exits(0).printsNo('another name');
+    await night.verify().exits(0, /good +4/);
+    await night.verify('--rename').exits(0, 'No file needed another name.');
+    const before = night.read('out/report/summary.json');
+    await night.run('--quiet').exits(0);
+    expect(night.read('out/report/summary.json'), 'nothing has changed since').toBe(before);
+    expect(jobs()).toBe(4);
+  },
+);
 
 rest.it(
   'exchanges names, changes only the case of one, and keeps names apart that would be equal',
@@ -105,8 +111,8 @@ rest.it(
     expect(found).toMatchObject({ 'Noon.png': 16, 'Dawn.png': 17, 'dusk.png': 18 });
     const other = Object.keys(found).find((file) => /^Dawn-[0-9a-f]{6}\.png$/.test(file)) ?? '';
     expect(found[other]).toBe(19);
-    // Whoever has the name already keeps it, in whatever order the pictures were saved.
-    await night.verify('--rename').exits(0, 'No picture needed another name.');
+    // A picture that already has the name keeps it, whatever the order in which pictures were saved.
+    await night.verify('--rename').exits(0, 'No file needed another name.');
     const [first = ''] = readFileSync(night.path('out/images/Noon.json'), 'utf8').split('"scene"').slice(1);
     expect(first).toContain('s0');
     await night.verify().exits(0, /good +4/);
@@ -115,7 +121,7 @@ rest.it(
   },
 );
 
-rest.it('touches no file of others, and leaves a picture that is missing its name', async () => {
+rest.it('touches no file of others, and a missing picture keeps its name', async () => {
   const { night, edit, widths, files } = await named();
   edit('{{ title }}');
   for (const name of ['Dusk.png', 'Dusk.json', 'DUSK.webp']) {
@@ -138,7 +144,7 @@ rest.it('touches no file of others, and leaves a picture that is missing its nam
 });
 
 rest.it(
-  'waits for no run, refuses what does not go together, and leaves a picture that a run was saving to the next run',
+  'waits for no run, rejects options that contradict each other, and leaves a picture that a run was saving to the next run',
   async () => {
     const { night, edit } = await named();
     edit('{{ title }}');
@@ -157,7 +163,7 @@ rest.it(
   },
 );
 
-/** Dies before or after the n-th call that renames or removes a file below a folder. */
+/** Kills the process before or after its nth call that renames or removes a file below a folder. */
 const killer = `
 const fs = require('node:fs');
 let left = Number(process.env.KILL_AT);
@@ -170,14 +176,14 @@ require('node:module').syncBuiltinESMExports();
 `;
 
 rest.it(
-  'is finished by the next start after a kill at any call',
+  'a rename is finished by the next start after a kill at any call',
   async () => {
     const { night, jobs, edit, widths, files } = await named('  metadata: sidecar\n', '{{ title }}');
     const preload = join(folderWith({ 'kill.cjs': killer }), 'kill.cjs');
     let order = titles;
     let kills = 0;
     for (const call of sampledUpTo(40, { ms: 2_500 })) {
-      // Each round turns the names by one.
+      // Each round moves the names on by one row.
       const [head = '', ...tail] = order;
       order = [...tail, head];
       edit('{{ title }}', order);
@@ -209,7 +215,7 @@ rest.it(
 );
 
 rest.it(
-  'waits for a disk that is away after a kill',
+  'a rename waits for a disk that is away after a kill',
   async () => {
     const { night, jobs, edit, widths } = await named('  metadata: sidecar\n', '{{ title }}');
     const preload = join(folderWith({ 'kill.cjs': killer }), 'kill.cjs');

@@ -1,4 +1,7 @@
-/** Promise: results.jsonl of a batch is a list of its scenes, by their columns and ids; a file of somebody's own is read as it stands. */
+/**
+ * Promise: results.jsonl of a batch can be used as a list, with its columns and ids. A user's own file is
+ * read unchanged.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
@@ -40,7 +43,7 @@ it('renders the scenes of a batch again, larger: with their ids, columns, types 
   );
 });
 
-it('takes some of its lines, and an array of them, for the same', async () => {
+it('reads some of the lines, or an array of them, as the same scenes', async () => {
   const night = await finishedNight(files);
   const lines = night.read('out/report/results.jsonl').trim().split('\n').slice(2, 4);
   const given = large.replace('out/report/results.jsonl', 'best.json');
@@ -55,7 +58,7 @@ it('takes some of its lines, and an array of them, for the same', async () => {
   );
 });
 
-it('reads lines that somebody has added to, or taken from, as they stand', async () => {
+it('reads lines with added or removed keys unchanged', async () => {
   const night = await finishedNight(files);
   const own = editLines(night, (line) => ({ ...line, prompt: 'A cat' }));
   const cut = editLines(night, (line) => ({ ...line, pictures: undefined }));
@@ -80,7 +83,7 @@ it('renders nothing again for a batch that read such lines as they stood, and sa
     .replace(/input: .*/, old)
     .replace('large', 'old');
   night.write('old.yaml', pipeline);
-  // With a key more, lines are read as all were before.
+  // A line with an additional key is read as all lines were read before.
   writeFileSync(
     list,
     editLines(night, (line) => ({ ...line, note: '' })),
@@ -107,7 +110,7 @@ async function listOf(night: Night, pipeline: string): Promise<Result[]> {
   return await night.start('list', pipeline, '--json').lines<Result>();
 }
 
-/** What each scene is sent; of a batch that is done, in another folder. */
+/** Returns the input of each scene. `output` names another folder for a batch that is complete. */
 async function requestsOf(night: Night, pipeline: string, output?: string): Promise<JsonObject[]> {
   const other = output === undefined ? [] : ['--output', output];
   const args = ['plan', pipeline, '--requests', '100', '--json', ...other];

@@ -1,7 +1,10 @@
-/** Promise: `retry` puts back exactly the chosen scenes, and the key stays with its service until the user says so. */
+/**
+ * Promise: `retry` puts back exactly the chosen scenes, and the key is sent only to its service until the
+ * user decides otherwise.
+ */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { rest, sampled } from '../fakes/tier.ts';
+import { firstTier, rest, sampled } from '../fakes/tier.ts';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import {
   finishedNight,
@@ -17,7 +20,7 @@ import {
 } from './cli.ts';
 import { startPatientService } from './stand-ins.ts';
 
-/** A batch with scenes that were set aside, one for each kind, and a saved one; the manifest's order is that of the kinds. */
+/** Creates a batch with one failed scene of each kind and a saved one, in the order of the kinds. */
 async function setAside(kinds: string[]): Promise<Night> {
   const night = await finishedNight({
     'pipeline.yaml': pipeline('local', small),
@@ -94,18 +97,21 @@ it.each(sampled(choices, { ms: 250, least: 3 }))(
   },
 );
 
-it('says how many, which and what it costs; and that there is nothing, which is no failure', async () => {
-  const night = await setAside(kinds);
-  await night
-    .retry('--kind', 'job-failed')
-    .prints(
-      '2 scenes wait to be rendered again:\n  s0 (job-failed)\n  s4 (job-failed)\n',
-      'At least 2 new jobs will be billed: `nightrender run pipeline.yaml`',
-    );
-  await night.retry('--kind', 'job-failed').exits(0).printsOnly('Nothing to put back.\n');
-});
+firstTier.it(
+  'says how many scenes, which ones and their cost; and that there is none, which is not a failure',
+  async () => {
+    const night = await setAside(kinds);
+    await night
+      .retry('--kind', 'job-failed')
+      .prints(
+        '2 scenes wait to be rendered again:\n  s0 (job-failed)\n  s4 (job-failed)\n',
+        'At least 2 new jobs will be billed: `nightrender run pipeline.yaml`',
+      );
+    await night.retry('--kind', 'job-failed').exits(0).printsOnly('Nothing to put back.\n');
+  },
+);
 
-it('--again renders a saved scene again with another seed, and keeps its picture', async () => {
+firstTier.it('--again renders a saved scene again with another seed, and keeps its picture', async () => {
   const night = nightOf(
     'local',
     'id,scene,seed\ns0,a fox,5\ns1,a hare,5\n',
@@ -119,7 +125,7 @@ it('--again renders a saved scene again with another seed, and keeps its picture
     .start(...words)
     .warns('')
     .prints(
-      '1 scene waits to be rendered again:\n  s1 (saved)\n1 picture that was there is kept as <name>.former in out/images.\n',
+      '1 scene waits to be rendered again:\n  s1 (saved)\n1 file that was there is kept as <name>.former in out/images.\n',
     );
   await night.run('--quiet').exits(0);
   expect(readFileSync(night.path('out/images/s1.png.former'))).toEqual(old);
@@ -142,17 +148,17 @@ it('--again renders a saved scene again with another seed, and keeps its picture
     );
 });
 
-it('gives a scene fresh attempts: those before count no more', async () => {
+firstTier.it('gives a scene fresh attempts, and no longer counts earlier ones', async () => {
   const night = await setAside(['job-failed']);
   await night.retry();
-  // No attempt can succeed; with the one before it there would be no third.
+  // No attempt can succeed. If the earlier attempt still counted, there would be only one more.
   const strict = 'check: {minSide: 9000}\nretry: {attempts: 2, firstWait: 1ms, longestWait: 2ms}\n';
   night.write('pipeline.yaml', pipeline('local', small + strict));
   const run = await night.run('--json').exits(3);
   expect(run.stdout.match(/"scene-submitted"/g)).toHaveLength(2);
 });
 
-it.each([
+firstTier.it.each([
   [['--kind', 'job-faild'], '--kind: "job-faild" is not a kind of failure; did you mean job-failed?'],
   [['--kind', 'weather'], '--kind: "weather" is not a kind of failure; expected one of key-refused, '],
   [['--id', 'nobody'], '--id: "nobody" is not the id of a scene in this batch'],
@@ -162,50 +168,56 @@ it.each([
   [['--where', 'attemps = 1'], '--where: "attemps" at character 1 is no column; did you mean attempts?'],
   [['--id', 's0', '--new-seed'], '--new-seed: requires --again'],
   [['--id', 's0', '--again', '--new-seed'], '--new-seed: "s0" sends no seed'],
-])('%j is refused in a sentence, and nothing is changed', async (options, sentence) => {
+])('%j is refused with a message, and nothing is changed', async (options, sentence) => {
   const night = await setAside(['job-failed']);
   await night.retry(...options).fails(2, sentence);
   expect(await night.state()).toMatchObject({ summary: { scenes: { failed: 1, waiting: 0 } } });
 });
 
-it('says of an id in flight or waiting that it is; and of a batch that runs or is none', async () => {
-  const service = await startPatientService();
-  const night = nightOf(service.url, 2, 'concurrency: 1\n');
-  await night.retry().warns('there is no batch here');
-  await night.cutOff(1);
-  const held = await night.hold();
-  await night.retry().exits(11);
-  held.release();
-  await night.retry('--id', 's0', '--id', 's1').fails(2, '"s0" is in flight', '"s1" is already waiting');
-});
+firstTier.it(
+  'names an id that is in flight or waiting, a batch that runs, and a folder without a batch',
+  async () => {
+    const service = await startPatientService();
+    const night = nightOf(service.url, 2, 'concurrency: 1\n');
+    await night.retry().warns('there is no batch here');
+    await night.cutOff(1);
+    const held = await night.hold();
+    await night.retry().exits(11);
+    held.release();
+    await night.retry('--id', 's0', '--id', 's1').fails(2, '"s0" is in flight', '"s1" is already waiting');
+  },
+);
 
-it('jobs in flight at another address: the key does not go there, until they are collected or given up', async () => {
-  const old = await startPatientService();
-  const night = nightOf(old.url, 3, small);
-  await night.cutOff(3);
-  const asked = old.requests.length;
-  const { url } = await serve(folderWith({}));
-  night.write('pipeline.yaml', pipeline(url, small));
-  for (const command of ['run', 'cancel']) {
-    await night
-      .do(command, '--output', 'out')
-      .fails(
-        2,
-        new RegExp(
-          `pipeline\\.yaml:3:12: 3 jobs are still in flight at ${old.url}, the oldest since 20\\d\\d-`,
-        ),
-        `Set endpoint.baseUrl back to ${old.url}`,
-        '`nightrender retry pipeline.yaml --output out --elsewhere`',
-      );
-  }
-  expect(old.requests).toHaveLength(asked);
-  await night.retry('--elsewhere').exits(0, '3 jobs in flight given up', 's2 (given-up)');
-  await night.run('--quiet').exits(0);
-  expect(old.requests).toHaveLength(asked);
-  expect(await night.state()).toMatchObject({
-    summary: { attempts: { expired: 3, saved: 3 }, failures: [{ kind: 'given-up', attempts: 3 }] },
-  });
-});
+firstTier.it(
+  'jobs in flight at another address: the key does not go there, until they are collected or given up',
+  async () => {
+    const old = await startPatientService();
+    const night = nightOf(old.url, 3, small);
+    await night.cutOff(3);
+    const asked = old.requests.length;
+    const { url } = await serve(folderWith({}));
+    night.write('pipeline.yaml', pipeline(url, small));
+    for (const command of ['run', 'cancel']) {
+      await night
+        .do(command, '--output', 'out')
+        .fails(
+          2,
+          new RegExp(
+            `pipeline\\.yaml:3:12: 3 jobs are still in flight at ${old.url}, the oldest since 20\\d\\d-`,
+          ),
+          `Set endpoint.baseUrl back to ${old.url}`,
+          '`nightrender retry pipeline.yaml --output out --elsewhere`',
+        );
+    }
+    expect(old.requests).toHaveLength(asked);
+    await night.retry('--elsewhere').exits(0, '3 jobs in flight given up', 's2 (given-up)');
+    await night.run('--quiet').exits(0);
+    expect(old.requests).toHaveLength(asked);
+    expect(await night.state()).toMatchObject({
+      summary: { attempts: { expired: 3, saved: 3 }, failures: [{ kind: 'given-up', attempts: 3 }] },
+    });
+  },
+);
 
 rest.it('jobs of the local service are collected with its own key, whatever the file says', async () => {
   const more = 'input: {scene: "{{ scene }}", width: 512, height: 512}\nconcurrency: 6\n';
@@ -219,7 +231,7 @@ rest.it('jobs of the local service are collected with its own key, whatever the 
   await night.run('--json').exits(0).printsNo('"scene-submitted"');
 });
 
-it('another endpoint at the same address is no other address', async () => {
+firstTier.it('another endpoint at the same address is no other address', async () => {
   const service = await startPatientService();
   const night = nightOf(service.url, 1);
   await night.cutOff(1);
@@ -228,7 +240,7 @@ it('another endpoint at the same address is no other address', async () => {
   expect(await night.with({ at }).run('--json').events('recovered')).toMatchObject([{ inFlight: 1 }]);
 });
 
-it('--ids takes the ids of a file, one a line, each once', async () => {
+firstTier.it('--ids takes the ids of a file, one a line, each once', async () => {
   const night = await setAside(kinds);
   night.write('ids.txt', '\uFEFFs1\r\n\r\n  s3 \r\ns1\r\n');
   await night
@@ -236,7 +248,7 @@ it('--ids takes the ids of a file, one a line, each once', async () => {
     .prints('3 scenes wait to be rendered again:\n  s1 (unanswered)\n  s3 (quarantined)\n  s4');
 });
 
-it.each([
+firstTier.it.each([
   ['s0\nnobody\n', 'ids.txt:2: "nobody" is not the id of a scene in this batch\n'],
   ['s1\n', 'ids.txt:1: "s1" is saved; `nightrender retry pipeline.yaml --id s1 --again`'],
   [
@@ -244,7 +256,7 @@ it.each([
     '\n1,990 more cannot be put back\n2,000 ',
   ],
   ['\n \n', '--ids: ids.txt has no ids'],
-  ['\xff', '--ids: ids.txt: it cannot be read as text'],
+  ['\xff', '--ids: ids.txt: it is not UTF-8; save it as UTF-8'],
   [undefined, '--ids: ids.txt: there is no such file'],
 ])('a file with the ids %j is refused with the lines that are wrong', async (text, sentence) => {
   const night = await setAside(['job-failed']);

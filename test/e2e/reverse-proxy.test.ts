@@ -1,4 +1,7 @@
-/** Promise: the service works behind nginx and Caddy as the manual sets them up, for clients, workers of ours and the console. */
+/**
+ * Promise: the service works behind nginx and Caddy configured as in the manual, for clients, workers and the
+ * console.
+ */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -19,17 +22,17 @@ interface Front {
   dir: string;
   service: string;
   files: { cert: string; key: string };
-  /** Changes what the manual has. */
+  /** Changes the configuration of the manual. */
   edit?: ((manual: string) => string) | undefined;
 }
 
-/** The section of the manual in this language. */
+/** Returns the block of the manual in this language. */
 function manualOf(language: string): string {
   const fence = new RegExp(`\`\`\`${language}\\n([^]+?)\`\`\``);
   return fence.exec(readFileSync(join(root, 'src/help/https.md'), 'utf8'))?.[1] ?? '';
 }
 
-/** The server of the manual, with ports and files of this test, in front of the service. */
+/** Starts nginx as in the manual, with ports and files of this test. */
 async function startNginx({ dir, service, files, edit = (text) => text }: Front): Promise<string> {
   const manual = edit(manualOf('nginx'));
   const { port } = new URL(await freeAddress());
@@ -54,7 +57,7 @@ async function startNginx({ dir, service, files, edit = (text) => text }: Front)
   return `https://localhost:${port}`;
 }
 
-/** Likewise, with a certificate of this test instead of a public one. */
+/** Starts Caddy as in the manual, with a certificate of this test instead of a public one. */
 async function startCaddy({ dir, service, files }: Front): Promise<string> {
   const { port } = new URL(await freeAddress());
   const site = manualOf('caddy')
@@ -111,13 +114,13 @@ async function start(startFront: (front: Front) => Promise<string>, edit?: Front
   const files = certificatesIn(night.cwd);
   const service = await Served.start(night.cwd, ['service.yaml'], env);
   const url = await startFront({ dir, service: service.url, files, edit });
-  // Another address than that of the proxy.
+  // The client has another address than the proxy.
   const trusting = { ca: readFileSync(files.authority) };
   const dispatcher = new Agent({ connect: trusting, localAddress: '127.0.0.2' });
   return { night, files, service, url, dispatcher };
 }
 
-describe.each(fronts)('behind %s (skipped where it or openssl is not there)', (_, startFront, isReady) => {
+describe.each(fronts)('behind %s (skipped if it or openssl is not there)', (_, startFront, isReady) => {
   it.skipIf(!isReady)(
     'renders with a worker and a run that know the address of the proxy alone',
     async () => {
@@ -178,7 +181,7 @@ output: { dir: renders }
       await overview.body.dump();
       expect(overview.statusCode).toBe(200);
 
-      // Somebody elsewhere, through the same proxy, who names another address each time, is kept out alone.
+      // A guesser behind the same proxy, who claims another address each time, is blocked alone.
       for (let tried = 0; tried < 21; tried++) {
         const guess = { authorization: `Bearer guess-${tried}`, 'x-forwarded-for': `198.51.100.${tried}` };
         const { statusCode, body } = await request(`${url}/v2/farm/health`, { headers: guess, dispatcher });
@@ -197,7 +200,7 @@ output: { dir: renders }
 });
 
 it.skipIf(!fronts[0][2])(
-  'shows its metrics to nobody without a key behind nginx that does not say whose requests they are (skipped where there is no nginx or openssl)',
+  'requires a key for metrics behind an nginx that does not forward client addresses (skipped if there is no nginx or openssl)',
   async () => {
     const silent = (manual: string): string =>
       manual.replaceAll(/^.*(X-Forwarded|proxy_http_version|"").*$/gm, '');
@@ -213,6 +216,6 @@ async function metricsNeedKey(url: string, behind: string, dispatcher: Agent): P
     return statusCode;
   };
   expect([await ask({}), await ask({ authorization: `Bearer ${testKey}` })]).toEqual([401, 200]);
-  // Nobody can tell the proxy from a program of this machine.
+  // The service cannot distinguish the proxy from a local program.
   expect((await fetch(`${behind}/metrics`)).status).toBe(401);
 }

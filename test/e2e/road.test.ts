@@ -1,32 +1,38 @@
-/** The whole way with the built program: real lists, manifests in every format, edits between runs, the report. */
+/**
+ * Promise: the built program renders real lists in every format, continues after edits, and rebuilds the
+ * report.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
-import { isWhole, rest } from '../fakes/tier.ts';
+import { firstTier, isWhole, rest } from '../fakes/tier.ts';
 import { type Night, nightOf, nightWith, pipeline, root, small } from './cli.ts';
 import { startStandIn } from './stand-ins.ts';
 
 const realList = join(root, '../shared/data/parti-prompts.tsv');
 
-it('renders a list of prompts with quotes, commas, many scripts and repetitions as it comes', async () => {
-  await expectRendered(join(root, 'test/fixtures/prompts.tsv'), 40);
-});
+firstTier.it(
+  'renders a list of prompts with quotes, commas, many scripts and repetitions as it comes',
+  async () => {
+    await expectRendered(join(root, 'test/fixtures/prompts.tsv'), 40);
+  },
+);
 
 it.skipIf(!isWhole || !existsSync(realList))(
-  'renders a real list of 1,632 prompts as it comes (skipped in `npm test`, and where the list is not beside the project)',
+  'renders a real list of 1,632 prompts as it comes (skipped in `npm test`, and if the list is not beside the project)',
   () => expectRendered(realList, 1632),
 );
 
-/** Every row of the list has its prompt, unchanged, and a picture of its own. */
+/** Expects that every row of the list has its unchanged prompt and its own picture. */
 async function expectRendered(list: string, count: number): Promise<void> {
   const night = nightWith({
     'pipeline.yaml': pipeline('local', `${small.replace('scene }}', 'Prompt }}')}concurrency: 64\n`),
   });
   await night.run('--manifest', list).exits(0);
-  // In results.csv, texts that begin like a formula have an apostrophe.
+  // In results.csv, a text that begins like a formula is prefixed with an apostrophe.
   const { stdout } = await night.list('--csv');
   const rows: Record<string, string>[] = parse(stdout, { columns: true });
   expect(rows).toHaveLength(count);
@@ -38,7 +44,7 @@ async function expectRendered(list: string, count: number): Promise<void> {
   await sharp(night.path('out', rows[Math.floor(count / 2)]?.['file'] ?? '')).stats();
 }
 
-it.each([
+firstTier.it.each([
   ['scenes.tsv', 'id\tscene\na\tsea\nb\thills\n'],
   ['scenes.jsonl', '{"id":"a","scene":"sea"}\n{"id":"b","scene":"hills"}\n'],
   ['scenes.csv.gz', gzipSync('id,scene\na,sea\nb,"hills,\nfar away"\n')],
@@ -58,7 +64,7 @@ rest.it('reads standard input', async () => {
   expect(results(night).map((row) => row['source'])).toEqual(['standard input:2']);
 });
 
-it('rebuilds the report from the checkpoint alone', async () => {
+firstTier.it('rebuilds the report from the checkpoint alone', async () => {
   const night = nightOf('local', 3, small);
   await night.run('--quiet');
   const before = night.read('out/report/results.csv');

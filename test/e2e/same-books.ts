@@ -1,4 +1,4 @@
-/** The books of a batch and of the service that made its pictures, compared. */
+/** Compares the records of a batch with those of the service that made its pictures. */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,10 @@ interface SavedRow {
   job_id: string;
 }
 
-/** Every picture is what the service made for its job; every job of the service is declared by the checkpoint. */
+/**
+ * Expects that every picture is the one that the service made for its job, and that the checkpoint accounts
+ * for every job of the service.
+ */
 export function expectSameBooks(cwd: string, dataDir: string, sceneCount: number): void {
   const checkpoint = new Sqlite(join(cwd, 'out/checkpoint.sqlite'), { readonly: true });
   const service = new Sqlite(join(dataDir, 'service.sqlite'), { readonly: true });
@@ -41,14 +44,14 @@ export function expectSameBooks(cwd: string, dataDir: string, sceneCount: number
   }
 }
 
-/** Of those that have their names. */
+/** Returns the pictures with final names. */
 export function picturesIn(cwd: string): string[] {
   const images = join(cwd, 'out/images');
   const files = existsSync(images) ? readdirSync(images, { recursive: true, encoding: 'utf8' }) : [];
   return files.filter((name) => name.endsWith('.png'));
 }
 
-/** How many of the checkpoint `are` so, in SQL. */
+/** Returns the number of attempts for which the SQL condition `are` holds. */
 export function attemptsThat(are: string, cwd: string): number {
   const checkpoint = new Sqlite(join(cwd, 'out/checkpoint.sqlite'), { readonly: true });
   try {

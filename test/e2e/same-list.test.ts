@@ -1,4 +1,7 @@
-/** Promise: a list that is what it was is not read again at the next start; whatever makes other scenes of it is noticed. */
+/**
+ * Promise: an unchanged list is not read again at the next run, and every change that affects scenes is
+ * noticed.
+ */
 import { readdirSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -28,7 +31,7 @@ it('the same list is not read again, packed or not', async () => {
   }
 });
 
-it('it is read again from standard input, where nobody can look at it twice', async () => {
+it('the same list is read again from standard input, which can be read only once', async () => {
   const night = nightWith({ 'pipeline.yaml': input('{{ scene }}').replace('scenes.csv', "'-'") });
   await start(night, withBad);
   mark(night.cwd);
@@ -36,7 +39,7 @@ it('it is read again from standard input, where nobody can look at it twice', as
   expect(sourcesIn(night.cwd)).toEqual(['standard input:2', 'standard input:3']);
 });
 
-it('it is read again after an unclean end, and puts right what was stored of it', async () => {
+it('the same list is read again after an unclean end, and its stored rows are corrected', async () => {
   const named = input('{{ scene }}').replace('out\n', "out\n  name: '{{ scene }}.png'\n");
   const night = nightWith({ 'pipeline.yaml': named, 'scenes.csv': withBad });
   await night.run('--limit', '1');
@@ -64,7 +67,7 @@ it.each<[string, (cwd: string) => void, object]>([
 it.each([
   ['bad rows are not skipped any more', 'true', 'false', 'scenes.csv:4: has 1 column; the header has 2'],
   ['the name speaks of a column', 'out\n', "out\n  name: '{{ style }}.png'\n", 'no column "style"'],
-])('refused, though the list is the same: %s', async (_, from, to, problem) => {
+])('refused, although the list is the same: %s', async (_, from, to, problem) => {
   const night = nightWith({ 'pipeline.yaml': input('{{ scene }}'), 'scenes.csv': withBad });
   await start(night);
   writePipeline(night.cwd, input('{{ scene }}').replace(from, to));

@@ -1,4 +1,4 @@
-/** Promise: `nightrender schema` prints a JSON Schema that a validator takes as it is. */
+/** Promise: `nightrender schema` prints a JSON Schema that a validator accepts. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv, type AnySchema } from 'ajv';
@@ -9,7 +9,7 @@ it.each([
   ['pipeline', 'config'],
   ['service', 'config'],
   ['events', 'terminal'],
-])('prints that of %s, which is also a file of the package', async (name, folder) => {
+])('prints the schema of %s, which is also a file of the package', async (name, folder) => {
   const { stdout } = await inProcess(['schema', name]).exits(0).warnsOnly('');
   const schema = JSON.parse(stdout) as AnySchema;
   expect(() => new Ajv().compile(schema)).not.toThrow();
@@ -18,7 +18,7 @@ it.each([
 
 it.each([
   ['evnts', 'did you mean events?'],
-  ['faults', 'faults.yaml was a tool of the tests, without a replacement'],
-])('knows no %s', async (name, hint) => {
+  ['faults', 'faults.yaml was only for tests and has no replacement'],
+])('knows no schema %s', async (name, hint) => {
   await inProcess(['schema', name]).fails(2, `there is no schema of "${name}"; ${hint}`);
 });

@@ -1,4 +1,7 @@
-/** Promise: a container image is a worker like any other; one that is killed costs no job, and none is left over. */
+/**
+ * Promise: a container image works as a worker. A killed container loses no job, and no container is left
+ * behind.
+ */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -26,7 +29,7 @@ async function start(cwd: string, file = 'service.yaml'): Promise<Served> {
   });
 }
 
-/** Folders of this machine that a container needs for Python and the worker. */
+/** Returns the folders of this machine that a container needs for Python and the worker. */
 function mounted(): string[] {
   const fixtures = resolve(import.meta.dirname, '../fixtures');
   const folders = ['/usr', '/lib', '/lib64', python?.folder ?? '', fixtures];
@@ -53,7 +56,7 @@ function folder(): string {
 const names = async () => (await podman('ps', '--all', '--format', '{{.Names}}')).split('\n').filter(Boolean);
 
 it.skipIf(skipped !== '')(
-  `does its jobs, also after its container was killed in one ${skipped}`,
+  `a container worker does its jobs, also after its container was killed in one ${skipped}`,
   async () => {
     const service = await start(folder());
     expect(await service.done('box', { a: 1 })).toMatchObject({
@@ -76,7 +79,7 @@ it.skipIf(skipped !== '')(
 );
 
 it.skipIf(skipped !== '')(
-  `ends what a killed service has left, whatever it serves now ${skipped}`,
+  `the service ends containers that a killed service has left, whatever it serves now ${skipped}`,
   async () => {
     const cwd = folder();
     const service = await start(cwd);
@@ -85,7 +88,7 @@ it.skipIf(skipped !== '')(
     const label = await podman('inspect', '--format', '{{json .Config.Labels}}', name);
     await service.kill();
     await expect.poll(names).toEqual([]);
-    // As where all that watched over it was killed as well.
+    // All processes that watch over the container are killed too.
     const labels = Object.entries(JSON.parse(label) as Record<string, string>).flatMap(([key, value]) => [
       '--label',
       `${key}=${value}`,
@@ -127,26 +130,29 @@ it.skipIf(skipped !== '').each([
     { arguments: ['--no-such-option=1'] },
     'unknown flag: --no-such-option',
   ],
-])(`is unhealthy, in the words of the tool, with a container %s ${skipped}`, async (_, wrong, words) => {
-  const cwd = folderWith({
-    'service.yaml': JSON.stringify({
-      endpoints: [
-        { name: 'Box', image: testImage, network: 'host', capabilities: [], quickStart: true, ...wrong },
-      ],
-    }),
-  });
-  const service = await start(cwd);
-  const unhealthy = async () => {
-    const health = await service.ask('/v2/box/health');
-    return ((await health.json()) as { workers: { unhealthy: number } }).workers.unhealthy;
-  };
-  await expect.poll(unhealthy).toBe(1);
-  expect(service.program.stderr.split('\n')[0]).toContain(words);
-  await service.stop();
-});
+])(
+  `a container worker is unhealthy, in the words of the tool, with a container %s ${skipped}`,
+  async (_, wrong, words) => {
+    const cwd = folderWith({
+      'service.yaml': JSON.stringify({
+        endpoints: [
+          { name: 'Box', image: testImage, network: 'host', capabilities: [], quickStart: true, ...wrong },
+        ],
+      }),
+    });
+    const service = await start(cwd);
+    const unhealthy = async () => {
+      const health = await service.ask('/v2/box/health');
+      return ((await health.json()) as { workers: { unhealthy: number } }).workers.unhealthy;
+    };
+    await expect.poll(unhealthy).toBe(1);
+    expect(service.program.stderr.split('\n')[0]).toContain(words);
+    await service.stop();
+  },
+);
 
 it.skipIf(skipped !== '')(
-  `runs on a machine elsewhere, where a killed container or agent costs no job ${skipped}`,
+  `a container worker runs on a machine elsewhere, and a killed container or agent costs no job ${skipped}`,
   async () => {
     const image = 'localhost/nightrender/puller:1';
     const worker = resolve(import.meta.dirname, '../fixtures/pull-worker.py');

@@ -1,9 +1,9 @@
-/** Promise: a service that cannot start says in a sentence what is in its way and what to do, and ends with the code for it. */
+/** Promise: if a service cannot start, one sentence says why and what to do, and the exit code matches. */
 import { chmodSync, mkdirSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import { describe, expect, it } from 'vitest';
-import { isWhole } from '../fakes/tier.ts';
+import { firstTier, isWhole } from '../fakes/tier.ts';
 import { folderWith, inProcess, nightWith, nthEvent, signalAt } from './cli.ts';
 import { canMount, mountSmallDisk, setReadOnly } from './small-disk.ts';
 import { canBeRefused, withoutPower } from './without-power.ts';
@@ -19,7 +19,7 @@ async function startIn(cwd: string, data: string, ...args: string[]) {
   return [code, stderr];
 }
 
-describe('a data folder', () => {
+firstTier.describe('a data folder', () => {
   it('that is a file, or in one', async () => {
     const cwd = folderWith({ file: '' });
     const moved = `a file stands where a folder is needed (ENOTDIR); move that file away, ${again}`;
@@ -30,7 +30,7 @@ describe('a data folder', () => {
     ]);
   });
 
-  it('with a folder in the place of its book', async () => {
+  it('with a folder in place of its database', async () => {
     const cwd = folderWith({});
     mkdirSync(join(cwd, 'data/service.sqlite'), { recursive: true });
     const [code, said] = await startIn(cwd, 'data');
@@ -63,13 +63,13 @@ describe('a data folder', () => {
     ]);
   });
 
-  it('whose keys are asked for is told of in the same words', async () => {
+  it('has the same message when its keys are listed', async () => {
     const night = nightWith({ file: '' });
     await night.start('keys', 'add', 'x', '--data', 'file').fails(14, again);
   });
 });
 
-describe.skipIf(!canMount)('a disk (skipped where this user may not mount one)', () => {
+firstTier.describe.skipIf(!canMount)('a disk (skipped if this user may not mount one)', () => {
   it('that is full', async () => {
     const cwd = folderWith({});
     mountSmallDisk(join(cwd, 'disk'), 1);
@@ -91,7 +91,7 @@ describe.skipIf(!canMount)('a disk (skipped where this user may not mount one)',
   });
 });
 
-describe.skipIf(!canBeRefused)('permission (skipped where root cannot lay its power down)', () => {
+describe.skipIf(!canBeRefused)('permission (skipped if root cannot lay its power down)', () => {
   it.each([
     ['of its book', 'data', 'data/service.sqlite', 0o000, 'data/service.sqlite: '],
     ...(isWhole

@@ -1,9 +1,12 @@
-/** Promise: other machines reach a service over HTTPS, by a certificate of its own, or not without a word that means it. */
+/**
+ * Promise: other machines reach a service over HTTPS with its certificate, or unencrypted only if the user
+ * explicitly allows it.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { certificatesIn, hasOpenssl } from '../service/certificates.ts';
-import { rest } from '../fakes/tier.ts';
+import { firstTier, rest } from '../fakes/tier.ts';
 import { nightWith, testKey } from './cli.ts';
 import { Served } from './served.ts';
 
@@ -17,7 +20,7 @@ output: { dir: renders }
 `;
 
 rest.it.skipIf(!hasOpenssl)(
-  'renders on machines that trust its authority (skipped where there is no openssl)',
+  'renders on machines that trust its authority (skipped if there is no openssl)',
   async () => {
     const night = nightWith({
       'service.yaml': 'tls: {cert: cert.pem, key: key.pem}\nendpoints: [{name: Farm, remote: true}]\n',
@@ -52,8 +55,8 @@ rest.it.skipIf(!hasOpenssl)(
   },
 );
 
-it.skipIf(!hasOpenssl)(
-  'refuses what is no certificate, and says where it stands (skipped where there is no openssl)',
+firstTier.it.skipIf(!hasOpenssl)(
+  'refuses a file that is not a certificate, and says where it is (skipped if there is no openssl)',
   async () => {
     const night = nightWith({
       'service.yaml': 'tls: {cert: none.pem, key: key.pem}\n',
@@ -71,7 +74,7 @@ it.skipIf(!hasOpenssl)(
   },
 );
 
-it('opens to other machines without encryption only where that is meant', async () => {
+firstTier.it('opens to other machines without encryption only if the user says so', async () => {
   const night = nightWith({});
   await night
     .with({ env })

@@ -10,7 +10,7 @@ import { childrenOf, Served } from './served.ts';
 
 const picture = { scene: 'A lighthouse at dawn', width: 64, height: 64 };
 
-/** A job's input says what becomes of it. */
+/** A worker program that does what the input of a job says. */
 const program = `
 process.stdin.setEncoding('utf8').on('data', (text) => {
   for (const line of text.split('\\n').filter(Boolean)) {
@@ -46,7 +46,7 @@ async function start(): Promise<{ night: Night; service: Served }> {
   return { night, service: await Served.start(night.cwd, ['service.yaml'], env) };
 }
 
-rest.it('has a painter, a program and a module work side by side', async () => {
+rest.it('a service has a painter, a program and a module work side by side', async () => {
   const { service } = await start();
   const [painted, told, handled] = await Promise.all([
     service.done('painter', picture),
@@ -58,18 +58,21 @@ rest.it('has a painter, a program and a module work side by side', async () => {
   expect(handled).toMatchObject({ status: 'COMPLETED', output: { module: { a: 1 } } });
 });
 
-rest.it.each(['program', 'module'])('says how a crashing %s ended, and goes on', async (endpoint) => {
-  const { service } = await start();
-  const job = await service.done(endpoint, { exit: 3 });
-  expect(job.status).toBe('FAILED');
-  expect(job.error).toMatch(/exited with code 3/);
-  expect(service.program.stderr.match(/a worker ended: .* exited with code 3/g)).toHaveLength(1);
-  expect((await service.done(endpoint, { a: 1 })).status).toBe('COMPLETED');
-  expect((await service.done('painter', picture)).status).toBe('COMPLETED');
-});
+rest.it.each(['program', 'module'])(
+  'a service says how a crashing %s ended, and continues',
+  async (endpoint) => {
+    const { service } = await start();
+    const job = await service.done(endpoint, { exit: 3 });
+    expect(job.status).toBe('FAILED');
+    expect(job.error).toMatch(/exited with code 3/);
+    expect(service.program.stderr.match(/a worker ended: .* exited with code 3/g)).toHaveLength(1);
+    expect((await service.done(endpoint, { a: 1 })).status).toBe('COMPLETED');
+    expect((await service.done('painter', picture)).status).toBe('COMPLETED');
+  },
+);
 
 rest.it.each(['program', 'module'])(
-  'kills a leaking %s before it takes all memory, and goes on',
+  'a service kills a leaking %s before it takes all memory, and continues',
   async (endpoint) => {
     const { service } = await start();
     const job = await service.done(endpoint, { leak: true });
@@ -79,17 +82,20 @@ rest.it.each(['program', 'module'])(
   },
 );
 
-rest.it.each(['program', 'module'])('ends a hanging %s in time, for the next job', async (endpoint) => {
-  const { service } = await start();
-  const hanging = service.done(endpoint, { hang: true }, { executionTimeout: 5_000 });
-  const next = service.done(endpoint, { a: 1 });
-  expect((await service.done('painter', picture)).status).toBe('COMPLETED');
-  expect((await hanging).status).toBe('TIMED_OUT');
-  expect((await next).status).toBe('COMPLETED');
-});
+rest.it.each(['program', 'module'])(
+  'a service ends a hanging %s in time, for the next job',
+  async (endpoint) => {
+    const { service } = await start();
+    const hanging = service.done(endpoint, { hang: true }, { executionTimeout: 5_000 });
+    const next = service.done(endpoint, { a: 1 });
+    expect((await service.done('painter', picture)).status).toBe('COMPLETED');
+    expect((await hanging).status).toBe('TIMED_OUT');
+    expect((await next).status).toBe('COMPLETED');
+  },
+);
 
 it.each(isWhole ? (['SIGTERM', 'SIGKILL'] as const) : (['SIGKILL'] as const))(
-  'leaves no process after %s, and its jobs in the queue',
+  'a service leaves no process after %s, and its jobs in the queue',
   async (how) => {
     const { night, service } = await start();
     const id = await service.submit('program', { hang: true });
@@ -109,7 +115,7 @@ it.each(isWhole ? (['SIGTERM', 'SIGKILL'] as const) : (['SIGKILL'] as const))(
   },
 );
 
-rest.it('is worked for by programs elsewhere that have a key for workers', async () => {
+rest.it('a service gives jobs to programs elsewhere that have a key for workers', async () => {
   const { night, service } = await start();
   const added = await night.built('keys', 'add', 'attic', '--kind', 'worker', '--data', 'service');
   const worker = resolve(import.meta.dirname, '../fixtures/pull-worker.py');
@@ -129,7 +135,7 @@ rest.it('is worked for by programs elsewhere that have a key for workers', async
   expect((await service.stop()).code).toBe(0);
 });
 
-rest.it('renders a batch at each of two endpoints at once', async () => {
+rest.it('a service renders a batch at each of two endpoints at once', async () => {
   const { service } = await start();
   const batch = async (id: string) => {
     const text = pipeline(service.url).replace('id: scene-renderer', `id: ${id}`);

@@ -1,10 +1,12 @@
-/** Promise: one command is a service with a key of its own, which keeps what it has and says what it will not do. */
+/**
+ * Promise: a single command starts a service with its own key. It keeps its data and says what it rejects.
+ */
 import { rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
-import { rest } from '../fakes/tier.ts';
+import { firstTier, rest } from '../fakes/tier.ts';
 import { enter } from '../service/console/visit.ts';
 import { folderWith, nightWith, testKey } from './cli.ts';
 import { listenOnLoopback } from './listen-on-loopback.ts';
@@ -13,7 +15,7 @@ import { Served } from './served.ts';
 const data = ['--data', 'service'];
 const picture = { scene: 'A lighthouse at dawn', width: 64, height: 64 };
 
-it('paints without a file, and shows its first key once', async () => {
+firstTier.it('a service paints without a file, and shows its first key once', async () => {
   const cwd = folderWith({});
   const first = await Served.start(cwd);
   expect(first.key).toMatch(/^nr_/);
@@ -26,7 +28,7 @@ it('paints without a file, and shows its first key once', async () => {
   expect(await kept.json()).toEqual(job);
 });
 
-it('says all that is wrong with its file, and starts nothing', async () => {
+firstTier.it('a service says all that is wrong with its file, and starts nothing', async () => {
   const night = nightWith({
     'service.yaml': `prot: 1
 endpoints:
@@ -54,7 +56,7 @@ endpoints:
 });
 
 rest.it(
-  'says at its start what is missing for an endpoint of the console, and serves the others',
+  'a service says at its start what is missing for an endpoint of the console, and serves the others',
   async () => {
     const cwd = folderWith({ 'worker.cjs': 'setInterval(() => undefined, 1_000);' });
     const first = await Served.start(cwd);
@@ -72,7 +74,7 @@ rest.it(
   },
 );
 
-it.each([
+firstTier.it.each([
   [
     ['service.yaml', '--endpoint', 'x', '--workers', '2'],
     {},
@@ -101,7 +103,7 @@ it.each([
     { NIGHTRENDER_API_KEY_FILE: 'empty.key', NIGHTRENDER_API_KEY: testKey },
     /^NIGHTRENDER_API_KEY_FILE: is set, and so is NIGHTRENDER_API_KEY; unset one of them/,
   ],
-])('refuses %j with %j in words', async (args, env, said) => {
+])('a service refuses %j with %j and a message', async (args, env, said) => {
   const night = nightWith({
     'service.yaml': 'endpoints: [{name: Painter, quickDeploy: painter}]',
     'open.yaml': 'host: 0.0.0.0',
@@ -114,7 +116,7 @@ it.each([
     .printsOnly('');
 });
 
-rest.it('opens to other machines with a key that somebody made', async () => {
+rest.it('a service accepts other machines once a key was created', async () => {
   const night = nightWith({});
   const { stdout } = await night.start('keys', 'add', 'net', ...data);
   const service = await Served.start(night.cwd, ['--host', '0.0.0.0', '--insecure']);
@@ -125,7 +127,7 @@ rest.it('opens to other machines with a key that somebody made', async () => {
   expect((await fetch(`${url}/v2/scene-renderer/health`)).status).toBe(401);
 });
 
-rest.it('shows its first key when it has started, not when it could not', async () => {
+rest.it('a service shows its first key only once it has started', async () => {
   const night = nightWith({});
   const { port } = new URL(await listenOnLoopback(createServer()));
   await night
@@ -144,7 +146,7 @@ rest.it('shows its first key when it has started, not when it could not', async 
   expect((await Served.start(night.cwd)).key).toMatch(/^nr_/);
 });
 
-rest.it('knows keys that are made and revoked beside it', async () => {
+rest.it('a service knows keys that are made and revoked beside it', async () => {
   const night = nightWith({});
   const service = await Served.start(night.cwd);
   const keys = (...args: string[]) => night.start('keys', ...args, ...data);
@@ -155,7 +157,7 @@ rest.it('knows keys that are made and revoked beside it', async () => {
   expect(await health()).toBe(401);
 });
 
-rest.it('accounts jobs and the time of workers to the key that they came with', async () => {
+rest.it('a service accounts jobs and the time of workers to the key that they came with', async () => {
   const night = nightWith({});
   const service = await Served.start(night.cwd);
   await service.done('scene-renderer', picture);

@@ -1,4 +1,4 @@
-/** Several `nightrender serve` on one store, each as if on a machine of its own. */
+/** Runs several `nightrender serve` on one store, each as if on its own machine. */
 import { folderWith, withKey } from './cli.ts';
 import { Served } from './served.ts';
 
@@ -6,7 +6,7 @@ let schemas = 0;
 
 export class Processes {
   readonly env: Record<string, string>;
-  /** What is in the store is in this schema of the database. */
+  /** Schema of the database that holds the store. */
   readonly schema = `service_${++schemas}`;
   readonly all: Served[] = [];
   readonly #settings: string;
@@ -34,7 +34,7 @@ export class Processes {
     return served;
   }
 
-  /** The one that leads, as it says. */
+  /** Returns the process that reports that it leads. */
   leader(): Served {
     const leads = /service: leads$/;
     const found = this.all.filter(
@@ -45,14 +45,14 @@ export class Processes {
   }
 }
 
-/** Of one process. */
+/** Settings of one process. */
 interface OwnWays {
   /** Further lines of its service.yaml. */
   more?: string;
   env?: Record<string, string>;
-  /** Beside its service.yaml. */
+  /** Files beside its service.yaml. */
   files?: Record<string, string>;
-  /** Where it reaches the database, if not there where the others do. */
+  /** Port at which it reaches the database, if it differs from the others. */
   databasePort?: number;
   port?: number;
 }

@@ -1,4 +1,4 @@
-/** `nightrender serve` in a process of its own, and its clients' side of it. */
+/** Runs `nightrender serve` in a separate process, and sends requests to it. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { Program } from './cli.ts';
 
@@ -10,13 +10,13 @@ export interface Job {
 }
 
 export class Served {
-  /** The folder that it was started in. */
+  /** Folder in which it was started. */
   readonly cwd: string;
   readonly url: string;
   readonly key: string;
   readonly program: Program;
 
-  /** In this folder, its data in `service` there. */
+  /** Starts a service in this folder, with its data in `service`. */
   static async start(
     cwd: string,
     args: string[] = [],
@@ -62,7 +62,7 @@ export class Served {
     return (await (await this.ask(`/v2/${endpoint}/status/${id}`)).json()) as Job;
   }
 
-  /** As it is when it has ended. */
+  /** Waits until the job has ended and returns it. */
   async ended(endpoint: string, id: string): Promise<Job> {
     for (;;) {
       const job = (await (await this.ask(`/v2/${endpoint}/status-sync/${id}`)).json()) as Job;
@@ -74,7 +74,7 @@ export class Served {
     return await this.ended(endpoint, await this.submit(endpoint, input, policy));
   }
 
-  /** Ends it as a person does. */
+  /** Ends the service as a user does. */
   async stop() {
     this.program.child.kill('SIGTERM');
     return await this.program.finish();
@@ -92,7 +92,7 @@ interface AskOptions {
   body?: object;
 }
 
-/** Of those that a process has started. */
+/** Returns the ids of the child processes. */
 export function childrenOf(pid: number | undefined): number[] {
   const tasks = `/proc/${pid}/task`;
   const texts = readdirSync(tasks).map((task) => readFileSync(`${tasks}/${task}/children`, 'utf8'));

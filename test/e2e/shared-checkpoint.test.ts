@@ -1,4 +1,7 @@
-/** A batch whose checkpoint is in PostgreSQL: several runs work on it, and every command shows one batch. */
+/**
+ * Promise: with the checkpoint in PostgreSQL, several runs work on one batch, and every command shows the
+ * same batch.
+ */
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
@@ -13,7 +16,7 @@ import { startSlowService } from './stand-ins.ts';
 let server: PostgresServer;
 let batches = 0;
 
-/** A folder that all machines have mounted, with a batch of its own. */
+/** Creates a folder that all machines share, with its own batch. */
 function sharedFolder(baseUrl: string, listed: number, more = ''): Night {
   const batch = `night-${process.pid}-${(batches += 1)}`;
   const checkpoint = `checkpoint: \${DATABASE_URL}?lease=2&batch=${batch}\n`;
@@ -30,7 +33,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
   });
   afterAll(() => server.stop());
 
-  it('is rendered by two runs together, each scene once, and read from anywhere', async () => {
+  it('a shared batch is rendered by two runs together, each scene once, and read from anywhere', async () => {
     const service = await startSlowService(20);
     const night = sharedFolder(service.url, 60);
     const runs = await Promise.all([run(night), run(night)]);
@@ -44,16 +47,16 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
       (each) => linesOf<{ type: string }>(each).filter(({ type }) => type === 'scene-submitted').length,
     );
     expect(Math.min(...submitted)).toBeGreaterThan(0);
-    const status = await night.with({ ...options() }).built('status', 'pipeline.yaml', '--json');
+    const status = await night.with({ ...options() }).start('status', 'pipeline.yaml', '--json');
     expect(linesOf(status)[0]).toMatchObject({
       isRunning: false,
       summary: { scenes: { saved: 60, waiting: 0 } },
     });
-    const list = await night.with({ ...options() }).built('list', 'pipeline.yaml', '--json');
+    const list = await night.with({ ...options() }).start('list', 'pipeline.yaml', '--json');
     expect(linesOf(list)).toHaveLength(60);
     await night
       .with({ ...options() })
-      .built('export', 'pipeline.yaml', 'set', '--to', 'imagefolder', '--json')
+      .start('export', 'pipeline.yaml', 'set', '--to', 'imagefolder', '--json')
       .exits(0);
     expect(night.read('set/metadata.jsonl').trim().split('\n')).toHaveLength(60);
     const results = night.read('out/report/results.csv');
@@ -70,7 +73,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
       expect(stdout + stderr).not.toContain(postgresPassword);
   });
 
-  it('keeps one budget, however many runs there are', async () => {
+  it('a shared batch keeps one budget, however many runs there are', async () => {
     const service = await startSlowService(100);
     const night = sharedFolder(service.url, 60, 'limits: {jobs: 20}\n');
     const runs = await Promise.all([run(night, '--concurrency', '4'), run(night, '--concurrency', '4')]);
@@ -81,14 +84,14 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
     expect(service.inputs).toHaveLength(20);
   });
 
-  it('takes a list that was edited by the rules of one run', async () => {
+  it('a shared batch takes a list that was edited by the rules of one run', async () => {
     const service = await startSlowService(10);
     const night = sharedFolder(service.url, 5);
     expect((await run(night)).code).toBe(0);
     night.write('scenes.csv', scenes(8).replace('Hills and 2 trees', 'Hills and no tree'));
     const [plan] = await night
       .with({ ...options() })
-      .built('plan', 'pipeline.yaml', '--json')
+      .start('plan', 'pipeline.yaml', '--json')
       .lines();
     expect(plan).toMatchObject({ changes: { added: 3, changed: 1, unchanged: 4, withdrawn: 0 } });
     const second = await run(night);
@@ -97,7 +100,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
     expect(night.has('out/images')).toBe(true);
   });
 
-  it('submits nothing while the database is gone, and goes on when it is back', async () => {
+  it('a shared batch submits nothing while the database is gone, and goes on when it is back', async () => {
     const service = await startSlowService(200);
     const night = sharedFolder(service.url, 80);
     const program = night
@@ -112,7 +115,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
     expect(stdout).not.toContain(postgresPassword);
   });
 
-  it('goes on by itself after a failover that lost the latest commits, and submits nothing twice', async () => {
+  it('a shared batch continues by itself after a failover that lost the latest commits, and submits nothing twice', async () => {
     const service = await startSlowService(300);
     const night = sharedFolder(service.url, 90);
     const args = ['run', 'pipeline.yaml', '--json', '--concurrency', '4'];
@@ -129,12 +132,12 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
     expect([...service.submissions()].filter(([, sent]) => sent > 1)).toEqual([]);
     const [status] = await night
       .with({ ...options() })
-      .built('status', 'pipeline.yaml', '--json')
+      .start('status', 'pipeline.yaml', '--json')
       .lines();
     expect(status).toMatchObject({ summary: { scenes: { saved: 90, waiting: 0 } } });
   });
 
-  it('ends within its grace where it is stopped while the database is gone', async () => {
+  it('a shared batch ends within its grace if it is stopped while the database is gone', async () => {
     const service = await startSlowService(200);
     const night = sharedFolder(service.url, 40, 'shutdown: {grace: 200ms}\n');
     const args = ['run', 'pipeline.yaml', '--json', '--concurrency', '4'];
@@ -149,7 +152,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
     expect(service.submissions().size).toBe(40);
   });
 
-  it('ends within its grace where it is stopped while the database stands still', async () => {
+  it('a shared batch ends within its grace if it is stopped while the database stands still', async () => {
     const service = await startSlowService(200);
     const night = sharedFolder(service.url, 40, 'shutdown: {grace: 200ms}\n');
     const args = ['run', 'pipeline.yaml', '--json', '--concurrency', '4'];
@@ -166,17 +169,17 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
     expect((await run(night)).code).toBe(0);
     const rows = await night
       .with({ ...options() })
-      .built('list', 'pipeline.yaml', '--json')
+      .start('list', 'pipeline.yaml', '--json')
       .lines<{ columns: { scene: string }; attempts: number; state: string }>();
     expect(rows.map(({ state }) => state)).toEqual(Array.from({ length: 40 }, () => 'saved'));
-    // Of what it had just submitted, and could not put on record, each is declared as unanswered, and no more is sent again.
+    // Submissions that could not be recorded are reported as unanswered, and no more than those are repeated.
     for (const { columns, attempts } of rows)
       expect(service.submissions().get(columns.scene), columns.scene).toBeLessThanOrEqual(attempts);
     const again = [...service.submissions().values()].reduce((sum, n) => sum + n - 1, 0);
     expect(again).toBeLessThanOrEqual(4);
   });
 
-  it('puts scenes back, and keeps out who would change the batch of a live run', async () => {
+  it('puts scenes back, and refuses to change the batch of a live run', async () => {
     const service = await startSlowService(10);
     const night = sharedFolder(service.url, 3);
     expect((await run(night)).code).toBe(0);
@@ -190,17 +193,17 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
     expect(service.submissions().get('Hills and 1 trees')).toBe(2);
     await night
       .with({ ...options() })
-      .built('explain', 'pipeline.yaml', 's1')
+      .start('explain', 'pipeline.yaml', 's1')
       .prints('s1');
     await night
       .with({ ...options() })
-      .built('verify', 'pipeline.yaml')
+      .start('verify', 'pipeline.yaml')
       .exits(0)
       .warnsOnly('');
   });
 
   it.skipIf(!canMount)(
-    'is refused while the disk of its folder is not mounted (skipped where this user may not mount one)',
+    'a shared batch is refused while the disk of its folder is not mounted (skipped if this user may not mount one)',
     async () => {
       const service = await startSlowService(10);
       const night = sharedFolder(service.url, 2);
@@ -220,7 +223,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
     },
   );
 
-  it('is refused for a batch that has begun in its folder, and the other way round', async () => {
+  it('a shared batch is refused if it has begun in its folder, and the other way round', async () => {
     const service = await startSlowService(10);
     const night = sharedFolder(service.url, 2);
     const shared = night.read('pipeline.yaml');
@@ -232,7 +235,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
       code: 2,
       stderr: expect.stringContaining('in a database') as string,
     });
-    await night.built('status', 'pipeline.yaml').exits(2);
+    await night.start('status', 'pipeline.yaml').exits(2);
     rmSync(night.path('out'), { recursive: true });
     expect((await run(night)).code).toBe(0);
     writeFileSync(file, shared);
@@ -253,7 +256,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
       ['verify', 'pipeline.yaml', '--repair'],
     ];
 
-    it('every command ends with words where it only accepts', async () => {
+    it('every command ends with a message if the database only accepts connections', async () => {
       const silent = createServer(() => undefined).listen(0, '127.0.0.1');
       onTestFinished(() => void silent.close());
       await once(silent, 'listening');
@@ -270,7 +273,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
         ]);
     });
 
-    it('every command ends with words where the line is cut in the middle', async () => {
+    it('every command ends with a message if the connection is cut in the middle', async () => {
       const service = await startSlowService(10);
       const night = sharedFolder(service.url, 3);
       expect((await run(night)).code).toBe(0);

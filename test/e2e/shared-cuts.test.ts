@@ -1,4 +1,7 @@
-/** Promise: four runs share a batch and lose the database at random for longer than their leases. No scene is lost, and none that is set aside is submitted again. */
+/**
+ * Promise: four runs share a batch and lose the database at random for longer than their leases. No scene is
+ * lost, and none that is set aside is submitted again.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { noPostgres, startPostgres, type PostgresServer } from '../engines/postgres.ts';

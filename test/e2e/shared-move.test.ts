@@ -1,4 +1,7 @@
-/** Promise: `verify --move` moves a checkpoint to a database and back, complete, and a batch can never be worked on in both places. */
+/**
+ * Promise: `verify --move` moves a complete checkpoint to a database and back, and runs can never use a batch
+ * in both places.
+ */
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +23,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
   });
   afterAll(() => server.stop());
 
-  it('goes there and back: the same list, nothing is paid for twice, and each place goes on with it', async () => {
+  it('a moved batch goes there and back: the same list, nothing is paid for twice, and each place continues with it', async () => {
     const batch = await halfDone();
     const before = await batch.rows();
     expect(before).toContainEqual(
@@ -58,12 +61,12 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
     batch.setShared(false);
     const left = readdirSync(batch.path('out')).filter((name) => /moved|arriving/.test(name));
     expect(left).toEqual(['checkpoint.sqlite.moved']);
-    // Moving once more changes nothing.
+    // Moving again changes nothing.
     await batch.verify('--move').exits(0, 'already there');
     await batch.verify().prints(`good      ${listed}\n`);
   });
 
-  it('takes along what a killed run has left in flight, and collects it there', async () => {
+  it('a moved batch includes the jobs that a killed run left in flight, and collects them there', async () => {
     const service = await startSlowService(1_500);
     const batch = new Batch(service);
     await batch.killAfter(5);
@@ -74,14 +77,14 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
   });
 
   it.each(['before', 'after'] as const)(
-    'goes on where it died %s the file was put aside; until then the batch is in one place at most',
+    'a move that was killed %s the file was put aside is completed; until then the batch is in one place at most',
     async (when) => {
       const batch = await halfDone();
       batch.setShared(true);
       const before = batch.path('before');
       cpSync(batch.path('out'), before, { recursive: true });
       await batch.verify('--move').exits(0);
-      // As the copy is before the last step.
+      // This is the state of the copy before the last step.
       await batch.sql(
         `DO $$ BEGIN EXECUTE format('COMMENT ON SCHEMA ${batch.schema} IS %L', obj_description('${batch.schema}'::regnamespace) || ', arriving'); END $$`,
       );
@@ -91,7 +94,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
       }
       await batch.run().fails(2, '`nightrender verify pipeline.yaml --move`');
       batch.setShared(false);
-      // What the file has learnt since goes there too.
+      // Records that the file got meanwhile are moved too.
       await batch.run('--limit', '8').exits(when === 'before' ? 0 : 2);
       const known = when === 'before' ? await batch.rows() : undefined;
       batch.setShared(true);
@@ -102,13 +105,13 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
     },
   );
 
-  it('goes on where it died on the way back, and nobody can go on in the database meanwhile', async () => {
+  it('a move that was killed on the way back continues, and no run can use the database meanwhile', async () => {
     const batch = await halfDone();
     batch.setShared(true);
     await batch.verify('--move').exits(0);
     batch.setShared(false);
     await batch.verify('--move').exits(0);
-    // As it is before the file has its name.
+    // This is the state before the file has its final name.
     const file = batch.path('out/checkpoint.sqlite');
     renameSync(file, `${file}.arriving`);
     await batch.run().exits(2);
@@ -121,7 +124,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
     await batch.expectAllOnce();
   });
 
-  it('takes nothing from a database that is not known as the one of this folder, nor over another batch', async () => {
+  it('a move takes nothing from a database that is not known to belong to this folder, and overwrites no other batch', async () => {
     const [mine, other] = [await halfDone(), await halfDone()];
     for (const batch of [mine, other]) {
       batch.setShared(true);
@@ -138,7 +141,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
     await other.expectAllOnce();
   });
 
-  it('goes on with a database of an earlier version, and keeps there what that did not know of', async () => {
+  it('a moved batch continues with a database of an earlier version, and keeps there what that did not know', async () => {
     const batch = await halfDone();
     batch.setShared(true);
     await batch.verify('--move').exits(0);
@@ -148,7 +151,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
        ALTER TABLE ${schema}.attempts DROP COLUMN kept, DROP COLUMN cost, DROP COLUMN cost_from; ALTER TABLE ${schema}.account DROP COLUMN untimed;
        COMMENT ON SCHEMA ${schema} IS 'nightrender checkpoint, format 3'`,
     );
-    // From a machine that has never seen it, before a run has brought it up to date.
+    // This command runs on a machine that does not know the batch, before a run upgrades it.
     rmSync(batch.path('out/.shared'), { recursive: true });
     await batch.status().exits(0).warnsOnly('');
     await batch.run().exits(0);
@@ -160,7 +163,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
     );
   });
 
-  it('is the list of a stage there as in a file', async () => {
+  it('a moved batch is the list of a stage, as it was in a file', async () => {
     const batch = await halfDone();
     batch.setShared(true);
     await batch.verify('--move').exits(0);
@@ -180,7 +183,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
     expect(batch.service.inputs).toHaveLength(8);
   });
 
-  it('keeps the seeds of a batch that an earlier version began', async () => {
+  it('a moved batch keeps the seeds of an earlier version that began it', async () => {
     const { service } = await halfDone();
     const batch = new Batch(service);
     execFileSync('tar', ['-xzf', join(root, 'test/fixtures/half-done/sweep.tgz'), '-C', batch.cwd]);
@@ -198,7 +201,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
     }
   });
 
-  it('waits for no run: one that is at work keeps its batch where it is', async () => {
+  it('a move waits for no run: a batch that a run uses stays where it is', async () => {
     const batch = await halfDone();
     batch.setShared(true);
     await batch.verify('--move').exits(0);
@@ -234,12 +237,15 @@ class Batch extends Night {
     this.write('pipeline.yaml', this.text(isShared ? `checkpoint: "${address}"\n` : ''));
   }
 
-  /** As `start`, with the address of the database. */
+  /** Like `start` of `Night`, with the URL of the database. */
   override start(...args: string[]): Started {
     return this.with({ env: { ...withKey.env, DATABASE_URL: this.address } }).start(...args);
   }
 
-  /** As `list` tells it; `isThere`: of the database, though pipeline.yaml does not have it. */
+  /**
+   * Returns the output of `list`. If `isThere` is set, it reads from the database although pipeline.yaml does
+   * not name it.
+   */
   async rows(isThere = false): Promise<unknown[]> {
     if (isThere) this.setShared(true);
     const rows = await this.list('--json').exits(0).warnsOnly('').lines();

@@ -1,4 +1,7 @@
-/** A night of several runs on one shared batch, at which blows are struck; its books are compared with those of the service. */
+/**
+ * Several runs of a shared batch that are struck repeatedly. Compares the records of the batch with those of
+ * the service.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFailed } from 'vitest';
 import type { HttpService } from '../fakes/http-service.ts';
@@ -9,14 +12,17 @@ import { startSlowService } from './stand-ins.ts';
 
 const listed = 240;
 const runners = 4;
-/** Of each round. */
+/** Number of strikes in each round. */
 const blows = 5;
 export const leaseSeconds = 1;
 
-/** A dozen programs start in each night, which takes 15 s on a quiet machine of two cores and over a minute on a busy one. */
+/**
+ * About twelve programs start in each round. It takes 15 s on an idle machine with two cores, and over a
+ * minute on a busy one.
+ */
 export const nightMs = 10 * 60_000;
 
-/** Somebody who is struck is out for longer than the lease. */
+/** Returns for how long a struck run is out, in ms. This is always longer than the lease. */
 export const outMs = (): number => leaseSeconds * 1000 + 500 + random(1500);
 
 interface Row {
@@ -29,12 +35,12 @@ interface Row {
 
 export type Unanswered = 'resubmit' | 'hold';
 
-/** A run, and by which address it reaches the database. */
+/** Starts a run, and decides at which URL it reaches the database. */
 export type StartRun = (start: (url: string) => Program) => Promise<Struck> | Struck;
 
 export interface Struck {
   program: Program;
-  /** Resolves when it may go on; undefined where it does not. */
+  /** Strikes the run. Resolves when it may continue, or returns undefined if it is dead. */
   strike(): Promise<void> | undefined;
 }
 
@@ -45,7 +51,10 @@ export class SharedNight {
   readonly #programs: Program[] = [];
   #rows: Row[] = [];
 
-  /** `url`: of the database; `batch`: its name there. */
+  /**
+   * Starts the service and creates the batch. `url` is the URL of the database, `batch` the name of the batch
+   * there.
+   */
   static async begin(url: string, batch: string, unanswered: Unanswered): Promise<SharedNight> {
     const service = await startSlowService(400);
     service.meet = async ({ operation, response, take }) => {
@@ -61,7 +70,7 @@ export class SharedNight {
     this.#night = night;
     this.#service = service;
     this.#url = url;
-    // Of one that does not end, the last lines tell where it stands.
+    // If a run does not end, its last lines show where it hangs.
     onTestFailed(() => {
       for (const { child, stdout } of this.#programs)
         process.stdout.write(
@@ -77,11 +86,13 @@ export class SharedNight {
     return program;
   }
 
-  /** Until all are over: whoever was struck is replaced. Resolves to how many blows fell. */
+  /**
+   * Strikes runs until all have ended, and replaces those that are dead. Resolves to the number of strikes.
+   */
   async strike(startRun: StartRun): Promise<number> {
     const begin = async (): Promise<Struck> => startRun((url) => this.start(url));
     const living = await Promise.all(Array.from({ length: runners }, begin));
-    await expect.poll(() => this.#service.inputs.length).toBeGreaterThan(10);
+    await expect.poll(() => this.#service.inputs.length, { timeout: nightMs / 2 }).toBeGreaterThan(10);
     const ends: Promise<Finished>[] = [];
     let fallen = 0;
     for (let blow = 0; blow < blows; blow++) {
@@ -99,16 +110,20 @@ export class SharedNight {
       living.push(await begin());
     }
     const finished = await Promise.all([...ends, ...living.map(({ program }) => program.finish())]);
-    // Nobody dies of a bug; who lost the lease has said so.
+    // No run ends because of a bug, and a run that lost its lease has said so.
     const bugs = finished.filter(({ code }) => ![0, 3, 14].includes(code ?? -1));
-    expect(bugs.map(({ stderr }) => stderr)).toEqual([]);
+    expect(
+      bugs.map(({ code, stdout, stderr }) => `${code}: ${stdout.slice(-2_000)}${stderr}`).join('\n'),
+    ).toBe('');
     return fallen;
   }
 
-  /** What is left is rendered by one more run. */
+  /** Renders the remaining scenes with one more run, and compares all records. */
   async expectBooksInOrder(unanswered: Unanswered): Promise<void> {
-    const last = await this.start().finish();
-    await this.#read();
+    const env = { ...withKey.env, DATABASE_URL: this.#url };
+    const night = this.#night.with({ env });
+    const last = await night.run('--json', '--concurrency', '6');
+    this.#rows = await night.list('--json').warnsOnly('').lines<Row>();
     expect(this.#rows).toHaveLength(listed);
     const submissions = this.#service.submissions();
     for (const row of this.#rows) {
@@ -123,15 +138,9 @@ export class SharedNight {
     const isHeld = this.#rows.some(({ state }) => state === 'failed');
     expect(last.code, last.stdout + last.stderr).toBe(isHeld ? 3 : 0);
   }
-
-  async #read(): Promise<void> {
-    const env = { ...withKey.env, DATABASE_URL: this.#url };
-    const told = this.#night.with({ env }).built('list', 'pipeline.yaml', '--json');
-    this.#rows = await told.warnsOnly('').lines<Row>();
-  }
 }
 
-/** One of each kind in every round, from whichever. */
+/** Returns one of each kind per round, beginning with a random kind. */
 export function nights(count: number): (readonly [Unanswered, number])[] {
   const kinds: Unanswered[] = random(2) === 0 ? ['resubmit', 'hold'] : ['hold', 'resubmit'];
   const rounds = Array.from({ length: count }, (_, i) => 1 + Math.floor(i / kinds.length));

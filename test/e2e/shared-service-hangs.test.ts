@@ -1,4 +1,7 @@
-/** Promise: if one of several `serve` on one store hangs or is cut off, the others answer its requests, and nothing wrong is said. */
+/**
+ * Promise: if one of several `serve` on one store hangs or is cut off, the others answer its requests, and no
+ * answer is wrong.
+ */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { request } from 'node:http';
@@ -23,7 +26,7 @@ describe.skipIf(noPostgres !== undefined)(
     });
     afterAll(() => server.stop());
 
-    it('the leader stands still: what was handed on to it is asked again, where that is safe', async () => {
+    it('the leader hangs: requests that were relayed to it are repeated, if that is safe', async () => {
       const processes = new Processes(server.url, 'remote: true');
       const [first, second] = [await processes.start(), await processes.start()];
       const job = await first.submit('scene-renderer', input);
@@ -49,13 +52,13 @@ describe.skipIf(noPostgres !== undefined)(
       expect(await half).toEqual([503, expect.stringContaining('nothing was done')]);
       const { jobs } = (await (await second.ask(`${farm}/health`)).json()) as { jobs: object };
       expect(jobs).toMatchObject({ inQueue: 1, inProgress: 0 });
-      // It does nothing of what it still has.
+      // The resumed process does not act on the requests that it still has.
       first.program.child.kill('SIGCONT');
       expect((await first.status('scene-renderer', job)).status).toBe('CANCELLED');
       expect(await (await first.ask(`${farm}/health`)).json()).toMatchObject({ jobs: { inQueue: 1 } });
     });
 
-    it('the way from one to the leader is cut: it answers 503, and again as soon as it is mended', async () => {
+    it('the connection of a process to the leader is cut: it answers 503 until the connection is back', async () => {
       const { first, second, way } = await withWayBetween();
       const job = await second.submit('scene-renderer', input);
       way.cut('both');
@@ -71,7 +74,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect((await second.status('scene-renderer', job)).status).toBe('IN_QUEUE');
     });
 
-    it('its session is ended while its own line is cut: it says nothing of what it has', async () => {
+    it('the session of the leader ends while it is cut off: it does not answer from its outdated state', async () => {
       const line = await CuttableProxy.to(portOf(server.url));
       onTestFinished(() => line.stop());
       const processes = new Processes(server.url, 'remote: true');
@@ -79,7 +82,7 @@ describe.skipIf(noPostgres !== undefined)(
       const second = await processes.start();
       const job = await first.submit('scene-renderer', input);
       const held = first.ask(`${farm}/status-sync/${job}?wait=5000`);
-      // The store names the first one after that has begun to wait.
+      // Once this submission is answered, the request above is already waiting.
       await first.submit('scene-renderer', input);
       line.cut('both');
       const sql = await openDatabase();
@@ -92,15 +95,16 @@ describe.skipIf(noPostgres !== undefined)(
       expect((await first.status('scene-renderer', job)).status).toBe('CANCELLED');
     });
 
-    it('the database is gone while it has something to write: whoever waits for that is told', async () => {
+    it('the database fails during a write: clients that wait for it get an error', async () => {
       const processes = new Processes(server.url, 'remote: true');
       const [first, second] = [await processes.start(), await processes.start()];
       const sql = await openDatabase();
       const session = await sql.keptSession();
       await session.query(`BEGIN; LOCK TABLE ${processes.schema}.page_log_0 IN SHARE MODE`);
-      // Nothing waits for it yet.
+      // No request waits for the database yet.
       expect((await second.ask(`${farm}/health`)).status).toBe(200);
-      // Its own connection ends, as nobody knows what comes of it; whoever asked another is told so in words.
+      // The connection of a request to this process itself is closed, because the result is unknown. A
+      // request relayed by another process gets a message.
       const own = submit(first).catch(() => undefined);
       const others = submit(second);
       while ((await sql.query('SELECT FROM pg_locks WHERE NOT granted')).length === 0);
@@ -122,7 +126,7 @@ function submit(served: Served, headers: Record<string, string> = {}, text = '')
   });
 }
 
-/** Sends half of a long submission, and resolves to what is answered. */
+/** Sends half of a long submission. Resolves to the status and body of the answer. */
 async function sendHalf(served: Served): Promise<[number | undefined, string]> {
   const asked = request(`${served.url}${farm}/run`, {
     method: 'POST',
@@ -136,7 +140,7 @@ async function sendHalf(served: Served): Promise<[number | undefined, string]> {
   return [answer.statusCode, text];
 }
 
-/** The first leads, and the others reach it on this way. */
+/** Starts processes of which the first leads. The others reach it through this proxy. */
 async function withWayBetween() {
   const port = await freePort();
   const way = await CuttableProxy.to(port);

@@ -1,4 +1,7 @@
-/** Promise: of several `serve` on one store any may be killed, stopped or cut off: no accepted job is lost, none done twice, and clients hardly notice. */
+/**
+ * Promise: any of several `serve` on one store may be killed, stopped or cut off. No accepted job is lost or
+ * done twice, and clients hardly notice.
+ */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import {
@@ -32,7 +35,7 @@ describe.skipIf(noPostgres !== undefined)(
     });
     afterAll(() => server.stop());
 
-    it('one takes what another was given, and answers for it', async () => {
+    it('a process takes a job that another was given, and answers for it', async () => {
       const processes = new Processes(server.url, 'quickDeploy: painter, workers: 1');
       const [first, second] = [await processes.start(), await processes.start()];
       expect(second.program.stderr).toContain(`service: hands requests on to ${first.url}`);
@@ -59,13 +62,13 @@ describe.skipIf(noPostgres !== undefined)(
       const { jobs } = (await (await second.ask('/v2/scene-renderer/health')).json()) as {
         jobs: Record<string, number>;
       };
-      // The one job that was being given to the worker at the moment of the kill may be given to it again.
+      // The job that was being given to the worker at the moment of the kill may be given to it again.
       const { retried = 0, ...others } = jobs;
       expect(others).toEqual({ completed: 120, failed: 0, inQueue: 0, inProgress: 0 });
       expect(retried).toBeLessThanOrEqual(1);
     });
 
-    it('its own workers end with it: their jobs are done by those of the next one', async () => {
+    it('the workers of the leader end with it: their jobs are done by those of the next leader', async () => {
       const processes = new Processes(server.url, 'quickDeploy: painter, workers: 2');
       const [first, second] = [await processes.start(), await processes.start()];
       const night = nightOf(second.url, 60, `${small}concurrency: 32\nretry: {unanswered: hold}\n`);
@@ -76,7 +79,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect(code, stdout + stderr).toBe(0);
     });
 
-    it('killed under the load of clients without keys for repeats: each sees one failed request at most, and all that it was told of is there', async () => {
+    it('killed under the load of clients without keys for repeats: each sees one failed request at most, and all that was confirmed to it is there', async () => {
       const processes = new Processes(server.url, 'remote: true');
       const [first, ...others] = [await processes.start(), await processes.start(), await processes.start()];
       let accepted = 0;
@@ -185,7 +188,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect(processes.leader()).toBe(second);
     });
 
-    it('the database ends and comes back: nothing that was accepted is missing, and nobody starts anew', async () => {
+    it('the database stops and comes back: no accepted job is missing, and no process restarts', async () => {
       const processes = new Processes(server.url, 'remote: true');
       const [first, second] = [await processes.start(), await processes.start()];
       const accepted = await second.submit('scene-renderer', input);
@@ -205,7 +208,7 @@ describe.skipIf(noPostgres !== undefined)(
           expect((await one.status('scene-renderer', job)).status).toBe('IN_QUEUE');
     });
 
-    it('somebody ends its session: another leads, and it says nothing false', async () => {
+    it('the session of the leader is ended: another process leads, and no answer is wrong', async () => {
       const processes = new Processes(server.url, 'remote: true');
       const [first, second] = [await processes.start(), await processes.start()];
       const job = await first.submit('scene-renderer', input);
@@ -225,7 +228,7 @@ describe.skipIf(noPostgres !== undefined)(
       const second = await processes.start();
       const id = await first.submit('scene-renderer', input);
       way.endWithin(4_096);
-      // What cannot be packed.
+      // This text cannot be compressed.
       const text = randomBytes(100_000).toString('hex');
       const lost = first.submit('scene-renderer', { text }).catch(() => undefined);
       await second.program.says(/service: leads/);
@@ -248,7 +251,7 @@ describe.skipIf(noPostgres !== undefined)(
       await lost;
     });
 
-    it('what one answers comes through another as it is, also what refuses a long body', async () => {
+    it('answers are relayed unchanged, also the refusal of a long body', async () => {
       const processes = new Processes(server.url, 'remote: true');
       const [first, second] = [await processes.start(), await processes.start()];
       const asked: RawRequest[] = [
@@ -280,7 +283,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect(await second.status('scene-renderer', made.id)).toEqual(made);
     };
 
-    it('a result of a megabyte is there after the loss of the one whose worker made it', () =>
+    it('a result of a megabyte survives the process whose worker made it', () =>
       expectResultKept(new Processes(server.url, 'quickDeploy: painter, workers: 1')));
 
     it.skipIf(noCeph !== undefined)(
@@ -312,7 +315,7 @@ describe.skipIf(noPostgres !== undefined)(
   },
 );
 
-/** In the console. */
+/** Creates a key in the console. */
 async function makeKey({ url, key }: Served, kind: 'client' | 'worker'): Promise<string> {
   const visit = await enter(url, key);
   const made = await visit.ask('POST', 'keys', { name: kind, kind, endpoints: ['scene-renderer'] });
@@ -327,7 +330,10 @@ async function openDatabase(): Promise<Postgres> {
   return database;
 }
 
-/** To a port of this machine; of what clients send it ends within as many bytes, and nobody is told. */
+/**
+ * Starts a proxy to a port of this machine. After `endWithin(bytes)`, it drops what clients send beyond this
+ * many bytes, and keeps connections open.
+ */
 async function startWay(to: number) {
   let left = Infinity;
   const way = createServer((client) => {
@@ -345,7 +351,7 @@ async function startWay(to: number) {
 }
 
 interface RawRequest extends RequestOptions {
-  /** Of so many bytes. */
+  /** Length of the body in bytes. */
   body?: number;
 }
 
@@ -355,11 +361,11 @@ async function allAnswers(served: Served, asked: RawRequest[]) {
   return answers;
 }
 
-/** Without what differs from one connection to another. */
+/** Returns an answer without the headers that differ between connections. */
 async function rawAnswer({ url }: Served, { body = 0, ...options }: RawRequest) {
   const { hostname, port } = new URL(url);
   const asked = request({ hostname, port, agent: false, ...options });
-  // Sending may fail once the answer is there.
+  // Sending may fail once the answer has arrived.
   asked.on('error', () => undefined).end(Buffer.alloc(body));
   const answer = await new Promise<IncomingMessage>((resolve) => asked.once('response', resolve));
   const names = answer.rawHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase());
@@ -368,7 +374,7 @@ async function rawAnswer({ url }: Served, { body = 0, ...options }: RawRequest) 
   return { status: answer.statusCode, headers: names.filter((name) => !isOwn(name)).toSorted() };
 }
 
-/** That paints, as if on a machine of its own. */
+/** Starts a worker that draws, as if on its own machine. */
 async function startWorker(served: Served): Promise<void> {
   const env = { NIGHTRENDER_WORKER_KEY: await makeKey(served, 'worker') };
   const args = ['--endpoint', 'scene-renderer', '--allow', 'painter', '--data', folderWith({})];

@@ -2,14 +2,14 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { cancelWaitingWorkers } from '../../src/clusters/slurm-workers.ts';
+import { SlurmQueue } from '../../src/clusters/slurm-workers.ts';
 import { hasSlurm, Slurm } from '../engines/slurm.ts';
 import { enter } from '../service/console/visit.ts';
 import { folderWith, testKey } from './cli.ts';
 import { unusedPort } from './listen-on-loopback.ts';
 import { Served, type Job } from './served.ts';
 
-/** Does a job once the file that it names is there. */
+/** A worker program that ends a job once the file that its input names exists. */
 const program = `
 import { existsSync } from 'node:fs';
 process.stdin.setEncoding('utf8').on('data', async (text) => {
@@ -25,7 +25,7 @@ const longest = 400_000;
 const patience = { timeout: 120_000, interval: 250 };
 
 describe.skipIf(!hasSlurm)(
-  'on Slurm (skipped where slurmctld, slurmd and munge are not installed, or not root)',
+  'on Slurm (skipped if slurmctld, slurmd and munge are not installed, or not root)',
   () => {
     const slurm = new Slurm();
     beforeAll(async () => slurm.start(await Promise.all([1, 2, 3, 4].map(() => unusedPort()))));
@@ -47,7 +47,7 @@ endpoints:
         for (const [name, script] of Object.entries(wrappers)) wrap(cwd, name, script);
         const farm = new Farm(cwd, port, await serve(cwd, port));
         onTestFinished(async () => {
-          // Before its folder is removed; kept ones would be started again.
+          // The service must end before its folder is removed, and it would restart workers that are kept.
           await farm.service.kill();
           slurm.ask('scancel', ...farm.tasks('%i'));
           await expect
@@ -72,7 +72,7 @@ endpoints:
         return readdirSync(this.cwd).filter((file) => file.endsWith('.log'));
       }
 
-      /** Of its workers at Slurm, those that have ended as well. */
+      /** Returns this field of its workers at Slurm, including those that have ended. */
       tasks(format: string): string[] {
         const args = ['--noheader', '--array', '--states=all', `--format=%Z ${format}`];
         const lines = slurm.ask('squeue', ...args).split('\n');
@@ -106,7 +106,7 @@ endpoints:
       }
     }
 
-    /** In the place of a program of Slurm, which is `real` there. */
+    /** Replaces a program of Slurm by this script, in which `real` runs the original. */
     function wrap(cwd: string, name: string, script: string): void {
       const file = join(cwd, 'bin', name);
       const real = `real() { PATH=\${PATH#*:} command ${name} "$@"; }`;
@@ -122,7 +122,7 @@ endpoints:
     const upToTwo = 'on: {slurm: [--mem=100M]}, workers: {min: 0, max: 2, idle: 3s}';
 
     it(
-      'goes from none to two and back to none, and ends none that is at a job',
+      'the workers go from none to two and back to none, and none ends during a job',
       { timeout: longest },
       async () => {
         const farm = await Farm.start(upToTwo);
@@ -131,7 +131,7 @@ endpoints:
         await expect.poll(() => farm.count('RUNNING'), patience).toBe(2);
         await expect.poll(() => farm.workers(), patience).toMatchObject({ running: 2 });
         farm.release('second');
-        // The other one has ended for lack of work, and this one is still at it.
+        // The other worker has ended for lack of work, and this one still has a job.
         await expect.poll(() => farm.states().toSorted(), patience).toEqual(['COMPLETED', 'RUNNING']);
         farm.release('first');
         const jobs = await Promise.all(ids.map((id) => farm.ended(id)));
@@ -151,18 +151,18 @@ endpoints:
       },
     );
 
-    it('takes back what only waits, and nothing that runs', { timeout: longest }, async () => {
+    it('the service cancels only tasks that wait, and none that run', { timeout: longest }, async () => {
       const farm = await Farm.start('on: {slurm: [--begin=now+1hour]}, workers: {min: 0, max: 5, idle: 3s}');
       const ids = await Promise.all(['a', 'b', 'c'].map((file) => farm.submit(file)));
       await expect.poll(() => farm.states(), patience).toEqual(['PENDING', 'PENDING', 'PENDING']);
       await expect.poll(() => farm.workers(), patience).toMatchObject({ initializing: 3 });
-      // One begins all the same.
+      // One worker begins nevertheless.
       const [task] = farm.tasks('%i');
       slurm.ask('scontrol', 'update', `jobid=${task}`, 'starttime=now');
       await expect.poll(() => farm.workers(), patience).toMatchObject({ running: 1 });
-      // As where it began between the look and the end.
+      // The task began after the service had looked at the queue.
       vi.stubEnv('SLURM_CONF', slurm.env.SLURM_CONF);
-      await cancelWaitingWorkers([task ?? ''], process.env).finally(() => vi.unstubAllEnvs());
+      await new SlurmQueue(process.env).cancelWaiting([task ?? '']).finally(() => vi.unstubAllEnvs());
       for (const id of ids)
         if ((await farm.service.status('farm', id)).status === 'IN_QUEUE')
           await farm.service.ask(`/v2/farm/cancel/${id}`, { method: 'POST' });
@@ -176,7 +176,7 @@ endpoints:
     });
 
     it(
-      'finds its workers again after the service was killed, and they their jobs',
+      'the service finds its workers again after it was killed, and they find their jobs',
       { timeout: longest },
       async () => {
         const farm = await Farm.start(upToTwo);
@@ -193,7 +193,7 @@ endpoints:
     );
 
     it(
-      'starts no second worker for an answer that was lost, nor after a kill in the middle',
+      'starts no second worker after a lost answer or a kill during a submission',
       { timeout: longest },
       async () => {
         const farm = await Farm.start(upToTwo);
@@ -202,7 +202,8 @@ endpoints:
         await expect.poll(() => existsSync(join(farm.cwd, 'taken')), patience).toBe(true);
         await farm.killAndRestart();
         await expect.poll(() => farm.workers(), patience).toMatchObject({ running: 1 });
-        // Now it is told that Slurm has not answered, where it has taken one.
+        // From now on the service is told that Slurm did not answer, although Slurm has accepted the
+        // submission.
         wrap(
           farm.cwd,
           'sbatch',
@@ -222,10 +223,10 @@ endpoints:
       },
     );
 
-    it('says once what Slurm refuses, also in the console', { timeout: longest }, async () => {
+    it('repeats once what Slurm refuses, also in the console', { timeout: longest }, async () => {
       const farm = await Farm.start('on: {slurm: [--partition=none]}, workers: {min: 0, max: 2, idle: 3s}');
       const refusal =
-        /endpoint farm: Slurm refuses workers: sbatch: .*invalid partition specified: none.* tried again in a minute, then ever more slowly/;
+        /endpoint farm: Slurm refuses workers: sbatch: .*invalid partition specified: none.* tried again in a minute, then less and less often/;
       await farm.submit('go');
       await farm.service.program.says(refusal);
       await farm.submit('go');
@@ -261,7 +262,7 @@ endpoints:
         const farm = await Farm.start('on: {slurm: [--time=2]}, workers: {min: 1, max: 2, idle: 3s}');
         await expect.poll(() => farm.workers(), patience).toMatchObject({ idle: 1 });
         const told = (): string => readFileSync(join(farm.cwd, farm.logs[0] ?? ''), 'utf8');
-        // Kept without a job for longer than others.
+        // This worker stays without a job for longer than others.
         const held = await farm.submit('go');
         await expect
           .poll(told, { timeout: 200_000, interval: 10 })

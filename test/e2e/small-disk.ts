@@ -1,21 +1,21 @@
-/** File systems of a test's own, where the user may mount some. */
+/** Mounts file systems for tests, if this user may. */
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, mkdtempSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** Whether this user may mount a file system here: root may, outside of most containers. */
+/** True if this user may mount a file system here. Root may do so outside of most containers. */
 export const canMount = process.platform === 'linux' && process.getuid?.() === 0 && triesToMount();
 
-/** Mounts a file system of this size at the folder, which is made; it ends with the test. */
+/** Creates the folder and mounts a file system of this size there, until the end of the test. */
 export function mountSmallDisk(dir: string, megabytes: number): void {
   mkdirSync(dir, { recursive: true });
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', dir]);
   onTestFinished(() => unmount(dir));
 }
 
-/** Fills the disk of a folder to the last byte; returns the file that does so. */
+/** Fills the disk of a folder to the last byte. Returns the path of the file that does so. */
 export function fillDisk(dir: string): string {
   const others = join(dir, 'what-others-write');
   writeFileSync(others, '');
@@ -23,13 +23,13 @@ export function fillDisk(dir: string): string {
     try {
       for (;;) appendFileSync(others, Buffer.alloc(bytes));
     } catch {
-      // Less of it may fit.
+      // A smaller block may still fit.
     }
   }
   return others;
 }
 
-/** A disk that keeps its files while it is not mounted at the folder, which is made. */
+/** A disk that keeps its files while it is not mounted. It creates the folder for its mount point. */
 export class RemovableDisk {
   readonly #dir: string;
   readonly #kept: string;
@@ -48,7 +48,7 @@ export class RemovableDisk {
     execFileSync('mount', ['--bind', this.#kept, this.#dir]);
   }
 
-  /** Also while a program is at work on it; nothing where it is not mounted. */
+  /** Unmounts the disk, even while a program uses it. Does nothing if it is not mounted. */
   unmount(): void {
     if (statSync(this.#dir).dev === statSync(this.#kept).dev) unmount(this.#dir);
   }
@@ -61,7 +61,7 @@ export function setReadOnly(dir: string, isReadOnly: boolean): void {
       execFileSync('mount', ['-o', `remount,${mode}`, dir], { stdio: 'ignore' });
       return;
     } catch (error) {
-      // Busy while a file in it is being written.
+      // The disk is busy while one of its files is being written.
       if (tries === 1000) throw error;
     }
   }
@@ -80,7 +80,7 @@ function triesToMount(): boolean {
   }
 }
 
-/** Also while a program still has files open in it. */
+/** Unmounts the folder, even while a program has files open there. */
 function unmount(dir: string): void {
   execFileSync('umount', ['--lazy', dir]);
 }

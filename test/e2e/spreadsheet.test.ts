@@ -1,11 +1,14 @@
-/** Promise: results.csv opens with its accents and columns in a spreadsheet where that is asked for, and is a list as before. */
+/**
+ * Promise: if configured, a spreadsheet program opens results.csv with the right characters and columns. It
+ * can still be used as a list.
+ */
 import { expect, it } from 'vitest';
 import { finishedNight, pipeline } from './cli.ts';
 
 const input = 'input: {scene: "{{ scene }}", width: 64, height: 48}\n';
 const list = 'id,scene\nété,"Une forêt à l’aube"\n';
 
-it('begins results.csv with a byte order mark, during a run and by `report`, and reads what begins so', async () => {
+it('begins results.csv with a byte order mark, during a run and by `report`, and reads files that begin with one', async () => {
   const yaml = pipeline('local', `${input}report: {bom: true}\n`);
   const night = await finishedNight({ 'pipeline.yaml': yaml, 'scenes.csv': list });
   const results = (): string => night.read('out/report/results.csv');
@@ -28,7 +31,7 @@ it('begins results.csv with a byte order mark, during a run and by `report`, and
   expect(results()).toMatch(/^\uFEFFid,state,/);
 });
 
-it('separates the values of results.csv as asked for, during a run and by `report`', async () => {
+it('separates the values of results.csv as configured, during a run and by `report`', async () => {
   const yaml = pipeline('local', `${input}report: {separator: ";"}\n`);
   const night = await finishedNight({
     'pipeline.yaml': yaml,

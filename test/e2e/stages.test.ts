@@ -1,15 +1,17 @@
-/** Promise: a batch whose list is another batch sends its saved pictures as they are on record, those that are chosen, and each once. */
+/**
+ * Promise: a batch whose list is another batch sends the chosen saved pictures, as recorded and each once.
+ */
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
-import { sampled } from '../fakes/tier.ts';
+import { firstTier, sampled } from '../fakes/tier.ts';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import { nightWith, pipeline } from './cli.ts';
 import { completed, startStandIn } from './stand-ins.ts';
 
-/** A picture of its own for each tone, as base64. */
+/** Returns a different picture for each level, as base64. */
 async function tone(level: number): Promise<string> {
   const background = { r: level, g: 40, b: 80 };
   const picture = sharp({ create: { width: 64, height: 48, channels: 3, background } });
@@ -21,7 +23,10 @@ const sha256Of = (base64: unknown): string =>
     .update(Buffer.from(String(base64), 'base64'))
     .digest('hex');
 
-/** Two scenes of each prompt, with the scores of `tones`; and the stage that takes its list from them. */
+/**
+ * Creates a batch with two scenes of each prompt and the scores of `tones`, and the stage that takes its list
+ * from it.
+ */
 async function twoBatches(stage: string, tones: Record<string, number>) {
   const pictures = new Map<number, string>();
   for (const level of new Set(Object.values(tones))) pictures.set(level, await tone(level));
@@ -60,7 +65,7 @@ async function twoBatches(stage: string, tones: Record<string, number>) {
 
 const sent = (inputs: JsonObject[]) => inputs.map(({ text, of, image }) => [text, of, sha256Of(image)]);
 
-it('sends pictures that are good enough, as they are on record', async () => {
+firstTier.it('sends pictures that are good enough, as they are on record', async () => {
   const { start, scaling, pictures } = await twoBatches(
     "scenes: {from: render.yaml, keep: 'score >= 0.6'}\n",
     {
@@ -90,82 +95,88 @@ it('sends pictures that are good enough, as they are on record', async () => {
       picture: expect.stringMatching(/^out\/images\/.*\.png$/) as string,
     },
   });
-  // A second start sends nothing.
+  // A second run sends nothing.
   await start('run', 'upscale.yaml').exits(0);
   expect(scaling.inputs).toHaveLength(2);
 });
 
-it('follows what became of the batch before: new, rendered anew, no longer chosen', async () => {
-  const { night, start, rendering, scaling, tones, pictures } = await twoBatches(
-    "scenes: {from: render.yaml, keep: 'score >= 0.6'}\n",
-    {
-      'owl 1': 70,
-      'owl 2': 90,
-      'fox 1': 60,
-    },
-  );
-  await start('run', 'render.yaml').exits(0);
-  await start('run', 'upscale.yaml').exits(0);
-  const saved = readdirSync(night.path('large/images'));
-  expect(saved).toHaveLength(3);
+firstTier.it(
+  'follows changes of the batch before: new pictures, pictures rendered again, and pictures no longer chosen',
+  async () => {
+    const { night, start, rendering, scaling, tones, pictures } = await twoBatches(
+      "scenes: {from: render.yaml, keep: 'score >= 0.6'}\n",
+      {
+        'owl 1': 70,
+        'owl 2': 90,
+        'fox 1': 60,
+      },
+    );
+    await start('run', 'render.yaml').exits(0);
+    await start('run', 'upscale.yaml').exits(0);
+    const saved = readdirSync(night.path('large/images'));
+    expect(saved).toHaveLength(3);
 
-  // One is rendered anew and is another, one is no longer good enough.
-  tones['owl 1'] = 75;
-  pictures.set(75, await tone(75));
-  tones['owl 2'] = 10;
-  pictures.set(10, await tone(10));
-  await start('retry', 'render.yaml', '--id', 'owl1', '--id', 'owl2', '--again').exits(0);
-  await start('run', 'render.yaml').exits(0);
-  await start('plan', 'upscale.yaml').prints(
-    '1 edited since: the old picture is kept; 1 no longer listed: their pictures are kept',
-  );
-  await start('run', 'upscale.yaml').exits(0);
-  expect(sent(scaling.inputs).slice(3)).toEqual([['owl', 0.75, sha256Of(pictures.get(75))]]);
-  expect(readdirSync(night.path('large/images'))).toHaveLength(4);
+    // One scene is rendered again with a new picture, and one is no longer good enough.
+    tones['owl 1'] = 75;
+    pictures.set(75, await tone(75));
+    tones['owl 2'] = 10;
+    pictures.set(10, await tone(10));
+    await start('retry', 'render.yaml', '--id', 'owl1', '--id', 'owl2', '--again').exits(0);
+    await start('run', 'render.yaml').exits(0);
+    await start('plan', 'upscale.yaml').prints(
+      '1 edited since: the old picture is kept; 1 no longer listed: their pictures are kept',
+    );
+    await start('run', 'upscale.yaml').exits(0);
+    expect(sent(scaling.inputs).slice(3)).toEqual([['owl', 0.75, sha256Of(pictures.get(75))]]);
+    expect(readdirSync(night.path('large/images'))).toHaveLength(4);
 
-  // An edited stage renders itself alone.
-  const before = rendering.inputs.length;
-  const text = night.read('upscale.yaml');
-  night.write('upscale.yaml', text.replace('input: {', 'input: {scale: 4, '));
-  await start('run', 'render.yaml', 'upscale.yaml').exits(0);
-  expect(rendering.inputs).toHaveLength(before);
-  expect(sent(scaling.inputs).slice(4)).toHaveLength(2);
-});
+    // An edited stage renders only its own scenes again.
+    const before = rendering.inputs.length;
+    const text = night.read('upscale.yaml');
+    night.write('upscale.yaml', text.replace('input: {', 'input: {scale: 4, '));
+    await start('run', 'render.yaml', 'upscale.yaml').exits(0);
+    expect(rendering.inputs).toHaveLength(before);
+    expect(sent(scaling.inputs).slice(4)).toHaveLength(2);
+  },
+);
 
-it('names a picture as the batch before did, with what the stage adds; a stage that began earlier keeps its names', async () => {
-  const stage = 'scenes: {from: render.yaml, matrix: {scale: [2, 4]}}\n';
-  const { night, start, scaling } = await twoBatches(stage, { 'owl 1': 70, 'fox 1': 60 });
-  night.write('list.csv', 'prompt,number\nowl,1\nfox,1\n');
-  night.write(
-    'upscale.yaml',
-    night.read('upscale.yaml').replace('input: {', "input: {scale: '{{ scale }}', "),
-  );
-  const named = (file: string, dir: string) => {
-    night.write(file, night.read('upscale.yaml').replace('dir: large', `dir: ${dir}`));
-    return async () => {
-      await start('run', file).exits(0);
-      return readdirSync(night.path(dir, 'images'));
+firstTier.it(
+  'names a picture as the batch before did, with what the stage adds; a stage that began earlier keeps its names',
+  async () => {
+    const stage = 'scenes: {from: render.yaml, matrix: {scale: [2, 4]}}\n';
+    const { night, start, scaling } = await twoBatches(stage, { 'owl 1': 70, 'fox 1': 60 });
+    night.write('list.csv', 'prompt,number\nowl,1\nfox,1\n');
+    night.write(
+      'upscale.yaml',
+      night.read('upscale.yaml').replace('input: {', "input: {scale: '{{ scale }}', "),
+    );
+    const named = (file: string, dir: string) => {
+      night.write(file, night.read('upscale.yaml').replace('dir: large', `dir: ${dir}`));
+      return async () => {
+        await start('run', file).exits(0);
+        return readdirSync(night.path(dir, 'images'));
+      };
     };
-  };
-  await start('run', 'render.yaml').exits(0);
-  const [fox = '', owl = ''] = readdirSync(night.path('out/images'));
-  expect([fox, owl].join()).toMatch(/^fox-[0-9a-f]{6}\.png,owl-[0-9a-f]{6}\.png$/);
-  const expected = [fox, owl].flatMap((file) =>
-    ['2', '4'].map((scale) => file.replace('.png', `-${scale}.png`)),
-  );
-  expect(await named('upscale.yaml', 'large')()).toEqual(expected);
-  // It began when stages named pictures by the id alone.
-  const old = named('old.yaml', 'old');
-  await start('run', 'old.yaml', '--limit', '1').exits(0);
-  editCheckpoint(night.path('old'), "UPDATE batch SET value = json_set(value, '$.names', 'sent')");
-  const [first = ''] = readdirSync(night.path('old/images'));
-  const names = await old();
-  expect(names).toContain(first);
-  expect(names.filter((name) => /^[0-9a-f]{12}-[24]\.png$/.test(name))).toHaveLength(3);
-  expect(scaling.inputs).toHaveLength(8);
-});
+    await start('run', 'render.yaml').exits(0);
+    const [fox = '', owl = ''] = readdirSync(night.path('out/images'));
+    expect([fox, owl].join()).toMatch(/^fox-[0-9a-f]{6}\.png,owl-[0-9a-f]{6}\.png$/);
+    const expected = [fox, owl].flatMap((file) =>
+      ['2', '4'].map((scale) => file.replace('.png', `-${scale}.png`)),
+    );
+    expect(await named('upscale.yaml', 'large')()).toEqual(expected);
+    // This stage began when stages named pictures by the id alone.
+    const old = named('old.yaml', 'old');
+    await start('run', 'old.yaml', '--limit', '1').exits(0);
+    editCheckpoint(night.path('old'), "UPDATE batch SET value = json_set(value, '$.names', 'sent')");
+    const [first = ''] = readdirSync(night.path('old/images'));
+    const names = await old();
+    expect(names).toContain(first);
+    expect(names.filter((name) => /^[0-9a-f]{12}-[24]\.png$/.test(name))).toHaveLength(3);
+    expect(scaling.inputs).toHaveLength(8);
+  },
+);
 
-it('takes the best of each group once all of its scenes are settled', async () => {
+firstTier.it('a stage takes the best of each group once all of its scenes are settled', async () => {
   const stage = 'scenes: {from: render.yaml, best: {of: prompt, by: score}}\n';
   const { night, start, scaling } = await twoBatches(stage, {
     'owl 1': 70,
@@ -174,7 +185,7 @@ it('takes the best of each group once all of its scenes are settled', async () =
     'fox 2': 60,
   });
   const list = night.read('list.csv');
-  // A scene that fails is settled.
+  // A failed scene is settled.
   night.write('list.csv', `${list}bat1,bat,1\n`);
   expect((await start('run', 'render.yaml', '--limit', '4')).code).not.toBe(2);
   const half = await start('plan', 'upscale.yaml', '--json');
@@ -189,7 +200,7 @@ it('takes the best of each group once all of its scenes are settled', async () =
   expect(scaling.inputs).toHaveLength(2);
 });
 
-it('takes the scenes that were starred, and says which ids have no picture', async () => {
+firstTier.it('a stage takes the scenes that were starred, and says which ids have no picture', async () => {
   const { night, start } = await twoBatches('scenes: {from: render.yaml, ids: starred.txt}\n', {
     'owl 1': 70,
     'fox 1': 60,
@@ -203,7 +214,7 @@ it('takes the scenes that were starred, and says which ids have no picture', asy
   expect(readdirSync(night.path('large/images'))).toHaveLength(1);
 });
 
-it('passes the picture on through a stage that has none of its own', async () => {
+firstTier.it('passes the picture on through a stage without its own pictures', async () => {
   const { night, start, scaling, pictures } = await twoBatches(
     "scenes: {from: score.yaml, keep: 'good > 4'}\n",
     {
@@ -225,7 +236,7 @@ it('passes the picture on through a stage that has none of its own', async () =>
   expect(sent(scaling.inputs)).toEqual([['owl', 5, sha256Of(pictures.get(70))]]);
 });
 
-it('sends no picture that is another than the one on record', async () => {
+firstTier.it('sends no picture that is another than the one on record', async () => {
   const { night, start, scaling } = await twoBatches('scenes: {from: render.yaml}\n', {
     'owl 1': 70,
     'fox 1': 60,
@@ -254,7 +265,7 @@ const refused: [stage: string, words: string][] = [
     'no scene has score before it is settled; expected a column or prompt',
   ],
   ['scenes: {from: render.yaml, ids: no.txt}\n', 'no.txt: there is no such file'],
-  ["scenes: {keep: 'score > 1', seeds: 2}\nmanifest: list.csv\n", 'from as well'],
+  ["scenes: {keep: 'score > 1', seeds: 2}\nmanifest: list.csv\n", '`from` as well'],
   [
     'scenes: {from: render.yaml}\nmanifest: list.csv\n',
     'there is scenes.from as well; expected one of the two',
@@ -269,21 +280,24 @@ it.each(sampled(refused, { ms: 130, least: 3 }))('refuses %s', async (stage, wor
   expect(scaling.inputs).toHaveLength(0);
 });
 
-it('refuses lists that are taken from each other, a folder that two share, and a batch that has not begun', async () => {
-  const { night, start } = await twoBatches('scenes: {from: render.yaml}\n', { 'owl 1': 70 });
-  await start('run', 'upscale.yaml').warns(
-    'upscale.yaml:1:16: render.yaml has not begun, so it has no pictures yet; `nightrender run render.yaml upscale.yaml` runs both, one after the other',
-  );
-  const render = night.read('render.yaml');
-  night.write('render.yaml', render.replace('manifest: list.csv', 'scenes: {from: upscale.yaml}'));
-  await start('run', 'upscale.yaml').warns(
-    'these files take their lists from each other: upscale.yaml from render.yaml from upscale.yaml',
-  );
-  night.write('render.yaml', render.replace('dir: out', 'dir: large'));
-  await start('run', 'upscale.yaml').warns('render.yaml has the same output.dir');
-});
+firstTier.it(
+  'refuses lists that are taken from each other, a folder that two share, and a batch that has not begun',
+  async () => {
+    const { night, start } = await twoBatches('scenes: {from: render.yaml}\n', { 'owl 1': 70 });
+    await start('run', 'upscale.yaml').warns(
+      'upscale.yaml:1:16: render.yaml has not begun, so it has no pictures yet; `nightrender run render.yaml upscale.yaml` runs both, one after the other',
+    );
+    const render = night.read('render.yaml');
+    night.write('render.yaml', render.replace('manifest: list.csv', 'scenes: {from: upscale.yaml}'));
+    await start('run', 'upscale.yaml').warns(
+      'these files take their lists from each other: upscale.yaml from render.yaml from upscale.yaml',
+    );
+    night.write('render.yaml', render.replace('dir: out', 'dir: large'));
+    await start('run', 'upscale.yaml').warns('render.yaml has the same output.dir');
+  },
+);
 
-it('plans a chain before it has begun: how many each stage sends at most', async () => {
+firstTier.it('plans a chain before it has begun: how many each stage sends at most', async () => {
   const stage = 'scenes: {from: render.yaml, matrix: {scale: [2, 4]}}\n';
   const { night, start, scaling } = await twoBatches(stage, { 'owl 1': 70, 'fox 1': 60, 'bat 1': 50 });
   const text = night.read('upscale.yaml');
@@ -306,7 +320,7 @@ it('plans a chain before it has begun: how many each stage sends at most', async
   expect(scaling.inputs).toHaveLength(6);
 });
 
-it('says of which batch the checkpoint is damaged, and sends nothing', async () => {
+firstTier.it('names the batch with the damaged checkpoint, and sends nothing', async () => {
   const { night, start, scaling } = await twoBatches('scenes: {from: render.yaml}\n', { 'owl 1': 70 });
   await start('run', 'render.yaml').exits(0);
   editCheckpoint(night.path('out'), "UPDATE scenes SET columns = '{'");
@@ -317,7 +331,7 @@ it('says of which batch the checkpoint is damaged, and sends nothing', async () 
   expect(scaling.inputs).toHaveLength(0);
 });
 
-it('misses the keys of the bucket with the pictures before anything is sent', async () => {
+firstTier.it('reports missing keys of the bucket with the pictures before anything is sent', async () => {
   const { night, start, scaling } = await twoBatches('scenes: {from: render.yaml}\n', { 'owl 1': 70 });
   await start('run', 'render.yaml').exits(0);
   const place = JSON.stringify({ url: 's3://night/r/', batch: 'b' });
@@ -330,7 +344,7 @@ it('misses the keys of the bucket with the pictures before anything is sent', as
   expect(scaling.inputs).toHaveLength(0);
 });
 
-it('has each column once in a stage of a stage', async () => {
+firstTier.it('a stage of a stage has each column once', async () => {
   const { night, start, scaling } = await twoBatches('scenes: {from: render.yaml}\n', { 'owl 1': 70 });
   const third = night.read('upscale.yaml').replaceAll('render.yaml', 'upscale.yaml');
   night.write('third.yaml', third.replace('dir: large', 'dir: third'));

@@ -1,4 +1,6 @@
-/** Services of the tests' own, which end with them: each is the one stand-in with jobs that go in one way. */
+/**
+ * Services for tests, which end with the test. Each is the same stand-in with another behaviour of its jobs.
+ */
 import sharp from 'sharp';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import { sendJson, type Fields } from '../faults/answers.ts';
@@ -8,7 +10,7 @@ import type { JobsOptions } from '../fakes/service-jobs.ts';
 import { listenOnLoopback } from './listen-on-loopback.ts';
 
 interface StandInOptions extends Partial<JobsOptions> {
-  /** Jobs are COMPLETED at once with a black picture, where it says nothing else. */
+  /** Returns the behaviour of a job. By default, jobs complete at once with a black picture. */
   plan?: (input: JsonObject) => Partial<HttpPlan>;
   meet?: Meet;
 }
@@ -18,7 +20,7 @@ export async function startStandIn({ plan, ...options }: StandInOptions = {}): P
   const instant: HttpPlan = { queueMs: 0, executionMs: 0, end: () => completed(black) };
   const service = new HttpService({
     plan: (input) => ({ ...instant, ...plan?.(input) }),
-    // What lasts as long as a machine needs does not depend on how long that is.
+    // Results never expire, so the outcome does not depend on the speed of the machine.
     retentionMs: Infinity,
     ...options,
   });
@@ -26,17 +28,23 @@ export async function startStandIn({ plan, ...options }: StandInOptions = {}): P
   return service;
 }
 
-/** Every job is done at once, each with the same output. */
+/** Starts a service in which every job completes at once with the same output. */
 export function startInstantService(output: unknown): Promise<HttpService> {
   return startStandIn({ plan: () => ({ end: () => completed(output) }) });
 }
 
-/** Every job brings a black picture of 64×48 pixels, so long after it was submitted. */
+/**
+ * Starts a service in which every job returns a black picture of 64×48 pixels, `takesMs` after its
+ * submission.
+ */
 export function startSlowService(takesMs: number): Promise<HttpService> {
   return startStandIn({ plan: () => ({ executionMs: takesMs }) });
 }
 
-/** Ends the `first` jobs at once and holds the others until `release`; jobs that come after that end at once. */
+/**
+ * Starts a service that completes the `first` jobs at once and holds the others until `release`. Later jobs
+ * complete at once.
+ */
 export async function startHeldStandIn({ first = 0, plan = {} }: HeldOptions = {}): Promise<HeldStandIn> {
   let free = first;
   const service = await startStandIn({
@@ -56,7 +64,7 @@ interface HeldOptions {
 
 export type HeldStandIn = HttpService & { release: () => void };
 
-/** Accepts every job, finishes none until it is told to and cancels none. */
+/** Starts a service that accepts every job, completes none until told to, and cancels none. */
 export function startPatientService(): Promise<HttpService> {
   return startStandIn({
     plan: () => ({ queueMs: Infinity }),
@@ -71,7 +79,7 @@ export function completed(output: unknown): Fields {
   return { status: 'COMPLETED', output };
 }
 
-/** PNG of 64×48 pixels as base64. */
+/** Returns a black PNG of 64×48 pixels as base64. */
 export async function blackPicture(): Promise<string> {
   const black = sharp({ create: { width: 64, height: 48, channels: 3, background: '#000' } });
   return (await black.png().toBuffer()).toString('base64');

@@ -1,8 +1,10 @@
-/** Promise: of many runs of a batch only one starts, and its lock is released however it ends. */
+/**
+ * Promise: of many simultaneous runs of a batch only one starts, and its lock is released however it ends.
+ */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { isWhole } from '../fakes/tier.ts';
+import { firstTier, isWhole } from '../fakes/tier.ts';
 import {
   type Night,
   nightOf,
@@ -21,32 +23,38 @@ const starts = isWhole ? 50 : 3;
 it.each([
   ['a folder that is no batch yet', false],
   ...(isWhole ? [['a batch that was killed before', true] as const] : []),
-] as const)(`of ${starts} starts at once on %s one runs, and all others name it`, async (_, isBatch) => {
-  const service = await startPatientService();
-  const night = nightOf(service.url, 3);
-  if (isBatch) await night.killAfter(3);
-  const programs = Array.from({ length: starts }, () => startRun(night));
-  const refused = programs.map(async (program) => ({ pid: program.child.pid, ...(await program.finish()) }));
-  // The one that runs goes on until it is killed, which is done when all others have ended.
-  const ended: Awaited<(typeof refused)[number]>[] = [];
-  await new Promise<void>((resolve) => {
-    for (const one of refused) void one.then((each) => ended.push(each) === starts - 1 && resolve());
-  });
-  const pids = new Set(ended.map(({ pid }) => pid));
-  const running = programs.filter(({ child }) => !pids.has(child.pid));
-  expect(running).toHaveLength(1);
-  const [one] = running;
-  const name = new RegExp(`another run, process ${one?.child.pid} on \\S+ since 20\\d\\d-`);
-  for (const { code, stderr } of ended) {
-    expect(code, stderr).toBe(11);
-    expect(stderr).toMatch(name);
-  }
-  one?.child.kill('SIGKILL');
-  await Promise.all(refused);
-  expect(service.inputs.length).toBeLessThanOrEqual(3);
-});
+] as const)(
+  `of ${starts} simultaneous starts on %s only one runs, and all others name it`,
+  async (_, isBatch) => {
+    const service = await startPatientService();
+    const night = nightOf(service.url, 3);
+    if (isBatch) await night.killAfter(3);
+    const programs = Array.from({ length: starts }, () => startRun(night));
+    const refused = programs.map(async (program) => ({
+      pid: program.child.pid,
+      ...(await program.finish()),
+    }));
+    // The winning run continues until it is killed, after all others have ended.
+    const ended: Awaited<(typeof refused)[number]>[] = [];
+    await new Promise<void>((resolve) => {
+      for (const one of refused) void one.then((each) => ended.push(each) === starts - 1 && resolve());
+    });
+    const pids = new Set(ended.map(({ pid }) => pid));
+    const running = programs.filter(({ child }) => !pids.has(child.pid));
+    expect(running).toHaveLength(1);
+    const [one] = running;
+    const name = new RegExp(`another run, process ${one?.child.pid} on \\S+ since 20\\d\\d-`);
+    for (const { code, stderr } of ended) {
+      expect(code, stderr).toBe(11);
+      expect(stderr).toMatch(name);
+    }
+    one?.child.kill('SIGKILL');
+    await Promise.all(refused);
+    expect(service.inputs.length).toBeLessThanOrEqual(3);
+  },
+);
 
-it('gives the lock to the next start after a kill, whatever the dead one left', async () => {
+firstTier.it('the next start after a kill gets the lock, whatever the dead run left', async () => {
   const service = await startPatientService();
   const night = nightOf(service.url, 3);
   await night.killAfter(3);
@@ -60,11 +68,11 @@ it('gives the lock to the next start after a kill, whatever the dead one left', 
   expect(left).toEqual(['.lock.json']);
 });
 
-it.each([
+firstTier.it.each([
   ['a process that lives and has nothing to do with it', () => ({ pid: process.pid })],
   ['a process of another machine', () => ({ host: 'elsewhere' })],
   ['a process that is no more', () => ({ pid: endedPid() })],
-])('takes a name in the batch for no lock: that of %s', async (_, change) => {
+])('a name in the batch is not taken for a lock: that of %s', async (_, change) => {
   const service = await startPatientService();
   const night = nightOf(service.url, 3);
   await night.cutOff(3);
@@ -74,26 +82,29 @@ it.each([
   expect(service.inputs).toHaveLength(3);
 });
 
-it('lets nobody in where the lock files were deleted beside a live run, and the next start once that is killed', async () => {
-  const service = await startPatientService();
-  const night = nightOf(service.url, 3);
-  const run = startRun(night);
-  await run.event('scene-submitted', 3);
-  for (const command of ['run', 'retry', 'cancel', 'verify --repair']) {
-    for (const name of ['.lock.sqlite', '.lock.json']) rmSync(night.path('out', name), { force: true });
-    const [name = '', ...options] = command.split(' ');
-    const refused = await night.do(name, ...options);
-    expect(refused.code, `${command}: ${refused.stderr}`).toBe(11);
-    expect(refused.stderr).toContain(`another run, process ${run.child.pid} on `);
-  }
-  expect(await night.state()).toMatchObject({ isRunning: true });
-  run.child.kill('SIGKILL');
-  await run.finish();
-  expect(await resumed(night)).toContain('"type":"recovered"');
-  expect(service.inputs).toHaveLength(3);
-});
+firstTier.it(
+  'refuses other runs if the lock files of a live run were deleted, and accepts the next one once that is killed',
+  async () => {
+    const service = await startPatientService();
+    const night = nightOf(service.url, 3);
+    const run = startRun(night);
+    await run.event('scene-submitted', 3);
+    for (const command of ['run', 'retry', 'cancel', 'verify --repair']) {
+      for (const name of ['.lock.sqlite', '.lock.json']) rmSync(night.path('out', name), { force: true });
+      const [name = '', ...options] = command.split(' ');
+      const refused = await night.do(name, ...options);
+      expect(refused.code, `${command}: ${refused.stderr}`).toBe(11);
+      expect(refused.stderr).toContain(`another run, process ${run.child.pid} on `);
+    }
+    expect(await night.state()).toMatchObject({ isRunning: true });
+    run.child.kill('SIGKILL');
+    await run.finish();
+    expect(await resumed(night)).toContain('"type":"recovered"');
+    expect(service.inputs).toHaveLength(3);
+  },
+);
 
-it('looks where flag and environment say, and speaks JSON where any of them asks for it', async () => {
+firstTier.it('uses the folder of flag or environment, and prints JSON if either requests it', async () => {
   const service = await startPatientService();
   const text = pipeline(service.url);
   const night = nightWith({
@@ -120,7 +131,7 @@ it('looks where flag and environment say, and speaks JSON where any of them asks
   expect(night.has('other')).toBe(false);
 });
 
-it('sends nothing if sharp cannot be loaded, and everything once it can', async () => {
+firstTier.it('sends nothing if sharp cannot be loaded, and everything once it can', async () => {
   const service = await startInstantService({ image: await blackPicture() });
   const night = nightOf(service.url, 3);
   night.write(
@@ -148,14 +159,14 @@ function startRun(night: Night): Program {
   return night.program('run', 'pipeline.yaml', '--json');
 }
 
-/** What a start writes that begins to resume the batch, which it is told to leave then. */
+/** Returns the output of a run that begins to resume the batch and is then told to stop. */
 async function resumed(night: Night, look = (): unknown => undefined): Promise<string> {
   const { words, act } = signalAt(nthEvent('recovered'));
   const at = { words, act: () => (look(), act()) };
   return (await night.with({ at }).run('--json')).stdout;
 }
 
-/** Ids are given out in turn: this one is not another's soon. */
+/** Returns the id of an ended process. Ids are assigned in turn, so this one is not reused soon. */
 function endedPid(): number {
   return spawnSync(process.execPath, ['--version']).pid;
 }

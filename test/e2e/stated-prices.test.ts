@@ -1,4 +1,7 @@
-/** Promise: prices that the service states are counted once, over kills and resumed runs, and the limit holds by them. */
+/**
+ * Promise: prices that the service states are counted once, over kills and resumed runs, and the cost limit
+ * is based on them.
+ */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { falKey, startFal } from '../fakes/fal-service.ts';
@@ -14,7 +17,7 @@ it('counts each job with its own price over two kills, stops at the limit, and s
       jobs += 1;
       const cost = jobs === 3 ? undefined : jobs / 100;
       bill += cost ?? 0;
-      // The third states none, the fourth as text.
+      // The third job states no price, and the fourth one states it as text.
       const told = jobs === 4 ? '0.04' : cost;
       return { end: () => completed([{ rendered_image: picture, cost: told }]) };
     },
@@ -30,7 +33,7 @@ it('counts each job with its own price over two kills, stops at the limit, and s
     summary: { cost: Record<string, number>; attempts: object };
   };
   const { spent = 0, stated = 0, statedJobs = 0, untold = 0 } = summary.cost;
-  // A kill may leave one submission whose answer nobody has read.
+  // Each of the two kills may leave one submission without an answer.
   expect(untold).toBeLessThanOrEqual(2);
   expect(stated).toBeLessThanOrEqual(bill + 1e-9);
   expect(statedJobs).toBeGreaterThanOrEqual(service.jobs.all.length - 1 - untold);

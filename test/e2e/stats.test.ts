@@ -1,4 +1,4 @@
-/** Promise: `run --stats` says what held the run back; the report and `status` say the same, also later. */
+/** Promise: `run --stats` says what held the run back. The report and `status` say the same, also later. */
 import { rmSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import type { RunStats } from '../../src/runner/core/run-stats.ts';
@@ -7,7 +7,7 @@ import { stats as someStats, timeMs } from '../fakes/stats.ts';
 import { type Night, nightOf, small } from './cli.ts';
 import { startSlowService } from './stand-ins.ts';
 
-it('prints it, and summary.json, status and a report made anew say the same', async () => {
+it('`--stats` prints the reasons, and summary.json, status and a rebuilt report say the same', async () => {
   const night = nightOf('local', 5, `${small}concurrency: 2\n`);
   const { stdout } = await night.run('--stats').exits(0);
   const stats = statsIn(night);
@@ -31,13 +31,13 @@ it('prints it, and summary.json, status and a report made anew say the same', as
   expect(await night.state()).toMatchObject({ summary: { lastRun: { stats } } });
 });
 
-it('is one event with its fields before the end in JSON, and kept for the report where it was not asked for', async () => {
+it('`--stats` is one event before the end in JSON, and the report has the stats even if they were not requested', async () => {
   const night = nightOf('local', 2, small);
   await night.run().printsNo('What slowed');
   expect(statsIn(night)).toMatchObject({ jobs: { submitted: 2 } });
   const events = await night.run('--json', '--stats').lines<{ type: string }>();
   expect(events.slice(-2).map(({ type }) => type)).toEqual(['run-stats', 'run-ended']);
-  // Nothing was left to do: the event is this run's, and the record keeps the one that did something.
+  // This run had nothing to do, so the event describes it, and the record keeps the earlier run.
   expect(events.at(-2)).toMatchObject({
     jobs: { submitted: 0 },
     requestsPerJob: { status: null },
@@ -46,7 +46,7 @@ it('is one event with its fields before the end in JSON, and kept for the report
   expect(statsIn(night)).toMatchObject({ jobs: { submitted: 2 } });
 });
 
-it('is said by `status` where it is worth reading, with the concurrency to try', async () => {
+it('`status` shows the stats if they are worth reading, with the concurrency to try', async () => {
   const night = nightOf('local', 1, small);
   await night.run().exits(0).printsNo('may finish sooner');
   const moreJobs = { slots: 16, beganWithinMs: 700, concurrency: 64 };
@@ -61,7 +61,7 @@ it('is said by `status` where it is worth reading, with the concurrency to try',
     'What slowed the run down, in 8 h 0 min:',
     /^speed {5}all 16 slots were in use and jobs began within 1 s: `concurrency: 64` may finish sooner$/m,
   );
-  // Nobody can do anything about a short list.
+  // A short list cannot be improved by a setting.
   const { tookMs } = someStats;
   await statusOf({
     ...someStats,
@@ -69,7 +69,7 @@ it('is said by `status` where it is worth reading, with the concurrency to try',
   }).printsNo('What slowed', 'may finish sooner');
 });
 
-it('is absent where the run died', async () => {
+it('the stats are absent if the run died', async () => {
   const service = await startSlowService(20);
   const night = nightOf(service.url, 40);
   await night.cutOff(1, { event: 'scene-saved', args: ['--stats'] });

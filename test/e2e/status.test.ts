@@ -1,11 +1,11 @@
-/** Promise: `status` answers from another terminal for a live, an ended and a killed run. */
+/** Promise: `status` works from another terminal for a live, an ended and a killed run. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import { nightOf, small } from './cli.ts';
 import { startPatientService } from './stand-ins.ts';
 
-it('tells a live run, without the key and though the manifest is gone; then its violent death', async () => {
+it('shows a live run without the key and without the manifest; then that it was killed', async () => {
   const service = await startPatientService();
   const night = nightOf(service.url, 40);
   const run = night.program('run', 'pipeline.yaml', '--json');
@@ -22,14 +22,14 @@ it('tells a live run, without the key and though the manifest is gone; then its 
   await night.status().exits(0, /exited without a final status/, /16 in flight, 24 waiting/);
 });
 
-it('tells an ended run, and that there is no batch yet', async () => {
+it('shows an ended run, and that there is no batch yet', async () => {
   const night = nightOf('local', 2, small);
   await night.status().fails(2, 'there is no batch here yet').warnsNo('nothing was sent');
   await night.run('--quiet');
   await night.status().prints(/2 of 2 saved \(100 %\)/, /ended 20.* with exit code 0/);
 });
 
-it('gives instants as the report does: ISO 8601', async () => {
+it('instants are written as in the report: ISO 8601', async () => {
   const night = nightOf('local', 2, small);
   await night.run('--quiet');
   const { stdout } = await night.status('--json');
@@ -41,7 +41,7 @@ it('gives instants as the report does: ISO 8601', async () => {
   expect([lastRun.startedAt, lastRun.endedAt]).toEqual(Array(2).fill(expect.stringMatching(instant)));
 });
 
-it('takes a checkpoint that nothing was ever written to for no batch yet, and a run begins it', async () => {
+it('treats a checkpoint that nothing was ever written to as no batch yet, and a run begins it', async () => {
   const night = nightOf('local', 1, small);
   mkdirSync(night.path('out'));
   night.write('out/checkpoint.sqlite', '');
@@ -49,7 +49,7 @@ it('takes a checkpoint that nothing was ever written to for no batch yet, and a 
   await night.run('--quiet').exits(0);
 });
 
-it('takes a checkpoint whose run died before it said anything for no batch yet', async () => {
+it('treats a checkpoint whose run was killed at once as no batch yet', async () => {
   const night = nightOf('local', 1, small);
   await night.run('--quiet');
   editCheckpoint(night.path('out'), 'DELETE FROM batch');

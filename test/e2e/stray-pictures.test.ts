@@ -1,9 +1,12 @@
-/** Promise: pictures that lie in the output folder of a batch in a bucket are never taken for its pictures, nor touched. */
+/**
+ * Promise: pictures in the output folder of a batch in a bucket are neither mistaken for its pictures nor
+ * changed.
+ */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { MemoryStore } from '../fakes/memory-store.ts';
-import { rest } from '../fakes/tier.ts';
+import { firstTier, rest } from '../fakes/tier.ts';
 import { type Night, nightWith, pipeline, scenes, withKey } from './cli.ts';
 import { blackPicture, startInstantService } from './stand-ins.ts';
 
@@ -36,7 +39,7 @@ function left(night: Night): string[] {
   return readdirSync(folder).map((name) => `${name}: ${readFileSync(join(folder, name), 'utf8')}`);
 }
 
-rest.it('checks, exports and renders what is in the bucket, whatever lies in the folder', async () => {
+rest.it('checks, exports and renders the pictures in the bucket, whatever lies in the folder', async () => {
   const { night, service, keys, store } = await begin();
   await night.run().exits(0);
   const names = keys().map((key) => key.slice('any/night/images/'.length));
@@ -52,10 +55,10 @@ rest.it('checks, exports and renders what is in the bucket, whatever lies in the
   expect(images).toHaveLength(count);
   for (const name of images) expect(night.read(`dataset/${name}`)).not.toBe(stray);
 
-  // A picture that is gone is gone, although the folder has one of its name.
+  // A missing picture counts as missing, although the folder has one with its name.
   const [gone = ''] = names;
   store.objects.delete(`any/night/images/${gone}`);
-  await night.run().exits(3, `1 of ${count} saved pictures is missing`);
+  await night.run().exits(3, `1 of ${count} saved files is missing`);
   await night.verify().exits(3, /missing +1\n/);
   await night.verify('--repair').exits(0, /missing +1\n/);
   await night.run().exits(0);
@@ -64,27 +67,30 @@ rest.it('checks, exports and renders what is in the bucket, whatever lies in the
   expect(left(night)).toEqual(lies);
 });
 
-it('begins in a bucket beside pictures that may be its own only if told how, and can take them over', async () => {
-  const { night, files, service, keys } = await begin();
-  leave(night, 's0.png');
-  const words = /out\/images has pictures \(s0\.png\), which would be paid for again/;
-  await night.plan('--check').fails(2, words);
-  // The refused start itself does not make it right.
-  for (let starts = 1; starts <= 2; starts++)
-    await night
-      .run()
-      .fails(2, words, 'nightrender verify pipeline.yaml --move', 'nightrender run pipeline.yaml --fresh');
-  expect([service.inputs, keys()]).toEqual([[], []]);
-  writeFileSync(night.path('out/images/s0.png'), Buffer.from(await blackPicture(), 'base64'));
-  night.write('pipeline.yaml', files.inFolder);
-  await night.run('--adopt').exits(0);
-  night.write('pipeline.yaml', files.inBucket);
-  await night.verify('--move').exits(0, `good      ${count}\n`);
-  await night.run().exits(0);
-  expect(service.inputs).toHaveLength(count - 1);
-});
+firstTier.it(
+  'begins in a bucket beside pictures that may be its own only if told how, and can adopt them',
+  async () => {
+    const { night, files, service, keys } = await begin();
+    leave(night, 's0.png');
+    const words = /out\/images has pictures \(s0\.png\), which would be paid for again/;
+    await night.plan('--check').fails(2, words);
+    // The rejected start itself must not make the next one succeed.
+    for (let starts = 1; starts <= 2; starts++)
+      await night
+        .run()
+        .fails(2, words, 'nightrender verify pipeline.yaml --move', 'nightrender run pipeline.yaml --fresh');
+    expect([service.inputs, keys()]).toEqual([[], []]);
+    writeFileSync(night.path('out/images/s0.png'), Buffer.from(await blackPicture(), 'base64'));
+    night.write('pipeline.yaml', files.inFolder);
+    await night.run('--adopt').exits(0);
+    night.write('pipeline.yaml', files.inBucket);
+    await night.verify('--move').exits(0, `good      ${count}\n`);
+    await night.run().exits(0);
+    expect(service.inputs).toHaveLength(count - 1);
+  },
+);
 
-it('renders everything into the bucket on demand, and leaves the folder as it is', async () => {
+firstTier.it('renders everything into the bucket on demand, and leaves the folder as it is', async () => {
   const { night, service, keys } = await begin();
   leave(night, 's0.png', 'other.png');
   const lies = left(night);
@@ -94,14 +100,17 @@ it('renders everything into the bucket on demand, and leaves the folder as it is
   expect(left(night)).toEqual(lies);
 });
 
-it('is moved out of the bucket without touching a picture that has a name of its own in the folder', async () => {
-  const { night, files, keys } = await begin();
-  await night.run().exits(0);
-  const [first = ''] = keys().map((key) => key.slice('any/night/images/'.length));
-  leave(night, first, 'other.png');
-  night.write('pipeline.yaml', files.inFolder);
-  await night.verify('--move').exits(0);
-  await night.verify().exits(0, `good      ${count}\n`);
-  expect(left(night)).toContain(`other.png: ${stray}`);
-  expect(left(night)).toContain(`${first}.former: ${stray}`);
-});
+firstTier.it(
+  'a batch is moved out of the bucket without touching a picture that has a name of its own in the folder',
+  async () => {
+    const { night, files, keys } = await begin();
+    await night.run().exits(0);
+    const [first = ''] = keys().map((key) => key.slice('any/night/images/'.length));
+    leave(night, first, 'other.png');
+    night.write('pipeline.yaml', files.inFolder);
+    await night.verify('--move').exits(0);
+    await night.verify().exits(0, `good      ${count}\n`);
+    expect(left(night)).toContain(`other.png: ${stray}`);
+    expect(left(night)).toContain(`${first}.former: ${stray}`);
+  },
+);

@@ -10,7 +10,7 @@ const small = 'input: {scene: "{{ scene }}", width: 48, height: 32}\nshutdown: {
 const longest = 300_000;
 
 describe.skipIf(!hasSlurm)(
-  'on Slurm (skipped where slurmctld, slurmd and munge are not installed, or not root)',
+  'on Slurm (skipped if slurmctld, slurmd and munge are not installed, or not root)',
   () => {
     const slurm = new Slurm();
     beforeAll(async () => slurm.start(await Promise.all([1, 2, 3, 4].map(() => unusedPort()))));
@@ -18,7 +18,7 @@ describe.skipIf(!hasSlurm)(
 
     const env = { ...withKey.env, ...slurm.env };
 
-    /** The id of its job. */
+    /** Submits the batch and returns the id of its Slurm job. */
     async function submit(night: Night, ...more: string[]): Promise<string> {
       const { stderr } = await night
         .with({ env })
@@ -34,7 +34,7 @@ describe.skipIf(!hasSlurm)(
       return night.read(name);
     }
 
-    /** A task whose 24 jobs are all in flight. */
+    /** Submits a batch and waits until its 24 jobs are in flight. */
     async function submitHeld(
       ...more: string[]
     ): Promise<{ night: Night; job: string; service: HeldService }> {
@@ -50,7 +50,7 @@ describe.skipIf(!hasSlurm)(
       expect(readdirSync(night.path('out/images'))).toHaveLength(24);
     }
 
-    it('renders a batch, keeps its log under its name, and tells how it is', async () => {
+    it('a batch is rendered, its log has its name, and its state is shown', async () => {
       const night = nightOf('local', 24, small);
       const job = await submit(night);
       await slurm.taskIn(job, 'COMPLETED');
@@ -66,7 +66,7 @@ describe.skipIf(!hasSlurm)(
     });
 
     it(
-      'goes on after a requeue in the middle, and pays for nothing twice',
+      'a batch continues after a requeue in the middle, and pays for nothing twice',
       { timeout: longest },
       async () => {
         const { night, job, service } = await submitHeld();
@@ -79,7 +79,7 @@ describe.skipIf(!hasSlurm)(
     );
 
     it(
-      'a second copy waits where Slurm has lost the node of a task that lives on',
+      'a second copy waits if Slurm has lost the node of a task that lives on',
       { timeout: longest },
       async () => {
         const { night, job, service } = await submitHeld();
@@ -98,7 +98,7 @@ describe.skipIf(!hasSlurm)(
     );
 
     it(
-      'ends in order ahead of the wall time, and goes on in another allocation',
+      'a task ends in an orderly way before the wall time, and continues in another allocation',
       { timeout: longest },
       async () => {
         const { night, job, service } = await submitHeld('--drain', '2s', '--', '--time=2');
@@ -113,7 +113,7 @@ describe.skipIf(!hasSlurm)(
       },
     );
 
-    it('makes room for what is more urgent, and goes on after it', { timeout: longest }, async () => {
+    it('a task makes way for a more urgent one, and continues after it', { timeout: longest }, async () => {
       const { night, job, service } = await submitHeld('--drain', '2s', '--', '--time=60');
       const all = ['--partition=urgent', '--nodes=2', '--ntasks-per-node=2', '--output=/dev/null'];
       slurm.ask('sbatch', ...all, '--wrap', 'true');
@@ -126,7 +126,7 @@ describe.skipIf(!hasSlurm)(
     });
 
     it(
-      'ends in order at scancel, stays ended, and goes on when it is asked to',
+      'a task ends in an orderly way at scancel, stays ended, and continues when it is asked to',
       { timeout: longest },
       async () => {
         const { night, job, service } = await submitHeld();
@@ -149,7 +149,7 @@ describe.skipIf(!hasSlurm)(
       expectAllOnce(night, service);
     });
 
-    it('a limit that is reached is no reason to start anew', async () => {
+    it('a reached limit causes no restart', async () => {
       const night = nightOf('local', 24, `${small}limits: {jobs: 5}\n`);
       const job = await submit(night);
       const { exitCode } = await slurm.taskIn(job, 'FAILED');
@@ -160,7 +160,7 @@ describe.skipIf(!hasSlurm)(
         .prints('exit code 13: deadline or budget reached');
     });
 
-    it('says in the words of Slurm what it refuses', async () => {
+    it('a refusal of Slurm is reported in its words', async () => {
       const night = nightOf('local', 1, small);
       const args = ['submit', 'pipeline.yaml', '--on', 'slurm', '--', '--partition=none'];
       await night

@@ -1,4 +1,4 @@
-/** The system calls of the built program, as `strace` tells of them. */
+/** Records the system calls of the built program with `strace`. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -9,29 +9,35 @@ import { ownPlaces, root, type Finished } from './cli.ts';
 
 export interface SystemCall {
   name: string;
-  /** As `strace` writes them: paths with the descriptors, bytes beyond ASCII escaped. */
+  /** Arguments as `strace` prints them: file descriptors with their paths, and non-ASCII bytes escaped. */
   args: string;
-  /** Places in the order of all beginnings and ends; what ended before another began was surely done before it. */
+  /**
+   * Positions in the order of all beginnings and ends. A call that ended before another began was surely done
+   * before it.
+   */
   begin: number;
   end: number;
 }
 
-/** Whether `strace` is there and may look at other processes. */
+/** True if `strace` is installed and may trace other processes. */
 export const canTrace = process.platform === 'linux' && triesToTrace();
 
-/** What writes, makes lasting and renames, under any of its names. */
+/** System calls that write, sync and rename, in all variants. */
 const traced =
   'write,writev,pwrite64,pwritev,pwritev2,sendto,sendmsg,fsync,fdatasync,rename,renameat,renameat2';
 
-/** More than a page of a database. */
+/** Length of printed texts, which is more than a page of a database. */
 const maxTextLength = 16_384;
 
-/** Runs nightrender in `cwd`; resolves to its calls by their beginning, once it has ended with 0. */
+/**
+ * Runs nightrender in `cwd`. Resolves to its system calls, ordered by their beginning, once it has ended with
+ * 0.
+ */
 export function tracedRun(args: string[], cwd: string, env: Record<string, string>): Promise<SystemCall[]> {
   return tracedNode([join(root, 'dist/nightrender.cjs'), ...args], cwd, env);
 }
 
-/** As above, for anything that Node runs. */
+/** Like `tracedRun`, but with any arguments of Node. */
 export async function tracedNode(
   args: string[],
   cwd: string,
@@ -44,7 +50,7 @@ export async function tracedNode(
   return parseTrace(readFileSync(file, 'latin1'));
 }
 
-/** Runs nightrender in `cwd` with every sync of the checkpoint's log that its own thread does not wait for failing. */
+/** Runs nightrender in `cwd`. Every sync of the checkpoint's log by a background thread fails. */
 export function runOnFailingDisk(
   args: string[],
   cwd: string,
@@ -70,7 +76,7 @@ async function underStrace(
 ): Promise<Finished> {
   const child = spawn('strace', [...how, process.execPath, ...args], {
     cwd,
-    // What goes through io_uring is no system call.
+    // strace does not see operations through io_uring.
     env: { ...ownPlaces(), UV_USE_IO_URING: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -80,7 +86,10 @@ async function underStrace(
   return { code: child.exitCode, stdout, stderr };
 }
 
-/** A call that others ran beside stands in two lines: its beginning with the arguments, and its end. */
+/**
+ * Parses the output of strace. A call that was interrupted by others has two lines: its beginning with the
+ * arguments, and its end.
+ */
 export function parseTrace(trace: string): SystemCall[] {
   const calls: SystemCall[] = [];
   const open = new Map<string, SystemCall>();

@@ -1,24 +1,27 @@
-/** Promise: a terminal shows one block that is gone at the end; without colours where none are wanted, plain lines where it is dumb. */
+/**
+ * Promise: a terminal shows one block, which disappears at the end. Colours can be disabled, and a dumb
+ * terminal gets plain lines.
+ */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
-import { expect, it, onTestFinished } from 'vitest';
-import { rest } from '../fakes/tier.ts';
+import { expect, onTestFinished } from 'vitest';
+import { firstTier, rest } from '../fakes/tier.ts';
 import { nightOf, root, testKey } from './cli.ts';
 import { startSlowService } from './stand-ins.ts';
 
-/** A pseudoterminal of 60 columns is what `script` (util-linux) makes. */
+/** True if `script` (util-linux) is installed, which creates a pseudoterminal. */
 const hasScript = spawnSync('script', ['--version']).status === 0;
 
-/** What a run writes to a terminal. */
+/** Returns what a run writes to a terminal of 60 columns. */
 async function onTerminal(env: Record<string, string>): Promise<{ code: number | null; text: string }> {
   const service = await startSlowService(100);
   const night = nightOf(service.url, 12);
   const command = `stty cols 60 rows 20; exec node ${join(root, 'dist/nightrender.cjs')} run pipeline.yaml`;
-  // What a machine that runs tests says of itself (CI) is taken for a terminal without colours by Node.
+  // Node assumes a terminal without colours if the variable CI is set.
   const { NO_COLOR: _none, FORCE_COLOR: _forced, CI: _ci, ...clean } = process.env;
   const script = spawn('script', ['-qec', command, '/dev/null'], {
     cwd: night.cwd,
@@ -34,8 +37,8 @@ async function onTerminal(env: Record<string, string>): Promise<{ code: number |
 
 const colour = /\p{Cc}\[\d+m/u;
 
-it.skipIf(!hasScript)(
-  'shows a block with colours, and at the end what came of it (skipped where there is no script)',
+firstTier.it.skipIf(!hasScript)(
+  'a terminal shows a block with colours, and the result at the end (skipped if there is no script)',
   async () => {
     const { code, text } = await onTerminal({});
     expect(code).toBe(0);
@@ -53,7 +56,7 @@ it.skipIf(!hasScript)(
 );
 
 rest.it.skipIf(!hasScript)(
-  'without colours where NO_COLOR is set (skipped where there is no script)',
+  'a terminal shows no colours if NO_COLOR is set (skipped if there is no script)',
   async () => {
     const { text } = await onTerminal({ NO_COLOR: '1' });
     expect(text).toMatch(/\p{Cc}\[\d+A/u);
@@ -63,7 +66,7 @@ rest.it.skipIf(!hasScript)(
 );
 
 rest.it.skipIf(!hasScript)(
-  'in plain lines where TERM is dumb (skipped where there is no script)',
+  'a terminal shows plain lines if TERM is dumb (skipped if there is no script)',
   async () => {
     const { code, text } = await onTerminal({ TERM: 'dumb' });
     expect(code).toBe(0);

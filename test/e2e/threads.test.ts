@@ -1,10 +1,16 @@
-/** Promise: a slow disk holds up as little as possible: the threads that wait for it are more than Node has by itself. */
+/**
+ * Promise: a slow disk delays other work as little as possible, because the program has more threads for it
+ * than Node's default.
+ */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { root } from './cli.ts';
 
-/** Starts as the program does, asks for more than any pool does at once, and counts the threads. */
+/**
+ * A program that starts as nightrender does, reads more files at once than any pool has threads, and counts
+ * the threads.
+ */
 const counting = `
   require(${JSON.stringify(join(root, 'dist/nightrender.cjs'))});
   const { readdirSync, readFile } = require('node:fs');
@@ -15,9 +21,9 @@ const counting = `
   });`;
 
 it.skipIf(process.platform !== 'linux')(
-  'eight threads of the pool, or as many as the environment says (skipped where there is no /proc)',
+  'the program has eight threads in its pool, or as many as the environment says (skipped if there is no /proc)',
   () => {
-    // The others are Node's own, whatever machine it is.
+    // The other threads belong to Node itself, and their number depends on the machine.
     const own = threadsWith({ UV_THREADPOOL_SIZE: '1' }) - 1;
     expect(threadsWith({}) - own).toBe(8);
     expect(threadsWith({ UV_THREADPOOL_SIZE: '3' }) - own).toBe(3);

@@ -1,11 +1,14 @@
-/** Promise: the report has a thumbnail of every picture; `report` makes those that are missing, and nothing waits for them. */
+/**
+ * Promise: the report has a thumbnail of every picture. `report` makes missing ones, and nothing waits for
+ * thumbnails.
+ */
 import { readdirSync, rmSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { type Night, nightOf, nightWith, pipeline, scenes } from './cli.ts';
 
 const large = 'input: {scene: "{{ scene }}", width: 400, height: 300}\n';
 
-it('a run makes them, and `report` makes those that are missing', async () => {
+it('a run makes thumbnails, and `report` makes missing ones', async () => {
   const night = nightOf('local', 4, large);
   await night.run('--quiet').exits(0);
   expect(thumbnails(night)).toHaveLength(4);
@@ -14,16 +17,14 @@ it('a run makes them, and `report` makes those that are missing', async () => {
   rmSync(night.path('out/images/s2.png'));
   const again = await night.do('report').exits(0);
   expect(again.stdout.trim().split('\n')).toHaveLength(4);
-  expect(again.stderr).toMatch(
-    /^(Missing thumbnails created for 1 picture|1 picture has no thumbnail: .*verify)/,
-  );
+  expect(again.stderr).toMatch(/^(Missing thumbnails created for 1 file|1 file has no thumbnail: .*verify)/);
   rmSync(night.path('out/report/thumbnails'), { recursive: true });
   const { stdout } = await night.do('report', '--json');
   expect(JSON.parse(stdout)).toMatchObject({ type: 'files-written', thumbnails: { made: 3, lacking: 1 } });
   expect(thumbnails(night)).toHaveLength(3);
 });
 
-it('none are made where none are wanted', async () => {
+it('no thumbnails are made if they are disabled', async () => {
   const yaml = pipeline('local', `${large}report: {thumbnails: false}\n`);
   const night = nightWith({ 'pipeline.yaml': yaml, 'scenes.csv': scenes(2) });
   await night.run('--quiet').exits(0);

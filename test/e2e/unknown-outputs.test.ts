@@ -24,7 +24,7 @@ it('says where the only picture of each output was found, in the run, `plan --ch
   await night.explain(textOf(saved?.['scene'])).prints('found at art.image_base64 of the output');
 });
 
-it('says a status that is not known at once, and shows it in `status` and `explain`', async () => {
+it('reports an unknown status at once, and shows it in `status` and `explain`', async () => {
   const service = await startStandIn({ plan: () => ({ end: () => ({ status: 'CANCELED' }) }) });
   const night = nightOf(service.url, 2);
   const at = signalAt(/(?:"type":"job-status"[^]*){2}/);

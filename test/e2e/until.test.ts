@@ -1,10 +1,16 @@
-/** Promise: with `scenes.until`, a seed is sent only where the one before it fell short, and whatever decides that may change between two runs. */
+/**
+ * Promise: with `scenes.until`, a seed is sent only if the one before it did not meet the condition, even if
+ * the condition changes between two runs.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { nightWith, pipeline, scenes } from './cli.ts';
 import { blackPicture, completed, startStandIn } from './stand-ins.ts';
 
-/** The scores of each scene's jobs, in turn; null for an output without one, undefined for a job that fails. */
+/**
+ * Scores of each scene's jobs in turn. Null for an output without a score, and undefined for a job that
+ * fails.
+ */
 const scores: Record<string, (number | null | undefined)[]> = {
   'Hills and 0 trees': [0.7],
   'Hills and 1 trees': [0.1, 0.65],
@@ -53,7 +59,7 @@ ${more}`;
   return { night, service, start, edit, states };
 }
 
-it('counts the seeds that may be sent among what a stage may be given', async () => {
+it('counts the seeds that may be sent among the scenes that a stage may get', async () => {
   const { night } = await begin();
   const stage = "scenes: {from: pipeline.yaml}\ninput: {scene: '{{ scene }}'}\n";
   const text = pipeline('local', stage)
@@ -68,7 +74,7 @@ it('counts the seeds that may be sent among what a stage may be given', async ()
     );
 });
 
-it('sends seeds until one is good, counts what is not needed, and says that the set is biased', async () => {
+it('sends seeds until one is good, counts those that are not needed, and says that the set is biased', async () => {
   const { night, service, start, states } = await begin();
   await start('plan').prints(/seeds {5}`scenes\.until` decides how many are sent: 4 at least, 16 at most\n/);
   const run = await start('run')
@@ -98,7 +104,7 @@ it('sends seeds until one is good, counts what is not needed, and says that the 
   expect(report('index.html')).toContain(bias);
 
   await start('retry', '--id', 's0-s2').warns('the seeds before it do not meet `scenes.until`');
-  // The failed one is tried again, and nothing else is sent.
+  // The failed seed is tried again, and nothing else is sent.
   await start('retry').exits(0);
   await start('run').exits(
     0,
@@ -107,7 +113,7 @@ it('sends seeds until one is good, counts what is not needed, and says that the 
   expect(service.inputs).toHaveLength(10);
 });
 
-it('takes another condition, more seeds and none for what they ask for', async () => {
+it('accepts another condition, more seeds, and no condition', async () => {
   const { service, start, edit, states } = await begin('score >= 0.6', 'limits: {jobs: 4}\n');
   await start('run').exits(13);
   const sent = async (...args: string[]) => {
@@ -134,7 +140,7 @@ it('takes another condition, more seeds and none for what they ask for', async (
   expect((await states()).filter((each) => each.endsWith(' unneeded'))).toEqual([]);
 });
 
-it('refuses a condition over what there is not, and one without values or seeds', async () => {
+it('rejects a condition about unknown values, and one without values or seeds', async () => {
   const { service, start, edit } = await begin('scores >= 0.6');
   for (const command of ['plan', 'run']) {
     await start(command).fails(2, '"scores" at character 1 is no column; did you mean score?');

@@ -1,4 +1,6 @@
-/** Promise: values from a job's output are columns of the results everywhere, also for jobs without pictures. */
+/**
+ * Promise: values from a job's output are columns of the results everywhere, also for jobs without pictures.
+ */
 import { appendFileSync, rmSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { nightWith, pipeline, scenes } from './cli.ts';
@@ -6,7 +8,7 @@ import { blackPicture, completed, startStandIn } from './stand-ins.ts';
 
 const values = 'values: {score: quality.score, nsfw: flags.nsfw, model: model}';
 
-/** The n-th scene has the score n / 10. */
+/** Creates a batch in which the nth scene has the score n / 10. */
 async function scored(isWithPicture: boolean) {
   const picture = isWithPicture ? { rendered_image: await blackPicture(), seed: 1 } : {};
   const service = await startStandIn({
@@ -34,7 +36,7 @@ function filesOf(url: string, output: string): Record<string, string> {
   return { 'pipeline.yaml': text, 'scenes.csv': scenes(4) };
 }
 
-it('keeps them with the picture, and shows them as columns', async () => {
+it('values are kept with the picture, and shown as columns', async () => {
   const service = await scored(true);
   const night = nightWith(filesOf(service.url, values));
   const start = (...args: string[]) => night.do(args[0] ?? '', ...args.slice(1));
@@ -54,7 +56,7 @@ it('keeps them with the picture, and shows them as columns', async () => {
   expect(night.read('out/report/results.csv')).toMatch(/,scene,score,nsfw,model,endpoint\n/);
   await start('explain', 's2').prints('score 0.2, nsfw true, model sdxl');
 
-  // One that is asked for later is read from what was kept.
+  // A value that is requested later is read from the kept part of the output.
   const text = night.read('pipeline.yaml');
   night.write('pipeline.yaml', text.replace('values: {', 'values: {later: later, page: page, '));
   await start('run').exits(0);
@@ -66,7 +68,7 @@ it('keeps them with the picture, and shows them as columns', async () => {
   expect(night.read('out/report/results.csv')).toBe(stdout);
 });
 
-it('goes before a column of its name, and comes back with pictures that are adopted', async () => {
+it('a value goes before a column of its name, and comes back with pictures that are adopted', async () => {
   const service = await scored(true);
   const night = nightWith({
     ...filesOf(service.url, `metadata: sidecar\n  ${values}`),
@@ -85,7 +87,7 @@ it('goes before a column of its name, and comes back with pictures that are adop
   expect(await scores()).toEqual([0, 0.1, 0.2, 0.3]);
 });
 
-it('takes jobs that return no picture', async () => {
+it('jobs that return no picture are accepted', async () => {
   const service = await scored(false);
   const night = nightWith(filesOf(service.url, `image: none\n  ${values}`));
   const start = (...args: string[]) => night.do(args[0] ?? '', ...args.slice(1));

@@ -16,7 +16,7 @@ async function rendered(count: number): Promise<{ night: Night; images: string; 
   return { night, images: night.path('out/images'), jobs: () => night.localJobs() };
 }
 
-/** Removes one picture, cuts one and turns a bit of one. */
+/** Removes one picture, truncates one and flips a bit of one. */
 function spoil(images: string): void {
   rmSync(join(images, 's1.png'));
   const cut = readFileSync(join(images, 's3.png'));
@@ -26,14 +26,14 @@ function spoil(images: string): void {
   writeFileSync(join(images, 's5.png'), turned);
 }
 
-it('is named by a run that finds pictures missing, and then nothing is', async () => {
+it('a run that finds pictures missing names `verify --repair`, after which none is missing', async () => {
   const { night, images, jobs } = await rendered(4);
   rmSync(images, { recursive: true });
   await night
     .run()
     .exits(
       3,
-      '4 of 4 saved pictures are missing or have another size, such as s0.png; `nightrender verify pipeline.yaml --repair` puts',
+      '4 of 4 saved files are missing or have another size, such as s0.png; `nightrender verify pipeline.yaml --repair` puts',
       '`nightrender run pipeline.yaml`',
     );
   expect((await night.run('--json').lines()).at(-1)).toMatchObject({
@@ -46,12 +46,12 @@ it('is named by a run that finds pictures missing, and then nothing is', async (
   expect(jobs()).toBe(8);
 });
 
-it('says that all is good, without the key and with exit code 0', async () => {
+it('says that all pictures are valid, without the key and with exit code 0', async () => {
   const { night } = await rendered(4);
   await night.verify().exits(0).printsOnly('checked   4\ngood      4\nmissing   0\ndamaged   0\n');
 });
 
-it('finds what is missing, cut and turned, and changes nothing', async () => {
+it('finds missing, truncated and altered pictures, and changes nothing', async () => {
   const { night, images } = await rendered(8);
   spoil(images);
   const before = readdirSync(images);
@@ -83,7 +83,7 @@ it('finds what is missing, cut and turned, and changes nothing', async () => {
   });
 });
 
-it('decodes: a picture that was recorded with its damage is found all the same', async () => {
+it('decodes pictures, and so finds one that was recorded with its damage', async () => {
   const { night, images } = await rendered(1);
   const cut = readFileSync(join(images, 's0.png')).subarray(0, -1);
   writeFileSync(join(images, 's0.png'), cut);
@@ -95,7 +95,7 @@ it('decodes: a picture that was recorded with its damage is found all the same',
   await night.verify().exits(3, 'damaged: it is cut');
 });
 
-it('puts exactly the bad ones back, keeps what is damaged, and the next run renders them', async () => {
+it('puts exactly the bad pictures back, keeps damaged ones, and the next run renders them', async () => {
   const { night, images, jobs } = await rendered(8);
   spoil(images);
   const damaged = readFileSync(join(images, 's3.png'));
@@ -106,7 +106,7 @@ it('puts exactly the bad ones back, keeps what is damaged, and the next run rend
   await night.run('--quiet').exits(0);
   expect(jobs()).toBe(8 + 3);
   await night.verify().prints(/^checked\s+8\ngood\s+8\n/);
-  // The second time, what was kept before is kept still.
+  // The second repair keeps the file that the first one kept.
   writeFileSync(join(images, 's3.png'), 'no picture');
   await night.verify('--repair');
   expect(readFileSync(join(images, 's3.png.damaged')).equals(damaged)).toBe(true);
@@ -135,7 +135,7 @@ it('reports pictures of rows that are gone or edited, and does not render them a
   expect(jobs(), 'rows that came back without their pictures').toBe(7);
 });
 
-it('names a damaged checkpoint, repairs it on a word, and the next run goes on', async () => {
+it('names a damaged checkpoint, repairs it on a word, and the next run continues', async () => {
   const { night, jobs } = await rendered(3);
   const path = night.path('out/checkpoint.sqlite');
   const bytes = readFileSync(path, 'latin1');
@@ -156,9 +156,10 @@ it('names a damaged checkpoint, repairs it on a word, and the next run goes on',
   expect(jobs()).toBe(3);
 });
 
-it('knows a picture whose rename was decided, done and not put on record before a death', async () => {
+it('finds a picture that was renamed before a crash, although the new name was not recorded', async () => {
   const { night, images } = await rendered(3);
-  // As a run left it that died between planning its renames and recording them: one is done, one is not.
+  // This is the state after a run that crashed between planning its renames and recording them: one is done
+  // and one is not.
   editCheckpoint(night.path('out'), "UPDATE pictures SET move_to = 'moved-' || file WHERE file <> 's0.png'");
   const { renameSync } = await import('node:fs');
   renameSync(join(images, 's1.png'), join(images, 'moved-s1.png'));
@@ -167,7 +168,7 @@ it('knows a picture whose rename was decided, done and not put on record before 
   expect(readdirSync(images).toSorted()).toEqual(['moved-s1.png', 'moved-s2.png', 's0.png']);
 });
 
-it('has every scene rendered again only where the images folder is there to be looked at', async () => {
+it('every scene is rendered again only if the images folder exists', async () => {
   const { night, images } = await rendered(2);
   rmSync(images, { recursive: true });
   await night.verify().exits(3);

@@ -1,4 +1,7 @@
-/** Promise: `status --watch` shows a run from another terminal until it is over, calmly, and leaves it alone. */
+/**
+ * Promise: `status --watch` shows a run from another terminal until it ends, without flicker and without
+ * affecting the run.
+ */
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
@@ -7,7 +10,7 @@ import { expect, it } from 'vitest';
 import { nightOf, root } from './cli.ts';
 import { startHeldService } from './held-service.ts';
 
-/** A run with all its jobs in flight. */
+/** Starts a run with all its jobs in flight. */
 async function heldRun() {
   const service = await startHeldService();
   const night = nightOf(service.url, 3);
@@ -16,7 +19,7 @@ async function heldRun() {
   return { night, run, service };
 }
 
-it('says lines where it is no terminal, and ends with 0 and the last state when the run is over', async () => {
+it('prints lines if there is no terminal, and ends with 0 and the last state when the run is over', async () => {
   const { night, service, run } = await heldRun();
   const watch = night.program('status', 'pipeline.yaml', '--watch', '--stats');
   await watch.says(/^20\S+ \S+ {2}0 of 3 saved \(0 %\), 3 in flight\n/);
@@ -29,7 +32,7 @@ it('says lines where it is no terminal, and ends with 0 and the last state when 
     .warnsOnly('');
 });
 
-it('tells each news as a line of JSON, and the violent death of the run as the last', async () => {
+it('prints each change as a JSON line, and the kill of the run as the last one', async () => {
   const { night, run } = await heldRun();
   const watch = night.program('status', 'pipeline.yaml', '--watch', '--json');
   await watch.says(/\n/);
@@ -43,7 +46,7 @@ it('tells each news as a line of JSON, and the violent death of the run as the l
   expect([code, ...states]).toEqual([0, true, false]);
 });
 
-it.each(['SIGINT', 'SIGTERM'] as const)('ends with 0 at %s, and the run goes on', async (signal) => {
+it.each(['SIGINT', 'SIGTERM'] as const)('ends with 0 at %s, and the run continues', async (signal) => {
   const { night, run, service } = await heldRun();
   const watch = night.program('status', 'pipeline.yaml', '--watch');
   await watch.says(/3 in flight/);
@@ -65,7 +68,7 @@ const hasScript = spawnSync('script', ['--version']).status === 0;
 it.skipIf(!hasScript).each([
   ['draws anew in its place on a terminal of 60 columns', 'xterm', true],
   ['says lines on a terminal that can do no more', 'dumb', false],
-])('%s (skipped where there is no `script` to make a terminal)', async (_, TERM, isDrawn) => {
+])('%s (skipped if there is no `script` to make a terminal)', async (_, TERM, isDrawn) => {
   const { night, run, service } = await heldRun();
   const program = `'${process.execPath}' '${join(root, 'dist/nightrender.cjs')}' status pipeline.yaml --watch`;
   const terminal = spawn('script', ['-qec', `stty cols 60 rows 24; ${program}`, '/dev/null'], {

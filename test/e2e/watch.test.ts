@@ -2,8 +2,8 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, it, onTestFinished } from 'vitest';
-import { rest } from '../fakes/tier.ts';
+import { expect, onTestFinished } from 'vitest';
+import { firstTier, rest } from '../fakes/tier.ts';
 import type { GalleryRow, LiveNews } from '../../src/runner/core/gallery-data.ts';
 import { type Night, nightOf, testKey } from './cli.ts';
 import { startPatientService } from './stand-ins.ts';
@@ -27,7 +27,7 @@ rest.it.each(['SIGINT', 'SIGTERM'] as const)('says its address, and ends with 0 
   await program.finish().exits(0, words).warnsOnly('');
 });
 
-it('waits for the first run, tells it without its key, and tells its violent death', async () => {
+firstTier.it('waits for the first run, shows it without its key, and shows that it was killed', async () => {
   const service = await startPatientService();
   const night = nightOf(service.url, 20);
   const { data, url } = await watching(night, [], { NIGHTRENDER_API_KEY: testKey });
@@ -46,10 +46,10 @@ it('waits for the first run, tells it without its key, and tells its violent dea
   await expect.poll(async () => (await data()).run.kind).toBe('killed');
 });
 
-rest.it('tells an ended run, shows its pictures, and leaves everything as it was', async () => {
+rest.it('shows an ended run and its pictures, and changes nothing', async () => {
   const night = nightOf('local', 3, small);
   await night.run('--quiet');
-  // What is watched is on record: a report is not needed for it.
+  // The page reads the checkpoint, so it needs no report.
   rmSync(night.path('out/report'), { recursive: true });
   const before = filesIn(night.path('out'));
   const { data, url, json, program } = await watching(night);
@@ -83,7 +83,7 @@ rest.it('tells an ended run, shows its pictures, and leaves everything as it was
   expect(filesIn(night.path('out'))).toEqual(before);
 });
 
-it('keeps no run from starting, however often it looks', async () => {
+firstTier.it('prevents no run from starting, however often it polls', async () => {
   const night = nightOf('local', 1, small);
   const { data } = await watching(night);
   const done = new AbortController();
@@ -95,7 +95,7 @@ it('keeps no run from starting, however often it looks', async () => {
   await looking;
 });
 
-rest.it('says in the page that a checkpoint is damaged, and goes on watching', async () => {
+rest.it('says in the page that a checkpoint is damaged, and continues watching', async () => {
   const night = nightOf('local', 1);
   mkdirSync(night.path('out'));
   night.write('out/checkpoint.sqlite', 'not a database, but somebody wants to keep it');
@@ -104,7 +104,7 @@ rest.it('says in the page that a checkpoint is damaged, and goes on watching', a
   expect(run).toMatchObject({ kind: 'unreadable', text: expect.stringContaining('it was not changed') });
 });
 
-rest.it('says that a port is in use or none, and that there is no such file, with 2', async () => {
+rest.it('says that a port is in use or invalid, or that a file does not exist, with 2', async () => {
   const night = nightOf('local', 1);
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
@@ -120,7 +120,7 @@ rest.it('says that a port is in use or none, and that there is no such file, wit
   await night.start('watch', 'nowhere.yaml').exits(2);
 });
 
-/** Without SQLite's own, which any reader leaves empty. */
+/** Returns all files except those of SQLite, which every reader leaves empty. */
 function filesIn(dir: string): Set<string> {
   const files = readdirSync(dir, { recursive: true, encoding: 'utf8' });
   return new Set(files.filter((name) => !/^checkpoint\.sqlite-(wal|shm)$/.test(name)));

@@ -1,4 +1,4 @@
-/** The built program as somebody whom permissions hold: root's lays its power down. */
+/** Runs the built program without the capabilities of root, so that file permissions apply to it. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { root, type Finished } from './cli.ts';
@@ -10,7 +10,7 @@ export const canBeRefused =
   process.platform !== 'win32' &&
   (!isRoot || spawnSync('setpriv', [...prefix.slice(1), 'true']).status === 0);
 
-/** Whatever is in the folder can be removed afterwards. */
+/** Runs the program, then makes the folder removable again. */
 export function withoutPower(args: string[], cwd: string): Finished {
   const [program = '', ...rest] = [...prefix, process.execPath, join(root, 'dist/nightrender.cjs'), ...args];
   const { status, stdout, stderr } = spawnSync(program, rest, { cwd, encoding: 'utf8' });

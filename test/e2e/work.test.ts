@@ -1,4 +1,7 @@
-/** Promise: a machine elsewhere does the jobs of a service, gives back what it cannot finish, and runs what its owner allows. */
+/**
+ * Promise: a remote machine does jobs of a service, gives back unfinished ones, and runs only what its owner
+ * allows.
+ */
 import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { AnswerOf } from '../../src/protocol/operations.ts';
@@ -20,7 +23,7 @@ import {
 } from './cli.ts';
 import { Served } from './served.ts';
 
-/** Says what it is at; a job's input says what becomes of it. */
+/** A worker program that prints its job and does what the input says. */
 const program = `
 import { existsSync } from 'node:fs';
 process.stdin.setEncoding('utf8').on('data', async (text) => {
@@ -33,7 +36,7 @@ process.stdin.setEncoding('utf8').on('data', async (text) => {
   }
 });`;
 
-/** A service with an endpoint for workers elsewhere, and a worker's key for it. */
+/** Starts a service with an endpoint for remote workers, and a worker key for it. */
 async function start(runs: Record<string, unknown> = { remote: true }) {
   const night = nightWith({ 'program.mjs': program });
   const { url, dataDir } = await openService({
@@ -48,7 +51,7 @@ async function start(runs: Record<string, unknown> = { remote: true }) {
     dataDir,
     key,
     work: (...args: string[]) => startWork(argsOf([...args, '--json']), { cwd: night.cwd, env }),
-    /** The built program in both tiers. */
+    /** Runs the built program in both tiers. */
     workProgram: (...args: string[]) => night.with({ env }).program(...argsOf(args)),
     status: async (id: string) => (await askStatus(url, id)).json as AnswerOf<'status'>,
     done: async (input: Record<string, unknown>) => await untilEnded(url, await submit(url, input)),
@@ -63,7 +66,7 @@ async function untilEnded(url: string, id: string): Promise<AnswerOf<'status'>> 
 }
 
 interface Working {
-  /** What it has written until now. */
+  /** Returns the output so far. */
   said(): string;
   signal(name: 'SIGINT' | 'SIGTERM'): void;
   finish(): Started;
@@ -83,7 +86,7 @@ function startProgram(args: string[], options: CliOptions): Working {
   };
 }
 
-/** Signals reach the command's own listeners only. */
+/** Starts the command within this process. Signals reach only its own listeners. */
 function startHere(args: string[], options: CliOptions): Working {
   const others = new Set([...process.listeners('SIGINT'), ...process.listeners('SIGTERM')]);
   const finished = inProcess(args, options);
@@ -112,7 +115,7 @@ async function heard(worker: Working, text: string | RegExp): Promise<void> {
   await expect.poll(() => worker.said(), { interval: 10 }).toMatch(text);
 }
 
-it('paints for a service, and ends in order when it has nothing to do', async () => {
+it('a remote worker paints for a service, and ends in order when it has nothing to do', async () => {
   const { done, work } = await start();
   const worker = work('--allow', 'painter', '--idle', '1s');
   const job = await done({ scene: 'A lighthouse', width: 32, height: 32 });
@@ -120,7 +123,7 @@ it('paints for a service, and ends in order when it has nothing to do', async ()
   await worker.finish().exits(0, 'Ended: there was nothing to do.');
 });
 
-it('gives what it runs the variables that it is told to', async () => {
+it('a remote worker passes the given variables to its program', async () => {
   const { night, url, key, done } = await start();
   const args = [
     'work',
@@ -142,7 +145,7 @@ it('gives what it runs the variables that it is told to', async () => {
   await worker.finish().exits(0);
 });
 
-it('runs the program of its owner on the GPU that it is given, and starts it anew after so many jobs', async () => {
+it('a remote worker runs the program of its owner on the given GPU, and restarts it after a number of jobs', async () => {
   const { done, work } = await start();
   work('--allow', 'command:node program.mjs', '--gpu', '3', '--recycle', '1');
   const first = await done({ a: 1 });
@@ -151,7 +154,7 @@ it('runs the program of its owner on the GPU that it is given, and starts it ane
   expect(second.output).not.toEqual(first.output);
 });
 
-it('finishes its job when it is told to end, and takes no more', async () => {
+it('a remote worker finishes its job when it is told to end, and takes no other', async () => {
   const { night, url, status, workProgram } = await start();
   const worker = workProgram('--allow', 'command:node program.mjs');
   const until = night.path('go');
@@ -165,7 +168,7 @@ it('finishes its job when it is told to end, and takes no more', async () => {
   expect((await status(second)).status).toBe('IN_QUEUE');
 });
 
-it('gives its job back at a second signal, which counts as no retry', async () => {
+it('a remote worker gives its job back at a second signal, which counts as no retry', async () => {
   const { night, url, status, workProgram } = await start();
   const worker = workProgram('--allow', 'command:node program.mjs');
   const until = night.path('go');
@@ -181,16 +184,16 @@ it('gives its job back at a second signal, which counts as no retry', async () =
   expect(given).not.toHaveProperty('retries');
 });
 
-it('has a job whose program dies tried again, and then fails it in words', async () => {
+it('a remote worker retries a job whose program ended, then fails it with a message', async () => {
   const { done, work } = await start();
   work('--allow', 'command:node program.mjs');
   const job = await done({ exit: 7 });
   expect(job).toMatchObject({ status: 'FAILED', error: expect.stringContaining('7') });
-  // It is started again after a pause of two seconds.
+  // The worker is restarted after two seconds.
   if (isWhole) expect((await done({ a: 1 })).status).toBe('COMPLETED');
 });
 
-it('starts what has ended while it waited before the next job, which counts as no retry of that', async () => {
+it('a remote worker restarts a program that ended while it waited, before the next job, which counts as no retry', async () => {
   const { done, work } = await start();
   const worker = work('--allow', 'command:test -e first && exec node program.mjs; touch first');
   await heard(worker, 'ended');
@@ -199,7 +202,7 @@ it('starts what has ended while it waited before the next job, which counts as n
   expect(job).not.toHaveProperty('retries');
 });
 
-it('lets go of a job that is cancelled', async () => {
+it('a remote worker lets go of a job that is cancelled', async () => {
   const { night, url, done, work } = await start();
   const worker = work('--allow', 'command:node program.mjs');
   const id = await submit(url, { until: night.path('never') });
@@ -208,7 +211,7 @@ it('lets go of a job that is cancelled', async () => {
   expect((await done({ a: 1 })).status).toBe('COMPLETED');
 });
 
-it('ends in words where its key is revoked', async () => {
+it('a remote worker ends with a message if its key is revoked', async () => {
   const { dataDir, work } = await start();
   const worker = work('--allow', 'command:node program.mjs', '--idle', '10m');
   await heard(worker, 'Working for');
@@ -216,7 +219,7 @@ it('ends in words where its key is revoked', async () => {
   await worker.finish().fails(2, 'The service refused this worker (401');
 });
 
-it('runs of what its owner allows what the endpoint has, and nothing else', async () => {
+it('a remote worker runs only what its owner allows, of what the endpoint has', async () => {
   const { done, work } = await start({ quickDeploy: 'painter' });
   await work('--allow', 'command:echo a,b, image:me/worker:2')
     .finish()
@@ -228,8 +231,8 @@ it('runs of what its owner allows what the endpoint has, and nothing else', asyn
   await worker.finish().exits(0);
 });
 
-describe('ends at once, in order and without a job to give back', () => {
-  /** A server, and what resolves once a worker has asked there. */
+describe('a remote worker ends at once, in order and without a job to give back', () => {
+  /** A server, and a function that resolves once a worker has sent a request to it. */
   const never: [
     what: string,
     begin: () => Promise<[url: string, asked: (worker: Working) => Promise<void>]>,
@@ -309,7 +312,7 @@ describe('ends at once, in order and without a job to give back', () => {
     expect(await service.done('farm', { scene: 'a hill', width: 64, height: 64 })).toMatchObject({
       status: 'COMPLETED',
     });
-    // Until then it has a result to bring, and waits for the service with it.
+    // The worker has a result to return, and waits for the service because of it.
     await worker.says(/is done/);
     await service.kill();
     await worker.says(/the service does not answer/);
@@ -318,7 +321,7 @@ describe('ends at once, in order and without a job to give back', () => {
   });
 });
 
-it('brings the result of one lane though another is refused for good', async () => {
+it('a remote worker brings the result of one lane although another is refused for good', async () => {
   const ended = new Map([
     ['job-take', answerJson({ id: 'j1', input: {} })],
     ['job-done', inTurn(...Array<Script>(isWhole ? 4 : 1).fill(answer(503)), answerJson({ accepted: true }))],
@@ -349,7 +352,7 @@ it('brings the result of one lane though another is refused for good', async () 
   await worker.finish().exits(2, 'job j1 is done (');
 });
 
-it('hands in a result whose job wrote more than a report may hold', async () => {
+it('a remote worker returns the result of a job that wrote more than a report may contain', async () => {
   const { done, work } = await start();
   const lines = 'for (let line = 0; line < 1000; line++) console.error("é".repeat(2000));';
   work('--allow', `command:node -e '${lines}' ; node program.mjs`);
@@ -357,7 +360,7 @@ it('hands in a result whose job wrote more than a report may hold', async () => 
   expect(await done({ a: 2 })).toMatchObject({ status: 'COMPLETED' });
 });
 
-it('says what is wrong with what it is given', async () => {
+it('a remote worker says what is wrong with its arguments', async () => {
   const { url, key } = await start();
   const said = async (address: string, options: string[], given = key) => {
     const args = ['work', address, '--endpoint', endpointId, '--data', 'box', ...options];

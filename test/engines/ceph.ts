@@ -1,4 +1,4 @@
-/** A store of a test's own that speaks S3: Ceph, with its data in memory, ended with the test process. */
+/** Ceph as an S3 store for tests, with its data in memory. It ends with the test process. */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
@@ -9,7 +9,7 @@ import { AwsClient } from 'aws4fetch';
 
 const programs = ['ceph', 'ceph-mon', 'ceph-osd', 'monmaptool', 'radosgw', 'radosgw-admin'];
 
-/** Why tests that need one are skipped; undefined where there is one. */
+/** Reason why tests that need Ceph are skipped. Undefined if Ceph is installed. */
 export const noCeph = programs.every((name) => existsSync(`/usr/bin/${name}`))
   ? undefined
   : 'Ceph is not installed; Debian: radosgw ceph-mon ceph-osd ceph-base';
@@ -19,9 +19,9 @@ export const secretAccessKey = 'a-secret-that-appears-nowhere';
 
 export interface Ceph {
   url: string;
-  /** What programs that use it have in their environment. */
+  /** Environment variables for programs that use the store. */
   env: Record<string, string>;
-  /** A request of the tests' own; a path such as `/bucket/key`. */
+  /** Sends a request of the test itself. `path` is such as `/bucket/key`. */
   ask(method: string, path: string, body?: string): Promise<Response>;
   stop(): Promise<void>;
 }

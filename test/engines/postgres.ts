@@ -1,4 +1,4 @@
-/** A PostgreSQL of a test's own: started in an empty folder, ended with the test process. */
+/** A PostgreSQL server for one test file. It starts with an empty folder and ends with the test process. */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -18,7 +18,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const root = '/usr/lib/postgresql';
 
-/** The newest that is installed. */
+/** Folder with the programs of the newest installed version. */
 const bin = existsSync(root)
   ? readdirSync(root)
       .toSorted((a, b) => Number(b) - Number(a))
@@ -26,31 +26,33 @@ const bin = existsSync(root)
       .find((folder) => existsSync(join(folder, 'initdb')))
   : undefined;
 
-/** Why tests that need one are skipped; undefined where there is one. */
+/** Reason why tests that need PostgreSQL are skipped. Undefined if PostgreSQL is installed. */
 export const noPostgres = bin === undefined ? 'PostgreSQL is not installed; Debian: postgresql' : undefined;
 
 export interface PostgresServer {
-  /** With a password, which appears nowhere. */
+  /** URL with a password that must never appear anywhere. */
   url: string;
-  /** Ends it at once, as a power cut does to its clients. */
+  /** Ends the server at once, as a power cut does. */
   kill(): Promise<void>;
-  /** With all that it had. */
+  /** Starts the server again with its data. */
   start(): Promise<void>;
-  /** Keeps what it has at this moment, as a replica that stays behind from here on. It is gone for a moment. */
+  /**
+   * Keeps a copy of the present data, like a replica that lags behind from here on. The server is down for a moment.
+   */
   keep(): Promise<void>;
-  /** Fails over to what was kept: all that was committed since is lost. */
+  /** Fails over to the kept copy. Everything that was committed since is lost. */
   failOver(): Promise<void>;
-  /** Stands still with all of its processes: it accepts connections and answers nothing, until it is to `goOn`. */
+  /** Stops all processes of the server: it accepts connections but answers nothing until `goOn`. */
   standStill(): void;
   goOn(): void;
-  /** What the server has logged, at most its last 4,000 characters. */
+  /** Returns the log of the server, at most its last 4,000 characters. */
   log(): string;
   stop(): Promise<void>;
 }
 
 export const postgresPassword = 'hunter2-not-shown';
 
-/** `settings`: such as `fsync=off`. */
+/** Starts a server. `settings`: such as `fsync=off`. */
 export async function startPostgres(...settings: string[]): Promise<PostgresServer> {
   if (bin === undefined) throw new Error(noPostgres);
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-postgres-'));
@@ -130,7 +132,7 @@ function isReady(port: number, owner: Owner): boolean {
 
 type Owner = { uid?: number; gid?: number };
 
-/** It refuses to run as root. */
+/** Returns the user that must run the server, because PostgreSQL refuses to run as root. */
 function ownerOf(dir: string): Owner {
   if (process.getuid?.() !== 0) return {};
   const id = (flag: string): number => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));

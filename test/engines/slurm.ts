@@ -1,4 +1,4 @@
-/** A real Slurm on this machine, with two nodes of two CPUs: as a user of a cluster meets it. */
+/** A real Slurm on this machine, with two nodes of two CPUs each, as a user of a cluster meets it. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { expect, vi } from 'vitest';
 import { slurmTasks, type ClusterTask } from '../../src/clusters/ask-engine.ts';
 
-/** Debian has them in places that are not in every PATH. */
+/** Debian puts these programs into folders that are not in every PATH. */
 const daemons = { munged: '/usr/sbin/munged', slurmctld: '/usr/sbin/slurmctld', slurmd: '/usr/sbin/slurmd' };
 
 export const hasSlurm =
@@ -25,16 +25,16 @@ export const hasSlurm =
   spawnSync('sbatch', ['--version']).error === undefined &&
   userInfo().uid === 0;
 
-/** Far more than anything here takes. */
+/** Much longer than anything here takes. */
 const patience = { timeout: 240_000, interval: 200 };
 
 export class Slurm {
   readonly #dir = mkdtempSync(join(tmpdir(), 'nightrender-slurm-'));
   readonly #running = new Map<string, ChildProcess>();
-  /** For everything that speaks with it. */
+  /** Environment for all programs of this Slurm. */
   readonly env = { SLURM_CONF: join(this.#dir, 'slurm.conf') };
 
-  /** `ports`: four that nobody listens at. */
+  /** Starts Slurm. `ports`: four unused ports. */
   async start(ports: number[]): Promise<void> {
     chmodSync(this.#dir, 0o755);
     for (const folder of ['state', 'spool', 'log', 'run'])
@@ -62,7 +62,7 @@ export class Slurm {
     this.#spawn(node, daemons.slurmd, ['-D', '-N', node]);
   }
 
-  /** Its tasks live on, and nobody is there to end them. */
+  /** Kills the daemon of a node. Its tasks keep running, and nobody ends them. */
   async killNode(node: string): Promise<void> {
     const daemon = this.#running.get(node);
     if (daemon === undefined) throw new Error(`there is no node ${node}`);
@@ -70,7 +70,7 @@ export class Slurm {
     await once(daemon, 'exit');
   }
 
-  /** What one of its programs prints. */
+  /** Returns the output of a Slurm program. */
   ask(program: string, ...args: string[]): string {
     const { stdout, stderr } = spawnSync(program, args, {
       env: { ...process.env, ...this.env },
@@ -79,7 +79,7 @@ export class Slurm {
     return stdout + stderr;
   }
 
-  /** The one task of a job, once it is in this state. */
+  /** Waits until the only task of a job is in this state, and returns it. */
   async taskIn(job: string, state: string): Promise<ClusterTask> {
     const [name = ''] = this.ask('squeue', '--noheader', '--states=all', `--jobs=${job}`, '-o', '%j')
       .trim()
@@ -90,7 +90,7 @@ export class Slurm {
     return look() ?? { id: '', state, exitCode: undefined, details: [] };
   }
 
-  /** How often it was started anew. */
+  /** Returns how often the job was started again. */
   restarts(job: string): number {
     return Number(/Restarts=(\d+)/.exec(this.ask('scontrol', 'show', 'job', job))?.[1]);
   }
@@ -107,7 +107,7 @@ export class Slurm {
     this.#running.set(name, spawn(program, args, { env, stdio: 'ignore' }));
   }
 
-  /** With the environment in which the programs of this Slurm find it. */
+  /** Calls `work` with the environment in which Slurm's programs find this cluster. */
   #within<Result>(work: () => Result): Result {
     const before = process.env['SLURM_CONF'];
     Object.assign(process.env, this.env);
@@ -120,7 +120,7 @@ export class Slurm {
   }
 }
 
-/** A lost node is given up after ten seconds, and a task may start anew after five. */
+/** Returns the configuration. A lost node is given up after ten seconds, and a task may start again after five. */
 function configuration(dir: string, [controller, daemon, first, second]: number[]): string {
   const { username } = userInfo();
   return `ClusterName=nightrender
@@ -163,7 +163,7 @@ PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=10
 `;
 }
 
-/** Daemons, tasks and what they started. */
+/** Returns the daemons, the tasks, and the processes that these have started. */
 function processesWith(conf: string): number[] {
   const pids = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

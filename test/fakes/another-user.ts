@@ -1,14 +1,17 @@
-/** What permissions keep from a user is tried as another one where the tests run as root, from whom they keep nothing. */
+/** Runs a test as another user if the tests run as root, because permissions never restrict root. */
 import { execFileSync } from 'node:child_process';
 import { onTestFinished } from 'vitest';
 
 const nobody = 65_534;
 const isRoot = process.geteuid?.() === 0;
 
-/** Whether permissions hold for this user, or for one that it can become. */
+/** True if file permissions restrict this process, or it can become a user whom they restrict. */
 export const canBecome = process.platform !== 'win32' && (!isRoot || triesToBecome());
 
-/** This process is theirs until the test ends, and so is the folder; where it is not root's, nothing happens. */
+/**
+ * Gives `folder` to another user and makes the process that user until the test ends. Does nothing if the process is
+ * not root.
+ */
 export function asAnotherUser(folder: string): void {
   if (!isRoot) return;
   execFileSync('chown', ['-R', String(nobody), folder]);

@@ -1,5 +1,8 @@
-/** Nodes of ComfyUI 0.3.64 that need no model: what it says of them, what it refuses, and what they make. */
+/**
+ * Nodes of ComfyUI 0.3.64 that need no model: their descriptions, the errors of their validation, and their outputs.
+ */
 import sharp from 'sharp';
+import type { ClipFormat } from '../../src/runner/core/clip.ts';
 import { textOf, type Workflow } from '../../src/protocol/comfyui-workflow.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/lib/text/json.ts';
 
@@ -8,7 +11,7 @@ const rgb = { default: 0, min: 0, max: 16777215, step: 1, display: 'color' };
 
 const anyInteger = { min: -(2 ** 64), max: 2 ** 64, step: 1 };
 
-/** As it was answered, without what people see of a node. */
+/** The answer of `/object_info`, without the fields that only people read. */
 export const objectInfo = {
   EmptyImage: node(['IMAGE'], {
     width: side,
@@ -21,6 +24,13 @@ export const objectInfo = {
     filename_prefix: ['STRING', { default: 'ComfyUI' }],
   }),
   PreviewImage: node([], { images: ['IMAGE'] }),
+  CreateVideo: node(['VIDEO'], { images: ['IMAGE', {}], fps: ['FLOAT', { default: 30 }] }),
+  SaveVideo: node([], { video: ['VIDEO', {}], filename_prefix: ['STRING', { default: 'video/ComfyUI' }] }),
+  VHS_VideoCombine: node([], { images: ['IMAGE'], filename_prefix: ['STRING', { default: 'AnimateDiff' }] }),
+  SaveWEBM: node([], { images: ['IMAGE', {}], filename_prefix: ['STRING', { default: 'ComfyUI' }] }),
+  SaveAnimatedWEBP: node([], { images: ['IMAGE', {}], filename_prefix: ['STRING', { default: 'ComfyUI' }] }),
+  EmptyAudio: node(['AUDIO'], { duration: ['FLOAT', { default: 60 }] }),
+  SaveAudio: node([], { audio: ['AUDIO', {}], filename_prefix: ['STRING', { default: 'audio/ComfyUI' }] }),
   LoadImage: node(['IMAGE', 'MASK'], { image: [[], { image_upload: true }] }),
   ImageScaleBy: node(['IMAGE'], {
     image: ['IMAGE'],
@@ -86,13 +96,13 @@ function infoOf(type: unknown): NodeInfo | undefined {
 }
 
 export interface Validation {
-  /** Nodes that save or show, and whose inputs are right. */
+  /** Ids of output nodes (they save or show) whose inputs are valid. */
   outputs: string[];
   nodeErrors: JsonObject;
   error?: JsonObject;
 }
 
-/** The content of an input file, by the name that LoadImage takes. */
+/** Returns the content of an input file by the name that LoadImage takes, or undefined if there is no such file. */
 type ReadInput = (name: string) => Buffer | undefined;
 
 export function validate(workflow: Workflow, read: ReadInput): Validation {
@@ -126,7 +136,7 @@ function problem(type: string, message: string, details: string, info: JsonObjec
   return { type, message, details, extra_info: info };
 }
 
-/** Itself, and those that it needs. */
+/** Returns the id of this node after the ids of all nodes that it depends on. */
 export function upstream(workflow: Workflow, id: string): string[] {
   const links = Object.values(workflow[id]?.inputs ?? {}).flatMap((value) =>
     Array.isArray(value) && typeof value[0] === 'string' ? value[0] : [],
@@ -156,7 +166,10 @@ function errorsOf(workflow: Workflow, id: string, read: ReadInput): JsonObject[]
   });
 }
 
-/** A node's own check takes the place of the one by its choices. */
+/**
+ * Returns the error of LoadImage's own check, which ComfyUI runs instead of comparing the value with the list of
+ * choices.
+ */
 function missingFile(name: string, value: JsonValue): JsonObject {
   const details = `${name} - Invalid image file: ${textOf(value)}`;
   const info = { input_name: name, received_value: value };
@@ -177,7 +190,7 @@ function errorsOfInteger(name: string, value: JsonValue, { min = 0, max = 0 }: J
   return [];
 }
 
-/** Why one of the nodes fails. */
+/** Returns the error of the first node that fails, or undefined if all succeed. */
 export function failureIn(workflow: Workflow, needed: string[], complaint: string): JsonObject | undefined {
   for (const id of needed) {
     const { class_type = '', inputs = {} } = workflow[id] ?? {};
@@ -191,7 +204,18 @@ export function failureIn(workflow: Workflow, needed: string[], complaint: strin
   return undefined;
 }
 
-/** The PNGs that a node which saves or shows has at its input. */
+/**
+ * List, format and additional fields under which each node that saves clips reports its files, as SaveVideo,
+ * VideoHelperSuite, SaveAudio and SaveWEBM do.
+ */
+export const clipsOf: Readonly<Record<string, { list: string; format: ClipFormat; beside: JsonObject }>> = {
+  SaveVideo: { list: 'images', format: 'MP4', beside: { animated: [true] } },
+  VHS_VideoCombine: { list: 'gifs', format: 'GIF', beside: {} },
+  SaveAudio: { list: 'audio', format: 'FLAC', beside: {} },
+  SaveWEBM: { list: 'images', format: 'WebM', beside: { animated: [true] } },
+};
+
+/** Returns the PNGs that an output node gets as its input. */
 export async function imagesOf(
   workflow: Workflow,
   output: string,

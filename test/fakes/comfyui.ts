@@ -1,13 +1,18 @@
-/** A ComfyUI of the tests' own: it answers as version 0.3.64 was seen to, runs one workflow at a time, and can be made to fail. */
+/**
+ * A stand-in for ComfyUI. It answers as version 0.3.64 does and runs one workflow at a time, and tests can make it
+ * fail.
+ */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { basename, join, parse } from 'node:path';
 import { buffer } from 'node:stream/consumers';
+import { clipEndings } from '../../src/runner/core/clip.ts';
 import type { Workflow } from '../../src/protocol/comfyui-workflow.ts';
 import type { JsonObject, JsonValue } from '../../src/lib/text/json.ts';
 import { listenOnLoopback } from '../e2e/listen-on-loopback.ts';
 import { reset, send, sendJson } from '../faults/answers.ts';
-import { failureIn, imagesOf, objectInfo, upstream, validate } from './comfyui-nodes.ts';
+import { clip } from './clips.ts';
+import { clipsOf, failureIn, imagesOf, objectInfo, upstream, validate } from './comfyui-nodes.ts';
 
 interface Item {
   number: number;
@@ -20,30 +25,33 @@ interface Item {
 
 export class ComfyStandIn {
   url = '';
-  /** Of every request; body and key as they came. */
+  /** Requests in order. `body` and `key` (the Authorization header) are unchanged. */
   readonly requests: { method: string; path: string; body: string; key: string }[] = [];
-  /** Workflows that were accepted, in their order. */
+  /** Accepted workflows, in order. */
   readonly accepted: { id: string; workflow: Workflow }[] = [];
-  /** Nothing ends until `release`. */
+  /** True if no workflow ends until `release` is called. */
   isHeld = false;
-  /** What TestSyncError says. */
+  /** Message of the error that TestSyncError raises. */
   complaint = 'Intentional sync execution error for testing\n';
-  /** So many of the next submissions are accepted, and their answers lost. */
+  /** Number of next submissions that are accepted but get no answer. */
   lostAnswers = 0;
-  /** Names of the files that were uploaded, in their order. */
+  /** Names of uploaded files, in order. */
   readonly uploaded: string[] = [];
-  /** So many of the next uploads are kept, and their answers lost. */
+  /** Number of next uploads that are kept but get no answer. */
   lostUploads = 0;
-  /** Answers in its place where it returns true. */
+  /** Answers a request instead of the stand-in if it returns true. */
   meet: ((path: string, response: ServerResponse) => boolean) | undefined;
   readonly server: Server;
   #number = 0;
   #pending: Item[] = [];
   #running: Item | undefined;
   #history = new Map<string, JsonObject>();
-  /** By type, folder and name. */
+  /** Contents by path: type, subfolder and name. */
   #files = new Map<string, Buffer>();
-  /** What the last workflow left in memory. */
+  /**
+   * The last workflow with its outputs. A real ComfyUI also keeps them in memory and skips the nodes of an equal
+   * workflow.
+   */
   #cached: { workflow: string; outputs: JsonObject } | undefined;
   #wake = (): void => undefined;
   #turn: Promise<void> | undefined;
@@ -56,13 +64,13 @@ export class ComfyStandIn {
     });
   }
 
-  /** What runs now goes on; resolves when it has ended, and the next one has begun. */
+  /** Lets the running workflow go on. Resolves when it has ended and the next one has begun. */
   async release(): Promise<void> {
     this.#wake();
     await this.#turn;
   }
 
-  /** Queue, history and previews are gone, and who was connected is cut off; what was saved stays. */
+  /** Restarts the server: queue, history and previews are lost, and connections are closed. Saved files stay. */
   restart(): void {
     this.#pending = [];
     this.#running = undefined;
@@ -74,7 +82,7 @@ export class ComfyStandIn {
     this.#wake();
   }
 
-  /** Somebody empties its folders, or one of them, such as `input/`. */
+  /** Deletes all files, or those below one folder such as `input/`. */
   removeFiles(folder = ''): void {
     for (const key of this.#files.keys()) if (key.startsWith(folder)) this.#files.delete(key);
   }
@@ -141,7 +149,9 @@ export class ComfyStandIn {
     reset(response);
   }
 
-  /** As `server.py` has it: a file of the same name stays if the content is equal; another one gets another name. */
+  /**
+   * Stores an upload as `server.py` does. If the name exists, equal content keeps it and other content gets a new name.
+   */
   async #upload(bytes: Buffer, type: string, response: ServerResponse): Promise<void> {
     const form = await new Response(new Uint8Array(bytes), { headers: { 'content-type': type } }).formData();
     const [image, folder, overwrite] = [
@@ -168,7 +178,7 @@ export class ComfyStandIn {
     reset(response);
   }
 
-  /** The content of a file by its name in a workflow: `sub/a.png`, `t.png [temp]`. */
+  /** Returns the content of a file by its name in a workflow: `sub/a.png`, `t.png [temp]`. */
   readonly #readInput = (named: string): Buffer | undefined => {
     const [, name = '', folder = 'input'] = /^(.*?)(?: \[(input|temp|output)\])?$/.exec(named) ?? [];
     return this.#files.get(join(folder, name));
@@ -189,7 +199,7 @@ export class ComfyStandIn {
 
   async #run(item: Item): Promise<void> {
     const ended = await this.#execute(item);
-    // It has been restarted meanwhile.
+    // The server was restarted meanwhile.
     if (this.#running !== item) return;
     this.#history.set(item.id, { prompt: asListed(item), ...ended });
     this.#running = undefined;
@@ -230,7 +240,7 @@ export class ComfyStandIn {
     return { outputs: {}, status: { status_str: 'error', completed: false, messages }, meta: {} };
   }
 
-  /** Until it is woken; for so long, unless it is held. */
+  /** Waits for `seconds` or until it is woken. Waits only to be woken if workflows are held. */
   async #sleep(seconds: JsonValue = 0): Promise<void> {
     if (!this.isHeld && seconds === 0) return;
     await new Promise<void>((resolve) => {
@@ -243,34 +253,41 @@ export class ComfyStandIn {
     const saved: JsonObject = {};
     for (const output of outputs) {
       const images: JsonValue[] = [];
-      const { class_type: kind, inputs } = workflow[output] ?? {};
-      const type = kind === 'SaveImage' ? 'output' : 'temp';
+      const { class_type: kind = '', inputs } = workflow[output] ?? {};
+      const type = kind === 'PreviewImage' ? 'temp' : 'output';
+      const { list = 'images', format, beside } = clipsOf[kind] ?? {};
+      const ending = format === undefined ? '.png' : clipEndings[format];
       const given = inputs?.['filename_prefix'];
       const prefix = typeof given === 'string' ? given : `ComfyUI_temp_${output}`;
       const subfolder = prefix.includes('/') ? prefix.slice(0, prefix.lastIndexOf('/')) : '';
-      for (const png of await imagesOf(workflow, output, this.#readInput)) {
+      const contents =
+        format === undefined
+          ? await imagesOf(workflow, output, this.#readInput)
+          : [clip(format, { mark: `${prefix} ${output}` })];
+      for (const content of contents) {
         const nameOf = (count: number): string =>
-          `${basename(prefix)}_${String(count).padStart(5, '0')}_.png`;
+          `${basename(prefix)}_${String(count).padStart(5, '0')}_${ending}`;
         let count = 1;
         while (this.#files.has(join(type, subfolder, nameOf(count)))) count += 1;
-        this.#files.set(join(type, subfolder, nameOf(count)), png);
+        this.#files.set(join(type, subfolder, nameOf(count)), content);
         images.push({ filename: nameOf(count), subfolder, type });
       }
-      saved[output] = { images };
+      saved[output] = { [list]: images, ...beside };
     }
     return saved;
   }
 
   #view(query: URLSearchParams, response: ServerResponse): void {
-    const [filename, type] = [query.get('filename') ?? '', query.get('type') ?? 'output'];
-    if (filename.includes('..') || !['output', 'temp', 'input'].includes(type)) return send(response, 400);
-    const file = this.#files.get(join(type, query.get('subfolder') ?? '', filename));
+    const [filename, folder] = [query.get('filename') ?? '', query.get('type') ?? 'output'];
+    if (filename.includes('..') || !['output', 'temp', 'input'].includes(folder)) return send(response, 400);
+    const file = this.#files.get(join(folder, query.get('subfolder') ?? '', filename));
     if (file === undefined) return send(response, 404);
-    send(response, 200, file, { 'content-type': 'image/png' });
+    const type = filename.endsWith('.png') ? 'image/png' : 'application/octet-stream';
+    send(response, 200, file, { 'content-type': type });
   }
 }
 
-/** Ends with the test. */
+/** Starts a stand-in for ComfyUI. It stops when the test ends. */
 export async function startComfyStandIn(): Promise<ComfyStandIn> {
   const comfy = new ComfyStandIn();
   comfy.url = await listenOnLoopback(comfy.server);

@@ -1,4 +1,7 @@
-/** A way to a server that can be cut without a word, in both directions or in one, as a cable or a firewall does. */
+/**
+ * A proxy whose connections can be interrupted silently, in one direction or both, as a broken cable or a firewall
+ * does.
+ */
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
 
@@ -10,7 +13,7 @@ export class CuttableProxy {
   readonly #pairs = new Set<{ client: Socket; upstream: Socket }>();
   #cut: Cut | undefined;
   #answersLeft = Infinity;
-  /** Connections that were ever made. */
+  /** Number of connections that were made. */
   made = 0;
 
   static async to(port: number): Promise<CuttableProxy> {
@@ -26,18 +29,21 @@ export class CuttableProxy {
     server.on('connection', (client) => this.#forward(client, connect(to, '127.0.0.1')));
   }
 
-  /** Both ways, once so many answers have passed. */
+  /** Interrupts both directions after this number of answers. */
   cutAfter(answers: number): void {
     this.#answersLeft = answers;
   }
 
-  /** What is on its way arrives when it is mended, as the system sends it again; no side hears of the other meanwhile. */
+  /**
+   * Interrupts these directions. Data on its way arrives after `mend`, because the system sends it again. No side is
+   * told.
+   */
   cut(which: Cut): void {
     this.#cut = which;
     for (const pair of this.#pairs) this.#hold(pair);
   }
 
-  /** Those that are there lead nowhere from now on, new ones do, as where a firewall has forgotten them. */
+  /** Interrupts present connections but not new ones, as a firewall does that has lost its table. */
   forgetAll(): void {
     for (const pair of this.#pairs) {
       pair.client.pause();

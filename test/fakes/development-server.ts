@@ -1,15 +1,21 @@
-/** Answers as the development server of a worker SDK does: without version and id, rendering when asked for the status. */
+/**
+ * Stands in for the development server of a worker SDK. Its requests have no version and endpoint id, and it renders
+ * when asked for the status.
+ */
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { listenOnLoopback } from '../e2e/listen-on-loopback.ts';
 
 export interface DevelopmentServer {
   url: string;
-  /** Method and path of each request, job ids as `ID`, and whether it brought a key. */
+  /** Method and path of each request, with `ID` for job ids, followed by the Authorization header if there is one. */
   requests: string[];
 }
 
-/** Ends with the test. `lost`: of the results, by their number from 1, those whose connection ends before they come. */
+/**
+ * Starts the server, which stops when the test ends. `lost`: numbers of the results, from 1, whose connection breaks
+ * before the answer.
+ */
 export async function startDevelopmentServer(
   output: unknown,
   lost: readonly number[],

@@ -1,9 +1,9 @@
-/** A checkpoint edited by hand, by somebody who says so: the mark that would tell goes with it. */
+/** Edits a checkpoint by hand. Also deletes the file beside it by which the program would notice the edit. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, Sqlite } from '../../src/lib/sqlite/database.ts';
 
-/** `work` may be SQL. */
+/** Changes the checkpoint in `dir`. `work` is SQL or a function. */
 export function editCheckpoint(dir: string, work: string | ((db: Database) => void)): void {
   const db = new Sqlite(join(dir, 'checkpoint.sqlite'));
   try {
@@ -15,7 +15,7 @@ export function editCheckpoint(dir: string, work: string | ((db: Database) => vo
   rmSync(join(dir, '.checkpoint.json'), { force: true });
 }
 
-/** As the tenth format has them: no scene may be `unneeded`. */
+/** Turns the checkpoint back into format 10, in which no scene could be `unneeded`. */
 export function forgetUnneeded(db: Database): void {
   db.unsafeMode(true);
   db.exec(`PRAGMA writable_schema = ON;

@@ -1,9 +1,9 @@
-/** Kept answers in memory; like the folder, they outlive the runs. */
+/** Keeps answers of the service in memory. Like the folder on disk, they outlive a run. */
 import type { Attempt } from '../../src/runner/core/attempt.ts';
 import type { KeptAnswer, KeptAnswers, KeptAs, WriteChunk } from '../../src/runner/pipeline/ports.ts';
 
 export class FakeAnswers implements KeptAnswers {
-  /** By attempt. */
+  /** Kept answers by attempt key. */
   readonly kept = new Map<number, Uint8Array>();
   isFull = false;
 

@@ -1,9 +1,10 @@
-/** A folder of pictures in memory; the words "bad" in the bytes stand for a picture that does not pass. */
+/** A folder of pictures in memory. Contents with the word "bad" stand for pictures that fail the check. */
+import { readFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import {
   detailsOf,
   type FileKind,
-  type HeldPicture,
+  type UncheckedPicture,
   type NamedFile,
   type Picture,
   type SavedPicture,
@@ -16,21 +17,23 @@ import type { ImageStore, MissingPictures } from '../../src/runner/pipeline/port
 export class FakeImages implements ImageStore {
   /** Contents by file name. */
   readonly files = new Map<string, string>();
-  /** What pictures say of themselves, by their contents. */
+  /** Provenance inside pictures, by their contents. */
   readonly origins = new Map<string, Provenance>();
   isDiskFull = false;
-  /** Whether pictures are given the ids of their jobs, in themselves and in files beside them. */
+  /** True if job ids are written into pictures and into sidecar files. */
   hasProvenance = false;
-  /** Ids of jobs by the pictures' file names. */
+  /** Job ids by file name of the picture. */
   readonly sidecars = new Map<string, string>();
 
   readonly isNamedByAttempt = false;
 
-  async check(picture: HeldPicture, provenance: Provenance): Promise<Picture | Failure> {
-    const came = 'bytes' in picture ? Buffer.from(picture.bytes) : Buffer.from(picture.base64, 'base64');
+  async check(picture: UncheckedPicture, provenance: Provenance): Promise<Picture | Failure> {
+    const came = bytesOf(picture);
     if (came.toString().includes('bad') && picture.named !== undefined)
       return { kind: 'bad-file', text: `the file ${picture.named.label} is cut`, digest: sha256Of(came) };
-    const told = detailsOf(picture);
+    if (came.toString().includes('bad') && picture.isClip)
+      return { kind: 'bad-clip', text: 'the clip is cut', digest: sha256Of(came) };
+    const { isClip: _, ...told } = detailsOf(picture);
     if (picture.named !== undefined)
       return { ...told, content: came, width: 0, height: 0, sha256: sha256Of(came) };
     if (came.toString().includes('bad'))
@@ -53,6 +56,12 @@ export class FakeImages implements ImageStore {
 
   async complete({ file }: SavedPicture, { jobId }: Provenance): Promise<void> {
     if (this.hasProvenance && !this.sidecars.has(file)) this.sidecars.set(file, jobId);
+  }
+
+  async keepRefused(clip: UncheckedPicture, name: string, as: 'damaged' | 'kept'): Promise<string> {
+    const file = `${name}.${as}`;
+    this.files.set(file, bytesOf(clip).toString());
+    return file;
   }
 
   async has({ file, sha256 }: SavedPicture): Promise<boolean> {
@@ -100,7 +109,7 @@ export class FakeImages implements ImageStore {
   async move(from: string, to: string): Promise<boolean> {
     const content = this.files.get(from);
     if (content === undefined) return this.files.has(to);
-    // As on disk: of two equal files one goes, and another picture is never overwritten.
+    // As on disk: one of two equal files is removed, and a different picture is never overwritten.
     const there = this.files.get(to) ?? content;
     if (there !== content)
       throw new FatalFailure({ kind: 'output-unwritable', text: `${to} is another file` });
@@ -131,4 +140,9 @@ export class FakeImages implements ImageStore {
 
 function sha256Of(content: string | Buffer): string {
   return createHash('sha256').update(content).digest('hex');
+}
+
+function bytesOf(picture: UncheckedPicture): Buffer {
+  if ('received' in picture) return readFileSync(picture.received.path);
+  return 'bytes' in picture ? Buffer.from(picture.bytes) : Buffer.from(picture.base64, 'base64');
 }

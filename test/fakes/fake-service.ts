@@ -1,4 +1,4 @@
-/** The stand-in of the service within a test, in virtual time: what it is asked for and answers are those of the port. */
+/** A stand-in for the service within a test, in virtual time. It implements the port `RenderService`. */
 import type { Endpoint, JobAtService, StatedCost } from '../../src/runner/core/attempt.ts';
 import type { Failure } from '../../src/runner/core/failure.ts';
 import type { JsonObject } from '../../src/lib/text/json.ts';
@@ -17,26 +17,26 @@ import type {
 import { Jobs, sceneOf, type Course, type Job } from './service-jobs.ts';
 
 export interface JobPlan extends Partial<Course> {
-  /** The price that its end states, where the service is asked for one (`FakeService.pricesAt`). */
+  /** Price that the end of the job states if the settings read prices (`FakeService.pricesAt`). */
   cost?: number;
-  /** It ends without a word of how long it took. */
+  /** True if the end of the job states no times. */
   isUntimed?: boolean;
-  /** How the job ends instead of with pictures. */
+  /** Failure with which the job ends instead of pictures. */
   failure?: Failure;
   pictures?: FoundPicture[];
-  /** What the submission is answered, instead of being accepted. */
+  /** Failure that answers the submission instead of acceptance. */
   reply?: Failure;
-  /** Where its output has the picture; found only if the settings look there (`FakeService.place`). */
+  /** Place of the picture in the output. It is found only if the settings look there (`FakeService.place`). */
   place?: string;
-  /** So many of its first answers as COMPLETED have no output yet. */
+  /** Number of first COMPLETED answers that have no output yet. */
   emptyAnswers?: number;
-  /** It is accepted, and the answer gets lost on the way. */
+  /** True if the submission is accepted but its answer is lost. */
   isAnswerLost?: boolean;
-  /** It is accepted, and the answer names this job in the place of its own. */
+  /** Id of another job that the answer states instead of the job's own. */
   answeredAs?: string;
 }
 
-/** `nth`: of the submissions of this scene, whether they were accepted or refused. */
+/** Decides how a job goes. `nth` counts submissions of this scene from 1, accepted or refused. */
 export type Behaviour<Plan extends JobPlan = JobPlan> = (
   scene: string,
   nth: number,
@@ -53,7 +53,7 @@ const notFound: Failure = { kind: 'picture-not-found', text: 'no picture was fou
 const anotherBody: Failure = { kind: 'input-refused', text: 'the key was used for another body' };
 const unanswered: Failure = { kind: 'unanswered', text: 'a proxy says 502' };
 
-/** Answers that take the place of the fake's own wherever they give one; times are the fake's. */
+/** Answers that replace those of the fake. Undefined leaves the fake's own. Instants are in the fake's time. */
 export interface Instead {
   submit?: (scene: string, input: JsonObject) => SubmitReply | undefined;
   status?: (jobId: string) => StatusReply | undefined;
@@ -62,25 +62,30 @@ export interface Instead {
 }
 
 export class FakeService<Plan extends JobPlan = JobPlan> implements RenderService {
-  /** Epoch ms. */
+  /** Returns the present in epoch ms. */
   now: () => number;
   instead: Instead = {};
-  /** How jobs go that are submitted from now on. */
+  /** Decides how jobs go that are submitted from now on. */
   behaviour: Behaviour<Plan>;
-  /** Whether it takes no keys, and is asked for what was lost instead (`knowsKeysMs`: for so long). */
+  /**
+   * True if the service ignores idempotency keys, and the client searches its list of jobs for lost submissions.
+   * `knowsKeysMs` is then how long it lists them.
+   */
   findsLost = false;
-  /** Whether its list has a job only once it is over. */
+  /** True if a job is in the list only after its end. */
   listsOnlyEnded = false;
-  /** Whether its list answers with something else. */
+  /** True if the list cannot be read. */
   isListUnreadable = false;
-  /** Where the present settings look for pictures. */
+  /** Place where the present settings look for pictures. */
   place = 'image';
-  /** `pricing.at` of the present settings. */
+  /** Value of `pricing.at` in the present settings. */
   pricesAt: string | undefined;
-  /** How often a job was answered with COMPLETED, by its id. */
+  /** Number of COMPLETED answers by job id. */
   readonly completedAnswers = new Map<string, number>();
-  /** Requests of either kind, in order. */
+  /** Requests of all kinds, in order. */
   readonly log: string[] = [];
+  /** Number of refused submissions of each scene. */
+  readonly #refused = new Map<string, number>();
   readonly #jobs = new Jobs<Plan & Course>({ now: () => this.now() });
 
   constructor(now: () => number, behaviour: Behaviour<Plan>) {
@@ -88,11 +93,16 @@ export class FakeService<Plan extends JobPlan = JobPlan> implements RenderServic
     this.behaviour = behaviour;
   }
 
-  get jobs(): Job<Plan & Course>[] {
+  get jobs(): readonly Job<Plan & Course>[] {
     return this.#jobs.all;
   }
 
-  /** How long it knows a submission by its key; undefined where it takes no notice of keys. */
+  /** Adds a job that another service has accepted. */
+  protected addJob(job: Job<Plan & Course>): void {
+    this.#jobs.add(job);
+  }
+
+  /** How long the service recognizes a submission by its idempotency key. Undefined if it ignores keys. */
   set knowsKeysMs(ms: number | undefined) {
     this.#jobs.knowsKeysMs = ms;
   }
@@ -114,9 +124,10 @@ export class FakeService<Plan extends JobPlan = JobPlan> implements RenderServic
     const known = this.findsLost ? undefined : this.#jobs.known(input, idempotencyKey);
     if (known === 'another body') return { kind: 'failure', failure: anotherBody };
     if (known !== undefined) return { kind: 'accepted', jobId: known.id, status: 'IN_QUEUE', ...shown };
-    const plan = this.behaviour(scene, this.submissionsOf(scene) + this.#refused(scene) + 1, input);
+    const refused = this.#refused.get(scene) ?? 0;
+    const plan = this.behaviour(scene, this.submissionsOf(scene) + refused + 1, input);
     if (plan.reply !== undefined) {
-      this.log.push(`refused ${scene}`);
+      this.#refused.set(scene, refused + 1);
       return { kind: 'failure', failure: plan.reply };
     }
     const whole = { queueMs: 1_000, executionMs: 4_000, ...plan };
@@ -125,7 +136,7 @@ export class FakeService<Plan extends JobPlan = JobPlan> implements RenderServic
     return { kind: 'accepted', jobId: plan.answeredAs ?? job.id, status: 'IN_QUEUE', ...shown };
   }
 
-  /** By what was sent, as a list of jobs shows it. */
+  /** Finds a lost submission by its input, as in a list of jobs. */
   async #find(input: JsonObject, lost: LostSubmission, shown: ShownIdempotency): Promise<SubmitReply> {
     if (this.isListUnreadable) return { kind: 'not-listed', text: 'the list cannot be read' };
     const found: string[] = [];
@@ -144,7 +155,7 @@ export class FakeService<Plan extends JobPlan = JobPlan> implements RenderServic
   async status(
     { jobId }: JobAtService,
     signal?: AbortSignal,
-    _onHeldUp?: () => void,
+    _onMemoryWait?: () => void,
     kept?: KeptAnswer,
   ): Promise<StatusReply> {
     if (kept !== undefined) return this.#readKept(kept);
@@ -210,7 +221,7 @@ export class FakeService<Plan extends JobPlan = JobPlan> implements RenderServic
     return { kind: 'completed', status: 'COMPLETED', pictures, ...told };
   }
 
-  /** Of a job that ended well. */
+  /** Returns the pictures of a completed job. */
   protected picturesOf({ id, plan }: Job<Plan & Course>): FoundPicture[] {
     return plan.pictures ?? [pictureOf(id)];
   }
@@ -238,20 +249,16 @@ export class FakeService<Plan extends JobPlan = JobPlan> implements RenderServic
   }
 
   submissionsOf(scene: string): number {
-    return this.jobs.filter((job) => job.scene === scene).length;
-  }
-
-  #refused(scene: string): number {
-    return this.log.filter((line) => line === `refused ${scene}`).length;
+    return this.#jobs.acceptedOf(scene);
   }
 }
 
-/** A file besides pictures, which tells whose it is. */
+/** Returns a file that is no picture. Its content names its label. */
 export function fileOf(label: string, kind: FileKind, content = `${label} of a job`): FoundPicture {
   return { base64: Buffer.from(content).toString('base64'), named: { label, kind } };
 }
 
-/** A picture that tells which job made it. */
+/** Returns a picture whose content names its job. */
 export function pictureOf(jobId: string): FoundPicture {
   return { base64: Buffer.from(`picture of ${jobId}`).toString('base64'), seed: '12345678901234567890' };
 }

@@ -1,4 +1,4 @@
-/** The stand-in of fal: its queue over HTTP, as its documentation and its own client have it. */
+/** A stand-in for fal: its queue over HTTP, as its documentation and its official client describe it. */
 import { STATUS_CODES } from 'node:http';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import type { Fields } from '../faults/answers.ts';
@@ -7,26 +7,26 @@ import { JobServer, type JobServerOptions, type Meet, type Received, type Unders
 import type { Course, Job, JobsOptions } from './service-jobs.ts';
 
 export interface FalPlan extends Course {
-  /** Addresses or data URIs. */
+  /** URLs or data URIs. */
   pictures: string[];
-  /** What is answered in the place of the result. */
+  /** Answer instead of the result. */
   failure?: { status: number; fields: Fields };
-  /** Told in the place of its status. */
+  /** Word that replaces the job's status. */
   word?: string;
 }
 
 export interface FalOptions extends Partial<JobsOptions> {
   plan?: (input: JsonObject) => Partial<FalPlan>;
   meet?: Meet<FalPlan>;
-  /** The one that it takes. */
+  /** The only accepted key. */
   key?: string;
-  /** The only model that there is; any, where it is not given. */
+  /** The only model that exists. Default: any model exists. */
   model?: string;
-  /** The path under which requests are found, where nobody would look for them. */
+  /** Path of requests. Lets a test move them to a path that the client cannot derive from the model. */
   requestsAt?: string;
-  /** Of the list, unless the request has another. */
+  /** Number of requests on a page of the list, unless the query states less. */
   pageSize?: number;
-  /** Whether the list also has requests that wait or run, with no end and no status code. */
+  /** True if the list also has requests that wait or run, with neither an end nor a status code. */
   listsAll?: boolean;
 }
 
@@ -34,7 +34,7 @@ type Reply = ReturnType<Understood<FalPlan>['take']>;
 
 export const falKey = 'canary-id:canary-secret-1';
 
-/** Jobs are done at once, with a picture of one pixel; it ends with the test. */
+/** Starts a stand-in whose jobs complete at once with a picture of one pixel. It stops when the test ends. */
 export async function startFal({ plan, ...options }: FalOptions = {}): Promise<FalService> {
   const fal = new FalService({
     idOf: (number) => `764cabcf-b745-4b3e-ae38-${String(number).padStart(12, '0')}`,
@@ -140,7 +140,7 @@ export class FalService extends JobServer<FalPlan> {
     return { status: 200, fields: { prices, next_cursor: null, has_more: false } };
   }
 
-  /** By end, newest first; the payloads only if they are asked for. */
+  /** Lists requests by their end, newest first. Includes payloads only if the query asks for them. */
   #list(query: URLSearchParams): Reply {
     const id = query.get('request_id');
     const since = Date.parse(query.get('start') ?? '') || Date.now() - (id === null ? 1 : 90) * 86_400_000;
@@ -174,14 +174,14 @@ export class FalService extends JobServer<FalPlan> {
     };
   }
 
-  /** What all answers about a job say. */
+  /** Returns the fields that all answers about a job have. */
   #named(job: Job<FalPlan>, status: string): Fields {
     const at = `${this.url}${this.#pathOf(job)}/requests/${job.id}`;
     const urls = { response_url: at, status_url: `${at}/status`, cancel_url: `${at}/cancel` };
     return { status, request_id: job.id, ...urls };
   }
 
-  /** A model's third part, and what follows it, is left out. */
+  /** Returns the path of a job's requests: only the first two parts of the model's name. */
   #pathOf({ endpoint }: Job<FalPlan>): string {
     return this.#requestsAt ?? `/${endpoint.id.split('/').slice(0, 2).join('/')}`;
   }

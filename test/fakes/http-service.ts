@@ -1,4 +1,4 @@
-/** The stand-in of the service over HTTP: a door to jobs that speaks the interface. */
+/** A stand-in for the service over HTTP. */
 import type { ServerResponse } from 'node:http';
 import type { Endpoint } from '../../src/runner/core/attempt.ts';
 import type { JsonObject } from '../../src/lib/text/json.ts';
@@ -8,14 +8,14 @@ import { JobServer, type Received, type Understood } from './job-server.ts';
 import type { Course, Job } from './service-jobs.ts';
 
 export interface HttpPlan extends Course {
-  /** What a status answer says once the job has ended. */
+  /** Returns the fields of a status answer after the job has ended. */
   end: () => Fields;
 }
 
 type Reply<Plan extends HttpPlan> = ReturnType<Understood<Plan>['take']>;
 
 export class HttpService<Plan extends HttpPlan = HttpPlan> extends JobServer<Plan> {
-  /** How often each scene was submitted. */
+  /** Returns the number of submissions by scene. */
   submissions(): Map<string, number> {
     const counted = new Map<string, number>();
     for (const { scene } of this.jobs.all) counted.set(scene, (counted.get(scene) ?? 0) + 1);

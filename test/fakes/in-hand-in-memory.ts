@@ -1,4 +1,4 @@
-/** Marks of what a run has in hand, kept in memory across the deaths of its checkpoint. */
+/** Crash markers in memory. They outlive a crash of the run that set them. */
 import type { CrashMarkers, CrashMarker } from '../../src/runner/checkpoint/batch-lock.ts';
 
 export class CrashMarkersInMemory implements CrashMarkers {

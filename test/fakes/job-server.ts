@@ -1,4 +1,7 @@
-/** What the stand-ins of services have in common: the jobs, a server, and that a test meets any request in a way of its own. */
+/**
+ * Common base of the stand-ins for services: jobs, an HTTP server, and a function with which a test answers requests
+ * itself.
+ */
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -13,33 +16,33 @@ import { Jobs, type Course, type Job, type JobsOptions } from './service-jobs.ts
 
 export interface Received {
   method: string;
-  /** With the query. */
+  /** Path with the query. */
   path: string;
   headers: IncomingHttpHeaders;
   body: string;
 }
 
-/** What a request asks for, in the words of its service. */
+/** A request, in terms that are the same for all services. */
 export interface Understood<Plan extends Course = Course> {
-  /** None for any other address; `health`: what tells that the service is there, without a job. */
+  /** Undefined for any other URL. `health` is a request that shows that the service answers without creating a job. */
   operation: 'run' | 'status' | 'result' | 'cancel' | 'list' | 'health' | undefined;
   jobId: string;
-  /** Of a submission. */
+  /** Input of a submission. */
   input: JsonObject;
-  /** Does what is asked for, and gives the honest answer. */
+  /** Carries out the request and returns the regular answer. */
   take: () => Reply<Plan>;
 }
 
 interface Reply<Plan extends Course> {
   status: number;
   fields: Fields;
-  /** That it is about. */
+  /** Job that the reply is about. */
   job?: Job<Plan> | undefined;
 }
 
 export interface Asked<Plan extends Course = Course> extends Understood<Plan> {
   path: string;
-  /** As it came, `Bearer` and all. */
+  /** Authorization header, unchanged. */
   key: string;
   response: ServerResponse;
 }
@@ -47,14 +50,14 @@ export interface Asked<Plan extends Course = Course> extends Understood<Plan> {
 export type Meet<Plan extends Course = Course> = (asked: Asked<Plan>) => void | Promise<void>;
 
 export interface JobServerOptions<Plan extends Course> extends Partial<JobsOptions> {
-  /** How a job goes that is submitted now. */
+  /** Decides how a newly submitted job goes. */
   plan: (input: JsonObject) => Plan;
-  /** Who answers; the stand-in itself, where it is not given. */
+  /** Answers requests. Default: the stand-in answers. */
   meet?: Meet<Plan>;
 }
 
 export abstract class JobServer<Plan extends Course = Course> {
-  /** Set by whoever has it listen. */
+  /** Set by the code that makes the server listen. */
   url = '';
   meet: Meet<Plan>;
   readonly jobs: Jobs<Plan>;
@@ -68,7 +71,7 @@ export abstract class JobServer<Plan extends Course = Course> {
     this.jobs = new Jobs({ now: Date.now, ...options });
     this.server = createServer((request, response) => {
       this.#answer(request, response).catch((error: unknown) => {
-        // Whoever is killed breaks off in the midst of a request; all else is a fault of the test.
+        // A killed client breaks off in the middle of a request. Any other error is a bug of the test.
         const isBroken = !request.complete || response.destroyed || response.socket?.destroyed !== false;
         response.destroy();
         if (!isBroken) throw error;
@@ -78,7 +81,7 @@ export abstract class JobServer<Plan extends Course = Course> {
 
   protected abstract understand(request: Received, response: ServerResponse): Understood<Plan>;
 
-  /** Of all submissions that were taken. */
+  /** Inputs of all accepted submissions. */
   get inputs(): JsonObject[] {
     return this.jobs.all.map(({ input }) => input);
   }
@@ -93,7 +96,7 @@ export abstract class JobServer<Plan extends Course = Course> {
   }
 }
 
-/** As a service does that nothing is wrong with. */
+/** Sends the regular answer. */
 export function answerHonestly({ response, take }: Asked): void {
   const { status, fields } = take();
   sendJson(response, fields, status);

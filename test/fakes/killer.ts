@@ -1,13 +1,16 @@
-/** Ends a run at a chosen call of a port, before or after the call does its work, as a dying process would; or has its disk fail there. */
+/**
+ * Ends a run at a chosen call of a port, before or after the call does its work, as a crash would. It can also make the
+ * disk fail at a call.
+ */
 import { FatalFailure } from '../../src/runner/core/failure.ts';
 
 export class Killer {
-  /** Calls so far; with `killAt` n, the run dies at its nth half call (odd: before a call, even: after it). */
+  /** Number of half calls so far. With `killAt` n, the run dies at the nth (odd: before a call, even: after a call). */
   halves = 0;
   readonly #killAt: number;
-  /** `port.method` whose calls never come back. */
+  /** Name (`port.method`) of the calls that never return. */
   readonly #hang: string;
-  /** Of the calls that need the disk, the one that fails. */
+  /** Number, among the calls that need the disk, of the call that fails. */
   readonly #failAt: number;
   /** Number of calls so far that need the disk. */
   diskCalls = 0;
@@ -22,12 +25,12 @@ export class Killer {
     this.#failAt = failAt;
   }
 
-  /** Whether the disk has failed. */
+  /** True if the disk has failed. */
   get hasFailed(): boolean {
     return this.diskCalls >= this.#failAt;
   }
 
-  /** Whether no call is on its way. */
+  /** True if no call is in progress. */
   get isIdle(): boolean {
     return this.#outstanding === 0;
   }
@@ -65,7 +68,10 @@ export class Killer {
   }
 }
 
-/** Nothing a dead process asked for ever comes back to it. One promise for all would keep every dead run in memory. */
+/**
+ * Returns a promise that never settles, because a dead process gets no answers. A shared promise would keep every dead
+ * run in memory.
+ */
 function never(): Promise<never> {
   return new Promise(() => undefined);
 }

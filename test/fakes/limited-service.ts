@@ -1,9 +1,9 @@
-/** Services in virtual time that answer 429 for all the reasons that services have. */
+/** Services in virtual time that answer 429, each for another reason that real services have. */
 
-/** Whether a request that arrives at `now` (ms) is one too many; where it is not, it counts. */
+/** Returns true if a request that arrives at `now` (ms) exceeds the limit. Otherwise counts the request. */
 export type Limit = (now: number) => boolean;
 
-/** So many a second, and up to `burst` at once. */
+/** Allows `perSecond` requests a second, and `burst` at once. */
 export function tokenBucket(perSecond: number, burst: number): Limit {
   let tokens = burst;
   let at = 0;
@@ -16,7 +16,7 @@ export function tokenBucket(perSecond: number, burst: number): Limit {
   };
 }
 
-/** So many in each stretch of `windowMs`, one beginning when the other ends. */
+/** Allows `most` requests in each window of `windowMs`. A window begins when the last one ends. */
 export function fixedWindow(most: number, windowMs: number): Limit {
   let window = 0;
   let taken = 0;
@@ -29,7 +29,7 @@ export function fixedWindow(most: number, windowMs: number): Limit {
   };
 }
 
-/** So many in any stretch of `windowMs`. */
+/** Allows `most` requests within any `windowMs`. */
 export function slidingWindow(most: number, windowMs: number): Limit {
   const taken: number[] = [];
   return (now) => {
@@ -40,15 +40,15 @@ export function slidingWindow(most: number, windowMs: number): Limit {
   };
 }
 
-/** Workers whose number changes, with a queue of `perWorker` jobs for each; more are refused. */
+/** Workers whose number changes, with a queue of `perWorker` jobs for each. Further jobs are refused. */
 export class Workers {
   readonly #count: (now: number) => number;
   readonly #perWorker: number;
   readonly #executionMs: () => number;
-  /** When the jobs of those that run end, ascending. */
+  /** Running jobs, ascending by end. */
   readonly #running: { endsAt: number; done: (at: number) => void }[] = [];
   readonly #queued: ((at: number) => void)[] = [];
-  /** The executions that have begun. */
+  /** Executions that have begun. */
   readonly executions: { from: number; to: number }[] = [];
 
   constructor(count: (now: number) => number, perWorker: number, executionMs: () => number) {
@@ -57,7 +57,7 @@ export class Workers {
     this.#executionMs = executionMs;
   }
 
-  /** Takes a job, or undefined where the queue is full; `done` is told when it ends. */
+  /** Returns true if the job is accepted, and false if the queue is full. `done` is called when the job ends. */
   take(now: number, done: (endsAt: number) => void): boolean {
     this.passTo(now);
     const most = this.#count(now) * this.#perWorker;
@@ -68,13 +68,13 @@ export class Workers {
     return true;
   }
 
-  /** Of what `workers` could work from `from` to `to`, the share that was done. */
+  /** Returns the share of time between `from` and `to` in which `workers` workers were busy. */
   shareOfBest(workers: number, from: number, to: number): number {
     const worked = this.executions.map((it) => Math.min(it.to, to) - Math.max(it.from, from));
     return worked.filter((ms) => ms > 0).reduce((sum, ms) => sum + ms, 0) / (workers * (to - from));
   }
 
-  /** Lets everything happen until `now`; a worker that goes finishes its job. */
+  /** Simulates everything until `now`. A removed worker finishes its job. */
   passTo(now: number): void {
     for (;;) {
       const first = this.#running[0];
@@ -98,7 +98,7 @@ export class Workers {
   }
 }
 
-/** 0 ≤ random < 1, the same sequence for the same seed. */
+/** Returns a generator of numbers in [0, 1). The same seed gives the same sequence. */
 export function seeded(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,4 +1,7 @@
-/** A whole run against a service with a limit, in virtual time: when the service accepted and refused its submissions. */
+/**
+ * A whole run against a service with a limit, in virtual time. Records when the service accepted and refused
+ * submissions.
+ */
 import type { PipelineConfig } from '../../src/runner/pipeline/pipeline-config.ts';
 import { seeded } from './limited-service.ts';
 import { manifestOf, World } from './world.ts';
@@ -9,14 +12,14 @@ export interface LoadOptions {
   isOneTooMany: (now: number, open: number, random: () => number) => boolean;
   executionMs: number;
   settings: Partial<PipelineConfig>;
-  /** Enough scenes for `lastsMs`. */
+  /** Number of scenes. Must be enough to last `lastsMs`. */
   scenes: number;
   lastsMs: number;
   retryAfterMs?: number;
 }
 
 export interface Load {
-  /** Instants of submissions, in ms since the start. */
+  /** Instants of accepted submissions, in ms since the start. */
   accepted: number[];
   refused: number[];
   world: World;
@@ -29,7 +32,7 @@ export async function load(options: LoadOptions): Promise<Load> {
   world.random = seeded(seed);
   const accepted: number[] = [];
   const refused: number[] = [];
-  /** Instants at which the open jobs are done, ascending. */
+  /** Instants at which open jobs end, ascending. */
   const ends: number[] = [];
   world.service.instead.submit = () => {
     const now = world.clock.elapsed();

@@ -1,4 +1,4 @@
-/** A proxy on loopback that speaks CONNECT and plain requests, and finds every name at ports of this machine. */
+/** A proxy on loopback that accepts CONNECT and plain requests. It resolves every host name to this machine. */
 import { createServer, request } from 'node:http';
 import { connect } from 'node:net';
 import { onTestFinished } from 'vitest';
@@ -6,13 +6,13 @@ import { listenOnLoopback } from '../e2e/listen-on-loopback.ts';
 
 export interface LoopbackProxy {
   url: string;
-  /** `CONNECT host:port`, or the method and the whole URL. */
+  /** One entry for each request: `CONNECT host:port`, or the method and the whole URL. */
   asked: string[];
   /** Everything that clients have sent, as the proxy can read it. */
   readonly read: string;
 }
 
-/** `refuses`: the status that every request gets. It ends with the test. */
+/** Starts the proxy, which stops when the test ends. `refuses`: status that answers every request. */
 export async function loopbackProxy(port: number, refuses?: number): Promise<LoopbackProxy> {
   const asked: string[] = [];
   const chunks: Buffer[] = [];

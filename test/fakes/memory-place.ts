@@ -1,10 +1,10 @@
-/** A place of pictures in memory, for tests of what is done with pictures anywhere. */
+/** A place for pictures in memory, for tests of code that works with any place. */
 import { hash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { FatalFailure } from '../../src/runner/core/failure.ts';
 import type { Place } from '../../src/runner/images/place.ts';
 
-/** Has its files in `files`. Names may get another content, as in a folder. */
+/** Returns a place that keeps its files in `files`. A file can be overwritten, as in a folder. */
 export function memoryPlace(files = new Map<string, Buffer>()): Place {
   const writtenAt = new Map<string, number>();
   let clock = 0;
@@ -18,7 +18,10 @@ export function memoryPlace(files = new Map<string, Buffer>()): Place {
     isNamedByAttempt: false,
     probe: (work) => work(),
     prepare: async () => undefined,
-    read: async (file) => files.get(file),
+    read: async (file, part) => {
+      const bytes = files.get(file);
+      return part === undefined ? bytes : bytes?.subarray(part.at, part.at + part.length);
+    },
     facts: async (file) => {
       const bytes = files.get(file);
       return (
@@ -32,7 +35,12 @@ export function memoryPlace(files = new Map<string, Buffer>()): Place {
     },
     put: async (file, source, { isFirst = false } = {}) => {
       if (isFirst && files.has(file)) return false;
-      set(file, 'path' in source ? readFileSync(source.path) : Buffer.from(source));
+      if ('read' in source) {
+        const bytes = await source.read(0, source.length);
+        if (bytes.length < source.length) throw new Error('the content changed');
+        set(file, bytes);
+      } else set(file, 'path' in source ? readFileSync(source.path) : Buffer.from(source));
+      if ('path' in source && source.isMoved === true) rmSync(source.path);
       return true;
     },
     list: async function* (below = '') {

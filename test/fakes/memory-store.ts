@@ -1,4 +1,4 @@
-/** A store that speaks as much S3 as a bucket asks of it, with its objects in memory, and as unreliable as a test wants it. */
+/** A store in memory that speaks the part of S3 that `Bucket` uses. A test decides how unreliable it is. */
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,19 +9,24 @@ import { Bucket, type BucketOptions } from '../../src/lib/s3/bucket.ts';
 export interface StoreTraits {
   comparesChecksums?: boolean;
   keepsChecksums?: boolean;
-  /** So many objects are in a part of its lists. */
+  /** Maximum number of objects in one page of a list. Default: 1,000. */
   listsAtOnce?: number;
-  /** Whether a list that goes on begins anew. */
+  /** True if the next page of a list begins from the start again. */
   repeatsLists?: boolean;
-  /** Whether a request is answered as if it had not been, though it was done. */
+  /** Returns true if a request is carried out but answered with 503. */
   losesAnswer?: (method: string, path: string) => boolean;
-  /** Whether it leaves what is there where it is told so; otherwise it overlooks that. */
+  /** True if the store obeys `If-None-Match: *`. Otherwise it ignores the header. */
   knowsConditions?: boolean;
-  /** What becomes of a request instead of an answer, by its number from 1 on; undefined where it is answered. */
+  /**
+   * Returns the trouble that replaces the answer to a request, by its number from 1. Undefined for a regular answer.
+   */
   trouble?: (number: number, method: string, path: string) => Trouble | undefined;
 }
 
-/** 503; the connection stays open without a byte, or with one now and then, and no end; what came is called damaged; or nothing is done until `release`. */
+/**
+ * `busy`: 503. `silent`: no byte comes and the connection stays open. `dripping`: bytes come now and then without an
+ * end. `garbled`: the store calls the body damaged. `held`: nothing is done until `release`.
+ */
 type Trouble = 'busy' | 'silent' | 'dripping' | 'garbled' | 'held';
 
 interface StoredObject {
@@ -31,11 +36,11 @@ interface StoredObject {
 }
 
 export class MemoryStore {
-  /** By path: the bucket's name, and the key. */
+  /** Objects by path: name of the bucket and key. */
   readonly objects = new Map<string, StoredObject>();
-  /** Uploads in parts that have not come to their end: their parts by number. */
+  /** Multipart uploads in progress by id, each with its parts by number. */
   readonly uploads = new Map<string, Map<number, Buffer>>();
-  /** Methods and paths with their queries, in their order. */
+  /** Methods and paths with queries, in order. */
   readonly log: string[] = [];
   readonly #held: (() => void)[] = [];
   readonly #metadata = new Map<string, Record<string, string>>();
@@ -84,17 +89,17 @@ export class MemoryStore {
     };
   }
 
-  /** For who uses it. */
+  /** Environment variables with which a client uses this store. */
   get env(): Record<string, string> {
     return { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b', AWS_ENDPOINT_URL: this.#url };
   }
 
-  /** That it has received. */
+  /** Number of received requests. */
   get requests(): number {
     return this.#requests;
   }
 
-  /** Requests that wait for `release`. */
+  /** Number of requests that wait for `release`. */
   get held(): number {
     return this.#held.length;
   }
@@ -131,6 +136,7 @@ export class MemoryStore {
       response.end(this.#list(path + (query.get('prefix') ?? ''), query.get('continuation-token') ?? ''));
     else if (found === undefined)
       response.writeHead(404).end(method === 'HEAD' ? undefined : '<Code>NoSuchKey</Code>');
+    else if (headers.range !== undefined) sendPart(found.bytes, headers.range, response);
     else
       response
         .writeHead(200, {
@@ -153,13 +159,13 @@ export class MemoryStore {
     response.end();
   }
 
-  /** Also where there is none. */
+  /** Deletes an object. Like S3, also answers 204 if there is none. */
   #delete(path: string, response: ServerResponse): void {
     this.objects.delete(path);
     response.writeHead(204).end();
   }
 
-  /** As far as it goes: an upload is begun, gets its parts, and ends as an object or as nothing. */
+  /** Begins a multipart upload, takes a part, completes the upload or aborts it. */
   #answerOfUpload(
     method: string,
     path: string,
@@ -215,6 +221,13 @@ export class MemoryStore {
 function keptOf(headers: IncomingHttpHeaders, names: RegExp): Record<string, string> {
   const kept = Object.entries(headers).filter(([name]) => names.test(name));
   return Object.fromEntries(kept) as Record<string, string>;
+}
+
+function sendPart(bytes: Buffer, range: string, response: ServerResponse): void {
+  const [, from = '', to = ''] = /^bytes=(\d+)-(\d+)$/.exec(range) ?? [];
+  if (Number(from) >= bytes.length)
+    return void response.writeHead(416).end('<Error><Code>InvalidRange</Code></Error>');
+  response.writeHead(206).end(bytes.subarray(Number(from), Number(to) + 1));
 }
 
 function md5Of(bytes: Uint8Array): string {

@@ -1,24 +1,26 @@
-/** A server that speaks as much of PostgreSQL's protocol as a client needs, and answers statements as a test says. */
+/**
+ * A server that speaks the part of PostgreSQL's protocol that clients need. A test decides the answers to statements.
+ */
 import { createServer, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
 import { parsePostgresAddress, type PostgresAddress } from '../../src/lib/postgres/postgres.ts';
 
-/** Rows of texts; a code and a message of an error; or no answer at all. */
+/** Rows of texts, an error with code and message, or no answer at all. */
 type Said = { rows: Record<string, string>[] } | { code: string; message: string } | 'nothing';
 
-/** `number` is that of the connection, from 1 on. Undefined is no rows. */
+/** `number` counts connections from 1. Undefined stands for no rows. */
 type Answer = (text: string, number: number) => Said | undefined;
 
 const int8 = 20;
 const otherType = 25;
 
 export class PostgresFake {
-  /** Statements in their order. */
+  /** Statements in order. */
   readonly log: string[] = [];
-  /** Connections that are open, by their numbers. */
+  /** Open connections by number. */
   readonly connections = new Map<number, Socket>();
-  /** What a connection is told instead of a welcome. */
+  /** Error that a new connection gets instead of a welcome. `nothing` sends no answer. */
   refusal: { code: string; message: string } | 'nothing' | undefined;
   readonly #server: Server;
   readonly #answer: Answer;
@@ -44,7 +46,7 @@ export class PostgresFake {
     return parsePostgresAddress(`postgres://me:secret@127.0.0.1:${port}/night`, []);
   }
 
-  /** That were ever made. */
+  /** Number of connections that were ever made. */
   get made(): number {
     return this.#made;
   }
@@ -130,7 +132,7 @@ function count(many: number): Buffer {
   return bytes;
 }
 
-/** Those whose names begin with `many` are counts. */
+/** Returns the description of a column. Its type is int8 if the name is `pid` or begins with `many`. */
 function fieldOf(name: string): Buffer {
   const field = Buffer.alloc(18);
   field.writeUInt32BE(name.startsWith('many') || name === 'pid' ? int8 : otherType, 6);

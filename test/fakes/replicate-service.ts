@@ -1,4 +1,4 @@
-/** The stand-in of Replicate over HTTP, as its documentation and its own client have it. */
+/** A stand-in for Replicate over HTTP, as its documentation and its official client describe it. */
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import type { Fields } from '../faults/answers.ts';
 import { listenOnLoopback } from '../e2e/listen-on-loopback.ts';
@@ -7,22 +7,22 @@ import { JobServer, type JobServerOptions, type Meet, type Received, type Unders
 import type { Course, Job, JobsOptions } from './service-jobs.ts';
 
 export interface ReplicatePlan extends Course {
-  /** Addresses or data URIs; a list of one is what some models answer, one alone what others do. */
+  /** URLs or data URIs. Some models answer a list, others a single text. */
   output: string | string[];
-  /** Why it failed. */
+  /** Error of a failed job. */
   error?: string;
-  /** Told in the place of its status. */
+  /** Word that replaces the job's status. */
   word?: string;
 }
 
 export interface ReplicateOptions extends Partial<JobsOptions> {
   plan?: (input: JsonObject) => Partial<ReplicatePlan>;
   meet?: Meet<ReplicatePlan>;
-  /** The one that it takes. */
+  /** The only accepted key. */
   key?: string;
-  /** The only model that there is; any, where it is not given. */
+  /** The only model that exists. Default: any model exists. */
   model?: string;
-  /** Of the list. */
+  /** Number of predictions on a page of the list. */
   pageSize?: number;
 }
 
@@ -30,7 +30,7 @@ type Reply = ReturnType<Understood<ReplicatePlan>['take']>;
 
 export const replicateKey = 'r8_canary-secret-2';
 
-/** Jobs are done at once, with a picture of one pixel; it ends with the test. */
+/** Starts a stand-in whose jobs complete at once with a picture of one pixel. It stops when the test ends. */
 export async function startReplicate({ plan, ...options }: ReplicateOptions = {}): Promise<ReplicateService> {
   const replicate = new ReplicateService({
     idOf: (number) => `gm3qorzdhgbfurvjtv${String(number).padStart(8, '0')}`,
@@ -100,7 +100,7 @@ export class ReplicateService extends JobServer<ReplicatePlan> {
     return { status: 201, fields: { ...this.#prediction(job), ...begun }, job };
   }
 
-  /** Newest first. */
+  /** Lists predictions, newest first. */
   #list(query: URLSearchParams): Reply {
     const after = Date.parse(query.get('created_after') ?? '1970-01-01T00:00:00Z');
     const before = Date.parse(query.get('created_before') ?? '9999-01-01T00:00:00Z');
@@ -118,7 +118,7 @@ export class ReplicateService extends JobServer<ReplicatePlan> {
     return { status: 200, fields: { ...pages, results } };
   }
 
-  /** The account, or a model of it. */
+  /** Describes the account, or one of its models. */
   #describe(model: string): Reply {
     if (model === '') return { status: 200, fields: { type: 'user', username: 'alice', name: 'Alice' } };
     if (this.#model !== undefined && model !== this.#model)
@@ -181,7 +181,7 @@ function wordOf(state: string, { error }: ReplicatePlan): string {
 }
 
 function timeOf(ms: number): string {
-  // It counts microseconds.
+  // Replicate writes microseconds.
   return new Date(ms).toISOString().replace('Z', '421Z');
 }
 

@@ -1,4 +1,4 @@
-/** A server on loopback that says exactly what a test tells it to, down to the bytes and the end of the connection. */
+/** A server on loopback that sends exactly the bytes of a test, and ends connections where the test says. */
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
@@ -7,21 +7,21 @@ import { onTestFinished } from 'vitest';
 export interface ReceivedRequest {
   method: string;
   path: string;
-  /** Names in lower case. */
+  /** Headers by name in lower case. */
   headers: Record<string, string>;
   body: string;
-  /** 1 for those of the first connection. */
+  /** Number of the connection, from 1. */
   connection: number;
 }
 
-/** What is done with a request that has come whole. */
+/** Answers a request that was received completely. */
 export type Script = (socket: Socket, request: ReceivedRequest) => void;
 
 export interface ScriptedServer {
   url: string;
   port: number;
   requests: ReceivedRequest[];
-  /** Resolves once so many requests have come. */
+  /** Resolves when this number of requests was received. */
   received(count: number): Promise<void>;
 }
 
@@ -29,11 +29,11 @@ export interface ScriptedOptions {
   host?: string;
   port?: number;
   tls?: { key: string; cert: string };
-  /** What is done with a connection before anything has come over it. */
+  /** Called for each connection before anything was received. */
   onConnection?: (socket: Socket) => void;
 }
 
-/** Ends with the test. */
+/** Starts the server, which stops when the test ends. */
 export async function scriptedServer(script: Script, options: ScriptedOptions = {}): Promise<ScriptedServer> {
   const { host = '127.0.0.1', port = 0, tls, onConnection } = options;
   const requests: ReceivedRequest[] = [];
@@ -69,7 +69,7 @@ export async function scriptedServer(script: Script, options: ScriptedOptions = 
   };
 }
 
-/** A whole answer, with its length, after which the connection stays open. */
+/** Returns a script that sends a complete answer with its length and keeps the connection open. */
 export function answer(
   status: number,
   body: string | Buffer = '',
@@ -85,13 +85,13 @@ export function answerJson(value: unknown, status = 200): Script {
   return answer(status, JSON.stringify(value), { 'Content-Type': 'application/json' });
 }
 
-/** Status line and headers with the empty line behind them. */
+/** Returns the status line and headers with the empty line after them. */
 export function headOf(status: number, headers: Record<string, string>): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} Said\r\n${lines.join('')}\r\n`;
 }
 
-/** Each request gets the next script; the last one stays. */
+/** Returns a script that uses the next of these scripts for each request. The last one is repeated. */
 export function inTurn(...scripts: Script[]): Script {
   let next = 0;
   return (socket, request) => scripts[Math.min(next++, scripts.length - 1)]?.(socket, request);

@@ -1,7 +1,7 @@
-/** A certificate that nobody has signed but its own key, made anew for each test. */
+/** A certificate that is signed only by its own key, made anew for each test. */
 import { generateKeyPairSync, sign } from 'node:crypto';
 
-/** PEM; valid for the one host name, to those who trust it. */
+/** Returns key and certificate in PEM. Clients that trust the certificate accept it for this host name only. */
 export function selfSigned(host = 'localhost'): { key: string; cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const ecdsaWithSha256 = der(0x30, Buffer.from('06082a8648ce3d040302', 'hex'));

@@ -1,14 +1,14 @@
-/** The jobs of the one stand-in of the service: they wait, run, end and are forgotten as a test plans them. */
+/** The jobs of all stand-ins for services. They wait, run, end and are forgotten as a test plans. */
 import type { Endpoint } from '../../src/runner/core/attempt.ts';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 
-/** How a job goes; the rest of a plan is between a test and the door through which it asks. */
+/** Times of a job. The rest of a plan is specific to each stand-in. */
 export interface Course {
-  /** Infinity for one that never starts. */
+  /** Time in the queue. Infinity for a job that never starts. */
   queueMs: number;
-  /** Infinity for one that never ends. */
+  /** Time of execution. Infinity for a job that never ends. */
   executionMs: number;
-  /** When it is forgotten, where that is before its end. */
+  /** Time from submission until the service forgets the job, if that is before its end. */
   lostAfterMs?: number;
 }
 
@@ -16,17 +16,17 @@ export interface Job<Plan extends Course = Course> {
   id: string;
   endpoint: Endpoint;
   input: JsonObject;
-  /** The scene's text, by which tests know their jobs. */
+  /** The scene's text. Tests find their jobs by it. */
   scene: string;
   plan: Plan;
-  /** Instants, which a test may move. */
+  /** Instants in epoch ms. A test may change them. */
   submittedAt: number;
   startsAt: number;
   completesAt: number;
-  /** Where it is not kept as long as the others. */
+  /** Instant at which the job is forgotten, if it is not kept as long as others. */
   forgottenAt?: number;
   isCancelled: boolean;
-  /** Requests for its status. */
+  /** Number of status requests for this job. */
   polls: number;
 }
 
@@ -36,17 +36,25 @@ export const retentionMs = 30 * 60_000;
 
 export interface JobsOptions {
   now: () => number;
-  /** Of what has ended. */
+  /** How long an ended job is kept. Default: 30 minutes. */
   retentionMs?: number;
   idOf?: (number: number) => string;
 }
 
 export class Jobs<Plan extends Course> {
-  readonly all: Job<Plan>[] = [];
-  /** How long it knows a submission by its key; undefined where it takes no notice of keys. */
+  readonly #all: Job<Plan>[] = [];
+  /** How long the service recognizes a submission by its idempotency key. Undefined if it ignores keys. */
   knowsKeysMs: number | undefined;
   readonly #keyed = new Map<string, Job<Plan>>();
+  readonly #byId = new Map<string, Job<Plan>>();
+  /** Number of accepted submissions of each scene. */
+  readonly #accepted = new Map<string, number>();
   readonly #options: Required<JobsOptions>;
+
+  /** All jobs in the order of their submission. */
+  get all(): readonly Job<Plan>[] {
+    return this.#all;
+  }
 
   constructor(options: JobsOptions) {
     this.#options = { retentionMs, idOf: (number) => `job-${number}`, ...options };
@@ -56,7 +64,7 @@ export class Jobs<Plan extends Course> {
     const submittedAt = this.#options.now();
     const startsAt = submittedAt + plan.queueMs;
     const job: Job<Plan> = {
-      id: this.#options.idOf(this.all.length + 1),
+      id: this.#options.idOf(this.#all.length + 1),
       endpoint,
       input,
       scene: sceneOf(input),
@@ -68,12 +76,35 @@ export class Jobs<Plan extends Course> {
       isCancelled: false,
       polls: 0,
     };
-    this.all.push(job);
+    this.add(job);
     if (key !== undefined) this.#keyed.set(key, job);
     return job;
   }
 
-  /** The job of a submission that came before under its key, while that is known; of another input, none may come. */
+  /** Adds a job that another service has accepted. */
+  add(job: Job<Plan>): void {
+    this.#all.push(job);
+    this.#byId.set(job.id, job);
+    this.#accepted.set(job.scene, this.acceptedOf(job.scene) + 1);
+  }
+
+  /** Forgets a job, as if it had never arrived. */
+  remove(jobId: string): void {
+    const job = this.#byId.get(jobId);
+    if (job === undefined) return;
+    this.#byId.delete(jobId);
+    this.#all.splice(this.#all.indexOf(job), 1);
+    this.#accepted.set(job.scene, this.acceptedOf(job.scene) - 1);
+  }
+
+  acceptedOf(scene: string): number {
+    return this.#accepted.get(scene) ?? 0;
+  }
+
+  /**
+   * Returns the job that an earlier submission with this key created, or "another body" if its input was different.
+   * Undefined if the key is unknown or expired.
+   */
   known(input: JsonObject, key = ''): Job<Plan> | 'another body' | undefined {
     const job = this.#keyed.get(key);
     if (job === undefined || this.#options.now() >= job.submittedAt + (this.knowsKeysMs ?? 0))
@@ -81,16 +112,16 @@ export class Jobs<Plan extends Course> {
     return JSON.stringify(job.input) === JSON.stringify(input) ? job : 'another body';
   }
 
-  /** Undefined where it was never there or is forgotten. */
+  /** Returns the job. Undefined if it never existed or is forgotten. */
   find(jobId: string): Job<Plan> | undefined {
-    const job = this.all.find(({ id }) => id === jobId);
+    const job = this.#byId.get(jobId);
     const forgottenAt = job && (job.forgottenAt ?? job.completesAt + this.#options.retentionMs);
     return forgottenAt === undefined || this.#options.now() >= forgottenAt ? undefined : job;
   }
 
-  /** What is found of a job whose status is asked for. */
+  /** Counts a status request, and returns the job like `find`. */
   polled(jobId: string): Job<Plan> | undefined {
-    const job = this.all.find(({ id }) => id === jobId);
+    const job = this.#byId.get(jobId);
     if (job !== undefined) job.polls += 1;
     return this.find(jobId);
   }
@@ -102,7 +133,7 @@ export class Jobs<Plan extends Course> {
     return now < startsAt ? 'IN_QUEUE' : 'IN_PROGRESS';
   }
 
-  /** What has ended stays as it is. */
+  /** Cancels a job that has not ended. */
   cancel(job: Job): void {
     if (this.stateOf(job) === 'ended') return;
     job.isCancelled = true;
@@ -110,7 +141,7 @@ export class Jobs<Plan extends Course> {
   }
 }
 
-/** The service has a clock of its own: by it, the job starts and ends so much later. */
+/** Moves start and end of a job, as if the clock of the service differed from ours by `ms`. */
 export function moveJob(job: Job, ms: number): void {
   job.startsAt += ms;
   job.completesAt += ms;

@@ -1,7 +1,15 @@
-/** Comes before every test file: property tests draw from the seed of the run, and nothing that a file has replaced is left for the next one in its process. */
+/**
+ * Runs before every test file. Property tests use the seed of the run, and mocks of one file never affect the next file
+ * in the same process.
+ */
 import { configureGlobal } from 'fast-check';
-import { afterAll, vi } from 'vitest';
+import { afterAll, expect, vi } from 'vitest';
 import { seed } from './tier.ts';
+
+const onDisk = (process.env['NIGHTRENDER_TEST_ON_DISK'] ?? '').split(' ');
+const { testPath } = expect.getState();
+if (onDisk.some((file) => testPath?.endsWith(`/${file}`)))
+  vi.stubEnv('TMPDIR', process.env['NIGHTRENDER_TEST_DISK']);
 
 afterAll(() => {
   vi.restoreAllMocks();

@@ -1,4 +1,7 @@
-/** A batch in a fake world whose checkpoint is in a real PostgreSQL; each start of the program joins it as a runner of its own. */
+/**
+ * A batch in a fake world whose checkpoint is in a real PostgreSQL. Each start of the program joins it as a separate
+ * runner.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +20,7 @@ import type { Behaviour } from './fake-service.ts';
 import { pricingOf } from '../../src/runner/core/spending.ts';
 import { defaultSettings, plainBatch, World } from './world.ts';
 
-/** Thrown in a transaction whose program has died. */
+/** Aborts the transaction of a program that was killed. */
 const died = new Error('the program has died');
 
 let worlds = 0;
@@ -25,11 +28,11 @@ let worlds = 0;
 export class SharedWorld extends World {
   readonly #dir: string;
   readonly #address: string;
-  /** Looks at the batch, and changes it for those who are no runs. */
+  /** Connection through which the test reads the batch, and through which commands other than runs change it. */
   #observer: SharedBatch;
   #joined: JoinedBatch | undefined;
 
-  /** `url` is that of a database. */
+  /** Creates a world in the database with this URL. */
   static async make(url: string, behaviour?: Behaviour): Promise<SharedWorld> {
     const dir = mkdtempSync(join(tmpdir(), 'nightrender-world-'));
     const address = `${url}?batch=world-${(worlds += 1)}`;
@@ -71,7 +74,7 @@ export class SharedWorld extends World {
     rmSync(this.#dir, { recursive: true });
   }
 
-  /** One that only looks at pictures needs none. */
+  /** A command that only reads pictures gets an empty checkpoint. */
   protected override openCheckpoint(): Pick<Ports, 'checkpoint' | 'file' | 'others'> {
     const { checkpoint, others } = this.#joined ?? { checkpoint: {} as Checkpoint, others: undefined };
     return { checkpoint, file: undefined, others };
@@ -95,7 +98,7 @@ export class SharedWorld extends World {
     this.#joined = joined;
     try {
       const result = await work();
-      // What is dead tells nobody.
+      // A killed program never tells the others that it leaves.
       if (result === undefined) await shared.db.close();
       return result;
     } finally {
@@ -118,7 +121,7 @@ export class SharedWorld extends World {
     this.marks.splice(0, Infinity, ...marked);
   }
 
-  /** All or nothing, as for every command that changes a batch. */
+  /** Runs a command that changes the batch in one transaction. A kill rolls it back. */
   async #change<T>(work: () => Promise<T | undefined>): Promise<T | undefined> {
     const { db, schema, replica } = this.#observer;
     try {

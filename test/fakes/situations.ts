@@ -1,4 +1,4 @@
-/** What jobs at fal and Replicate come to; the official clients are content with each, so that ours may be tried with it. */
+/** All outcomes of jobs at fal and Replicate. Tests run the official clients and ours in each of them. */
 import { reset, send, sendJson, type Fields } from '../faults/answers.ts';
 import { onePixel, type FalOptions } from './fal-service.ts';
 import { answerHonestly, type Meet, type Understood } from './job-server.ts';
@@ -88,7 +88,7 @@ export const replicateSituations = {
   'meets a proxy': { meet: refusing('status', 502, '<html>Bad Gateway</html>') },
 } as const satisfies Record<string, ReplicateOptions>;
 
-/** So many of these requests are taken, and nobody is told; all others are answered. */
+/** Accepts the first `count` of these requests but loses their answers. All other requests get regular answers. */
 export function losing(operation: Understood['operation'], count = Infinity): Meet {
   return among(operation, count, ({ take, response }) => {
     take();
@@ -96,7 +96,7 @@ export function losing(operation: Understood['operation'], count = Infinity): Me
   });
 }
 
-/** So many of these are refused, with seconds to wait if any are given. */
+/** Refuses the first `count` of these requests. `retryAfter`: seconds in the Retry-After header. */
 export function refusing(
   operation: Understood['operation'],
   status: number,

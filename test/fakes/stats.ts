@@ -1,4 +1,4 @@
-/** The stats of a night with a little of everything. */
+/** The stats of a night in which a little of everything happened. */
 import { type RunStats, type SlotState, slotStates } from '../../src/runner/core/run-stats.ts';
 
 export function timeMs(spent: Partial<Record<SlotState, number>>): RunStats['timeMs'] {

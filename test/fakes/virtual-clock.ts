@@ -9,7 +9,7 @@ interface Sleeper {
 export class VirtualClock implements Clock {
   #elapsed = 0;
   readonly #start: number;
-  /** Who wakes first stands last. */
+  /** Sleepers, ordered so that the last one wakes first. */
   readonly #sleepers: Sleeper[] = [];
 
   constructor(start: number) {
@@ -38,7 +38,9 @@ export class VirtualClock implements Clock {
     });
   }
 
-  /** Before all that sleep as long or shorter: of these, who came first wakes first. */
+  /**
+   * Returns the index for a new sleeper. Sleepers that wake at the same instant wake in the order in which they came.
+   */
   #placeOf(at: number): number {
     let low = 0;
     let high = this.#sleepers.length;
@@ -50,12 +52,12 @@ export class VirtualClock implements Clock {
     return low;
   }
 
-  /** How many sleep. */
+  /** Number of sleepers. */
   get sleeping(): number {
     return this.#sleepers.length;
   }
 
-  /** Lets the earliest sleepers wake, all of one instant together; false where nobody sleeps. */
+  /** Wakes the earliest sleepers, all of one instant together. Returns false if there are none. */
   advance(): boolean {
     const next = this.#sleepers.at(-1);
     if (next === undefined) return false;

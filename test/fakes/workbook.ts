@@ -1,7 +1,7 @@
-/** Workbooks as spreadsheet programs write them: parts of XML in a zip file. */
+/** Workbooks as spreadsheet programs write them: XML parts in a zip file. */
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** A zip file; `sizes` are false sizes of parts, by their names. */
+/** Returns a zip file. `sizes`: false sizes that the file states for some parts, by name. */
 export function zipOf(parts: Record<string, string>, sizes: Record<string, number> = {}): Buffer {
   const bodies: Buffer[] = [];
   const directory: Buffer[] = [];
@@ -32,13 +32,13 @@ export function zipOf(parts: Record<string, string>, sizes: Record<string, numbe
 }
 
 export interface FakeWorkbook {
-  /** What is in `<sheetData>`. */
+  /** Content of `<sheetData>`. */
   rows: string;
-  /** What is in `<sst>`. */
+  /** Content of `<sst>`. */
   strings?: string;
-  /** What is in `<styleSheet>`. */
+  /** Content of `<styleSheet>`. */
   styles?: string;
-  /** What is in `<workbook>`; the sheets rId1 (the one with the rows), rId2 (another) and rId3 (a chart) are there. */
+  /** Content of `<workbook>`. Available sheets are rId1 (with `rows`), rId2 (another) and rId3 (a chart). */
   book?: string;
 }
 
@@ -67,7 +67,7 @@ export function workbookParts({ rows, strings, styles, book }: FakeWorkbook): Re
     'xl/workbook.xml': `<workbook ${main} xmlns:r="${types}">${book ?? '<sheets><sheet name="Prompts" sheetId="4" r:id="rId1"/></sheets>'}</workbook>`,
     'xl/worksheets/sheet7.xml': `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\r\n<worksheet ${main}><cols><col min="1" max="2"/></cols><sheetData>${rows}</sheetData></worksheet>`,
     'xl/worksheets/sheet1.xml': `<worksheet ${main}><sheetData><row r="1"><c r="A1" t="inlineStr"><is><t>other</t></is></c></row></sheetData></worksheet>`,
-    // Under a name in another case, as some programs write it.
+    // The name is in another case, as some programs write it.
     'xl/SharedStrings.xml': `<sst ${main}>${strings ?? ''}</sst>`,
     ...(styles !== undefined && { 'xl/styles.xml': `<styleSheet ${main}>${styles}</styleSheet>` }),
   };
@@ -77,7 +77,7 @@ export function workbook(fake: FakeWorkbook): Buffer {
   return zipOf(workbookParts(fake));
 }
 
-/** A row of texts in its cells. */
+/** Returns a row with these texts in its cells. */
 export function textRow(line: number, ...texts: string[]): string {
   const cells = texts.map((text, index) => {
     const ref = `${String.fromCodePoint(65 + index)}${line}`;

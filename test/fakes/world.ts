@@ -1,4 +1,7 @@
-/** A batch in a fake world: real checkpoint in memory, everything else in virtual time; it can die and come back. */
+/**
+ * A batch in a fake world: a real checkpoint in memory, everything else in virtual time. A run can crash and the next
+ * one resumes.
+ */
 import { type Database, runMigrations, Sqlite } from '../../src/lib/sqlite/database.ts';
 import { rememberBatch, type BatchIdentity } from '../../src/runner/checkpoint/batch-identity.ts';
 import { readSavedJobs, recordedReader } from '../../src/runner/checkpoint/recorded-pictures.ts';
@@ -30,29 +33,29 @@ import { Killer } from './killer.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 export interface RunOptions {
-  /** Undefined where a stop came before it was read. */
+  /** Undefined if the run was stopped before the manifest was read. */
   manifest: ManifestScenes | undefined;
   settings?: Partial<PipelineConfig>;
   killAt?: number;
-  /** The disk fails at the nth call that needs it. */
+  /** Number, among the calls that need the disk, of the call that fails. */
   failAt?: number;
-  /** Called at every event, to stop the run at some. */
+  /** Called at every event. May stop the run. */
   onEvent?: (event: Event, stop: Stop) => void;
-  /** What the run is stopped by; one of its own where it is not given. */
+  /** Stops the run. Default: a new one. */
   stop?: Stop;
-  /** Writes the report; at once where it is not given. */
+  /** Writes the final report. Default: does nothing. */
   writeReport?: Report['write'];
-  /** Writes the one of a run that goes on. */
+  /** Writes a report while the run goes on. */
   updateReport?: Report['update'];
   /** Wall time between the last run and this one. */
   afterMs?: number;
-  /** `port.method` whose calls never come back; the run is then left at `until`. */
+  /** Name (`port.method`) of the calls that never return. The run is then abandoned at `until`. */
   hang?: string;
-  /** The run is left, as if killed, when so much time has passed (ms). */
+  /** Time in ms after which the run is abandoned, as if it were killed. */
   until?: number;
 }
 
-/** A new one is copied from it: a copy takes a tenth of the time. */
+/** New checkpoints are copies of this one, because a copy takes a tenth of the time of migrations. */
 const emptyCheckpoint = ((): Buffer => {
   const db = new Sqlite(':memory:');
   runMigrations(db, checkpointSchema.migrations);
@@ -60,20 +63,20 @@ const emptyCheckpoint = ((): Buffer => {
 })();
 
 export class World {
-  /** What is on record, to look at. */
+  /** Database of the checkpoint, for tests to read. */
   readonly db: Database;
   readonly images = new FakeImages();
   readonly downloads = new FakeDownloads();
   readonly answers = new FakeAnswers();
   readonly service: FakeService;
   readonly events: Event[] = [];
-  /** What dead runs had in hand. */
+  /** Crash markers that dead runs have left. */
   readonly marks: CrashMarker[] = [];
-  /** What pipeline.yaml says of the batch besides. */
+  /** Further parts of the batch's identity that pipeline.yaml states. */
   batch: Pick<BatchIdentity, 'until' | 'values'> = {};
   readonly started = Date.UTC(2026, 0, 1);
   clock = new VirtualClock(this.started);
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   random = (): number => 0.5;
 
   constructor(behaviour: Behaviour = () => ({}), db: Database = new Sqlite(emptyCheckpoint)) {
@@ -83,14 +86,14 @@ export class World {
     this.service = new FakeService(() => this.clock.now(), behaviour);
   }
 
-  /** One run; undefined where it was killed. */
+  /** Runs the batch once. Returns undefined if the run was killed. */
   async run({ manifest, settings = {}, until, ...options }: RunOptions): Promise<BatchResult | undefined> {
     const { ports, stop } = this.#begin(options);
     const running = runBatch(manifest, ports, { ...defaultSettings, ...settings }, stop);
     return drive(running, this.clock, this.killer, until);
   }
 
-  /** As above, for the cancelling of what is in flight. */
+  /** Runs `cancel` once. Returns undefined if it was killed. */
   async cancel({ settings = {}, until, ...options }: Omit<RunOptions, 'manifest'> = {}): Promise<
     CancelResult | undefined
   > {
@@ -99,7 +102,7 @@ export class World {
     return drive(running, this.clock, this.killer, until);
   }
 
-  /** As above, for `verify --repair`. */
+  /** Runs `verify --repair` once. Returns undefined if it was killed. */
   async repair(options: Pick<RunOptions, 'killAt' | 'afterMs'> = {}): Promise<Verified | undefined> {
     const { ports } = this.#begin(options);
     const { pendingMoves, ...writes } = pictureRepair(this.db);
@@ -119,7 +122,7 @@ export class World {
     return drive(work(), this.clock, this.killer);
   }
 
-  /** As above, for `retry`. */
+  /** Runs `retry` once. Returns undefined if it was killed. */
   async putBack(
     choice: PutBackChoice,
     options: Pick<RunOptions, 'killAt' | 'afterMs'> = {},
@@ -137,7 +140,7 @@ export class World {
     return drive(work(), this.clock, this.killer);
   }
 
-  /** The world as a new start of the program finds it. */
+  /** Returns the ports of a new start of the program. */
   #begin({
     killAt,
     failAt,
@@ -160,7 +163,7 @@ export class World {
       downloads: killer.guard('downloads', this.downloads),
       answers: killer.guard('answers', this.answers),
       images: killer.guard('images', this.images),
-      // Time goes on while the one of a run that goes on is written.
+      // `update` is not guarded, because virtual time must pass while a run writes it and goes on.
       report: {
         ...killer.guard('report', { write: writeReport }),
         update: updateReport,
@@ -178,7 +181,7 @@ export class World {
     return { ports, stop };
   }
 
-  /** For a start of the program. */
+  /** Returns the checkpoint for a new start of the program. */
   protected openCheckpoint(): Pick<Ports, 'checkpoint' | 'file' | 'others'> {
     const run = this.db
       .prepare(
@@ -192,7 +195,7 @@ export class World {
     return { checkpoint, file: checkpoint, others: undefined };
   }
 
-  /** As after the checkpoint was deleted. */
+  /** Empties the checkpoint, as if it had been deleted. */
   async forget(): Promise<void> {
     this.db.exec('DELETE FROM pictures; DELETE FROM attempts; DELETE FROM scenes; DELETE FROM batch');
   }
@@ -209,15 +212,15 @@ export class World {
 }
 
 /**
- * Makes `prepare` return the statement that it returned for the same text before. A walk of deaths opens the checkpoint thousands
- * of times, and a third of its time went into preparing the same statements.
+ * Makes `prepare` return the statement that it returned for the same text before. A test with a kill at every call
+ * opens the checkpoint thousands of times, and preparing the same statements took a third of its time.
  */
 function rememberStatements(db: Database): void {
   const statements = new Map<string, ReturnType<Database['prepare']>>();
   const prepare = db.prepare.bind(db);
   db.prepare = ((sql: string) => {
     const known = statements.get(sql);
-    // A dead run may have left it in the middle of its rows.
+    // A killed run may have left the statement in the middle of its rows.
     if (known !== undefined && !known.busy) return known;
     const statement = prepare(sql);
     statements.set(sql, statement);
@@ -225,7 +228,7 @@ function rememberStatements(db: Database): void {
   }) as Database['prepare'];
 }
 
-/** Lets everything happen that can, then lets time pass, until the run has ended or died. */
+/** Runs everything that can happen, then lets virtual time pass, until the run has ended or was killed. */
 async function drive<Result>(
   running: Promise<Result>,
   clock: VirtualClock,
@@ -242,7 +245,7 @@ async function drive<Result>(
   let waited = 0;
   for (let steps = 0; ended() === undefined && !killer.isDead && clock.elapsed() <= until; steps++) {
     if (steps > 1_000_000 || stuck > 1_000) throw new Error('the run does not end');
-    // A database that takes longer needs the processor more than this loop does.
+    // A slow database needs the processor more than this loop does.
     await new Promise((resolve) => (waited++ < 100 ? setImmediate(resolve) : setTimeout(resolve, 1)));
     if (ended() !== undefined || !killer.isIdle) continue;
     const hasAdvanced = clock.advance();
@@ -251,7 +254,7 @@ async function drive<Result>(
     if (stuck > 100 && until < Infinity) return undefined;
   }
   const end = ended();
-  // What is left behind does nothing more, as after a kill; what it has handed over to the system arrives.
+  // Like a killed process, an abandoned run does nothing more. Calls that it has already made still take effect.
   killer.isDead ||= end === undefined;
   for (let turns = 0; killer.isDead && turns < 3; turns++)
     await new Promise((resolve) => setImmediate(resolve));
@@ -284,7 +287,7 @@ export const defaultSettings: PipelineConfig = {
   timeouts: { queue: 3_600_000, execution: 1_800_000 },
   freshness: 150_000,
   keepsMs: 1_800_000,
-  // Its health is not asked for.
+  // Its health is never requested.
   service: { kind: 'described' },
   limits: {},
   shutdown: { grace: 10_000 },
@@ -300,22 +303,22 @@ export const defaultSettings: PipelineConfig = {
   names: 'id',
 };
 
-/** Settings with some keys of `output`. */
+/** Returns settings with some keys of `output`. */
 export function outputWith(some: Partial<PipelineConfig['output']>): Pick<PipelineConfig, 'output'> {
   return { output: { ...defaultSettings.output, ...some } };
 }
 
-/** Settings that name pictures so. */
+/** Returns settings with these names for pictures. */
 export function namedBy(
   nameOf: (id: string, seed: JsonValue | undefined) => string,
 ): Pick<PipelineConfig, 'output'> {
   return outputWith({ name: { renderText: ({ id, seed }) => nameOf(id as string, seed) } });
 }
 
-/** Of what nobody stops. */
+/** A signal that never aborts. */
 export const unstopped = new AbortController().signal;
 
-/** A manifest out of pairs of id and text, which may be as much shorter than the one before as a test likes. */
+/** Returns a manifest of pairs of id and text. It may be shorter than an earlier manifest of the same test. */
 export function manifestOf(pairs: [id: string, scene: string][], bad: BadRow[] = []): ManifestScenes {
   const scenes = pairs.map(([id, scene], i): ListedScene => {
     const input = { scene };
@@ -332,7 +335,7 @@ export function manifestOf(pairs: [id: string, scene: string][], bad: BadRow[] =
   return { digest, allowsFewer: true, scenes: () => scenes, badRows: () => bad };
 }
 
-/** The scenes of a list with what their rows say. */
+/** Returns the scenes of a list with their inputs and columns parsed. */
 export function readList(list: ManifestScenes): Scene[] {
   return Array.from(list.scenes(), ({ input, columns, ...scene }) => ({
     ...scene,

@@ -1,4 +1,4 @@
-/** The ways in which a service answers that it should not, or does not answer at all. */
+/** Answers of a service that are wrong, late, incomplete or missing. */
 import type { ServerResponse } from 'node:http';
 
 export type Fields = Record<string, unknown>;
@@ -17,7 +17,7 @@ export function sendJson(response: ServerResponse, fields: unknown, status = 200
   send(response, status, JSON.stringify(fields), json);
 }
 
-/** What a proxy or a firewall in front of the service says in its place. */
+/** Answers with an HTML page, as a proxy or firewall in front of the service does. */
 export function sendHtml(
   response: ServerResponse,
   status: number,
@@ -27,34 +27,37 @@ export function sendHtml(
   send(response, status, page, { ...headers, 'content-type': 'text/html' });
 }
 
-/** So many bytes of what was announced, or half of them, then the connection breaks. */
+/** Sends `keptBytes` bytes of the announced length (half of it by default), then breaks the connection. */
 export function sendCut(response: ServerResponse, fields: Fields, keptBytes?: number): void {
   const bytes = bytesOf(fields);
   response.writeHead(200, { ...json, 'content-length': bytes.length });
   response.write(bytes.subarray(0, keptBytes ?? bytes.length >> 1), () => response.socket?.destroy());
 }
 
-/** No length was announced, so that only the missing last chunk tells. */
+/** Sends half of a chunked answer. Only the missing last chunk shows that it is incomplete. */
 export function sendCutChunks(response: ServerResponse, fields: Fields): void {
   const bytes = bytesOf(fields);
   response.writeHead(200, json);
   response.write(bytes.subarray(0, bytes.length >> 1), () => response.socket?.destroy());
 }
 
-/** The whole body, announced as so many bytes longer than it is, or shorter where negative. */
+/** Sends the whole body with a wrong Content-Length: too large by `byBytes`, or too small if negative. */
 export function sendMismeasured(response: ServerResponse, fields: Fields, byBytes: number): void {
   const bytes = bytesOf(fields);
   const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${bytes.length + byBytes}\r\n\r\n`;
-  // Node would not let this pass through a response of its own.
+  // Node does not send a wrong Content-Length through its own response.
   response.socket?.end(Buffer.concat([Buffer.from(head), bytes]));
 }
 
-/** A whole answer, late, and in time for whoever is patient. */
+/** Sends a complete answer after `lateMs`, which is within the timeouts of clients. */
 export function sendLate(response: ServerResponse, fields: Fields, lateMs: number): void {
   setTimeout(() => !response.destroyed && sendJson(response, fields), lateMs).unref();
 }
 
-/** A whole answer in small parts, each in time, all of them together later than one part may be. */
+/**
+ * Sends a complete answer in small parts. Each pause is short, but all together take longer than a single
+ * pause may.
+ */
 export function sendDripping(response: ServerResponse, fields: Fields): void {
   const bytes = bytesOf(fields);
   const partLength = Math.ceil(bytes.length / dripCount);
@@ -75,7 +78,7 @@ export function reset(response: ServerResponse): void {
   response.socket?.resetAndDestroy();
 }
 
-/** No answer; whoever waits gives up first. */
+/** Sends no answer. The client times out first. */
 export function hang(response: ServerResponse): void {
   const timer = setTimeout(() => response.socket?.destroy(), hangMs).unref();
   response.once('close', () => clearTimeout(timer));

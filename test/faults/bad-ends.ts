@@ -1,8 +1,8 @@
-/** Every way in which a job ends badly without a picture, as status answers tell of it. */
+/** Jobs that end without a picture, as status answers of the service describe them. */
 import type { Fields } from './answers.ts';
 
 interface BadEnd {
-  /** The failure that it is to be taken for. */
+  /** Kind of failure that the runner must recognize. */
   kind: string;
   fields: (job: number) => Fields;
 }
@@ -16,11 +16,11 @@ export const badEnds: Record<string, BadEnd> = {
   'failed-object': failed((job) => ({ error: { message: traceback(job) } })),
   'failed-silent': failed(() => ({})),
   'failed-with-output': failed((job) => ({ error: traceback(job), output: [{ seed: job }] })),
-  // The platform's own words.
+  // Exact text of the platform.
   'platform-time-out': failed(() => ({ error: 'job timed out after 1 retries' })),
   'timed-out': { kind: 'job-timed-out', fields: () => ({ status: 'TIMED_OUT' }) },
   cancelled: { kind: 'job-cancelled', fields: () => ({ status: 'CANCELLED' }) },
-  // It was too large to hand in, and was dropped.
+  // The output was too large, so the service dropped it.
   'no-output': { kind: 'no-output', fields: () => ({ status: 'COMPLETED' }) },
   'null-output': completed('no-output', () => null),
   'empty-output': completed('no-output', () => []),

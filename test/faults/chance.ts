@@ -1,12 +1,12 @@
-/** Chance that can be repeated: the same seed and labels give the same draws, in whatever order they are asked for. */
+/** Repeatable random choices. The same seed and labels give the same values, independent of other streams. */
 import { createHash } from 'node:crypto';
 
 export interface Chance {
-  /** 0 ≤ draw < 1, evenly. */
+  /** Returns a uniform number in [0, 1). */
   draw: () => number;
-  /** A whole number from `least` to `most`, both included. */
+  /** Returns an integer between `least` and `most`, both inclusive. */
   between: (least: number, most: number) => number;
-  /** True in this share (0 to 1) of the cases. */
+  /** Returns true with this probability (0 to 1). */
   hits: (share: number) => boolean;
   pick: <T>(items: readonly T[]) => T;
 }

@@ -1,4 +1,7 @@
-/** Promise: whatever goes wrong with a submission, a look or a job, the runner takes it for what the failure table says. */
+/**
+ * Promise: the runner recognizes every fault of a submission, a poll or a job as the failure that the table
+ * states.
+ */
 import { describe, expect, it } from 'vitest';
 import { folderPlace } from '../../src/runner/images/folder-place.ts';
 import { createImageStore } from '../../src/runner/images/image-store.ts';
@@ -10,7 +13,10 @@ import { faultyService } from './faulty-service.ts';
 import { pictureDamages } from './picture-damages.ts';
 import { closedDoors, type RequestFault, statusFaults, submitFaults } from './request-faults.ts';
 
-/** What a submission is taken for, and whether the job is taken on; an accepted one is as if nothing had happened. */
+/**
+ * Expected reply for each fault of a submission, and whether the service has accepted the job. `accepted`
+ * means that the fault had no effect.
+ */
 const submissions: Record<string, [string, 'taken' | 'not taken']> = {
   'rate-limited': ['overloaded', 'not taken'],
   'rate-limited-seconds': ['overloaded', 'not taken'],
@@ -45,7 +51,7 @@ const submissions: Record<string, [string, 'taken' | 'not taken']> = {
   'method-refused': ['endpoint-unknown', 'not taken'],
 };
 
-/** What the first look at a finished job is taken for. */
+/** Expected outcome of the first poll of a finished job, for each fault of a poll. */
 const looks: Record<string, string> = {
   'rate-limited': 'overloaded',
   'rate-limited-seconds': 'overloaded',
@@ -92,7 +98,7 @@ describe('a submission', () => {
   });
 });
 
-describe('a look at a job', () => {
+describe('a poll of a job', () => {
   it.each(Object.entries(looks))('%s: %s', async (name, kind) => {
     const service = await faultyService({ status: faults[name] });
     const client = impatientClient(service);
@@ -123,14 +129,14 @@ describe('a job', () => {
   });
 });
 
-it('is told here of every fault that there is', () => {
+it('this test covers every fault', () => {
   expect(Object.keys(submissions).toSorted()).toEqual(
     Object.keys({ ...closedDoors, ...submitFaults }).toSorted(),
   );
   expect(Object.keys(looks)).toEqual(expect.arrayContaining(Object.keys(statusFaults)));
 });
 
-/** The runner's, which waits shortly for what never comes. */
+/** Returns the client of the runner with a short timeout. */
 function impatientClient({ url }: { url: string }): TestClient {
   return clientOf(url, { requestTimeoutMs: 1_500 });
 }
@@ -144,7 +150,7 @@ function idIn(reply: SubmitReply): string {
   return reply.jobId;
 }
 
-/** What the runner makes of it: `saved`, a failure's kind, or how the job stands. */
+/** Polls the job. Returns `saved`, the kind of failure, or the state of the job. */
 async function lookAt(client: TestClient, jobId: string): Promise<string> {
   const reply: StatusReply = await client.status(undefined, jobId);
   switch (reply.kind) {

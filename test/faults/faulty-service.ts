@@ -1,4 +1,4 @@
-/** The stand-in of the service that does wrong to its clients once, by the faults that a test names. */
+/** A stand-in of the service in which each fault that a test names occurs once. */
 import type { HttpService } from '../fakes/http-service.ts';
 import { answerHonestly } from '../fakes/job-server.ts';
 import { completed, startStandIn } from '../e2e/stand-ins.ts';
@@ -8,21 +8,21 @@ import { chance } from './chance.ts';
 import { meet, type RequestFault } from './request-faults.ts';
 
 interface Faults {
-  /** Of the first submission. */
+  /** Fault of the first submission. */
   run?: RequestFault | undefined;
-  /** Of the first look at a job. */
+  /** Fault of the first poll. */
   status?: RequestFault | undefined;
-  /** How the first job ends in the place of its picture, as the fields of a status answer. */
+  /** Returns the status answer with which the first job ends instead of its picture. */
   end?: (picture: Buffer) => Fields;
 }
 
-/** Every job is done at once. It ends with the test. */
+/** Starts a service in which every job completes at once. The service stops with the test. */
 export async function faultyService({ end, ...faults }: Faults): Promise<HttpService> {
   const picture = await noise(48, 32).png().toBuffer();
   const good = completed([{ rendered_image: picture.toString('base64'), seed: 4 }]);
   let jobs = 0;
   return startStandIn({
-    // As long as real ones: half of an answer does not hold it.
+    // Ids are as long as real ones, so that half of an answer does not contain the whole id.
     idOf: (number) => `e1b2c3d4-5f60-4c77-9d3b-0a1b2c3d4e5f-u${number}`,
     plan: () => {
       const isFirst = ++jobs === 1;

@@ -1,11 +1,11 @@
-/** The ways in which what comes as a picture is none, or none that anybody wants. */
+/** Outputs that are not a picture, or only a useless one. */
 import { deflateSync } from 'node:zlib';
 import { chunk } from '../runner/images/pictures.ts';
 
 interface PictureDamage {
-  /** The failure that it is to be taken for. */
+  /** Kind of failure that the runner must recognize. */
   kind: string;
-  /** Gives what stands in the place of the base64 of a PNG; `job` makes it another for each job. */
+  /** Returns the value that replaces the base64 of a PNG. `job` makes it differ between jobs. */
   of: (picture: Buffer, job: number) => string;
 }
 
@@ -46,11 +46,14 @@ export const pictureDamages: Record<string, PictureDamage> = {
     );
   }, 'blank-picture'),
   'picture-tiny': bytes((_, job) => png(3, 2, rowsOf(3, 2, noiseOf(job))), 'picture-too-small'),
-  // On the worker's disk.
+  // The path is on the disk of the worker.
   'picture-path': { kind: 'picture-not-found', of: (_, job) => `simulated_uploaded/${job}.png` },
 };
 
-/** Of RGB, 8 bit; `rows` are unfiltered, each with its leading 0, and may be other than the `height` says. */
+/**
+ * Returns an 8-bit RGB PNG. `rows` are unfiltered, each with its leading 0, and may be more or fewer than
+ * `height`.
+ */
 export function png(width: number, height: number, rows: Uint8Array): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
@@ -64,7 +67,7 @@ export function png(width: number, height: number, rows: Uint8Array): Buffer {
   ]);
 }
 
-/** So many rows, each pixel of which is what `colourAt` says of its number. */
+/** Returns `count` rows. `colourAt` gives the colour of the pixel with this number. */
 export function rowsOf(width: number, count: number, colourAt: (pixel: number) => readonly number[]): Buffer {
   const rows = Buffer.alloc(count * (1 + width * 3));
   for (let pixel = 0; pixel < width * count; pixel++) {

@@ -1,4 +1,4 @@
-/** Every fault of a request: what is done in the place of what it asks for, or with the answer to it. */
+/** Faults of requests: what the service does instead of the request, or how it damages the answer. */
 import type { ServerResponse } from 'node:http';
 import {
   type Fields,
@@ -19,7 +19,7 @@ import { noiseOf, png, rowsOf } from './picture-damages.ts';
 export interface Answering {
   response: ServerResponse;
   random: Chance;
-  /** Where redirects lead, and no key is to go. */
+  /** Target of redirects. No key may be sent there. */
   elsewhere: string;
 }
 
@@ -29,10 +29,13 @@ interface Refusal {
 
 export type RequestFault =
   | Refusal
-  /** What is asked for is done; `honest`: the fields of the answer as it should be. */
+  /** The request is carried out. `honest` has the fields of the correct answer. */
   | { after: (answering: Answering, honest: Fields) => void };
 
-/** `take` does what is asked for, where the fault has it done, and gives the fields of the answer. */
+/**
+ * Applies the fault. `take` carries out the request and returns the fields of the correct answer. Faults that
+ * refuse the request do not call it.
+ */
 export function meet(fault: RequestFault, answering: Answering, take: () => Fields): void {
   if ('instead' in fault) fault.instead(answering);
   else fault.after(answering, take());
@@ -73,7 +76,10 @@ const damagedAnswers: Record<string, RequestFault> = {
   dripping: { after: ({ response }, honest) => sendDripping(response, honest) },
 };
 
-/** `taken`: it runs and bills, and the client may not know its id. */
+/**
+ * Faults of submissions. `-taken` means that the job runs and is billed although the client may not know its
+ * id.
+ */
 export const submitFaults: Record<string, RequestFault> = {
   ...troubles,
   'queue-full': { instead: ({ response }) => sendJson(response, { error: 'queue is full' }, 429) },
@@ -99,24 +105,24 @@ export const statusFaults: Record<string, RequestFault> = {
   redirect,
   ...damagedAnswers,
   'unknown-word': told(({ id }) => ({ id, status: 'REHYDRATING' })),
-  // As some documents have it.
+  // Some documentation uses this status.
   running: told(({ id }) => ({ id, status: 'RUNNING' })),
   'no-status': told(({ id }) => ({ id })),
   'status-is-number': told(({ id }) => ({ id, status: 500 })),
-  // As kin of the service answer until the job is done.
+  // Similar services answer this way until the job is done.
   'nothing-yet-202': { after: ({ response }) => sendJson(response, {}, 202) },
   'back-in-queue': told(({ id }) => ({ id, status: 'IN_QUEUE', retries: 1, delayTime: 3 })),
-  // Whoever takes it has a wrong picture.
+  // A client that takes this output saves the wrong picture.
   'early-output': told(({ id }) => ({
     id,
     status: 'IN_PROGRESS',
     output: [{ rendered_image: png(24, 16, rowsOf(24, 16, noiseOf(0))).toString('base64'), seed: 0 }],
   })),
-  // A proxy has mixed them up.
+  // A proxy has mixed up two answers.
   'other-job': told((honest) => ({ ...honest, id: '00000000-0000-4000-8000-000000000000' })),
 };
 
-/** No client gets in by trying again. */
+/** Refusals that a retry does not change. */
 export const closedDoors = {
   'key-refused': { instead: ({ response }) => send(response, 401) },
   'key-refused-inside': {

@@ -1,4 +1,4 @@
-"""A client of the public Python SDK. Each line of standard input is a call, `[name, argument]`; each is answered by a line."""
+"""A client of the public Python SDK. Each line of standard input is a call, `[name, argument]`, and is answered with a line."""
 import asyncio
 import json
 import os

@@ -1,8 +1,8 @@
 /**
  * Promise: workers and clients of the public Python SDK work unmodified.
  *
- * NIGHTRENDER_FOREIGN is a checkout of the SDK, and what Python is to find beside it, separated by `:`;
- * NIGHTRENDER_FOREIGN_PYTHON the interpreter that has its other packages (`python3` by default).
+ * NIGHTRENDER_FOREIGN is a checkout of the SDK, and further folders for PYTHONPATH, separated by `:`.
+ * NIGHTRENDER_FOREIGN_PYTHON is the interpreter that has its other packages (default: `python3`).
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -17,12 +17,12 @@ import { Client, heardOf, kill, lack, start } from './sdk.ts';
 
 const recorded = join(root, 'test/fixtures/python-sdk.json');
 
-/** Pings come when they come. */
+/** True unless this is a ping. Pings come at any time. */
 function isInOrder({ path: at }: Exchange): boolean {
   return !at.includes('/ping/');
 }
 
-/** Jobs of which a result was taken. */
+/** Returns the number of jobs whose result was accepted. */
 function doneOf({ exchanges }: Recorder): number {
   return exchanges.filter(({ path: at }) => at.includes('/job-done/')).length;
 }
@@ -30,7 +30,7 @@ function doneOf({ exchanges }: Recorder): number {
 describe.skipIf(lack !== undefined)(
   `the Python SDK${lack === undefined ? '' : ` (skipped: ${lack})`}`,
   () => {
-    it('has results of each kind that a handler returns', async () => {
+    it('the SDK has results of each kind that a handler returns', async () => {
       const { work, done } = await start();
       work('plain');
       const job = { id: expect.any(String), workerId: 'gpu-1.example.org:0' };
@@ -47,7 +47,7 @@ describe.skipIf(lack !== undefined)(
         expect(await done({ return: returned })).toMatchObject({ ...job, status: 'COMPLETED', ...expected });
     });
 
-    it('says why a job failed, with what it has put out', async () => {
+    it('the SDK says why a job failed, with its output', async () => {
       const { work, done } = await start();
       work('plain');
       expect(await done({ return: { error: 'no model', seed: 7 } })).toMatchObject({
@@ -63,7 +63,7 @@ describe.skipIf(lack !== undefined)(
       expect([raised.status, raised.error]).toEqual(['FAILED', expect.stringContaining('out of memory')]);
     });
 
-    it.each(['generator', 'async generator'])('streams what a handler yields (%s)', async (kind) => {
+    it.each(['generator', 'async generator'])('the SDK streams what a handler yields (%s)', async (kind) => {
       const { work, ...started } = await start();
       const client = started.client();
       work(kind);
@@ -73,7 +73,7 @@ describe.skipIf(lack !== undefined)(
       expect(await client.call('output', 0)).toEqual(parts);
     });
 
-    it('asks as a client does', async () => {
+    it('the SDK asks as a client does', async () => {
       const { cwd, work, ...started } = await start();
       const client = started.client();
       expect(await client.call('health')).toMatchObject({ workers: { idle: 0 }, jobs: { inQueue: 0 } });
@@ -90,7 +90,7 @@ describe.skipIf(lack !== undefined)(
       expect(await client.call('cancel', 2)).toMatchObject({ status: 'CANCELLED' });
     });
 
-    it('asks asynchronously, and sends 15 MB', async () => {
+    it('the SDK asks asynchronously, and sends 15 MB', async () => {
       const { work, ...started } = await start();
       const client = started.client();
       work('generator');
@@ -102,7 +102,7 @@ describe.skipIf(lack !== undefined)(
       ]);
     });
 
-    it('is refused under the id of another worker, which goes on, and does not hurry', async () => {
+    it('the SDK is refused under the id of another worker, which continues, and does not hurry', async () => {
       const { work, done } = await start();
       const heard = heardOf(work('plain'));
       await expect.poll(heard).toContain('Starting job acquisition');
@@ -114,7 +114,7 @@ describe.skipIf(lack !== undefined)(
       expect(heard()).toContain('Finished.');
     });
 
-    it('stops a job that is cancelled, and goes on with the next', async () => {
+    it('the SDK stops a job that is cancelled, and continues with the next', async () => {
       const { cwd, service, work, done } = await start();
       work('async');
       const id = await service.submit('farm', { until: join(cwd, 'never') });
@@ -125,7 +125,7 @@ describe.skipIf(lack !== undefined)(
       expect((await service.status('farm', id)).status).toBe('CANCELLED');
     });
 
-    it('does several jobs at once, and tells how far one is', async () => {
+    it('the SDK does several jobs at once, and reports the progress of one', async () => {
       const { cwd, service, work } = await start();
       work('concurrent');
       const input = { until: join(cwd, 'now'), progress: 'half' };
@@ -139,7 +139,7 @@ describe.skipIf(lack !== undefined)(
       for (const id of ids) expect((await service.ended('farm', id)).status).toBe('COMPLETED');
     });
 
-    it('is given webhook and bucket, and the webhook the whole job', async () => {
+    it('the SDK is given webhook and bucket, and the webhook the whole job', async () => {
       const { service, work } = await start();
       work('plain');
       const server = createServer();
@@ -164,7 +164,7 @@ describe.skipIf(lack !== undefined)(
       });
     });
 
-    it('says and is told what was recorded (UPDATE_RECORDED=1 records it)', async () => {
+    it('the SDK sends and gets what was recorded (UPDATE_RECORDED=1 records it)', async () => {
       const { service, workerKey, ...started } = await start();
       const recorder = await Recorder.start(service.url);
       const client = new Client(recorder.url);
@@ -194,7 +194,7 @@ describe.skipIf(lack !== undefined)(
       expect(exchanges).toEqual(JSON.parse(readFileSync(recorded, 'utf8')));
     });
 
-    it('loses a job with its process, also while its pings go on, and the next worker has it', async () => {
+    it('the SDK loses a job with its process, also while its pings go on, and the next worker has it', async () => {
       const { cwd, service, work } = await start(
         'limits: {silence: 15s}\nendpoints: [{name: Farm, remote: true, retries: 1}]\n',
       );

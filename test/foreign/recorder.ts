@@ -1,4 +1,4 @@
-/** Between a program and a service: hands everything on, and keeps what was said. */
+/** A proxy between a program and a service, which records all requests and answers. */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { request } from 'undici';
@@ -6,7 +6,7 @@ import { listenOnLoopback } from '../e2e/listen-on-loopback.ts';
 
 export interface Exchange {
   method: string;
-  /** With the query. */
+  /** Path with the query. */
   path: string;
   headers: Record<string, string>;
   body: string;
@@ -14,14 +14,16 @@ export interface Exchange {
   answer: string;
 }
 
-/** Those that a service may look at. */
+/** Headers that a service may read. */
 const kept = ['authorization', 'content-type', 'charset', 'x-request-id'];
 
 export class Recorder {
   readonly url: string;
   readonly exchanges: Exchange[];
 
-  /** In the order of the answers; what is not answered is not kept. */
+  /**
+   * Starts a recorder. Exchanges are in the order of their answers, and unanswered requests are not recorded.
+   */
   static async start(service: string): Promise<Recorder> {
     const exchanges: Exchange[] = [];
     const server = createServer((asked, response) => void handOn(service, asked, response, exchanges));
@@ -38,13 +40,13 @@ function headersOf(headers: IncomingHttpHeaders): Record<string, string> {
   return Object.fromEntries(kept.flatMap((name) => (name in headers ? [[name, String(headers[name])]] : [])));
 }
 
-/** With `JOB-1` and so on for ids, in the order in which they are named, and a word in the place of each of `words`. */
+/** Replaces job ids by `JOB-1` and so on, in their order, and each key of `words` by its value. */
 export function withoutAccidents(exchanges: Exchange[], words: Record<string, string>): Exchange[] {
   let text = JSON.stringify(exchanges);
   for (const [secret, word] of Object.entries(words)) text = text.replaceAll(secret, word);
   const ids = new Set([...text.matchAll(/\\"id\\":\\"([^"\\]+)\\"/g)].map(([, id = '']) => id));
   for (const [index, id] of [...ids].entries()) text = text.replaceAll(id, `JOB-${index + 1}`);
-  // Times differ each time.
+  // Times differ between recordings.
   text = text.replaceAll(/(\\"(?:delayTime|executionTime)\\"):\d+/g, '$1:0');
   return JSON.parse(text) as Exchange[];
 }

@@ -1,4 +1,4 @@
-/** Processes of the public Python SDK, and the service for them. */
+/** Starts programs of the public Python SDK, and the service for them. */
 import { type ChildProcess, type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -22,7 +22,7 @@ function lackOf(): string | undefined {
   return status === 0 ? undefined : `the SDK cannot be imported: ${stderr.trim().split('\n').at(-1)}`;
 }
 
-/** Why these tests cannot run; undefined where they can. */
+/** Reason why these tests cannot run. Undefined if they can. */
 export const lack = lackOf();
 
 function environment(more: Record<string, string>): Record<string, string> {
@@ -30,10 +30,10 @@ function environment(more: Record<string, string>): Record<string, string> {
   return { PATH, HOME, PYTHONPATH: path ?? '', PYTHONUNBUFFERED: '1', ...more };
 }
 
-/** It ends with the test, and so does what it has started. */
+/** Starts a Python program. The program and its child processes end with the test. */
 function startPython(script: string, env: Record<string, string>, args: string[] = []): PythonProcess {
   const child = spawn(python, [join(root, 'test/foreign', script), ...args], {
-    // It leaves files where it runs.
+    // The program writes files into its working directory.
     cwd: folderWith({}),
     env: environment(env),
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -43,7 +43,7 @@ function startPython(script: string, env: Record<string, string>, args: string[]
   return child;
 }
 
-/** With the processes that it has started, where there are any left. */
+/** Kills the process and its child processes. */
 export function kill({ pid }: ChildProcess): void {
   spawnSync('kill', ['-KILL', '--', `-${pid}`], { stdio: 'ignore' });
 }
@@ -67,16 +67,16 @@ export class Client {
   }
 }
 
-/** `args`: of the SDK. */
+/** Starts a worker. `args` are arguments of the SDK. */
 export function startWorker(env: Record<string, string>, args: string[] = []): PythonProcess {
-  // Its checks want the internet and gigabytes of free memory.
+  // The checks of the SDK need internet access and gigabytes of free memory.
   const unchecked = { RUNPOD_SKIP_AUTO_SYSTEM_CHECKS: 'true', RUNPOD_SKIP_GPU_CHECK: 'true' };
   const worker = startPython('worker.py', { ...env, ...unchecked, RUNPOD_PING_INTERVAL: '1000' }, args);
   worker.stdout.resume();
   return worker;
 }
 
-/** What it will have written from now on. */
+/** Returns a function that gives all output from now on. */
 export function heardOf({ stdout }: PythonProcess): () => string {
   let text = '';
   stdout.on('data', (part) => (text += String(part)));

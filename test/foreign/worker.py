@@ -1,4 +1,4 @@
-"""A worker of the public Python SDK: HANDLER says how it is made, a job's input what becomes of it."""
+"""A worker of the public Python SDK. HANDLER selects its kind of handler, and the input of a job says what that does."""
 import asyncio
 import os
 import time

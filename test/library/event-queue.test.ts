@@ -1,9 +1,12 @@
-/** Promise: events of a run reach a slow reader in order and bounded, and one that never reads keeps nothing growing. */
+/**
+ * Promise: a slow reader gets the events of a run in order, and a reader that never reads does not let memory
+ * grow.
+ */
 import { expect, it } from 'vitest';
 import { EventQueue } from '../../src/library/event-queue.ts';
 import type { BatchEvent } from '../../src/library/library.ts';
 
-it('gives what came before and while it is read, and ends', async () => {
+it('gives the events from before and during the reading, and ends', async () => {
   const queue = new EventQueue();
   queue.push(warning(1));
   const seen = textsOf(queue.read());

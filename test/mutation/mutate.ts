@@ -1,4 +1,6 @@
-/** `npm run mutate`: breaks the sources at random places, one at a time, and looks whether a test of that area notices. */
+/**
+ * `npm run mutate` breaks the sources at random places, one at a time, and checks whether a test of that area notices.
+ */
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   appendFileSync,
@@ -36,7 +38,7 @@ const { values } = parseArgs({
 
 interface Area {
   folder: string;
-  /** What is run in turn, until a test fails: first what is quick. */
+  /** Commands that run in turn until a test fails, fastest first. */
   tests: string[][];
 }
 
@@ -79,16 +81,16 @@ const areas: Area[] = [
   },
 ];
 
-/** Tests that pass where nothing is broken. */
+/** Tests that pass on unchanged sources. */
 const green = new Set<string>();
 
-/** Of a mutation, and whether a test noticed. */
+/** Result of a mutation. */
 interface Told extends Mutation {
   seed: number;
   file: string;
   line: number;
   was: string;
-  /** The test that failed, or why it could not be run; null where all passed. */
+  /** Name of the test that failed, or the reason why it could not run. Null if all tests passed. */
   killedBy: string | null;
 }
 
@@ -114,7 +116,7 @@ function main(): void {
   console.log(tableOf(done));
 }
 
-/** A place to break, and the test that noticed it the last time. */
+/** A place to break, and the test that noticed the same mutation in an earlier run. */
 interface Choice {
   place: Place;
   askedFirst?: string | undefined;
@@ -131,7 +133,10 @@ function drawn(places: Place[]): Map<number, Choice> {
   );
 }
 
-/** Finds places of an earlier run in today's sources: the same change of the same line, in the same file if that still has it. */
+/**
+ * Finds places of an earlier run in today's sources: the same change of the same line, in the same file if it still has
+ * that line.
+ */
 function found(places: Place[], earlier: Told[]): Map<number, Choice> {
   const choices = new Map<number, Choice>();
   for (const told of earlier) {
@@ -211,7 +216,7 @@ function testIn(killedBy: string | null): string | undefined {
   return killedBy === null ? undefined : /^test\/\S+\.test\.ts/.exec(killedBy)?.[0];
 }
 
-/** They need no build, and most mutations fail in them. */
+/** Returns tests that import the file. They need no build, and most mutations fail in them. */
 function testsThatImport(file: string): string[] {
   const path = file.replace(/^src\//, '/src/');
   return filesBelow('test').filter(
@@ -219,13 +224,13 @@ function testsThatImport(file: string): string[] {
   );
 }
 
-/** A test that fails as well where nothing is broken has noticed nothing. */
+/** True if the test passes on unchanged sources. Otherwise its failure proves nothing. */
 function isGreen(copy: string, test: string): boolean {
   if (!green.has(test) && killerOf(copy, [[test]]) === null) green.add(test);
   return green.has(test);
 }
 
-/** A mutation that never ends is noticed, too. */
+/** Limit in seconds for each command. A mutation that causes an endless loop counts as noticed. */
 const patienceSeconds = 900;
 
 function killerOf(copy: string, tests: string[][]): string | null {
@@ -243,7 +248,10 @@ function failureIn(copy: string, tests: string[][], seconds = patienceSeconds): 
   return null;
 }
 
-/** What it started ends with it: a worker in an endless loop hears of nothing else. */
+/**
+ * Runs a command with a limit. `timeout` kills the whole process group, because a worker in an endless loop never
+ * handles a signal.
+ */
 function runs(cwd: string, command: string, args: string[], env = {}, seconds = patienceSeconds): boolean {
   const options = { cwd, env: { ...process.env, ...env }, stdio: 'ignore' } as const;
   return spawnSync('timeout', ['-s', 'KILL', String(seconds), command, ...args], options).status === 0;
@@ -266,7 +274,7 @@ function readLines(file: string): Told[] {
   return lines.map((line) => JSON.parse(line) as Told);
 }
 
-/** By area. */
+/** Returns a Markdown table with one row for each area. */
 function tableOf(all: Told[]): string {
   const rows = areas.map(({ folder }) => {
     const its = all.filter(({ file }) => file.startsWith(`${folder}/`));
@@ -276,6 +284,6 @@ function tableOf(all: Told[]): string {
   return ['| area | mutations | killed |', '| --- | --- | --- |', ...rows].join('\n');
 }
 
-// Last, since it needs the constants above.
+// The call is last because it needs the constants above.
 if (values.help) console.log(help);
 else main();

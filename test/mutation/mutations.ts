@@ -1,16 +1,16 @@
-/** The places at which a file may be broken on purpose, each in one small way. */
+/** Finds the places at which a file can be broken on purpose, each in one small way. */
 import { parseSync, Visitor } from 'oxc-parser';
 
 export interface Mutation {
-  /** What was done, such as `an await removed`. */
+  /** Description of the change, such as `an await removed`. */
   kind: string;
-  /** Characters of the file that `by` takes the place of. */
+  /** Range of characters that `by` replaces. */
   start: number;
   end: number;
   by: string;
 }
 
-/** In the order of the file. */
+/** Returns the mutations of a file. */
 export function mutationsOf(file: string, text: string): Mutation[] {
   const found: Mutation[] = [];
   const add = (kind: string, { start, end }: Span, by: string): void =>

@@ -1,8 +1,12 @@
-/** What is read of ComfyUI's workflows and answers, and what is said of those that are wrong. */
+/**
+ * Promise: workflows and answers of ComfyUI are read correctly, and problems of a workflow are reported
+ * before the run.
+ */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import {
+  chosenFiles,
   historyIn,
   isFaultOfWorkflow,
   queueIn,
@@ -18,7 +22,7 @@ import {
   type Workflow,
 } from '../../src/protocol/comfyui-workflow.ts';
 import { objectInfo } from '../fakes/comfyui-nodes.ts';
-import { emptyImage, saving } from '../fakes/comfyui-workflows.ts';
+import { emptyImage, saving, savingClips } from '../fakes/comfyui-workflows.ts';
 
 const id = 'e1b2c3d4-5f60-4c77-9d3b-0a1b2c3d4e5f';
 
@@ -112,9 +116,9 @@ describe('before the night, of a workflow that every scene would fail with', () 
     SaveText: { input: { required: { text: ['STRING', {}] } }, output: [], output_node: true },
   };
 
-  it.each<[string, Workflow, string[], string?]>([
+  it.each<[string, Workflow, string[], Parameters<typeof workflowProblems>[2]?]>([
     ['all is right', saved, []],
-    ['all is right of the node whose pictures are saved', { ...saved, 8: preview }, [], '8'],
+    ['all is right of the node whose pictures are saved', { ...saved, 8: preview }, [], { node: '8' }],
     [
       'an input is missing',
       saving({ 1: { ...image, inputs: lacking } }),
@@ -143,22 +147,47 @@ describe('before the night, of a workflow that every scene would fail with', () 
     ],
     ['nothing is an output', { 1: image }, ['no node of the workflow is an output, such as SaveImage']],
     ['no output is a picture', { 1: text }, ['no node of the workflow saves pictures']],
+    ['a clip is saved', saved, [], { media: 'video' }],
+    ['no output is a sound', saved, ['no node of the workflow saves audio'], { media: 'audio' }],
+    [
+      'the only output is a clip',
+      savingClips({ 1: image }, ['SaveVideo']),
+      ['no node of the workflow saves pictures; node 30 (SaveVideo) saves clips: set `output.media: video`'],
+    ],
+    [
+      'the only output is a sound, and not a video',
+      savingClips({ 1: image }, ['SaveAudio']),
+      ['no node of the workflow saves video; node 30 (SaveAudio) saves clips: set `output.media: audio`'],
+      { media: 'video' },
+    ],
+    [
+      'the only output is an animated WebP',
+      savingClips({ 1: image }, ['SaveAnimatedWEBP']),
+      ['no node of the workflow saves video'],
+      { media: 'video' },
+    ],
+    [
+      'the node whose clips are saved saves texts',
+      { ...saved, 2: text },
+      ['`output.media`: node 2 (SaveText) saves no clips; these do: 9 (SaveImage)'],
+      { node: '2', media: 'any' },
+    ],
     [
       'the node whose pictures are saved makes none',
       { ...saved, 8: preview },
       ['`output.image`: node 1 (EmptyImage) saves no pictures; these do: 8 (PreviewImage), 9 (SaveImage)'],
-      '1',
+      { node: '1' },
     ],
     [
       'the node whose pictures are saved saves texts',
       { ...saved, 2: text },
       ['`output.image`: node 2 (SaveText) saves no pictures; these do: 9 (SaveImage)'],
-      '2',
+      { node: '2' },
     ],
-    // ComfyUI does not look at it.
+    // ComfyUI does not check this node.
     ['what no output needs lacks an input', { ...saved, 2: { ...image, inputs: { width: 0 } } }, []],
-  ])('%s', (_what, filled, problems, node) => {
-    expect(workflowProblems(filled, info, node)).toEqual(problems);
+  ])('%s', (_what, filled, problems, choice) => {
+    expect(workflowProblems(filled, info, choice)).toEqual(problems);
   });
 });
 
@@ -210,7 +239,7 @@ describe('a refusal', () => {
       },
       true,
     ],
-  ])('%s is or is not of every scene', (_what, answer, isOfAll) => {
+  ])('%s concerns every scene, or does not', (_what, answer, isOfAll) => {
     expect(isFaultOfWorkflow(answer, set)).toBe(isOfAll);
   });
 
@@ -223,19 +252,19 @@ describe('a refusal', () => {
   });
 });
 
-it('makes of a key one id, as ComfyUI takes it', () => {
+it('a key becomes one id, as ComfyUI takes it', () => {
   expect(promptIdOf('a key')).toBe(promptIdOf('a key'));
   expect(promptIdOf('a key')).not.toBe(promptIdOf('another'));
   expect(promptIdOf('a key')).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/);
 });
 
-it('asks for a file by names that may hold anything', () => {
+it('requests a file under a name that may contain anything', () => {
   expect(viewPath({ node: '9', filename: 'a b&c.png', subfolder: 'x/y', type: 'output' })).toBe(
     '/view?filename=a+b%26c.png&subfolder=x%2Fy&type=output',
   );
 });
 
-it('tells an answer without the job from one that is none', () => {
+it('distinguishes an answer without the job from an invalid answer', () => {
   expect(historyIn({}, id)).toBe('absent');
   expect(historyIn({ error: 'busy' }, id)).toBeUndefined();
   expect(queueIn({ queue_running: [], queue_pending: [] })).toEqual({ running: [], waiting: [] });
@@ -246,9 +275,33 @@ it('reads an entry of a version that says less', () => {
   const images = [{ filename: 'a.png', subfolder: '', type: 'output' }];
   expect(historyIn({ [id]: { outputs: { 9: { images }, 8: { text: ['a hill'] } } } }, id)).toEqual({
     kind: 'done',
-    pictures: [{ node: '9', ...images[0] }],
+    files: [{ node: '9', ...images[0] }],
     times: {},
   });
+});
+
+it('distinguishes clips from pictures by their ending, else by their list', () => {
+  const file = (filename: string): JsonObject => ({ filename, subfolder: 'v', type: 'output' });
+  const outputs = {
+    9: { images: [file('a.png'), file('my clip_00001_.mp4')], animated: [false, true] },
+    10: { gifs: [file('b.webm'), file('c.webp'), file('d.gif'), file('e')] },
+    11: {
+      video: [file('f.mkv')],
+      videos: [file('g.mp4')],
+      audio: [file('h.flac'), file('i.opus'), file('j')],
+    },
+  };
+  const told = historyIn({ [id]: { outputs } }, id);
+  const files = told !== undefined && told !== 'absent' && told.kind === 'done' ? told.files : [];
+  const namesOf = (choice: Parameters<typeof chosenFiles>[1]): string =>
+    chosenFiles(files, choice)
+      .map(({ filename }) => filename[0])
+      .join('');
+  expect(namesOf({})).toBe('ac');
+  expect(namesOf({ media: 'video' })).toBe('mbdefg');
+  expect(namesOf({ media: 'audio' })).toBe('hij');
+  expect(namesOf({ node: '10', media: 'any' })).toBe('bde');
+  expect(namesOf({ media: 'all' })).toHaveLength(11);
 });
 
 it('knows an interruption from a failure by the last message', () => {
@@ -275,7 +328,7 @@ it('knows an interruption from a failure by the last message', () => {
   });
 });
 
-it('reads whatever comes without an error of its own', () => {
+it('reads any answer without an error of its own', () => {
   const json = fc.jsonValue({ maxDepth: 6 });
   const object = fc.dictionary(
     fc.constantFrom('error', 'node_errors', 'queue_running', 'queue_pending', id, 'x'),

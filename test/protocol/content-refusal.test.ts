@@ -1,4 +1,7 @@
-/** A refusal by content is told by the words of a worker; in doubt it is none. */
+/**
+ * Promise: a refusal because of the content is recognized by the words of the worker. In doubt, a failure is
+ * not one.
+ */
 import { expect, it } from 'vitest';
 import { isContentRefusal } from '../../src/protocol/error-text.ts';
 
@@ -28,6 +31,6 @@ it.each([
   'cannot download nsfw-v3.safetensors',
   'no NSFW content found, but CUDA is out of memory',
   'CUDA out of memory',
-])('not: %s', (words) => {
+])('is not a refusal of the content: %s', (words) => {
   expect(isContentRefusal(words)).toBe(false);
 });

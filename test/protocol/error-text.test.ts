@@ -1,4 +1,4 @@
-/** Words are found wherever services and workers put them, and are fit to be shown. */
+/** Promise: the error text of a service or worker is found at any usual place, and is safe to display. */
 import { oneLine } from '../../src/lib/text/format.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -106,7 +106,7 @@ describe('one line', () => {
     expect(oneLine(`a${'🌙'.repeat(1_000)}`)).toMatch(/^a(?:🌙){498}…$/u);
   });
 
-  it('is found behind any white space, and not cut for what follows', () => {
+  it('is found behind any white space, and not cut because of the text after it', () => {
     expect(oneLine(`${' '.repeat(3_000)}words${'\n'.repeat(3_000)}`)).toBe('words');
   });
 });

@@ -1,4 +1,7 @@
-/** JSON whose objects use the names that every object inherits, and the names that are looked for, for anything. */
+/**
+ * Random JSON whose keys include names of `Object.prototype`, and names that the code looks for, with any
+ * values.
+ */
 import * as fc from 'fast-check';
 
 const inherited = 'toString __proto__ constructor valueOf toJSON hasOwnProperty length isLosslessNumber';
@@ -16,7 +19,7 @@ const texts = [
   '{',
 ];
 
-/** Objects own their keys as parsed JSON does, `__proto__` too. */
+/** Objects have these keys as own properties, as parsed JSON does, including `__proto__`. */
 export const hostileJson: fc.Arbitrary<unknown> = fc
   .letrec<{ value: unknown }>((tie) => ({
     value: fc.oneof(

@@ -1,4 +1,4 @@
-/** Promise: the OpenAPI description is whole: every reference leads somewhere and every schema is one. */
+/** Promise: the OpenAPI description is complete: every reference exists, and every schema is valid. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, it } from 'vitest';
 import { openApi } from '../../src/protocol/openapi.ts';
@@ -27,13 +27,13 @@ it('declares every part of a path', () => {
   }
 });
 
-it('lets workers in with a key of theirs alone', () => {
+it('workers need only their own key', () => {
   const ofWorkers = operations.filter(({ path }) => /\/(job-|ping)/.test(path));
   expect(ofWorkers).toHaveLength(6);
   for (const { operation } of ofWorkers) expect(operation['security']).toEqual([{ workerKey: [] }]);
 });
 
-it('has schemas that fit the messages of the interface', () => {
+it('the schemas fit the messages of the interface', () => {
   const ajv = new Ajv2020({ strict: true, formats: { uri: true } });
   ajv.addVocabulary(['components']);
   ajv.addSchema({ $id: 'doc', components: document.components }, 'doc', undefined, false);

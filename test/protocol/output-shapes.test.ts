@@ -1,4 +1,4 @@
-/** Pictures, seeds and failures in the outputs of the workers that people use. */
+/** Promise: pictures, seeds and failures are found in the outputs of common workers. */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseObject } from '../../src/runner/client/parse-body.ts';
@@ -149,14 +149,14 @@ describe('a seed is kept', () => {
     ['as a numeric text', '00123', '00123'],
     ['as a long numeric text', big, big],
     ['as a numeric text with a fraction of zero', '42.0', '42'],
-    ['not where it is null', null, undefined],
-    ['not where it is a word', 'random', undefined],
-    ['not where it is empty', '', undefined],
-    ['not where it has a fraction', 1.5, undefined],
-    ['not where its digits are lost', 2 ** 63, undefined],
-    ['not where it is an object', { value: 3 }, undefined],
-    ['not where an object poses as a number', { isLosslessNumber: true, toString: 1 }, undefined],
-    ['not where it is endless', '9'.repeat(1000), undefined],
+    ['not if it is null', null, undefined],
+    ['not if it is a word', 'random', undefined],
+    ['not if it is empty', '', undefined],
+    ['not if it has a fraction', 1.5, undefined],
+    ['not if its digits are lost', 2 ** 63, undefined],
+    ['not if it is an object', { value: 3 }, undefined],
+    ['not if an object poses as a number', { isLosslessNumber: true, toString: 1 }, undefined],
+    ['not if it is endless', '9'.repeat(1000), undefined],
   ])('%s', (_how, seed, expected) => {
     expect(seedOf([{ rendered_image: base64, seed }])).toBe(expected);
   });
@@ -193,7 +193,7 @@ describe('words that a picture does not show', () => {
     expect(findPictures(output)).toEqual({ kind: 'pictures', pictures: [{ base64, output: kept }] });
   });
 
-  test.each(['a, b', { a: 'b' }, 7, null])('are none where %j stands in place of a list', (words) => {
+  test.each(['a, b', { a: 'b' }, 7, null])('are none if %j stands in place of a list', (words) => {
     const output = [{ image: base64, labelled_words: words, notes: words }];
     expect(findPictures(output)).toEqual({ kind: 'pictures', pictures: [{ base64 }] });
   });
@@ -209,7 +209,7 @@ describe('words that a picture does not show', () => {
   });
 });
 
-describe('a failure inside a completed job is told in its words', () => {
+describe('a failure inside a completed job is reported with its own text', () => {
   const traceback = 'Traceback (most recent call last):\n  File "/worker.py", line 9\nValueError: bad size';
   test.each<[string, unknown, string]>([
     ['a status', { status: 'error', message: 'no GPU left' }, 'no GPU left'],
@@ -268,7 +268,7 @@ describe('a failure inside a completed job is told in its words', () => {
   });
 });
 
-describe('what is no picture is named', () => {
+describe('an output that is no picture is named', () => {
   test.each([undefined, null, [], {}, '', ' \n'])('%j is none', (output) => {
     expect(findPictures(output)).toEqual({ kind: 'none' });
   });
@@ -362,7 +362,7 @@ describe('imagePath', () => {
     });
   });
 
-  test('that leads nowhere is said, with what is there', () => {
+  test('that leads nowhere is reported, with the value found there', () => {
     for (const path of [
       'images[7].data',
       'images[0].picture',
@@ -476,7 +476,7 @@ describe('words are a failure in the words of the worker, whatever they are', ()
   });
 });
 
-test('of endless parts the last are looked through, where the picture stands, and the first are not', () => {
+test('of endless parts the last, where the picture stands, are searched, and the first are not', () => {
   let looks = 0;
   const first = {
     get images() {
@@ -499,7 +499,7 @@ test('a failure that a worker declares is never taken for a picture, whatever is
   );
 });
 
-test('of any JSON, what is found is a text that stands in it, and a seed in digits', () => {
+test('any picture that is found in random JSON is a text in it, and a seed has its digits', () => {
   const path = fc.option(fc.string(), { nil: undefined });
   fc.assert(
     fc.property(fc.oneof(hostileJson, fc.jsonValue({ maxDepth: 6 })), path, (output, imagePath) => {
@@ -520,7 +520,7 @@ test('of any JSON, what is found is a text that stands in it, and a seed in digi
   );
 });
 
-/** An output as the client reads it from a body. */
+/** Returns an output as the client reads it from a response body. */
 function asReceived(json: string): unknown {
   return parseObject(`{"output": ${json}}`)?.['output'];
 }

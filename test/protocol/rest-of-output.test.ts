@@ -1,4 +1,7 @@
-/** What is kept of an output beside its pictures: what is asked for first, never pictures and addresses, never much. */
+/**
+ * Promise: a small part of each output is kept besides its pictures. Requested values come first, and
+ * pictures and URLs are left out.
+ */
 import { describe, expect, it } from 'vitest';
 import { restOfOutput } from '../../src/protocol/texts-in-output.ts';
 import { findPictures } from '../../src/protocol/output-shapes.ts';
@@ -6,7 +9,7 @@ import { findPictures } from '../../src/protocol/output-shapes.ts';
 const sole = { index: 0, count: 1 };
 const base64 = 'iVBORw0KGgo'.repeat(40);
 
-describe('what is kept', () => {
+describe('the rest of an output', () => {
   it('leaves out base64 and addresses, and keeps a hash and a caption', () => {
     const caption = 'A lighthouse above the sea. '.repeat(20);
     const output = {
@@ -32,7 +35,7 @@ describe('what is kept', () => {
       { 'quality.score': 0.7 },
     ],
     ['an object that is kept whole', { a: { b: 1, c: 2 } }, ['a', 'b'], { a: { b: 1, c: 2 } }],
-  ])('has what is asked for before all else: %s', (_, output, path, kept) => {
+  ])('has the requested values first: %s', (_, output, path, kept) => {
     expect(restOfOutput([output], sole, [path])?.rest).toMatchObject(kept);
   });
 
@@ -44,7 +47,7 @@ describe('what is kept', () => {
   });
 });
 
-it('gives each picture its own', () => {
+it('each picture gets its own part', () => {
   const scores = [0.1, 0.2];
   const found = findPictures(
     {
@@ -56,7 +59,7 @@ it('gives each picture its own', () => {
       model: 'sdxl',
     },
     undefined,
-    [['scores']],
+    { values: [['scores']] },
   );
   expect(found).toMatchObject({
     pictures: [

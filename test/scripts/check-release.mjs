@@ -1,4 +1,5 @@
-// What has to hold before a version is published, a line each. Ends with 1 where something is missing, or cannot be known.
+// Checks everything that must hold before a version is published, and prints a line for each. Exits with 1 if a check fails or cannot be
+// made.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +24,7 @@ const { version } = about;
 const folder = mkdtempSync(join(tmpdir(), 'release-'));
 
 try {
-  // Builds it.
+  // The script `prepack` builds dist.
   const [tarball] = JSON.parse(run('npm', 'pack', '--json', '--pack-destination', folder));
   const { commit, bundled } = read('dist/build.json');
   const files = tarball.files.map(({ path }) => path);
@@ -72,7 +73,7 @@ function checkLicences(bundled) {
   report(lacking.length === 0, 'licences', `dist/LICENSES.txt lacks ${lacking.join(', ')}`);
 }
 
-/** Of what is in the bundles, too: once it is installed, `npm audit` sees only what lies beside them. */
+/** Audits all packages, including bundled ones. After an installation, `npm audit` sees only packages that are not bundled. */
 function checkAudit(bundled) {
   const installed = Object.entries({ ...about.dependencies, ...about.peerDependencies });
   const beside = installed.flatMap(([name, range]) => range.split(' || ').map((one) => `${name}@${one}`));

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What is published, installed as strangers do: from its tarball, by a user without rights, whose home is read-only, without git and compiler,
-# from npm's cache alone, into a folder whose name is hard on scripts, and by npx. It has to render there. By the Node at hand; dist has to be built.
+# Installs the published package as a stranger would: from its tarball, as a user without rights whose home is read-only, without git and
+# compiler, from npm's cache alone, into a folder whose name breaks careless scripts, and by npx. The installed program must render. Uses
+# the present Node. dist must be built.
 set -euo pipefail
 export LC_NUMERIC=C
 cd "$(dirname "$0")/../.."
@@ -15,7 +16,7 @@ chmod 755 "$base"
 folder="$base/it's a \"night\" für 夜"
 mkdir -p "$base/bin" "$base/cache" "$base/home" "$base/warm" "$folder"
 
-# All that the user has: Node, npm, and what npm starts scripts with.
+# Programs that the user has: Node, npm, and the programs with which npm starts scripts.
 cp "$(readlink -f "$(command -v node)")" "$base/bin/node"
 cp -R "$(dirname "$(dirname "$(readlink -f "$(command -v npm)")")")" "$base/npm"
 for name in npm npx; do ln -s "../npm/bin/$name-cli.js" "$base/bin/$name"; done
@@ -26,7 +27,7 @@ tarball=$(ls "$base"/*.tgz)
 within 'kB of the tarball' $(($(stat -c %s "$tarball") / 1000)) $maxTarballKb
 
 settings=(PATH="$folder/node_modules/.bin:$base/bin" HOME="$base/home" npm_config_cache="$base/cache")
-# Node 20 alone needs more than the registry has.
+# Only Node 20 needs a binary that is not in the registry.
 bash test/scripts/keep-binary.sh "$base/cache"
 settings+=(npm_config_better_sqlite3_local_prebuilds="$base/cache")
 
@@ -46,7 +47,7 @@ read -r real cpu system < <({ time user npm install --offline --no-audit --no-fu
 cat "$base/npm.txt"
 size=$(du -sm "$folder/node_modules" | cut -f1)
 within 'MB installed' "$size" $maxInstalledMb
-# Of the processor, so that a busy machine does not count.
+# CPU time, so that a busy machine makes no difference.
 within 'seconds of an installation' $((${cpu%.*} + ${system%.*})) $maxCpuSeconds
 
 user nightrender --version
@@ -56,7 +57,7 @@ grep -q 'Every scene is saved' "$base/run.txt"
 user nightrender help start >/dev/null
 [ ! -e "$folder/node_modules/nightrender/dist/test" ]
 
-# Without an installation, in an empty folder.
+# By npx, without an installation, in an empty folder.
 rm -rf "$folder"/{*,.[!.]*}
 user npx --offline --yes --package "$tarball" nightrender init
 user npx --offline --yes --package "$tarball" nightrender run | tee "$base/run.txt"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Node 20 needs better-sqlite3 12, whose binary npm downloads or compiles, which takes over a minute. This packs the binary of this checkout into FOLDER;
-# npm takes it from there if npm_config_better_sqlite3_local_prebuilds names the folder. Does nothing on other versions of Node.
 # keep-binary.sh FOLDER
+# Packs the binary of better-sqlite3 12 from this checkout into FOLDER. Node 20 needs it, and npm would download or compile it, which takes
+# over a minute. npm takes it from FOLDER if npm_config_better_sqlite3_local_prebuilds names the folder. Does nothing on other versions of
+# Node.
 set -euo pipefail
 package=$(dirname "$0")/../../node_modules/better-sqlite3-12
 binary=build/Release/better_sqlite3.node

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds the image of .containers/Containerfile without a registry of images: on packages of this Debian, Node 24 as npm has it, and npm's cache.
-# make-image.sh FOLDER TAG PODMAN… — with limits for its containers in the variable LIMITS
+# make-image.sh FOLDER TAG PODMAN…
+# Builds the image of .containers/Containerfile without a registry of images, from packages of this Debian, Node 24 from npm, and npm's
+# cache. The variable LIMITS has limits for its containers.
 set -euo pipefail
 folder=$1 tag=$2
 shift 2
@@ -17,7 +18,8 @@ ln -s ../lib/node_modules/npm/bin/npm-cli.js "$root/usr/local/bin/npm"
 printf 'cache=/cache\nprefer-offline=true\n' >"$root/usr/local/etc/npmrc"
 tar -C "$root" -c . | "$@" import - "$tag-base"
 
-# What the lock file names is in the cache since the checkout was installed; what an installation looks up by name may not be.
+# Installing this checkout has put the packages of the lock file into the cache. Packages that npm finds by name and range may be missing,
+# so they are added here.
 node -p 'const { dependencies: all } = require("./package.json"); Object.keys(all).map((name) => `${name}@${all[name]}`).join("\n")' |
   PATH="$root/usr/local/bin:$PATH" xargs -d '\n' npm install --silent --ignore-scripts --prefix "$folder/warm" pg@8 aws4fetch@1
 

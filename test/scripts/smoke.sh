@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The first thing a new user does, in a copy of the project as git has it: `npm ci && npm start`, and once more; then the tests that are named.
+# Does what a new user does first, in a copy of the project as git has it: `npm ci && npm start`, and once more. Then runs the given tests.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 copy=$(mktemp -d)
@@ -16,7 +16,7 @@ pictures=$(find renders/scenes/images -name '*.png' | wc -l)
 [ "$pictures" -eq "$scenes" ] || { echo "$pictures pictures for $scenes scenes"; exit 1; }
 for file in results.csv results.jsonl summary.json; do [ -s "renders/scenes/report/$file" ]; done
 
-# Started again it has nothing to do, and changes no picture.
+# The second start must have nothing to do and change no picture.
 before=$(sha256sum renders/scenes/images/*.png | sha256sum)
 npm start | grep -q "$scenes of $scenes scenes"
 [ "$before" = "$(sha256sum renders/scenes/images/*.png | sha256sum)" ]

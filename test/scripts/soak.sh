@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What takes hours: nights and damages in the thousands, kills in the hundreds, load, and the tests on other versions of
-# Node. Goes on after a step that fails, and says at the end which those were.
+# Runs everything that takes hours: thousands of nights and damages, hundreds of kills, load, and the tests on other versions of Node.
+# Continues after a step that fails, and names the failed steps at the end.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -15,7 +15,7 @@ step() {
 
 on_node() { npm exec --yes --package "node@$1" -- bash test/scripts/smoke.sh test; }
 
-# Deaths at every call, every call of a disk that fails, kills with one that comes and goes, and of runs that share a checkpoint.
+# A kill at every call, a failure at every call of a disk, kills while a disk comes and goes, and kills of runs that share a checkpoint.
 deaths() {
   NIGHTRENDER_TEST_SOAK=1 npm run --silent test:rest -- edited-back disk-faults mount-kills shared-kills shared-cuts
 }

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Installs what only some tests need, where this user may and the packages can be had. Says what is still missing, and why; tests of it are
-# skipped. Fails where the registry has a package and it was not installed.
+# Installs packages that only some tests need, if this user may and the registry has them. Prints what is still missing and why. Tests of
+# missing packages are skipped. Fails if the registry has a package but installing it failed.
 set -uo pipefail
 
-# Most are a command of the same name.
-packages=(blender strace chromium fish zsh groff zstd logrotate podman runc openssl nginx caddy ceph-mon ceph-osd radosgw slurmctld slurmd
+# Most packages have a command of the same name.
+packages=(blender strace chromium fish zsh groff zstd ffmpeg logrotate podman runc openssl nginx caddy ceph-mon ceph-osd radosgw slurmctld slurmd
   python3-numpy libimage-exiftool-perl postgresql)
 
 has() {
   case $1 in
-    # Blender's importer of glTF needs it, in the Python of the system, whichever comes first in PATH.
+    # Blender's importer of glTF needs numpy in the system's Python, whichever Python is first in PATH.
     python3-numpy) /usr/bin/python3 -c 'import numpy' 2>/dev/null ;;
     libimage-exiftool-perl) command -v exiftool >/dev/null ;;
-    # Its commands lie outside PATH.
+    # The commands of PostgreSQL are outside of PATH.
     postgresql) compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null ;;
     *) command -v "$1" >/dev/null ;;
   esac
@@ -37,7 +37,8 @@ done
 
 install() { timeout "$1" apt-get install -y -qq --no-install-recommends "${@:2}" 2>&1 </dev/null; }
 
-# All at once is quicker; then one at a time, so that the one that is not to be had does not keep the others out. chromium is some 200 MB.
+# Installing all packages at once is faster. Then each missing one is tried alone, so that one unavailable package does not prevent the
+# others. chromium takes about 200 MB.
 install 900 "${here[@]}" >/dev/null
 for package in "${here[@]}"; do
   has "$package" && continue

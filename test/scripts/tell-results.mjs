@@ -1,5 +1,6 @@
-// What a results file (Vitest's JSON) has to tell: which tests failed, each with what it said first, and why others were skipped.
-// A skipped test has its reason in its name, as "(skipped where there is no chromium)"; one without has failed.
+// Prints a summary of a results file (Vitest's JSON): which tests failed, each with the start of its message, and why others were skipped.
+// The name of a skipped test contains the reason, such as "(skipped if there is no chromium)". A skipped test without a reason counts as
+// failed.
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 

@@ -1,4 +1,7 @@
-/** Promise: a worker learns where it is to put results; the credentials of that are nowhere to be seen, and go with the job. */
+/**
+ * Promise: a worker learns in which bucket to put results. The credentials are never shown, and are deleted
+ * with the job.
+ */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -53,7 +56,7 @@ it('shows the credentials nowhere, and has them on no disk once it has tidied up
   expect((await bytesIn(dataDir)).includes(secret)).toBe(false);
 });
 
-it('refuses a bucket that is none without repeating it', async () => {
+it('rejects an invalid bucket without repeating it', async () => {
   const { url } = await openService();
   const { status, text: said } = await post(url, JSON.stringify({ input: { a: 1 }, s3Config: secret }));
   expect([status, said]).toEqual([400, expect.stringContaining('is not accepted; expected an object')]);

@@ -1,17 +1,20 @@
-/** Certificates as an authority of one's own makes them, by openssl. */
+/** Creates certificates with a private certificate authority, using openssl. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
 export const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 
 export interface Certificates {
-  /** Paths of PEM files. */
+  /** Paths of the PEM files. */
   authority: string;
   cert: string;
   key: string;
 }
 
-/** In this folder, for `localhost` by default, and 127.0.0.1; `days` may be 0 for one that is over at once. */
+/**
+ * Creates certificates in this folder for `names` and 127.0.0.1. With `days: 0`, the certificate has already
+ * expired.
+ */
 export function certificatesIn(dir: string, { days = 2, names = ['localhost'] } = {}): Certificates {
   const [authority, cert, key, authorityKey] = ['ca.pem', 'cert.pem', 'key.pem', 'ca.key'].map((name) =>
     join(dir, name),

@@ -1,9 +1,12 @@
-/** What real clients use beside submission and status: waiting, streams, retries, policies and bounds. */
+/**
+ * Promise: besides submission and status, clients can wait for jobs, read streams, retry jobs, set policies,
+ * and rely on limits.
+ */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
-import { JobResults } from '../../src/service/jobs/job-results.ts';
+import { JobResults } from '../../src/service/jobs/job-work.ts';
 import { inProcessWorkload } from './in-process-workload.ts';
 import type { AnswerOf } from '../../src/protocol/operations.ts';
 import { runPath, versions } from '../../src/protocol/paths.ts';
@@ -51,7 +54,7 @@ describe.each(['runsync', 'render'])('%s', (operation) => {
     expect((await askStatus(url, job.id, version)).text).toBe(reply.text);
   });
 
-  it('answers with the job as it is when its time is over, and the job goes on', async () => {
+  it('answers with the current job when the wait is over, and the job continues', async () => {
     const { url, held } = await openService();
     const first = (await post(url, body(), at(`${operation}?wait=1`))).json as AnswerOf<'status'>;
     const second = (await post(url, body(), at(`${operation}?wait=0`))).json as AnswerOf<'status'>;
@@ -61,7 +64,7 @@ describe.each(['runsync', 'render'])('%s', (operation) => {
     expect((await statusOnce(url, first.id, 'COMPLETED')).output).toEqual([1]);
   });
 
-  it('answers a failure as what it is', async () => {
+  it('answers with the failure of a failed job', async () => {
     const { url, held } = await openService();
     const asked = post(url, body(), at(operation));
     (await held.next()).fail(new Error('no such sampler'));
@@ -198,7 +201,7 @@ describe('retry', () => {
 });
 
 describe('a policy', () => {
-  it('of executionTimeout ends a job that runs for too long, and tells its worker', async () => {
+  it('of executionTimeout ends a job that runs for too long, and informs its worker', async () => {
     const { url, held } = await openService();
     const { id } = (await post(url, body({ policy: { executionTimeout: 1 } }))).json as AnswerOf<'status'>;
     const run = await held.next();
@@ -248,7 +251,7 @@ describe('a policy', () => {
     { webhook: 'example.com' },
     { webhook: 'ftp://example.com/x' },
     { webhook: 'https://user:password@example.com/' },
-  ])('that is none is refused in words: %j', async (extra) => {
+  ])('that is none is refused with a message: %j', async (extra) => {
     const { url, held } = await openService();
     const reply = await post(url, body(extra));
     expect(reply.status).toBe(400);
@@ -307,7 +310,7 @@ describe('a large result', () => {
     expect(await readdir(join(dir, 'results'))).toEqual([]);
   });
 
-  it('is FAILED in words where it is too large', async () => {
+  it('is FAILED with a message if it is too large', async () => {
     const { url } = await openService({ maxResultBytes: 1_000, workload: instantWorkload(() => large('X')) });
     const id = await submit(url, { scene: 'x' });
     const job = await statusOnce(url, id, 'FAILED');
@@ -319,7 +322,7 @@ describe('a large result', () => {
 describe('too much', () => {
   const full = (maxQueued: number) => [endpointSettings({ id: endpointId, workers: 0, maxQueued })];
 
-  it('in the queue is answered with 429 and when to come back, also where it comes at once', async () => {
+  it('in the queue is answered with 429 and when to come back, also if it comes at once', async () => {
     const { url } = await openService({ endpoints: full(5) });
     const replies = await Promise.all(Array.from({ length: 40 }, () => post(url, body())));
     expect(replies.filter(({ status }) => status === 200)).toHaveLength(5);

@@ -1,4 +1,7 @@
-/** Promise: a system clock that is set, or stood still while the machine slept, loses no job and no result, and makes nobody wait. */
+/**
+ * Promise: if the system clock is changed or the machine sleeps, no job or result is lost and no client waits
+ * longer.
+ */
 import { expect, it, vi } from 'vitest';
 import { JobClock } from '../../src/service/jobs/job-expiry.ts';
 import {
@@ -14,7 +17,7 @@ import {
 const hour = 3_600_000;
 const retentionMs = 30 * 60_000;
 
-/** Both clocks of a machine; `tell` resolves once the service has noticed that they differ. */
+/** The two clocks of a machine. `tell` resolves once the service has noticed that they differ. */
 class Machine {
   wall = 1_800_000_000_000;
   elapsed = 5_000;
@@ -34,7 +37,7 @@ it.each([
   [2 * hour, 'forward by 2 h 0 min'],
   [25 * hour, 'forward by 25 h 0 min'],
   [-25 * hour, 'back by 25 h 0 min'],
-])('by %d ms: results, running jobs and the queue are as before', async (stepMs, words) => {
+])('a clock step of %d ms leaves results, running jobs and the queue as before', async (stepMs, words) => {
   const machine = new Machine();
   const { url, held, troubles } = await openService({ retentionMs, ...machine.clocks });
   const done = await submit(url, { scene: 'done' });
@@ -58,7 +61,7 @@ it.each([
   expect(troubles).toHaveLength(1);
 });
 
-it('and a start afterwards goes on with the same ages', async () => {
+it('a start after a clock step continues with the same ages', async () => {
   const machine = new Machine();
   const dataDir = await makeDataDir();
   const first = await openService({ dataDir, retentionMs, ...machine.clocks });
@@ -80,7 +83,7 @@ it('and a start afterwards goes on with the same ages', async () => {
   expect(second.troubles).toEqual([]);
 });
 
-it('which an empty store forgets', async () => {
+it('an empty store forgets a clock step', async () => {
   const machine = new Machine();
   const dir = await makeDataDir();
   const options = { retentionMs, ...machine.clocks };
@@ -100,7 +103,7 @@ it('which an empty store forgets', async () => {
   expect([third.clock.now(), await third.keepClockStep()]).toEqual([machine.wall, 0]);
 });
 
-it('is nobody’s business where the next to lead is another machine', async () => {
+it('a clock step does not matter if another machine leads next', async () => {
   const { file } = await openStore();
   const machine = new Machine();
   const clocks = { wall: machine.clocks.now, elapsed: machine.clocks.elapsed };

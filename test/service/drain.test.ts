@@ -1,4 +1,7 @@
-/** Promise: a service that is stopped lets running jobs end, begins no others, and answers everybody who waits. */
+/**
+ * Promise: a service that is stopped lets running jobs end, begins no others, and answers all clients that
+ * wait.
+ */
 import { expect, it, vi } from 'vitest';
 import { PullingWorker, addKey } from './pull-harness.ts';
 import {
@@ -49,7 +52,7 @@ it('a running job ends and keeps its result, one that waits is not begun, and th
   }
 });
 
-it('what runs longer than its grace goes back to the queue, and costs no attempt', async () => {
+it('a job that runs longer than its grace goes back to the queue, and costs no attempt', async () => {
   const dataDir = await makeDataDir();
   const first = await openService({ dataDir, graceMs: 1 });
   const id = await submit(first.url, { scene: 'long' });
@@ -62,7 +65,7 @@ it('what runs longer than its grace goes back to the queue, and costs no attempt
   expect((await second.held.next()).job.id).toBe(id);
 });
 
-it('without a grace the end waits for no job, and still answers who waits', async () => {
+it('without a grace the service ends without waiting for jobs, and still answers waiting clients', async () => {
   const service = await openService();
   const id = await submit(service.url, { scene: 'long' });
   await service.held.next();

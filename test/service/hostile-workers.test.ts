@@ -1,4 +1,7 @@
-/** Workers elsewhere that bring, ask for or say too much: the service stays up, and no job of theirs is stuck. */
+/**
+ * Promise: a remote worker that sends or requests too much does not stop the service, and its jobs do not get
+ * stuck.
+ */
 import { beforeEach, expect, test } from 'vitest';
 import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
 import { addKey } from './pull-harness.ts';
@@ -51,7 +54,7 @@ test('a batch of jobs with long inputs is as large as an answer may be, and the 
   expect(health.jobs).toMatchObject({ inProgress: 2, inQueue: 3 });
 });
 
-test('a result of more values than are allowed fails its job in words, and the worker hears why', async () => {
+test('a result of more values than are allowed fails its job with a message, and the worker hears why', async () => {
   const small = await openService({
     endpoints: [endpointSettings({ id: 'farm', workers: 0 }, { remote: true })],
     maxValues: 1_000,
@@ -79,7 +82,7 @@ test('a very long error is kept by its beginning', async () => {
   expect((await statusOf(id))['error']).toBe('é'.repeat(10_000));
 });
 
-test('an error that is nested very deeply ends its job in words', async () => {
+test('an error that is nested very deeply ends its job with a message', async () => {
   const id = await submit({ scene: 'a red cube' });
   await ask(workerKey, 'job-take/w1?');
   const error = '['.repeat(200_000) + ']'.repeat(200_000);
@@ -115,7 +118,7 @@ test('refused results of a key write few lines to the log, and hide none of anot
   expect(about(others)).toHaveLength(1);
 });
 
-test('a worker that names ever more jobs of nobody is told to stop some of them only', async () => {
+test('a worker that names ever more unknown jobs is told to stop only some of them', async () => {
   for (let round = 0; round < 20; round++) {
     const ids = Array.from({ length: 100 }, (_, number) => `nobodys-${round}-${number}`);
     await ask(workerKey, `ping/w1?job_id=${ids.join(',')}`);
@@ -135,7 +138,7 @@ test('the key of a worker that the service starts itself is good for its own end
   expect(await statusOf(id)).toMatchObject({ status: 'IN_QUEUE' });
 });
 
-test('what is brought for a job that is not there is not waited for', async () => {
+test('a result for a job that does not exist is not waited for', async () => {
   const bytes = new ReadableStream<Uint8Array>({ pull: (more) => more.enqueue(new Uint8Array(65_536)) });
   const init = {
     method: 'POST',

@@ -1,4 +1,7 @@
-/** Promise: a submission that comes again under its `Idempotency-Key` is answered with its job, and makes no second one. */
+/**
+ * Promise: a submission that is repeated with its `Idempotency-Key` is answered with the same job, and no
+ * second job is created.
+ */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -8,11 +11,11 @@ import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import type { AnswerOf } from '../../src/protocol/operations.ts';
 import { cancelPath, healthPath, runPath } from '../../src/protocol/paths.ts';
 import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
-import { JobReserve } from '../../src/service/jobs/job-reserve.ts';
+import { JobReserve } from '../../src/service/jobs/data-folder.ts';
 import { jobSchema } from '../../src/service/jobs/job-schema.ts';
 import { JobStore } from '../../src/service/jobs/job-store.ts';
 import { KeyStore } from '../../src/service/keys/key-store.ts';
-import { runs } from '../fakes/tier.ts';
+import { firstTier, runs } from '../fakes/tier.ts';
 import { addKey } from './pull-harness.ts';
 import { ask, endpointId, makeDataDir, openService, type Reply, statusOnce } from './service-harness.ts';
 
@@ -21,7 +24,7 @@ const body = '{"input":{"scene":"a hill","ends":true}}';
 interface Sent {
   body?: string;
   path?: string;
-  /** The client's own. */
+  /** API key of the client, if it has its own. */
   apiKey?: string;
 }
 
@@ -40,7 +43,7 @@ async function idOf(reply: Reply | Promise<Reply>): Promise<string> {
   return (json as AnswerOf<'run'>).id;
 }
 
-/** How many jobs the endpoint has. */
+/** Returns the number of jobs of the endpoint. */
 async function jobsOf(url: string): Promise<number> {
   const { json } = await ask(url, healthPath('v2', endpointId));
   const { inQueue, inProgress, completed, failed } = (json as AnswerOf<'health'>).jobs;
@@ -48,21 +51,24 @@ async function jobsOf(url: string): Promise<number> {
 }
 
 describe('the same submission', () => {
-  it('is the same job each time, with its status of now, and says that the key is honoured', async () => {
-    const { url, held } = await openService();
-    const first = await send(url, 'night-1');
-    const id = await idOf(first);
-    expect(first.json).toEqual({ id, status: 'IN_QUEUE' });
-    expect(first.headers.get('idempotency-key')).toBe('night-1');
-    expect(first.headers.get('idempotency-retention')).toBe('1800');
-    (await held.next()).complete([1]);
-    await statusOnce(url, id, 'COMPLETED');
-    expect((await send(url, 'night-1')).json).toEqual({ id, status: 'COMPLETED' });
-    expect(await idOf(send(url, 'night-1', { path: runPath('v1', endpointId) }))).toBe(id);
-    expect(await jobsOf(url)).toBe(1);
-  });
+  firstTier.it(
+    'is the same job each time, with its status of now, and says that the key is honoured',
+    async () => {
+      const { url, held } = await openService();
+      const first = await send(url, 'night-1');
+      const id = await idOf(first);
+      expect(first.json).toEqual({ id, status: 'IN_QUEUE' });
+      expect(first.headers.get('idempotency-key')).toBe('night-1');
+      expect(first.headers.get('idempotency-retention')).toBe('1800');
+      (await held.next()).complete([1]);
+      await statusOnce(url, id, 'COMPLETED');
+      expect((await send(url, 'night-1')).json).toEqual({ id, status: 'COMPLETED' });
+      expect(await idOf(send(url, 'night-1', { path: runPath('v1', endpointId) }))).toBe(id);
+      expect(await jobsOf(url)).toBe(1);
+    },
+  );
 
-  it('is the same job where all come at the same moment', async () => {
+  firstTier.it('is the same job if all come at the same moment', async () => {
     const { url } = await openService({ workers: 0 });
     const keys = Array.from({ length: 60 }, (_, i) => `key-${i % 3}`);
     const ids = await Promise.all(keys.map((key) => idOf(send(url, key))));
@@ -82,7 +88,7 @@ describe('the same submission', () => {
     expect(held.runs).toHaveLength(1);
   });
 
-  it('is a long one as well, of which nothing is kept twice', async () => {
+  firstTier.it('is recognized if it is long, and nothing is stored twice', async () => {
     const { url } = await openService({ workers: 0 });
     const long = JSON.stringify({ input: { scene: 'x'.repeat(600_000) } });
     const ids = await Promise.all([1, 2, 3].map(() => idOf(send(url, 'long', { body: long }))));
@@ -90,17 +96,20 @@ describe('the same submission', () => {
     expect(await jobsOf(url)).toBe(1);
   });
 
-  it('is the same job with another `policy`, which a client may set before it asks again', async () => {
-    const { url } = await openService({ workers: 0 });
-    const policy = (executionTimeout: number): string =>
-      body.replace('{', `{"policy":${JSON.stringify({ executionTimeout })},`);
-    const bodies = [body, policy(1_800_000), policy(3_600_000), body];
-    const ids = await Promise.all(bodies.map((sent) => idOf(send(url, 'k', { body: sent }))));
-    expect(new Set(ids).size).toBe(1);
-    expect(await jobsOf(url)).toBe(1);
-  });
+  firstTier.it(
+    'is the same job with another `policy`, which a client may set before it asks again',
+    async () => {
+      const { url } = await openService({ workers: 0 });
+      const policy = (executionTimeout: number): string =>
+        body.replace('{', `{"policy":${JSON.stringify({ executionTimeout })},`);
+      const bodies = [body, policy(1_800_000), policy(3_600_000), body];
+      const ids = await Promise.all(bodies.map((sent) => idOf(send(url, 'k', { body: sent }))));
+      expect(new Set(ids).size).toBe(1);
+      expect(await jobsOf(url)).toBe(1);
+    },
+  );
 
-  it('is another job without a key, at another endpoint, and by another client', async () => {
+  firstTier.it('is another job without a key, at another endpoint, and by another client', async () => {
     const endpoints = [endpointId, 'other'].map((id) => endpointSettings({ id, workers: 0 }));
     const { url, dataDir } = await openService({ endpoints });
     const clients = [addKey(dataDir, 'client'), addKey(dataDir, 'client')];
@@ -111,7 +120,7 @@ describe('the same submission', () => {
       await idOf(ask(url, runPath('v2', endpointId), { method: 'POST', body })),
     ];
     expect(new Set(ids).size).toBe(5);
-    // Nobody is told by a refusal either that a key is somebody's.
+    // A refusal must not reveal that another client uses this idempotency key.
     const other = await send(url, 'k', {
       body: '{"input":{"scene":"mine"}}',
       apiKey: addKey(dataDir, 'client'),
@@ -120,8 +129,8 @@ describe('the same submission', () => {
   });
 });
 
-describe('a key', () => {
-  it('that was used for another body is refused in words, and the job stays', async () => {
+firstTier.describe('a key', () => {
+  it('that was used for another body is refused with a message, and the job stays', async () => {
     const { url } = await openService({ workers: 0 });
     const id = await idOf(send(url, 'k'));
     const withWebhook = body.replace(/}$/, ',"webhook":"https://studio.example/done"}');
@@ -141,7 +150,7 @@ describe('a key', () => {
     ['with a space', 'a b'],
     ['with a letter that is not ASCII', 'nächte'],
     ['too long', 'k'.repeat(256)],
-  ])('that is %s is refused in words, and nothing is accepted', async (_, key) => {
+  ])('that is %s is refused with a message, and nothing is accepted', async (_, key) => {
     const { url } = await openService({ workers: 0 });
     const reply = await send(url, key);
     expect(reply.status).toBe(400);
@@ -173,7 +182,7 @@ describe('a key', () => {
     expect(rowsIn(dataDir)).toEqual({ jobs: 0, keys: 0 });
   });
 
-  it('finds its job where nothing new is accepted: queue full, disk full, quota used', async () => {
+  it('finds its job if nothing new is accepted: queue full, disk full, quota used', async () => {
     let now = Date.UTC(2030, 0, 1);
     const endpoints = [endpointSettings({ id: endpointId, maxQueued: 1, quickStart: true })];
     const { url, held, dataDir } = await openService({ endpoints, now: () => now });
@@ -201,7 +210,7 @@ describe('a key', () => {
     expect(await idOf(send(url, 'k', { apiKey }))).toBe(id);
   });
 
-  it('is kept where its job is cancelled, and where it is retried', async () => {
+  it('is kept if its job is cancelled, and if it is retried', async () => {
     const { url, held } = await openService();
     const id = await idOf(send(url, 'k'));
     (await held.next()).fail('no');
@@ -237,14 +246,14 @@ it('holds over kills of the service, whichever answers were lost', { timeout: 30
   expect(await jobsOf(service.url)).toBe(40 * kills);
 });
 
-describe('for how long a submission is known', () => {
-  it('is told with the health of an endpoint, too', async () => {
+firstTier.describe('for how long a submission is known', () => {
+  it('is also part of the health of an endpoint', async () => {
     const { url } = await openService({ retentionMs: 90_500 });
     const { headers } = await ask(url, healthPath('v2', endpointId));
     expect(headers.get('idempotency-retention')).toBe('90');
   });
 
-  it('is not told of what came before the service honoured keys', async () => {
+  it('does not include the time before the service honoured keys', async () => {
     const dataDir = await makeDataDir();
     const path = join(dataDir, 'service.sqlite');
     const old = new Sqlite(path);

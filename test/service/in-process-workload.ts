@@ -1,14 +1,14 @@
-/** A workload of a test: a function of its own, within this process. */
+/** A workload for tests: a function that runs in this process. */
 import type { RunReport, Workload, WorkloadJob } from '../../src/service/workloads/workload-definition.ts';
 
-/** A job with its input as a value. */
+/** A job with its input parsed. */
 export type ReadJob = WorkloadJob & { input: Record<string, unknown> };
 
 export function readJob(job: WorkloadJob): ReadJob {
   return { ...job, input: JSON.parse(job.inputText.toString()) as ReadJob['input'] };
 }
 
-/** What `run` still does for a job that is not wanted any more is not waited for. */
+/** Creates a workload. When a job is no longer wanted, its worker does not wait for `run` to finish. */
 export function inProcessWorkload(
   name: string,
   run: (job: ReadJob, report: RunReport) => Promise<unknown>,

@@ -1,4 +1,4 @@
-/** Submission and status as the interface states them: every field, in both versions. */
+/** Submission and status have exactly the documented fields, in both versions of the interface. */
 import { describe, expect, it } from 'vitest';
 import { jobIdPattern, runPath, versions } from '../../src/protocol/paths.ts';
 import { ask, askStatus, endpointId, openService, post, statusOnce, submit } from './service-harness.ts';
@@ -16,13 +16,13 @@ describe.each(versions)('under %s', (version) => {
     expect(reply.json).toEqual({ id: expect.stringMatching(jobIdPattern) as string, status: 'IN_QUEUE' });
   });
 
-  it('tells of a job in the queue exactly id and status', async () => {
+  it('reports for a job in the queue exactly id and status', async () => {
     const { url } = await openService({ workers: 0 });
     const id = await submit(url, { scene: 'a hill' }, version);
     expect((await askStatus(url, id, version)).json).toEqual({ id, status: 'IN_QUEUE' });
   });
 
-  it('tells of a job in progress its delay and its input', async () => {
+  it('reports for a job in progress its delay and its input', async () => {
     let now = 1_000_000;
     const { url, held } = await openService({ workers: 1, now: () => now });
     await submit(url, { scene: 'the first' }, version);
@@ -40,7 +40,7 @@ describe.each(versions)('under %s', (version) => {
     });
   });
 
-  it('tells of a completed job its times and its output, and its input no more', async () => {
+  it('reports for a completed job its times and its output, and its input no more', async () => {
     let now = 1_000_000;
     const { url, held } = await openService({ now: () => now });
     const id = await submit(url, { scene: 'a hill' }, version);
@@ -58,7 +58,7 @@ describe.each(versions)('under %s', (version) => {
     });
   });
 
-  it('tells of a failed job its times and its error', async () => {
+  it('reports for a failed job its times and its error', async () => {
     let now = 1_000_000;
     const { url, held } = await openService({ now: () => now });
     const id = await submit(url, { scene: 'a hill' }, version);
@@ -83,7 +83,7 @@ it('shows one job under both versions', async () => {
   expect((await askStatus(url, id, 'v2')).json).toEqual({ id, status: 'IN_QUEUE' });
 });
 
-it('is lenient on what a submission calls its content', async () => {
+it('accepts any content type of a submission', async () => {
   const { url } = await openService();
   const reply = await ask(url, runPath('v2', endpointId), {
     method: 'POST',

@@ -15,57 +15,61 @@ import { ask, endpointId, makeDataDir, post } from './service-harness.ts';
 const script = packageFile('dist/test/fixtures/service-process.js');
 const kills = runs(6, { ms: 1_500 });
 
-/** What clients were told, and what workers were told of results that they handed in. */
+/** Answers that clients received, and confirmations of results that workers received. */
 interface Account {
-  /** Job ids by what was submitted. */
+  /** Accepted jobs by id, with the submitted content. */
   accepted: Map<string, { endpoint: string; count: number }>;
-  /** Outputs as clients have seen them, by job. */
+  /** Outputs that clients have seen, by job. */
   outputs: Map<string, string>;
-  /** How often a worker was told that its result counts. */
+  /** Number of times that a worker was told that its result counts, by job. */
   heard: Map<string, number>;
 }
 
-it('loses nothing, completes nothing twice, and changes no output', { timeout: 300_000 }, async () => {
-  const dataDir = await makeDataDir();
-  const workerKey = addKey(dataDir, 'worker');
-  const account: Account = { accepted: new Map(), outputs: new Map(), heard: new Map() };
-  let service = await start(dataDir);
-  const over = { forClients: false, forWorkers: false };
-  const urlNow = (): string => service.url;
-  const clients = Array.from({ length: 4 }, (_, who) =>
-    goOn(
-      () => over.forClients,
-      () => submitAndSee(urlNow(), who, account),
-    ),
-  );
-  const workers = ['w1', 'w2', 'w3'].map((id) =>
-    goOn(
-      () => over.forWorkers,
-      () => workOnce(new PullingWorker(urlNow(), workerKey, id, 'pulled'), account),
-    ),
-  );
-  for (let kill = 0; kill < kills; kill++) {
-    const enough = account.accepted.size + 40 + kill * 13;
-    while (account.accepted.size < enough) await new Promise((resolve) => setImmediate(resolve));
+it(
+  'a service that is killed loses nothing, completes nothing twice, and changes no output',
+  { timeout: 300_000 },
+  async () => {
+    const dataDir = await makeDataDir();
+    const workerKey = addKey(dataDir, 'worker');
+    const account: Account = { accepted: new Map(), outputs: new Map(), heard: new Map() };
+    let service = await start(dataDir);
+    const over = { forClients: false, forWorkers: false };
+    const urlNow = (): string => service.url;
+    const clients = Array.from({ length: 4 }, (_, who) =>
+      goOn(
+        () => over.forClients,
+        () => submitAndSee(urlNow(), who, account),
+      ),
+    );
+    const workers = ['w1', 'w2', 'w3'].map((id) =>
+      goOn(
+        () => over.forWorkers,
+        () => workOnce(new PullingWorker(urlNow(), workerKey, id, 'pulled'), account),
+      ),
+    );
+    for (let kill = 0; kill < kills; kill++) {
+      const enough = account.accepted.size + 40 + kill * 13;
+      while (account.accepted.size < enough) await new Promise((resolve) => setImmediate(resolve));
+      service.child.kill('SIGKILL');
+      await once(service.child, 'exit');
+      service = await start(dataDir);
+    }
+    over.forClients = true;
+    await Promise.all(clients);
+    for (const [id, { endpoint }] of account.accepted) {
+      const output = await outputOf(service.url, endpoint, id);
+      // An output that a client has seen once must not change.
+      expect(output).toBe(account.outputs.get(id) ?? output);
+      account.outputs.set(id, output);
+    }
+    over.forWorkers = true;
     service.child.kill('SIGKILL');
-    await once(service.child, 'exit');
-    service = await start(dataDir);
-  }
-  over.forClients = true;
-  await Promise.all(clients);
-  for (const [id, { endpoint }] of account.accepted) {
-    const output = await outputOf(service.url, endpoint, id);
-    // What a client has seen once stays what it is.
-    expect(output).toBe(account.outputs.get(id) ?? output);
-    account.outputs.set(id, output);
-  }
-  over.forWorkers = true;
-  service.child.kill('SIGKILL');
-  await Promise.all(workers);
-  expect(account.accepted.size).toBeGreaterThanOrEqual(kills * 40);
-  expect([...account.heard.values()].every((times) => times === 1)).toBe(true);
-  expectBookToAgree(dataDir, account);
-});
+    await Promise.all(workers);
+    expect(account.accepted.size).toBeGreaterThanOrEqual(kills * 40);
+    expect([...account.heard.values()].every((times) => times === 1)).toBe(true);
+    expectBookToAgree(dataDir, account);
+  },
+);
 
 function expectBookToAgree(dataDir: string, { accepted, outputs }: Account): void {
   const db = new Sqlite(join(dataDir, 'service.sqlite'), { readonly: true });
@@ -79,13 +83,13 @@ function expectBookToAgree(dataDir: string, { accepted, outputs }: Account): voi
     expect(store.get(id)?.output).toBe(outputs.get(id));
     expect(outputs.get(id)).toContain(`"count":${count}`);
   }
-  // Of those that were sent and not answered some are in the book, each once.
+  // Some submissions without an answer became jobs, each once.
   expect(store.size).toBeGreaterThanOrEqual(accepted.size);
 }
 
 let submitted = 0;
 
-/** Submits to one of both endpoints, and looks at what comes of it, unless the service is killed. */
+/** Submits a job to one of the two endpoints and waits for its output, unless the service is killed. */
 async function submitAndSee(url: string, who: number, { accepted, outputs }: Account): Promise<void> {
   const endpoint = who % 2 === 0 ? endpointId : 'pulled';
   const count = submitted++;
@@ -105,7 +109,7 @@ async function workOnce(worker: PullingWorker, { heard }: Account): Promise<void
   if (reply.text === '{"accepted":true}') heard.set(id, (heard.get(id) ?? 0) + 1);
 }
 
-/** The text of it. */
+/** Returns the output as JSON text. */
 async function outputOf(url: string, endpoint: string, id: string): Promise<string> {
   for (;;) {
     const { status, text, json } = await ask(url, statusPath('v2', endpoint, id));
@@ -116,7 +120,7 @@ async function outputOf(url: string, endpoint: string, id: string): Promise<stri
   }
 }
 
-/** Again and again; a service that is killed in the middle is met with another try. */
+/** Repeats the work until it is over. If the service is killed meanwhile, the work is tried again. */
 async function goOn(isOver: () => boolean, work: () => Promise<void>): Promise<void> {
   while (!isOver()) {
     try {

@@ -1,4 +1,7 @@
-/** Promise: what the manual has KEDA ask and start is what the service tells and the worker takes. */
+/**
+ * Promise: the KEDA example of the manual uses metrics that the service provides and a command line that the
+ * worker accepts.
+ */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -32,7 +35,7 @@ function blocks(): unknown[] {
 
 const scaled = (): ScaledJob['spec'] => (blocks().at(-1) as ScaledJob).spec;
 
-it('asks for metrics, endpoints and statuses that there are', async () => {
+it('the example uses metrics, endpoints and statuses that exist', async () => {
   const [trigger] = scaled().triggers;
   const query = /^sum\((\w+)\{endpoint="gpu-farm",status=~"([A-Z_|]+)"\}\)$/.exec(
     trigger?.metadata.query ?? '',
@@ -53,7 +56,7 @@ it('asks for metrics, endpoints and statuses that there are', async () => {
   ]);
 });
 
-it('starts a worker by a command line that is one, with its key, and lets it end its job', () => {
+it('the example starts a worker by a valid command line, with its key, and lets it end its job', () => {
   const { containers, terminationGracePeriodSeconds } = scaled().jobTargetRef.template.spec;
   const [worker] = containers;
   expect(worker?.command.slice(0, 2)).toEqual(['nightrender', 'work']);

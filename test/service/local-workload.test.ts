@@ -1,4 +1,7 @@
-/** Promise: the renderer of a batch's own service answers with a picture, its seed and what it does not show. */
+/**
+ * Promise: the renderer of the local service returns a picture, its seed, and the words that the picture does
+ * not show.
+ */
 import { localWorkload } from '../../src/service/instance/local-service.ts';
 import { expect, it } from 'vitest';
 import { workloadOf } from '../../src/service/workloads/workload-of.ts';
@@ -36,14 +39,14 @@ it('answers with the picture as base64, its seed and the words that it does not 
   expect([picture.readUInt32BE(16), picture.readUInt32BE(20)]).toEqual([64, 48]);
 });
 
-it.each(['painter', 'scene-renderer'] as const)('runs the scene renderer where a file says %s', (name) => {
+it.each(['painter', 'scene-renderer'] as const)('runs the scene renderer if a file says %s', (name) => {
   const settings = endpointSettings({ id: 'a' }, { quickDeploy: name });
   const context = { url: 'http://127.0.0.1', workerKey: 'key' };
   const needs = { serviceId: '', containerTool: () => Promise.reject(new Error('none')) };
   expect(workloadOf(settings).start?.(settings, { ...context, ...needs }).name).toBe('scene-renderer');
 });
 
-it('fails a job that it cannot read, in words', async () => {
+it('fails a job that it cannot read, with a message', async () => {
   const { url } = await openService({ workload: localWorkload });
   const job = await statusOnce(url, await submit(url, { width: 64 }), 'FAILED');
   expect(job.error).toMatch(/scene/);

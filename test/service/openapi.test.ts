@@ -1,9 +1,11 @@
-/** Promise: the OpenAPI description is served, and is what the service does: its operations, methods and answers. */
+/**
+ * Promise: the OpenAPI description is served and matches the service: its operations, methods and answers.
+ */
 import { rmSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
-import { JobReserve } from '../../src/service/jobs/job-reserve.ts';
+import { JobReserve } from '../../src/service/jobs/data-folder.ts';
 import { openApi } from '../../src/protocol/openapi.ts';
 import { operations } from '../../src/protocol/operations.ts';
 import { addKey } from './pull-harness.ts';
@@ -19,23 +21,23 @@ ajv.addVocabulary(['components', 'paths']);
 const { components } = openApi;
 ajv.addSchema({ $id: 'doc', components, paths }, 'doc', undefined, false);
 
-/** The operations and statuses that were answered as they are described. */
+/** Operations and statuses whose answers matched the description. */
 const seen = new Set<string>();
 beforeEach(() => seen.clear());
 
-it('is served without a key', async () => {
+it('the description is served without a key', async () => {
   const { url } = await openService({ workers: 0 });
   const reply = await fetch(`${url}/openapi.json`);
   expect(reply.headers.get('content-type')).toBe('application/json');
   const description = (await reply.json()) as typeof openApi;
   expect(description).toEqual(JSON.parse(JSON.stringify(openApi)));
-  // Its paths are there, as the document leads to it.
+  // The server URL of the document leads to these paths.
   const { href } = new URL(description.servers[0]?.url ?? 'nowhere:', `${url}/openapi.json`);
   expect(href).toBe(`${url}/`);
   expect((await fetch(`${url}/openapi.json`, { method: 'POST' })).status).toBe(401);
 });
 
-it('has every operation that there is, with its method and its parts, and no other', () => {
+it('the description has every operation that exists, with its method and its parts, and no other', () => {
   const described = Object.entries(paths).map(([path, { parameters: _parameters, ...methods }]) => {
     return `${Object.keys(methods).join()} ${path}`;
   });
@@ -50,7 +52,7 @@ it('has every operation that there is, with its method and its parts, and no oth
   );
 });
 
-it('describes what clients are answered', async () => {
+it('the description describes the answers to clients', async () => {
   const { url, held, dataDir } = await openService({
     endpoints: [endpointSettings({ id: endpointId, maxQueued: 3, retries: 0 })],
     rate: { requests: 20, withinMs: 1e9 },
@@ -96,7 +98,7 @@ it('describes what clients are answered', async () => {
   );
 });
 
-it('describes what is answered where the disk is full', async () => {
+it('the description describes the answers on a full disk', async () => {
   const full = vi.spyOn(JobReserve.prototype, 'spend').mockImplementation(function (this: JobReserve) {
     this.isFull = true;
     return Promise.reject(Object.assign(new Error('no space left'), { code: 'ENOSPC' }));
@@ -118,7 +120,7 @@ it('describes what is answered where the disk is full', async () => {
   );
 });
 
-it('describes what workers are answered', async () => {
+it('the description describes the answers to workers', async () => {
   const { url, dataDir, close } = await openService({ workers: 0 });
   const given = clientOf(url, addKey(dataDir, 'worker'));
   const client = clientOf(url, `Bearer ${key}`);
@@ -150,7 +152,10 @@ it('describes what workers are answered', async () => {
   );
 });
 
-/** Asks, holds the answer against its description, and returns its body, or the status where that is no success. */
+/**
+ * Returns a function that sends a request, compares the answer with its description, and returns the body, or
+ * the status if it failed.
+ */
 function clientOf(url: string, authorization: string) {
   return async (operation: string, rest: string, body?: string, asMethod?: string): Promise<string> => {
     const [path, item] =

@@ -1,9 +1,12 @@
-/** Workers that pull, as they look to the service: their key bare, their results under the content type of a form. */
+/**
+ * Workers that pull jobs, with requests as public workers send them: the key without `Bearer`, and results as
+ * form content.
+ */
 import { join } from 'node:path';
 import { KeyStore } from '../../src/service/keys/key-store.ts';
 import { endpointId } from './service-harness.ts';
 
-/** Makes a key in the data folder of a service, as `nightrender keys` does beside it. */
+/** Adds a key in the data folder of a service, as `nightrender keys` does. */
 export function addKey(dataDir: string, kind: string, endpoints: string[] | null = null): string {
   return inKeys(
     dataDir,
@@ -11,7 +14,7 @@ export function addKey(dataDir: string, kind: string, endpoints: string[] | null
   );
 }
 
-/** Revokes it in the same way. */
+/** Revokes a key in the same way. */
 export function revokeKey(dataDir: string, name: string): void {
   inKeys(dataDir, (store) => store.revoke(name));
 }
@@ -52,7 +55,7 @@ export class PullingWorker {
     return this.ask(`/job-take/${this.id}?gpu=TEST&job_in_progress=0`, { signal });
   }
 
-  /** The id of the job that it is given, or the answer where there is none. */
+  /** Requests a job. Returns its id, or the answer if there is none. */
   async taken(): Promise<string> {
     const { status, text } = await this.take();
     return status === 200 ? (JSON.parse(text) as { id: string }).id : `${status} ${text}`;
@@ -62,7 +65,7 @@ export class PullingWorker {
     return this.ask(`/job-take-batch/${this.id}?gpu=TEST&job_in_progress=0&batch_size=${size}`);
   }
 
-  /** `body` is JSON text. */
+  /** Sends a result. `body` is JSON text. */
   done(jobId: string, body: string): Promise<PullReply> {
     return this.#post(`/job-done/${this.id}/${jobId}?gpu=TEST&isStream=false`, jobId, body);
   }
@@ -76,7 +79,7 @@ export class PullingWorker {
     return this.ask(`/ping/${this.id}?${at}runpod_version=1`);
   }
 
-  /** What it is told of draining. */
+  /** Sends a report, and returns the answer, which says whether to drain. */
   async report(report: object): Promise<unknown> {
     const body = JSON.stringify({ state: 'working', ...report });
     const { text } = await this.ask(`/report/${this.id}`, { method: 'POST', body });

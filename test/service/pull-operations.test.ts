@@ -1,9 +1,12 @@
-/** Remote workers pull jobs, return results, and report that they are alive. */
+/**
+ * Promise: remote workers pull jobs, return results and report that they are alive. A silent worker loses its
+ * job to another.
+ */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
-import { runs } from '../fakes/tier.ts';
+import { firstTier, runs } from '../fakes/tier.ts';
 import { cancelPath, healthPath, type Version } from '../../src/protocol/paths.ts';
 import { SlowClient } from './http/slow-client.ts';
 import { addKey, PullingWorker, revokeKey } from './pull-harness.ts';
@@ -24,7 +27,7 @@ const silenceMs = 60_000;
 const accepted = '{"accepted":true}';
 const notAccepted = '{"accepted":false}';
 
-/** Of jobs, which goes on where silence does not. */
+/** Real clock for the ages of jobs. It continues while the fake clock for silence stands still. */
 const elapsed = performance.now.bind(performance);
 
 async function openPulled(options: TestServiceOptions = {}) {
@@ -35,7 +38,7 @@ async function openPulled(options: TestServiceOptions = {}) {
   return { ...service, workerKey, worker };
 }
 
-/** Silence passes when the test says so. */
+/** Makes time for silence pass only when the test says so. */
 function holdTime(): void {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
   onTestFinished(() => void vi.useRealTimers());
@@ -50,13 +53,13 @@ async function workersOf(url: string): Promise<Record<string, number>> {
   return (json as { workers: Record<string, number> }).workers;
 }
 
-/** Until the service has heard of so many workers, and holds what they ask for open. */
+/** Waits until the service knows this many workers and holds their requests open. */
 async function untilKnown(url: string, count: number, state = 'idle'): Promise<void> {
   while ((await workersOf(url))[state] !== count);
 }
 
 describe('a job', () => {
-  it('is given to a worker that waits for one, and wakes it', async () => {
+  firstTier.it('is given to a worker that waits for one, and wakes it', async () => {
     const { url, worker } = await openPulled();
     const taking = worker('w1').take();
     await untilKnown(url, 1);
@@ -68,7 +71,7 @@ describe('a job', () => {
     expect(await workersOf(url)).toMatchObject({ idle: 0, running: 1 });
   });
 
-  it('is not given to one that waits with a key that is revoked by then', async () => {
+  firstTier.it('is not given to one that waits with a key that is revoked by then', async () => {
     const { url, dataDir, worker } = await openPulled();
     const taking = worker('w1').take();
     await untilKnown(url, 1);
@@ -79,7 +82,7 @@ describe('a job', () => {
     expect((await askStatus(url, id)).json).toMatchObject({ status: 'IN_QUEUE' });
   });
 
-  it('is given to one of many that wait', async () => {
+  firstTier.it('is given to one of many that wait', async () => {
     const { url, worker } = await openPulled();
     const leaving = new AbortController();
     const taking = ['a', 'b', 'c', 'd'].map((id) => worker(id).take(leaving.signal));
@@ -94,20 +97,23 @@ describe('a job', () => {
     await Promise.allSettled(taking);
   });
 
-  it('comes with the text that was submitted, and goes with the text that was handed in', async () => {
-    const { url, worker } = await openPulled();
-    const input = '{ "seed": 12345678901234567890,"pi":3.10, "scene":"\\u00e9 \\"}{ é" }';
-    const { json } = await post(url, `{"policy":{}, "input":${input}, "webhook":null}`);
-    const { id } = json as { id: string };
-    expect((await worker('w1').take()).text).toBe(`{"id":"${id}","input":${input}}`);
-    expect((await askStatus(url, id)).text).toContain(`"input":${input}`);
-    const output = '[ {"seed":98765432109876543210, "x":1.50} ]';
-    const handedIn = await worker('w1').done(id, `{"x":"}","output": ${output} ,"stopPod":false}`);
-    expect([handedIn.status, handedIn.text]).toEqual([200, accepted]);
-    expect((await askStatus(url, id)).text).toContain(`"output":${output}`);
-  });
+  firstTier.it(
+    'comes with the text that was submitted, and goes with the text that was handed in',
+    async () => {
+      const { url, worker } = await openPulled();
+      const input = '{ "seed": 12345678901234567890,"pi":3.10, "scene":"\\u00e9 \\"}{ é" }';
+      const { json } = await post(url, `{"policy":{}, "input":${input}, "webhook":null}`);
+      const { id } = json as { id: string };
+      expect((await worker('w1').take()).text).toBe(`{"id":"${id}","input":${input}}`);
+      expect((await askStatus(url, id)).text).toContain(`"input":${input}`);
+      const output = '[ {"seed":98765432109876543210, "x":1.50} ]';
+      const handedIn = await worker('w1').done(id, `{"x":"}","output": ${output} ,"stopPod":false}`);
+      expect([handedIn.status, handedIn.text]).toEqual([200, accepted]);
+      expect((await askStatus(url, id)).text).toContain(`"output":${output}`);
+    },
+  );
 
-  it('comes in batches, in the order of the queue, as many as there are', async () => {
+  firstTier.it('comes in batches, in the order of the queue, as many as there are', async () => {
     const { url, worker } = await openPulled();
     const ids = [];
     for (let count = 0; count < 5; count++) ids.push(await submit(url, { count }));
@@ -117,21 +123,24 @@ describe('a job', () => {
     expect(first).toHaveLength(3);
   });
 
-  it.each(['0', '-1', 'x', '1e9', ''])('comes in a batch of a strange size too: "%s"', async (size) => {
-    const { url, worker } = await openPulled();
-    const id = await submit(url, { scene: 'x' });
-    const { status, text } = await worker('w1').ask(`/job-take-batch/w1?batch_size=${size}`);
-    expect([status, JSON.parse(text)]).toEqual([200, [{ id, input: { scene: 'x' } }]]);
-  });
+  firstTier.it.each(['0', '-1', 'x', '1e9', ''])(
+    'comes in a batch of a strange size too: "%s"',
+    async (size) => {
+      const { url, worker } = await openPulled();
+      const id = await submit(url, { scene: 'x' });
+      const { status, text } = await worker('w1').ask(`/job-take-batch/w1?batch_size=${size}`);
+      expect([status, JSON.parse(text)]).toEqual([200, [{ id, input: { scene: 'x' } }]]);
+    },
+  );
 
-  it('is not given to workers that went away while they waited for it', async () => {
+  firstTier.it('is not given to workers that went away while they waited for it', async () => {
     const { url, worker, troubles } = await openPulled();
     const leaving = new AbortController();
     const ghosts = Array.from({ length: 10 }, (_, count) => worker(`ghost-${count}`).take(leaving.signal));
     await untilKnown(url, 10);
     leaving.abort();
     await Promise.allSettled(ghosts);
-    // What is asked after they have gone is answered after the service has seen them go.
+    // Requests sent after they left are answered after the service has noticed that they left.
     for (let count = 0; count < 3; count++) await workersOf(url);
     const ids = [];
     for (let count = 0; count < 10; count++) ids.push(await submit(url, { count }));
@@ -166,7 +175,7 @@ describe('a job', () => {
   });
 });
 
-describe('a result', () => {
+firstTier.describe('a result', () => {
   it('that is an error fails the job in its words', async () => {
     const { url, worker } = await openPulled();
     const error = '{"error_type":"<class \'ValueError\'>","error_message":"no such sampler"}';
@@ -181,7 +190,7 @@ describe('a result', () => {
   });
 
   it.each(['{"output":null}', '{"error":null}', '{"error":""}', '{}', '{"stopPod":true}'])(
-    'that is none is COMPLETED without an output: %s',
+    'that is empty completes the job without an output: %s',
     async (body) => {
       const { url, worker } = await openPulled();
       const id = await submit(url, { scene: 'x' });
@@ -191,7 +200,7 @@ describe('a result', () => {
     },
   );
 
-  it('that failed with an output goes with its file where it is retried', async () => {
+  it('that failed with an output goes with its file if it is retried', async () => {
     const { url, worker, dataDir } = await openPulled();
     const id = await submit(url, { scene: 'x' });
     await worker('w1').take();
@@ -204,7 +213,7 @@ describe('a result', () => {
   });
 
   it.each(['', '[]', 'output=1', '{"output":', '{"result":1}', '"x"'])(
-    'of no use is refused, and may be handed in anew: %s',
+    'that is invalid is rejected, and may be sent again: %s',
     async (body) => {
       const { url, worker } = await openPulled();
       const id = await submit(url, { scene: 'x' });
@@ -247,7 +256,7 @@ describe('a result', () => {
     expect((await worker('w1').part('no-such', '{"output":1}')).status).toBe(404);
   });
 
-  it('that stops on its way is told of with the reason, and can be handed in again', async () => {
+  it('that breaks off is reported with the reason, and can be sent again', async () => {
     const limits = { requestTimeoutMs: 1_000, clientLimits: { checkEveryMs: 10, drainMs: 100 } };
     const { url, worker, workerKey, troubles } = await openPulled(limits);
     const id = await submit(url, { scene: 'x' });
@@ -279,7 +288,7 @@ describe('a result', () => {
     expect(troubles).toHaveLength(2);
   });
 
-  it('that is too large fails the job in words', async () => {
+  it('that is too large fails the job with a message', async () => {
     const { url, worker } = await openPulled({ maxResultBytes: 2_000 });
     for (const length of [3_000, 2_000_000]) {
       const id = await submit(url, { scene: 'x' });
@@ -312,7 +321,7 @@ describe('a result', () => {
   });
 });
 
-it('a second worker of the same id is refused in words while the first waits', async () => {
+firstTier.it('a second worker of the same id is refused with a message while the first waits', async () => {
   const { url, worker } = await openPulled();
   const gone = new AbortController();
   const first = worker('w1')
@@ -328,7 +337,7 @@ it('a second worker of the same id is refused in words while the first waits', a
   await expect.poll(() => worker('w1').taken()).toBe(id);
 });
 
-describe('a worker that falls silent', () => {
+firstTier.describe('a worker that falls silent', () => {
   it('keeps the jobs that it names, and no others', async () => {
     holdTime();
     const { url, worker } = await openPulled();
@@ -411,7 +420,7 @@ describe('a worker that falls silent', () => {
     expect((await askStatus(url, id)).json).not.toHaveProperty('retries');
   });
 
-  it('loses its job though something pings for it, once it has closed its connection', async () => {
+  it('loses its job although something pings for it, once it has closed its connection', async () => {
     holdTime();
     const { url, worker } = await openPulled();
     const w1 = worker('rack-2.example:0');
@@ -432,7 +441,7 @@ describe('a worker that falls silent', () => {
   });
 
   it.each(['job-done', 'job-stream'])(
-    'is not one whose job shows something that arrives slowly (%s)',
+    'does not count as silent while its result arrives slowly (%s)',
     async (operation) => {
       holdTime();
       const stallMs = silenceMs / 2;
@@ -452,7 +461,7 @@ describe('a worker that falls silent', () => {
       await client.readUpTo(1);
       client.send(body.slice(0, 5));
       vi.advanceTimersByTime(2 * silenceMs);
-      // Its worker was looked at after the one that sends.
+      // The worker of the other job was checked after the one that sends.
       await statusOnce(url, other, 'IN_QUEUE');
       client.send(body.slice(5));
       expect(await client.readToEnd()).toMatch(/\{"accepted":true\}$/);
@@ -481,7 +490,7 @@ describe('a worker that falls silent', () => {
   });
 });
 
-describe('a worker is ready', () => {
+firstTier.describe('a worker is ready', () => {
   it('while it waits for a job, and in time for the next; pings alone count for nothing', async () => {
     holdTime();
     const { url, worker } = await openPulled();
@@ -507,7 +516,7 @@ describe('a worker is ready', () => {
     expect(await waiting).toBe('left');
   });
 
-  it('not where it has never asked: one that pings stands still, one that reports starts what it runs', async () => {
+  it('not if it has never asked: one that pings stands still, one that reports starts what it runs', async () => {
     holdTime();
     const { url, worker } = await openPulled();
     await worker('pings').ping();
@@ -517,8 +526,8 @@ describe('a worker is ready', () => {
   });
 });
 
-describe('what a worker is to stop', () => {
-  it('is told to one that waits for it, once', async () => {
+firstTier.describe('the jobs that a worker must stop', () => {
+  it('is reported once to a worker that waits for it', async () => {
     const { url, worker } = await openPulled();
     const id = await submit(url, { scene: 'x' });
     await worker('w1').take();
@@ -564,7 +573,7 @@ describe('what a worker is to stop', () => {
     expect(JSON.parse((await waiting).text)).toEqual({ jobsToStop: [cancelled] });
   });
 
-  it('is no job that it was given anew', async () => {
+  it('is not a job that it was given again', async () => {
     holdTime();
     const { url, worker } = await openPulled();
     const id = await submit(url, { scene: 'x' });
@@ -581,7 +590,7 @@ describe('what a worker is to stop', () => {
 describe('keys', () => {
   const worked = ['/job-take/w', '/job-take-batch/w', '/job-stop/w', '/ping/w'];
 
-  it('of workers submit nothing and ask for no job', async () => {
+  it('of workers submit nothing and request no job', async () => {
     const { url, workerKey, held } = await openPulled();
     const headers = { Authorization: `Bearer ${workerKey}` };
     const body = '{"input":{"scene":"x"}}';
@@ -598,7 +607,7 @@ describe('keys', () => {
     expect(held.runs).toEqual([]);
   });
 
-  it('of clients take nothing and hand nothing in, with and without "Bearer"', async () => {
+  firstTier.it('of clients take nothing and hand nothing in, with and without "Bearer"', async () => {
     const { url, dataDir } = await openPulled();
     const id = await submit(url, { scene: 'x' });
     for (const clientKey of [addKey(dataDir, 'client'), key]) {
@@ -613,7 +622,7 @@ describe('keys', () => {
     expect((await askStatus(url, id)).json).toEqual({ id, status: 'IN_QUEUE' });
   });
 
-  it('are good for the endpoints of their scope, and see no others', async () => {
+  firstTier.it('are good for the endpoints of their scope, and see no others', async () => {
     const endpoints = ['one', 'two'].map((id) => endpointSettings({ id, workers: 0 }));
     const { url, dataDir } = await openService({ endpoints, clientLimits: { refusedTakeMs: 1 } });
     const workerKey = addKey(dataDir, 'worker', ['one']);
@@ -634,8 +643,8 @@ describe('keys', () => {
   });
 });
 
-describe('over a restart of the service', () => {
-  it('a worker goes on and hands in what it was given before', async () => {
+firstTier.describe('over a restart of the service', () => {
+  it('a worker continues and returns the jobs that it had before', async () => {
     const dataDir = await makeDataDir();
     const first = await openPulled({ dataDir });
     const id = await submit(first.url, { scene: 'x' });
@@ -664,7 +673,7 @@ describe('over a restart of the service', () => {
     expect(await new PullingWorker(second.url, first.workerKey, 'w2').taken()).toBe(id);
   });
 
-  it('one that waits for a job is told that there is none', async () => {
+  it('a worker that waits for a job is told that there is none', async () => {
     const { url, worker, close } = await openPulled();
     const taking = worker('w1').take();
     const stopping = worker('w2').toStop();

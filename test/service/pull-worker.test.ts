@@ -1,4 +1,7 @@
-/** A worker in another language, which knows the service only from its environment, is killed during a job. */
+/**
+ * Promise: a worker in another language, which gets all it needs from its environment, can be killed during a
+ * job without losing it.
+ */
 import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface, type Interface } from 'node:readline';
@@ -14,7 +17,7 @@ const hasPython = spawnSync('python3', ['--version']).status === 0;
 
 interface PythonWorker {
   process: ChildProcessByStdio<null, Readable, null>;
-  /** Resolves once it has said this. */
+  /** Resolves once the worker has printed this line. */
   says(line: string): Promise<void>;
 }
 
@@ -49,7 +52,7 @@ function listener(lines: Interface): (line: string) => Promise<void> {
     });
 }
 
-describe.skipIf(!hasPython)('a worker in Python (skipped where there is no python3)', () => {
+describe.skipIf(!hasPython)('a worker in Python (skipped if there is no python3)', () => {
   it('works jobs off, with progress, streams and errors', async () => {
     const { url, dataDir } = await openService({ workers: 0 });
     startWorker(url, addKey(dataDir, 'worker'), 'python-1');
@@ -64,7 +67,7 @@ describe.skipIf(!hasPython)('a worker in Python (skipped where there is no pytho
     expect(json).toEqual({ status: 'COMPLETED', stream: [{ output: 1 }, { output: [2] }] });
   });
 
-  it('shows its progress as the output while the job goes on', async () => {
+  it('shows its progress as the output while the job continues', async () => {
     const { url, dataDir } = await openService({ workers: 0 });
     startWorker(url, addKey(dataDir, 'worker'), 'python-1');
     const id = await submit(url, { progress: { percent: 40 }, sleep: 600 });

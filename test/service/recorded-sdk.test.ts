@@ -1,4 +1,7 @@
-/** Promise: what the public Python SDK was heard to say, as worker and as client, is answered as it was then. */
+/**
+ * Promise: recorded requests of the public Python SDK, as worker and as client, get the same answers as when
+ * they were recorded.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

@@ -1,4 +1,7 @@
-/** What the service refuses, and in which words. */
+/**
+ * Promise: invalid requests are rejected with a clear message, and requests without a known key reveal
+ * nothing.
+ */
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
@@ -28,7 +31,7 @@ describe('without a known key', () => {
     expect(reply.json).toEqual({ error: expect.any(String) as string });
   });
 
-  it('tells nothing else: not which endpoints, jobs, paths or methods there are', async () => {
+  it('reveal nothing else: not which endpoints, jobs, paths or methods there are', async () => {
     const { url } = await openService();
     const id = await submit(url, { scene: 'a hill' });
     const headers = { Authorization: 'Bearer wrong' };
@@ -120,7 +123,7 @@ describe('an address that is not there', () => {
   });
 });
 
-it('takes POST for a status as well', async () => {
+it('accepts POST for a status as well', async () => {
   const { url } = await openService({ workers: 0 });
   const id = await submit(url, { scene: 'x' });
   const { status, json } = await post(url, '{}', statusPath('v2', endpointId, id));
@@ -160,7 +163,7 @@ describe('a body of no use', () => {
     expect(troubles).toEqual([]);
   });
 
-  it('keeps an input whose key is __proto__ as what it is', async () => {
+  it('keeps an input with the key __proto__ unchanged', async () => {
     const { url, held } = await openService();
     await post(url, '{"input":{"__proto__":{"a":1}}}');
     expect(JSON.stringify((await held.next()).job.input)).toBe('{"__proto__":{"a":1}}');
@@ -193,7 +196,7 @@ describe('a body that is too large', () => {
     expect(answer).toContain('exceeded max body size');
   });
 
-  it('is refused in the middle where its length is not declared, and the answer arrives', async () => {
+  it('is refused in the middle if its length is not declared, and the answer arrives', async () => {
     const { url } = await openService();
     const chunk = Buffer.alloc(256 * 1024, 'x');
     const body = new ReadableStream({
@@ -221,7 +224,7 @@ describe('a body that is too large', () => {
   });
 });
 
-it('answers in JSON to what is no HTTP', async () => {
+it('answers in JSON to data that is not HTTP', async () => {
   const { url } = await openService();
   const answer = await exchange(url, 'HELO there\r\n\r\n');
   expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
@@ -234,7 +237,7 @@ it('answers in JSON to headers without end', async () => {
   expect(answer).toMatch(/^HTTP\/1\.1 431 /);
 });
 
-it('goes on when clients vanish in the middle of a body', async () => {
+it('continues when clients vanish in the middle of a body', async () => {
   const { url, held, troubles } = await openService();
   for (let count = 0; count < 20; count++) {
     await new Promise<void>((resolve) => {
@@ -266,7 +269,10 @@ function head(method: string, path: string): string {
   return `${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${key}\r\n`;
 }
 
-/** Sends bytes as they are, once anything was answered `after` or the end, and returns all that comes. */
+/**
+ * Sends bytes unchanged, then `after` or the end once the first bytes were answered. Returns all that is
+ * received.
+ */
 function exchange(url: string, bytes: string, after?: string): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {

@@ -1,4 +1,7 @@
-/** What was accepted stays accepted: over restarts, kills, full disks, and one service a folder. */
+/**
+ * Promise: an accepted job survives restarts, kills and full disks, and only one service uses a folder at a
+ * time.
+ */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
@@ -20,7 +23,7 @@ import {
 
 const script = packageFile('dist/test/fixtures/service-process.js');
 
-it('keeps the queue, its order and the results over a restart', async () => {
+it('the service keeps the queue, its order and the results over a restart', async () => {
   const dataDir = await makeDataDir();
   const first = await openService({ dataDir, workers: 1 });
   const done = await submit(first.url, { scene: 'done' });
@@ -44,7 +47,7 @@ it('keeps the queue, its order and the results over a restart', async () => {
   expect(order).toEqual([...ids, late]);
 });
 
-it('knows the workers of a cluster after a restart, though no endpoint of the file has any', async () => {
+it('the service knows the workers of a cluster after a restart, although no endpoint of the file has any', async () => {
   const dataDir = await makeDataDir();
   const secretAfterStart = async (): Promise<string> => {
     await (await openService({ dataDir, workers: 1 })).close();
@@ -55,8 +58,8 @@ it('knows the workers of a cluster after a restart, though no endpoint of the fi
   expect(await secretAfterStart()).toBe(first);
 });
 
-describe('killed without a word', () => {
-  it('works again on what was in progress, then on the rest, and keeps the results', async () => {
+describe('killed without warning', () => {
+  it('works again on jobs in progress, then on the rest, and keeps the results', async () => {
     const dataDir = await makeDataDir();
     const { child, url } = await forkService(dataDir, 2);
     const done = await submit(url, { ends: true });
@@ -97,13 +100,13 @@ describe('a second service on the same folder', () => {
   });
 });
 
-it('makes its folder for its owner only', async () => {
+it('the service makes its folder for its owner only', async () => {
   const dataDir = join(await makeDataDir(), 'a', 'b');
   await openService({ dataDir });
   expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
 });
 
-it('leaves a book alone that is not one, and lets go of the folder', async () => {
+it('the service leaves a file that is not a database unchanged, and releases the folder', async () => {
   const dataDir = await makeDataDir();
   await mkdir(dataDir, { recursive: true });
   await writeFile(
@@ -114,16 +117,16 @@ it('leaves a book alone that is not one, and lets go of the folder', async () =>
   await expect(openService({ dataDir })).rejects.toThrow(/not changed/);
 });
 
-it('lets go of the folder where it cannot listen', async () => {
+it('the service releases the folder if it cannot listen', async () => {
   const { url } = await openService();
   const dataDir = await makeDataDir();
   await expect(openService({ dataDir, port: Number(new URL(url).port) })).rejects.toThrow('EADDRINUSE');
   await openService({ dataDir });
 });
 
-it('accepts nothing that the disk does not take, and answers on', async () => {
+it('the service accepts nothing that the disk does not take, and answers on', async () => {
   const dataDir = await makeDataDir();
-  // A limit on the size of files stands in for a full disk: the kernel refuses to write beyond it.
+  // A limit on file sizes simulates a full disk: the kernel refuses to write beyond it.
   const limited = spawn(
     'sh',
     ['-c', 'ulimit -f 1024; exec "$0" "$@"', process.execPath, script, dataDir, '0'],

@@ -1,4 +1,4 @@
-/** Promise: expired inputs and outputs disappear from the answers at once, and from the disk soon after. */
+/** Promise: expired inputs and outputs disappear from answers at once, and from the disk soon after. */
 import { describe, expect, it, vi } from 'vitest';
 import { cancelPath } from '../../src/protocol/paths.ts';
 import {
@@ -37,7 +37,7 @@ it.each(['COMPLETED', 'FAILED', 'CANCELLED'])(
   },
 );
 
-it('keeps what has not settled, however long it takes', async () => {
+it('keeps jobs that have not settled, however long they take', async () => {
   let now = 1_000_000;
   const { url, held } = await openService({ retentionMs, now: () => now });
   const running = await submit(url, { scene: 'running' });

@@ -1,4 +1,4 @@
-/** A public client of such services works here unchanged. */
+/** Promise: a public client for services of this kind works unchanged. */
 import runpodSdk from 'runpod-sdk';
 import { describe, expect, it } from 'vitest';
 import { inProcessWorkload } from './in-process-workload.ts';
@@ -39,8 +39,8 @@ it.each(['v2', 'v1'])('submits to and polls the service under %s', async (versio
   });
 });
 
-describe.each(['v2', 'v1'])('the rest of what it has, under %s', (version) => {
-  it('waits for a job, reads its stream, and asks for health', async () => {
+describe.each(['v2', 'v1'])('its other operations, under %s', (version) => {
+  it('waits for a job, reads its stream, and requests health', async () => {
     const workload = inProcessWorkload('streaming', async ({ input }, { stream }) => {
       for (const part of ['a', 'b', 'c']) await stream(part);
       return [input];
@@ -63,7 +63,7 @@ describe.each(['v2', 'v1'])('the rest of what it has, under %s', (version) => {
     expect(await endpoint.health()).toMatchObject({ jobs: { completed: 2 }, workers: { idle: 1 } });
   });
 
-  it('goes on waiting for a job that is not done at once, and hears that it failed', async () => {
+  it('continues waiting for a job that is not done at once, and hears that it failed', async () => {
     const { url, held } = await openService();
     const endpoint = runpodSdk(key, { baseUrl: `${url}/${version}` }).endpoint(endpointId) ?? expect.fail();
     const waiting = endpoint.runSync({ input: { scene: 'a hill' } }, 1_000);

@@ -1,4 +1,7 @@
-/** A service for one test: a folder of its own, a client, and a workload whose runs end when the test says. */
+/**
+ * Starts a service for a test, with a temporary folder, a client, and a workload whose runs end when the test
+ * says.
+ */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,7 +20,7 @@ import { runPath, statusPath, type Version } from '../../src/protocol/paths.ts';
 export const key = 'key-of-the-tests';
 export const endpointId = 'scene-renderer';
 
-/** One run of the held workload. */
+/** A run of the held workload. */
 interface HeldRun {
   job: ReadJob;
   signal: AbortSignal;
@@ -25,7 +28,7 @@ interface HeldRun {
   fail(reason: unknown): void;
 }
 
-/** A workload that does nothing until the test ends its runs; `next` is the next one to start. */
+/** A workload whose runs end only when the test says so. `next` returns the next run to start. */
 class HeldWorkload {
   readonly runs: HeldRun[] = [];
   #handedOut = 0;
@@ -52,7 +55,7 @@ class HeldWorkload {
   }
 }
 
-/** Ends at once with what it is told. */
+/** Creates a workload whose jobs end at once with `outputOf(job)`. */
 export function instantWorkload(outputOf: (job: ReadJob) => unknown): Workload {
   return inProcessWorkload('instant', (job) => new Promise((resolve) => resolve(outputOf(job))));
 }
@@ -74,7 +77,7 @@ export interface TestService {
 
 export type TestServiceOptions = Partial<ServiceOptions> & { workers?: number; workload?: Workload };
 
-/** Starts a service that ends with the test. */
+/** Starts a service, which is closed at the end of the test. */
 export async function openService(options: TestServiceOptions = {}): Promise<TestService> {
   const dataDir = options.dataDir ?? (await makeDataDir());
   const held = new HeldWorkload();
@@ -92,7 +95,7 @@ export async function openService(options: TestServiceOptions = {}): Promise<Tes
   return { url: service.url, dataDir, held, troubles, close: () => service.close() };
 }
 
-/** A folder that is removed after the test, once the services in it have ended. */
+/** Creates a folder, which is removed at the end of the test, after its services were closed. */
 export async function makeDataDir(): Promise<string> {
   const dataDir = await mkdtemp(join(tmpdir(), 'nightrender-service-'));
   onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
@@ -118,7 +121,7 @@ export function post(
   });
 }
 
-/** Submits and returns the job's id. */
+/** Submits a job and returns its id. */
 export async function submit(
   url: string,
   input: Record<string, unknown>,
@@ -134,7 +137,7 @@ export function askStatus(url: string, id: string, version: Version = 'v2'): Pro
   return ask(url, statusPath(version, endpointId, id));
 }
 
-/** A job store by itself, which is closed with the test. */
+/** Opens a job store without a service. It is closed at the end of the test. */
 export async function openStore(options: Partial<JobStoreOptions> = {}, dir?: string): Promise<JobStore> {
   const path = join(dir ?? (await makeDataDir()), 'service.sqlite');
   const store = new JobStore(path, { retentionMs: 1e6, now: () => Date.now(), ...options });
@@ -144,7 +147,7 @@ export async function openStore(options: Partial<JobStoreOptions> = {}, dir?: st
   return store;
 }
 
-/** Has a book take a job on, and returns its id. */
+/** Adds a job to the store and returns its id. */
 export async function accepted(
   store: JobStore,
   ...[endpoint, input, terms]: [endpoint: string, input: string, terms?: Partial<JobTerms>]
@@ -154,7 +157,7 @@ export async function accepted(
   return job.id;
 }
 
-/** Asks until the job has the status. */
+/** Polls until the job has this status. */
 export async function statusOnce(url: string, id: string, status: string): Promise<AnswerOf<'status'>> {
   for (;;) {
     const reply = await askStatus(url, id);
@@ -164,16 +167,19 @@ export async function statusOnce(url: string, id: string, status: string): Promi
   }
 }
 
-/** The bytes of every file in a folder, one after the other; only once no service has the files open. */
+/** Returns the bytes of all files of a folder, concatenated. No service may have the files open. */
 export async function bytesIn(dataDir: string): Promise<Buffer> {
   return Buffer.concat(await Promise.all((await filesIn(dataDir)).map((path) => readFile(path))));
 }
 
-/** The same while a service has them open: this process would lose its locks by reading them, another one may. */
+/**
+ * Like `bytesIn`, but for files that a service has open. Another process reads them, because this one would
+ * lose its file locks by reading them.
+ */
 export async function bytesInUse(dataDir: string): Promise<string> {
   const paths = await filesIn(dataDir);
   const options = { encoding: 'latin1', maxBuffer: 2 ** 30 } as const;
-  // What was deleted since it was listed is not missed.
+  // A file may have been deleted since it was listed.
   const whatIsThere = ['-c', 'cat "$@" 2>/dev/null || true', 'sh', ...paths];
   return (await promisify(execFile)('sh', whatIsThere, options)).stdout;
 }

@@ -1,4 +1,4 @@
-/** Cancelling jobs, and the health of an endpoint. */
+/** Jobs can be cancelled, and the health of an endpoint counts jobs and workers. */
 import { join } from 'node:path';
 import { Sqlite } from '../../src/lib/sqlite/database.ts';
 import { describe, expect, it } from 'vitest';
@@ -97,7 +97,7 @@ describe('a cancelled job', () => {
   });
 });
 
-it('leaves a job as it is that is over, and says how it ended', async () => {
+it('leaves an ended job unchanged, and says how it ended', async () => {
   const { url, held } = await openService();
   const done = await submit(url, { scene: 'done' });
   (await held.next()).complete([1]);
@@ -133,7 +133,7 @@ describe('health', () => {
     });
   });
 
-  it('keeps its counts over a restart, and counts what was put back', async () => {
+  it('keeps its counts over a restart, and counts jobs that were put back', async () => {
     const dataDir = await makeDataDir();
     const first = await openService({ dataDir });
     const done = await submit(first.url, { scene: 'done' });
@@ -149,7 +149,7 @@ describe('health', () => {
     });
   });
 
-  it('still counts what has ended when its result is deleted', async () => {
+  it('still counts an ended job when its result is deleted', async () => {
     const dataDir = await makeDataDir();
     let now = 1_000_000;
     const options = { dataDir, retentionMs: 1_000, now: () => now };
@@ -166,7 +166,7 @@ describe('health', () => {
 
 it.each([
   ['there were cancellations', 1, '', 1],
-  // Two of its completed jobs have been deleted.
+  // Two completed jobs of this store have been deleted.
   [
     'workers elsewhere took jobs',
     2,
@@ -174,7 +174,7 @@ it.each([
      INSERT INTO tally VALUES ('${endpointId}', 'COMPLETED', 3), ('${endpointId}', 'IN_PROGRESS', 1), ('${endpointId}', 'IN_QUEUE', 1);`,
     3,
   ],
-])('takes over a book from before %s', async (_, version, tally, completed) => {
+])('upgrades a store from before %s', async (_, version, tally, completed) => {
   const dataDir = await makeDataDir();
   const db = new Sqlite(join(dataDir, 'service.sqlite'));
   db.exec(jobSchema.migrations[0] ?? '');

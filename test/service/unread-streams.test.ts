@@ -1,4 +1,4 @@
-/** A stream that nobody reads neither fills the disk nor becomes too long to be handed out. */
+/** Promise: a stream that no client reads neither fills the disk nor becomes too long to be sent. */
 import { beforeEach, expect, test } from 'vitest';
 import type { JobStore } from '../../src/service/jobs/job-store.ts';
 import type { JobOfWorker } from '../../src/service/jobs/job-transitions.ts';
@@ -18,7 +18,7 @@ async function takenJob(): Promise<JobOfWorker> {
 
 const part = JSON.stringify('x'.repeat(400));
 
-test('parts beyond the bound are refused until somebody has read those before', async () => {
+test('parts beyond the limit are rejected until earlier ones were read', async () => {
   const job = await takenJob();
   const heard = [
     await store.streams.add(job, part),
@@ -31,7 +31,7 @@ test('parts beyond the bound are refused until somebody has read those before', 
   expect(await store.streams.drain(job.id)).toEqual([part]);
 });
 
-test('what one job streams is not counted to another', async () => {
+test('the stream of one job is not counted to another', async () => {
   const jobs = [await takenJob(), await takenJob()];
   const heard = await Promise.all(jobs.map((job) => store.streams.add(job, part)));
   expect(heard).toEqual([true, true]);

@@ -1,4 +1,4 @@
-/** Workers that report: where they run, what they write, and how they leave without a job being lost. */
+/** Promise: workers report their machine and log, and can leave without a job being lost. */
 import { expect, it } from 'vitest';
 import { addKey, PullingWorker } from './pull-harness.ts';
 import { askStatus, endpointId, statusOnce, submit } from './service-harness.ts';
@@ -23,7 +23,7 @@ async function open() {
   return { url, worker, next, visit, view };
 }
 
-it('shows the machine of a worker, what it runs, and what it did', async () => {
+it('the service shows the machine of a worker, its programs and its work', async () => {
   const { url, worker, visit, view } = await open();
   expect(await visit.keys()).toMatchObject([{ kind: 'worker', done: { jobs: 0, ms: 0 }, usage: [] }]);
   expect(await worker.report({ machine, workload: 'painter', log: ['ready'] })).toEqual({
@@ -41,7 +41,7 @@ it('shows the machine of a worker, what it runs, and what it did', async () => {
   expect(await visit.keys()).toMatchObject([{ done: { jobs: 1, ms: busyMs } }]);
 });
 
-it('keeps what a worker wrote for a job in the log of the job', async () => {
+it('the service keeps the lines that a worker wrote for a job in the log of the job', async () => {
   const { url, worker, visit } = await open();
   await worker.report({ log: ['before'] });
   const id = await submit(url, { scene: 'x' });
@@ -53,7 +53,7 @@ it('keeps what a worker wrote for a job in the log of the job', async () => {
   expect((await visit.get<{ log: string[] }>(`jobs/${id}`)).log).toEqual(['step 1', 'step 2']);
 });
 
-it('gives a worker that is drained no more jobs, and says so to it', async () => {
+it('the service gives a worker that is drained no more jobs, and says so to it', async () => {
   const { url, worker, visit, view } = await open();
   await worker.report({ machine });
   const first = await submit(url, { scene: 'x' });
@@ -72,7 +72,7 @@ it('gives a worker that is drained no more jobs, and says so to it', async () =>
   expect(await waiting).toBe('left');
 });
 
-it('puts the job of a worker that leaves back at once, and counts no death', async () => {
+it('the service requeues the job of a leaving worker at once, and counts no death', async () => {
   const { url, worker, view } = await open();
   const id = await submit(url, { scene: 'x' });
   await worker.taken();
@@ -83,7 +83,7 @@ it('puts the job of a worker that leaves back at once, and counts no death', asy
   expect((await askStatus(url, id)).json).not.toHaveProperty('retries');
 });
 
-it('gives no job to a request that a worker has left behind', async () => {
+it('the service gives no job to a request that a worker has left behind', async () => {
   const { url, worker, next, view } = await open();
   const left = new AbortController();
   const behind = worker.take(left.signal).catch(() => 'left');
@@ -97,7 +97,7 @@ it('gives no job to a request that a worker has left behind', async () => {
   expect(await behind).toBe('left');
 });
 
-it('puts the job back where the workload has died, and counts that', async () => {
+it('the service puts the job back if the workload has died, and counts that', async () => {
   const { url, worker } = await open();
   const id = await submit(url, { scene: 'x' });
   await worker.taken();
@@ -105,7 +105,7 @@ it('puts the job back where the workload has died, and counts that', async () =>
   expect((await askStatus(url, id)).json).toMatchObject({ status: 'IN_QUEUE', retries: 1 });
 });
 
-it('refuses a report that is none', async () => {
+it('the service rejects an invalid report', async () => {
   const { worker } = await open();
   expect(await worker.report({ state: 'asleep' })).toMatchObject({ error: expect.stringContaining('state') });
   expect(await worker.report({ machine: { host: 'x' } })).toMatchObject({

@@ -1,4 +1,4 @@
-/** What a command in this process prints, kept from the terminal. */
+/** Captures the output of a command that runs in this process, so that it never reaches the terminal. */
 
 export async function captureOutput<Result>(
   work: () => Promise<Result>,

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { isWhole, sampled } from '../fakes/tier.ts';
 import { sweep } from './sweep.ts';
 
-/** The whole of it: `npm run simulate -- --sweep`. */
+/** The complete sweep is `npm run simulate -- --sweep`. */
 const seed = Number(process.env['SWEEP_SEED'] ?? 1);
 
 it(`a part of the sweep, SWEEP_SEED=${seed}`, { timeout: 600_000 }, async () => {

@@ -1,4 +1,4 @@
-/** The list of a night and what people do to it between two starts. */
+/** The list of a night, and the edits that people make to it between two starts. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Chance } from '../faults/chance.ts';
@@ -12,11 +12,11 @@ export class NightList {
   #rows: Row[];
   #made = 0;
   readonly #chance: Chance;
-  /** Rows of before their edit. */
+  /** Rows as they were before an edit. */
   readonly #earlier: Row[] = [];
-  /** Seeds of each row; 0 for none. */
+  /** Number of seeds of each row. 0 for none. */
   readonly seeds: number;
-  /** Whether a seed is sent only where the one before it is not good. */
+  /** True if a seed is sent only if the seed before it brought no good picture. */
   readonly isUntilGood: boolean;
 
   constructor(chance: Chance, untilGood: Chance) {
@@ -27,12 +27,12 @@ export class NightList {
     this.#rows = Array.from({ length: chance.between(3, this.seeds > 0 ? 5 : 9) }, () => this.#newRow());
   }
 
-  /** What each scene of it sends as `scene`. */
+  /** Value of `scene` that each scene of the list sends. */
   get scenes(): string[] {
     return this.#rows.flatMap(({ scene }) => Array.from({ length: Math.max(1, this.seeds) }, () => scene));
   }
 
-  /** Files that pictures of it will have, unless names clash. */
+  /** File names of its pictures, unless names clash. */
   get names(): string[] {
     return this.#rows.map(({ id }) => `${id.replaceAll('/', '-')}.png`);
   }
@@ -82,7 +82,7 @@ export class NightList {
     writeFileSync(join(root, 'list.csv'), `id,scene\n${rows.join('')}`);
   }
 
-  /** Some have names that file systems take for those of others. */
+  /** Returns a new row. Some ids make names that a file system takes for the same. */
   #newRow(): Row {
     this.#made += 1;
     const n = this.#made;

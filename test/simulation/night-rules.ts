@@ -1,4 +1,7 @@
-/** Judges each start of a night by the rules of the account, and by what only a night knows: the weather, what a start was told, and what people did. */
+/**
+ * Checks each start of a night, by the rules of the account and by facts that only the night knows: the faults of the
+ * service, the settings, and what people did.
+ */
 import { endings } from '../../src/runner/core/ending.ts';
 import { Account, type JobSeen, type Left } from '../account/account.ts';
 import type { Attempt, Books, Scene } from '../account/books.ts';
@@ -8,15 +11,15 @@ import type { Damaged } from './damages.ts';
 import { goodScore, isAnswered, pictureOf, scoreOf, type NightJob } from './night-service.ts';
 import { outOf, type Machine, type Outcome, type Start } from './start.ts';
 
-/** What a start was told, if it bears on what the start may do. */
+/** Settings of a start that limit what it may do. */
 export interface Terms {
   attempts: number;
   isHold: boolean;
   overdueMs: number;
   jobs: number | undefined;
-  /** The rows of the list, by what they send. */
+  /** Value of `scene` that each scene of the list sends. */
   scenes: readonly string[];
-  /** True if a seed is sent only where the seed before it is not good. */
+  /** True if a seed is sent only if the seed before it brought no good picture. */
   isUntilGood: boolean;
 }
 
@@ -24,30 +27,32 @@ interface SeenJob extends JobSeen {
   job: NightJob;
 }
 
-/** Results without output in one run, after which a late output is no longer waited for. */
+/** Number of results without output in one run after which the run no longer waits for late outputs. */
 const maxEmptyInARow = 3;
 
 export class NightRules {
   readonly #machine: Machine;
   #account = new Account<SeenJob>();
-  /** Ids that a damage has changed, by the attempt, while they stand there. */
+  /** Real ids of jobs by attempt, as long as the checkpoint has a damaged id instead. */
   readonly #damagedJobs = new Map<number, string>();
-  /** How often the batch was begun anew. */
+  /** Number of times that the checkpoint was given up and the batch began again. */
   begun = 0;
-  /** As the start before has left them; undefined if a part was lost since. */
+  /** Books that the start before has left. Undefined if a part was lost since. */
   #books: Books | undefined;
-  /** Attempts whose answers were kept, and on record, when this start began. */
+  /** Attempts whose answers were kept and recorded when this start began. */
   #kept = new Set<number>();
+  /** Pixels of pictures by job. */
+  readonly #pixels = new Map<string, string>();
   #beganAt = 0;
   #jobsBefore = 0;
-  /** The most failures of a scene that any start allowed. */
+  /** Highest number of failures of a scene that any start allowed. */
   #attempts = 0;
 
   constructor(machine: Machine) {
     this.#machine = machine;
   }
 
-  /** Takes in what is there before the first start that is judged. */
+  /** Records the state before the first start that is checked. */
   see(): void {
     const { books } = readNight(this.#machine);
     this.#books = books;
@@ -66,7 +71,7 @@ export class NightRules {
     this.#account.touch(damaged);
   }
 
-  /** A copy of the folder from before the latest damage is there again. */
+  /** Records that the folder was restored from a copy made before the latest damage. */
   undo(): void {
     const { pictures, books } = readNight(this.#machine);
     for (const { attempt, job_id } of books?.attempts ?? [])
@@ -76,12 +81,12 @@ export class NightRules {
 
   acceptLoss(): void {
     this.#account.acceptLoss();
-    // An answer that names a job whose record is lost could not be told from a good answer.
+    // Without its record, an answer that names this job looks like a good answer. So its polls no longer count.
     for (const job of this.#machine.service.jobs) job.polls = 0;
     this.#books = undefined;
   }
 
-  /** The checkpoint is given up as a whole. */
+  /** Records that the whole checkpoint is given up. */
   letGo(): void {
     this.acceptLoss();
     this.begun += 1;
@@ -96,7 +101,7 @@ export class NightRules {
     }
     const made = this.#machine.service.jobs.length - this.#jobsBefore;
     if (outcome.kind === 'refused' && made > 0) return [`${made} jobs were made by a start that was refused`];
-    // A start that asks about the list or the pictures has collected what was in flight.
+    // A start that asks about the list or the pictures has already collected jobs in flight.
     const isAsked = /no longer in the list|that the checkpoint does not know/.test(outcome.words);
     if (outcome.kind === 'refused' && !isAsked) return [];
     if (folder.books === undefined)
@@ -131,20 +136,27 @@ export class NightRules {
       scene: job.plan.fingerprint,
       isNamed: isAnswered(job),
       polls: job.polls,
-      made: [pixelsOf(pictureOf(job.id))],
+      made: [this.#pixelsOf(job)],
       job,
     });
     return {
       jobs: jobs.map(seen),
       emptySubmissions: unansweredWithoutJob,
       books,
-      // The JSON files beside pictures are on no record.
+      // The JSON files beside pictures are in no record.
       pictures: new Map([...pictures].filter(([file]) => !file.endsWith('.json'))),
       keptAnswers,
     };
   }
 
-  /** Until something is made of it, a damaged id says nothing of the program. */
+  /** Returns the pixels of the job's picture, which is drawn only once because every start asks for it. */
+  #pixelsOf({ id }: NightJob): string {
+    const pixels = this.#pixels.get(id) ?? pixelsOf(pictureOf(id));
+    this.#pixels.set(id, pixels);
+    return pixels;
+  }
+
+  /** Returns the books with real job ids in place of damaged ones, as long as these attempts are not settled. */
   #undamaged(books: Books): Books {
     const attempts = books.attempts.map((row) => {
       const own = this.#damagedJobs.get(row.attempt);
@@ -156,7 +168,7 @@ export class NightRules {
   #fatesIn(what: Start['what'], books: Books, { overdueMs }: Terms) {
     const empty = (of: Books | undefined): number =>
       of?.attempts.filter(({ kind }) => kind === 'no-output').length ?? 0;
-    // A service that never has an output at the first answer is not waited for.
+    // The program stops waiting for outputs of a service whose first answers never have one.
     const isLateLost = empty(books) - empty(this.#books) > maxEmptyInARow;
     return ({ job }: SeenJob, row: Attempt): string[] => {
       const { now, service } = this.#machine;
@@ -164,16 +176,16 @@ export class NightRules {
       if (row.kind === 'given-up' && what === 'retry') return ['expired given-up'];
       if (row.kind === 'quarantined') return ['failed quarantined'];
       const fates: string[] = [];
-      // Of an endpoint that is gone, one job is given up to find out.
+      // If the endpoint is gone, the program gives up one job to find out.
       const isKept = this.#kept.has(row.attempt) && plan.end === 'picture';
       if (!isKept && (now >= completesAt + retentionMs || service.weather.isGone))
         fates.push('expired expired');
       if (isCancelled) fates.push('failed job-cancelled', 'failed cancelled');
-      // Whose picture it would bring, nobody can tell.
+      // Two submissions got this id, so the program cannot know to which scene its picture belongs.
       if (plan.isShared === true) fates.push('expired unanswered');
-      // The service agrees to cancel what has ended already.
+      // The service also agrees to cancel a job that has ended.
       if (what === 'cancel' && now >= completesAt) fates.push('failed cancelled');
-      // A job that cannot be read has the time of queue and execution, over all runs.
+      // A job whose status cannot be read gets the time of queue and execution together, over all runs.
       const isOld = now - submittedAt >= 2 * overdueMs;
       if (isOld || now - Math.max(this.#beganAt, submittedAt) >= overdueMs) fates.push('failed job-overdue');
       if (now >= completesAt && !isCancelled)
@@ -183,7 +195,10 @@ export class NightRules {
     };
   }
 
-  /** A refusal after earlier answers is believed by the third time, in half a minute. */
+  /**
+   * Checks that the run ends because of a refusal only if no request worked before, or after three refusals over 30
+   * seconds.
+   */
   #wrongRefusal({ exitCode, words }: Outcome): string[] {
     if (exitCode !== endings['not-allowed'].exitCode) return [];
     const { refusals } = this.#machine.service;
@@ -199,11 +214,11 @@ export class NightRules {
     return [`${made} jobs were made after ${this.#jobsBefore}, with \`limits.jobs\` of ${limit}`];
   }
 
-  /** Nothing is sent of a row if a seed of it was good before this start. */
+  /** Checks that nothing is sent for a row that had a good seed before this start. */
   #wrongSeeds({ attempts, scenes }: Books): string[] {
     if (this.#books === undefined) return [];
     const before = this.#books;
-    // A picture that was adopted by its name brings no score.
+    // A picture that was adopted by its name has no score.
     const told = new Set(before.attempts.filter(({ job_id: id }) => id !== null).map(({ scene }) => scene));
     const rowOf = ({ id, input }: Scene): string =>
       `${id.replace(/-s\d+$/, '')} ${sceneOf(JSON.parse(input))}`;
@@ -219,10 +234,10 @@ export class NightRules {
       .map((scene) => `${scene.id} was sent, and ${good.get(rowOf(scene))} was good before`);
   }
 
-  /** Exactly the scenes of the list are saved. */
+  /** Checks that exactly the scenes of the list are saved. */
   #incomplete({ scenes }: Books, terms: Terms): string[] {
     const saved = scenes.filter(({ state }) => state === 'saved');
-    // What is stored of a scene that is saved may be damaged: nothing is sent on its word.
+    // The stored input of a saved scene may be damaged, which is harmless because it is never sent again.
     const inputs = new Map(this.#machine.service.jobs.map((job) => [job.plan.fingerprint, job.input]));
     const sent = saved.map((row) => sceneOf(inputs.get(row.scene) ?? JSON.parse(row.input))).toSorted();
     const wanted = terms.isUntilGood ? neededOf(saved, sent, terms) : terms.scenes.toSorted();
@@ -232,7 +247,7 @@ export class NightRules {
   }
 }
 
-/** Of each row: what is saved if one of its seeds is good, else all of its seeds. */
+/** Returns the scenes that must be saved: the saved seeds of rows with a good one, and all seeds of other rows. */
 function neededOf(saved: readonly Scene[], sent: readonly string[], { scenes }: Terms): string[] {
   const good = new Set(
     saved.filter(({ scene }) => scoreOf(scene) >= goodScore).map(({ input }) => sceneOf(JSON.parse(input))),
@@ -245,7 +260,7 @@ export function readNight(machine: Machine): Folder {
   return readFolder(outOf(machine), 'fingerprint', pixelsOf);
 }
 
-/** The part of a PNG that is its pixels, whatever texts are beside them. */
+/** Returns the part of a PNG that contains its pixels, without texts before it. */
 function pixelsOf(png: Buffer): string {
   return png.subarray(Math.max(0, png.indexOf('IDAT'))).toString('base64');
 }

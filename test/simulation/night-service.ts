@@ -1,4 +1,6 @@
-/** The stand-in of the service as a night has it: it does everything wrong by chance, and keeps the account of that. */
+/**
+ * The stand-in for the service during a night. It makes every mistake at random, and records its jobs for the account.
+ */
 import { createHash } from 'node:crypto';
 import type { Failure } from '../../src/runner/core/failure.ts';
 import type { JsonObject } from '../../src/lib/text/json.ts';
@@ -9,31 +11,31 @@ import { FakeService, type JobPlan } from '../fakes/fake-service.ts';
 import type { Chance } from '../faults/chance.ts';
 import { png } from '../faults/picture-damages.ts';
 
-/** Shares (0 to 1) of the requests or jobs that go wrong in a way. */
+/** Shares of requests or jobs that go wrong in each way, 0 to 1. */
 export interface Weather {
   overloaded: number;
   notReached: number;
-  /** The submission is accepted, and its answer gets lost. */
+  /** The submission is accepted, but its answer is lost. */
   answerLost: number;
-  /** A 5xx, and no job came of it. */
+  /** The answer is a 5xx, and no job was created. */
   submitBroken: number;
-  /** The job is accepted, and the answer names another one. */
+  /** The job is accepted, but the answer names another job. */
   foreignAnswer: number;
   statusBroken: number;
-  /** No job is known and nothing else works either. */
+  /** True if the service knows no job and refuses everything else. */
   isGone: boolean;
-  /** Jobs are not known for so long after their submission, ms. */
+  /** Time in ms after a submission in which its job is unknown. */
   freshMs: number;
-  /** A 404 by accident on the way, one a job. */
+  /** A proxy answers 404 by accident, once for a job. */
   missed: number;
-  /** A replica that is behind says IN_QUEUE of what is done or deleted. */
+  /** A replica that lags behind answers IN_QUEUE for a job that is done or deleted. */
   stale: number;
   failed: number;
   badPicture: number;
   noOutput: number;
   slow: number;
   cancelBroken: number;
-  /** Completed jobs whose output comes a few answers later. */
+  /** Share of completed jobs whose output appears a few answers later. */
   late: number;
   /** A 401, 402 or 404 by accident. */
   refused: number;
@@ -42,16 +44,16 @@ export interface Weather {
 
 type Request = 'submit' | 'status';
 
-/** For some time of a start, such requests are refused. */
+/** A period of a start in which such requests are refused. */
 interface Refusal {
   kind: 'key-refused' | 'account-unusable' | 'endpoint-unknown';
   requests: readonly Request[];
-  /** Counted from the start of the program. */
+  /** Time since the start of the program. */
   fromMs: number;
   lastMs: number;
 }
 
-/** Where a worker may put its pictures, as paths of `output.image`. */
+/** Paths of `output.image` where a worker may put its pictures. */
 export const places = ['image', 'images[0].data'] as const;
 
 export const calm: Weather = {
@@ -78,9 +80,9 @@ export const calm: Weather = {
 interface NightPlan extends JobPlan {
   fingerprint: string;
   end: 'picture' | 'job-failed' | 'bad-picture' | 'no-output';
-  /** Its id was told of another submission, too. */
+  /** True if another submission was told its id as well. */
   isShared?: true;
-  /** Whether it had its 404 by accident. */
+  /** True if it had its accidental 404. */
   wasMissed?: true;
 }
 
@@ -88,17 +90,17 @@ export type NightJob = FakeService<NightPlan>['jobs'][number];
 
 export class NightService extends FakeService<NightPlan> {
   weather: Weather = calm;
-  /** Submissions that got no answer though no job came of them, by fingerprint. */
+  /** Fingerprints of submissions that got no answer and created no job. */
   readonly unansweredWithoutJob: string[] = [];
-  /** Where its jobs put their pictures. */
+  /** Path where jobs put their pictures. */
   workersPlace: string = places[0];
-  /** Refusals of the present start, in true time. `hadWorked`: a request of it was answered before. */
+  /** Refusals during the present start, in true time. `hadWorked`: true if a request of this start succeeded before. */
   refusals: { at: number; hadWorked: boolean }[] = [];
   #hasWorked = false;
   #startedAt = 0;
   readonly #chance: Chance;
 
-  /** Its `now` is the true time, which no clock of the machine changes. */
+  /** `now` is the true time, which is independent of the machine's wall clock. */
   constructor(chance: Chance) {
     super(
       () => 0,
@@ -116,7 +118,7 @@ export class NightService extends FakeService<NightPlan> {
     };
   }
 
-  /** The program starts. */
+  /** Called when the program starts. */
   begin(now: number): void {
     this.#startedAt = now;
     this.#hasWorked = false;
@@ -130,7 +132,7 @@ export class NightService extends FakeService<NightPlan> {
   override async status(...request: Parameters<FakeService['status']>): Promise<StatusReply> {
     const reply = await super.status(...request);
     const [, , , kept] = request;
-    // A kept answer shows nothing of the service.
+    // A kept answer proves nothing about the service.
     return kept === undefined ? this.#noted(reply) : reply;
   }
 
@@ -158,10 +160,10 @@ export class NightService extends FakeService<NightPlan> {
     return refusal?.requests.length === 2 ? this.#refused('status') : undefined;
   }
 
-  /** The same account, for another end of the story. */
+  /** Returns a copy with the same jobs, so that a test can continue in different ways. */
   copy(chance: Chance): NightService {
     const other = new NightService(chance);
-    other.jobs.push(...this.jobs.map((job) => ({ ...job, plan: { ...job.plan } })));
+    for (const job of this.jobs) other.addJob({ ...job, plan: { ...job.plan } });
     other.unansweredWithoutJob.push(...this.unansweredWithoutJob);
     return other;
   }
@@ -231,20 +233,20 @@ export class NightService extends FakeService<NightPlan> {
   }
 }
 
-/** A half of all is as good. */
+/** Score from which a picture is good. About half of all are. */
 export const goodScore = 0.5;
 
-/** From 0 to 1: the same input is always as good. */
+/** Returns the score of an input, 0 to 1. The same input always has the same score. */
 export function scoreOf(fingerprint: string): number {
   return Number.parseInt(fingerprint.slice(0, 2), 16) / 255;
 }
 
-/** Whether its submission was answered with its id. */
+/** True if the submission was answered with this job's id. */
 export function isAnswered({ plan }: NightJob): boolean {
   return plan.isAnswerLost !== true && plan.answeredAs === undefined;
 }
 
-/** A whole picture that no other job makes. */
+/** Returns a complete picture that no other job makes. */
 export function pictureOf(jobId: string): Buffer {
   const noise = createHash('sha256').update(jobId).digest();
   const row = Buffer.concat([Buffer.from([0]), noise.subarray(0, 24)]);

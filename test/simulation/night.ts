@@ -1,4 +1,7 @@
-/** A night out of a seed: a list, a service, and starts of the program, between which disks, clocks and people do their worst. */
+/**
+ * A night that follows from a seed: a list, a service, and starts of the program, with damages, clock changes and edits
+ * between them.
+ */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -13,9 +16,9 @@ import { outOf, start, type Machine, type Outcome, type Start } from './start.ts
 
 export interface NightResult {
   seed: number;
-  /** Of everything that happened. */
+  /** Hash of everything that happened. */
   hash: string;
-  /** What went wrong, in sentences; the night ends with the first. */
+  /** Sentences that say what went wrong. The night ends at the first. */
   wrong: string[];
   trace: string[];
   starts: number;
@@ -32,7 +35,7 @@ export async function night(seed: number): Promise<NightResult> {
   }
 }
 
-/** So many half calls into a start it has read what is on the disk. */
+/** Number of half calls after which a start has read the files on disk. */
 const halvesToOpen = 6;
 
 class Night {
@@ -44,16 +47,16 @@ class Night {
   readonly #hash = createHash('sha256');
   readonly #metadata: string;
   readonly #report: string;
-  /** What people do with `output.image`, and what it is now. */
+  /** Random numbers for changes of `output.image`, and its present value. */
   readonly #settings: Chance;
   #image: string = places[0];
-  /** Name of the folder where it happens. */
+  /** Name of the folder in which the night happens. */
   readonly #folder: string;
-  /** Checkpoints of before. */
+  /** Earlier checkpoints. */
   readonly #olds: { path: string; begun: number }[] = [];
-  /** How many half calls a start made. */
+  /** Number of half calls of the latest complete run. */
   #halves = 200;
-  /** Whether what is damaged was not yet seen by a start that was not refused. */
+  /** True if a start has not yet read the damaged files, or was refused because of them. */
   #isDamaged = false;
 
   constructor(seed: number, root: string) {
@@ -136,7 +139,7 @@ class Night {
     };
   }
 
-  /** What this start is told; in the end all that can be rendered is to be. */
+  /** Writes the settings of a start. In the calm end they allow everything to be rendered. */
   #writeConfig(isCalm = false): Terms {
     const { hits, between, pick } = this.#chance;
     const attempts = isCalm ? 3 : between(1, 3);
@@ -179,7 +182,7 @@ report: {every: ${this.#report}, thumbnails: false}
     if (this.#isWell && hits(0.6)) this.#damage();
   }
 
-  /** Somebody finds out where the pictures are, or breaks what worked. */
+  /** Corrects a wrong `output.image`, or breaks a correct one. */
   #changeSetting(): void {
     const [first, second] = places;
     const isRight = this.#image === this.#machine.service.workersPlace;
@@ -214,7 +217,7 @@ report: {every: ${this.#report}, thumbnails: false}
     this.#rules.touch(damaged);
   }
 
-  /** A start, and what a person does where it is refused. */
+  /** Starts the program. If it is refused, a person follows the message. */
   #start(asked: Start, terms: Terms): Promise<Outcome> {
     const person = {
       out: outOf(this.#machine),
@@ -238,7 +241,7 @@ report: {every: ${this.#report}, thumbnails: false}
     if (outcome.kind === 'ended' && asked.what === 'run') this.#halves = Math.max(50, outcome.halves);
     this.#emit(`${outcome.kind} ${outcome.exitCode} ${outcome.words}`);
     const folder = readNight(machine);
-    // What is damaged and was not looked at yet says nothing of the program.
+    // A program that died before it read the damaged files is not responsible for them.
     const isSeen = !this.#isDamaged || outcome.kind !== 'died' || outcome.halves > halvesToOpen;
     const wrong = isSeen ? this.#rules.judge(asked, outcome, terms, folder) : [];
     for (const sentence of wrong) this.#tellWrong(sentence);
@@ -256,7 +259,7 @@ report: {every: ${this.#report}, thumbnails: false}
     this.#olds.push({ path: old, begun: this.#rules.begun });
   }
 
-  /** The service is well, and nobody disturbs: in the end all that was asked for is there. */
+  /** The service works, and nobody changes anything: in the end everything must be there. */
   async #calmEnd(): Promise<void> {
     if (!this.#isWell) return;
     this.#machine.service.weather = calm;
@@ -287,7 +290,8 @@ report: {every: ${this.#report}, thumbnails: false}
   }
 
   #emit(told: string): void {
-    // The pattern takes the square of the length of a line without spaces, and the books are one.
+    // Replacing takes time in the square of the length of a line without spaces, and the books are such a line. So
+    // lines without the folder are skipped.
     const line = told.includes(this.#folder)
       ? told.replaceAll(new RegExp(String.raw`\S*${this.#folder}`, 'g'), '')
       : told;

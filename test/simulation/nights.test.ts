@@ -5,7 +5,7 @@ import { runs, sampled } from '../fakes/tier.ts';
 import { night } from './night.ts';
 import { plantedBugs } from './planted.ts';
 
-/** Each of these is reported in the words of the oracle, with the seed that replays it: `NIGHT_SEED=<seed> npm run simulate`. */
+/** A failure names the seed that replays its night: `NIGHT_SEED=<seed> npm run simulate`. */
 const nights = runs(300, { ms: 250, weight: 5 });
 const first = Number(process.env['NIGHT_SEED'] ?? 1);
 
@@ -26,7 +26,7 @@ it(`${nights} nights`, { timeout: 600_000 }, async () => {
   expect(sums.damages).toBeGreaterThan(nights / 10);
 });
 
-it('plants at least twenty bugs, each in its one place', () => {
+it('plants at least twenty bugs, each at exactly one place', () => {
   expect(plantedBugs.length).toBeGreaterThanOrEqual(20);
   const places = plantedBugs.map(({ name, file, from }) => ({
     name,
@@ -35,7 +35,7 @@ it('plants at least twenty bugs, each in its one place', () => {
   expect(places).toEqual(plantedBugs.map(({ name }) => ({ name, places: 1 })));
 });
 
-it('takes the same course twice', async () => {
+it('repeats a night exactly', async () => {
   for (const seed of sampled([3, 7, 11], { ms: 400 })) {
     const once = await night(seed);
     const twice = await night(seed);

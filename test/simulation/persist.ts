@@ -1,4 +1,7 @@
-/** What a person does whose start was refused: follows one way after another that the words name. Words that lead in a circle are wrong. */
+/**
+ * Acts as a person whose start was refused: follows what the message says, again and again. A message that leads in a
+ * circle is a bug.
+ */
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Chance } from '../faults/chance.ts';
@@ -9,14 +12,14 @@ export interface Person {
   out: string;
   rules: NightRules;
   chance: Chance;
-  /** Whether `out` was damaged, and is in `out.before` as it was. */
+  /** True if `out` is damaged. `out.before` then holds an undamaged copy. */
   isDamaged: () => boolean;
   emit: (line: string) => void;
   tellWrong: (sentence: string) => void;
   once: (asked: Start) => Promise<Outcome>;
 }
 
-/** As words name them. */
+/** Ways out that messages name. */
 const ways = {
   acceptLoss: /run <pipeline> --accept-loss/,
   'allow-fewer': /--allow-fewer/,
@@ -50,13 +53,13 @@ export async function persist(
   return persist(person, await follow(person, way, asked, outcome.words, since), since);
 }
 
-/** Each time for another file. */
+/** Ways that a person may follow repeatedly, each time for another file. */
 const manyTimes: ReadonlySet<Way> = new Set(['moveAway', 'putBack']);
 
-/** A checkpoint whose damage shows in the middle of a run ends it so. */
+/** Exit code of a run that finds a damage of the checkpoint while it is active. */
 const damagedExitCode = 14;
 
-/** What is started then. */
+/** Does what the message says. Returns what to start next. */
 async function follow(
   person: Person,
   way: Way,

@@ -1,12 +1,12 @@
-/** Bugs planted on purpose, each in one place of the source: the simulation has to find every one. */
+/** Bugs planted on purpose, each at one place in the source. The simulation must find every one. */
 
 export interface PlantedBug {
   name: string;
   file: string;
-  /** Stands in the file exactly once. */
+  /** Text that occurs in the file exactly once. */
   from: string;
   to: string;
-  /** Seed of a night that found it. It is tried first, since a search takes up to a minute. */
+  /** Seed of a night that found this bug. It is tried first, because a search takes up to a minute. */
   seed: number;
 }
 
@@ -21,7 +21,7 @@ export const plantedBugs: PlantedBug[] = [
   },
   {
     name: 'a scene is saved before its picture is written',
-    file: 'src/runner/pipeline/settle.ts',
+    file: 'src/runner/pipeline/save-result.ts',
     from: `  await Promise.all(good.map((picture, i) => run.ports.images.write(picture, files[i] ?? '')));
   await settleSaved(run, attempt, settlement, facts);`,
     to: `  await settleSaved(run, attempt, settlement, facts);
@@ -29,7 +29,7 @@ export const plantedBugs: PlantedBug[] = [
     seed: 18,
   },
   {
-    name: 'what was being sent at a death is taken as not sent',
+    name: 'a submission in progress at a crash is taken as not sent',
     file: 'src/runner/pipeline/recover.ts',
     from: "  await recordWithoutPicture(run, attempt, 'unanswered', failure);",
     to: "  await recordWithoutPicture(run, attempt, 'refused', failure);",
@@ -50,7 +50,7 @@ export const plantedBugs: PlantedBug[] = [
     seed: 609,
   },
   {
-    name: 'failed jobs are asked for again after a restart',
+    name: 'failed jobs are polled again after a restart',
     file: 'src/runner/checkpoint/attempt-records.ts',
     from: "`${attemptRow} WHERE a.state = 'submitted' ORDER BY a.submitted_at`",
     to: "`${attemptRow} WHERE a.state IN ('submitted', 'failed') ORDER BY a.submitted_at`",
@@ -64,7 +64,7 @@ export const plantedBugs: PlantedBug[] = [
     seed: 606,
   },
   {
-    name: 'unanswered submissions are sent again though they are to be held',
+    name: 'unanswered submissions are sent again although they should be held',
     file: 'src/runner/core/retry-policy.ts',
     from: "if (failure.kind === 'unanswered' && settings.unanswered === 'hold') return failed;",
     to: '',
@@ -92,7 +92,7 @@ export const plantedBugs: PlantedBug[] = [
     seed: 55,
   },
   {
-    name: 'the name of another picture is taken',
+    name: 'the name of another picture is given away',
     file: 'src/runner/pipeline/picture-names.ts',
     from: 'const isFree = owner === undefined || isOwnedBy(attempt, owner);',
     to: 'const isFree = true;',
@@ -120,8 +120,8 @@ export const plantedBugs: PlantedBug[] = [
     seed: 20,
   },
   {
-    name: 'deadlines believe the clock on the wall',
-    file: 'src/runner/pipeline/poll-scheduler.ts',
+    name: 'deadlines follow the system clock',
+    file: 'src/runner/pipeline/follow.ts',
     from: 'if (job.executingElapsed === undefined && now - job.followedElapsed > queueMs) {',
     to: 'if (job.executingElapsed === undefined && now - job.submittedElapsed > queueMs) {',
     seed: 5,
@@ -141,7 +141,7 @@ export const plantedBugs: PlantedBug[] = [
     seed: 4,
   },
   {
-    name: 'an older checkpoint is taken for the one that the last run has left',
+    name: 'an older checkpoint is taken for the one that the last run left',
     file: 'src/runner/checkpoint/find-loss.ts',
     from: 'if (isSealed(path, mark.sha256)) return undefined;',
     to: 'return undefined;',
@@ -155,7 +155,7 @@ export const plantedBugs: PlantedBug[] = [
     seed: 4,
   },
   {
-    name: 'pictures that are cut are taken for whole',
+    name: 'truncated pictures are taken for complete',
     file: 'src/runner/images/saved-files.ts',
     from: "return facts?.kind === 'file' && facts.bytes === bytes;",
     to: "return facts?.kind === 'file';",
@@ -171,14 +171,14 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'a result that waits for a setting fails its scene',
     file: 'src/runner/core/halting.ts',
-    from: 'if (isOwnOnceFound.has(kind)) return !isAnyFound;',
+    from: 'if (isOwnOnceFound.has(kind)) return !isAnyFound || isOtherMedia === true;',
     to: 'if (isOwnOnceFound.has(kind)) return false;',
     seed: 2,
   },
   {
     name: 'kept answers are not read',
     file: 'src/runner/pipeline/follow.ts',
-    from: 'isKept(job) && job.polls === 0 ? await run.ports.answers.read(job.attempt) : undefined',
+    from: 'isKept(job) && job.isKeptDue ? await run.ports.answers.read(job.attempt) : undefined',
     to: 'undefined',
     seed: 5,
   },
@@ -199,7 +199,7 @@ export const plantedBugs: PlantedBug[] = [
   },
   {
     name: 'an output that comes late is not waited for',
-    file: 'src/runner/pipeline/run-parts.ts',
+    file: 'src/runner/pipeline/jobs-in-flight.ts',
     from: 'if (waitMs === undefined || this.#emptyInARow >= maxEmptyInARow) {',
     to: 'if (Date.now() > 0) {',
     seed: 605,

@@ -1,15 +1,13 @@
-/** The calls of ports one after the other, so that the same night always takes the same course, and a death at one of them. */
-import { AsyncLocalStorage } from 'node:async_hooks';
-
+/**
+ * Runs the calls of ports one after the other, so that a night is the same each time, and kills the program at a chosen
+ * call.
+ */
 const died = Symbol('died');
 
-/** Set within the work of a call: what that calls in turn is a part of it, and would wait for its own end. */
-const within = new AsyncLocalStorage<true>();
-
 export interface PortCallOptions {
-  /** The program dies at its nth half call: a call counts before it does its work and after it. */
+  /** Number of the half call at which the program dies. Each call counts before and after its work. */
   dieAt: number;
-  /** Called when it has just died. */
+  /** Called right after the program died. */
   onDeath: () => void;
   onCall: (name: string) => void;
 }
@@ -17,7 +15,9 @@ export interface PortCallOptions {
 export class PortCalls {
   halves = 0;
   isDead = false;
-  /** Asked for and not yet answered. */
+  /** True while a function runs that was passed to a call. */
+  #isWithin = false;
+  /** Number of calls that have not returned. */
   #waiting = 0;
   #last: Promise<unknown> = Promise.resolve();
   #tellIdle: () => void = () => undefined;
@@ -27,19 +27,38 @@ export class PortCalls {
     this.#options = options;
   }
 
+  /**
+   * A function that is passed to a call may call a port too, before its first `await`. Such a call is a part of the
+   * first one: if it waited for its turn, both would wait forever.
+   */
   guard<Port extends object>(name: string, port: Port): Port {
     return new Proxy(port, {
       get: (target, key) => {
         const method = Reflect.get(target, key, target) as unknown;
         if (typeof method !== 'function') return method;
         return (...args: unknown[]) =>
-          this.call(`${name}.${String(key)}`, () => Reflect.apply(method, target, args) as unknown);
+          this.call(
+            `${name}.${String(key)}`,
+            () => Reflect.apply(method, target, args.map(this.#within)) as unknown,
+          );
       },
     });
   }
 
+  readonly #within = (argument: unknown): unknown => {
+    if (typeof argument !== 'function') return argument;
+    return (...args: unknown[]): unknown => {
+      this.#isWithin = true;
+      try {
+        return Reflect.apply(argument, undefined, args) as unknown;
+      } finally {
+        this.#isWithin = false;
+      }
+    };
+  };
+
   async call<T>(name: string, work: () => T | Promise<T>): Promise<T> {
-    if (within.getStore() === true) return work();
+    if (this.#isWithin) return work();
     if (this.isDead) return never();
     this.#waiting += 1;
     const turn = this.#last.then(() => this.#take(name, work));
@@ -48,7 +67,7 @@ export class PortCalls {
     return result === died ? never() : result;
   }
 
-  /** Resolves when nothing is on its way. */
+  /** Resolves when no call is in progress. */
   async idle(): Promise<void> {
     if (this.#waiting > 0) await new Promise<void>((resolve) => (this.#tellIdle = resolve));
   }
@@ -61,7 +80,7 @@ export class PortCalls {
     try {
       if (this.#dies()) return died;
       this.#options.onCall(name);
-      const result = await within.run(true, work);
+      const result = await work();
       return this.#dies() ? died : result;
     } finally {
       this.#waiting -= 1;
@@ -78,7 +97,7 @@ export class PortCalls {
   }
 }
 
-/** Nothing that a dead program asked for ever comes back to it. */
+/** Returns a promise that never settles, because a dead program gets no answers. */
 function never(): Promise<never> {
   return new Promise(() => undefined);
 }

@@ -1,4 +1,7 @@
-/** `npm run simulate`: nights by the thousand on every processor, the whole sweep of damages, or a search for planted bugs. */
+/**
+ * `npm run simulate`: thousands of nights on all processors, the complete sweep of damages, or a search for planted
+ * bugs.
+ */
 import { build } from 'esbuild';
 import { fork, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -40,10 +43,10 @@ else if (values.sweep) await sweepAll();
 else if (values.planted) await findPlanted();
 else await simulate();
 
-/** A night's result without what was seen on the way. */
+/** Result of a night without its complete trace. */
 type Told = Omit<NightResult, 'trace'> & { last: string[] };
 
-/** Of a night that went wrong, so many lines are shown. */
+/** Number of lines that are shown of a night that went wrong. */
 const lastLines = 40;
 
 async function work(): Promise<void> {
@@ -89,7 +92,7 @@ async function sweepAll(): Promise<void> {
   if (wrong.length > 0) process.exitCode = 1;
 }
 
-/** Nights from the first on, shared among the processes; until `see` returns true. */
+/** Runs nights from the first on, in several processes, until `see` returns true. */
 async function each(
   bundle: string,
   see: (told: Told) => boolean | void,
@@ -99,7 +102,9 @@ async function each(
   const children = Array.from({ length: Math.ceil(count / share) }, (_, i): ChildProcess => {
     const some = Math.min(share, count - i * share);
     const args = ['--worker', '--seed', String(first + i * share), '--nights', String(some)];
-    return fork(bundle, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    // Every processor has a night of its own, so collecting garbage in parallel only costs more.
+    const execArgv = [...process.execArgv, '--single-threaded-gc'];
+    return fork(bundle, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], execArgv });
   });
   const ends = children.map(
     (child) =>

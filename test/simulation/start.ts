@@ -1,8 +1,11 @@
-/** One start of the program on a batch, in virtual time, on real files: as `run` and the other commands do it, save for the service. */
+/**
+ * One start of the program on a batch, in virtual time and on real files. It does what `run` and the other commands do,
+ * except that the service is a stand-in.
+ */
 import { beginChoicesOf, overridesOf, unknownPicturesOf } from '../../src/batch/start-choices.ts';
 import { noBatch } from '../../src/batch/record.ts';
 import { isWritten, keptReport, recordEnd, recordThrown } from '../../src/batch/result-files.ts';
-import { cpSync, existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isBatch, lockBatch, type BatchLock } from '../../src/runner/checkpoint/batch-lock.ts';
 import { readBatch } from '../../src/runner/checkpoint/batch-identity.ts';
@@ -33,20 +36,21 @@ import { KeptAnswersFolder } from '../../src/runner/checkpoint/kept-answers.ts';
 import { FakeDownloads } from '../fakes/fake-downloads.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
 import { captureOutput } from './capture-output.ts';
+import { copyTree } from './damages.ts';
 import type { NightService } from './night-service.ts';
 import { PortCalls } from './port-calls.ts';
 
-/** What the program runs on. */
+/** The machine on which the program runs. */
 export interface Machine {
-  /** Holds pipeline.yaml, the list and the output folder `out`. */
+  /** Folder with pipeline.yaml, the list and the output folder `out`. */
   root: string;
   service: NightService;
   /** True time, epoch ms. */
   now: number;
-  /** What the clock on the wall is ahead. */
+  /** Difference of the wall clock from true time. */
   skewMs: number;
   random: () => number;
-  /** Everything that happens, in order. */
+  /** Called with everything that happens, in order. */
   emit: (line: string) => void;
 }
 
@@ -54,10 +58,10 @@ export interface Start {
   what: 'run' | 'cancel' | 'retry' | 'verify';
   /** Options of the command. */
   argv?: Record<string, unknown>;
-  /** At the nth half call of a port. */
+  /** Number of the half call of a port at which the program dies. */
   dieAt?: number | undefined;
   stop?: { atCall: number; mode: StopMode } | undefined;
-  /** The wall clock is set, at the nth call. */
+  /** Changes the wall clock at the nth call. */
   jump?: { atCall: number; ms: number } | undefined;
 }
 
@@ -72,7 +76,7 @@ export interface Outcome {
 export const outOf = ({ root }: Pick<Machine, 'root'>): string => join(root, 'out');
 const fileOf = ({ root }: Machine): string => join(root, 'pipeline.yaml');
 
-/** Of time that passes for nobody but the jobs. */
+/** Limit of virtual time for one start. */
 const maxMs = 30 * 24 * 3_600_000;
 
 export async function start(machine: Machine, asked: Start): Promise<Outcome> {
@@ -82,12 +86,12 @@ export async function start(machine: Machine, asked: Start): Promise<Outcome> {
   return new Process(machine, asked).go();
 }
 
-/** No bucket is asked. */
+/** The simulation uses no bucket. */
 function fail(text: string): never {
   throw new Error(text);
 }
 
-/** Commands without a service are the real ones, from their arguments to their exit code. */
+/** Runs a real command that needs no service, from its arguments to its exit code. */
 async function command(work: () => Promise<number>): Promise<Outcome> {
   const { result, output } = await captureOutput(work);
   const kinds: Record<number, Outcome['kind']> = { 1: 'bug', 2: 'refused', 11: 'refused', 14: 'refused' };
@@ -124,7 +128,7 @@ class Process {
     this.#scenes?.list.close();
     await this.#opened?.close();
     this.#lock?.release();
-    // An fsync of the checkpoint may still be on its way.
+    // An fsync of the checkpoint may still be in progress.
     await new Promise((resolve) => setImmediate(resolve));
     if (this.#calls.isDead) this.#takeFolder();
     return { ...outcome, events: this.#events, halves: this.#calls.halves };
@@ -146,7 +150,7 @@ class Process {
     }
   }
 
-  /** As in `batch/start-run.ts`. */
+  /** Does what `batch/start-run.ts` does. */
   async #run(): Promise<Ending> {
     const step = <T>(name: string, work: () => T | Promise<T>): Promise<T> => this.#calls.call(name, work);
     const file = fileOf(this.#machine);
@@ -172,7 +176,7 @@ class Process {
     return result.ending;
   }
 
-  /** As in `batch/cancel-jobs.ts`. */
+  /** Does what `batch/cancel-jobs.ts` does. */
   async #cancel(): Promise<Ending> {
     const dir = outOf(this.#machine);
     const config = readConfig(fileOf(this.#machine), [], environment);
@@ -211,7 +215,7 @@ class Process {
       ...outputFiles(config.output, opened.rules, () => undefined),
     });
     await this.#calls.call('prepare', () => images.prepare());
-    // Of a report, no more is of interest here than that it can be written.
+    // Only whether the report can be written matters here.
     const write = async (signal: AbortSignal): Promise<string | undefined> => {
       if (config.report.every === undefined) return join(dir, 'report');
       return (await isWritten(dir, signal, undefined, this.#wall())) ? join(dir, 'report') : undefined;
@@ -238,7 +242,7 @@ class Process {
     };
   }
 
-  /** Its wall clock may be set; what is slept goes on undisturbed. */
+  /** Returns a clock whose wall time may be changed. Sleeping is not affected. */
   #jumpingClock(): Clock {
     const clock = this.#clock;
     return {
@@ -262,13 +266,16 @@ class Process {
     const { stop, jump } = this.#asked;
     this.#count += 1;
     this.#machine.emit(`${this.#clock.elapsed()} ${name}`);
-    // Before that, a stop is what `commands/run.ts` makes of it.
+    // Earlier stops are handled by `commands/run.ts`, which this simulation replaces.
     if (this.#opened !== undefined && this.#count === stop?.atCall)
       this.#stop.request(stop.mode, { kind: 'interrupted', text: 'Interrupted' });
     if (this.#count === jump?.atCall) this.#machine.skewMs += jump.ms;
   }
 
-  /** Lets everything happen that can, then lets time pass, until the program has ended; undefined where it died. */
+  /**
+   * Runs everything that can happen, then lets virtual time pass, until the program has ended. Returns undefined if it
+   * died.
+   */
   async #drive<Result>(running: Promise<Result>): Promise<Result | undefined> {
     const state = { isOver: false };
     const over = running.finally(() => (state.isOver = true));
@@ -280,16 +287,16 @@ class Process {
       idle = this.#clock.advance() ? 0 : idle + 1;
       if (idle > 1_000 || this.#clock.elapsed() > maxMs) throw new Error('the run does not end');
     }
-    // What a dead program has handed over to the system arrives.
+    // Calls that a dead program has already made still take effect.
     if (!this.#calls.isDead) return running;
     await this.#calls.idle();
     return undefined;
   }
 
-  /** What a dead program leaves is what was on the disk at that moment. */
+  /** Copies the folder as it was when the program died. Later writes of calls in progress must not count. */
   #keepFolder(): void {
     const dir = outOf(this.#machine);
-    if (existsSync(dir)) cpSync(dir, `${dir}.kept`, { recursive: true, preserveTimestamps: true });
+    if (existsSync(dir)) copyTree(dir, `${dir}.kept`, () => true);
   }
 
   #takeFolder(): void {

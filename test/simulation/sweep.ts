@@ -1,4 +1,4 @@
-/** Every file that a batch has on its disk, damaged in every way, and the next start on it. */
+/** Damages every file of a batch in every way, and checks the next start each time. */
 import {
   cpSync,
   existsSync,
@@ -20,12 +20,12 @@ import { outOf, start, type Machine, type Outcome, type Start } from './start.ts
 
 export interface SweepResult {
   cases: number;
-  /** Starts that were refused because of it. */
+  /** Number of starts that were refused because of a damage. */
   refused: number;
   wrong: string[];
 }
 
-/** What a batch is found in: its folder, that of a day before, and the service's account. */
+/** State of a batch before it is damaged: its folder, a copy from the day before, and the jobs of the service. */
 interface Moment {
   name: string;
   root: string;
@@ -43,8 +43,8 @@ const terms: Terms = {
 };
 
 /**
- * Tries the damages that `choose` picks; all by default. `flips`: bytes flipped in each file. If `isWhole` is false,
- * files that a start does not read have one.
+ * Tries the damages that `choose` picks. Default: all. `flips`: number of flipped bytes in each file. If `isWhole` is
+ * false, files other than the checkpoint get one.
  */
 export async function sweep(
   seed: number,
@@ -85,7 +85,7 @@ interface SweepOptions {
   choose?: (damages: Damage[]) => readonly Damage[];
 }
 
-/** A damage of one file of a batch, and where its chance comes from. */
+/** A damage of one file of a batch, with its random numbers. */
 interface Damage {
   moment: Moment;
   file: string;
@@ -115,7 +115,10 @@ function damagesOf(
   ];
 }
 
-/** In the middle of a run that was killed, and after one that is complete; yesterday it had been stopped early. */
+/**
+ * Returns two batches, one whose run was killed and one that is complete. On the day before, both had been stopped
+ * early.
+ */
 async function moments(seed: number, place: string): Promise<Moment[]> {
   const begin = async (name: string): Promise<Moment> => {
     const root = join(place, name);
@@ -168,7 +171,7 @@ class Case {
     const once = async (asked: Start): Promise<Outcome> => {
       const outcome = await this.#once(asked);
       this.wasRefused ||= outcome.kind === 'refused';
-      // SQLite's index of its log is made anew by whoever looks at it.
+      // SQLite creates the index of the write-ahead log again when it opens the database.
       if (isFirst && outcome.kind === 'refused' && !file.endsWith('-shm') && bytesOf(path) !== left)
         this.#wrong.push('the refused start has changed the damaged file');
       isFirst = false;
@@ -202,7 +205,7 @@ function machineIn(root: string, service: NightService, now: number): Machine {
   return { root, service, now, skewMs: 0, random: () => 0.5, emit: () => undefined };
 }
 
-/** Without a log there is as good as an empty one. */
+/** Returns the content of a file. An absent write-ahead log counts as an empty one. */
 function bytesOf(path: string): string {
   return existsSync(path) ? readFileSync(path, 'latin1') : '';
 }

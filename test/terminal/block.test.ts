@@ -1,11 +1,11 @@
-/** Promise: the block stays in its place on a terminal, leaves nothing behind and does not flicker. */
+/** Promise: the live block stays in its place on a terminal, leaves nothing behind and does not flicker. */
 import headless from '@xterm/headless';
 import { expect, it } from 'vitest';
 import { createBlock } from '../../src/terminal/terminal.ts';
 
 const { Terminal } = headless;
 
-/** A real terminal, without its window. */
+/** A real terminal emulator without a window. */
 function terminal(columns = 40, rows = 12) {
   const xterm = new Terminal({ cols: columns, rows, allowProposedApi: true, convertEol: true });
   const written: string[] = [];
@@ -26,7 +26,7 @@ function terminal(columns = 40, rows = 12) {
       await arrived;
       xterm.resize(to, rows);
     },
-    /** All that can be seen or scrolled back to. */
+    /** Returns all lines on the screen and in the scrollback. */
     async lines(): Promise<string[]> {
       await arrived;
       const { active } = xterm.buffer;
@@ -36,7 +36,7 @@ function terminal(columns = 40, rows = 12) {
   };
 }
 
-it('draws in place, with what is said above it', async () => {
+it('the block is drawn in place, with other lines above it', async () => {
   const shown = terminal();
   const block = createBlock(shown);
   shown.write('$ nightrender run\n');
@@ -63,7 +63,7 @@ it.each([
   [40, 13],
   [25, 40],
   [120, 40],
-])('leaves nothing behind where %i columns become %i', async (before, after) => {
+])('the block leaves nothing behind when %i columns become %i', async (before, after) => {
   const shown = terminal(before, 30);
   const block = createBlock(shown);
   block.above('above');
@@ -74,20 +74,20 @@ it.each([
   expect(await shown.lines()).toEqual(['above', 'more', 'y'.repeat(after - 1), 'short']);
 });
 
-it('is cut where the terminal is too low for it', async () => {
+it('the block is cut if the terminal is too low for it', async () => {
   const shown = terminal(40, 4);
   const block = createBlock(shown);
   for (const round of ['a', 'b', 'c']) block.draw([1, 2, 3, 4, 5, 6].map((line) => `${round}${line}`));
   expect(await shown.lines()).toEqual(['c1', 'c2', 'c3']);
 });
 
-it('writes each frame at once, and none that is like the last', () => {
+it('the block writes each frame at once, and none that equals the last', () => {
   const shown = terminal();
   const block = createBlock(shown);
   for (let i = 0; i < 5; i++) block.draw(['one', 'two']);
   expect(shown.written).toHaveLength(1);
   block.draw(['one', '2']);
   expect(shown.written).toHaveLength(2);
-  // Nothing is blank between the old and the new.
+  // The old block is not erased before the new one is drawn.
   expect(shown.written[1]).not.toMatch(/\p{Cc}\[[0-3]?J[^]*one/u);
 });

@@ -1,4 +1,4 @@
-/** Holds a line against its schema to the letter: neither types nor fields beside those that are written down. */
+/** Checks a JSON line strictly against its schema: other types and unknown fields fail. */
 import { Ajv, type AnySchema } from 'ajv';
 import { expect } from 'vitest';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/lib/text/json.ts';

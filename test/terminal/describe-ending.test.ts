@@ -1,4 +1,4 @@
-/** Promise: the last words of a run say what to do next. */
+/** Promise: the last lines of a run say what to do next. */
 import { describe, expect, it } from 'vitest';
 import { describeEnding } from '../../src/terminal/describe-ending.ts';
 import type { Event } from '../../src/runner/pipeline/event.ts';
@@ -26,7 +26,7 @@ function lastWords(event: Partial<Ended>): string[] {
 }
 
 describe('the last words of a run', () => {
-  it('name nothing to do where all is done, and the gallery last', () => {
+  it('name nothing to do if all is done, and the gallery last', () => {
     expect(lastWords({})).toEqual([
       'Every scene is saved: 3 of 3 scenes in 3 s.',
       '  pictures  out/images',
@@ -34,7 +34,7 @@ describe('the last words of a run', () => {
     ]);
   });
 
-  it('make the gallery a link where the terminal shows one', () => {
+  it('make the gallery a link if the terminal shows one', () => {
     const paths = { shownDir: 'out', shownImages: 'out/images', file: 'n.yaml', runArguments: 'n.yaml' };
     const said = describeEnding(ended, paths, '3 s', (text, path) => `<${path}>${text}</>`);
     expect(said).toMatch(/  gallery   <\/night\/out\/report\/index\.html>out\/report\/index\.html<\/>$/);
@@ -47,7 +47,7 @@ describe('the last words of a run', () => {
     ],
     [{ labelled: 0, ignored: 1 }, 'left out in 1 of 2,000 pictures'],
     [{ labelled: 3, ignored: 0 }, 'drawn as labelled boxes in 3 of 2,000 pictures'],
-  ])('tell how many pictures do not show every word as it is, and where the words are: %o', (lost, words) => {
+  ])('say how many pictures do not show every word as it is, and where the words are: %o', (lost, words) => {
     const pictures = { files: 2_000, bytes: 1, ...lost };
     expect(lastWords({ pictures })[2]).toBe(`  words     ${words}; results.csv names them`);
     expect(lastWords({ pictures: { files: 2_000, bytes: 1 } }).join('\n')).not.toContain('words');
@@ -60,7 +60,7 @@ describe('the last words of a run', () => {
     );
   });
 
-  it('count what is saved, and what is not, under their names', () => {
+  it('count saved and other scenes, under their names', () => {
     const counts = { ...ended.counts, saved: 19_440, failed: 560 };
     const words = lastWords({ ending: 'incomplete', text: '560 scenes are not saved', counts });
     expect(words.slice(0, 3)).toEqual([
@@ -74,7 +74,7 @@ describe('the last words of a run', () => {
     ['interrupted', 'Nothing is lost: the same command resumes.'],
     ['not-allowed', 'Nothing is lost: once that is fixed, the same command resumes.'],
     ['limit-reached', 'Nothing is lost: as soon as `limits` allow it, the same command resumes.'],
-  ] as const)('say that the same command goes on after %s, and what comes first', (ending, words) => {
+  ] as const)('say that the same command continues after %s, and what comes first', (ending, words) => {
     expect(lastWords({ ending, counts: { ...ended.counts, waiting: 2 } }).at(-1)).toBe(words);
   });
 
@@ -86,7 +86,7 @@ describe('the last words of a run', () => {
   it.each([
     ['job-overdue', '2 jobs for it; they continue at the service, and the next run collects them'],
     ['job-timed-out', '2 scenes for it; the next run sends them again, one at first'],
-  ] as const)('say of jobs that wait for a time-out what becomes of them (%s)', (kind, text) => {
+  ] as const)('say what becomes of jobs that wait for a time-out (%s)', (kind, text) => {
     const held = [{ setting: 'it', kind, count: 2, kept: 0, addresses: 0, keptUntil: 0 }];
     const words = lastWords({ ending: 'halted', held, counts: { ...ended.counts, active: 2 } });
     expect(words).toContain(`  waiting   ${text}`);
@@ -113,7 +113,7 @@ describe('the last words of a run', () => {
     expect(words).toContain('`nightrender retry night.yaml`');
   });
 
-  it('tell where no report was written how to have it, and nothing of scenes where none is known', () => {
+  it('say how to have a report if none was written, and nothing of scenes if none is known', () => {
     const cut = { ending: 'interrupted', text: 'Interrupted (SIGINT)', report: undefined } as const;
     expect(lastWords(cut).join('\n')).toContain('not updated; run `nightrender report night.yaml`');
     const none = { ...cut, counts: { ...ended.counts, saved: 0 } };
@@ -131,7 +131,7 @@ describe('the last words of a run', () => {
     });
     expect(words[0]).toBe('The 2 scenes of this preview are saved; 8 wait for the full run.');
     expect(words).toContain('  time      3 s');
-    expect(words.at(-1)).toBe('Their pictures are kept: `nightrender run night.yaml` renders the rest.');
+    expect(words.at(-1)).toBe('Their results are kept: `nightrender run night.yaml` renders the rest.');
   });
 
   it('say what may be billed for nothing', () => {
@@ -141,7 +141,7 @@ describe('the last words of a run', () => {
     );
   });
 
-  it('do not say that nothing is lost where pictures are missing', () => {
+  it('do not say that nothing is lost if pictures are missing', () => {
     const counts = { ...ended.counts, waiting: 2 };
     const words = lastWords({ ending: 'interrupted', counts, missingPictures: 1 }).join('\n');
     expect(words).not.toContain('Nothing is lost');
@@ -154,7 +154,7 @@ describe('the last words of a run', () => {
     );
   });
 
-  it('tell the cost where the price is known', () => {
+  it('show the cost if the price is known', () => {
     expect(lastWords({ cost: { spent: 1.5, currency: 'USD', limit: 5 } })).toContain(
       '  cost      1.50 of 5.00 USD so far',
     );

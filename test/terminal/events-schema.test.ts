@@ -22,7 +22,10 @@ it('lets lines and fields be added, and says what each line means', () => {
 
 const broken: Failure = { kind: 'job-failed', text: 'FAILED: out of memory' };
 
-/** What becomes of the scenes: most are saved, some fail once or for good, some answers are troubles. */
+/**
+ * Returns a world in which most scenes are saved, some fail once or for good, an answer is lost, and some
+ * polls fail.
+ */
 function troubledWorld(): World {
   const world = new World((scene, nth) => {
     if (scene === 'scene 3') return { failure: broken };

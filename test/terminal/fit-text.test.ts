@@ -1,4 +1,7 @@
-/** Promise: texts of others are shown as they are: they neither control the terminal nor break a line. */
+/**
+ * Promise: texts from outside are shown unchanged, except that they can neither control the terminal nor
+ * break a line.
+ */
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { expect, it } from 'vitest';
@@ -31,7 +34,7 @@ it.each([
   expect(cutTo(text, columns)).toBe(cut);
 });
 
-it('takes no more cells than there are, whatever the text, and as many where it is padded', () => {
+it('a text takes no more cells than there are, and as many if it is padded', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.nat(30), (text, columns) => {
       const cut = cutTo(escapeControls(text), columns);

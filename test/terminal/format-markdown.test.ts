@@ -1,4 +1,7 @@
-/** Promise: pages of the manual are legible on a terminal: no markup is left, no line is too long, tables stand in columns. */
+/**
+ * Promise: pages of the manual are legible on a terminal: no markup remains, no line is too long, and tables
+ * have columns.
+ */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -15,7 +18,7 @@ describe.each(helpTopics)('the page %s', (topic) => {
 
   it.each([60, 80, 120])('fits into %i columns and shows no markup', (columns) => {
     const lines = formatMarkdown(page, columns, plain).split('\n');
-    // Code is kept as it is, for copying.
+    // Code keeps its long lines, so that it can be copied.
     const laidOut = lines.filter((line) => !line.startsWith('    ') || line.includes('  •'));
     expect(laidOut.filter((line) => widthOf(line) > columns && line.trim().includes(' '))).toEqual([]);
     expect(laidOut.filter((line) => /\]\(|\*\*|<!--|--- \||^\s*#/.test(line))).toEqual([]);
@@ -30,13 +33,13 @@ describe.each(helpTopics)('the page %s', (topic) => {
   });
 });
 
-it('marks headings and code where there are colours, and keeps the backticks where there are none', () => {
+it('marks headings and code if there are colours, and keeps the backticks if there are none', () => {
   const page = '# A `list`\n\nRun `plan`, **then** go.';
   expect(formatMarkdown(page, 80, starred)).toBe('*A list*\n\n  Run *plan*, *then* go.');
   expect(formatMarkdown(page, 80, plain)).toBe('A `list`\n\n  Run `plan`, then go.');
 });
 
-it('marks each line of what is broken', () => {
+it('marks each line of a broken text', () => {
   expect(formatMarkdown('**one two three four**', 12, starred)).toBe('  *one two*\n  *three four*');
 });
 
@@ -47,7 +50,7 @@ it('names the topic of another page, and the address of another site', () => {
   );
 });
 
-it('puts a list under its bullets, and what belongs to an item under its text', () => {
+it('puts a list under its bullets, and the rest of an item under its text', () => {
   expect(formatMarkdown('- one\n- two, and\n  more of it\n\n1. first', 22, plain)).toBe(
     '  • one\n  • two, and more of\n    it\n  1. first',
   );
@@ -71,7 +74,7 @@ it('sets tables in columns, narrowed to the terminal', () => {
   ]);
 });
 
-it('sets a table as paragraphs where the terminal is too narrow for columns', () => {
+it('sets a table as paragraphs if the terminal is too narrow for columns', () => {
   expect(formatMarkdown(table, 22, plain).split('\n')).toEqual([
     '  `a|b`',
     '    means: a word',

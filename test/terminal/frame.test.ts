@@ -1,8 +1,9 @@
-/** Promise: what a terminal shows of a run fits it, whatever the numbers and texts, and steers it nowhere. */
+/** Promise: the live display of a run fits the terminal with any numbers and texts, and cannot control it. */
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { expect, it } from 'vitest';
 import type { Paint } from '../../src/terminal/terminal.ts';
+import { jobsDescription, readDescription } from '../../src/runner/config/read-description.ts';
 import type { EndingKind } from '../../src/runner/core/ending.ts';
 import { frameLines, type Frame } from '../../src/terminal/live-view.ts';
 import type { Progress } from '../../src/terminal/progress.ts';
@@ -70,13 +71,13 @@ it.each([
   expect(frameLines(frame, columns, plain)).toEqual(lines);
 });
 
-it('leaves out what is not known yet', () => {
+it('leaves out unknown values', () => {
   const progress = { ...usual, saved: 0, perSecond: undefined, leftMs: undefined, cost: undefined };
   const start = { ...frame, progress, health: undefined, latest: undefined, trouble: undefined };
   expect(frameLines(start, 80, plain)).toHaveLength(2);
 });
 
-it('says in words when no worker is ready and nothing comes', () => {
+it('says when no worker is ready and nothing comes', () => {
   const progress = { ...usual, stalledMs: 6.5 * minuteMs };
   const health = { workers: { running: 0, idle: 0, initializing: 2, throttled: 1 }, jobs: {} };
   const last = (shown: Frame): string | undefined => frameLines(shown, 100, plain).at(-1);
@@ -100,7 +101,7 @@ it('says that jobs in flight are collected while some are, and of no time left t
   expect(shown(0, 0)[2]).toBe('30.0/min · 1.23 of 5.00 USD');
 });
 
-it('blames no worker where the service has no job left, as while a bucket takes no picture', () => {
+it('blames no worker if the service has no job left, as while a bucket takes no picture', () => {
   const progress = { ...usual, stalledMs: 6.5 * minuteMs };
   const last = (health: Frame['health']): string | undefined =>
     frameLines({ ...frame, progress, health }, 100, plain).at(-1);
@@ -111,7 +112,7 @@ it('blames no worker where the service has no job left, as while a bucket takes 
   expect(last({ workers, jobs: { inQueue: 1, inProgress: 0 } })).toMatch(/no worker is ready/);
 });
 
-it('names the word of the service where that is why nothing comes', () => {
+it('names the word of the service if that is why nothing comes', () => {
   const words = [
     { word: 'IN_QUEUE', jobs: 11 },
     { word: 'SUCCEEDED', jobs: 5 },
@@ -123,7 +124,23 @@ it('names the word of the service where that is why nothing comes', () => {
   );
 });
 
-it('colours only what has a meaning', () => {
+it.each(['v2', 'dev', 'fal', 'replicate'] as const)(
+  'finds nothing odd in the words of jobs that wait or run: %s',
+  (name) => {
+    const { status } =
+      name === 'v2' || name === 'dev' ? jobsDescription(name) : readDescription(name, '', {});
+    const words = Object.entries(status.map).flatMap(([word, meaning]) =>
+      meaning === 'waiting' || meaning === 'running' ? [{ word, jobs: 1 }] : [],
+    );
+    const progress = { ...usual, stalledMs: 6.5 * minuteMs, words };
+    expect(words.length).toBeGreaterThan(1);
+    expect(frameLines({ ...frame, progress, health: undefined }, 100, plain).at(-1)).toBe(
+      'stalled   nothing has finished for 6 min',
+    );
+  },
+);
+
+it('colours only meaningful parts', () => {
   const paint: Paint = (text, colour) => `<${colour}>${text}</>`;
   const shown = frameLines(frame, 120, paint);
   expect(shown[1]).toBe('16 in flight · 798 waiting · <red>3 failed</>');

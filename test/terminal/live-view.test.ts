@@ -1,4 +1,4 @@
-/** Promise: a terminal stays calm while requests are repeated, and says what fails. */
+/** Promise: a terminal stays calm while requests are repeated, and shows what fails. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { stripVTControlCharacters } from 'node:util';
 import { LiveView } from '../../src/terminal/live-view.ts';

@@ -72,7 +72,7 @@ const ended: Event = {
   untold: 0,
 };
 
-it('stays under 2,000 lines in eight hours in which everything goes wrong', () => {
+it('the log stays under 2,000 lines in eight hours in which everything goes wrong', () => {
   const shown = view();
   shown.emit(planMade({ waiting: 100_000 }));
   for (let minute = 0; minute < 8 * 60; minute++) {
@@ -119,7 +119,7 @@ it('says nothing of a time left that would be 0 s, and writes numbers as people 
   expect(lines.join('\n')).not.toMatch(/ 0 s left|still collected/);
 });
 
-it('names what failed and what follows, and ends with where things are', () => {
+it('names failures and what follows, and ends with where things are', () => {
   const shown = view();
   shown.emit({ ...failure, dueAt: Date.now() + 4_000 });
   shown.emit({ ...failure, attempt: 3, next: 'failed' });
@@ -136,7 +136,7 @@ it('says of a submission without an answer that it may be billed', () => {
   expect(lines[0]).toMatch(/the service answered 502; it may run and be billed; trying again in 4 s$/);
 });
 
-it('when quiet says warnings and an end that is not a good one, and nothing else', () => {
+it('with --quiet, prints warnings and an end that is not a good one, and nothing else', () => {
   const shown = view(true);
   shown.emit(planMade({ waiting: 3 }));
   shown.emit(failure);
@@ -165,14 +165,14 @@ it.each([
   expect(lines[0]?.endsWith(`  stopping: ${words}`)).toBe(true);
 });
 
-it('when quiet says nothing of a good night', () => {
+it('with --quiet, prints nothing of a good night', () => {
   const shown = view(true);
   shown.emit(planMade({ waiting: 3 }));
   shown.emit({ ...ended, ending: 'complete', exitCode: 0 });
   expect(lines).toEqual([]);
 });
 
-it('says in words that access is refused, what that means, and when it is back', () => {
+it('says that access is refused, what that means, and when it is back', () => {
   const log = view();
   log.emit({ type: 'access-refused', kind: 'key-refused', text: 'the key is unknown (401)', waitMs: 2_000 });
   log.emit({ type: 'access-regained', afterMs: 3_000 });

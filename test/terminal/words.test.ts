@@ -1,7 +1,8 @@
-/** Numbers as people read them. */
+/** Numbers are shown as people read them. */
 import { expect, it } from 'vitest';
 import { formatDuration, plural } from '../../src/lib/text/format.ts';
-import { formatBytes, formatRate } from '../../src/terminal/words.ts';
+import type { PictureTotals } from '../../src/runner/core/picture.ts';
+import { describeValues, formatBytes, formatRate } from '../../src/terminal/words.ts';
 
 it.each([
   [0, '0 s'],
@@ -25,4 +26,12 @@ it('shows counts and sizes', () => {
     '12,345 scenes',
   ]);
   expect([formatBytes(1), formatBytes(2_500_000), formatBytes(3e9)]).toEqual(['1 kB', '2.5 MB', '3.0 GB']);
+});
+
+it.each<[PictureTotals, string]>([
+  [{ files: 1, bytes: 1, odd: 1 }, '1 picture has an empty value'],
+  [{ files: 3, bytes: 1, clips: 3, odd: 2 }, '2 clips have an empty value'],
+  [{ files: 3, bytes: 1, clips: 2, odd: 1 }, '1 file has an empty value'],
+])('calls clips clips, and pictures and clips together files: %j', (totals, text) => {
+  expect(describeValues(totals)).toContain(text);
 });

@@ -1,4 +1,4 @@
-/** Promise: an artist gets from a spreadsheet to a folder that a client opens, without a line of code. */
+/** Promise: an artist turns a spreadsheet into a folder of pictures that a client can open, without writing code. */
 import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -20,13 +20,13 @@ afterAll(() => noBrowser ?? browser.close());
 const prompts = ['a castle on a hill', 'a windmill in a meadow', 'a cabin by the lake', 'a harbour town'];
 
 it.skipIf(noBrowser !== undefined)(
-  'from a spreadsheet to the gallery that a client opens from a disk (skipped where there is no chromium)',
+  'from a spreadsheet to the gallery that a client opens from a disk (skipped if there is no chromium)',
   async () => {
     const rows = prompts.map((prompt, index) => textRow(index + 2, `shot-${index + 1}`, prompt));
     const sheet = workbook({ rows: [textRow(1, 'id', 'prompt'), ...rows].join('') });
     const night = nightWith({ 'shots.xlsx': sheet });
     await night.start('init', '--manifest', 'shots.xlsx').exits(0);
-    // As the comment suggests. The client must not see it.
+    // The comment in the file suggests this setting. The client must not see the metadata.
     night.write('pipeline.yaml', night.read('pipeline.yaml').replace('# metadata: embed', 'metadata: embed'));
     await night.run('--quiet').exits(0);
 
@@ -53,7 +53,7 @@ output: { dir: large, metadata: embed }
       .start('export', 'large.yaml', 'for-anna', '--to', 'gallery')
       .prints('2 pictures in for-anna, as gallery');
 
-    // The client has nothing but the folder.
+    // The client has only this folder.
     const sent = folderWith({});
     cpSync(night.path('for-anna'), sent, { recursive: true });
     const files = readdirSync(sent, { recursive: true, encoding: 'utf8' });
@@ -79,7 +79,7 @@ output: { dir: large, metadata: embed }
     await album.keyboard.press('Escape');
     await album.reload();
     await expect.poll(() => album.getByRole('button', { name: '1 starred' }).count()).toBe(1);
-    // Among the starred ones, a picture that loses its star stays open.
+    // In the view of starred pictures, a picture that loses its star stays open.
     await album.getByRole('button', { name: '1 starred' }).click();
     await expect.poll(() => album.locator('.picture').count()).toBe(1);
     await album.locator('.picture').click();
@@ -93,13 +93,13 @@ output: { dir: large, metadata: embed }
     expect(list).toBe('shot-4\n');
     expect(troubles).toEqual([]);
 
-    // Of many pictures the page begins with some, and adds others on the way down.
+    // A page with many pictures shows the first ones, and adds more while the reader scrolls.
     const one = readFileSync(join(sent, 'index.html'), 'utf8');
     const many = one.replace(
       /"pictures":\[(.*?)\]/,
       (_, all: string) => `"pictures":[${Array.from({ length: 100 }, () => all).join(',')}]`,
     );
-    // These are narrower than their places.
+    // These pictures are narrower than their tiles.
     const small = many.replaceAll('"width":1152,"height":768', '"width":192,"height":128');
     expect(small).not.toBe(many);
     writeFileSync(join(sent, 'index.html'), small);
@@ -114,7 +114,7 @@ output: { dir: large, metadata: embed }
     };
     expect(await rightEdge('> .star')).toBeLessThan(await rightEdge('.frame'));
 
-    // One finger that moves sideways shows the next picture. Two fingers enlarge the page.
+    // Moving one finger sideways shows the next picture. Two fingers zoom the page instead.
     await album.locator('.picture').first().click();
     const fingers = await album.context().newCDPSession(album);
     const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', ...across: number[]) =>
@@ -131,7 +131,7 @@ output: { dir: large, metadata: embed }
     await touch('touchStart', 300, 320);
     await touch('touchMove', 200, 420);
     await touch('touchEnd');
-    // The page may render between two keys, but it is not painted.
+    // Between the two keys the page may render but is never painted, which must not lose the first key.
     const press = (...keys: string[]): Promise<void> =>
       album.evaluate(`(async () => {
         const dialog = document.querySelector('dialog');
@@ -140,7 +140,7 @@ output: { dir: large, metadata: embed }
       })()`);
     await press('ArrowRight', 'ArrowRight');
     await expect.poll(standing).toBe('4 of 200');
-    // A star that follows at once is that of the picture that was stepped to.
+    // A star that follows immediately is given to the picture that was just opened.
     await press('ArrowRight', 'ArrowRight', 's');
     expect(await standing()).toBe('6 of 200');
     await album.keyboard.press('Escape');

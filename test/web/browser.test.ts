@@ -1,4 +1,4 @@
-/** The harness itself: it tells what goes wrong in a page. */
+/** Promise: tests of pages fail if a page logs errors or sends requests to a network. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { noBrowser, openBrowser, openPage } from './browser.ts';
@@ -14,7 +14,7 @@ afterAll(async () => {
 });
 
 it.skipIf(noBrowser !== undefined)(
-  'tells errors of a page and what it asks the network for (skipped where there is no chromium)',
+  'notices errors of a page and its network requests (skipped if there is no chromium)',
   async () => {
     if (browser === undefined) return;
     const { page, troubles } = await openPage(browser);

@@ -1,26 +1,26 @@
-/** Debian's chromium for tests of pages, without any network but what a test allows. */
+/** Opens Debian's chromium for tests of pages. Pages have no network except for URLs that a test allows. */
 import { spawnSync } from 'node:child_process';
 import { chromium, type Browser, type Page } from 'playwright-core';
 
 const found = spawnSync('which', ['chromium'], { encoding: 'utf8' }).stdout.trim();
 
-/** Undefined where tests of pages can be run. */
+/** Reason why tests of pages are skipped. Undefined if a browser is installed. */
 export const noBrowser = found === '' ? 'there is no chromium on this machine' : undefined;
 
 export interface OpenPage {
   page: Page;
-  /** What went wrong in the page so far: errors, and what its policy kept it from. */
+  /** Errors and warnings of the page so far, and requests that were blocked. */
   troubles: string[];
 }
 
 export interface PageOptions {
-  /** CSS pixels. */
+  /** Width in CSS pixels. */
   width?: number;
   height?: number;
   colors?: 'light' | 'dark';
-  /** Whether it is operated by fingers. */
+  /** True if the page is used by touch. */
   hasTouch?: boolean;
-  /** Whether an address beyond files may be asked for; none where left out. */
+  /** Returns true if the page may request this URL. Default: only files. */
   isAllowed?: (url: string) => boolean;
 }
 
@@ -29,7 +29,7 @@ export function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: found, args });
 }
 
-/** A page of its own; what it asks for beyond what is allowed is one of its troubles. */
+/** Opens a page in a separate browser context. A request that is not allowed is one of its `troubles`. */
 export async function openPage(browser: Browser, options: PageOptions = {}): Promise<OpenPage> {
   const { width = 1280, height = 900, colors = 'light', hasTouch = false, isAllowed = () => false } = options;
   const context = await browser.newContext({
@@ -40,6 +40,8 @@ export async function openPage(browser: Browser, options: PageOptions = {}): Pro
     locale: 'en-GB',
     timezoneId: 'UTC',
   });
+  // Like `expect.poll` in vitest.config.ts: a busy machine takes longer than Playwright's 30 s.
+  context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   const troubles: string[] = [];
   page.on('pageerror', (error) => troubles.push(String(error)));

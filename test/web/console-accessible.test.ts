@@ -1,4 +1,6 @@
-/** Promise: the console can be used by keyboard, by ear and by finger: places, labels, focus and sizes. */
+/**
+ * Promise: the console can be used by keyboard, with a screen reader and by touch: landmarks, labels, focus and sizes.
+ */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { noBrowser, openBrowser } from './browser.ts';
@@ -42,8 +44,8 @@ async function arriveAt(page: Page, place: string): Promise<void> {
   await expect.poll(() => page.getByText('Looking …').count()).toBe(0);
 }
 
-describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is no chromium)', () => {
-  it('has its places, headings without a gap, and a name for all that is operated', async () => {
+describe.skipIf(noBrowser !== undefined)('in a browser (skipped if there is no chromium)', () => {
+  it('has landmarks, heading levels without gaps, and a name for every control', async () => {
     const { page } = await enter(browser, await fullService());
     for (const place of places) {
       await arriveAt(page, place);
@@ -68,7 +70,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     }
   });
 
-  it('has nothing on a phone that is too small for a finger', async () => {
+  it('has no control on a phone that is too small for a finger', async () => {
     const { page } = await enter(browser, await fullService(), '', {
       width: 360,
       height: 740,
@@ -86,7 +88,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     }
   });
 
-  it('leaves the focus where one works, though what was pressed is gone', async () => {
+  it('keeps the focus nearby if the pressed button disappears', async () => {
     const service = await fullService();
     const { page } = await look(browser, service);
     await page.getByLabel('API key').fill('the-key-of-the-test');

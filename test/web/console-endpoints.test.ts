@@ -1,4 +1,7 @@
-/** Promise: the console makes, shows, changes and removes endpoints, and says beside a field what is wrong with it. */
+/**
+ * Promise: the console creates, shows, changes and removes endpoints, and shows errors beside the field that causes
+ * them.
+ */
 import { spawnSync } from 'node:child_process';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -18,8 +21,8 @@ beforeAll(async () => {
 
 afterAll(() => noBrowser ?? browser.close());
 
-describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is no chromium)', () => {
-  it('makes an endpoint by quick deploy, with an id out of its name', async () => {
+describe.skipIf(noBrowser !== undefined)('in a browser (skipped if there is no chromium)', () => {
+  it('creates an endpoint by quick deploy, with an id made from its name', async () => {
     const service = await startFakeConsole();
     const { page, troubles } = await enter(browser, service, '#/new');
     await page.getByRole('radio', { name: /scene-renderer/ }).check();
@@ -42,7 +45,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(troubles()).toEqual([]);
   });
 
-  it('shows how a public worker is started, each in a folder of its own', async () => {
+  it('shows how public workers are started, each in a separate folder', async () => {
     const service = await startFakeConsole();
     const farm = endpointForm({ id: 'farm', name: 'Farm', remote: true, workers: 0 });
     service.overview.endpoints.push(endpointView(farm));
@@ -62,7 +65,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect([rest, folder === another]).toEqual([['true farm', ''], false]);
   });
 
-  it('fills the form with a card of an image, and the first job with its example', async () => {
+  it('fills the form from the card of an image, and the first job from its example', async () => {
     const service = await startFakeConsole();
     service.overview.gpus = ['Snow 2000 (24 GB)'];
     const { page, troubles } = await enter(browser, service, '#/new');
@@ -97,7 +100,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(troubles()).toEqual([]);
   });
 
-  it('says what the machine lacks for a card, and offers the rest', async () => {
+  it('shows what the machine lacks for a card, and offers the other cards', async () => {
     const service = await startFakeConsole();
     service.overview.gpus = ['Snow 2000 (8 GB)'];
     const { page } = await enter(browser, service, '#/new');
@@ -112,7 +115,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(await page.getByRole('radio', { name: /^scene-renderer/ }).isEnabled()).toBe(true);
   });
 
-  it('says beside each field of a custom deployment what is wrong with it, and leads to the first', async () => {
+  it('shows errors beside the fields of a custom deployment, and moves to the first', async () => {
     const service = await startFakeConsole();
     const { page } = await enter(browser, service, '#/new');
     await page.getByRole('radio', { name: /Container image/ }).check();
@@ -172,7 +175,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     );
   });
 
-  it('changes an endpoint, and removes it after a question that names it', async () => {
+  it('changes an endpoint, and removes it after a confirmation that names it', async () => {
     const service = await startFakeConsole();
     const command = ['python3', 'my worker.py'];
     const form = endpointForm({ command, environment: { A: '1' }, gpu: 'a big one' });
@@ -207,7 +210,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(troubles()).toEqual([]);
   });
 
-  it('says of each worker what it does, and of one that died why, its last words and when another is started', async () => {
+  it('shows what each worker does, and for a crashed one the reason, its last output and the time of the next start', async () => {
     const service = await startFakeConsole();
     const now = Date.now();
     const log = ['loading', 'model found', 'CUDA error', 'no kernel', 'exited with code 3'];
@@ -260,7 +263,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(troubles()).toEqual([]);
   });
 
-  it('says of an endpoint that the service made by itself how to have others', async () => {
+  it('explains for the default endpoint how to create others', async () => {
     const service = await startFakeConsole();
     service.overview.file = null;
     service.overview.endpoints.push(endpointView(endpointForm(), { origin: 'file' }));
@@ -283,7 +286,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(await page.getByRole('textbox').count()).toBe(0);
   });
 
-  it('pauses an endpoint and lets it go on', async () => {
+  it('pauses and resumes an endpoint', async () => {
     const service = await startFakeConsole();
     service.overview.endpoints.push(endpointView());
     const { page } = await enter(browser, service, '#/endpoints/painter');

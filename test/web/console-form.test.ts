@@ -1,4 +1,7 @@
-/** Promise: the console's form has an input for every key of an endpoint, what is set there is what the service runs, and what is wrong is said there. */
+/**
+ * Promise: the form of an endpoint has an input for every key, the service runs exactly what the form says, and errors
+ * are shown beside their input.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,7 +30,7 @@ afterAll(() => noBrowser ?? browser.close());
 const folder = mkdtempSync(join(tmpdir(), 'nightrender-test-'));
 writeFileSync(join(folder, 'flow.json'), '{"6": {"class_type": "Text", "inputs": {"text": ""}}}');
 
-/** What is typed, by workload and path. */
+/** Text that is typed into the form, by workload and path. */
 const right: Record<string, [path: string, text: string][]> = {
   Command: [
     ['command', `${process.execPath} 'my worker.js'`],
@@ -143,7 +146,10 @@ function input(page: Page, path: string) {
   return page.locator(`form [name="${path}"]`);
 }
 
-/** With dots within them, of all that is no section; a range has its most in the place of a number. */
+/**
+ * Returns the paths of all inputs, with dots for nested keys. A range replaces the input for a single number, so
+ * `workers.max` has none.
+ */
 function pathsOf(schema: FieldSchema, path = ''): string[] {
   const inner = schema.properties ?? schema.anyOf?.find(({ properties }) => properties)?.properties;
   const own = schema.properties === undefined ? [path] : [];
@@ -153,7 +159,7 @@ function pathsOf(schema: FieldSchema, path = ''): string[] {
   return [...own, ...all].filter((each) => each !== 'workers.max');
 }
 
-describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is no chromium)', () => {
+describe.skipIf(noBrowser !== undefined)('in a browser (skipped if there is no chromium)', () => {
   it('has an input with a name and a hint for every key of the schema', async () => {
     const service = await startFakeConsole();
     const { page, troubles } = await enter(browser, service, '#/new');
@@ -178,7 +184,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
       }
     }
     for (const name of workloads.flatMap(({ values }) => values?.names ?? [])) {
-      // An old name, which files may still say.
+      // An old name that existing files may still use.
       if (name === 'painter') continue;
       await page.getByRole('radio', { name: new RegExp(`^${name}`, 'i') }).check();
     }
@@ -188,29 +194,32 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(troubles()).toEqual([]);
   });
 
-  it.each(Object.entries(right))('makes of %s what was typed, and shows it again', async (workload, all) => {
-    const service = await startFakeConsole();
-    const { page } = await enter(browser, service, '#/new');
-    await run(page, workload);
-    await field(page, 'Name').fill('Mine');
-    await type(page, all);
-    await page.getByRole('button', { name: 'Create endpoint' }).click();
-    await page.getByRole('heading', { level: 1, name: 'Mine' }).waitFor();
-    const { runs } = service;
-    const written: object = runs === undefined ? {} : writtenEndpoint(runs);
-    await page.getByRole('link', { name: 'Edit' }).click();
-    for (const [path, text] of all) {
-      expect(await input(page, path).inputValue()).toBe(
-        path === 'module' ? `${process.cwd()}/${text}` : text,
-      );
-      expect(written).toHaveProperty(path.split('.')[0] ?? '');
-    }
-    await page.getByRole('button', { name: 'Save changes' }).click();
-    await page.getByText('Endpoint “Mine” is changed.').waitFor();
-    expect(service.runs).toEqual(runs);
-  });
+  it.each(Object.entries(right))(
+    'creates an endpoint of %s with the typed settings, and shows them again',
+    async (workload, all) => {
+      const service = await startFakeConsole();
+      const { page } = await enter(browser, service, '#/new');
+      await run(page, workload);
+      await field(page, 'Name').fill('Mine');
+      await type(page, all);
+      await page.getByRole('button', { name: 'Create endpoint' }).click();
+      await page.getByRole('heading', { level: 1, name: 'Mine' }).waitFor();
+      const { runs } = service;
+      const written: object = runs === undefined ? {} : writtenEndpoint(runs);
+      await page.getByRole('link', { name: 'Edit' }).click();
+      for (const [path, text] of all) {
+        expect(await input(page, path).inputValue()).toBe(
+          path === 'module' ? `${process.cwd()}/${text}` : text,
+        );
+        expect(written).toHaveProperty(path.split('.')[0] ?? '');
+      }
+      await page.getByRole('button', { name: 'Save changes' }).click();
+      await page.getByText('Endpoint “Mine” is changed.').waitFor();
+      expect(service.runs).toEqual(runs);
+    },
+  );
 
-  it('makes an endpoint of a cluster, and one of devices', async () => {
+  it('creates an endpoint on a cluster, and one with devices', async () => {
     const service = await startFakeConsole();
     const { page } = await enter(browser, service, '#/new');
     await run(page, 'Command');
@@ -239,7 +248,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(service.runs).not.toHaveProperty('on');
   });
 
-  it.each(wrong)('says at each field of %s what is wrong with it', async (workload, all) => {
+  it.each(wrong)('shows the error at each field of %s', async (workload, all) => {
     const service = await startFakeConsole();
     const { page } = await enter(browser, service, '#/new');
     await run(page, workload);
@@ -259,7 +268,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(service.runs).toBeUndefined();
   });
 
-  it('folds what is seldom needed, says what is set there, and opens what is wrong', async () => {
+  it('folds settings that are seldom needed, shows their values, and opens the ones with errors', async () => {
     const service = await startFakeConsole();
     const { page } = await enter(browser, service, '#/new');
     const limits = page.locator('details', { hasText: 'Limits of jobs' });
@@ -281,7 +290,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(await input(page, 'retries').isVisible()).toBe(false);
   });
 
-  it('has an input for a key that it has never heard of', async () => {
+  it('has an input for a key that the page does not know', async () => {
     const service = await startFakeConsole();
     const later = {
       colour: { type: 'string', description: 'the colour of its light' },
@@ -301,7 +310,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(sent).toMatchObject({ colour: 'amber', maxHeat: { degrees: '40' }, isWarm: true });
   });
 
-  it('keeps what only service.yaml said before, whatever else is changed', async () => {
+  it('keeps settings that only service.yaml had, whatever else is changed', async () => {
     const service = await startFakeConsole();
     const given = {
       name: 'Old',

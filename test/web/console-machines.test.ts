@@ -1,4 +1,4 @@
-/** Promise: the console shows which machines work, ends the work of one in order, and leads to the next one. */
+/** Promise: the console shows which machines work, drains a worker, and explains how to add a machine. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { noBrowser, openBrowser } from './browser.ts';
@@ -42,8 +42,8 @@ async function startWithMachines() {
   return service;
 }
 
-describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is no chromium)', () => {
-  it('groups workers by their machine, and says what it has and did', async () => {
+describe.skipIf(noBrowser !== undefined)('in a browser (skipped if there is no chromium)', () => {
+  it('groups workers by machine, and shows what each machine has and did', async () => {
     const service = await startWithMachines();
     const { page, troubles } = await enter(browser, service, '#/machines');
     const attic = page.getByRole('article', { name: 'attic.example' });
@@ -62,7 +62,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(troubles()).toEqual([]);
   });
 
-  it('drains a worker once asked twice', async () => {
+  it('drains a worker after a confirmation', async () => {
     const service = await startWithMachines();
     const { page } = await enter(browser, service, '#/machines');
     await page.getByRole('button', { name: 'Drain worker attic.example-gpu1-412' }).click();
@@ -72,7 +72,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(service.asked).toContain('POST endpoints/farm/workers/attic.example-gpu1-412/drain');
   });
 
-  it('makes a key, fills in the command, and notices the machine', async () => {
+  it('creates a key, fills in the command, and notices the new machine', async () => {
     const service = await startWithMachines();
     const { page } = await enter(browser, service, '#/machines');
     await page.getByRole('link', { name: 'Add a machine' }).click();

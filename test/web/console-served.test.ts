@@ -1,4 +1,4 @@
-/** Promise: the console of the program as it is built does what it shows: endpoints, jobs, pictures, logs and keys. */
+/** Promise: the console of the built program really does what it shows: endpoints, jobs, pictures, logs and keys. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -10,7 +10,7 @@ import { field } from './console-visit.ts';
 
 const run = promisify(execFile);
 
-/** Says in its log what it is asked for, and answers with as many letters. */
+/** Worker that logs its scene and returns the number of its letters. */
 const worker = `
 const lines = require('node:readline').createInterface({ input: process.stdin });
 lines.on('line', (line) => {
@@ -42,7 +42,7 @@ async function serve(dir: string): Promise<{ url: string; key: string; end: () =
   };
 }
 
-/** Signed in; whatever the browser complains of is one of the troubles. */
+/** Opens the console and signs in. Every message in the browser's log is one of the `troubles`. */
 async function enter(url: string, key: string) {
   const opened = await openPage(browser, { isAllowed: (asked) => asked.startsWith(url) });
   onTestFinished(() => opened.page.context().close());
@@ -69,8 +69,8 @@ async function submitScene(page: Page, scene: string): Promise<void> {
   await page.getByRole('button', { name: 'Submit job' }).click();
 }
 
-describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is no chromium)', () => {
-  it('makes endpoints that render at once and are there after the next start, and keys', async () => {
+describe.skipIf(noBrowser !== undefined)('in a browser (skipped if there is no chromium)', () => {
+  it('creates keys, and endpoints that render at once and still exist after the next start', async () => {
     const dir = folderWith({ 'worker.cjs': worker });
     const first = await serve(dir);
     const { page, troubles } = await enter(first.url, first.key);

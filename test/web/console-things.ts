@@ -1,4 +1,4 @@
-/** Endpoints, workers, jobs and keys as a console's server tells of them. */
+/** Endpoints, workers, jobs and keys in the form in which the console's server sends them. */
 import type {
   EndpointView,
   FailedWebhooks,
@@ -9,7 +9,7 @@ import type {
 import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
 import { workloadOf } from '../../src/service/workloads/workload-of.ts';
 
-/** The painter, unless `change` says what else it runs. */
+/** Returns the settings of the endpoint `painter`, unless `change` sets another workload. */
 export function endpointForm(change: Record<string, unknown> = {}): EndpointView['settings'] {
   const isOther = ['image', 'command', 'module', 'remote'].some((key) => key in change);
   return {
@@ -55,7 +55,7 @@ export function endpointView(settings = endpointForm(), change: Partial<Endpoint
 
 type FailedWebhook = FailedWebhooks['webhooks'][number];
 
-/** One that was given up, unless `change` says otherwise. */
+/** Returns a webhook that was given up, unless `change` says otherwise. */
 export function failedWebhook(change: Partial<FailedWebhook> & { job: string }): FailedWebhook {
   return {
     endpointId: 'painter',

@@ -1,17 +1,17 @@
-/** A browser's visit of a console, and what is looked at in it. */
+/** Opens the console in a browser, and finds things on its pages. */
 import type { Browser, Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
 import { openPage, type PageOptions } from './browser.ts';
 import { consoleKey, type FakeConsole } from './fake-console.ts';
 
-/** A page whose troubles are those beyond the refusals that a test asks for; browsers tell each of them. */
+/** Opens the console. Its `troubles` leave out responses 401, 404 and 422, which browsers log and tests expect. */
 export async function look(browser: Browser, service: FakeConsole, place = '', options: PageOptions = {}) {
   const opened = await openPage(browser, {
     isAllowed: (asked) => asked.startsWith(service.url),
     ...options,
   });
   onTestFinished(() => opened.page.context().close());
-  // Runs as ever; a test may have time pass.
+  // The clock runs normally, but a test may advance it.
   await opened.page.clock.install();
   await opened.page.goto(`${service.url}${place}`);
   const troubles = (): string[] =>
@@ -19,7 +19,7 @@ export async function look(browser: Browser, service: FakeConsole, place = '', o
   return { page: opened.page, troubles };
 }
 
-/** Signed in. */
+/** Opens the console and signs in. */
 export async function enter(browser: Browser, service: FakeConsole, place = '', options: PageOptions = {}) {
   const looked = await look(browser, service, place, options);
   await looked.page.getByLabel('API key').fill(consoleKey);
@@ -28,12 +28,12 @@ export async function enter(browser: Browser, service: FakeConsole, place = '', 
   return looked;
 }
 
-/** Follows an address within the console. */
+/** Goes to another place within the console. */
 export async function go(page: Page, hash: string): Promise<void> {
   await page.evaluate<void>(`location.hash = ${JSON.stringify(hash)}`);
 }
 
-/** Pixels by which something is wider than the window. */
+/** Returns the number of pixels by which the page or a dialog is wider than the window. */
 export function overflow(page: Page): Promise<number> {
   return page.evaluate(
     "Math.max(...[...document.querySelectorAll('html, dialog')].map((each) => each.scrollWidth - each.clientWidth))",
@@ -52,7 +52,7 @@ export function field(page: Page, label: string) {
   return page.getByRole('textbox', { name: label, exact: true });
 }
 
-/** What the field is said to be wrong by. */
+/** Returns the error that is shown beside a field. */
 export function problemOf(page: Page, label: string): Promise<string> {
   return field(page, label).evaluate((element) => {
     const id = element.getAttribute('aria-describedby')?.split(' ').at(-1) ?? '';
@@ -60,7 +60,7 @@ export function problemOf(page: Page, label: string): Promise<string> {
   });
 }
 
-/** Goes on with the tabulator key until it stands there; where it stands has to be seen at every step. */
+/** Presses Tab until the focus is on an element with this name. The focus must be visible at every step. */
 export async function tabTo(page: Page, name: string, tag = ''): Promise<void> {
   for (let i = 0; i < 60; i++) {
     await page.keyboard.press('Tab');

@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 afterAll(() => noBrowser ?? browser.close());
 
-describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is no chromium)', () => {
+describe.skipIf(noBrowser !== undefined)('in a browser (skipped if there is no chromium)', () => {
   it('submits a job in fields or as JSON, follows it and shows its picture', async () => {
     const service = await startFakeConsole();
     service.overview.endpoints.push(endpointView());
@@ -47,7 +47,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(troubles()).toEqual([]);
   });
 
-  it('submits a job with time-outs, a priority and a webhook of its own, and says beside each what is wrong with it', async () => {
+  it('submits a job with timeouts, a priority and a webhook, and shows errors beside their fields', async () => {
     const service = await startFakeConsole();
     service.overview.endpoints.push(endpointView());
     const { page, troubles } = await enter(browser, service, '#/endpoints/painter');
@@ -78,7 +78,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(troubles()).toEqual([]);
   });
 
-  it('cancels a job, retries one that failed, and says what becomes of its output', async () => {
+  it('cancels a job, retries a failed one, and shows what happens to its output', async () => {
     const service = await startFakeConsole();
     service.overview.endpoints.push(endpointView());
     const failed = jobView({
@@ -126,7 +126,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await expect.poll(() => page.locator('.job').count()).toBe(50);
   });
 
-  it('searches jobs, and cancels or retries all that match after a question that names how many', async () => {
+  it('searches jobs, and cancels or retries all that match after a confirmation with their number', async () => {
     const service = await startFakeConsole();
     service.overview.endpoints.push(endpointView());
     const states = ['IN_QUEUE', 'IN_PROGRESS', 'FAILED', 'TIMED_OUT', 'COMPLETED'];
@@ -181,7 +181,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(troubles()).toEqual([]);
   });
 
-  it('takes JSON alone where the worker is not ours, and shows what became of jobs over time', async () => {
+  it('accepts only JSON for a worker of somebody else, and shows the results of jobs over time', async () => {
     const service = await startFakeConsole();
     service.overview.gpus = ['NVIDIA H200 (140 GB)', 'NVIDIA H200 (140 GB)'];
     service.overview.endpoints.push(endpointView(endpointForm({ command: ['node', 'worker.js'] })));
@@ -202,7 +202,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(troubles()).toEqual([]);
   });
 
-  it('adds a key that is shown once, tells what each was used for, and revokes one after a question', async () => {
+  it('adds a key that is shown once, shows how much each was used, and revokes one after a confirmation', async () => {
     const service = await startFakeConsole();
     service.overview.endpoints.push(endpointView());
     const usage = [

@@ -1,13 +1,15 @@
-/** How well the texts of a page stand out from what is behind them, out of the colours that are really used. */
+/**
+ * Measures the contrast between texts of a page and their background, with the colours that the browser really uses.
+ */
 import type { Page } from 'playwright-core';
 
 export interface Contrast {
   text: string;
-  /** Of WCAG 2, from 1 to 21. */
+  /** Contrast ratio of WCAG 2, from 1 to 21. */
   ratio: number;
 }
 
-/** Of every text that is seen and not disabled. */
+/** Returns the contrast of every text that is visible and not disabled. */
 export async function contrasts(page: Page): Promise<Contrast[]> {
   const seen = await page.evaluate<{ text: string; front: string; backs: string[] }[]>(`
     [...document.querySelectorAll('body *')]
@@ -26,7 +28,7 @@ export async function contrasts(page: Page): Promise<Contrast[]> {
   });
 }
 
-/** Red, green, blue, and alpha where it is told. */
+/** Returns red, green, blue, and alpha if the colour has it. */
 function channels(color: string): number[] {
   return [...color.matchAll(/[\d.]+/g)].map(([number]) => Number(number));
 }

@@ -1,4 +1,4 @@
-/** A console's server with all it knows in memory: what the page of the console is tested against. */
+/** A server of the console with all data in memory, for tests of the console's page. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
@@ -12,10 +12,12 @@ import {
 } from '../../src/service/config/check-endpoint.ts';
 import { writtenEndpoint } from '../../src/service/config/endpoint-schema.ts';
 import type { EndpointSettings } from '../../src/service/model/endpoint-settings.ts';
+import { isReached, reachedBy } from '../../src/service/model/job.ts';
 import type {
   AuditEntry,
   EndpointFields,
   FailedWebhooks,
+  JobAction,
   JobHistoryView,
   JobView,
   KeyForm,
@@ -29,25 +31,25 @@ export const consoleKey = 'the-key-of-the-test';
 export interface FakeConsole {
   url: string;
   overview: Overview;
-  /** Newest first. */
+  /** Jobs, newest first. */
   jobs: JobView[];
   keys: KeyView[];
   audit: AuditEntry[];
   history: JobHistoryView;
   webhooks: FailedWebhooks;
-  /** Method and path of what was asked for. */
+  /** Methods and paths of requests. */
   asked: string[];
-  /** Bodies of what was sent, by method and path. */
+  /** Bodies of requests, by method and path. */
   sent: Map<string, unknown>;
-  /** What the form of an endpoint is made of. */
+  /** Description of the form of an endpoint. */
   fields: EndpointFields;
-  /** What the service runs of the endpoint that was made or changed last. */
+  /** Settings of the endpoint that was created or changed last. */
   runs: EndpointSettings | undefined;
-  /** Whether the cookie is good; false signs everybody out. */
+  /** True if the cookie is valid. False signs everybody out. */
   isKnown: boolean;
-  /** Whether every request is cut off. */
+  /** True if every request gets no answer and its connection is closed. */
   isAway: boolean;
-  /** Cuts its connections and asks no more. */
+  /** Closes connections and stops the server. */
   close(): Promise<void>;
 }
 
@@ -254,8 +256,8 @@ function matching(jobs: JobView[], query: URLSearchParams): JobView[] {
 }
 
 function reachable({ jobs }: FakeConsole, query: URLSearchParams, what: string): JobView[] {
-  const states = what === 'cancel' ? ['IN_QUEUE', 'IN_PROGRESS'] : ['FAILED', 'TIMED_OUT'];
-  return matching(jobs, query).filter(({ status }) => states.includes(status));
+  const action: JobAction = what === 'cancel' ? what : 'retry';
+  return matching(jobs, query).filter(({ status }) => isReached(action, status));
 }
 
 function moved(state: FakeConsole, id: string, change: Partial<JobView>): Said {
@@ -265,7 +267,7 @@ function moved(state: FakeConsole, id: string, change: Partial<JobView>): Said {
   return { status: 200, body: { id, status: job.status } };
 }
 
-/** As the service itself checks it. */
+/** Checks settings as the service does. */
 function checkedBy(
   state: FakeConsole,
   given: unknown,
@@ -302,6 +304,7 @@ function emptyOverview(): Overview {
     file: 'service.yaml',
     gpus: [],
     containerLack: null,
+    reachedBy,
     endpoints: [],
   };
 }

@@ -1,4 +1,4 @@
-/** Reports with pictures for tests of the gallery, as a run leaves them. */
+/** Writes reports with pictures for tests of the gallery, in the form in which a run leaves them. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -8,7 +8,7 @@ import type { SceneRecord } from '../../src/runner/core/scene-record.ts';
 import { writeReport } from '../../src/runner/report/write-report.ts';
 import { about, failedRow, runSpan, savedRow, sourceOf, summary } from '../runner/report/report-fixtures.ts';
 
-/** Prompts of people who mean no good, or write otherwise. */
+/** Prompts that attack the page, or that use unusual writing. */
 export const hostilePrompts = [
   '<script>document.title = "taken"</script><img src=x onerror="document.title=1">',
   '</script><!-- <b>bold</b> &amp; "double" \'single\' `back`',
@@ -20,7 +20,7 @@ export const hostilePrompts = [
 
 export const hostileFile = 'odd/a #1? 100% <b> ü 🦊.png';
 
-/** `width` × `height` of one colour. */
+/** Returns a picture of one colour. */
 export function picture(width: number, height: number, hue: number): Promise<Buffer> {
   const background = { r: (hue * 47) % 256, g: (hue * 89) % 256, b: 120 };
   return sharp({ create: { width, height, channels: 3, background } })
@@ -36,7 +36,10 @@ export interface WrittenReport {
 const seasons = ['spring', 'summer', 'autumn', 'winter'];
 const sizes = [64, 128, 256];
 
-/** 300 scenes: a product of seasons, sizes and seeds, every 20th failed, the first ones hostile. */
+/**
+ * Writes a report of 300 scenes: a product of seasons, sizes and seeds. Every 20th scene failed, and the first ones
+ * have hostile prompts.
+ */
 export async function smallReport(folder: string): Promise<WrittenReport> {
   const rows = Array.from({ length: 300 }, (_, index) => smallRow(index));
   for (const [index, row] of rows.entries())
@@ -95,7 +98,7 @@ function smallRow(index: number): SceneRecord {
   };
 }
 
-/** Of these rows, without files of pictures. */
+/** Writes a report of these rows, without files of pictures. */
 export async function writtenReport(
   folder: string,
   rows: SceneRecord[],
@@ -109,7 +112,7 @@ export async function writtenReport(
   };
 }
 
-/** So many scenes without files of pictures. */
+/** Writes a report of `count` scenes, without files of pictures. */
 export function largeReport(folder: string, count: number): Promise<string> {
   const rows = function* many(): Generator<SceneRecord> {
     for (let index = 0; index < count; index++)

@@ -1,4 +1,4 @@
-/** `nightrender watch` as a user starts it, and its page in a browser. */
+/** Starts `nightrender watch` as a user does, and opens its page in a browser. */
 import type { Browser } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import { Program } from '../e2e/cli.ts';
@@ -9,7 +9,7 @@ export interface Watching {
   program: Program;
 }
 
-/** Of the pipeline.yaml in `cwd`. */
+/** Starts `watch` for pipeline.yaml in `cwd`. */
 export async function startWatching(cwd: string, args: string[] = ['--port', '0']): Promise<Watching> {
   const program = new Program(['watch', 'pipeline.yaml', '--json', ...args], { cwd });
   const { url } = await program.event('watching');

@@ -14,6 +14,7 @@ export interface OpenText {
 export class OpenFile implements OpenText {
   readonly byteCount: number;
   readonly #handle: FileHandle;
+  readonly #start: number;
 
   /** Returns undefined if there is no such file. */
   static async open(path: string): Promise<OpenFile | undefined> {
@@ -32,15 +33,17 @@ export class OpenFile implements OpenText {
     }
   }
 
-  constructor(handle: FileHandle, byteCount: number) {
+  /** `start`: position of the first of the `byteCount` bytes. */
+  constructor(handle: FileHandle, byteCount: number, start = 0) {
     this.#handle = handle;
     this.byteCount = byteCount;
+    this.#start = start;
   }
 
   async *pieces(): AsyncGenerator<Buffer> {
     for (let at = 0; at < this.byteCount;) {
       const piece = Buffer.allocUnsafe(Math.min(pieceBytes, this.byteCount - at));
-      const { bytesRead } = await this.#handle.read(piece, 0, piece.length, at);
+      const { bytesRead } = await this.#handle.read(piece, 0, piece.length, this.#start + at);
       if (bytesRead === 0) throw new Error('the file is shorter than it was');
       at += bytesRead;
       yield piece.subarray(0, bytesRead);

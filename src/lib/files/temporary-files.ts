@@ -1,7 +1,7 @@
-/** Names and removes temporary files, and checks paths: links, files that are not plain, processes that hold them. */
+/** Names and removes temporary files, makes files durable, and checks paths: links, files that are not plain, processes that hold them. */
 import { hash } from 'node:crypto';
 import { realpathSync, type Stats, statSync } from 'node:fs';
-import { opendir, rm, stat } from 'node:fs/promises';
+import { open, opendir, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 
@@ -84,6 +84,16 @@ function kindOf(stats: Stats): string | undefined {
   if (stats.isFIFO()) return 'a named pipe';
   if (stats.isSocket()) return 'a socket';
   return stats.isCharacterDevice() || stats.isBlockDevice() ? 'a device' : undefined;
+}
+
+/** Makes a file or folder durable. Throws system errors. */
+export async function syncPath(path: string): Promise<void> {
+  const opened = await open(path);
+  try {
+    await opened.sync();
+  } finally {
+    await opened.close();
+  }
 }
 
 /** Resolves links, so that each file has one path. Returns a path that does not exist unchanged. */

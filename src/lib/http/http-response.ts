@@ -214,6 +214,7 @@ export function builtPage(name: 'console' | 'gallery', withoutScript: string): P
     `script-src '${digestOf(script)}'`,
     `style-src '${digestOf(style)}'`,
     "img-src 'self' data: blob:",
+    "media-src 'self'",
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",

@@ -1,6 +1,7 @@
 /** A bucket by the S3 protocol: puts, reads, lists and removes objects, and verifies what it put. */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { open } from 'node:fs/promises';
+import pLimit from 'p-limit';
 import type { BucketAddress } from './bucket-address.ts';
 import { type BucketOptions, encoded, hexOf, S3Error, S3Requests } from './s3-requests.ts';
 
@@ -28,6 +29,7 @@ const maxProbeMs = 60 * 60_000;
 export class Bucket {
   readonly #address: BucketAddress;
   readonly #requests: S3Requests;
+  readonly #partsLimit = pLimit(partsAtOnce);
 
   private constructor(address: BucketAddress, requests: S3Requests) {
     this.#address = address;
@@ -64,7 +66,7 @@ export class Bucket {
       isFirst?: boolean;
     },
   ): Promise<void> {
-    if (bytes.length > partBytes) {
+    if (bytes.length > wholeBytes) {
       const partAt = async ({ from, to }: Part): Promise<Uint8Array> => bytes.subarray(from, to);
       const parts = partsOf(bytes.length);
       return this.#putParts(key, parts, partAt, { 'content-type': type, ...recorded(sha256, etagOf(bytes)) });
@@ -78,27 +80,74 @@ export class Bucket {
     await this.#requests.send({ method: 'PUT', key, headers, body: bytes, sha256, isGarbled });
   }
 
-  /** Puts a file of any size, with one part in memory at a time. */
-  async putFile(key: string, path: string, type: string): Promise<void> {
+  /** Puts a file of any size, like `putParts`. */
+  async putFile(key: string, path: string, type: string, sha256?: string): Promise<void> {
     const file = await open(path);
     try {
-      const { size } = await file.stat();
-      if (size <= partBytes) return await this.put(key, await file.readFile(), { type });
-      const partAt = async ({ from, to }: Part): Promise<Uint8Array> => {
-        const { buffer, bytesRead } = await file.read(Buffer.alloc(to - from), 0, to - from, from);
+      const read = async (at: number, length: number): Promise<Uint8Array> => {
+        const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(length), 0, length, at);
         return buffer.subarray(0, bytesRead);
       };
-      await this.#putParts(key, partsOf(size), partAt, { 'content-type': type });
+      await this.putParts(key, { length: (await file.stat()).size, read }, type, sha256);
     } finally {
       await file.close();
     }
   }
 
-  /** Returns undefined if there is no such object. */
-  async get(key: string): Promise<Buffer | undefined> {
+  /**
+   * Puts content of any size, which is read twice: the checksums of all parts must be known before the first is sent.
+   * Throws `S3Error` if the content changes meanwhile, or is not that of `sha256` (hex).
+   */
+  async putParts(key: string, content: PartSource, type: string, sha256?: string): Promise<void> {
+    const partAt = async ({ from, to }: Part): Promise<Uint8Array> => {
+      const bytes = await content.read(from, to - from);
+      if (bytes.length < to - from) throw this.#changed(key);
+      return bytes;
+    };
+    const parts = partsOf(content.length);
+    const [first] = parts;
+    if (parts.length < 2) {
+      const bytes = first === undefined ? Buffer.alloc(0) : await this.#partsLimit(() => partAt(first));
+      if (sha256 !== undefined && hexOf(bytes) !== sha256) throw this.#changed(key);
+      return this.put(key, bytes, { type });
+    }
+    const whole = createHash('sha256');
+    const sums: Buffer[] = [];
+    for (const part of parts) {
+      const bytes = await this.#partsLimit(() => partAt(part));
+      whole.update(bytes);
+      sums.push(md5Of(bytes));
+    }
+    const digest = whole.digest('hex');
+    if (sha256 !== undefined && digest !== sha256) throw this.#changed(key);
+    const sameAt = async (part: Part): Promise<Uint8Array> => {
+      const bytes = await partAt(part);
+      if (sums[parts.indexOf(part)]?.equals(md5Of(bytes)) !== true) throw this.#changed(key);
+      return bytes;
+    };
+    const headers = { 'content-type': type, ...recorded(digest, etagOfParts(sums)) };
+    await this.#putParts(key, parts, sameAt, headers);
+  }
+
+  #changed(key: string): S3Error {
+    return new S3Error(`${this.name}${key}: the file changed before or while it was sent`);
+  }
+
+  /** Returns the content, or a part of it that may be shorter; undefined if there is no such object. */
+  async get(key: string, part?: { at: number; length: number }): Promise<Buffer | undefined> {
     // A part `..` would lead out of the folder.
-    if (key.split('/').some((part) => part === '.' || part === '..')) return undefined;
-    return (await this.#requests.find({ method: 'GET', key }))?.body;
+    if (key.split('/').some((name) => name === '.' || name === '..')) return undefined;
+    if (part === undefined) return (await this.#requests.find({ method: 'GET', key }))?.body;
+    const { at, length } = part;
+    try {
+      const headers = { range: `bytes=${at}-${at + length - 1}` };
+      const answer = await this.#requests.find({ method: 'GET', key, headers });
+      // A store may send the whole object.
+      return answer?.status === 200 ? answer.body.subarray(at, at + length) : answer?.body;
+    } catch (error) {
+      if (error instanceof S3Error && error.code === 'InvalidRange') return Buffer.alloc(0);
+      throw error;
+    }
   }
 
   /** Returns undefined if there is no such object. */
@@ -214,14 +263,10 @@ export class Bucket {
     try {
       const tags: string[] = [];
       for (const [i, part] of parts.entries()) {
-        const body = await partAt(part);
         const query = { partNumber: String(i + 1), uploadId };
-        const { headers: sent } = await this.#requests.send({
-          method: 'PUT',
-          key,
-          query,
-          body,
-          sha256: hexOf(body),
+        const { headers: sent } = await this.#partsLimit(async () => {
+          const body = await partAt(part);
+          return this.#requests.send({ method: 'PUT', key, query, body, sha256: hexOf(body) });
         });
         tags.push(`<Part><PartNumber>${i + 1}</PartNumber><ETag>${String(sent['etag'])}</ETag></Part>`);
       }
@@ -263,14 +308,30 @@ export function isOf(
   return etag === headers['x-amz-meta-etag'] ? true : undefined;
 }
 
+/** Content that is read in parts, because it may be too large for memory. */
+interface PartSource {
+  /** Size in bytes. */
+  length: number;
+  read(at: number, length: number): Promise<Uint8Array>;
+}
+
+/** Size up to which bytes in memory are sent whole. */
+export const wholeBytes = 64 * 1024 * 1024;
+
 /** Size of the parts in which larger objects are sent. */
-export const partBytes = 64 * 1024 * 1024;
+export const partBytes = 8 * 1024 * 1024;
+
+/** Maximum number of parts in memory. */
+const partsAtOnce = 4;
 
 /** Returns the ETag that stores compute for an object that was sent whole or in such parts. */
 export function etagOf(bytes: Uint8Array): string {
-  if (bytes.length <= partBytes) return md5Of(bytes).toString('hex');
-  const parts = partsOf(bytes.length).map(({ from, to }) => md5Of(bytes.subarray(from, to)));
-  return `${md5Of(Buffer.concat(parts)).toString('hex')}-${parts.length}`;
+  if (bytes.length <= wholeBytes) return md5Of(bytes).toString('hex');
+  return etagOfParts(partsOf(bytes.length).map(({ from, to }) => md5Of(bytes.subarray(from, to))));
+}
+
+function etagOfParts(sums: Buffer[]): string {
+  return `${md5Of(Buffer.concat(sums)).toString('hex')}-${sums.length}`;
 }
 
 export function md5Of(bytes: Uint8Array): Buffer {

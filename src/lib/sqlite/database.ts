@@ -25,19 +25,20 @@ export class UnusableDatabase extends Error {}
 
 /**
  * Opens or creates a database for writing, readable only by its owner: WAL, `synchronous=FULL`, foreign keys,
- * newest schema. A file that is `known` to be whole is not checked. Throws `UnusableDatabase` for a file that
- * must not be changed. SQLite's own errors pass through.
+ * newest schema. The pages of a file that is `known` to be whole are not checked. Nothing is checked in a
+ * `sealed` file, which has not changed by a byte since this program closed it. Throws `UnusableDatabase` for
+ * a file that must not be changed. SQLite's own errors pass through.
  */
-export function openForWriting(path: string, schema: Schema, state?: 'known'): Database {
+export function openForWriting(path: string, schema: Schema, state?: 'known' | 'sealed'): Database {
   assertPlainFiles(path);
   const isNew = !existsSync(path);
   if (isNew) makePrivateFile(path);
-  else assertConstraints(path, schema);
+  else if (state !== 'sealed') assertConstraints(path, schema);
   const db = openSqlite(path);
   try {
     if (!isNew) {
       assertOurs(db, path, schema);
-      if (state !== 'known') assertWhole(db, path, schema, 'quick_check');
+      if (state === undefined) assertWhole(db, path, schema, 'quick_check');
       restrictToOwner(path);
     }
     // The system caches pages too. A larger cache is no faster, and its memory is never released.
@@ -61,19 +62,21 @@ export function openForWriting(path: string, schema: Schema, state?: 'known'): D
 }
 
 /**
- * Opens an existing database for reading beside a writer, without migrating it. Returns undefined if nothing
- * was ever written to it, as after a crash before its first table. Throws as `openForWriting` does; with
- * `whole`, also for damage that only a full check finds.
+ * Opens an existing database for reading beside a writer, without migrating it. First undoes the journal of a crash
+ * during the creation of the file, if there is one. Returns undefined if the file has no tables yet. Throws
+ * `UnusableDatabase`, with `whole` also for damage that only a full check finds. SQLite's own errors pass through, also
+ * if the file does not exist.
  */
 export function openForReading(path: string, schema: Schema, state?: 'whole'): Database | undefined {
   rollBack(path, schema);
   const db = openSqlite(path, { readonly: true, fileMustExist: true });
   try {
-    assertOurs(db, path, schema);
+    const version = assertOurs(db, path, schema);
     if (state === 'whole') assertWhole(db, path, schema, 'integrity_check');
     if (hasTables(db)) {
       // The transaction shows one state of the tables, although a writer may be migrating them.
-      if (schema.onlyAdds === true) db.transaction(() => showAsNewest(db, schema))();
+      if (schema.onlyAdds === true && version < schema.migrations.length)
+        db.transaction(() => showAsNewest(db, schema))();
       return db;
     }
   } catch (error) {
@@ -135,9 +138,10 @@ export function assertPlainFiles(path: string): void {
   for (const end of ['', '-wal', '-shm', '-journal']) assertPlainFile(path + end);
 }
 
-function assertOurs(db: Database, path: string, schema: Schema): void {
+/** Returns the version of the file, which another program may raise at any moment. */
+function assertOurs(db: Database, path: string, schema: Schema): number {
   const { applicationId, version, isEmpty } = readHeader(db, path, schema);
-  if (isEmpty) return;
+  if (isEmpty) return version;
   if (applicationId !== schema.applicationId) {
     throw new UnusableDatabase(
       `${path} is a SQLite file of another program; it was not changed. Move it away, or choose another folder`,
@@ -148,6 +152,7 @@ function assertOurs(db: Database, path: string, schema: Schema): void {
       `${path} was written by a newer version of nightrender (format ${version}, this one knows ${schema.migrations.length}); it was not changed. Use that version or a newer one`,
     );
   }
+  return version;
 }
 
 interface Header {
@@ -156,14 +161,22 @@ interface Header {
   isEmpty: boolean;
 }
 
-/** Reads everything as of one moment, because another program may be creating the database. */
 function readHeader(db: Database, path: string, schema: Schema): Header {
-  const read = db.transaction(() => {
-    const applicationId = db.pragma('application_id', { simple: true });
+  const readAll = (): Header => {
+    const applicationId = applicationIdOf(db);
     const version = versionOf(db);
     return { applicationId, version, isEmpty: applicationId === 0 && version === 0 && !hasTables(db) };
+  };
+  return readOrRefuse(path, schema, () => {
+    if (applicationIdOf(db) === schema.applicationId)
+      return { applicationId: schema.applicationId, version: versionOf(db), isEmpty: false };
+    // Reads everything as of one moment, because another program may be creating the database.
+    return db.transaction(readAll)();
   });
-  return readOrRefuse(path, schema, read);
+}
+
+function applicationIdOf(db: Database): unknown {
+  return db.pragma('application_id', { simple: true });
 }
 
 function assertWhole(
@@ -251,6 +264,11 @@ const usualAdvice = 'Put a copy of it back, or move it away to begin anew';
 
 function damaged(path: string, { advice = usualAdvice }: Schema): UnusableDatabase {
   return new UnusableDatabase(`${path} is damaged, or not an SQLite file; it was not changed. ${advice}`);
+}
+
+/** True if another program has locked the database. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY');
 }
 
 function hasTables(db: Database): boolean {

@@ -1,6 +1,6 @@
 /** A lock on a file of its own that the kernel releases however its holder ends, so that no lock is ever stale. */
 import { existsSync } from 'node:fs';
-import { assertPlainFiles, type Database, makePrivateFile, openSqlite, Sqlite } from './database.ts';
+import { assertPlainFiles, type Database, isBusy, makePrivateFile, openSqlite, Sqlite } from './database.ts';
 
 export interface ExclusiveLock {
   release(): void;
@@ -53,8 +53,4 @@ export function isLocked(path: string): boolean {
   } finally {
     db.close();
   }
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY');
 }

@@ -40,7 +40,7 @@ export class GroupCommit {
   #isSyncing = false;
   #isClosing = false;
   /** True while a transaction is open over many turns. Other writes would be lost if it failed. */
-  #isHeld = false;
+  #isPaused = false;
   /** Set by a failed fsync. After it nobody knows what is on disk, and the system reports it only once. */
   #broken: Error | undefined;
 
@@ -69,7 +69,7 @@ export class GroupCommit {
     void this.flush();
     if (this.#broken !== undefined) throw this.#broken;
     this.#db.exec('BEGIN IMMEDIATE');
-    this.#isHeld = true;
+    this.#isPaused = true;
     try {
       const result = await work();
       this.#marker?.beforeCommit();
@@ -78,14 +78,14 @@ export class GroupCommit {
       return result;
     } finally {
       this.#takeBack();
-      this.#isHeld = false;
+      this.#isPaused = false;
       this.#commitSoon();
     }
   }
 
   /** Commits queued writes now, blocking. Resolves when earlier writes are synced too, or have failed. */
   async flush(): Promise<void> {
-    if (!this.#isHeld) this.#commitNow();
+    if (!this.#isPaused) this.#commitNow();
     while (this.#isSyncing) await this.#synced;
   }
 
@@ -107,12 +107,12 @@ export class GroupCommit {
 
   /** Commits everything that is requested in this turn of the event loop as one group. */
   #commitSoon(): void {
-    if (this.#isPlanned || this.#isHeld || this.#queue.length === 0) return;
+    if (this.#isPlanned || this.#isPaused || this.#queue.length === 0) return;
     if (this.#isSyncing && this.#queue.every((write) => write.isLasting)) return;
     this.#isPlanned = true;
     setImmediate(() => {
       this.#isPlanned = false;
-      if (this.#isHeld) return;
+      if (this.#isPaused) return;
       if (this.#log === undefined) resolveAll(this.#commitLasting());
       else this.#commitGroup(this.#log);
     });

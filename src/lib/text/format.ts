@@ -1,4 +1,4 @@
-/** Formats text for people: durations, counts, and words of a shell command. */
+/** Formats text for people: durations, counts, words of a shell command, and parts of URLs. */
 
 /** Returns a duration such as `8 s`, `3 min 20 s` or `2 h 5 min`. */
 export function formatDuration(ms: number): string {
@@ -7,6 +7,16 @@ export function formatDuration(ms: number): string {
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** Returns a part of a URL decoded. Empty, which names nothing, if it is not valid. */
+export function decodedPart(encoded: string): string {
+  if (!encoded.includes('%')) return encoded;
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return '';
+  }
 }
 
 /** Returns the text as one word of a shell command, quoted if needed. */

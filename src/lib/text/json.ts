@@ -9,6 +9,16 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Parses a JSON object. Undefined if the text is anything else. */
+export function objectIn(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Returns the value at these keys; undefined if there is none. A list with one item counts as the item. */
 export function valueAt(value: unknown, keys: readonly string[]): unknown {
   const sole: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value;
@@ -50,6 +60,10 @@ interface ExactJson {
   problem?: string;
 }
 
+/**
+ * Parses JSON. Reports invalid JSON, nesting deeper than 100 levels and numbers that would lose digits as `problem`;
+ * never throws.
+ */
 export function readExactJson(text: string): ExactJson {
   let value: JsonValue;
   try {

@@ -18,6 +18,9 @@ export interface Checked<T> {
   problems: Problem[];
 }
 
+/** Compiling code for a schema takes longer than it saves on one file. */
+const once = { jitless: true };
+
 /** Returns the values, or every problem with them. `given`: values with variables converted. */
 export function checkAgainst<T>(
   schema: z.ZodType<T>,
@@ -26,11 +29,11 @@ export function checkAgainst<T>(
   layout: Layout,
 ): Checked<T> {
   const value = yaml.value ?? {};
-  const first = schema.safeParse(value);
+  const first = schema.safeParse(value, once);
   if (first.success) return { raw: first.data, given: value, problems: [] };
   const issues = first.error.issues.flatMap((issue) => deepest(issue));
   const given = withTypedVariables(value, issues, yaml);
-  const second = schema.safeParse(given);
+  const second = schema.safeParse(given, once);
   if (second.success) return { raw: second.data, given, problems: [] };
   const left = second.error.issues.flatMap((issue) => deepest(issue));
   return { given, problems: left.flatMap((issue) => problemsOf(issue, value, yaml, secrets, layout)) };

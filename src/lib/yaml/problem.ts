@@ -75,7 +75,10 @@ export function shownValue(
   return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text;
 }
 
-/** Shows only short names, as settings have them. Another text may be a secret key whose colon was forgotten. */
+/**
+ * Returns `the key "name"`, or `this key` if the text is longer than a setting's name or has other characters. Such a
+ * text may be a secret whose colon was forgotten.
+ */
 export function shownKey(key: string): string {
   return /^[A-Za-z][A-Za-z_-]{0,23}$|^<<$|^__proto__$/.test(key)
     ? `the key ${JSON.stringify(key)}`

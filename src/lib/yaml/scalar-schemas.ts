@@ -22,13 +22,13 @@ const bytesPerUnit = new Map([
 /** Maximum wait that fits into a timer. */
 export const longestWait = '20d';
 
-/** Returns a schema for a text such as `30s` within bounds of the same form, read as ms. */
+/** Returns a schema for a text such as `30s`, read as ms. The bounds are inclusive and have the same form. */
 export function durationWithin(min: string, max: string) {
   const expected = `a duration from ${min} to ${max}, such as 30s, 5m or 2h`;
   return quantity(msPerUnit, min, max, expected, durationText);
 }
 
-/** Returns a schema for a text such as `64MB` within bounds of the same form, read as bytes. */
+/** Returns a schema for a text such as `64MB`, read as bytes. The bounds are inclusive and have the same form. */
 export function sizeWithin(min: string, max: string) {
   const expected = `a size from ${min} to ${max}, such as 500kB, 64MB or 128MiB`;
   return quantity(bytesPerUnit, min, max, expected, sizeText);

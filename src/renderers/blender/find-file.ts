@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve, sep } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { decompress } from 'fzstd';
+import { Decompress } from 'fzstd';
 import { RequestError, type Source } from './read-request.ts';
 
 const maxFileBytes = 256 * 1024 * 1024;
@@ -110,7 +110,8 @@ function texturesOf(path: string): string[] {
 
 /**
  * Returns the libraries that a .blend file links, before Blender follows them: absolute paths, or paths
- * relative to the file. `maxBytes`: maximum unpacked size of a compressed file.
+ * relative to the file. None for the block format of Blender 5. `maxBytes`: maximum unpacked size of a compressed file.
+ * Throws `RequestError` for a file that is no .blend or too large.
  */
 export function linkedLibraries(file: Buffer, maxBytes: number): string[] {
   const bytes = unpacked(file, maxBytes);
@@ -135,10 +136,23 @@ function unpacked(bytes: Buffer, maxBytes: number): Buffer {
   const magic = bytes.toString('hex', 0, 4);
   try {
     if (magic.startsWith('1f8b')) return gunzipSync(bytes, { maxOutputLength: maxBytes });
-    return magic === '28b52ffd' ? Buffer.from(decompress(bytes)) : bytes;
+    return magic === '28b52ffd' ? unzstd(bytes, maxBytes) : bytes;
   } catch {
     throw new RequestError('The file is no .blend: it cannot be unpacked.');
   }
+}
+
+/** Throws `RangeError` if there are more bytes, and the library's error for a damaged file. */
+function unzstd(bytes: Buffer, maxBytes: number): Buffer {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  const reader = new Decompress((part) => {
+    length += part.length;
+    if (length > maxBytes) throw new RangeError('the file is too large');
+    parts.push(part);
+  });
+  reader.push(bytes, true);
+  return Buffer.concat(parts);
 }
 
 interface Layout {

@@ -202,14 +202,6 @@ export function isThing(noun: Noun): noun is ThingNoun {
   return things.has(noun);
 }
 
-const windowed = new Set(
-  'house castle tower skyscraper barn church temple lighthouse windmill car bus train truck'.split(' '),
-);
-
-export function isWindowed(noun: Noun | null | undefined): boolean {
-  return noun !== undefined && noun !== null && windowed.has(noun);
-}
-
 export function isSky(noun: Noun): boolean {
   return Object.hasOwn(skyWords, noun);
 }

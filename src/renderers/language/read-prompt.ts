@@ -1,5 +1,5 @@
 /** Reads a prompt: its subjects with their places, the land, the sky and the light. Accounts for every word; pure. */
-import { isThing, isWindowed, nounOf, type KnownNoun, type Noun, isSky, nounSet } from './nouns.ts';
+import { isSky, isThing, type KnownNoun, type Noun, nounOf, nounSet } from './nouns.ts';
 import * as known from './other-words.ts';
 import {
   type Camera,
@@ -11,7 +11,7 @@ import {
   type TimeOfDay,
 } from './other-words.ts';
 import { maxCount, type Mention, Phrase, PlacedSubjects, type Subject } from './placed-subjects.ts';
-import { isSign, tokensOf, type Token } from './tokens.ts';
+import { type Token, tokensOf } from './tokens.ts';
 
 export interface Prompt {
   /** All nouns in the order of the text: things, land, sky and weather. */
@@ -252,6 +252,14 @@ class Reader {
   }
 }
 
+const windowed = new Set(
+  'house castle tower skyscraper barn church temple lighthouse windmill car bus train truck'.split(' '),
+);
+
+function isWindowed(noun: Noun | null | undefined): boolean {
+  return noun !== undefined && noun !== null && windowed.has(noun);
+}
+
 /** True if no table contains the word, so it is a name or an unknown thing. */
 function isUnknown(word: string): boolean {
   const { timeWords, placeWords, colourWords, materialWords, sizeWords, countWords, grammarWords } = known;
@@ -377,6 +385,10 @@ class Named {
     this.subjects.add({ ...mention, noun });
     if (this.#quoted !== null && this.subjects.inscribe(this.#quoted.said)) this.#quoted = null;
   }
+}
+
+function isSign(word: string): boolean {
+  return /^[.,;!?]$/.test(word);
 }
 
 const solids = nounSet('ball cube cone ring');

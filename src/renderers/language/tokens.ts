@@ -37,10 +37,6 @@ export function wordsOf(text: string): string[] {
   );
 }
 
-export function isSign(word: string): boolean {
-  return /^[.,;!?]$/.test(word);
-}
-
 /** Phrases and the token that each is read as. Plurals need not be listed. Tokens with @ are not English words. */
 const phraseTable = {
   '@front': 'in front of, at the front of',

@@ -104,6 +104,11 @@ export function readBatch(db: Database): BatchIdentity | undefined {
   return row === undefined ? undefined : (storedJson(row.value, 'the batch') as BatchIdentity);
 }
 
+/** True if every attempt has its own file names, as in a bucket: no picture is ever renamed because of another. */
+export function isNamedByAttempt(db: Database): boolean {
+  return readBatch(db)?.pictures !== undefined;
+}
+
 /** Returns when the first run began (epoch ms), which no other batch shares. Null before the first run. */
 export function readBegunAt(db: Database): number | null {
   return db.prepare<[], number | null>('SELECT min(started_at) FROM runs').pluck().get() ?? null;

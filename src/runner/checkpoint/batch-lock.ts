@@ -28,7 +28,7 @@ interface LockHolder {
   since: number;
 }
 
-export class BatchHeld extends Error {
+export class BatchInUse extends Error {
   readonly holder: LockHolder | undefined;
   /** Sentence that says what to do; empty if the user can only wait. */
   readonly advice: string;
@@ -45,7 +45,7 @@ export interface BatchLock extends ExclusiveLock {
 }
 
 /**
- * Takes the lock of a batch folder. Throws `BatchHeld`, at once if a living process is recorded as the
+ * Takes the lock of a batch folder. Throws `BatchInUse`, at once if a living process is recorded as the
  * holder. Otherwise tries for about two seconds: a holder is recorded only after it has the lock, and runs
  * that start together may block each other for a moment. `advice` is shown to whoever is refused.
  */
@@ -66,16 +66,16 @@ export async function lockBatch(dir: string, now: number, advice?: string): Prom
       return { dir, release: () => lock.release() };
     }
     const holder = readHolder(dir);
-    if (holder !== undefined && mayBeAlive(holder)) throw new BatchHeld(holder, advice);
+    if (holder !== undefined && mayBeAlive(holder)) throw new BatchInUse(holder, advice);
     await delay(50);
   }
-  throw new BatchHeld(recordedOwner(dir), advice);
+  throw new BatchInUse(recordedOwner(dir), advice);
 }
 
-/** Throws `BatchHeld` if the checkpoint records another run that is alive. */
+/** Throws `BatchInUse` if the checkpoint records another run that is alive. */
 export function assertNotOwned(dir: string, advice?: string): void {
   const owner = recordedOwner(dir);
-  if (owner !== undefined) throw new BatchHeld(owner, advice);
+  if (owner !== undefined) throw new BatchInUse(owner, advice);
 }
 
 /** True if a run ever began in the folder. */
@@ -88,7 +88,7 @@ export function assertLockUsable(dir: string): void {
 }
 
 /** True if a run holds the batch at this moment. Ignores an unusable lock file, which `lockBatch` reports. */
-export function isBatchHeld(dir: string): boolean {
+export function isBatchInUse(dir: string): boolean {
   try {
     if (isLocked(lockFile(dir))) return true;
   } catch (error) {

@@ -1,7 +1,8 @@
 /** The database of a run's journal. Turns its errors into failures: a full disk, damage, removed files. */
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Database, Sqlite } from '../../lib/sqlite/database.ts';
+import { isDiskFull } from '../../lib/files/disk-reserve.ts';
+import type { Database } from '../../lib/sqlite/database.ts';
 import { FatalFailure } from '../core/failure.ts';
 import { asDiskFailure, isSystemError } from '../files/disk-failure.ts';
 import { GroupCommit, type CommitMarker } from '../../lib/sqlite/group-commit.ts';
@@ -112,10 +113,6 @@ async function orFatal<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     throw asFatalFailure(error);
   }
-}
-
-function isDiskFull(error: unknown): boolean {
-  return error instanceof Sqlite.SqliteError && error.code === 'SQLITE_FULL';
 }
 
 /** Returns a disk error or damage as `FatalFailure`, and any other error unchanged, because it is a bug. */

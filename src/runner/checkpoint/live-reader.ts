@@ -5,31 +5,15 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ArrivedScene } from '../core/gallery-data.ts';
 import type { PartRecord, SceneCounts } from '../core/scene.ts';
 import type { RunSpan, SceneRecord } from '../core/scene-record.ts';
-import {
-  addBrought,
-  batchCost,
-  type BatchCost,
-  type Pricing,
-  nothingBrought,
-  type Brought,
-} from '../core/spending.ts';
-import type { Database, Statement } from '../../lib/sqlite/database.ts';
-import type { AttemptRow } from './attempt-records.ts';
+import { batchCost, type BatchCost, type Pricing } from '../core/spending.ts';
+import type { Database } from '../../lib/sqlite/database.ts';
 import { readBatch, resultColumns } from './batch-identity.ts';
 import { openCheckpointForReading } from './open-checkpoint.ts';
 import { readPart } from './due-scenes.ts';
-import {
-  forgottenQuery,
-  readCounts,
-  readForgotten,
-  readLatest,
-  readBrought,
-  spentSql,
-} from './read-totals.ts';
+import { AttemptTally, forgottenQuery, readCounts } from './read-totals.ts';
 import { readEnded, readRuns } from './read-summary.ts';
 import { readFailedKinds } from './read-for-plan.ts';
 import { readRecords } from './scene-records.ts';
-import { readLostSubmissions } from './find-loss.ts';
 import type { EndedAttempt } from '../core/ending.ts';
 
 export interface LiveReading {
@@ -222,10 +206,7 @@ function readLastTexts(db: Database, { kinds }: AttemptTally): Map<string, strin
 
 function readCost(db: Database, tally: AttemptTally, pricing: Pricing | undefined): BatchCost | null {
   if (pricing === undefined) return null;
-  const { total, refused, spent, inFlight } = tally;
-  const brought = addBrought(tally.brought, readForgotten(db));
-  const spending = { ...spent, jobs: total - refused, brought, ...readLatest(db, tally.at) };
-  return batchCost(spending, inFlight, pricing);
+  return batchCost(tally.spending(db), tally.inFlight, pricing);
 }
 
 /** Positions per piece. There are few, because a piece is requested again with every picture that comes to it. */
@@ -306,122 +287,4 @@ function indexOf(db: Database, { rows }: ListLayout, position: number): number {
     .pluck()
     .get({ from: piece * pieceRows, to: position });
   return rows.slice(0, piece).reduce((sum, count) => sum + count, 0) + (earlier ?? 0);
-}
-
-/** Rows per turn of the event loop. */
-const pageRows = 10_000;
-
-const spentKeys = [
-  'executedMs',
-  'untold',
-  'untimed',
-  'rendered',
-  'statedJobs',
-  'stated',
-  'unstated',
-] as const;
-
-type Spent = Record<(typeof spentKeys)[number], number>;
-
-type TalliedAttempt = Pick<AttemptRow, 'state' | 'failureKind'> &
-  Spent & { attempt: number; scene: number; settled_at: number | null };
-
-interface KindTally {
-  attempts: number;
-  /** Key of the latest of these attempts. */
-  last: number;
-}
-
-/** Running totals of attempts. Settled ones are counted once; those in flight are read again. */
-export class AttemptTally {
-  total = 0;
-  /** Attempts that the service did not accept: no job, no bill. */
-  refused = 0;
-  unanswered = 0;
-  expired = 0;
-  /** Sums that mean the same as in `BatchSpending`. */
-  readonly spent = Object.fromEntries(spentKeys.map((key) => [key, 0])) as Spent;
-  /** Path of stated prices (`pricing.at`). */
-  readonly at: string | undefined;
-  readonly #columns: string;
-  brought: Brought = nothingBrought;
-  readonly kinds = new Map<string, KindTally>();
-  readonly #open = new Set<number>();
-  /** Scenes whose attempts began or ended since this set was last emptied. */
-  readonly touched = new Set<number>();
-  #lost = 0;
-  #seen = 0;
-  #lastPicture = 0;
-
-  constructor(at?: string) {
-    this.at = at;
-    const sums = Object.entries(spentSql('', at).each).filter(([key]) => key !== 'jobs');
-    const spent = sums.map(([key, value]) => `coalesce(${value}, 0) AS ${key}`);
-    this.#columns = `attempt, scene, state, settled_at, failure_kind AS failureKind, ${spent.join()}`;
-  }
-
-  get inFlight(): number {
-    return this.#open.size;
-  }
-
-  /** Reads most of a long batch, with turns of the event loop between pages. `catchUp` reads the rest. */
-  async catchUpSlowly(db: Database, breathe: () => Promise<void>): Promise<void> {
-    const page = this.#pageOf(db);
-    while (this.#readPage(page) === pageRows) await breathe();
-  }
-
-  catchUp(db: Database): void {
-    const again = db.prepare<[string], TalliedAttempt>(
-      `SELECT ${this.#columns} FROM attempts WHERE attempt IN (SELECT value FROM json_each(?)) AND settled_at IS NOT NULL`,
-    );
-    for (const row of again.all(JSON.stringify([...this.#open]))) {
-      this.#open.delete(row.attempt);
-      this.#addSettled(row);
-    }
-    const page = this.#pageOf(db);
-    while (this.#readPage(page) === pageRows);
-    const lost = readLostSubmissions(db) - this.#lost;
-    this.#lost += lost;
-    this.total += lost;
-    this.unanswered += lost;
-    this.#spend({ untold: lost, untimed: lost, rendered: lost });
-    this.brought = addBrought(this.brought, readBrought(db, this.at, this.#lastPicture));
-    this.#lastPicture = db.prepare<[], number | null>('SELECT max(picture) FROM pictures').pluck().get() ?? 0;
-  }
-
-  #pageOf(db: Database): Statement<[number]> {
-    return db.prepare<[number]>(
-      `SELECT ${this.#columns} FROM attempts WHERE attempt > ? ORDER BY attempt LIMIT ${pageRows}`,
-    );
-  }
-
-  #readPage(page: Statement<[number]>): number {
-    const rows = page.all(this.#seen) as TalliedAttempt[];
-    for (const row of rows) {
-      this.total += 1;
-      this.touched.add(row.scene);
-      if (row.settled_at === null) this.#open.add(row.attempt);
-      else this.#addSettled(row);
-    }
-    this.#seen = rows.at(-1)?.attempt ?? this.#seen;
-    return rows.length;
-  }
-
-  #addSettled({ attempt, scene, state, failureKind, ...spent }: TalliedAttempt): void {
-    this.touched.add(scene);
-    this.#spend(spent);
-    if (state === 'refused') this.refused += 1;
-    if (state === 'unanswered') this.unanswered += 1;
-    if (state === 'expired') this.expired += 1;
-    if (failureKind !== null) this.#addFailure(failureKind, attempt);
-  }
-
-  #spend(spent: Partial<Spent>): void {
-    for (const key of spentKeys) this.spent[key] += spent[key] ?? 0;
-  }
-
-  #addFailure(kind: string, attempt: number): void {
-    const { attempts, last } = this.kinds.get(kind) ?? { attempts: 0, last: 0 };
-    this.kinds.set(kind, { attempts: attempts + 1, last: Math.max(last, attempt) });
-  }
 }

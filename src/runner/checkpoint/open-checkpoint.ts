@@ -1,8 +1,7 @@
-/** Opens the checkpoint of a batch: for a run, for maintenance, or to read it during a run. */
+/** Opens the checkpoint in an output folder: for a run, for maintenance, or to read it during a run. `joinBatch` opens a shared one. */
 import { randomUUID } from 'node:crypto';
 import { existsSync, statSync, type Stats, openSync, fsyncSync, closeSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Endpoint } from '../core/attempt.ts';
 import { FatalFailure } from '../core/failure.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { DefaultNames } from '../core/naming.ts';
@@ -34,7 +33,7 @@ import {
   readReached,
 } from './find-loss.ts';
 import { readRuns } from './read-summary.ts';
-import { readAttemptStates } from './read-totals.ts';
+import { countUntold, jobsInFlight, type JobsInFlight } from './read-totals.ts';
 import { checkpointSchema } from './checkpoint-schema.ts';
 import { SqliteCheckpoint } from './sqlite-checkpoint.ts';
 import type { CommitMarker } from '../../lib/sqlite/group-commit.ts';
@@ -56,7 +55,7 @@ export interface OpenCheckpoint {
   names: DefaultNames;
   rules: RulesVersion;
   /** Returns the number of submissions that may have been billed and whose outcome is unknown. */
-  untold(): number;
+  untold(): Promise<number>;
   /** Records how the run ended and its statistics. The last call counts. */
   recordEnd(ended: RunEnd): void | Promise<void>;
   /**
@@ -143,10 +142,7 @@ export function openCheckpoint(
     refresh: () => Promise.resolve(),
     names: readBatch(db)?.names ?? 'id',
     rules: rulesOf(db),
-    untold: () => {
-      const { unanswered, expired } = readAttemptStates(db);
-      return unanswered + expired;
-    },
+    untold: () => Promise.resolve(countUntold(db)),
     recordEnd: ({ stats, ...ended }) => {
       isOrderly = !unsealed.has(ended.exitCode);
       end.run({ ...ended, stats: stats === undefined ? null : JSON.stringify(stats), run });
@@ -184,51 +180,34 @@ export function openCheckpointForMaintenance(dir: string): WritableCheckpoint | 
   return openForChanges(dir);
 }
 
-/**
- * Returns the digest of the list that the batch was last compared with. Undefined if it is unknown. Also
- * undefined after an unclean end, because no checksum covers the stored list, unless `isCopy`: a local copy
- * of a shared batch is always trusted. Throws as `openCheckpointForReading` does.
- */
-export function readComparedDigest(dir: string, isCopy = false): string | undefined {
-  if (!isCopy && !isClosedInOrder(dir)) return undefined;
+export interface RecordedList {
+  /** Rules by which the batch reads, or would read, its lists. */
+  rules: RulesVersion;
+  /**
+   * Digest of the list that the batch was last compared with. Undefined if it is unknown. Also undefined after
+   * an unclean end, because no checksum covers the stored list. A local copy of a shared batch is always trusted.
+   */
+  digest: string | undefined;
+}
+
+/** `isCopy`: the folder has a local copy of a shared batch. Throws as `openCheckpointForReading` does. */
+export function readRecordedList(dir: string, isCopy = false): RecordedList {
   const db = openCheckpointForReading(dir);
   try {
-    return db && readComparedList(db)?.digest;
+    if (db === undefined) return { rules: newestRules, digest: undefined };
+    const isTrusted = isCopy || isClosedInOrder(dir);
+    return { rules: rulesOf(db), digest: isTrusted ? readComparedList(db)?.digest : undefined };
   } finally {
     db?.close();
   }
-}
-
-/** Returns the rules by which the batch reads, or would read, its lists. Throws as `openCheckpointForReading` does. */
-export function readRules(dir: string): RulesVersion {
-  const db = openCheckpointForReading(dir);
-  try {
-    return db === undefined ? newestRules : rulesOf(db);
-  } finally {
-    db?.close();
-  }
-}
-
-export interface JobsInFlight {
-  endpoint: Endpoint;
-  jobs: number;
-  /** When the oldest of them was submitted, epoch ms. */
-  oldestAt: number;
 }
 
 export function readJobsInFlight(dir: string): JobsInFlight[] {
   const db = openCheckpointForReading(dir);
-  if (db === undefined) return [];
   try {
-    return db
-      .prepare<[], Endpoint & Omit<JobsInFlight, 'endpoint'>>(
-        `SELECT base_url AS baseUrl, endpoint_id AS id, version, count(*) AS jobs, min(submitted_at) AS oldestAt
-         FROM attempts WHERE state = 'submitted' GROUP BY base_url, endpoint_id, version`,
-      )
-      .all()
-      .map(({ jobs, oldestAt, ...endpoint }) => ({ endpoint, jobs, oldestAt }));
+    return db === undefined ? [] : jobsInFlight(db);
   } finally {
-    db.close();
+    db?.close();
   }
 }
 
@@ -279,7 +258,7 @@ export function openForChanges(dir: string, isLossAccepted = false): WritableChe
   const folder = statSync(dir);
   // After a power cut, a sealed file that was written to would look damaged.
   unseal(dir);
-  const db = openForWriting(checkpointFile(dir), checkpointSchema, 'known');
+  const db = openForWriting(checkpointFile(dir), checkpointSchema, isKnown ? 'sealed' : 'known');
   try {
     // If the disk went away, the log may be in the folder below its mount point. Nothing was written yet.
     if (statSync(dir).dev !== folder.dev) throw wentAway(dir);

@@ -3,7 +3,7 @@ import type { PutBack, PutBackChoice, WrongId } from '../core/retry-policy.ts';
 import type { SceneState } from '../core/scene.ts';
 import type { JsonValue } from '../../lib/text/json.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
-import { holdSeedsNow } from './recorded-batch.ts';
+import { deferSeedsNow } from './recorded-batch.ts';
 import { seedText, storedJson, storedSeed } from './damage.ts';
 import { forgetPictures } from './read-totals.ts';
 
@@ -137,7 +137,7 @@ function change(db: Database, choice: PutBackChoice, at: number): PutBack {
   );
   const { newSeed } = choice;
   if (newSeed !== undefined) for (const id of choice.ids) changeSeed(db, id, newSeed);
-  holdSeedsNow(db);
+  deferSeedsNow(db);
   return { scenes: changes, givenUp };
 }
 

@@ -46,21 +46,22 @@ export function readNumbers(db: Database): BatchNumbers {
 export function readSavedTotals(db: Database): Pick<BatchNumbers, 'pictures' | 'files'> {
   const isPicture = 'label IS NULL';
   // The kept part of a worker's output may contain such a key too, so the JSON decides.
-  const has = (key: string): string =>
-    `count(CASE WHEN instr(output, '"${key}":') > 0 AND json_valid(output) THEN json_type(output, '$.${key}') END)`;
+  const has = (key: string, filter = ''): string =>
+    `count(CASE WHEN instr(output, '"${key}":') > 0 AND json_valid(output) THEN json_type(output, '$.${key}') END)${filter}`;
   const sums = db.prepare<[], number[]>(
     `SELECT count(*), coalesce(sum(bytes), 0), count(*) FILTER (WHERE ${isPicture}),
        coalesce(sum(bytes) FILTER (WHERE ${isPicture}), 0),
        count(*) FILTER (WHERE ${hasList('labelled_words', true)}),
        count(*) FILTER (WHERE ${hasList('ignored_words', true)}),
-       ${has('odd')}, ${has('isCut')} FROM pictures`,
+       ${has('odd')}, ${has('isCut')}, ${has('clip', ` FILTER (WHERE ${isPicture})`)} FROM pictures`,
   );
-  const [files = 0, bytes = 0, pictures = 0, pictureBytes = 0, labelled = 0, ignored = 0, odd = 0, cut = 0] =
-    sums.raw().get() ?? [];
+  const [files = 0, bytes = 0, pictures = 0, pictureBytes = 0, ...told] = sums.raw().get() ?? [];
+  const [labelled = 0, ignored = 0, odd = 0, cut = 0, clips = 0] = told;
   return {
     pictures: {
       files: pictures,
       bytes: pictureBytes,
+      ...(clips > 0 && { clips }),
       ...(labelled + ignored > 0 && { labelled, ignored }),
       ...(odd + cut > 0 && { odd, cut }),
     },
@@ -216,7 +217,7 @@ interface LatestFailure {
 /** Number of newest attempts to search. Attempts settle in about the order in which they begin. */
 const latestAttempts = 5_000;
 
-/** Runs in constant time: reads a limited number of attempts. */
+/** Runs in constant time: reads a limited number of attempts. A job whose result waits has a failure, but no end yet. */
 export function readLatest(db: Database): Latest {
   const picture = db
     .prepare<[], string>('SELECT file FROM pictures WHERE number = 1 ORDER BY picture DESC LIMIT 1')
@@ -226,7 +227,7 @@ export function readLatest(db: Database): Latest {
     .prepare<[number], LatestFailure & { columns: string }>(
       `SELECT s.id AS sceneId, s.columns, l.failure_kind AS kind, coalesce(l.failure_text, '') AS text, l.settled_at AS at
        FROM (SELECT scene, failure_kind, failure_text, settled_at FROM attempts ORDER BY attempt DESC LIMIT ?) l
-       JOIN scenes s USING (scene) WHERE l.failure_kind IS NOT NULL ORDER BY l.settled_at DESC LIMIT 1`,
+       JOIN scenes s USING (scene) WHERE l.failure_kind IS NOT NULL AND l.settled_at IS NOT NULL ORDER BY l.settled_at DESC LIMIT 1`,
     )
     .get(latestAttempts);
   return { picture, trouble: found && withPrompt(found) };

@@ -1,7 +1,7 @@
 /** Computes totals of a batch: scenes and attempts by state, and the time and pictures of its submissions. */
-import { attemptMoves, type AttemptState } from '../core/attempt.ts';
+import { attemptMoves, type AttemptState, type Endpoint } from '../core/attempt.ts';
 import { sceneMoves, type SceneCounts, type SceneState } from '../core/scene.ts';
-import type { Database } from '../../lib/sqlite/database.ts';
+import type { Database, Statement } from '../../lib/sqlite/database.ts';
 import {
   addBrought,
   kindsWithoutPicture,
@@ -13,6 +13,7 @@ import {
 } from '../core/spending.ts';
 import { readLostSubmissions } from './find-loss.ts';
 import { storedJson } from './damage.ts';
+import type { AttemptRow } from './attempt-records.ts';
 
 export function readCounts(db: Database): SceneCounts {
   const bad = db.prepare<[], { n: number }>('SELECT count(*) AS n FROM bad_rows').get();
@@ -30,6 +31,12 @@ export function sceneCounts(countOf: (state: SceneState) => number, invalid: num
 export function readAttemptStates(db: Database): Record<AttemptState, number> {
   const counts = countStates(db, 'attempts', Object.keys(attemptMoves) as AttemptState[]);
   return { ...counts, unanswered: counts.unanswered + readLostSubmissions(db) };
+}
+
+/** Counts the submissions that may have been billed and whose outcome is unknown. */
+export function countUntold(db: Database): number {
+  const { unanswered, expired } = readAttemptStates(db);
+  return unanswered + expired;
 }
 
 /** Counts rows by state, saved ones as the rest, in one statement, because a run may be writing. */
@@ -122,10 +129,20 @@ export function latestQueries(
   return { times, prices: `SELECT cost AS value FROM ${s}attempts WHERE ${isPrice} ${latest}` };
 }
 
-/** SQL that sums pictures, also for PostgreSQL. Pictures are numbered from 1 within their job. */
-export const broughtColumns = `count(*) FILTER (WHERE number = 1) AS jobs, count(*) AS pictures,
-  CAST(coalesce(sum(width * height), 0) AS bigint) AS pixels, coalesce(max(number), 0) AS "mostPictures",
-  coalesce(max(width * height), 0) AS "mostPixels"`;
+/** SQL that sums pictures. Pictures are numbered from 1 within their job. The databases read JSON in different ways. */
+export const broughtColumns = {
+  sqlite: broughtSql('output'),
+  postgres: broughtSql('CAST(output AS json)'),
+};
+
+function broughtSql(json: string): string {
+  // Few rows have a clip, and reading JSON takes long.
+  const ms = `CASE WHEN output LIKE '%"clip":%' THEN CAST(${json} -> 'clip' ->> 'durationMs' AS double precision) END`;
+  return `count(*) FILTER (WHERE number = 1) AS jobs, count(*) AS pictures,
+    CAST(coalesce(sum(width * height), 0) AS bigint) AS pixels, coalesce(max(number), 0) AS "mostPictures",
+    coalesce(max(width * height), 0) AS "mostPixels", count(${ms}) AS clips,
+    coalesce(sum(${ms}), 0) AS "clipMs", coalesce(max(${ms}), 0) AS "mostClipMs"`;
+}
 
 /** `at`: path of stated prices (`pricing.at`). */
 export function readSpending(db: Database, at?: string): BatchSpending {
@@ -145,10 +162,12 @@ export function readSpending(db: Database, at?: string): BatchSpending {
 }
 
 /** Sums the pictures with keys above `after` of jobs that stated no price at the path `at`. */
-export function readBrought(db: Database, at: string | undefined, after = 0): Brought {
+function readBrought(db: Database, at: string | undefined, after = 0): Brought {
   const { isPicture } = spentSql('', at);
   const brought = db
-    .prepare<[number], Brought>(`SELECT ${broughtColumns} FROM pictures WHERE picture > ? AND ${isPicture}`)
+    .prepare<[number], Brought>(
+      `SELECT ${broughtColumns.sqlite} FROM pictures WHERE picture > ? AND ${isPicture}`,
+    )
     .get(after);
   return brought ?? nothingBrought;
 }
@@ -161,7 +180,7 @@ export function forgetPictures(db: Database, attempts: string): void {
   const gone = `FROM pictures WHERE attempt IN (${attempts})`;
   const isStated = 'attempt IN (SELECT attempt FROM attempts WHERE cost IS NOT NULL)';
   const brought = db
-    .prepare<[], Brought>(`SELECT ${broughtColumns} ${gone} AND label IS NULL AND NOT ${isStated}`)
+    .prepare<[], Brought>(`SELECT ${broughtColumns.sqlite} ${gone} AND label IS NULL AND NOT ${isStated}`)
     .get();
   const before = readForgotten(db);
   const { changes } = db.prepare(`DELETE ${gone}`).run();
@@ -177,15 +196,18 @@ export const forgottenQuery = (s = ''): string => `SELECT value FROM ${s}batch W
 
 /** Returns the totals of forgotten pictures. `value` is the result of `forgottenQuery`. */
 export function forgottenOf(value: string | undefined): Brought & { rows?: number } {
-  return value === undefined ? nothingBrought : (storedJson(value, 'the batch') as Brought);
+  // Earlier versions knew no clips.
+  return value === undefined
+    ? nothingBrought
+    : { ...nothingBrought, ...(storedJson(value, 'the batch') as Partial<Brought>) };
 }
 
-export function readForgotten(db: Database): ReturnType<typeof forgottenOf> {
+function readForgotten(db: Database): ReturnType<typeof forgottenOf> {
   return forgottenOf(db.prepare<[], string>(forgottenQuery()).pluck().get());
 }
 
 /** Reads the latest times and stated prices, ascending. */
-export function readLatest(
+function readLatest(
   db: Database,
   at: string | undefined,
 ): { times: ExecutionTimes; prices: readonly number[] } {
@@ -203,6 +225,23 @@ export function hasAttempts(db: Database): boolean {
   return db.prepare('SELECT 1 FROM attempts LIMIT 1').get() !== undefined;
 }
 
+export interface JobsInFlight {
+  endpoint: Endpoint;
+  jobs: number;
+  /** When the oldest of them was submitted, epoch ms. */
+  oldestAt: number;
+}
+
+export function jobsInFlight(db: Database): JobsInFlight[] {
+  return db
+    .prepare<[], Endpoint & Omit<JobsInFlight, 'endpoint'>>(
+      `SELECT base_url AS baseUrl, endpoint_id AS id, version, count(*) AS jobs, min(submitted_at) AS oldestAt
+       FROM attempts WHERE state = 'submitted' GROUP BY base_url, endpoint_id, version`,
+    )
+    .all()
+    .map(({ jobs, oldestAt, ...endpoint }) => ({ endpoint, jobs, oldestAt }));
+}
+
 /** True if a picture is saved, or a job is or may be in flight. */
 export function hasPicturesOrJobs(db: Database): boolean {
   const some =
@@ -213,4 +252,128 @@ export function hasPicturesOrJobs(db: Database): boolean {
 /** True if a run crashed while it saved pictures. */
 export function hasUnfinishedPictures(db: Database): boolean {
   return db.prepare('SELECT 1 FROM attempts WHERE writing IS NOT NULL LIMIT 1').get() !== undefined;
+}
+
+/** Rows per turn of the event loop. */
+const pageRows = 10_000;
+
+const spentKeys = [
+  'executedMs',
+  'untold',
+  'untimed',
+  'rendered',
+  'statedJobs',
+  'stated',
+  'unstated',
+] as const;
+
+type TalliedSums = Record<(typeof spentKeys)[number], number>;
+
+type TalliedAttempt = Pick<AttemptRow, 'state' | 'failureKind'> &
+  TalliedSums & { attempt: number; scene: number; settled_at: number | null };
+
+interface KindTally {
+  attempts: number;
+  /** Key of the latest of these attempts. */
+  last: number;
+}
+
+/** Running totals of attempts. Settled ones are counted once; those in flight are read again. */
+export class AttemptTally {
+  total = 0;
+  /** Attempts that the service did not accept: no job, no bill. */
+  refused = 0;
+  unanswered = 0;
+  expired = 0;
+  /** Sums that mean the same as in `BatchSpending`. */
+  readonly #spent = Object.fromEntries(spentKeys.map((key) => [key, 0])) as TalliedSums;
+  /** Path of stated prices (`pricing.at`). */
+  readonly #at: string | undefined;
+  readonly #columns: string;
+  #brought: Brought = nothingBrought;
+  readonly kinds = new Map<string, KindTally>();
+  readonly #open = new Set<number>();
+  /** Scenes whose attempts began or ended since this set was last emptied. */
+  readonly touched = new Set<number>();
+  #lost = 0;
+  #seen = 0;
+  #lastPicture = 0;
+
+  constructor(at?: string) {
+    this.#at = at;
+    const sums = Object.entries(spentSql('', at).each).filter(([key]) => key !== 'jobs');
+    const spent = sums.map(([key, value]) => `coalesce(${value}, 0) AS ${key}`);
+    this.#columns = `attempt, scene, state, settled_at, failure_kind AS failureKind, ${spent.join()}`;
+  }
+
+  get inFlight(): number {
+    return this.#open.size;
+  }
+
+  /** Reads most of a long batch, with turns of the event loop between pages. `catchUp` reads the rest. */
+  async catchUpSlowly(db: Database, breathe: () => Promise<void>): Promise<void> {
+    const page = this.#pageOf(db);
+    while (this.#readPage(page) === pageRows) await breathe();
+  }
+
+  catchUp(db: Database): void {
+    const again = db.prepare<[string], TalliedAttempt>(
+      `SELECT ${this.#columns} FROM attempts WHERE attempt IN (SELECT value FROM json_each(?)) AND settled_at IS NOT NULL`,
+    );
+    for (const row of again.all(JSON.stringify([...this.#open]))) {
+      this.#open.delete(row.attempt);
+      this.#addSettled(row);
+    }
+    const page = this.#pageOf(db);
+    while (this.#readPage(page) === pageRows);
+    const lost = readLostSubmissions(db) - this.#lost;
+    this.#lost += lost;
+    this.total += lost;
+    this.unanswered += lost;
+    this.#spend({ untold: lost, untimed: lost, rendered: lost });
+    this.#brought = addBrought(this.#brought, readBrought(db, this.#at, this.#lastPicture));
+    this.#lastPicture = db.prepare<[], number | null>('SELECT max(picture) FROM pictures').pluck().get() ?? 0;
+  }
+
+  /** Returns what was spent until the last `catchUp`. */
+  spending(db: Database): BatchSpending {
+    const brought = addBrought(this.#brought, readForgotten(db));
+    return { ...this.#spent, jobs: this.total - this.refused, brought, ...readLatest(db, this.#at) };
+  }
+
+  #pageOf(db: Database): Statement<[number]> {
+    return db.prepare<[number]>(
+      `SELECT ${this.#columns} FROM attempts WHERE attempt > ? ORDER BY attempt LIMIT ${pageRows}`,
+    );
+  }
+
+  #readPage(page: Statement<[number]>): number {
+    const rows = page.all(this.#seen) as TalliedAttempt[];
+    for (const row of rows) {
+      this.total += 1;
+      this.touched.add(row.scene);
+      if (row.settled_at === null) this.#open.add(row.attempt);
+      else this.#addSettled(row);
+    }
+    this.#seen = rows.at(-1)?.attempt ?? this.#seen;
+    return rows.length;
+  }
+
+  #addSettled({ attempt, scene, state, failureKind, ...spent }: TalliedAttempt): void {
+    this.touched.add(scene);
+    this.#spend(spent);
+    if (state === 'refused') this.refused += 1;
+    if (state === 'unanswered') this.unanswered += 1;
+    if (state === 'expired') this.expired += 1;
+    if (failureKind !== null) this.#addFailure(failureKind, attempt);
+  }
+
+  #spend(spent: Partial<TalliedSums>): void {
+    for (const key of spentKeys) this.#spent[key] += spent[key] ?? 0;
+  }
+
+  #addFailure(kind: string, attempt: number): void {
+    const { attempts, last } = this.kinds.get(kind) ?? { attempts: 0, last: 0 };
+    this.kinds.set(kind, { attempts: attempts + 1, last: Math.max(last, attempt) });
+  }
 }

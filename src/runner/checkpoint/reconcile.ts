@@ -7,12 +7,12 @@ import { type ListedScene, replacedSuffix } from '../core/scene.ts';
 import type { ManifestScenes } from '../pipeline/ports.ts';
 import {
   type ComparedList,
+  isNamedByAttempt,
   listedScenes,
-  readBatch,
   readComparedList,
   rememberComparedList,
 } from './batch-identity.ts';
-import { holdSeeds } from './recorded-batch.ts';
+import { deferSeeds } from './recorded-batch.ts';
 import { restoreNames } from './recorded-pictures.ts';
 import type { SceneRow } from './checkpoint-schema.ts';
 
@@ -33,11 +33,10 @@ export async function reconcile(
   const isSame = compared !== undefined && manifest.digest === compared.digest;
   const changes = isSame ? samePlan(db, compared) : await compare(db, manifest, signal);
   putBackRefused(db);
-  const heldSeeds = await holdBack(db, signal);
+  const heldSeeds = await deferInPages(db, signal);
   const plan = { ...changes, ...(heldSeeds > 0 && { heldSeeds }) };
   await overTable(db, 'temp.withdrawn', signal, forgetter(db));
-  // Pictures in a bucket never share a name, so none has to be renamed.
-  if (readBatch(db)?.pictures !== undefined) return plan;
+  if (isNamedByAttempt(db)) return plan;
   await overTable(db, 'temp.withdrawn', signal, renameReplaced(db));
   // Also finishes a rename of `verify --rename` that was interrupted.
   restoreNames(db);
@@ -45,8 +44,8 @@ export async function reconcile(
 }
 
 /** Decides anew which seeds are needed, because seeds, values and the condition may have changed since the last run. */
-async function holdBack(db: Database, signal: AbortSignal): Promise<number> {
-  const pages = holdSeeds(db);
+async function deferInPages(db: Database, signal: AbortSignal): Promise<number> {
+  const pages = deferSeeds(db);
   let page = pages.next();
   for (; page.done !== true; page = pages.next()) await breathe(signal);
   return page.value;

@@ -1,4 +1,5 @@
 /** Reads and decisions that both journals share: on the batch's own file, or on the local copy of a shared batch. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from '../../lib/sqlite/database.ts';
 import type { Attempt, Endpoint, Settlement } from '../core/attempt.ts';
 import type { LackingFile, PictureTotals } from '../core/picture.ts';
@@ -12,7 +13,6 @@ import { sentBy } from './damage.ts';
 import { readSavedTotals } from './read-summary.ts';
 import { readCounts, sceneCounts } from './read-totals.ts';
 import { readLacking, savedReader, readSavedJobs } from './recorded-pictures.ts';
-import { readListedScenes, readNextScenes } from './scene-records.ts';
 import type { SceneRow } from './checkpoint-schema.ts';
 import { asFatalFailure } from './journal.ts';
 
@@ -118,8 +118,8 @@ function judgeIn(batch: BatchIdentity | undefined): ReturnType<typeof judgeOf> |
   return judgeOf({ until, columns: [...resultColumns(batch), ...axes], ...(values && { values }) });
 }
 
-/** True if `holdSeeds` may have something to change. */
-export function hasHeldSeeds(db: Database): boolean {
+/** True if `deferSeeds` may have something to change. */
+export function hasDeferredSeeds(db: Database): boolean {
   const isAny = "SELECT 1 FROM scenes WHERE state = 'unneeded' LIMIT 1";
   return readBatch(db)?.until !== undefined || db.prepare(isAny).get() !== undefined;
 }
@@ -130,8 +130,8 @@ export function hasHeldSeeds(db: Database): boolean {
  * an unneeded seed is 1 if a seed before it is good, otherwise 0. Call in a transaction, after all other
  * changes. Pauses after each page. Returns how many seeds wait for a seed before them.
  */
-export function* holdSeeds(db: Database): Generator<undefined, number> {
-  if (!hasHeldSeeds(db)) return 0;
+export function* deferSeeds(db: Database): Generator<undefined, number> {
+  if (!hasDeferredSeeds(db)) return 0;
   const isGood = judgeIn(readBatch(db));
   if (isGood === undefined) {
     db.exec("UPDATE scenes SET state = 'waiting', due_at = 0 WHERE state = 'unneeded'");
@@ -146,24 +146,49 @@ export function* holdSeeds(db: Database): Generator<undefined, number> {
   const move = db.prepare<[object]>('UPDATE scenes SET state = @state, due_at = @dueAt WHERE scene = @scene');
   const readRendered = renderedReader(db);
   let row: SeedRow | undefined;
-  let held = 0;
+  let deferred = 0;
   for (let scenes = page.all(0); scenes.length > 0; scenes = page.all(scenes.at(-1)?.position ?? 0)) {
     for (const { scene, id, state, dueAt } of scenes) {
       const next = nextSeed(row, { id, state }, () => isGood(readRendered(scene)));
       const known = state === 'unneeded' ? 0 : dueAt;
-      const wanted = next.state === 'unneeded' ? Number(!next.isHeld) : known;
+      const wanted = next.state === 'unneeded' ? Number(!next.isDeferred) : known;
       if (next.state !== state || wanted !== dueAt) move.run({ scene, state: next.state, dueAt: wanted });
-      if (next.isHeld) held += 1;
+      if (next.isDeferred) deferred += 1;
       ({ row } = next);
     }
     yield;
   }
-  return held;
+  return deferred;
 }
 
-/** Runs `holdSeeds` without pauses. */
-export function holdSeedsNow(db: Database): void {
-  for (const _ of holdSeeds(db));
+/** Scenes per turn of the event loop. */
+const scenesPerTurn = 500;
+
+type SentRow = Pick<SceneRow, 'id' | 'input' | 'columns' | 'seed'>;
+
+async function* readListedScenes(db: Database): AsyncGenerator<FoundScene> {
+  const page = db.prepare<[number], SentRow & { sceneKey: number; isWaiting: 0 | 1 }>(`
+    SELECT scene AS sceneKey, id, input, columns, seed, state IN ('waiting', 'unneeded') AS isWaiting FROM scenes
+    WHERE scene > ? AND state <> 'withdrawn' ORDER BY scene LIMIT ${scenesPerTurn}`);
+  for (let rows = page.all(0); rows.length > 0; rows = page.all(rows.at(-1)?.sceneKey ?? 0)) {
+    for (const { isWaiting, sceneKey, ...row } of rows)
+      yield { sceneKey, id: row.id, ...sentBy(row), isWaiting: isWaiting === 1 };
+    await nextTurn();
+  }
+}
+
+function readNextScenes(db: Database, max: number): SceneToName[] {
+  return db
+    .prepare<[number], SentRow>(
+      "SELECT id, input, columns, seed FROM scenes WHERE state = 'waiting' ORDER BY due_at, position LIMIT ?",
+    )
+    .all(max)
+    .map((row) => ({ id: row.id, ...sentBy(row) }));
+}
+
+/** Runs `deferSeeds` without pauses. */
+export function deferSeedsNow(db: Database): void {
+  for (const _ of deferSeeds(db));
 }
 
 function renderedReader(db: Database): (sceneKey: number) => Rendered {

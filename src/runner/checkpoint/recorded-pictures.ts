@@ -1,9 +1,12 @@
 /** Reads the recorded pictures, and finds their scenes and ids. */
 import type { RecordedPicture } from '../core/scene-record.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
+import { type ClipColumn, clipColumnNames } from '../core/clip.ts';
 import {
   formatOfFile,
   type LackingFile,
+  type ListName,
+  listNames,
   type NamedFile,
   type PictureOutput,
   type SavedPicture,
@@ -135,12 +138,16 @@ export function hasList(name: keyof PictureOutput, isFilled: boolean): string {
   return `instr(output, '"${name}":[${isFilled ? '"' : ''}') > 0`;
 }
 
-/** Returns the names of the word lists that came from the service. They are columns of the results. */
-export function readListNames(db: Database) {
-  const names = ['labelled_words', 'ignored_words'] as const;
-  return names.filter(
-    (name) => db.prepare(`SELECT 1 FROM pictures WHERE ${hasList(name, false)} LIMIT 1`).get() !== undefined,
-  );
+/** Returns the columns of the results with word lists from the service, and with facts about clips, if there are any. */
+export function readOutputColumns(db: Database): (ListName | ClipColumn)[] {
+  const isAny = (condition: string): boolean =>
+    db.prepare(`SELECT 1 FROM pictures WHERE ${condition} LIMIT 1`).get() !== undefined;
+  // The kept part of a worker's output may contain such a key too, so the JSON decides.
+  const isClip = `CASE WHEN instr(output, '"clip":') > 0 AND json_valid(output) THEN json_type(output, '$.clip') END`;
+  return [
+    ...listNames.filter((name) => isAny(hasList(name, false))),
+    ...(isAny(`label IS NULL AND ${isClip} = 'object'`) ? clipColumnNames : []),
+  ];
 }
 
 /** Returns the names of files besides pictures, in the order of `output.files`. */

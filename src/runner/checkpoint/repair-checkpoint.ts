@@ -26,7 +26,7 @@ import {
 } from './find-loss.ts';
 import { nameKey } from '../core/naming.ts';
 import type { PictureMove } from '../pipeline/ports.ts';
-import { forgetComparedList, readBatch } from './batch-identity.ts';
+import { forgetComparedList, isNamedByAttempt } from './batch-identity.ts';
 import { restoreNames } from './recorded-pictures.ts';
 import { forgetPictures } from './read-totals.ts';
 import { asDamage, DamagedCheckpoint, isInputOf, storedJson, storedSeed } from './damage.ts';
@@ -42,7 +42,10 @@ export interface RepairedCheckpoint {
   keptAs: string | null;
 }
 
-/** Returns undefined if nothing needs repair. Call while holding the lock. Throws if nothing can be read. */
+/**
+ * Repairs the checkpoint, and keeps a damaged file as `.damaged`. Undefined if nothing needs repair. Call while holding
+ * the lock. Throws `UnusableDatabase` if there is no file or nothing can be read of it.
+ */
 export async function repairCheckpoint(dir: string): Promise<RepairedCheckpoint | undefined> {
   const path = checkpointFile(dir);
   const wrong = damageIn(() => assertSound(dir));
@@ -316,7 +319,7 @@ function damagedRows(db: Database): Damage[] {
   );
   const sql = prepareReads(db);
   const damaged: Damage[] = [];
-  const hold = (table: Damage['table'], key: number, check: () => unknown): void => {
+  const noteDamage = (table: Damage['table'], key: number, check: () => unknown): void => {
     try {
       check();
     } catch (error) {
@@ -324,9 +327,10 @@ function damagedRows(db: Database): Damage[] {
       damaged.push({ table, key, error });
     }
   };
-  for (const row of scenes.iterate()) hold('scenes', row.scene, () => assertScene(row));
-  for (const row of sql.intended.all()) hold('attempts', row.key, () => readAttempt(sql, row));
-  for (const row of sql.submitted.all()) hold('attempts', row.key, () => readSubmittedAttempt(sql, row));
+  for (const row of scenes.iterate()) noteDamage('scenes', row.scene, () => assertScene(row));
+  for (const row of sql.intended.all()) noteDamage('attempts', row.key, () => readAttempt(sql, row));
+  for (const row of sql.submitted.all())
+    noteDamage('attempts', row.key, () => readSubmittedAttempt(sql, row));
   return damaged;
 }
 
@@ -385,8 +389,7 @@ export function pictureRepair(db: Database): PictureRepair {
       for (const { key, name, by = name } of renames) decide.run({ key, name, to: by });
       setRenamed(true);
     }),
-    // Pictures in a bucket never share a name.
-    restoreNames: () => (readBatch(db)?.pictures === undefined ? restoreNames(db) : 0),
+    restoreNames: () => (isNamedByAttempt(db) ? 0 : restoreNames(db)),
     reported: () => setRenamed(false),
     recordMoved: async ({ key, to }) => void sql.recordMoved.run({ key, to, fileKey: nameKey(to) }),
     putBack: async (attempt) =>

@@ -1,6 +1,4 @@
 /** Reads recorded scenes: one record each, in list order, or the whole story of one id. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { FoundScene, SceneToName } from '../core/provenance.ts';
 import { endpointAddress, type Endpoint } from '../core/attempt.ts';
 import { failureRules, isFailureKind, type FailureKind } from '../core/failure.ts';
 import { withValues } from '../core/seeds-until.ts';
@@ -301,29 +299,4 @@ function readAttempts(db: Database, { scene, counted_from: countedFrom }: SceneR
     const endpoint = { baseUrl, id, version };
     return { number, run, state, endpoint, ...found, isCounted, ...savedOf(attempt) };
   });
-}
-
-/** Scenes per turn of the event loop. */
-const pageScenes = 500;
-
-type SentRow = Pick<SceneRow, 'id' | 'input' | 'columns' | 'seed'>;
-
-export async function* readListedScenes(db: Database): AsyncGenerator<FoundScene> {
-  const page = db.prepare<[number], SentRow & { sceneKey: number; isWaiting: 0 | 1 }>(`
-    SELECT scene AS sceneKey, id, input, columns, seed, state IN ('waiting', 'unneeded') AS isWaiting FROM scenes
-    WHERE scene > ? AND state <> 'withdrawn' ORDER BY scene LIMIT ${pageScenes}`);
-  for (let rows = page.all(0); rows.length > 0; rows = page.all(rows.at(-1)?.sceneKey ?? 0)) {
-    for (const { isWaiting, sceneKey, ...row } of rows)
-      yield { sceneKey, id: row.id, ...sentBy(row), isWaiting: isWaiting === 1 };
-    await nextTurn();
-  }
-}
-
-export function readNextScenes(db: Database, max: number): SceneToName[] {
-  return db
-    .prepare<[number], SentRow>(
-      "SELECT id, input, columns, seed FROM scenes WHERE state = 'waiting' ORDER BY due_at, position LIMIT ?",
-    )
-    .all(max)
-    .map((row) => ({ id: row.id, ...sentBy(row) }));
 }

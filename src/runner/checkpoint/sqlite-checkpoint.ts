@@ -42,7 +42,7 @@ import {
 } from './attempt-records.ts';
 import type { CrashMarkers } from './batch-lock.ts';
 import { readSpending } from './read-totals.ts';
-import { holdSeedsNow, RecordedBatch } from './recorded-batch.ts';
+import { deferSeedsNow, RecordedBatch } from './recorded-batch.ts';
 import { reconcile } from './reconcile.ts';
 import { suspectCrashes } from '../core/retry-policy.ts';
 
@@ -193,7 +193,7 @@ export class SqliteCheckpoint extends RecordedBatch implements Checkpoint, Check
       const found = adopted.filter((scene) => recordAdopted(this.#sql, scene, { run: this.#run, at }));
       // Their submissions were probably among the lost ones, and must not count twice.
       this.#sql.countFound.run({ found: found.length });
-      holdSeedsNow(this.#db);
+      deferSeedsNow(this.#db);
       this.#next.dropSettled();
     });
   }

@@ -1,4 +1,4 @@
-/** The dialect of ComfyUI: uploads files, submits one workflow, filled in for each scene, and reads how its job ended. */
+/** Renders a batch on a ComfyUI, by `comfyui-driver.ts`: uploads files, submits the workflow filled in for each scene, and reads how its job ended. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { JobAtService, JobTimes } from '../core/attempt.ts';
@@ -7,7 +7,7 @@ import { filesIn, type SentFile, withFiles } from '../core/file-text.ts';
 import { isJsonObject, type JsonObject } from '../../lib/text/json.ts';
 import type { CancelReply, HealthReply, StatusReply, SubmitReply } from '../pipeline/ports.ts';
 import {
-  chosenPictures,
+  chosenFiles,
   ComfyuiDriver,
   type ComfyuiJob,
   type ComfyuiRequest,
@@ -15,11 +15,18 @@ import {
   historyIn,
   historyPath,
   type NothingTold,
-  type PlacedPicture,
+  type PlacedFile,
   viewPath,
 } from '../../protocol/comfyui-driver.ts';
-import { fillWorkflow, isSeed, promptIdOf, seedIn, type Workflow } from '../../protocol/comfyui-workflow.ts';
-import { bodyText } from '../../protocol/error-text.ts';
+import {
+  fillWorkflow,
+  isSeed,
+  promptIdOf,
+  seedIn,
+  type Workflow,
+  type WorkflowChoice,
+} from '../../protocol/comfyui-workflow.ts';
+import { bodyText, isSuccess } from '../../protocol/error-text.ts';
 import { exactInteger } from '../../protocol/json-value.ts';
 import {
   type Failed,
@@ -42,6 +49,8 @@ export interface ComfyuiPlaces {
   workflowSha256: string;
   /** Id of the node whose pictures are saved. Undefined if those of all nodes are saved. */
   node: string | undefined;
+  /** `output.media`: `video`, `audio` or the id of the node whose clips are saved in place of pictures. */
+  media?: string | undefined;
   /** Reads files to upload. Undefined if nothing is submitted. */
   files: SendingFiles | undefined;
 }
@@ -121,10 +130,10 @@ export class ComfyuiDialect implements Dialect {
 
   /** Returns what ComfyUI lacks to run the workflow with this input. */
   async problems(line: Line, input: JsonObject): Promise<string[] | Failure> {
-    const { workflow, node } = this.#places;
+    const { workflow } = this.#places;
     const set = withFiles(setIn(input), ({ path }) => path, 'upload');
     const filled = fillWorkflow(workflow, set, '');
-    const problems = await this.#driver(line).problems(filled, node, line.signal);
+    const problems = await this.#driver(line).problems(filled, choiceOf(this.#places), line.signal);
     return Array.isArray(problems) ? problems : nothingTold(line, problems).failure;
   }
 
@@ -225,20 +234,29 @@ export class ComfyuiDialect implements Dialect {
       case 'interrupted':
         return ended('interrupted', { kind: 'job-cancelled', text: told.text }, told.times);
       case 'done':
-        return this.#collect(line, job, told.pictures, told.times);
+        return this.#collect(line, job, told.files, told.times);
     }
   }
 
-  #collect(line: Line, { kept }: JobAtService, all: PlacedPicture[], times: JobTimes): ToldStatus {
-    const { node } = this.#places;
-    const chosen = chosenPictures(all, node);
+  #collect(line: Line, { kept }: JobAtService, all: PlacedFile[], times: JobTimes): ToldStatus {
+    const choice = choiceOf(this.#places);
+    const { node, media } = choice;
+    const chosen = chosenFiles(all, choice);
     if (chosen.length === 0) {
-      const text = `no picture came from ${node === undefined ? 'any node' : `node ${node}`}`;
+      const what = media === undefined ? 'picture' : 'clip';
+      const other = media === undefined ? all.find((file) => file.media !== undefined) : undefined;
+      const advice =
+        other && `; node ${other.node} saved a clip: set \`output.media: ${other.media}\` to save it`;
+      const text = `no ${what} came from ${node === undefined ? 'any node' : `node ${node}`}${advice ?? ''}`;
+      const missing: Failure = { kind: 'picture-not-found', text, isByAddress: true };
       return all.length === 0
         ? ended('success', { kind: 'no-output', text }, times)
-        : ended('success', { kind: 'picture-not-found', text, isByAddress: true }, times);
+        : ended('success', { ...missing, ...(other && { isOtherMedia: true }) }, times);
     }
-    const told = kept?.['seed'] === undefined ? {} : { seed: kept['seed'] };
+    const told: PictureRequest['told'] = {
+      ...(kept?.['seed'] !== undefined && { seed: kept['seed'] }),
+      ...(media !== undefined && { isClip: true }),
+    };
     const pictures = chosen.map((picture): PictureRequest => {
       const name = `${picture.filename} of node ${picture.node}`;
       const gone: Failure = { kind: 'no-output', text: `${name} no longer exists` };
@@ -260,6 +278,12 @@ export class ComfyuiDialect implements Dialect {
     };
     return new ComfyuiDriver(transport, this.#deleted, line.at.comfyApiKey);
   }
+}
+
+/** Returns which files are saved. `output.media` may name a node, as `output.image` does. */
+function choiceOf({ node, media }: ComfyuiPlaces): WorkflowChoice {
+  if (media === undefined) return { node };
+  return media === 'video' || media === 'audio' ? { media } : { node: media, media: 'any' };
 }
 
 /** Returns the HTTP request with the key. ComfyUI has no keys, but a proxy before it may need one. */
@@ -310,7 +334,7 @@ async function uploadTo({ at, limit, ask }: Line, file: SentFile, content: Buffe
       'input-refused',
       'it is larger than ComfyUI or a proxy before it accepts (413); raise `--max-upload-size` of ComfyUI, or the limit of the proxy, such as `client_max_body_size` of nginx',
     );
-  if (answer.status < 200 || answer.status > 299) {
+  if (!isSuccess(answer.status)) {
     const { kind, text, ...rest } = readRejected(answer);
     const refused = failed(kind === 'unanswered' ? 'not-reached' : kind, text);
     return { ...refused, failure: { ...refused.failure, ...rest } };
@@ -353,7 +377,7 @@ function unaccepted(at: Connection, { why }: NothingTold<Answer>): SubmitReply {
     case 'answered': {
       const { status, body } = why.answer;
       if (status === 404 || status === 405) return noComfyui(at, status);
-      if (status < 200 || status > 299) return { kind: 'failure', failure: readRejected(why.answer) };
+      if (!isSuccess(status)) return { kind: 'failure', failure: readRejected(why.answer) };
       const said = bodyText(body) ?? 'an empty body';
       return failure('unanswered', `ComfyUI answered ${status} without a prompt_id: ${said}`);
     }

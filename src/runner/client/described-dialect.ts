@@ -11,7 +11,7 @@ import {
   workerStates,
 } from '../core/service-description.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
-import { bodyText } from '../../protocol/error-text.ts';
+import { bodyText, isSuccess } from '../../protocol/error-text.ts';
 import { defaultRetentionMs, idempotencyRetentionHeader } from '../../protocol/message-schemas.ts';
 import { firstValueAt } from '../../protocol/output-shapes.ts';
 import type {
@@ -32,12 +32,17 @@ import {
   readRefusal,
   unreadable,
 } from './exchange.ts';
-import { findSubmission, RecentSubmissions } from './find-submission.ts';
 import type { Dialect, Line, PictureRequest, Submission, ToldStatus } from './http-service.ts';
 import { isSameOrigin, type Request, type TextOutcome } from './http-requests.ts';
 import { parseObject, readLifted } from './parse-body.ts';
 import { StatusReader, type StatusPlaces } from './status-reader.ts';
-import { jobIdAtBeginning, readSubmitAnswer, type AcceptedPlaces } from './read-submit-answers.ts';
+import {
+  jobIdAtBeginning,
+  readSubmitAnswer,
+  type AcceptedPlaces,
+  findSubmission,
+  RecentSubmissions,
+} from './read-submit-answers.ts';
 
 export class DescribedDialect implements Dialect {
   readonly #description: ServiceDescription;
@@ -408,10 +413,6 @@ function countsIn<Key extends string>(value: unknown, keys: readonly Key[]): Par
 function refusalOf(answer: HttpResponse, body: Record<string, unknown> | undefined): Failure | undefined {
   const inside = body?.['status'];
   return readRefusal(typeof inside === 'number' ? { ...answer, status: inside } : answer);
-}
-
-function isSuccess(status: number): boolean {
-  return status >= 200 && status <= 299;
 }
 
 function inWords({ status, body }: HttpResponse): string {

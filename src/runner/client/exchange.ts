@@ -1,23 +1,13 @@
-/** Sends one HTTP request, reads refusals that mean the same for every operation, and removes the key from replies. */
+/** Sends one HTTP request, and reads refusals that mean the same for every operation. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { shownProxy } from '../../lib/net/addresses.ts';
 import { oneLine } from '../../lib/text/format.ts';
-import { isJsonObject } from '../../lib/text/json.ts';
 import { bodyText } from '../../protocol/error-text.ts';
 import type { Failure, FailureKind } from '../core/failure.ts';
-import type { PictureOutput } from '../core/picture.ts';
-import type {
-  CancelReply,
-  HealthReply,
-  Hold,
-  KeptAnswer,
-  StatusReply,
-  SubmitReply,
-  WriteChunk,
-} from '../pipeline/ports.ts';
+import { formatBytes } from '../core/file-text.ts';
 import {
   cutShort,
   maxRefusalBytes,
@@ -46,7 +36,7 @@ export interface HttpResponse {
 export type Outcome = { kind: 'answered'; answer: BytesAnswer } | NotReceived;
 
 /**
- * Sends a request. Never rejects. Short of memory, drops the answer to repeat later, so `limits.hold` is
+ * Sends a request. Never rejects. Short of memory, drops the answer to repeat later, so `limits.share` is
  * only for requests that may be sent twice. `proxy` is the one that `dispatcher` uses, for messages.
  */
 export async function exchange(
@@ -66,16 +56,8 @@ export async function exchange(
     if (outcome.kind === 'broken' && proxy !== undefined)
       return { ...outcome, why: `${outcome.why}, through the proxy ${shownProxy(proxy)}` };
     if (outcome.kind !== 'no-room') return outcome;
-    await limits.hold?.retake(outcome.bytes, signal);
+    await limits.share?.retake(outcome.bytes, signal);
   }
-}
-
-/** Returns the outcome for an answer that an earlier run kept, once memory is reserved for it. */
-export async function keptOutcome(kept: KeptAnswer, hold: Hold, signal: AbortSignal): Promise<Outcome> {
-  if (kept === 'too-large') return { kind: 'too-large' };
-  if (!hold.tryGrow(kept.length)) await hold.retake(kept.length, signal);
-  const bytes = Buffer.from(kept.buffer, kept.byteOffset, kept.length);
-  return { kind: 'answered', answer: { status: 200, headers: {}, bytes } };
 }
 
 const redirects = new Set([301, 302, 303, 307, 308]);
@@ -95,7 +77,8 @@ export function redirectTarget(
   return URL.canParse(location, from) ? new URL(location, from).href : location;
 }
 
-export function inText({ status, headers, bytes }: BytesAnswer): HttpResponse {
+/** Returns the answer with its body decoded as UTF-8. */
+export function withTextBody({ status, headers, bytes }: BytesAnswer): HttpResponse {
   return { status, headers, body: textOf(bytes) };
 }
 
@@ -107,16 +90,18 @@ export function textOf(bytes: Buffer): string {
 
 async function read({ status, headers, bytes }: Received, limits: ReceiveLimits): Promise<Outcome | NoRoom> {
   const isSuccess = status >= 200 && status <= 299;
-  const { hold, bodies = 1 } = limits;
+  const { share, bodies = 1 } = limits;
   const answered = (body: Buffer): Outcome => {
-    hold?.shrink(body.length * bodies);
+    share?.shrink(body.length * bodies);
     return { kind: 'answered', answer: { status, headers, bytes: body } };
   };
+  // A sink has taken the body, and unpacks it itself.
+  if (isSuccess && limits.sink !== undefined) return answered(bytes);
   const encoding = (headers['content-encoding'] ?? '').trim().toLowerCase();
   if (encoding === '' || encoding === 'identity') return answered(bytes);
   const maxBytes = isSuccess ? limits.maxBodyBytes : maxRefusalBytes;
   // The decompressed size is unknown. If it may be large, memory for the largest body has to be reserved.
-  const hasRoom = !isSuccess || hold === undefined || hold.bytes >= maxBytes;
+  const hasRoom = !isSuccess || share === undefined || share.bytes >= maxBytes;
   const unpacked = await unpack(bytes, encoding, hasRoom ? maxBytes : Math.min(maxBytes, smallBytes));
   if (unpacked.kind === 'unpacked') return answered(unpacked.bytes);
   if (!isSuccess) return answered(Buffer.alloc(0));
@@ -210,6 +195,19 @@ export function unreadable({ status, headers, body }: HttpResponse, what: string
   };
 }
 
+/** Returns why a body was not read to its end: its size, if it was stated, and the limit. */
+export function tooLargeText(
+  what: string,
+  { bytes }: NotReceived & { kind: 'too-large' },
+  maxBytes: number,
+  limit: 'download' | 'body',
+): string {
+  const allowed = formatBytes(maxBytes);
+  return bytes === undefined
+    ? `${what} has more than the ${allowed} that \`limits.${limit}\` allows`
+    : `${what} has ${formatBytes(bytes)}, and \`limits.${limit}\` allows ${allowed}`;
+}
+
 export interface Failed {
   kind: 'failure';
   failure: Failure;
@@ -217,108 +215,4 @@ export interface Failed {
 
 export function failure(kind: FailureKind, text: string): Failed {
   return { kind: 'failure', failure: { kind, text } };
-}
-
-/** One key, or several. */
-type Keys = string | readonly string[];
-
-/** Returns the reply with the key removed from its texts. The bytes of pictures stay unchanged. */
-export function withoutKey<Reply extends SubmitReply | StatusReply | CancelReply | HealthReply>(
-  reply: Reply,
-  key: Keys,
-): Reply {
-  return {
-    ...reply,
-    ...('text' in reply && { text: textWithoutKey(reply.text, key) }),
-    ...('status' in reply && { status: textWithoutKey(reply.status, key) }),
-    ...('failure' in reply && {
-      failure: { ...reply.failure, text: textWithoutKey(reply.failure.text, key) },
-    }),
-    ...('pictures' in reply && {
-      pictures: reply.pictures.map((picture) => ({
-        ...picture,
-        ...('url' in picture && { url: textWithoutKey(picture.url, key) }),
-        ...(picture.output && { output: valueWithoutKey(picture.output, key) as PictureOutput }),
-      })),
-    }),
-  };
-}
-
-function valueWithoutKey(value: unknown, key: Keys): unknown {
-  if (typeof value === 'string') return textWithoutKey(value, key);
-  if (Array.isArray(value)) return value.map((item) => valueWithoutKey(item, key));
-  if (!isJsonObject(value)) return value;
-  const entries = Object.entries(value).map(([name, inner]) => [
-    textWithoutKey(name, key),
-    valueWithoutKey(inner, key),
-  ]);
-  return Object.fromEntries(entries) as unknown;
-}
-
-export function repeatsKey(text: string, key: Keys): boolean {
-  return textWithoutKey(text, key) !== text;
-}
-
-/** Length of the shortest key that is removed. Shorter keys are not secret, and words begin with them. */
-const minTelling = 4;
-
-export function textWithoutKey(text: string, key: Keys): string {
-  return spellingsOf(key).reduce(withoutSpelling, text);
-}
-
-function spellingsOf(key: Keys): string[] {
-  const telling = [key].flat().filter(({ length }) => length >= minTelling);
-  return [...new Set(telling.flatMap((each) => [each, encodeURIComponent(each), ...secretPart(each)]))];
-}
-
-/** Returns the second part of an `id:secret` key, which has to be removed on its own too. */
-function secretPart(key: string): string[] {
-  const part = key.slice(key.indexOf(':') + 1);
-  return part !== key && part.length >= 2 * minTelling ? [part] : [];
-}
-
-/** Replaces one spelling of the key in any case, as proxies change it, and its beginning before a final `…`. */
-function withoutSpelling(text: string, key: string): string {
-  let clean = text.replaceAll(inAnyCase(key), '[key]');
-  for (let length = key.length - 1; length >= minTelling && clean.includes('…'); length--) {
-    clean = clean.replaceAll(inAnyCase(`${key.slice(0, length)}…`), '[key]…');
-  }
-  return clean;
-}
-
-const patterns = new Map<string, RegExp>();
-const maxPatterns = 1_000;
-
-function escaped(text: string): string {
-  return text.replaceAll(/[^A-Za-z0-9_…]/g, String.raw`\$&`);
-}
-
-function inAnyCase(text: string): RegExp {
-  const known = patterns.get(text);
-  if (known !== undefined) return known;
-  if (patterns.size >= maxPatterns) patterns.clear();
-  const pattern = new RegExp(escaped(text), 'gi');
-  patterns.set(text, pattern);
-  return pattern;
-}
-
-/** Removes the key from an answer in chunks, the last empty. Base64 that has it by chance stays. */
-export function chunksWithoutKey(write: WriteChunk, key: Keys): WriteChunk {
-  const plain = spellingsOf(key);
-  if (plain.length === 0) return write;
-  // Some services write / in JSON as \/.
-  const spellings = [...new Set([...plain, ...plain.map((text) => text.replaceAll('/', '\\/'))])];
-  const pattern = new RegExp(
-    `(?<![A-Za-z0-9+/])(?:${spellings.map(escaped).join('|')})(?![A-Za-z0-9+/])`,
-    'gi',
-  );
-  // One more character shows where the key ends.
-  const kept = Math.max(...spellings.map(({ length }) => length)) + 1;
-  let rest = '';
-  return async (chunk) => {
-    const text = (rest + Buffer.from(chunk).toString('latin1')).replaceAll(pattern, '[key]');
-    const end = chunk.length === 0 ? text.length : Math.max(0, text.length - kept);
-    rest = text.slice(end);
-    await write(Buffer.from(text.slice(0, end), 'latin1'));
-  };
 }

@@ -5,9 +5,18 @@ import { type Agent, errors, type Dispatcher } from 'undici';
 import type { ByteSemaphore } from '../../lib/limits.ts';
 import { proxiedAgent } from '../../lib/net/proxied-agent.ts';
 import { noProxies, proxyFor, type ProxyRules } from '../../lib/net/addresses.ts';
-import type { Hold, WriteChunk } from '../pipeline/ports.ts';
-import { exchange, inText, redirectOf, redirectTarget, type HttpResponse, type Outcome } from './exchange.ts';
-import { type NotReceived, Reservation } from './receiver.ts';
+import type { ReceivedFile } from '../core/picture.ts';
+import type { MemoryShare, ResultKey, WriteChunk } from '../pipeline/ports.ts';
+import {
+  exchange,
+  withTextBody,
+  redirectOf,
+  redirectTarget,
+  type HttpResponse,
+  type Outcome,
+} from './exchange.ts';
+import type { ReceivedFiles } from './received-files.ts';
+import { type BodySink, type NotReceived, Reservation } from './receiver.ts';
 
 export interface RequestOptions {
   /** Longest wait for a connection, and again for the answer, which each sent or received byte extends. */
@@ -18,6 +27,8 @@ export interface RequestOptions {
   maxBodyBytes: number;
   /** Memory that large answers share. */
   memory: ByteSemaphore;
+  /** Takes clips. Undefined if no results are collected. */
+  received?: ReceivedFiles | undefined;
   proxies?: ProxyRules;
 }
 
@@ -64,28 +75,50 @@ export class HttpRequests {
   /** Sends a request whose answer contains no pictures. */
   async exchangeText(request: Request, signal: AbortSignal): Promise<TextOutcome> {
     const outcome = await this.exchange(request, signal);
-    return outcome.kind === 'answered' ? { ...outcome, answer: inText(outcome.answer) } : outcome;
+    return outcome.kind === 'answered' ? { ...outcome, answer: withTextBody(outcome.answer) } : outcome;
   }
 
   /**
-   * Sends a request whose answer may contain pictures. `hold` reserves memory for `bodies` answers of its
+   * Sends a request whose answer may contain pictures. `share` reserves memory for `bodies` answers of its
    * size. Only a GET follows redirects, and only within its origin, so that the key goes nowhere else and
-   * nothing is submitted twice.
+   * nothing is submitted twice. With `sink`, the answer goes there and not into memory.
    */
-  async exchange(request: Request, signal: AbortSignal, hold?: Hold, bodies?: number): Promise<Outcome> {
+  async exchange(
+    request: Request,
+    signal: AbortSignal,
+    share?: MemoryShare,
+    bodies?: number,
+    sink?: BodySink,
+  ): Promise<Outcome> {
     for (let { url } = request, hops = 0; ; hops++) {
-      const outcome = await this.#exchange({ ...request, url }, signal, hold, bodies);
+      const outcome = await this.#exchange({ ...request, url }, signal, share, bodies, sink);
       const next = request.method === 'GET' && hops < maxRedirects ? redirectOf(outcome, url) : undefined;
       if (next === undefined || !isSameOrigin(next, url)) return outcome;
       url = next;
     }
   }
 
+  /** Receives the answer into a file. Returns the outcome if none came, like `ReceivedFiles.receive`. */
+  async receive(
+    request: Request,
+    key: ResultKey,
+    signal: AbortSignal,
+  ): Promise<{ received: ReceivedFile } | Outcome> {
+    const { received } = this.#options;
+    if (received === undefined) throw new Error('clips are received only by a run');
+    const sent = await received.receive(key, request.url, async (range, sink) => {
+      const headers = { ...request.headers, ...range };
+      return { outcome: await this.exchange({ ...request, headers }, signal, undefined, undefined, sink) };
+    });
+    return 'received' in sent ? sent : sent.outcome;
+  }
+
   async #exchange(
     { method, url, headers, body: json, form }: Request,
     signal: AbortSignal,
-    hold?: Hold,
-    bodies?: number,
+    share: MemoryShare | undefined,
+    bodies: number | undefined,
+    sink: BodySink | undefined,
   ): Promise<Outcome> {
     const {
       requestTimeoutMs,
@@ -116,13 +149,14 @@ export class HttpRequests {
     const limits = {
       maxBodyBytes,
       wholeAnswerMs: wholeAnswerMs + uploadMs,
-      hold,
+      share,
       bodies,
       likelyBytes: this.#largestBytes,
+      sink,
     };
     const proxy = proxyFor(target, proxies);
     const outcome = await exchange(this.#agent, request, limits, signal, proxy);
-    this.#largestBytes = Math.max(this.#largestBytes, (hold?.bytes ?? 0) / (bodies ?? 1));
+    this.#largestBytes = Math.max(this.#largestBytes, (share?.bytes ?? 0) / (bodies ?? 1));
     return outcome;
   }
 

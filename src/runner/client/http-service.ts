@@ -1,12 +1,12 @@
-/** Implements `RenderService` over HTTP for any interface. A `Dialect` builds requests and reads answers. */
+/** Implements `RenderService` over HTTP for any interface. A `Dialect` builds requests and reads answers. The key is removed from every reply. */
 import type { Endpoint, JobAtService } from '../core/attempt.ts';
 import type { Failure, FailureKind } from '../core/failure.ts';
-import type { FoundPicture, detailsOf } from '../core/picture.ts';
-import type { JsonObject } from '../../lib/text/json.ts';
+import type { FoundPicture, detailsOf, PictureOutput } from '../core/picture.ts';
+import { type JsonObject, isJsonObject } from '../../lib/text/json.ts';
 import type {
   CancelReply,
   HealthReply,
-  Hold,
+  MemoryShare,
   KeptAnswer,
   LostSubmission,
   RenderService,
@@ -14,16 +14,7 @@ import type {
   SubmitReply,
   WriteChunk,
 } from '../pipeline/ports.ts';
-import {
-  chunksWithoutKey,
-  failure,
-  keptOutcome,
-  type Outcome,
-  redirectOf,
-  repeatsKey,
-  textWithoutKey,
-  withoutKey,
-} from './exchange.ts';
+import { failure, type Outcome, readRetryAfter, redirectOf, tooLargeText } from './exchange.ts';
 import {
   HttpRequests,
   isSameOrigin,
@@ -75,7 +66,7 @@ type Completed = StatusReply & { kind: 'completed' };
 /** Status of a job whose pictures may still have to be fetched. */
 export type ToldStatus =
   | Exclude<StatusReply, Completed>
-  | (Omit<Completed, 'pictures' | 'hold'> & { pictures: (FoundPicture | PictureRequest)[] });
+  | (Omit<Completed, 'pictures' | 'share'> & { pictures: (FoundPicture | PictureRequest)[] });
 
 /** Interface of one kind of service: builds its requests and reads its answers. */
 export interface Dialect {
@@ -136,19 +127,19 @@ export class HttpService implements RenderService {
   async status(
     job: JobAtService,
     signal: AbortSignal,
-    onHeldUp?: () => void,
+    onMemoryWait?: () => void,
     kept?: KeptAnswer,
   ): Promise<StatusReply> {
-    const hold = this.#http.reserve(onHeldUp);
-    const line = this.#line(job.endpoint, signal, hold);
+    const share = this.#http.reserve(onMemoryWait);
+    const line = this.#line(job.endpoint, signal, share);
     const told =
       kept === undefined
         ? await this.#dialect.status(line, job)
-        : this.#dialect.readKept(line, job, await keptOutcome(kept, hold, signal));
+        : this.#dialect.readKept(line, job, await keptOutcome(kept, share, signal));
     if (told.kind === 'running' || told.kind === 'ended')
       this.#sayUnknown(textWithoutKey(told.status, keysOf(line)));
-    const reply = told.kind === 'completed' ? await this.#withPictures(line, told, hold) : told;
-    if (reply.kind !== 'completed') hold.release();
+    const reply = told.kind === 'completed' ? await this.#withPictures(line, job, told, share) : told;
+    if (reply.kind !== 'completed') share.release();
     return withoutKey(reply, keysOf(line));
   }
 
@@ -182,14 +173,14 @@ export class HttpService implements RenderService {
     return this.#http.close();
   }
 
-  #line(endpoint: Endpoint, signal: AbortSignal, hold?: Hold): Line {
+  #line(endpoint: Endpoint, signal: AbortSignal, share?: MemoryShare): Line {
     return {
       endpoint,
       at: this.#options.connectionOf(endpoint),
       limit: this.#http.limit,
       signal,
       ask: (request) => this.#http.exchangeText(request, signal),
-      fetch: (request, bodies) => this.#http.exchange(request, signal, hold, bodies),
+      fetch: (request, bodies) => this.#http.exchange(request, signal, share, bodies),
     };
   }
 
@@ -208,27 +199,42 @@ export class HttpService implements RenderService {
    */
   async #withPictures(
     line: Line,
+    job: JobAtService,
     told: ToldStatus & { kind: 'completed' },
-    hold: Hold,
+    share: MemoryShare,
   ): Promise<StatusReply> {
     const { kind, pictures: found, ...done } = told;
     // The answer with the URLs is no longer needed, and fetching the pictures may have to wait for memory.
-    if (found.every((picture) => 'url' in picture || 'request' in picture)) hold.release();
-    const bodies = found.filter((picture) => 'request' in picture).length;
+    if (found.every((picture) => 'url' in picture || 'request' in picture)) share.release();
+    const { maxBytes: maxClipBytes = 0 } = this.#options.received ?? {};
+    const bodies = found.filter((picture) => 'request' in picture && picture.told.isClip !== true).length;
     const pictures: FoundPicture[] = [];
-    for (const picture of found) {
+    for (const [nth, picture] of found.entries()) {
       if (!('request' in picture)) {
         pictures.push(picture);
         continue;
       }
-      const fetched = readPicture(await line.fetch(picture.request, bodies), picture, line.limit);
-      if (!('kind' in fetched)) pictures.push({ ...fetched, ...picture.told });
-      else if (fetched.kind === 'result-too-large') return { kind: 'ended', failure: fetched, ...done };
+      const sent =
+        picture.told.isClip === true
+          ? await this.#http.receive(picture.request, { job, nth }, line.signal)
+          : await line.fetch(picture.request, bodies);
+      const fetched = 'received' in sent ? sent : readPicture(sent, picture, line.limit, maxClipBytes);
+      if ('bytes' in fetched) pictures.push({ ...fetched, ...picture.told, isDownloaded: true });
+      else if (!('kind' in fetched)) pictures.push({ ...fetched, ...picture.told });
+      else if (isTooLarge(fetched)) return { kind: 'ended', failure: fetched, ...done };
       else return { kind: 'failure', failure: fetched, done };
     }
-    const isHolding = hold.bytes > 0 || pictures.some((picture) => 'url' in picture);
-    return { kind, ...done, pictures, ...(isHolding && { hold }) };
+    const hasShare = share.bytes > 0 || pictures.some((picture) => 'url' in picture);
+    return { kind, ...done, pictures, ...(hasShare && { share }) };
   }
+}
+
+/** Returns the outcome for an answer that an earlier run kept, once memory is reserved for it. */
+async function keptOutcome(kept: KeptAnswer, share: MemoryShare, signal: AbortSignal): Promise<Outcome> {
+  if (kept === 'too-large') return { kind: 'too-large' };
+  if (!share.tryGrow(kept.length)) await share.retake(kept.length, signal);
+  const bytes = Buffer.from(kept.buffer, kept.byteOffset, kept.length);
+  return { kind: 'answered', answer: { status: 200, headers: {}, bytes } };
 }
 
 /** Returns all keys that a service may repeat. */
@@ -236,23 +242,139 @@ function keysOf({ at: { apiKey, comfyApiKey = '' } }: Line): string[] {
   return [apiKey, comfyApiKey];
 }
 
+function isTooLarge({ kind }: Failure): boolean {
+  return kind === 'result-too-large' || kind === 'clip-too-large';
+}
+
 /** Returns the bytes of a picture, or the URL at another host to which the service redirects. */
 function readPicture(
   outcome: Outcome,
-  { request: { url }, name, gone }: PictureRequest,
+  { request: { url }, name, gone, told: { isClip } }: PictureRequest,
   limit: string,
+  maxClipBytes: number,
 ): { bytes: Buffer } | { url: string } | Failure {
   const failed = (kind: FailureKind, text: string): Failure => ({ kind, text, isByAddress: true });
-  if (outcome.kind === 'broken') return failed('poll-failed', `${outcome.why} (${url})`);
+  if (outcome.kind === 'broken') return failed('download-failed', `${outcome.why} (${url})`);
+  if (outcome.kind === 'too-large' && isClip === true)
+    return failed('clip-too-large', tooLargeText(name, outcome, maxClipBytes, 'download'));
   if (outcome.kind === 'too-large')
     return failed('result-too-large', `${name} is larger than ${limit} (\`limits.body\`)`);
-  const { status, bytes } = outcome.answer;
+  const { status, bytes, headers } = outcome.answer;
   const target = redirectOf(outcome, url);
   // Redirects within the origin were already followed, up to the limit.
   if (target !== undefined && URL.canParse(target) && !isSameOrigin(target, url)) return { url: target };
-  if (status <= 299) return { bytes };
-  if (status === 404 && gone !== undefined) return gone;
+  if (status <= 299) return bytes.length > 0 ? { bytes } : failed('download-failed', `${name} came empty`);
+  if (status === 404 && gone !== undefined) return { ...gone, isGone: true };
   const isRefused = status === 401 || status === 403;
-  const kind = status >= 500 || status === 429 ? 'poll-failed' : 'download-failed';
-  return failed(isRefused ? 'picture-refused' : kind, `${name} was answered ${status}`);
+  const retryAfterMs = readRetryAfter(headers);
+  return {
+    ...failed(isRefused ? 'picture-refused' : 'download-failed', `${name} was answered ${status}`),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...((status === 404 || status === 410) && { isGone: true }),
+  };
+}
+
+/** One key, or several. */
+type Keys = string | readonly string[];
+
+/** Returns the reply with the key removed from its texts. The bytes of pictures stay unchanged. */
+export function withoutKey<Reply extends SubmitReply | StatusReply | CancelReply | HealthReply>(
+  reply: Reply,
+  key: Keys,
+): Reply {
+  return {
+    ...reply,
+    ...('text' in reply && { text: textWithoutKey(reply.text, key) }),
+    ...('status' in reply && { status: textWithoutKey(reply.status, key) }),
+    ...('failure' in reply && {
+      failure: { ...reply.failure, text: textWithoutKey(reply.failure.text, key) },
+    }),
+    ...('pictures' in reply && {
+      pictures: reply.pictures.map((picture) => ({
+        ...picture,
+        ...('url' in picture && { url: textWithoutKey(picture.url, key) }),
+        ...(picture.output && { output: valueWithoutKey(picture.output, key) as PictureOutput }),
+      })),
+    }),
+  };
+}
+
+function valueWithoutKey(value: unknown, key: Keys): unknown {
+  if (typeof value === 'string') return textWithoutKey(value, key);
+  if (Array.isArray(value)) return value.map((item) => valueWithoutKey(item, key));
+  if (!isJsonObject(value)) return value;
+  const entries = Object.entries(value).map(([name, inner]) => [
+    textWithoutKey(name, key),
+    valueWithoutKey(inner, key),
+  ]);
+  return Object.fromEntries(entries) as unknown;
+}
+
+function repeatsKey(text: string, key: Keys): boolean {
+  return textWithoutKey(text, key) !== text;
+}
+
+/** Length of the shortest key that is removed. Shorter keys are not secret, and words begin with them. */
+const minTelling = 4;
+
+function textWithoutKey(text: string, key: Keys): string {
+  return spellingsOf(key).reduce(withoutSpelling, text);
+}
+
+function spellingsOf(key: Keys): string[] {
+  const telling = [key].flat().filter(({ length }) => length >= minTelling);
+  return [...new Set(telling.flatMap((each) => [each, encodeURIComponent(each), ...secretPart(each)]))];
+}
+
+/** Returns the second part of an `id:secret` key, which has to be removed on its own too. */
+function secretPart(key: string): string[] {
+  const part = key.slice(key.indexOf(':') + 1);
+  return part !== key && part.length >= 2 * minTelling ? [part] : [];
+}
+
+/** Replaces one spelling of the key in any case, as proxies change it, and its beginning before a final `…`. */
+function withoutSpelling(text: string, key: string): string {
+  let clean = text.replaceAll(inAnyCase(key), '[key]');
+  for (let length = key.length - 1; length >= minTelling && clean.includes('…'); length--) {
+    clean = clean.replaceAll(inAnyCase(`${key.slice(0, length)}…`), '[key]…');
+  }
+  return clean;
+}
+
+const patterns = new Map<string, RegExp>();
+
+const maxPatterns = 1_000;
+
+function escaped(text: string): string {
+  return text.replaceAll(/[^A-Za-z0-9_…]/g, String.raw`\$&`);
+}
+
+function inAnyCase(text: string): RegExp {
+  const known = patterns.get(text);
+  if (known !== undefined) return known;
+  if (patterns.size >= maxPatterns) patterns.clear();
+  const pattern = new RegExp(escaped(text), 'gi');
+  patterns.set(text, pattern);
+  return pattern;
+}
+
+/** Removes the key from an answer in chunks, the last empty. Base64 that has it by chance stays. */
+export function chunksWithoutKey(write: WriteChunk, key: Keys): WriteChunk {
+  const plain = spellingsOf(key);
+  if (plain.length === 0) return write;
+  // Some services write / in JSON as \/.
+  const spellings = [...new Set([...plain, ...plain.map((text) => text.replaceAll('/', '\\/'))])];
+  const pattern = new RegExp(
+    `(?<![A-Za-z0-9+/])(?:${spellings.map(escaped).join('|')})(?![A-Za-z0-9+/])`,
+    'gi',
+  );
+  // One more character shows where the key ends.
+  const kept = Math.max(...spellings.map(({ length }) => length)) + 1;
+  let rest = '';
+  return async (chunk) => {
+    const text = (rest + Buffer.from(chunk).toString('latin1')).replaceAll(pattern, '[key]');
+    const end = chunk.length === 0 ? text.length : Math.max(0, text.length - kept);
+    rest = text.slice(end);
+    await write(Buffer.from(text.slice(0, end), 'latin1'));
+  };
 }

@@ -1,4 +1,4 @@
-/** Downloads pictures from listed https hosts at public addresses, or from listed http origins. Sends no key. */
+/** Downloads pictures and clips from listed https hosts at public addresses, or from listed http origins, in one try: `save-result.ts` tries again. Sends no key. */
 import { once } from 'node:events';
 import { isIP } from 'node:net';
 import type { Agent } from 'undici';
@@ -13,15 +13,21 @@ import {
 } from '../../lib/net/addresses.ts';
 import { proxiedAgent } from '../../lib/net/proxied-agent.ts';
 import { noProxies, proxyFor, type ProxyRules } from '../../lib/net/addresses.ts';
+import type { JobAtService } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
-import type { Downloads, Room } from '../pipeline/ports.ts';
-import { exchange, noKeySent, type Outcome, readRetryAfter, redirectOf } from './exchange.ts';
+import type { ReceivedFile } from '../core/picture.ts';
+import type { Downloads, ResultKey, Room } from '../pipeline/ports.ts';
+import { exchange, noKeySent, type Outcome, readRetryAfter, redirectOf, tooLargeText } from './exchange.ts';
+import type { ReceivedFiles } from './received-files.ts';
+import type { BodySink } from './receiver.ts';
 
 export interface DownloadOptions {
   /** Allowed hosts and origins, in the format of `readDownloadAddress`. */
   hosts: readonly string[];
   /** Largest picture in bytes. */
   maxBytes: number;
+  /** Takes clips. Undefined if there are none. */
+  received?: ReceivedFiles;
   /** Longest wait for a connection, and again for the answer, which each received byte extends. */
   requestTimeoutMs: number;
   proxies?: ProxyRules;
@@ -35,7 +41,22 @@ export interface DownloadInternet extends Internet {
 
 const maxRedirects = 3;
 const verdictMs = 60_000;
-const headers = { accept: 'image/png, image/*;q=0.9, */*;q=0.1', 'user-agent': 'nightrender' };
+const pictureHeaders = { accept: 'image/png, image/*;q=0.9, */*;q=0.1', 'user-agent': 'nightrender' };
+/** A compressed body could not be continued. */
+const clipHeaders = {
+  accept: 'video/*, audio/*, */*;q=0.1',
+  'accept-encoding': 'identity',
+  'user-agent': 'nightrender',
+};
+
+/** Options of a download. A `sink` takes the content in place of memory. */
+interface Wanted {
+  what: 'picture' | 'clip';
+  signal: AbortSignal;
+  room?: Room | undefined;
+  range?: Record<string, string>;
+  sink?: BodySink;
+}
 
 export class HttpsDownloads implements Downloads {
   readonly #options: DownloadOptions;
@@ -63,10 +84,32 @@ export class HttpsDownloads implements Downloads {
   }
 
   async fetch(url: string, signal: AbortSignal, room?: Room): Promise<{ bytes: Uint8Array } | Failure> {
-    const fetched = await this.#follow(url, signal, room);
+    const sent = await this.#follow(url, { what: 'picture', signal, room });
+    const fetched = 'kind' in sent ? sent : this.#read(sent.outcome, sent.from, 'picture');
     // The caller waits before a retry, and must not hold memory meanwhile.
-    if (!('bytes' in fetched)) room?.hold.release();
+    if (!('bytes' in fetched)) room?.share.release();
     return fetched;
+  }
+
+  async receive(
+    url: string,
+    key: ResultKey,
+    signal: AbortSignal,
+  ): Promise<{ received: ReceivedFile } | Failure> {
+    const { received } = this.#options;
+    if (received === undefined) throw new Error('no clips are expected');
+    // A new signature in the query does not change the file.
+    const [address = ''] = url.split(/[?#]/);
+    const sent = await received.receive(key, address, (range, sink) =>
+      this.#follow(url, { what: 'clip', signal, range, sink }),
+    );
+    if ('received' in sent || 'kind' in sent) return sent;
+    const fetched = this.#read(sent.outcome, sent.from, 'clip');
+    return 'kind' in fetched ? fetched : failed(sent.from, 'clip', 'the data is empty');
+  }
+
+  async remove(job: JobAtService): Promise<void> {
+    await this.#options.received?.remove(job);
   }
 
   /** Aborts downloads in progress. */
@@ -74,35 +117,62 @@ export class HttpsDownloads implements Downloads {
     await Promise.all([this.#agent.destroy(), this.#plainAgent.destroy()]);
   }
 
-  async #follow(url: string, signal: AbortSignal, room?: Room): Promise<{ bytes: Uint8Array } | Failure> {
-    let target = readDownloadAddress(url, this.#options.hosts);
+  #read(outcome: Outcome, from: URL, what: What): { bytes: Uint8Array } | Failure {
+    switch (outcome.kind) {
+      case 'answered':
+        return readAnswer(outcome.answer, from, what);
+      case 'too-large': {
+        const { maxBytes, received } = this.#options;
+        const name = `the ${what} at ${shownAddress(from)}`;
+        return what === 'clip' && received !== undefined
+          ? { kind: 'clip-too-large', text: tooLargeText(name, outcome, received.maxBytes, 'download') }
+          : { kind: 'result-too-large', text: tooLargeText(name, outcome, maxBytes, 'body') };
+      }
+      case 'broken':
+        if (!(outcome.cause instanceof NoPublicAddress)) return failed(from, what, outcome.why);
+        return refused(
+          `the ${what} at ${shownAddress(from)} is refused: ${from.host} ${
+            isPlain(from)
+              ? 'leads to this machine or to a link-local address, which `output.hosts` has to name itself'
+              : 'has no public address'
+          }`,
+        );
+    }
+  }
+
+  async #follow(url: string, wanted: Wanted): Promise<{ outcome: Outcome; from: URL } | Failure> {
+    const { what } = wanted;
+    let target = readDownloadAddress(url, what, this.#options.hosts);
     for (let hops = 0; 'origin' in target; hops++) {
-      const outcome = await this.#get(target, signal, room);
+      const outcome = await this.#get(target, wanted);
       const next = redirectOf(outcome, target.href);
-      if (next === undefined) return read(outcome, target);
+      if (next === undefined) return { outcome, from: target };
       if (isPlain(target) || /^http:/i.test(next))
         return refused(
-          `the picture at ${shownAddress(target)} is refused: a redirect from or to plain http is not followed`,
+          `the ${what} at ${shownAddress(target)} is refused: a redirect from or to plain http is not followed`,
         );
-      if (hops === maxRedirects) return failed(target, `it is redirected more than ${maxRedirects} times`);
-      target = readDownloadAddress(next, this.#options.hosts);
+      if (hops === maxRedirects)
+        return failed(target, what, `it is redirected more than ${maxRedirects} times`);
+      target = readDownloadAddress(next, what, this.#options.hosts);
     }
     return target;
   }
 
-  async #get(url: URL, signal: AbortSignal, room?: Room): Promise<Outcome> {
+  async #get(url: URL, { signal, room, range, sink }: Wanted): Promise<Outcome> {
     const proxy = proxyFor(url, this.#proxies);
     const refusal = proxy && (await this.#refusedName(url, signal));
     if (refusal !== undefined)
       return { kind: 'broken', wasSent: false, why: refusal.message, beginning: '', cause: refusal };
     const { origin, pathname, search } = url;
     const { maxBytes, requestTimeoutMs } = this.#options;
+    const headers = sink === undefined ? pictureHeaders : { ...clipHeaders, ...range };
     const request = { origin, path: pathname + search, method: 'GET', headers } as const;
     const limits = {
       maxBodyBytes: maxBytes,
       wholeAnswerMs: requestTimeoutMs,
-      hold: room?.hold,
+      share: room?.share,
       bodies: room?.pictures,
+      sink,
     };
     return exchange(isPlain(url) ? this.#plainAgent : this.#agent, request, limits, signal, proxy);
   }
@@ -141,42 +211,31 @@ function allowPrivate(internet: Internet): Internet {
   return { ...internet, isPublic: isPrivateOrPublic };
 }
 
-function read(outcome: Outcome, from: URL): { bytes: Uint8Array } | Failure {
-  switch (outcome.kind) {
-    case 'answered':
-      return readAnswer(outcome.answer, from);
-    case 'too-large': {
-      const text = `the picture at ${shownAddress(from)} is larger than \`limits.body\` allows`;
-      return { kind: 'result-too-large', text };
-    }
-    case 'broken':
-      if (!(outcome.cause instanceof NoPublicAddress)) return failed(from, outcome.why);
-      return refused(
-        `the picture at ${shownAddress(from)} is refused: ${from.host} ${
-          isPlain(from)
-            ? 'leads to this machine or to a link-local address, which `output.hosts` has to name itself'
-            : 'has no public address'
-        }`,
-      );
-  }
-}
+type What = Wanted['what'];
 
 /** Never shows the body of a refusal, because storage services repeat signatures in it. */
 function readAnswer(
   { status, headers: heads, bytes }: (Outcome & { kind: 'answered' })['answer'],
   from: URL,
+  what: What,
 ): { bytes: Uint8Array } | Failure {
-  if (status >= 200 && status <= 299) return bytes.length > 0 ? { bytes } : failed(from, 'the data is empty');
+  if (status >= 200 && status <= 299)
+    return bytes.length > 0 ? { bytes } : failed(from, what, 'the data is empty');
   const retryAfterMs = readRetryAfter(heads);
+  const isExpired = [400, 401, 403].includes(status) && expiredAddress.test(bytes.toString('latin1'));
   const answered = `${from.host} answered ${status}`;
   return {
-    ...failed(from, status === 401 ? `${answered}: ${noKeySent}` : answered),
+    ...failed(from, what, status === 401 ? `${answered}: ${noKeySent}` : answered),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...((status === 404 || status === 410 || isExpired) && { isGone: true }),
   };
 }
 
-function failed(from: URL, why: string): Failure {
-  return { kind: 'download-failed', text: `the picture at ${shownAddress(from)} was not downloaded: ${why}` };
+/** Words of S3, R2, Google and Azure for a signature whose time is over. */
+const expiredAddress = /expired|specified time frame/i;
+
+function failed(from: URL, what: What, why: string): Failure {
+  return { kind: 'download-failed', text: `the ${what} at ${shownAddress(from)} was not downloaded: ${why}` };
 }
 
 /**
@@ -184,23 +243,23 @@ function failed(from: URL, why: string): Failure {
  * `cdn.example`, `*.example` for all hosts below it, `cdn.example:8443` if the port is not 443. It may also
  * have http origins, such as `http://minio.lan:9000`.
  */
-function readDownloadAddress(text: string, hosts: readonly string[]): URL | Failure {
-  if (!URL.canParse(text)) return refused('the address of the picture in the output is not a URL');
+function readDownloadAddress(text: string, what: What, hosts: readonly string[]): URL | Failure {
+  if (!URL.canParse(text)) return refused(`the address of the ${what} in the output is not a URL`);
   const url = new URL(text);
   const place = shownAddress(url);
   const isListedOrigin = isPlain(url) && hosts.includes(url.origin);
   if (url.protocol !== 'https:' && !isListedOrigin)
     return refused(
-      `the picture at ${place} is not offered over https${isPlain(url) ? plainAdvice(url) : ''}`,
+      `the ${what} at ${place} is not offered over https${isPlain(url) ? plainAdvice(url) : ''}`,
     );
   if (url.username !== '' || url.password !== '')
-    return refused(`the address of the picture at ${place} holds a user name or a password`);
+    return refused(`the address of the ${what} at ${place} holds a user name or a password`);
   if (isListedOrigin) return url;
   if (isIP(url.hostname.replaceAll(/[[\]]/g, '')) !== 0)
-    return refused(`the picture at ${place} is at a bare IP address, not at a host with a name`);
-  if (hosts.length === 0) return notAllowed(url);
+    return refused(`the ${what} at ${place} is at a bare IP address, not at a host with a name`);
+  if (hosts.length === 0) return notAllowed(url, what);
   if (!hosts.some((entry) => isListed(url, entry)))
-    return refused(`the picture at ${place} is at ${url.host}, which \`output.hosts\` does not list`);
+    return refused(`the ${what} at ${place} is at ${url.host}, which \`output.hosts\` does not list`);
   return url;
 }
 
@@ -228,8 +287,8 @@ function isListed({ hostname, port }: URL, entry: string): boolean {
   return hostname.endsWith(ending) && hostname.length > ending.length;
 }
 
-function notAllowed({ host }: URL): Failure {
-  const text = `the output names pictures by address, at ${host}, and \`output.hosts\` is empty; put ${host} into it and start again within 30 minutes, while most services still have the results`;
+function notAllowed({ host }: URL, what: What): Failure {
+  const text = `the output names ${what}s by address, at ${host}, and \`output.hosts\` is empty; put ${host} into it and start again within 30 minutes, while most services still have the results`;
   return { kind: 'urls-not-allowed', text };
 }
 

@@ -1,9 +1,10 @@
 /** Parses JSON: keeps long integers exact, and decodes pictures of large bodies without a copy as text. */
 import { randomBytes } from 'node:crypto';
 import { isJsonObject } from '../../lib/text/json.ts';
+import { isSuccess } from '../../protocol/error-text.ts';
 import type { FoundPicture } from '../core/picture.ts';
 import type { StatusReply } from '../pipeline/ports.ts';
-import { inText, textOf, type BytesAnswer, type HttpResponse } from './exchange.ts';
+import { withTextBody, textOf, type BytesAnswer, type HttpResponse } from './exchange.ts';
 import { smallBytes } from './receiver.ts';
 
 /** Limits that no worker reaches. Parsing a larger body could take all memory, or minutes. */
@@ -94,7 +95,7 @@ export function readLifted<Reply>(
   answer: BytesAnswer,
   read: (answer: HttpResponse) => Reply | StatusReply,
 ): Reply | StatusReply {
-  return readLarge(answer, read) ?? read(inText(answer));
+  return readLarge(answer, read) ?? read(withTextBody(answer));
 }
 
 /** Reads a large answer without making text of its pictures; undefined if it has to be read as text. */
@@ -102,7 +103,7 @@ export function readLarge(
   { status, headers, bytes }: BytesAnswer,
   read: (answer: HttpResponse) => unknown,
 ): StatusReply | undefined {
-  if (status < 200 || status > 299 || bytes.length <= smallBytes) return undefined;
+  if (!isSuccess(status) || bytes.length <= smallBytes) return undefined;
   const lifted = extractBase64Images(bytes);
   if (lifted === undefined) return undefined;
   const { json, pictures, nonce } = lifted;
@@ -144,7 +145,7 @@ const shownBytes = 1_200;
 /** Bodies with more quotes are read as text, because searching for each quote would be slower. */
 const maxQuotes = 20_000;
 const quote = 0x22;
-const dataUri = /^data:image\/[a-z0-9.+-]{1,60};base64,/i;
+const dataUri = /^data:(?:image|video|audio)\/[a-z0-9.+-]{1,60};base64,/i;
 
 /** Replaces long base64 strings; undefined if one has escapes or line breaks, or is a key. */
 function extractBase64Images(body: Buffer): Lifted | undefined {

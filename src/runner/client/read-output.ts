@@ -1,7 +1,8 @@
-/** Finds the pictures and other files in the output of a job. */
+/** Finds the pictures, clips and other files in the output of a job. */
 import { createHash } from 'node:crypto';
 import { isJsonObject } from '../../lib/text/json.ts';
 import { oneLine } from '../../lib/text/format.ts';
+import { clipKinds } from '../core/clip.ts';
 import type { Failure, FailureKind } from '../core/failure.ts';
 import { type FilePlace, type FoundPicture, noPicture } from '../core/picture.ts';
 import { oddValues, type NamedValue } from '../core/seeds-until.ts';
@@ -13,6 +14,8 @@ import { restOfOutput, textsInOutput } from '../../protocol/texts-in-output.ts';
 export interface OutputPlaces {
   /** Path of the picture, for outputs of unknown shape. `none` if the job makes no picture. */
   image: string | undefined;
+  /** `video`, `audio` or the path of the clip, if clips come in place of pictures. */
+  media?: string | undefined;
   files?: readonly FilePlace[];
   /** Values to be recorded from the rest of the output. */
   values?: readonly NamedValue[];
@@ -24,13 +27,16 @@ export interface OutputPlaces {
 export function readOutput(
   output: unknown,
   textOfOutput: () => string,
-  { image, files = [], values = [], onFoundAt }: OutputPlaces,
+  { image, media, files = [], values = [], onFoundAt }: OutputPlaces,
 ): { pictures: FoundPicture[] } | Failure {
   const beside = findFiles(output, textOfOutput, files);
   if (image === noPicture && 'files' in beside)
     return { pictures: beside.files.map((file, i) => (i === 0 ? withRest(file, output, values) : file)) };
   const paths = values.length === 0 ? undefined : values.map(({ at }) => at);
-  const found = findPictures(output, image, paths);
+  const found =
+    media === undefined
+      ? findPictures(output, image, { values: paths })
+      : findClips(output, media, { image, values: paths });
   switch (found.kind) {
     case 'none':
       return { kind: 'no-output', text: `the job COMPLETED without output; ${whyNone(output)}` };
@@ -41,12 +47,14 @@ export function readOutput(
       return { kind: refusedOr('failed-inside', message), text };
     }
     case 'unknown':
-      return image === noPicture ? withFiles([], beside, output) : unknownShape(found, output);
+      return image === noPicture ? withFiles([], beside, output) : unknownShape(found, output, media);
     case 'pictures': {
       const { pictures, at } = found;
       if (at !== undefined) onFoundAt?.(at);
       return withFiles(
-        pictures.map((picture) => withOdd(at === undefined ? picture : foundAt(picture, at), values)),
+        pictures.map((picture) =>
+          withOdd(asClip(at === undefined ? picture : foundAt(picture, at), media), values),
+        ),
         beside,
         output,
       );
@@ -58,6 +66,23 @@ function whyNone(output: unknown): string {
   if (output === undefined || output === null)
     return 'the service drops results above its size limit in this way';
   return `its output is ${Array.isArray(output) ? 'an empty list' : 'empty'}`;
+}
+
+/** Finds clips by their usual members, or at `media` if it is a path. Last at `image`, where a description has its results. */
+function findClips(
+  output: unknown,
+  media: string,
+  { image, values }: { image: string | undefined; values: string[][] | undefined },
+): FoundOutput {
+  if (media !== 'video' && media !== 'audio') return findPictures(output, media, { values, media: 'video' });
+  const found = findPictures(output, undefined, { values, media });
+  if (found.kind !== 'unknown' || image === undefined || image === noPicture) return found;
+  const described = findPictures(output, image, { values, media });
+  return described.kind === 'pictures' ? described : found;
+}
+
+function asClip(picture: FoundPicture, media: string | undefined): FoundPicture {
+  return media === undefined ? picture : { ...picture, isClip: true };
 }
 
 function foundAt(picture: FoundPicture, at: string): FoundPicture {
@@ -93,11 +118,13 @@ function withFiles(
 type Unknown = FoundOutput & { kind: 'unknown' };
 
 function unknownShape(
-  { found, advice = 'say where it is with output.image' }: Unknown,
+  { found, advice, isOtherMedia }: Unknown,
   output: unknown,
+  media: string | undefined,
 ): Failure {
-  const text = `no picture was found in the output, which holds ${oneLine(found)}; ${advice}`;
-  return notFound(text, output);
+  const [what, key] = media === undefined ? ['picture', 'output.image'] : ['clip', 'output.media'];
+  const text = `no ${what} was found in the output, which holds ${oneLine(found)}; ${advice ?? `say where it is with ${key}`}`;
+  return { ...notFound(text, output), ...(isOtherMedia && { isOtherMedia }) };
 }
 
 function notFound(text: string, output: unknown): Failure {
@@ -152,11 +179,12 @@ function fileAt(output: Written, { label, kind, at }: FilePlace): FoundPicture |
   if (typeof value !== 'string')
     return kind === 'json' ? { bytes: Buffer.from(`${text}\n`), named } : undefined;
   if (isNothing(value)) return undefined;
-  if (/^\s*https?:\/\//i.test(value)) return { url: value.trim(), named };
+  const clip = (clipKinds as readonly string[]).includes(kind) ? { isClip: true as const } : {};
+  if (/^\s*https?:\/\//i.test(value)) return { url: value.trim(), named, ...clip };
   // No base64 begins like this: the worker has put JSON into a string.
   return kind === 'json' && /^\s*[{[]/.test(value)
     ? { bytes: Buffer.from(value), named }
-    : { base64: value, named };
+    : { base64: value, named, ...clip };
 }
 
 function member(within: Written, key: string): Written | undefined {

@@ -4,7 +4,7 @@ import { type Dispatcher, errors } from 'undici';
 import type { ByteSemaphore } from '../../lib/limits.ts';
 import { refusalOfProxy } from '../../lib/net/proxied-agent.ts';
 import { oneLine } from '../../lib/text/format.ts';
-import type { Hold } from '../pipeline/ports.ts';
+import type { MemoryShare } from '../pipeline/ports.ts';
 
 export interface ReceiveLimits {
   /** Largest body of a 2xx answer, both as received and decompressed. */
@@ -12,11 +12,21 @@ export interface ReceiveLimits {
   /** Longest time from sending to the end of the answer. Every 16 kB received extend it by a second. */
   wholeAnswerMs: number;
   /** Reserves memory for a body before it is received. If it is absent, nothing waits for memory. */
-  hold?: Hold | undefined;
-  /** Number of bodies of this size that `hold` covers, including this one. 1 if absent. */
+  share?: MemoryShare | undefined;
+  /** Number of bodies of this size that `share` covers, including this one. 1 if absent. */
   bodies?: number | undefined;
   /** Expected length of a body whose length is not announced. Absent if nothing is known. */
   likelyBytes?: number;
+  /** Takes the body of a 2xx answer, of any size, in place of memory. */
+  sink?: BodySink | undefined;
+}
+
+/** Takes the body of a 2xx answer as it comes. The connection waits for it. */
+export interface BodySink {
+  /** Called with the head of the answer. Returns false if the body is not wanted. */
+  begin(status: number, headers: IncomingHttpHeaders): boolean;
+  /** Resolves when the next chunk may come. Returns false if no more is wanted. Never rejects. */
+  write(chunk: Buffer): Promise<boolean>;
 }
 
 /** An answer with its body as received, perhaps compressed. */
@@ -27,19 +37,21 @@ export interface Received {
   bytes: Buffer;
 }
 
-/** No memory for the answer: `hold` has to reserve `bytes` before the request is repeated. */
+/** No memory for the answer: `share` has to reserve `bytes` before the request is repeated. */
 export interface NoRoom {
   kind: 'no-room';
   bytes: number;
 }
 
 export type NotReceived =
-  /** A 2xx answer whose body exceeds the limit. */
-  | { kind: 'too-large' }
+  /** A 2xx answer whose body exceeds the limit. `bytes`: its size, if the answer states it. */
+  | { kind: 'too-large'; bytes?: number | undefined }
   /** No readable answer. `wasSent`: part of the request may have been sent. `beginning`: of a 2xx body. */
   | { kind: 'broken'; wasSent: boolean; why: string; beginning: string; cause?: unknown };
 
 export const cutShort = 'the request was aborted because the run is ending';
+
+const unwanted = 'the rest of the answer is not wanted';
 
 /** Slowest transfer that is waited for. Each of many large answers that share a slow line is faster. */
 const minBytesPerMs = 16;
@@ -64,6 +76,9 @@ export class Receiver implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #timer: NodeJS.Timeout | undefined;
   #sentAt = 0;
+  /** Time that the connection has waited for the sink, in ms, and since when it waits now. */
+  #pausedMs = 0;
+  #pausedAt: number | undefined;
   #status = 0;
   #headers: IncomingHttpHeaders = {};
 
@@ -92,22 +107,28 @@ export class Receiver implements Dispatcher.DispatchHandler {
     // If a header came twice, the first counts, as in Node's own client.
     const first = Object.entries(headers).map(([name, value]) => [name, [value].flat()[0]]);
     this.#headers = Object.fromEntries(first) as IncomingHttpHeaders;
+    if (this.#sink !== undefined && !this.#sink.begin(status, this.#headers)) return this.giveUp(unwanted);
     const length = Number(headers['content-length'] ?? 0);
-    if (this.#isSuccess && length > this.#limits.maxBodyBytes) return this.#end({ kind: 'too-large' });
+    if (this.#sink === undefined && this.#isSuccess && length > this.#limits.maxBodyBytes)
+      return this.#end({ kind: 'too-large', bytes: length });
     this.#makeRoom(length);
   }
 
-  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#parts.push(chunk);
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#bytes += chunk.length;
+    if (this.#sink !== undefined) {
+      void this.#passOn(this.#sink, chunk, controller);
+      return;
+    }
+    this.#parts.push(chunk);
     const { maxBodyBytes } = this.#limits;
     if (this.#bytes > (this.#isSuccess ? maxBodyBytes : maxRefusalBytes)) {
       return this.#end(this.#isSuccess ? { kind: 'too-large' } : this.#received());
     }
     // Without a content length, reserves at least twice the received size, so not every chunk does.
     const isLengthKnown = this.#headers['content-length'] !== undefined;
-    const held = this.#limits.hold?.bytes ?? Infinity;
-    if (!isLengthKnown && this.#bytes > Math.max(smallBytes, held / this.#bodies))
+    const shareBytes = this.#limits.share?.bytes ?? Infinity;
+    if (!isLengthKnown && this.#bytes > Math.max(smallBytes, shareBytes / this.#bodies))
       this.#makeRoom(Math.min(Math.max(2 * this.#bytes, this.#limits.likelyBytes ?? 0), maxBodyBytes));
   }
 
@@ -142,12 +163,29 @@ export class Receiver implements Dispatcher.DispatchHandler {
     return this.#limits.bodies ?? 1;
   }
 
+  get #sink(): BodySink | undefined {
+    return this.#isSuccess ? this.#limits.sink : undefined;
+  }
+
+  async #passOn(sink: BodySink, chunk: Buffer, controller: Dispatcher.DispatchController): Promise<void> {
+    // Undici resumes with an empty chunk. It would come again after each pause.
+    if (chunk.length === 0) return;
+    controller.pause();
+    const pausedAt = performance.now();
+    this.#pausedAt = pausedAt;
+    const isMoreWanted = await sink.write(chunk);
+    this.#pausedMs += performance.now() - pausedAt;
+    this.#pausedAt = undefined;
+    if (isMoreWanted) controller.resume();
+    else this.giveUp(unwanted);
+  }
+
   /** Reserves memory for a body of this length, or drops the answer if memory is short. */
   #makeRoom(length: number): void {
-    const { hold } = this.#limits;
-    if (hold === undefined || !this.#isSuccess || length <= smallBytes) return;
+    const { share } = this.#limits;
+    if (share === undefined || this.#sink !== undefined || !this.#isSuccess || length <= smallBytes) return;
     const bytes = length * this.#bodies;
-    if (!hold.tryGrow(bytes)) this.#end({ kind: 'no-room', bytes });
+    if (!share.tryGrow(bytes)) this.#end({ kind: 'no-room', bytes });
   }
 
   #startTimer(): void {
@@ -163,7 +201,8 @@ export class Receiver implements Dispatcher.DispatchHandler {
   }
 
   get #leftMs(): number {
-    const spentMs = performance.now() - this.#sentAt;
+    const now = performance.now();
+    const spentMs = now - this.#sentAt - this.#pausedMs - (now - (this.#pausedAt ?? now));
     return this.#limits.wholeAnswerMs + this.#bytes / minBytesPerMs - spentMs;
   }
 
@@ -236,7 +275,7 @@ function isCertificateCode(code: string): boolean {
 export const smallBytes = 64 * 1024;
 
 /** Reserves memory for the large answers of one job. A holder never waits for more, so none deadlock. */
-export class Reservation implements Hold {
+export class Reservation implements MemoryShare {
   readonly #memory: ByteSemaphore;
   readonly #onWait: (() => void) | undefined;
   #bytes = 0;

@@ -1,9 +1,12 @@
 /** Reads the files that inputs name when they are sent: within the input, or uploaded before the job. */
+import { readFile, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { hash } from 'node:crypto';
 import { bytesSent, filesIn, type SentFile, withFiles } from '../core/file-text.ts';
-import { FatalFailure } from '../core/failure.ts';
+import { FatalFailure, type Failure } from '../core/failure.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import { ByteSemaphore } from '../../lib/limits.ts';
-import { readSentFile, type ReadObject } from '../files/sent-files.ts';
+import type { ReadObject } from '../files/sent-files.ts';
 import type { RenderService } from '../pipeline/ports.ts';
 import { type Failed, failure } from './exchange.ts';
 
@@ -110,4 +113,39 @@ export class SendingFiles {
       memory.giveBack(copies * bytes);
     }
   }
+}
+
+/**
+ * Reads a file once more. Returns a failure if it is no longer the file of the list. `base`: folder of
+ * pipeline.yaml. `advice`: for a changed file. Throws as `readObject`.
+ */
+async function readSentFile(
+  file: SentFile,
+  base: string,
+  readObject: ReadObject,
+  advice = 'Start the run again to read the list again',
+): Promise<Buffer | { failure: Failure }> {
+  const { path, sha256 } = file;
+  const content = path.startsWith('s3://')
+    ? ((await readObject(path)) ?? 'can no longer be read (NoSuchKey)')
+    : await contentOf(resolve(base, path), file);
+  if (typeof content === 'string') return { failure: failureOf(file, content, advice) };
+  return hash('sha256', content) === sha256 ? content : { failure: failureOf(file, hasChanged, advice) };
+}
+
+const hasChanged = 'has changed since the list was read';
+
+/** Returns the content, or the problem as the end of a sentence. A file of another size is not read. */
+async function contentOf(path: string, { bytes }: SentFile): Promise<Buffer | string> {
+  try {
+    const stats = await stat(path);
+    return stats.isFile() && stats.size === bytes ? await readFile(path) : hasChanged;
+  } catch (error) {
+    return `can no longer be read (${String((error as { code?: unknown }).code)})`;
+  }
+}
+
+function failureOf({ path }: SentFile, problem: string, advice: string): Failure {
+  const text = `the file ${JSON.stringify(path)} ${problem}; nothing was sent. ${advice}`;
+  return { kind: 'file-changed', text };
 }

@@ -4,7 +4,7 @@ import { failureRules, type Failure, type FailureKind } from '../core/failure.ts
 import type { ServiceDescription, StatusMeaning, TextMeaning } from '../core/service-description.ts';
 import type { JobTimes } from '../core/attempt.ts';
 import type { UnitPrice } from '../core/spending.ts';
-import { bodyText, errorText } from '../../protocol/error-text.ts';
+import { bodyText, errorText, isSuccess } from '../../protocol/error-text.ts';
 import { isNothing, memberText } from '../../protocol/json-value.ts';
 import { firstValueAt, valuesAt } from '../../protocol/output-shapes.ts';
 import type { StatusReply } from '../pipeline/ports.ts';
@@ -328,10 +328,6 @@ function ofAnother(id: unknown, jobId: string, what: 'status' | 'result'): Statu
 
 function spelled(word: string): string {
   return word.toUpperCase().replaceAll(/[ -]/g, '_');
-}
-
-function isSuccess(status: number): boolean {
-  return status >= 200 && status <= 299;
 }
 
 function holdsSomething(value: unknown): boolean {

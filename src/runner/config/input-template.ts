@@ -66,7 +66,7 @@ export function compileInput(
     render: (row, known) => {
       const rendered = render(row, known);
       for (const leaf of described) assertDescribed(rendered, leaf, row, root.length);
-      if (files !== undefined && isSending) assertFits(rendered, files.maxBytes);
+      if (files !== undefined && isSending) assertFits(rendered, files.maxBytes, known);
       return rendered;
     },
   };
@@ -84,14 +84,24 @@ function withoutReserved(value: JsonValue, canUpload: boolean): JsonValue {
 }
 
 /** Files within the input are sent together. Uploaded files are sent one by one. */
-function assertFits(input: JsonObject, maxBytes: number): void {
+function assertFits(input: JsonObject, maxBytes: number, picture: SentFile | undefined): void {
   const files = filesIn(input, 'file_base64');
   const bytes = files.reduce((sum, file) => sum + bytesSent(file, 'file_base64'), 0);
   const what = `what it sends in ${files.length} files`;
-  if (bytes > maxBytes) throw new TemplateError(tooLarge(what, bytes, maxBytes, 'file_base64'));
+  if (bytes > maxBytes)
+    throw new TemplateError(tooLarge(what, bytes, maxBytes, 'file_base64') + otherWay(picture));
   const large = filesIn(input, 'upload').find((file) => file.bytes > maxBytes);
   if (large !== undefined)
     throw new TemplateError(tooLarge(JSON.stringify(large.path), large.bytes, maxBytes, 'upload'));
+}
+
+/** Returns how a stage sends a large picture or clip of the batch before. Empty for other files. */
+function otherWay(picture: SentFile | undefined): string {
+  if (picture === undefined) return '';
+  const address = 'send its address, if the service can read the bucket: {{ picture }}';
+  return picture.path.startsWith('s3://')
+    ? `. Or ${address}`
+    : `. Or keep the pictures of the batch before in a bucket (\`output.pictures\`), and ${address}`;
 }
 
 /** Returns the input if `input` is not set: the column `scene` or `prompt` in any case, under that key. */

@@ -91,7 +91,7 @@ export const outputFile = z.strictObject({
     .regex(/^[^\s."\\[\]]+(?:\.[^\s."\\[\]]+)*$/, 'keys joined by dots, such as files.depth')
     .describe('path in the output: keys joined by dots; a list of one object counts as that object'),
   kind: z
-    .enum(fileKinds, 'png, exr, json, glb or npz')
+    .enum(fileKinds, 'png, exr, json, glb, npz, or a clip: mp4, webm, mov, gif, wav, mp3, flac or ogg')
     .describe('kind of the file, which is checked; `json` may be any value of the output'),
 });
 
@@ -169,6 +169,15 @@ export const output = z
       .describe(
         `the path of the picture in the output: \`images[0].data\`; \`${noPicture}\` if jobs bring none`,
       ),
+    media: z
+      .string('video, audio, or the path of the clip in the output')
+      .min(1, 'video, audio, or the path of the clip in the output')
+      .refine(
+        (text) => text === text.toLowerCase() || !/^(?:video|audio)$/i.test(text),
+        'small letters: video or audio',
+      )
+      .optional()
+      .describe('`video` or `audio` if jobs bring clips in place of pictures, or the path of the clip'),
     files,
     values,
     hosts: z
@@ -187,9 +196,17 @@ export const output = z
         'writes prompt, seed and job into each picture (`embed`) or a JSON file beside it (`sidecar`)',
       ),
   })
-  .superRefine(({ image, files: asked, values: wanted }, context) => {
-    if (image !== noPicture || asked.length + wanted.length > 0) return;
-    const message =
-      '`output.files` or `output.values` as well: without pictures there is nothing else to save';
-    context.addIssue({ code: 'custom', path: ['image'], message });
+  .superRefine(({ image, media, files: asked, values: wanted, formats: copies, keep }, context) => {
+    const report = (key: string, message: string): void =>
+      context.addIssue({ code: 'custom', path: [key], message });
+    if (media !== undefined) {
+      if (image !== undefined && image !== noPicture)
+        report('image', '`output.media` alone: it says where the clip is');
+      if (copies.length > 0) report('formats', 'none with `output.media`: clips get no copies');
+      if (keep === 'original') report('keep', 'none with `output.media`: clips are saved as they came');
+    } else if (image === noPicture && asked.length + wanted.length === 0)
+      report(
+        'image',
+        '`output.files` or `output.values` as well: without pictures there is nothing else to save',
+      );
   });

@@ -1,6 +1,7 @@
 /** Every key of pipeline.yaml with its default. Messages say what was expected. */
 import { z } from 'zod';
 import { endpointVersions } from '../core/attempt.ts';
+import { isClipFile } from '../core/picture.ts';
 import { hasPrice } from '../core/spending.ts';
 import { isJsonObject, type JsonObject } from '../../lib/text/json.ts';
 import {
@@ -16,13 +17,13 @@ import {
   shutdown,
   terminal,
   timeouts,
+  notice,
 } from './run-schema.ts';
 import { files, formats, output, outputFile, pictureCopy } from './output-schema.ts';
 import { isPostgresAddress, postgresExpected } from '../../lib/postgres/postgres.ts';
 import { count, duration, durationWithin, flag, path } from '../../lib/yaml/scalar-schemas.ts';
 import { columns, scenes } from './scene-schema.ts';
 import { type Layout, fileSchema } from '../../lib/yaml/check-shape.ts';
-import type { NoticeTarget, NoticeRules } from '../core/ending.ts';
 
 const paths = 'a path, a pattern such as lists/*.txt, or a list of them; - is standard input';
 
@@ -91,9 +92,9 @@ const describedEndpoint = z.strictObject({
   speaks: z.string('the name or the path of a description'),
   baseUrl: otherBaseUrl,
   id: z
-    .string('the id of what renders there')
+    .string('the id of the model or endpoint')
     .regex(/^(?!\/)[\w.:/@-]{0,200}$/, 'an id such as owner/model (letters, digits and . : / @ - _)')
-    .describe('the id of what renders there, such as `owner/model`'),
+    .describe('the id of the model or endpoint, such as `owner/model`'),
   apiKey,
   freshness: freshness('150s'),
 });
@@ -195,7 +196,7 @@ const configShape = z.strictObject({
   shutdown: shutdown.prefault({}).describe('the end of a stopped run'),
   terminal: terminal.prefault({}).describe('terminal output'),
   notify: z
-    .array(notifyTarget.transform(noticeTarget), 'a list of targets such as [{ping: https://…}]')
+    .array(notice, 'a list of targets such as [{ping: https://…}]')
     .default([])
     .describe('notifications of a run: monitors, chats, commands'),
   skipBadRows: flag.describe('true renders the good rows and reports the bad ones as invalid'),
@@ -231,11 +232,21 @@ type ServiceKind = keyof typeof endpoints;
 
 /** `isManifestOptional`: `scenes` has lists of its own, so that scenes can be made without a manifest. */
 export function configSchema(speaks: ServiceKind, isManifestOptional: boolean): z.ZodType<CheckedFile> {
+  const key = `${speaks} ${isManifestOptional}`;
+  const schema = configSchemas.get(key) ?? makeConfigSchema(speaks, isManifestOptional);
+  configSchemas.set(key, schema);
+  return schema;
+}
+
+const configSchemas = new Map<string, z.ZodType<CheckedFile>>();
+
+function makeConfigSchema(speaks: ServiceKind, isManifestOptional: boolean): z.ZodType<CheckedFile> {
   const shape = configShape.extend({ endpoint: endpoints[speaks].describe('the job service') });
   const checked = isManifestOptional ? shape.partial({ manifest: true }) : shape;
   return checked
     .superRefine(checkCost)
     .superRefine(checkUntil)
+    .superRefine(checkMedia)
     .superRefine(checkAddress) as z.ZodType<CheckedFile>;
 }
 
@@ -262,7 +273,7 @@ function checkCost(
   context: z.RefinementCtx,
 ): void {
   const isPriced = price !== undefined && hasPrice(price);
-  const prices = 'perSecond, perPicture, perMegapixel or at';
+  const prices = 'perSecond, perPicture, perMegapixel, perSecondOfVideo or at';
   const lacking = `${prices}, what the service bills, or expect, how long a job executes`;
   if (price !== undefined && !isPriced && price.expect === undefined)
     context.addIssue({ code: 'custom', path: ['pricing'], message: lacking });
@@ -283,11 +294,36 @@ function checkUntil(
   context.addIssue({ code: 'custom', path: ['scenes', 'until'], message });
 }
 
+/** Reports checks of pictures if jobs bring clips, and a price of clips if they do not: these have no effect. */
+function checkMedia(
+  {
+    check: { blank, minSide, decode },
+    output: { media, files: asked },
+    pricing: price,
+  }: Pick<z.output<typeof configShape>, 'check' | 'output' | 'pricing'>,
+  context: z.RefinementCtx,
+): void {
+  if (decode && media === undefined && !asked.some(({ kind }) => isClipFile(`.${kind}`))) {
+    const message = '`output.media` as well, or a clip in `output.files`: only clips are decoded';
+    context.addIssue({ code: 'custom', path: ['check', 'decode'], message });
+  }
+  if (media === undefined) {
+    const lacking = '`output.media` as well: only clips last seconds';
+    if (price?.perSecondOfVideo !== undefined)
+      context.addIssue({ code: 'custom', path: ['pricing', 'perSecondOfVideo'], message: lacking });
+    return;
+  }
+  const message = 'none with `output.media`: it has no effect on clips';
+  if (blank) context.addIssue({ code: 'custom', path: ['check', 'blank'], message });
+  if (minSide !== undefined) context.addIssue({ code: 'custom', path: ['check', 'minSide'], message });
+}
+
 /** Keys that the report needs; the others are not checked. */
 export const reportPartSchema = z.looseObject({
   report: report.prefault({}),
   output: z.looseObject({
     image: output.shape.image,
+    media: output.shape.media,
     files,
     formats,
     keep: output.shape.keep,
@@ -337,7 +373,7 @@ function checkAddress(
     context.addIssue({
       code: 'custom',
       path: ['endpoint', 'baseUrl'],
-      message: 'a service that every run reaches where `checkpoint` is set',
+      message: 'a service that every run can reach, because `checkpoint` is set',
     });
   if (baseUrl === 'local' && version === 'dev')
     context.addIssue({
@@ -363,38 +399,4 @@ export function pipelineSchema(): JsonObject {
 
 export function pipelineSchemaText(): string {
   return `${JSON.stringify(pipelineSchema(), null, 2)}\n`;
-}
-
-type Target = z.output<typeof notifyTarget>;
-
-function noticeTarget(target: Target): NoticeTarget {
-  for (const kind of ['ping', 'slack', 'webhook', 'command'] as const) {
-    const to = target[kind];
-    if (to !== undefined) return { kind, to, rules: rulesOf(target.on ?? defaults[kind]) };
-  }
-  throw new Error('a target without an address was let in');
-}
-
-type Occasions = NonNullable<Target['on']>;
-
-/** A monitor that receives no start cannot tell how long a run took. */
-const defaults: Record<NoticeTarget['kind'], Occasions> = {
-  ping: ['start', 'finish'],
-  slack: ['finish'],
-  webhook: ['start', 'finish'],
-  command: ['finish'],
-};
-
-function rulesOf(on: Occasions): NoticeRules {
-  const rules: NoticeRules = {
-    isStart: on.includes('start'),
-    isFinish: on.includes('finish'),
-    isHalt: on.includes('halt'),
-  };
-  for (const each of on) {
-    if (typeof each === 'string') continue;
-    if (each.failures !== undefined) rules.failures = each.failures;
-    if (each.stall !== undefined) rules.stallMs = each.stall;
-  }
-  return rules;
 }

@@ -25,7 +25,7 @@ import type { AxisSource } from './scene-schema.ts';
 import type { RequestRate } from '../core/request-rate.ts';
 import type { ServiceDescription } from '../core/service-description.ts';
 import { readServiceInterface, withServiceDefaults, type ServiceInterface } from './service-interface.ts';
-import { filesAsked } from '../core/picture.ts';
+import { filesAsked, imageOf, isClipFile } from '../core/picture.ts';
 import { checkAgainst, typedText } from '../../lib/yaml/check-shape.ts';
 import { configSchema, endpointUrl, pipelineLayout, type CheckedFile } from './pipeline-schema.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
@@ -77,12 +77,14 @@ export function readConfig(
   const statuses = 'statuses' in raw.endpoint ? raw.endpoint.statuses : {};
   const described = service.kind === 'described' ? service.description : undefined;
   const { jobs = Infinity, submissionsPerSecond, requestsPerSecond } = limitsOf(service);
+  const image = imageOf(raw.output);
   const output = {
     ...raw.output,
     dir: resolve(base, raw.output.dir),
     isOverridden: isOverridden('output.dir'),
     name: templates.name,
-    files: filesAsked(raw.output.image, raw.output.files),
+    image,
+    files: filesAsked(image, raw.output.files),
     hosts: [...raw.output.hosts, ...(described?.hosts ?? hostsAt(endpoint))],
   };
   const proxies = proxyRules(env, raw.proxy === 'all');
@@ -392,13 +394,17 @@ function requestTimeoutOf({ endpoint, timeouts }: CheckedFile): number {
 }
 
 function outputDigest(
-  { image, files, values, hosts }: Pick<Config['output'], 'image' | 'files' | 'values' | 'hosts'>,
-  { body, pixels }: Config['limits'],
+  { image, media, files, values, hosts }: Config['output'],
+  { body, pixels, download }: Config['limits'],
   described: ServiceDescription | undefined,
   statuses: Config['statuses'],
 ): string {
   const places = described && [described.result, described.status.map];
-  return hash('sha256', JSON.stringify([image, files, values, hosts, body, pixels, places, statuses]));
+  const hasClips = media !== undefined || files.some(({ kind }) => isClipFile(`.${kind}`));
+  // Without clips, the digest stays as batches of earlier versions have recorded it.
+  const ofClips = hasClips ? [media, download] : [];
+  const settings = [image, files, values, hosts, body, pixels, places, statuses, ...ofClips];
+  return hash('sha256', JSON.stringify(settings));
 }
 
 /** Hosts of the pictures of public endpoints, by the host of their service: https://docs.runpod.io/hub/public-endpoints. */
@@ -446,7 +452,7 @@ function warningsOf(raw: CheckedFile, yaml: YamlFile, jobs: number): string[] {
         `${yaml.placeOf(['endpoint', key])}: the API key is written in the file; write \${${variable}} and keep the key in the environment`,
       );
   const [ending] = /\.(jpe?g|webp|avif|gif|tiff?|bmp)$/i.exec(raw.output.name ?? '') ?? [];
-  if (ending !== undefined)
+  if (ending !== undefined && raw.output.media === undefined)
     warnings.push(
       raw.output.keep === 'original'
         ? `${yaml.placeOf(['output', 'name'])}: pictures get the ending of their format, after ${ending}; leave ${ending} out`

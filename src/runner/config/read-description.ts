@@ -67,7 +67,7 @@ const descriptionShape = z.strictObject({
     .optional()
     .describe('the address of the service; without it, the pipeline must set it'),
   id: text
-    .default('the id of what renders there')
+    .default('the id of the model or endpoint')
     .describe('the meaning of `endpoint.id`, for people; needed if a request has `{{ id }}`'),
   auth: z
     .union(
@@ -77,7 +77,7 @@ const descriptionShape = z.strictObject({
     .default('Bearer {{ apiKey }}')
     .describe('the header `Authorization`, or headers by name'),
   key: text
-    .regex(/^[A-Z_][A-Z0-9_]*$/, 'the name of a variable')
+    .regex(/^[A-Z_][A-Z0-9_]*$/, 'the name of an environment variable, such as FAL_KEY')
     .default('NIGHTRENDER_API_KEY')
     .describe('the variable that holds the key, for messages'),
   submit: request({

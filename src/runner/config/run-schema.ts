@@ -10,6 +10,7 @@ import {
   path,
   sizeWithin,
 } from '../../lib/yaml/scalar-schemas.ts';
+import type { NoticeTarget, NoticeRules } from '../core/ending.ts';
 
 export const retry = z.strictObject({
   attempts: count(1, 100, 'failed attempts after which a scene fails')
@@ -101,6 +102,9 @@ export const pricing = z.strictObject({
   perMegapixel: money('the price of a million pixels, a number above 0')
     .optional()
     .describe('the price of a million pixels of a picture'),
+  perSecondOfVideo: money('the price of a second of a clip, a number above 0')
+    .optional()
+    .describe('the price of a second that a clip lasts, also of sound'),
   expect: durationWithin('1ms', longestWait)
     .optional()
     .describe('expected execution time of a job, used until a job of the batch has shown it'),
@@ -130,6 +134,7 @@ export const limits = z.strictObject({
     .optional()
     .describe('submissions of the whole batch'),
   body: sizeWithin('1kB', '500MB').prefault('64MB').describe('the largest response that is read'),
+  download: sizeWithin('1kB', '1000GB').prefault('2GB').describe('the largest clip that is downloaded'),
   kept: sizeWithin('1MB', '10000GB').prefault('2GB').describe('disk space for kept answers (`help resume`)'),
   memory: sizeWithin('1MB', '100GB')
     .prefault('64MB')
@@ -141,6 +146,7 @@ export const limits = z.strictObject({
 
 export const check = z.strictObject({
   blank: flag.describe('a picture of a single colour, or fully transparent, is a failed attempt'),
+  decode: flag.describe('every frame of a clip is decoded with `ffmpeg`, which must be installed'),
   minSide: count(1, 1_000_000, 'pixels of the shorter side of a picture')
     .optional()
     .describe('the minimum size of the shorter side of a picture, in pixels'),
@@ -232,3 +238,40 @@ export const notifyTarget = z
     if (given.length !== 1) context.addIssue({ code: 'custom', message: oneExpected });
   })
   .meta({ oneOf: ['ping', 'slack', 'webhook', 'command'].map((key) => ({ required: [key] })) });
+
+/** Target of notices with its rules. */
+export const notice = notifyTarget.transform(noticeTarget);
+
+type Target = z.output<typeof notifyTarget>;
+
+function noticeTarget(target: Target): NoticeTarget {
+  for (const kind of ['ping', 'slack', 'webhook', 'command'] as const) {
+    const to = target[kind];
+    if (to !== undefined) return { kind, to, rules: rulesOf(target.on ?? defaults[kind]) };
+  }
+  throw new Error('a target without an address was let in');
+}
+
+type Occasions = NonNullable<Target['on']>;
+
+/** A monitor that receives no start cannot tell how long a run took. */
+const defaults: Record<NoticeTarget['kind'], Occasions> = {
+  ping: ['start', 'finish'],
+  slack: ['finish'],
+  webhook: ['start', 'finish'],
+  command: ['finish'],
+};
+
+function rulesOf(on: Occasions): NoticeRules {
+  const rules: NoticeRules = {
+    isStart: on.includes('start'),
+    isFinish: on.includes('finish'),
+    isHalt: on.includes('halt'),
+  };
+  for (const each of on) {
+    if (typeof each === 'string') continue;
+    if (each.failures !== undefined) rules.failures = each.failures;
+    if (each.stall !== undefined) rules.stallMs = each.stall;
+  }
+  return rules;
+}

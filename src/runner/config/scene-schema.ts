@@ -1,9 +1,8 @@
 /** The keys of pipeline.yaml that make scenes of rows: types of columns, and the lists that rows are multiplied by. */
 import { z } from 'zod';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
-import { columnTypes } from '../core/expansion.ts';
+import { columnTypes, isRange, rangePattern, readRange } from '../core/expansion.ts';
 import { count, path as filePath } from '../../lib/yaml/scalar-schemas.ts';
-import { isRange, rangePattern, readRange } from '../../lib/text/range.ts';
 
 export type AxisSource =
   | { kind: 'values'; values: JsonValue[] }
@@ -119,7 +118,7 @@ export const scenes = z
       report([], 'at least one list in matrix or zip, or seeds, or from');
     for (const key of choosing)
       if (from === undefined && others[key] !== undefined)
-        report([key], 'from as well, the pipeline.yaml that it chooses from');
+        report([key], '`from` as well: the pipeline.yaml of the batch that it chooses from');
     if (until !== undefined && seeds === undefined) report(['until'], 'seeds as well: the number to try');
     for (const [name] of zip)
       if (matrix.some(([other]) => other === name)) report(['zip', name], 'a name that matrix does not have');
@@ -179,7 +178,7 @@ function isValue(value: unknown): value is string | number | boolean {
 
 function readFile(given: object, report: Report): AxisSource {
   const { file, column, ...others } = given as Record<string, unknown>;
-  for (const key of Object.keys(others)) report('the keys file and column alone', [key]);
+  for (const key of Object.keys(others)) report('only the keys `file` and `column`', [key]);
   if (typeof file !== 'string' || file === '') return report('a path, such as {file: styles.txt}', ['file']);
   if (column !== undefined && (typeof column !== 'string' || column === ''))
     return report('the name of a column of the file', ['column']);

@@ -54,9 +54,14 @@ export function withServiceDefaults(yaml: YamlFile, service: ServiceInterface): 
   if (service.kind === 'jobs' || !isJsonObject(yaml.value)) return yaml;
   if (service.kind === 'comfyui') {
     const { output } = yaml.value;
+    if (!isJsonObject(output)) return yaml;
     // Ids of nodes look like numbers.
-    if (!isJsonObject(output) || typeof output['image'] !== 'number') return yaml;
-    return { ...yaml, value: { ...yaml.value, output: { ...output, image: String(output['image']) } } };
+    const asText = (key: 'image' | 'media'): Record<string, string> =>
+      typeof output[key] === 'number' ? { [key]: String(output[key]) } : {};
+    return {
+      ...yaml,
+      value: { ...yaml.value, output: { ...output, ...asText('image'), ...asText('media') } },
+    };
   }
   const { baseUrl, ...requests } = service.description;
   const names = placeholdersIn(JSON.stringify(requests));
@@ -94,12 +99,16 @@ function comfyui(yaml: YamlFile, endpoint: Record<string, unknown>, base: string
   const output = isJsonObject(yaml.value) && isJsonObject(yaml.value['output']) ? yaml.value['output'] : {};
   const report = (key: string, why: string): void =>
     void problems.push({ where: yaml.placeOf(['output', key], true), text: `output.${key}: ${why}` });
-  const { image } = output;
-  const id = typeof image === 'number' ? String(image) : image;
-  const wrongNode = typeof id === 'string' ? nodeProblem(read.workflow, id) : undefined;
-  if (wrongNode !== undefined) report('image', wrongNode);
-  for (const key of ['files', 'values'])
-    if (Object.hasOwn(output, key)) report(key, 'ComfyUI returns only pictures');
+  const key = output['media'] === undefined ? 'image' : 'media';
+  const { [key]: named } = output;
+  // Ids of nodes look like numbers.
+  const isNamed = typeof named === 'string' || typeof named === 'number';
+  const chosen = isNamed ? [String(named)] : Object.keys(read.workflow);
+  const ids = chosen.filter((id) => key === 'image' || (id !== 'video' && id !== 'audio'));
+  const [wrongNode] = ids.flatMap((id) => nodeProblem(read.workflow, id) ?? []);
+  if (wrongNode !== undefined) report(key, wrongNode);
+  for (const other of ['files', 'values'])
+    if (Object.hasOwn(output, other)) report(other, 'ComfyUI returns only pictures and clips');
   if (problems.length > 0) throw new ConfigError(problems);
   return {
     kind: 'comfyui',

@@ -96,6 +96,11 @@ export interface JobAtService {
   kept?: Record<string, string>;
 }
 
+/** Returns text that identifies the job among those of all endpoints. */
+export function jobAddress({ endpoint, jobId }: JobAtService): string {
+  return `${endpointAddress(endpoint)}/${jobId}`;
+}
+
 export interface SubmittedJob extends JobAtService {
   submittedAt: number;
   /** Time at which a run first saw the job executing, in epoch ms. Absent if none did. */

@@ -98,7 +98,8 @@ class Parser {
   whole(): Condition {
     if (this.#peek().kind === 'end') throw new ConditionError('it is empty');
     const holds = this.#alternatives();
-    if (this.#peek().kind !== 'end') throw unexpected(this.#peek(), 'and, or, or its end');
+    if (this.#peek().kind !== 'end')
+      throw unexpected(this.#peek(), '`and`, `or` or the end of the condition');
     return holds;
   }
 
@@ -269,6 +270,11 @@ export const sceneNames = [
 /** Returns the name of a column in conditions, `manifest.<column>` if scenes have that name already. */
 export function conditionName(column: string): string {
   return sceneNames.some((name) => name === column) ? `manifest.${column}` : column;
+}
+
+/** Returns the name of a value that came with a picture. It begins with `output.` if a column (in lower case) has the name. */
+export function outputName(name: string, columns: ReadonlySet<string>): string {
+  return columns.has(name) ? outputName(`output.${name}`, columns) : name;
 }
 
 const plainWord = /^(?!(?:and|or|not|contains|true|false)$)[\p{L}_][\p{L}\p{M}\p{N}_.-]*$/iu;

@@ -18,7 +18,7 @@ export const endings = {
   incomplete: {
     exitCode: 3,
     isResumable: false,
-    means: 'the run ended and some scenes are not saved, or saved pictures are missing',
+    means: 'the run ended and some scenes are not saved, or saved files are missing',
   },
   halted: { exitCode: 10, isResumable: true, means: 'stopped by a halt rule', first: 'once that is fixed' },
   'already-running': { exitCode: 11, isResumable: true, means: 'another run holds this batch' },
@@ -76,59 +76,69 @@ export interface NoticeRules {
   stallMs?: number;
 }
 
-export interface Watch {
-  inFlight: number;
-  failed: number;
-  /** Time at which the last job finished, or the first job in flight was submitted, in monotonic ms. */
-  quietSince: number;
-  isStallReported: boolean;
-}
+/** Decides which events of a run are worth a notification to one target. Times are monotonic ms. */
+export class NoticeWatch {
+  readonly #rules: NoticeRules;
+  #inFlight = 0;
+  #failed = 0;
+  /** Time at which the last job finished, or the first job in flight was submitted. */
+  #quietSince: number;
+  #isStallReported = false;
 
-export function newWatch(now: number): Watch {
-  return { inFlight: 0, failed: 0, quietSince: now, isStallReported: false };
-}
+  constructor(rules: NoticeRules, now: number) {
+    this.#rules = rules;
+    this.#quietSince = now;
+  }
 
-export function submitted(watch: Watch, jobs: number, now: number): Watch {
-  const isFirst = watch.inFlight === 0;
-  return {
-    ...watch,
-    inFlight: watch.inFlight + jobs,
-    ...(isFirst && { quietSince: now, isStallReported: false }),
-  };
-}
+  /** Number of jobs in flight. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
 
-/** Returns the state after an attempt. `wasInFlight`: the service had accepted it. */
-export function finished(
-  watch: Watch,
-  how: { hasFailed: boolean; wasInFlight: boolean },
-  now: number,
-): Watch {
-  return {
-    inFlight: Math.max(0, watch.inFlight - (how.wasInFlight ? 1 : 0)),
-    failed: watch.failed + (how.hasFailed ? 1 : 0),
-    ...(how.wasInFlight
-      ? { quietSince: now, isStallReported: false }
-      : { quietSince: watch.quietSince, isStallReported: watch.isStallReported }),
-  };
-}
+  /** Number of attempts that failed. */
+  get failed(): number {
+    return this.#failed;
+  }
 
-export function isFailureDue({ failures }: NoticeRules, before: Watch, after: Watch): boolean {
-  return failures !== undefined && before.failed < failures && after.failed >= failures;
-}
+  /** Counts jobs that were submitted. */
+  submitted(jobs: number, now: number): void {
+    if (this.#inFlight === 0) this.#restartSilence(now);
+    this.#inFlight += jobs;
+  }
 
-/** Returns when the current silence becomes a stall, in monotonic ms. Undefined if it cannot become one. */
-export function stallAt({ stallMs }: NoticeRules, watch: Watch): number | undefined {
-  if (stallMs === undefined || watch.inFlight === 0 || watch.isStallReported) return undefined;
-  return watch.quietSince + stallMs;
-}
+  /** Counts an attempt that ended. Returns true if its failure is to be notified. `wasInFlight`: the service had accepted it. */
+  finished({ hasFailed, wasInFlight }: { hasFailed: boolean; wasInFlight: boolean }, now: number): boolean {
+    if (wasInFlight) {
+      this.#inFlight = Math.max(0, this.#inFlight - 1);
+      this.#restartSilence(now);
+    }
+    if (hasFailed) this.#failed += 1;
+    return hasFailed && this.#failed === this.#rules.failures;
+  }
 
-/** Returns the event that the end of a run is for a target, or undefined if the target does not want it. */
-export function endNotice(
-  { isFinish, isHalt }: NoticeRules,
-  ending: EndingKind,
-): 'finish' | 'halt' | undefined {
-  if (isHalt && isFailedEnding(ending)) return 'halt';
-  return isFinish ? 'finish' : undefined;
+  #restartSilence(now: number): void {
+    this.#quietSince = now;
+    this.#isStallReported = false;
+  }
+
+  /** Time at which the current silence becomes a stall. Undefined if it cannot become one, or was notified. */
+  get stallAt(): number | undefined {
+    const { stallMs } = this.#rules;
+    if (stallMs === undefined || this.#inFlight === 0 || this.#isStallReported) return undefined;
+    return this.#quietSince + stallMs;
+  }
+
+  /** Call when the stall is notified, so that it is notified once. */
+  stallReported(): void {
+    this.#isStallReported = true;
+  }
+
+  /** Returns the event that the end of the run is for the target, or undefined if the target does not want it. */
+  endNotice(ending: EndingKind): 'finish' | 'halt' | undefined {
+    const { isFinish, isHalt } = this.#rules;
+    if (isHalt && isFailedEnding(ending)) return 'halt';
+    return isFinish ? 'finish' : undefined;
+  }
 }
 
 /** True if a failure ended the run, and not a user or a limit. */
@@ -154,7 +164,7 @@ export type RunCondition =
   | { kind: 'unreadable'; text: string };
 
 export interface RunTrace {
-  isHeld: boolean;
+  isInUse: boolean;
   lastRun: {
     startedAt: number;
     endedAt: number | null;
@@ -184,12 +194,12 @@ const firstQuietMs = 20 * 60_000;
 const maxSlowness = 3;
 
 export function runConditionOf(trace: RunTrace, now: number): RunCondition {
-  const { isHeld, lastRun } = trace;
-  if (lastRun === null) return { kind: isHeld ? 'starting' : 'none' };
+  const { isInUse, lastRun } = trace;
+  if (lastRun === null) return { kind: isInUse ? 'starting' : 'none' };
   const { startedAt, endedAt, exitCode, ending } = lastRun;
   if (endedAt !== null)
-    return isHeld ? { kind: 'starting' } : { kind: 'ended', at: endedAt, exitCode, ending };
-  if (!isHeld) return { kind: 'killed', since: startedAt };
+    return isInUse ? { kind: 'starting' } : { kind: 'ended', at: endedAt, exitCode, ending };
+  if (!isInUse) return { kind: 'killed', since: startedAt };
   const quietSince = Math.max(startedAt, lastEndedAt(trace.ended) ?? 0);
   const isQuiet = trace.inFlight > 0 && now - quietSince > maxQuietMs(trace.ended);
   return isQuiet ? { kind: 'stalled', since: startedAt, quietSince } : { kind: 'running', since: startedAt };

@@ -50,7 +50,11 @@ export const failureRules = {
     next: 'try-again',
     means: 'the shared checkpoint does not answer; nothing is submitted meanwhile',
   },
-  overloaded: { whose: 'service', next: 'try-again', means: 'the service is busy (429)' },
+  overloaded: {
+    whose: 'service',
+    next: 'try-again',
+    means: 'the service is busy (429, or 503 with `Retry-After`)',
+  },
   'poll-failed': {
     whose: 'network',
     next: 'try-again',
@@ -122,7 +126,7 @@ export const failureRules = {
     whose: 'yours',
     next: 'fail-scene',
     means:
-      'the picture cannot be saved, and another job would bring the same: a GIF, BMP, TIFF, SVG or another format, or an animation',
+      'the picture cannot be saved, and another job would bring the same: a BMP, TIFF, SVG or another format, or an animation; it is kept as `<name>.kept`',
   },
   'content-refused': {
     whose: 'yours',
@@ -158,7 +162,7 @@ export const failureRules = {
     whose: 'service',
     next: 'new-attempt',
     means:
-      'the job waited or ran longer than `timeouts` allows, or its result was refused for `halt.unreachable`',
+      'the job waited or ran longer than `timeouts` allows, or its result was refused while the service kept it',
   },
   'no-output': {
     whose: 'worker',
@@ -173,7 +177,8 @@ export const failureRules = {
   'download-failed': {
     whose: 'network',
     next: 'new-attempt',
-    means: 'a picture could not be downloaded in four tries (404, 5xx, reset, timeout, cut)',
+    means:
+      'a file of the result is lost: its host said four times that it is gone (404, 410, expired), or it did not come while it was kept',
   },
   'bad-picture': {
     whose: 'worker',
@@ -184,6 +189,12 @@ export const failureRules = {
     whose: 'worker',
     next: 'new-attempt',
     means: 'a file that `output.files` asks for is cut or damaged',
+  },
+  'bad-clip': {
+    whose: 'worker',
+    next: 'fail-scene',
+    means:
+      'the clip is cut or damaged; it is kept as `<name>.damaged`, and rendered again only by `nightrender retry`',
   },
   'blank-picture': {
     whose: 'worker',
@@ -199,6 +210,11 @@ export const failureRules = {
     whose: 'yours',
     next: 'hold',
     means: 'the result is larger than `limits.body`',
+  },
+  'clip-too-large': {
+    whose: 'yours',
+    next: 'hold',
+    means: 'the clip is larger than `limits.download`',
   },
   quarantined: {
     whose: 'machine',
@@ -227,10 +243,16 @@ export interface Failure {
   retryAfterMs?: number;
   /** True if the output refers to pictures by URL. Each of them is available only as long as its host keeps it. */
   isByAddress?: true;
+  /** True if the output has a clip in place of the expected picture, or a picture in place of the clip. */
+  isOtherMedia?: true;
   /** True if `timeouts.execution` ended the job, and not `timeouts.queue`. */
   isExecution?: true;
   /** Hex SHA-256 of the rejected content. Recognizes the same content if it comes again. */
   digest?: string;
+  /** True if the content that came in place of a file is text. */
+  isText?: true;
+  /** True if the host says that a file no longer exists, or that its address has expired. */
+  isGone?: true;
 }
 
 /** A failure that ends the run. It is thrown because only the run itself can react to it. */

@@ -95,7 +95,8 @@ export function shownBytes(bytes: number, filter: FileFilter): string {
 
 export function formatBytes(bytes: number): string {
   if (bytes < 1e3) return `${bytes} bytes`;
-  return bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+  if (bytes < 1e6) return `${(bytes / 1e3).toFixed(1)} kB`;
+  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
 }
 
 interface FilePieces {

@@ -94,73 +94,68 @@ function cutsOf(
   return cuts;
 }
 
-/** The latest finished scenes, over which throughput and remaining time are averaged. Instants are monotonic ms. */
-export interface Finished {
-  lastAt: number;
-  /** Time between finished scenes. The first gap of a run is at most half the duration of its job. */
-  gapsMs: readonly number[];
-  times: readonly number[];
-}
-
 /** Scenes to average over, at least twice those in flight, because jobs that begin together end together. */
 const latest = 150;
 const maxKept = 4_096;
 const enough = 3;
 
-export function noneFinished(startedAt: number): Finished {
-  return { lastAt: startedAt, gapsMs: [], times: [] };
-}
+/** The latest finished scenes, over which throughput and remaining time are averaged. Instants are monotonic ms. */
+export class FinishedScenes {
+  #lastAt: number;
+  /** Time between finished scenes. The first gap of a run is at most half the duration of its job. */
+  readonly gapsMs: number[] = [];
+  readonly times: number[] = [];
 
-/** Returns the state after one more scene. A pause longer than any job is not counted. */
-export function withFinished(finished: Finished, now: number): Finished {
-  return { ...finished, lastAt: now, gapsMs: [...finished.gapsMs, gapBefore(finished, now)].slice(-maxKept) };
-}
+  constructor(startedAt: number) {
+    this.#lastAt = startedAt;
+  }
 
-function gapBefore({ lastAt, gapsMs, times }: Finished, now: number): number {
-  // Jobs that began together with the first are half done on average.
-  const maxMs = gapsMs.length === 0 ? (times.at(-1) ?? Infinity) / 2 : longestMs(times);
-  return Math.min(now - lastAt, maxMs);
-}
+  /** Instant at which the last scene finished, or the run started. */
+  get lastAt(): number {
+    return this.#lastAt;
+  }
 
-/** Returns the state after a scene of an earlier run's job, whose end says nothing about the throughput. */
-export function withResumed(finished: Finished, now: number): Finished {
-  return { ...finished, lastAt: now };
-}
+  /** Adds a scene. A pause longer than any job is not counted. */
+  add(now: number): void {
+    // Jobs that began together with the first are half done on average.
+    const maxMs = this.gapsMs.length === 0 ? (this.times.at(-1) ?? Infinity) / 2 : longestMs(this.times);
+    this.gapsMs.push(Math.min(now - this.#lastAt, maxMs));
+    if (this.gapsMs.length > maxKept) this.gapsMs.shift();
+    this.#lastAt = now;
+  }
 
-/** Returns the state with one more job's ms: at a worker or, if unknown, since its submission. */
-export function withJobTime(finished: Finished, ms: number): Finished {
-  return { ...finished, times: [...finished.times, ms].slice(-latest) };
-}
+  /** Adds a scene of an earlier run's job, whose end says nothing about the throughput. */
+  addResumed(now: number): void {
+    this.#lastAt = now;
+  }
 
-/** Returns scenes finished per ms recently, falling while none finishes; undefined for the first few. */
-export function finishedPerMs(
-  { lastAt, gapsMs, times }: Finished,
-  now: number,
-  inFlight: number,
-): number | undefined {
-  if (gapsMs.length < enough) return undefined;
-  const gaps = gapsMs.slice(-Math.max(latest, 2 * inFlight));
-  const quietMs = Math.min(now - lastAt, longestMs(times)) - (meanOf(times) ?? 0);
-  return gaps.length / Math.max(1, sum(gaps) + Math.max(0, quietMs));
-}
+  /** Adds a job's ms: at a worker or, if unknown, since its submission. */
+  addJobTime(ms: number): void {
+    this.times.push(ms);
+    if (this.times.length > latest) this.times.shift();
+  }
 
-/** Returns the ms until all `left` scenes are finished, `inFlight` in progress; undefined while unknown. */
-export function timeLeftMs(
-  finished: Finished,
-  now: number,
-  left: number,
-  inFlight: number,
-): number | undefined {
-  if (left <= 0) return 0;
-  const perMs = finishedPerMs(finished, now, inFlight);
-  if (perMs === undefined) return undefined;
-  const times = finished.times.toSorted((a, b) => a - b);
-  const workers = Math.max(1, Math.min(left, inFlight, Math.round(perMs * (meanOf(times) ?? Infinity))));
-  // All workers are busy until as many scenes are left as workers. The longest of these jobs ends last.
-  return (
-    (left - workers) / perMs +
-    (times[Math.floor((times.length * workers) / (workers + 1))] ?? workers / perMs)
-  );
+  /** Returns scenes finished per ms recently, falling while none finishes; undefined for the first few. */
+  perMs(now: number, inFlight: number): number | undefined {
+    if (this.gapsMs.length < enough) return undefined;
+    const gaps = this.gapsMs.slice(-Math.max(latest, 2 * inFlight));
+    const quietMs = Math.min(now - this.#lastAt, longestMs(this.times)) - (meanOf(this.times) ?? 0);
+    return gaps.length / Math.max(1, sum(gaps) + Math.max(0, quietMs));
+  }
+
+  /** Returns the ms until all `left` scenes are finished, `inFlight` in progress; undefined while unknown. */
+  leftMs(now: number, left: number, inFlight: number): number | undefined {
+    if (left <= 0) return 0;
+    const perMs = this.perMs(now, inFlight);
+    if (perMs === undefined) return undefined;
+    const times = this.times.toSorted((a, b) => a - b);
+    const workers = Math.max(1, Math.min(left, inFlight, Math.round(perMs * (meanOf(times) ?? Infinity))));
+    // All workers are busy until as many scenes are left as workers. The longest of these jobs ends last.
+    return (
+      (left - workers) / perMs +
+      (times[Math.floor((times.length * workers) / (workers + 1))] ?? workers / perMs)
+    );
+  }
 }
 
 export interface Throughput {
@@ -181,28 +176,23 @@ export interface BatchOnRecord {
 export function throughputOf(run: RunCondition, batch: BatchOnRecord, now: number): Throughput | undefined {
   if (run.kind !== 'running') return undefined;
   const { scenes, part, inFlight } = batch;
-  // The lists are mutated. Copies for each attempt would take longer than the rest of the work.
-  const gapsMs: number[] = [];
-  const times: number[] = [];
-  const finished = { ...noneFinished(run.since), gapsMs, times };
+  const finished = new FinishedScenes(run.since);
   for (const { at, submittedAt, executionTimeMs, hasFinished } of batch.ended.toSorted(
     (a, b) => a.at - b.at,
   )) {
     if (at < run.since) continue;
     const tookMs = executionTimeMs ?? (submittedAt === null ? null : at - submittedAt);
-    if (tookMs !== null) times.push(tookMs);
-    if (times.length > latest) times.shift();
+    if (tookMs !== null) finished.addJobTime(tookMs);
     if (!hasFinished) continue;
     const isOfThisRun = submittedAt === null || submittedAt >= run.since;
-    if (isOfThisRun) gapsMs.push(gapBefore(finished, at));
-    if (gapsMs.length > maxKept) gapsMs.shift();
-    finished.lastAt = at;
+    if (isOfThisRun) finished.add(at);
+    else finished.addResumed(at);
   }
   // The wall clock may have been set back.
   const end = Math.max(now, finished.lastAt);
-  const perMs = finishedPerMs(finished, end, inFlight);
+  const perMs = finished.perMs(end, inFlight);
   if (perMs === undefined) return undefined;
-  const leftMs = timeLeftMs(finished, end, scenes.waiting + scenes.active, inFlight);
+  const leftMs = finished.leftMs(end, scenes.waiting + scenes.active, inFlight);
   return { perSecond: perMs * 1000, leftMs: part === null ? (leftMs ?? null) : null };
 }
 

@@ -1,5 +1,5 @@
-/** Data for the gallery: JSON in the page, files of rows that it loads, and news of a live batch. Instants are epoch ms. */
-import type { Mark } from './marks.ts';
+/** Data for the gallery: JSON in the page, files of rows that it loads, news of a live batch, and the marks that people set in it. Instants are epoch ms. */
+import type { ClipFacts } from './clip.ts';
 import type { PictureTotals, SavedPicture } from './picture.ts';
 import type { RecordGallery } from './record-columns.ts';
 import type { BatchCost } from './spending.ts';
@@ -22,6 +22,8 @@ export interface AlbumEntry {
   width: number;
   height: number;
   text: string;
+  /** Set for a clip. */
+  clip?: Pick<ClipFacts, 'durationMs'> & Pick<SavedPicture, 'bytes'>;
 }
 
 export interface GalleryData {
@@ -156,7 +158,7 @@ export interface GalleryFile {
   isNamedOnly?: true;
 }
 
-/** A picture. Paths are relative to the page. No `thumbnail` if the picture itself is small. */
+/** A picture or clip. Paths are relative to the page. No `thumbnail` if the picture itself is small, or a clip has no poster. */
 export type GalleryPicture = Omit<SavedPicture, 'label' | 'sha256'> & { thumbnail?: string };
 
 type LiveCounts = Record<'waiting' | 'active' | 'saved' | 'failed' | 'withdrawn' | 'invalid', number> & {
@@ -231,4 +233,36 @@ export interface WatchSession {
   isPrivate: boolean;
   /** Proof for changes, sent once, when a password was right. */
   token?: string;
+}
+
+/** Marks of a scene: chosen, not wanted, or to be rendered again. */
+export const markNames = ['star', 'reject', 'again'] as const;
+
+export type Mark = (typeof markNames)[number];
+
+/** A mark that is set, or removed if it is null. A scene has one mark at most. */
+export interface MarkChange {
+  id: string;
+  mark: Mark | null;
+}
+
+export interface SetMark {
+  mark: Mark;
+  /** Set if it is of a viewer, who can remove only such marks. */
+  by?: 'viewer';
+  /** Epoch ms. */
+  at: number;
+  /** Number of its line, from 1. */
+  line: number;
+}
+
+export interface ReadMarks {
+  /** Marks by scene id, in the order in which they were set. */
+  marks: ReadonlyMap<string, SetMark>;
+  /** Numbers of lines that cannot be read. A crash or an editor may have cut them. */
+  unreadable: number[];
+}
+
+export function isMark(value: unknown): value is Mark {
+  return markNames.some((name) => name === value);
 }

@@ -16,10 +16,13 @@ export interface HaltRules {
   refused: number;
 }
 
+/** Finished attempts of this run. */
 export interface Tally {
   saved: number;
   failed: number;
+  /** Number of failures since the last saved picture. */
   inARow: number;
+  /** Latest failure. Absent before the first. */
   last?: { kind: FailureKind; text: string };
 }
 
@@ -31,12 +34,12 @@ export function haltReason(tally: Tally, rules: HaltRules): string | undefined {
   if (last === undefined) return undefined;
   const latest = `the latest (${last.kind}): ${last.text}`;
   if (inARow >= rules.consecutive) {
-    return `${inARow.toLocaleString('en')} attempts in a row brought no picture (\`halt.consecutive\`); ${latest}`;
+    return `${inARow.toLocaleString('en')} attempts in a row failed (\`halt.consecutive\`); ${latest}`;
   }
   const finished = saved + failed;
   if (finished < rules.minimum || rules.percent >= 100) return undefined;
   if (failed * 100 < rules.percent * finished) return undefined;
-  return `${failed.toLocaleString('en')} of ${finished.toLocaleString('en')} attempts brought no picture (\`halt.percent\`); ${latest}`;
+  return `${failed.toLocaleString('en')} of ${finished.toLocaleString('en')} attempts failed (\`halt.percent\`); ${latest}`;
 }
 
 /** Like `haltReason`, for an operation that does not answer. `words` describes its latest failure. */
@@ -112,15 +115,18 @@ interface HoldEvidence {
 
 /** True if a setting, not the scene, causes a finished job's failure. Its result then waits. */
 export function isHeld(
-  { kind, isExecution }: Failure,
+  { kind, isExecution, isOtherMedia }: Failure,
   { isAnyFound, hasEndedOtherwise }: HoldEvidence,
 ): boolean {
   if (isOfEveryJob(kind)) return !hasEndedOtherwise && (kind !== 'job-overdue' || isExecution === true);
-  if (isOwnOnceFound.has(kind)) return !isAnyFound;
+  if (isOwnOnceFound.has(kind)) return !isAnyFound || isOtherMedia === true;
   return failureRules[kind].next === 'hold';
 }
 
-/** Once the current settings have found a picture, the job itself is at fault for an output without one. */
+/**
+ * Once the current settings have found a picture, the job itself is at fault for an output without one. A clip in
+ * place of a picture is a paid result all the same, and another setting saves it.
+ */
 const isOwnOnceFound = new Set<FailureKind>(['picture-not-found', 'status-unknown', 'value-not-found']);
 
 /** True if the service or the run ended the job because it took too long. */
@@ -147,12 +153,14 @@ const lostWith = new Set<FailureKind>([
   'picture-not-found',
   'status-unknown',
   'result-too-large',
+  'clip-too-large',
   'too-many-pixels',
   'url-refused',
   'output-unsupported',
   'download-failed',
   'bad-picture',
   'bad-file',
+  'bad-clip',
 ]);
 
 /** Returns the setting that the user has to change, in words. */
@@ -163,9 +171,11 @@ export function settingFor(kind: FailureKind): string {
 const settings: Partial<Record<FailureKind, string>> = {
   'picture-refused': 'what `endpoint.apiKey` may read',
   'status-unknown': '`endpoint.statuses` or `status.map`',
+  'download-failed': 'the host of the files',
   'urls-not-allowed': '`output.hosts`',
   'url-refused': '`output.hosts`',
   'result-too-large': '`limits.body`',
+  'clip-too-large': '`limits.download`',
   'other-file-kind': '`output.files`',
   'value-not-found': '`output.values`',
   'too-many-pixels': '`limits.pixels`',

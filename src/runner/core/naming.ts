@@ -1,7 +1,7 @@
-/** File names that every file system accepts, and the words that name scenes and batches. */
+/** Names of pictures: the default (`defaultName`) and forms that every file system accepts. Also words for scenes and batches. */
 import { oneLine } from '../../lib/text/format.ts';
 import { isJsonObject, type JsonObject } from '../../lib/text/json.ts';
-import { fileKinds, type NamedFile, pictureEndings, withoutFormat } from './picture.ts';
+import { fileKinds, mediaEndings, type NamedFile, withoutFormat } from './picture.ts';
 import { type RulesVersion, type Scene, sceneRules } from './scene.ts';
 
 /** Maximum length of a name in bytes of UTF-8, including folders and `.png`. */
@@ -11,7 +11,7 @@ export const maxNameBytes = 200;
 const maxSuffixBytes = 32;
 const maxFolders = 9;
 const ending = '.png';
-const pictureKinds = Object.values(pictureEndings).map((end) => end.slice(1));
+const pictureKinds = Object.values(mediaEndings).map((end) => end.slice(1));
 const endings = new RegExp(String.raw`\.(?:${[...fileKinds, ...pictureKinds].join('|')})$`);
 
 /**
@@ -73,7 +73,7 @@ export function nameKey(path: string): string {
     .replace(otherFormats, '.PNG');
 }
 
-const otherFormats = /\.(?:JPG|WEBP|AVIF)$/;
+const otherFormats = /\.(?:JPG|WEBP|AVIF|MP4|WEBM|MOV|GIF|WAV|MP3|FLAC|OGG)$/;
 
 // Lone surrogates, control and format characters, noncharacters; not joiners, which scripts need.
 const unprintable = /(?![\u200C\u200D])[\p{Cs}\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}]/gu;

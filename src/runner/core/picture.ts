@@ -1,5 +1,6 @@
 /** A picture from a job's output to its file: formats, copies, named files and checks. */
 import type { JsonObject } from '../../lib/text/json.ts';
+import { clipEndings, type ClipFacts, type ClipFormat, clipKinds, isClipFormat } from './clip.ts';
 
 /** Additional information about a picture in a job's output, under its keys there. All of it is optional. */
 export interface PictureOutput {
@@ -16,7 +17,14 @@ export interface PictureOutput {
   at?: string;
   /** Names of `output.values` whose path holds an object, a list or null. */
   odd?: string[];
+  /** Facts about a clip, which its container states. Absent for a picture. */
+  clip?: ClipFacts;
 }
+
+/** Lists of words that a service may return with a picture. Each is a column of the results. */
+export const listNames = ['labelled_words', 'ignored_words'] as const;
+
+export type ListName = (typeof listNames)[number];
 
 /** Information in a job's output about a picture or another file. */
 interface OutputDetails {
@@ -25,19 +33,36 @@ interface OutputDetails {
   output?: PictureOutput;
   /** The entry of `output.files` if this is a file and not a picture. */
   named?: NamedFile;
+  /** True if a clip is expected here. Its content may be too large for memory. */
+  isClip?: true;
+  /** True if it came by a request of its own, so that it may be cut, or a page of a proxy. */
+  isDownloaded?: true;
 }
 
-/** Content of a picture: base64 text as received, including a `data:` prefix and white space, or downloaded bytes. */
-export type HeldPicture = ({ base64: string } | { bytes: Uint8Array }) & OutputDetails;
+/** A result that was received into a temporary file on this machine, because it may be too large for memory. */
+export interface ReceivedFile {
+  /** Absolute path. The file is removed once its content has its place, or is refused. */
+  path: string;
+  /** Size in bytes. */
+  length: number;
+  /** Hex checksum of the content. */
+  sha256: string;
+}
 
-export type FoundPicture = HeldPicture | ({ url: string } & OutputDetails);
+/** Content of a picture or clip: base64 text as received, including a `data:` prefix and white space, bytes, or a file. */
+export type UncheckedPicture = ({ base64: string } | { bytes: Uint8Array } | { received: ReceivedFile }) &
+  OutputDetails;
+
+export type FoundPicture = UncheckedPicture | ({ url: string } & OutputDetails);
 
 /** A picture, or a file of `output.files`, that has passed every check and is ready to be written. */
 export interface Picture extends OutputDetails {
-  /** Complete picture in its format, or the file as received. */
+  /** Complete picture in its format, or the file as received. Empty if `received` has the content. */
   content: Uint8Array;
-  /** Absent for a file that is not a picture. */
-  format?: PictureFormat;
+  /** File that has the content, which may be too large for memory. */
+  received?: ReceivedFile;
+  /** Absent for a file of `output.files`. */
+  format?: MediaFormat;
   /** Size in pixels. 0 for a file without a size. */
   width: number;
   height: number;
@@ -61,6 +86,8 @@ export interface SavedPicture extends Pick<Picture, 'width' | 'height' | 'sha256
 export interface PictureTotals {
   files: number;
   bytes: number;
+  /** Number of clips among the files. Absent if none. */
+  clips?: number;
   /** Pictures with words as labelled boxes, and pictures that leave words out. Absent if none. */
   labelled?: number;
   ignored?: number;
@@ -71,9 +98,22 @@ export interface PictureTotals {
   cut?: number;
 }
 
+/** Returns what such results are called in messages, of which some are clips. */
+export function nounFor({ files, clips = 0 }: Pick<PictureTotals, 'files' | 'clips'>): Noun {
+  if (clips === 0) return 'picture';
+  return clips === files ? 'clip' : 'file';
+}
+
+type Noun = 'picture' | 'clip' | 'file';
+
 /** Returns the information about the picture without its content. */
-export function detailsOf({ seed, output, named }: OutputDetails): OutputDetails {
-  return { ...(seed !== undefined && { seed }), ...(output && { output }), ...(named && { named }) };
+export function detailsOf({ seed, output, named, isClip }: OutputDetails): OutputDetails {
+  return {
+    ...(seed !== undefined && { seed }),
+    ...(output && { output }),
+    ...(named && { named }),
+    ...(isClip && { isClip }),
+  };
 }
 
 /** Returns only the lists of words and notes. Columns show the other values. */
@@ -108,14 +148,15 @@ const maxPlainBytes = 32_000;
 
 /**
  * Returns the thumbnail's path from the report's folder, with `/` between folders. Undefined if the picture
- * is small enough to be shown itself. The name is a hash of the content, so a renamed picture keeps its
- * thumbnail and equal pictures share one.
+ * is small enough to be shown itself, and for sound. The thumbnail of a clip is its first frame. The name is a
+ * hash of the content, so a renamed picture keeps its thumbnail and equal pictures share one.
  */
 export function thumbnailOf(
-  picture: Pick<SavedPicture, 'width' | 'height' | 'bytes' | 'sha256'>,
+  picture: Pick<SavedPicture, 'width' | 'height' | 'bytes' | 'sha256'> & Partial<Pick<SavedPicture, 'file'>>,
 ): string | undefined {
-  const { width, height, bytes, sha256 } = picture;
-  if (Math.max(width, height) <= thumbnailSide && bytes <= maxPlainBytes) return undefined;
+  const { width, height, bytes, sha256, file = '' } = picture;
+  const isSmall = Math.max(width, height) <= thumbnailSide && bytes <= maxPlainBytes;
+  if (isClipFile(file) ? width === 0 : isSmall) return undefined;
   return `thumbnails/${sha256.slice(0, 2)}/${sha256.slice(0, 32)}.jpg`;
 }
 
@@ -129,25 +170,42 @@ export const pictureEndings = { PNG: '.png', JPEG: '.jpg', WebP: '.webp', AVIF: 
 
 export type PictureFormat = keyof typeof pictureEndings;
 
-const pictureEnding = /\.(?:png|jpg|webp|avif)$/;
+/** Format of a scene's main result: a picture or a clip. */
+export type MediaFormat = PictureFormat | ClipFormat;
 
-/** Returns the format by extension, or undefined if the extension is not one of a picture. */
-export function formatOfFile(file: string): PictureFormat | undefined {
-  return formats.find((format) => file.endsWith(pictureEndings[format]));
+/** Extensions of all main results. */
+export const mediaEndings = { ...pictureEndings, ...clipEndings } as const;
+
+const mediaEnding = /\.(?:png|jpg|webp|avif|mp4|webm|mov|gif|wav|mp3|flac|ogg)$/;
+
+/** Returns the format by extension, or undefined if the extension is not one of a picture or clip. */
+export function formatOfFile(file: string): MediaFormat | undefined {
+  return mediaFormats.find((format) => file.endsWith(mediaEndings[format]));
 }
 
-const formats = Object.keys(pictureEndings) as PictureFormat[];
+/** True if the file is a clip by its extension. */
+export function isClipFile(file: string): boolean {
+  const format = formatOfFile(file);
+  return format !== undefined && isClipFormat(format);
+}
+
+const mediaFormats = Object.keys(mediaEndings) as MediaFormat[];
 
 export function withoutFormat(file: string): string {
-  return file.replace(pictureEnding, '');
+  return file.replace(mediaEnding, '');
 }
 
 /** Replaces the `.png` of a picture's name by the extension of its actual format: `a/b.png` becomes `a/b.jpg`. */
-export function withFormat(name: string, format: PictureFormat): string {
-  return withoutFormat(name) + pictureEndings[format];
+export function withFormat(name: string, format: MediaFormat): string {
+  return withoutFormat(name) + mediaEndings[format];
 }
 
-export const fileKinds = ['png', 'exr', 'json', 'glb', 'npz'] as const;
+/** Kinds of `output.files` that are checked in memory, unlike clips. */
+export const plainKinds = ['png', 'exr', 'json', 'glb', 'npz'] as const;
+
+export type PlainKind = (typeof plainKinds)[number];
+
+export const fileKinds = [...plainKinds, ...clipKinds] as const;
 
 export type FileKind = (typeof fileKinds)[number];
 
@@ -158,6 +216,9 @@ export interface NamedFile {
   kind: FileKind;
 }
 
+/** An entry of `output.files` that is not a clip. */
+export type PlainFile = NamedFile & { kind: PlainKind };
+
 /** An entry of `output.files` with its path in a job's output: keys, outermost first. */
 export interface FilePlace extends NamedFile {
   at: string[];
@@ -165,6 +226,14 @@ export interface FilePlace extends NamedFile {
 
 /** Value of `output.image` for jobs that return only files. */
 export const noPicture = 'none';
+
+/** Returns `output.image` as it applies: a clip is the main result of its scene, so `none` says nothing then. */
+export function imageOf(output: {
+  image?: string | undefined;
+  media?: string | undefined;
+}): string | undefined {
+  return output.media === undefined ? output.image : undefined;
+}
 
 export function kindOfFile(file: string): FileKind {
   return fileKinds.find((kind) => file.endsWith(`.${kind}`)) ?? 'png';

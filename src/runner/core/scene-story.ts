@@ -72,7 +72,7 @@ export interface StoryPlace {
 export function nextStep(version: SceneVersion, place: StoryPlace): string {
   switch (version.state) {
     case 'saved':
-      return 'nothing is left to do; `nightrender retry --id … --again` renders it again, and `nightrender verify --repair` puts it back if its picture gets lost';
+      return 'nothing is left to do; `nightrender retry --id … --again` renders it again, and `nightrender verify --repair` puts it back if its file gets lost';
     case 'active':
       return whileActive(version, place);
     case 'waiting':
@@ -96,9 +96,11 @@ function whileActive({ attempts }: SceneVersion, { isRunning, now }: StoryPlace)
   const { failureKind: kind } = last;
   if (kind === 'default-timeout' || kind === 'job-timed-out')
     return `its job ended without a result, and it waits for ${settingFor(kind)}: set that, and the next run sends it again`;
+  if (kind === 'download-failed')
+    return `its job is done, and a file of its result could not be downloaded: ${isRunning ? 'the run' : 'the next run'} tries again while the service keeps it`;
   if (kind !== null && isFailureKind(kind))
     return `its job is done, and its result waits for ${settingFor(kind)}: fix that, and the next run saves it without another job`;
-  if (isRunning) return 'the run polls its job until it is done; then its pictures are checked and saved';
+  if (isRunning) return 'the run polls its job until it is done; then its files are checked and saved';
   const age =
     last.submittedAt === null ? '' : `, sent ${formatDuration(Math.max(0, now - last.submittedAt))} ago`;
   return `its job is in flight${age}, and no run is working: the next run collects it first; the service deletes a result 30 minutes after its completion`;

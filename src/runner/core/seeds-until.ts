@@ -1,6 +1,7 @@
 /** Values of one scene, conditions on them, and `scenes.until`: which seed of a row is sent next. */
 import { type JsonObject, type JsonValue, valueAt } from '../../lib/text/json.ts';
-import { compileCondition, conditionName } from './condition.ts';
+import { type ClipColumn, clipColumns } from './clip.ts';
+import { compileCondition, conditionName, outputName } from './condition.ts';
 import { promptOf } from './naming.ts';
 import { type PictureOutput, type SavedPicture, splitFiles } from './picture.ts';
 import type { SceneRecord } from './scene-record.ts';
@@ -38,21 +39,21 @@ export interface SeedRow {
 /**
  * Decides whether a seed is sent: after the previous seed was saved and fell short, or failed, and if no
  * earlier seed is good. Takes the scenes of a list in order. Returns the new state of the scene, and the
- * state of its row for the next call.
+ * state of its row for the next call. `isDeferred`: the seed waits for a seed before it.
  */
 export function nextSeed(
   before: SeedRow | undefined,
   { id, state }: { id: string; state: SceneState },
   isGood: () => boolean | undefined,
-): { state: SceneState; row: SeedRow; isHeld: boolean } {
+): { state: SceneState; row: SeedRow; isDeferred: boolean } {
   const prefix = id.replace(seedEnding, '');
   const standing = before?.prefix === prefix ? before.standing : 'short';
   const isToCome = state === 'waiting' || state === 'unneeded';
-  const isHeld = isToCome && standing !== 'short';
+  const isUnneeded = isToCome && standing !== 'short';
   return {
-    state: isToCome ? (isHeld ? 'unneeded' : 'waiting') : state,
+    state: isToCome ? (isUnneeded ? 'unneeded' : 'waiting') : state,
     row: { prefix, standing: standing === 'good' ? standing : standingAfter(state, isGood) },
-    isHeld: isHeld && standing === 'open',
+    isDeferred: isUnneeded && standing === 'open',
   };
 }
 
@@ -77,7 +78,7 @@ export function untilNote(until: string): string {
 
 /** `columns` contains the columns of the row and the values of the job's output. */
 export type KnownScene = Pick<SceneRecord, 'id' | 'columns' | 'input'> & {
-  pictures: Pick<SavedPicture, 'seed' | 'output'>[];
+  pictures: Pick<SavedPicture, 'width' | 'height' | 'seed' | 'output'>[];
 };
 
 /** Facts of a scene besides its columns, by name. */
@@ -89,20 +90,39 @@ export const sceneFacts = {
   seed: ({ input, pictures }) => input?.['seed'] ?? pictures[0]?.seed,
   labelled_words: ({ pictures }) => pictures.flatMap(({ output }) => output?.labelled_words ?? []),
   ignored_words: ({ pictures }) => pictures.flatMap(({ output }) => output?.ignored_words ?? []),
+  // Sound has neither.
+  width: ({ pictures: [first] }) => first?.width || undefined,
+  height: ({ pictures: [first] }) => first?.height || undefined,
+  duration_s: ofClip('duration_s'),
+  frame_rate: ofClip('frame_rate'),
+  codecs: ofClip('codecs'),
+  end_open: ofClip('end_open'),
 } satisfies Facts<KnownScene>;
 
-/** Looks up values of scenes by name, as in results.csv: `manifest.<column>` for a column named like a fact. */
+function ofClip(name: ClipColumn): (scene: KnownScene) => JsonValue | undefined {
+  return ({ pictures: [first] }) => first?.output?.clip && clipColumns[name](first.output.clip);
+}
+
+/**
+ * Looks up values of scenes by name, as in results.csv: `manifest.<column>` for a column named like a fact that
+ * every scene has, `output.<fact>` for another fact named like a column.
+ */
 export class SceneValues<Scene extends { columns: JsonObject }> {
   readonly #columns: ReadonlyMap<string, string>;
   readonly #facts: ReadonlyMap<string, Facts<Scene>[string]>;
 
   constructor(columns: Iterable<string>, facts: Facts<Scene>) {
     this.#columns = new Map([...columns].map((name) => [conditionName(name), name]));
-    this.#facts = new Map(Object.entries(facts));
+    const taken = new Set(Array.from(this.#columns.keys(), (name) => name.toLowerCase()));
+    this.#facts = new Map(Object.entries(facts).map(([name, valueOf]) => [outputName(name, taken), valueOf]));
   }
 
   get names(): string[] {
     return [...this.#columns.keys(), ...this.#facts.keys()];
+  }
+
+  isColumn(name: string): boolean {
+    return this.#columns.has(name);
   }
 
   /** Returns undefined if the scene has no such value. */

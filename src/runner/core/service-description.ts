@@ -165,8 +165,18 @@ export interface JobWord {
   jobs: number;
 }
 
-/** Normal statuses of a job that waits or runs. */
-const usualWords = new Set(['', '202', 'IN_QUEUE', 'IN_PROGRESS', 'RUNNING', 'pending', 'running']);
+/** Normal statuses of a job that waits or runs: those of the descriptions that come with the program, and of ComfyUI. */
+const usualWords = new Set([
+  '',
+  '202',
+  'IN_QUEUE',
+  'IN_PROGRESS',
+  'RUNNING',
+  'pending',
+  'running',
+  'starting',
+  'processing',
+]);
 
 /** Returns a text such as `"SUCCEEDED" of 5 jobs in flight`; undefined if all statuses are normal. */
 export function oddWords(words: readonly JobWord[]): string | undefined {

@@ -10,6 +10,8 @@ interface Prices {
   perPicture?: number | undefined;
   /** Price per million pixels. */
   perMegapixel?: number | undefined;
+  /** Price of a second that a clip lasts. */
+  perSecondOfVideo?: number | undefined;
   currency: string;
 }
 
@@ -87,9 +89,22 @@ export interface Brought {
   pixels: number;
   mostPictures: number;
   mostPixels: number;
+  /** Clips among the pictures whose durations are known, and these durations. */
+  clips: number;
+  clipMs: number;
+  mostClipMs: number;
 }
 
-export const nothingBrought: Brought = { jobs: 0, pictures: 0, pixels: 0, mostPictures: 0, mostPixels: 0 };
+export const nothingBrought: Brought = {
+  jobs: 0,
+  pictures: 0,
+  pixels: 0,
+  mostPictures: 0,
+  mostPixels: 0,
+  clips: 0,
+  clipMs: 0,
+  mostClipMs: 0,
+};
 
 export const nothingStated = {
   statedJobs: 0,
@@ -109,6 +124,7 @@ export const kindsWithoutPicture = [
 
 /** Outcome of a submission that may have been billed. */
 export interface JobEnd {
+  /** Execution time in ms, as the service reported it. */
   reportedMs: number | undefined;
   /** Execution time in ms, as observed by the run that submitted the job. */
   seenMs: number | undefined;
@@ -117,7 +133,10 @@ export interface JobEnd {
   cost?: StatedCost | undefined;
 }
 
-/** Returns the spending with one more submission that is over. `random` is in [0, 1). */
+/**
+ * Returns the spending with one more submission that has ended, but does not count it in `jobs` again. `random`,
+ * in [0, 1), chooses the time or price to drop if a sample is full.
+ */
 export function withEnd(
   spending: BatchSpending,
   { reportedMs, seenMs, made, cost }: JobEnd,
@@ -165,45 +184,59 @@ export function hasPrice({ at, ...rates }: Omit<Pricing, 'currency'>): boolean {
   return at !== undefined || hasRate(rates);
 }
 
-function hasRate({ perSecond, perPicture, perMegapixel }: Omit<Pricing, 'currency'>): boolean {
-  return (perSecond ?? perPicture ?? perMegapixel) !== undefined;
+function hasRate(pricing: Omit<Pricing, 'currency'>): boolean {
+  const { perSecond, perPicture, perMegapixel, perSecondOfVideo } = pricing;
+  return (perSecond ?? perPicture ?? perMegapixel ?? perSecondOfVideo) !== undefined;
 }
 
 export interface Billed {
   ms: number;
   pictures: number;
   pixels: number;
+  /** Duration of clips. */
+  clipMs: number;
 }
 
 /** Assumed size of a picture of unknown size. */
 const usualPixels = 1e6;
 
+/** Assumed duration of a clip until one is known. Most models make clips of 4 to 8 seconds. */
+const usualClipMs = 5_000;
+
 /** Returns the quantities of a typical job if none is known; undefined without a rate, or if billed time has no `expect`. */
 export function unseenJob(pricing: Pricing): Partial<Billed> | undefined {
-  const { perSecond, perPicture, perMegapixel, expectMs } = pricing;
+  const { perSecond, perPicture, perMegapixel, perSecondOfVideo, expectMs } = pricing;
   if (!hasRate(pricing)) return undefined;
   if (perSecond !== undefined && expectMs === undefined) return undefined;
   return {
     ...(perSecond !== undefined && { ms: usualMs([], pricing) }),
     ...(perPicture !== undefined && { pictures: 1 }),
     ...(perMegapixel !== undefined && { pixels: usualPixels }),
+    ...(perSecondOfVideo !== undefined && { clipMs: usualClipMs }),
   };
 }
 
-export function priceOf({ ms = 0, pictures = 0, pixels = 0 }: Partial<Billed>, pricing: Pricing): number {
-  const { perSecond = 0, perPicture = 0, perMegapixel = 0 } = pricing;
-  return (ms / 1000) * perSecond + pictures * perPicture + (pixels / 1e6) * perMegapixel;
+export function priceOf(billed: Partial<Billed>, pricing: Pricing): number {
+  const { ms = 0, pictures = 0, pixels = 0, clipMs = 0 } = billed;
+  const { perSecond = 0, perPicture = 0, perMegapixel = 0, perSecondOfVideo = 0 } = pricing;
+  const bySecond = (ms * perSecond + clipMs * perSecondOfVideo) / 1000;
+  return bySecond + pictures * perPicture + (pixels / 1e6) * perMegapixel;
 }
 
 /** Returns the pictures that one job has returned. Files beside pictures, such as masks, do not count. */
 export function broughtBy(saved: SavedPicture[]): Brought {
-  const pixels = splitFiles(saved).pictures.map(({ width, height }) => width * height);
+  const { pictures } = splitFiles(saved);
+  const pixels = pictures.map(({ width, height }) => width * height);
+  const clipMs = pictures.flatMap(({ output }) => output?.clip?.durationMs ?? []);
   return {
     jobs: Math.min(1, pixels.length),
     pictures: pixels.length,
     pixels: pixels.reduce((sum, each) => sum + each, 0),
     mostPictures: pixels.length,
     mostPixels: Math.max(0, ...pixels),
+    clips: clipMs.length,
+    clipMs: clipMs.reduce((sum, each) => sum + each, 0),
+    mostClipMs: Math.max(0, ...clipMs),
   };
 }
 
@@ -214,6 +247,9 @@ export function addBrought(some: Brought, more: Brought): Brought {
     pixels: some.pixels + more.pixels,
     mostPictures: Math.max(some.mostPictures, more.mostPictures),
     mostPixels: Math.max(some.mostPixels, more.mostPixels),
+    clips: some.clips + more.clips,
+    clipMs: some.clipMs + more.clipMs,
+    mostClipMs: Math.max(some.mostClipMs, more.mostClipMs),
   };
 }
 
@@ -232,19 +268,22 @@ function estimateOf(spending: Spending, times: ExecutionTimes, pricing: Pricing)
   const { executedMs, untimed, rendered, brought, prices } = spending;
   if (!hasRate(pricing)) return rendered * (shareOf(prices, 0.5) ?? 0);
   const ms = executedMs + untimed * usualMs(times, pricing);
-  const { jobs, pictures, pixels } = brought;
+  const { jobs, pictures, pixels, clips, clipMs } = brought;
   const others = Math.max(0, rendered - jobs);
   const [usual, size] = jobs === 0 ? [1, usualPixels] : [pictures / jobs, pixels / pictures];
   const made = pictures + others * usual;
-  return priceOf({ ms, pictures: made, pixels: pixels + others * usual * size }, pricing);
+  const usualMsOfClip = clips === 0 ? usualClipMs : clipMs / clips;
+  const billed = { ms, pictures: made, pixels: pixels + others * usual * size };
+  return priceOf({ ...billed, clipMs: clipMs + (made - clips) * usualMsOfClip }, pricing);
 }
 
 /** Returns a price that one more job is unlikely to exceed. `unseen`: pictures assumed if none is known. */
 function expectedPrice(spending: Spending, times: ExecutionTimes, pricing: Pricing, unseen = 1): number {
-  const { jobs, mostPictures, mostPixels } = spending.brought;
+  const { jobs, mostPictures, mostPixels, clips, mostClipMs } = spending.brought;
   const [pictures, size] = jobs === 0 ? [unseen, usualPixels] : [mostPictures, mostPixels];
+  const clipMs = pictures * (clips === 0 ? usualClipMs : mostClipMs);
   const ms = expectedMost(times) ?? pricing.expectMs ?? 0;
-  const byRates = priceOf({ ms, pictures, pixels: pictures * size }, pricing);
+  const byRates = priceOf({ ms, pictures, pixels: pictures * size, clipMs }, pricing);
   return Math.max(byRates, expectedMost(spending.prices) ?? 0);
 }
 
@@ -260,7 +299,8 @@ const maxUnseenPictures = 4;
  * Returns how many jobs may be submitted on top of `inFlight`. The amount spent and the expected cost of all
  * jobs in flight stay below the limit, so at most one job exceeds it. Short jobs end first, so their times
  * are not representative. Therefore few jobs are in flight while few have ended, and only one while nothing
- * is known. The same applies to the number of pictures, unless `pricing.expect` is set, and to stated prices.
+ * is known. The same applies to the number of pictures, unless `pricing.expect` is set, to the durations of clips
+ * and to stated prices.
  */
 export function allowedSubmissions(
   inFlight: number,
@@ -277,7 +317,7 @@ export function allowedSubmissions(
   const each = expectedPrice(spending, times, pricing, isStated ? 1 : maxUnseenPictures);
   // Subtracts rounding errors: a sum of ten prices of 0.003 is not exact.
   const affordable = each === 0 ? Infinity : Math.ceil(left / each - 1e-6);
-  const { at, perSecond, perPicture, perMegapixel, expectMs, isWithoutPictures } = pricing;
+  const { at, perSecond, perPicture, perMegapixel, perSecondOfVideo, expectMs, isWithoutPictures } = pricing;
   const hasUnknownPictures =
     perMegapixel !== undefined || (perPicture !== undefined && expectMs === undefined);
   const known = Math.min(
@@ -285,6 +325,7 @@ export function allowedSubmissions(
     hasUnknownPictures && isWithoutPictures !== true && at === undefined
       ? maxJobsAfter(spending.brought.jobs)
       : Infinity,
+    perSecondOfVideo === undefined || at !== undefined ? Infinity : maxJobsAfter(spending.brought.clips),
     at === undefined ? Infinity : maxJobsAfter(spending.prices.length + spending.unstated),
   );
   return Math.min(jobs, Math.max(0, Math.min(affordable, known) - inFlight));

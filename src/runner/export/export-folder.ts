@@ -13,7 +13,7 @@ import {
 import { dirname, join } from 'node:path';
 import { makePrivateFile } from '../../lib/sqlite/database.ts';
 import { lockExclusively, type ExclusiveLock } from '../../lib/sqlite/exclusive-lock.ts';
-import { isJsonObject, type JsonObject } from '../../lib/text/json.ts';
+import { isJsonObject, type JsonObject, objectIn } from '../../lib/text/json.ts';
 import { nameKey } from '../core/naming.ts';
 import { withDiskFailure } from '../files/disk-failure.ts';
 import { makeFolder, syncFolder, UnfinishedFile } from '../files/folders.ts';
@@ -34,7 +34,7 @@ export class OtherFolder extends Error {
 }
 
 /** Thrown if another export is writing into the folder. */
-export class ExportHeld extends InUse {}
+export class ExportInUse extends InUse {}
 
 export interface ExportIdentity {
   /** Random name of the batch, which no other batch has. */
@@ -73,7 +73,7 @@ export class ExportFolder {
     this.#begun = readNames(dir);
   }
 
-  /** Opens and locks the folder until `finish` or `close`. Throws `OtherFolder`, `ExportHeld`, `FatalFailure`. */
+  /** Opens and locks the folder until `finish` or `close`. Throws `OtherFolder`, `ExportInUse`, `FatalFailure`. */
   static async open(dir: string, identity: ExportIdentity): Promise<ExportFolder> {
     return withDiskFailure(dir, async () => {
       // This check comes before anything is written, because the folder may belong to somebody else.
@@ -118,7 +118,7 @@ export class ExportFolder {
   }
 
   /** True if the shard is complete and was written from the same input. */
-  holds(name: string, digest: string): boolean {
+  has(name: string, digest: string): boolean {
     const shard = this.#shards.get(name);
     if (shard?.digest !== digest) return false;
     return Object.entries(shard.files).every(([file, bytes]) => sizeOf(join(this.dir, file)) === bytes);
@@ -210,7 +210,7 @@ export class ExportFolder {
   }
 }
 
-/** Locks the folder. Releasing the lock removes its file. Throws `ExportHeld`. */
+/** Locks the folder. Releasing the lock removes its file. Throws `ExportInUse`. */
 function lockFolder(dir: string): ExclusiveLock {
   const path = join(dir, lockFile);
   for (;;) {
@@ -220,7 +220,7 @@ function lockFolder(dir: string): ExclusiveLock {
     const number = fileNumber(path);
     const lock = lockExclusively(path);
     if (lock === undefined)
-      throw new ExportHeld(
+      throw new ExportInUse(
         `another export is writing into ${dir}; it is not affected. Wait until it has ended, then give the same command again`,
       );
     const release = (): void => {
@@ -246,8 +246,8 @@ function knownShards(dir: string, { batch, to }: ExportIdentity): Map<string, Sh
     name.startsWith(lockFile) || (name.startsWith('.nightrender-') && name.endsWith('.tmp'));
   if (readdirSync(dir).every(isOwn)) return new Map();
   if (!existsSync(join(dir, stateFile))) throw new OtherFolder('holds other files');
-  const state = parsed(readFileSync(join(dir, stateFile), 'utf8'));
-  if (!isJsonObject(state) || typeof state['batch'] !== 'string' || typeof state['to'] !== 'string')
+  const state = objectIn(readFileSync(join(dir, stateFile), 'utf8'));
+  if (typeof state?.['batch'] !== 'string' || typeof state['to'] !== 'string')
     throw new OtherFolder(
       `its ${stateFile} is damaged, so it does not show whose export this is; nothing was changed`,
       'choose another folder, or delete this one if it is an export of this batch; the export then begins again',
@@ -260,14 +260,6 @@ function knownShards(dir: string, { batch, to }: ExportIdentity): Map<string, Sh
 
 function isShard(value: unknown): value is Shard {
   return isJsonObject(value) && typeof value['digest'] === 'string' && isJsonObject(value['files']);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Returns the recorded names, without a cut last one and names that lead out of the folder. */

@@ -1,24 +1,22 @@
-/** Reads and checks pictures for exports, and writes them into a folder with captions or metadata beside them. */
-import { hash } from 'node:crypto';
-import {
-  closeSync,
-  fstatSync,
-  openSync,
-  readFileSync,
-  readSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+/** Writes pictures into a folder, with captions or metadata beside them. */
+import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { temporaryName } from '../../lib/files/temporary-files.ts';
-import type { JsonObject } from '../../lib/text/json.ts';
 import type { AlbumEntry } from '../core/gallery-data.ts';
-import type { SavedPicture } from '../core/picture.ts';
-import type { Verdict } from '../core/scene-record.ts';
-import { isSystemError, withDiskFailure } from '../files/disk-failure.ts';
+import { isClipFile } from '../core/picture.ts';
+import { withDiskFailure } from '../files/disk-failure.ts';
 import { syncFolder } from '../files/folders.ts';
+import {
+  checkFile,
+  contentOf,
+  type ExportedPicture,
+  type ExportPorts,
+  groupsOf,
+  maxConcurrent,
+  mediumOf,
+  recordOf,
+} from './checked-pictures.ts';
 import type { ExportFolder } from './export-folder.ts';
 
 /** Number of pictures between two syncs of the folders. */
@@ -58,12 +56,18 @@ async function writeGallery(
       const { scene, name, width, height } = picture;
       const thumbnail = thumbnails.get(picture);
       const entry = { id: scene, file: below + name, width, height, text: ports.gallery.textOf(picture) };
-      entries.push({ ...entry, ...(thumbnail !== undefined && { thumbnail }) });
+      const clip = isClipFile(name) ? { clip: clipEntry(picture) } : {};
+      entries.push({ ...entry, ...clip, ...(thumbnail !== undefined && { thumbnail }) });
     }
   }
   folder.begin([page]);
   await folder.write(page, await ports.gallery.page(entries));
   folder.keep(page);
+}
+
+function clipEntry({ bytes, clip }: ExportedPicture): NonNullable<AlbumEntry['clip']> {
+  const seconds = clip?.duration_s;
+  return { bytes, ...(typeof seconds === 'number' && { durationMs: seconds * 1000 }) };
 }
 
 /** Writes thumbnails that differ from those that are there. Returns the names of all. */
@@ -185,15 +189,16 @@ async function writePictures(
     ),
   );
   // The record has no sha256 of copies, and of pictures without their metadata.
-  const isOther = ports.isCopy || ports.cleaned !== undefined;
-  const whole = isOther ? [] : [...before].filter((each) => isThere(folder, below, each));
-  const good = new Set(whole);
-  ports.onDone(whole.length, 0, 0);
+  const isOther = (picture: ExportedPicture): boolean => ports.isCopy || isCleaned(picture, ports);
+  const good = new Set<ExportedPicture>();
+  for (const picture of before)
+    if (!isOther(picture) && (await isThere(folder, below, picture))) good.add(picture);
+  ports.onDone(good.size, 0, 0);
   const folders = new Set<string>();
   const others = pictures.filter((picture) => !good.has(picture));
   for await (const { picture, temporary, bytes } of fetchChecked(folder, below, others, ports)) {
     const path = join(folder.dir, below + picture.name);
-    const isSame = isOther && before.has(picture) && isSameFile(path, temporary);
+    const isSame = isOther(picture) && before.has(picture) && isSameFile(path, temporary);
     if (isSame) rmSync(temporary);
     else renameSync(temporary, path);
     folders.add(dirname(path));
@@ -237,52 +242,38 @@ async function* fetchChecked(
     // The next group is awaited in its turn, unless something else fails first.
     next.catch(() => undefined);
     for (const { picture, temporary, isFetched } of fetched) {
-      const content = isFetched ? contentOf(temporary) : undefined;
-      const verdict = verdictOn(picture, content, ports.isCopy);
-      if (verdict.kind === 'good' && content !== undefined) {
-        const cleaned = ports.cleaned?.(content) ?? content;
-        if (cleaned !== content) {
-          // The copy of a write-protected picture is write-protected too.
-          rmSync(temporary);
-          writeFileSync(temporary, cleaned, { flag: 'wx', mode: 0o600 });
-        }
-        yield { picture, temporary, bytes: cleaned.length };
-      } else if (verdict.kind !== 'good') {
+      const { verdict, bytes } = await checkFile(picture, isFetched ? temporary : undefined, ports.isCopy);
+      if (verdict.kind !== 'good') {
         rmSync(temporary, { force: true });
         ports.onBad(picture, verdict);
+        continue;
       }
+      const content = isCleaned(picture, ports) ? contentOf(temporary) : undefined;
+      const cleaned = content && ports.cleaned?.(content);
+      if (cleaned !== undefined && cleaned !== content) {
+        // The copy of a write-protected picture is write-protected too.
+        rmSync(temporary);
+        writeFileSync(temporary, cleaned, { flag: 'wx', mode: 0o600 });
+      }
+      yield { picture, temporary, bytes: cleaned?.length ?? bytes };
     }
   }
 }
 
-function isThere(folder: ExportFolder, below: string, { name, sha256 }: ExportedPicture): boolean {
-  const content = contentOf(join(folder.dir, below + name));
-  return content !== undefined && isOf(content, sha256);
+/** True if texts about the making of the picture are taken out. That is not possible for clips. */
+function isCleaned(picture: ExportedPicture, { cleaned }: ExportPorts): boolean {
+  return cleaned !== undefined && mediumOf(picture) === 'image';
+}
+
+async function isThere(folder: ExportFolder, below: string, picture: ExportedPicture): Promise<boolean> {
+  const path = join(folder.dir, below + picture.name);
+  if (statSync(path, { throwIfNoEntry: false })?.size !== picture.bytes) return false;
+  return (await checkFile(picture, path, false)).verdict.kind === 'good';
 }
 
 function isSameFile(one: string, other: string): boolean {
   const content = Buffer.from(contentOf(other) ?? '');
   return contentOf(one)?.equals(content) === true;
-}
-
-/** Buffer for pictures of usual size. It is reused, because a new buffer for each picture would be garbage at once. */
-const shared = Buffer.alloc(4_000_000);
-
-/** Returns the content of a file, which is valid until the next call. Undefined if the file cannot be read. */
-function contentOf(path: string): Buffer | undefined {
-  try {
-    const file = openSync(path, 'r');
-    try {
-      const { size } = fstatSync(file);
-      if (size >= shared.length) return readFileSync(file);
-      return shared.subarray(0, readSync(file, shared, 0, shared.length, 0));
-    } finally {
-      closeSync(file);
-    }
-  } catch (error) {
-    if (!isSystemError(error)) throw error;
-    return undefined;
-  }
 }
 
 /** Writes a file that belongs to a picture. Returns the folder of the file. */
@@ -292,104 +283,4 @@ function place(folder: ExportFolder, name: string, content: Uint8Array): string 
   writeFileSync(temporary, content, { flag: 'wx', mode: 0o600 });
   renameSync(temporary, join(folder.dir, name));
   return into;
-}
-
-/** A saved picture in an export. If a copy is exported, `bytes` and `sha256` are those of the original. */
-export type ExportedPicture = Pick<SavedPicture, 'file' | 'width' | 'height' | 'bytes' | 'sha256'> & {
-  /** Unique within the batch: the id of the scene. The second picture of a scene gets `.2`, and so on. */
-  id: string;
-  scene: string;
-  /** Name of the file in the export: that of the picture, or from `--name`. */
-  name: string;
-  /** Path of the picture in the batch, for people: `images/a.png`, `s3://bucket/images/a.png`. */
-  path: string;
-  prompt: string;
-  /** Seed in the service's digits; null if it is unknown. */
-  seed: string | null;
-  endpoint: string | null;
-  attempts: number;
-  /** Share of the cost of its job; null if it is unknown. */
-  cost: number | null;
-  /** `columns` and `values` each have the same names in every picture. */
-  columns: JsonObject;
-  values: JsonObject;
-  caption: string;
-};
-
-export interface ExportPorts {
-  /** Returns the content; undefined if the picture does not exist. */
-  read: (picture: ExportedPicture) => Promise<Buffer | undefined>;
-  fetch: (picture: ExportedPicture, to: string) => Promise<boolean>;
-  /** True if copies of pictures are exported. No sha256 of a copy is on record. */
-  isCopy: boolean;
-  /** Returns the content that is exported, the same buffer if nothing changes. Undefined if pictures are exported as they are. */
-  cleaned: ((content: Buffer) => Buffer) | undefined;
-  gallery: {
-    /** Returns undefined if the page shows the picture itself. */
-    thumbnail: (picture: ExportedPicture) => Promise<Uint8Array | undefined>;
-    textOf: (picture: ExportedPicture) => string;
-    page: (entries: AlbumEntry[]) => Promise<string>;
-  };
-  onBad: (picture: ExportedPicture, verdict: Exclude<Verdict, { kind: 'good' }>) => void;
-  /** Called when `pictures` more are done. `written` of them are new; an earlier export wrote the others. */
-  onDone: (pictures: number, written: number, bytes: number) => void;
-}
-
-const ownNames = new Set(['file_name', 'id', 'prompt', 'seed']);
-
-/** Returns the metadata of a picture. Columns with reserved names become `manifest.NAME`. */
-export function recordOf({ id, prompt, seed, columns, values }: ExportedPicture): JsonObject {
-  const named = Object.entries({ ...columns, ...values }).filter(([name]) => name !== 'id');
-  const renamed = named.map(([name, value]) => [ownNames.has(name) ? `manifest.${name}` : name, value]);
-  return { id, prompt, seed, ...(Object.fromEntries(renamed) as JsonObject) };
-}
-
-/** Maximum number of pictures that are read at once: enough to keep a disk or a bucket busy, within little memory. */
-const maxConcurrent = 32;
-const maxConcurrentBytes = 16_000_000;
-
-/** Yields intact pictures in order, with their content. Others are reported to `onBad` and left out. */
-export async function* readChecked(
-  pictures: Iterable<ExportedPicture>,
-  ports: ExportPorts,
-): AsyncGenerator<{ picture: ExportedPicture; content: Buffer }> {
-  for (const some of groupsOf(pictures, maxConcurrent, maxConcurrentBytes)) {
-    const contents = await Promise.all(some.map((picture) => ports.read(picture)));
-    for (const [index, picture] of some.entries()) {
-      const content = contents[index];
-      const verdict = verdictOn(picture, content, ports.isCopy);
-      if (verdict.kind !== 'good') ports.onBad(picture, verdict);
-      else if (content !== undefined) yield { picture, content };
-    }
-  }
-}
-
-function verdictOn({ sha256 }: ExportedPicture, content: Buffer | undefined, isCopy: boolean): Verdict {
-  if (content === undefined) return { kind: 'missing' };
-  if (isCopy ? content.length > 0 : isOf(content, sha256)) return { kind: 'good' };
-  const problem = isCopy ? 'it is empty' : 'its bytes are not those that were saved (sha256)';
-  return { kind: 'damaged', problem };
-}
-
-function isOf(content: Buffer, sha256: string): boolean {
-  return hash('sha256', content) === sha256;
-}
-
-/** Splits pictures into groups of at most `most` pictures and `maxBytes` bytes. A single picture may be larger. */
-export function* groupsOf(
-  pictures: Iterable<ExportedPicture>,
-  most: number,
-  maxBytes = Infinity,
-): Generator<ExportedPicture[]> {
-  let group: ExportedPicture[] = [];
-  let bytes = 0;
-  for (const picture of pictures) {
-    if (group.length === most || (group.length > 0 && bytes + picture.bytes > maxBytes)) {
-      yield group;
-      [group, bytes] = [[], 0];
-    }
-    group.push(picture);
-    bytes += picture.bytes;
-  }
-  if (group.length > 0) yield group;
 }

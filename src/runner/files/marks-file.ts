@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { plural } from '../../lib/text/format.ts';
 import { assertPlainFile } from '../../lib/files/temporary-files.ts';
 import { ConfigError } from '../../lib/yaml/problem.ts';
-import { type Mark, type MarkChange, type ReadMarks, type SetMark, isMark } from '../core/marks.ts';
+import { type Mark, type MarkChange, type ReadMarks, type SetMark, isMark } from '../core/gallery-data.ts';
 
 const marksFile = 'marks.jsonl';
 

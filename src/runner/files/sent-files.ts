@@ -1,10 +1,8 @@
-/** Local files that a scene sends: checked when its row is read, and read again when it is sent. */
-import { createHash, hash } from 'node:crypto';
+/** Checks the local files that a scene sends when its row is read. */
+import { createHash } from 'node:crypto';
 import { closeSync, existsSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import { readFile, stat } from 'node:fs/promises';
 import { bytesSent, type FileFilter, formatBytes, type SentFile, shownBytes } from '../core/file-text.ts';
-import type { Failure } from '../core/failure.ts';
 import { otherSpelling } from '../../lib/files/glob.ts';
 
 /** Reason why a file cannot be sent, for the author of the row. */
@@ -126,38 +124,3 @@ function hashOf(real: string, path: string, size: number): string {
 
 /** Reads an object of a bucket by its full URL. Undefined if it does not exist. Throws errors with a `code`. */
 export type ReadObject = (address: string) => Promise<Buffer | undefined>;
-
-/**
- * Reads a file once more. Returns a failure if it is no longer the file of the list. `base`: folder of
- * pipeline.yaml. `advice`: for a changed file. Throws as `readObject`.
- */
-export async function readSentFile(
-  file: SentFile,
-  base: string,
-  readObject: ReadObject,
-  advice = 'Start the run again to read the list again',
-): Promise<Buffer | { failure: Failure }> {
-  const { path, sha256 } = file;
-  const content = path.startsWith('s3://')
-    ? ((await readObject(path)) ?? 'can no longer be read (NoSuchKey)')
-    : await contentOf(resolve(base, path), file);
-  if (typeof content === 'string') return { failure: failureOf(file, content, advice) };
-  return hash('sha256', content) === sha256 ? content : { failure: failureOf(file, hasChanged, advice) };
-}
-
-const hasChanged = 'has changed since the list was read';
-
-/** Returns the content, or the problem as the end of a sentence. A file of another size is not read. */
-async function contentOf(path: string, { bytes }: SentFile): Promise<Buffer | string> {
-  try {
-    const stats = await stat(path);
-    return stats.isFile() && stats.size === bytes ? await readFile(path) : hasChanged;
-  } catch (error) {
-    return `can no longer be read (${String((error as { code?: unknown }).code)})`;
-  }
-}
-
-function failureOf({ path }: SentFile, problem: string, advice: string): Failure {
-  const text = `the file ${JSON.stringify(path)} ${problem}; nothing was sent. ${advice}`;
-  return { kind: 'file-changed', text };
-}

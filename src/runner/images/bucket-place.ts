@@ -1,13 +1,10 @@
-/** Pictures in a folder of a bucket, with checksums and a key for each attempt, and the claim of one batch to a place. */
-import { writeFile } from 'node:fs/promises';
+/** Pictures in a folder of a bucket, with checksums and a key for each attempt. */
+import { rm, writeFile } from 'node:fs/promises';
 import type { Bucket } from '../../lib/s3/bucket.ts';
 import { S3Error } from '../../lib/s3/s3-requests.ts';
-import { isJsonObject } from '../../lib/text/json.ts';
-import { ConfigError } from '../../lib/yaml/problem.ts';
 import { FatalFailure } from '../core/failure.ts';
-import { readAttemptFile } from '../core/naming.ts';
 import { withDiskFailure } from '../files/disk-failure.ts';
-import type { Place } from './place.ts';
+import { digestIn, nameConflict, type Place, readBytes, sourceIn } from './place.ts';
 
 /** Returns a place in a bucket. `folder` is the prefix of all keys and ends with `/`. Empty means the whole bucket. */
 export function bucketPlace(bucket: Bucket, folder = ''): Place {
@@ -28,7 +25,7 @@ export function bucketPlace(bucket: Bucket, folder = ''): Place {
         }),
       ),
     prepare: async () => undefined,
-    read: (file) => withBucketFailure(() => bucket.get(keyOf(file))),
+    read: (file, part) => withBucketFailure(() => bucket.get(keyOf(file), part)),
     facts: (file) =>
       withBucketFailure(async () => {
         const facts = await bucket.facts(keyOf(file));
@@ -38,8 +35,11 @@ export function bucketPlace(bucket: Bucket, folder = ''): Place {
       withBucketFailure(async () => {
         const key = keyOf(file);
         const type = typeOf(file);
-        if ('path' in source) await bucket.putFile(key, source.path, type);
-        else if (isFirst) return isStored(bucket.put(key, source, { type, isFirst }));
+        if (!(source instanceof Uint8Array)) {
+          if (isFirst && (await bucket.facts(key)) !== undefined) return false;
+          if ('read' in source) await bucket.putParts(key, source, type, sha256);
+          else await putFile(source, (path) => bucket.putFile(key, path, type, sha256));
+        } else if (isFirst) return isStored(bucket.put(key, source, { type, isFirst }));
         else await bucket.put(key, source, { type, ...(sha256 !== undefined && { sha256 }) });
         return true;
       }),
@@ -52,21 +52,28 @@ export function bucketPlace(bucket: Bucket, folder = ''): Place {
       }
     },
     move: async (from, to, isReplacing = false) => {
-      const content = from === to ? undefined : await place.read(from);
-      if (content === undefined) return (await place.facts(to)) !== undefined;
-      const other = isReplacing ? undefined : await place.read(to);
-      if (other?.equals(content) === false) throw nameConflict(place.name + from, place.name + to);
-      if (other === undefined) await place.put(to, content);
+      const start = from === to ? undefined : await place.read(from, { at: 0, length: readBytes });
+      if (start === undefined) return (await place.facts(to)) !== undefined;
+      const other = isReplacing ? undefined : await place.read(to, { at: 0, length: readBytes });
+      const isSame = other?.equals(start) === true && (await hasSameRest(place, from, to));
+      if (other !== undefined && !isSame) throw nameConflict(place.name + from, place.name + to);
+      if (!isSame && start.length < readBytes) await place.put(to, start);
+      else if (!isSame) await place.put(to, sourceIn(place, from, (await place.facts(from))?.bytes ?? 0));
       await place.remove(from);
       return true;
     },
     makeLast: async () => undefined,
     remove: (file) => withBucketFailure(() => bucket.remove(keyOf(file))),
     fetch: async (file, to) => {
-      const content = await place.read(file);
-      if (content === undefined) return false;
-      await withDiskFailure(to, () => writeFile(to, content, { flag: 'wx', mode: 0o600 }));
-      return true;
+      let part = await place.read(file, { at: 0, length: readBytes });
+      if (part === undefined) return false;
+      for (let at = 0; part !== undefined; at += readBytes) {
+        const [content, flag] = [part, at === 0 ? 'wx' : 'a'];
+        await withDiskFailure(to, () => writeFile(to, content, { flag, mode: 0o600 }));
+        if (part.length < readBytes) return true;
+        part = await place.read(file, { at: at + readBytes, length: readBytes });
+      }
+      return false;
     },
   };
   return place;
@@ -98,9 +105,19 @@ async function isStored(put: Promise<void>): Promise<boolean> {
   }
 }
 
-function nameConflict(from: string, to: string): FatalFailure {
-  const text = `cannot rename ${from} to ${to}: another object has that key; move one of them away, then give the same command again`;
-  return new FatalFailure({ kind: 'output-unwritable', text });
+async function putFile(
+  { path, isMoved }: { path: string; isMoved?: true },
+  put: (path: string) => Promise<void>,
+): Promise<void> {
+  await withDiskFailure(path, () => put(path));
+  if (isMoved) await withDiskFailure(path, () => rm(path, { force: true }));
+}
+
+/** True if two objects with the same beginning are equal. */
+async function hasSameRest(place: Place, one: string, other: string): Promise<boolean> {
+  const [size, otherSize] = [await place.facts(one), await place.facts(other)];
+  if (size === undefined || size.bytes !== otherSize?.bytes) return false;
+  return size.bytes < readBytes || (await digestIn(place, one)) === (await digestIn(place, other));
 }
 
 function typeOf(file: string): string {
@@ -113,6 +130,14 @@ const types: Record<string, string> = {
   jpg: 'image/jpeg',
   webp: 'image/webp',
   avif: 'image/avif',
+  gif: 'image/gif',
+  mp4: 'video/mp4',
+  webm: 'video/webm',
+  mov: 'video/quicktime',
+  wav: 'audio/wav',
+  mp3: 'audio/mpeg',
+  flac: 'audio/flac',
+  ogg: 'audio/ogg',
   exr: 'image/x-exr',
   glb: 'model/gltf-binary',
   json: 'application/json',
@@ -121,135 +146,3 @@ const types: Record<string, string> = {
   html: 'text/html; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
 };
-
-export interface PictureOwner {
-  /** Random name that the batch got when it began to use the place. */
-  batch: string;
-  run: {
-    token: string;
-    isKnown(token: string): boolean;
-    /** Highest attempt on record. Defined if this checkpoint may be an older copy, so that newer pictures may exist. */
-    lastAttempt?: number | undefined;
-  };
-  /** True if the user has decided what happens to pictures of other batches in the place (`--adopt`, `--fresh`). */
-  isAnyAccepted: boolean;
-  /** Called if no batch has begun in the place. Throws if this one must not begin there. */
-  assertNew?: (() => Promise<void>) | undefined;
-}
-
-/** A place that a run claims before its first picture, so that no other batch pays for them again. */
-export interface ClaimedPlace extends Place {
-  /** Throws `ConfigError` if the place has pictures of another batch, or of runs that the checkpoint does not know. */
-  assertOurs(): Promise<void>;
-  /** Records this run as the latest that stored pictures in the place. */
-  claim(): Promise<void>;
-}
-
-/** Name of the file that records which batch and run the pictures belong to. */
-export const claimFile = 'batch.json';
-
-/** Content of the claim file. `hasOthers`: true if the user accepted pictures of other batches in the place. */
-interface Claim {
-  batch: string;
-  run: string;
-  hasOthers: boolean;
-}
-
-/** Token in the claim file until a run of the batch stores a picture, and after commands without a run. */
-const movedToken = 'moved';
-
-/** Returns the owner for commands that work on a batch while no run is active. */
-export function ownerWithoutRun(batch: string): PictureOwner {
-  const run = { token: movedToken, isKnown: () => true };
-  return { batch, run, isAnyAccepted: false };
-}
-
-const other = 'has the pictures of another batch, or of this one before its checkpoint was lost';
-const begun =
-  'belongs to another batch, or to this one before its checkpoint was lost, and may have its pictures';
-const older = 'has pictures of runs that this checkpoint does not know; an older copy of it was put back';
-
-/** Returns `place` protected by a claim. The claim file in `claims` names the latest run that stored a picture. */
-export function claimed(place: Place, claims: Place, owner: PictureOwner): ClaimedPlace {
-  const { batch, run, isAnyAccepted, assertNew } = owner;
-  let hasOthers = false;
-  let isMarked = false;
-  let claiming: Promise<void> | undefined;
-
-  const refusal = (whose: string): ConfigError => {
-    const text = `${whose}. Their scenes would be paid for again. Put the right checkpoint back, or choose another folder in output.pictures. Or take over matching pictures, each checked, with --adopt; or render everything without a record with --fresh (existing pictures are kept)`;
-    return new ConfigError([{ where: claims.name, text }]);
-  };
-
-  const assertOurs = async (): Promise<void> => {
-    const bytes = await claims.read(claimFile);
-    if (bytes === undefined || bytes.length === 0) return isAnyAccepted ? undefined : assertNew?.();
-    const claim = readClaim(bytes);
-    isMarked = true;
-    hasOthers = isAnyAccepted || claim?.hasOthers === true;
-    if (isAnyAccepted) return;
-    if (claim?.batch !== batch) throw refusal(claim?.run === movedToken ? begun : other);
-    if (claim.run !== movedToken && !run.isKnown(claim.run)) throw refusal(older);
-    if (run.lastAttempt === undefined || claim.hasOthers) return;
-    for await (const { name } of place.list())
-      if ((readAttemptFile(name)?.attempt ?? 0) > run.lastAttempt) throw refusal(older);
-  };
-
-  const putClaim = (token: string, isFirst = false): Promise<boolean> => {
-    const claim: Claim = { batch, run: token, hasOthers };
-    return claims.put(claimFile, Buffer.from(`${JSON.stringify(claim)}\n`), { isFirst });
-  };
-
-  /** Claims an unclaimed place before anything is paid for. If several batches start at once, only one succeeds. */
-  const begin = async (): Promise<void> => {
-    await assertOurs();
-    if (isMarked || isAnyAccepted) return;
-    await putClaim(movedToken, true);
-    // Not every store supports the condition, so the claim is written without it if it is missing.
-    if ((await claims.facts(claimFile)) === undefined) await putClaim(movedToken);
-    await assertOurs();
-  };
-
-  const claim = (): Promise<void> => {
-    claiming ??= putClaim(run.token).then(
-      () => undefined,
-      (error: unknown) => {
-        claiming = undefined;
-        throw error;
-      },
-    );
-    return claiming;
-  };
-
-  return {
-    ...place,
-    assertOurs,
-    claim,
-    prepare: async () => {
-      await place.prepare();
-      await begin();
-    },
-    put: async (file, source, how) => {
-      await claim();
-      return place.put(file, source, how);
-    },
-  };
-}
-
-/** Returns undefined if the content is not a valid claim. */
-function readClaim(bytes: Buffer): Claim | undefined {
-  const json = parsed(bytes.toString());
-  if (!isJsonObject(json)) return undefined;
-  const { batch, run, hasOthers } = json;
-  return typeof batch === 'string' && typeof run === 'string'
-    ? { batch, run, hasOthers: hasOthers === true }
-    : undefined;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

@@ -1,36 +1,48 @@
-/** From what a job's output holds to a whole file of `output.files`, or to the reason why it is none. */
+/** From what a job's output holds to a whole file of `output.files` that is no clip, or to the reason why it is none. */
 import { createHash } from 'node:crypto';
 import type { Failure } from '../core/failure.ts';
-import type { FileKind, HeldPicture, NamedFile, Picture, PictureFormat } from '../core/picture.ts';
+import {
+  formatOfFile,
+  type UncheckedPicture,
+  type Picture,
+  type PictureFormat,
+  type PlainFile,
+  type PlainKind,
+  plainKinds,
+} from '../core/picture.ts';
+import { isClipFormat } from '../core/clip.ts';
 import { wholePng } from './check-picture.ts';
-import { bufferOf, decodeBase64, nameOfOtherFormat, recognise, type Unusable } from './decoding.ts';
+import { decodeContent, isText, nameOfOtherFormat, recognise, type Unusable } from './decoding.ts';
 import { otherFormat } from './other-formats.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
 import { crc32, createInflateRaw } from 'node:zlib';
 import { oneLine } from '../../lib/text/format.ts';
 
 /** Size in pixels for files that have one, or the reason why the file cannot be used. */
-export type WholeFile = { width?: number; height?: number } | Unusable;
+type WholeFile = { width?: number; height?: number } | Unusable;
 
-/** Checks a file of `output.files`. Its bytes are kept unchanged. */
+/** Checks a file of `output.files` that is not a clip. Its bytes are kept unchanged. */
 export async function checkFile(
-  held: HeldPicture,
-  { label, kind }: NamedFile,
+  unchecked: UncheckedPicture,
+  { label, kind }: PlainFile,
   maxPixels: number,
 ): Promise<Picture | Failure> {
-  const decoded = 'bytes' in held ? { bytes: bufferOf(held.bytes) } : decodeBase64(held.base64);
+  const decoded = await decodeContent(unchecked);
   const whole = 'problem' in decoded ? decoded : await wholeAsAsked(decoded.bytes, kind, maxPixels);
-  const content = 'bytes' in decoded ? decoded.bytes : Buffer.from('base64' in held ? held.base64 : '');
+  const content =
+    'bytes' in decoded ? decoded.bytes : Buffer.from('base64' in unchecked ? unchecked.base64 : '');
   const sha256 = createHash('sha256').update(content).digest('hex');
   if ('problem' in whole) {
     const text = `the file ${label} cannot be used: ${whole.problem}`;
-    return { kind: whole.kind ?? 'bad-file', text, digest: sha256 };
+    // The page of a proxy begins like this. Any other text may be what the worker wrote as JSON.
+    const isPage = isText(content) && (kind !== 'json' || /^\s*</.test(content.toString('latin1', 0, 99)));
+    return { kind: whole.kind ?? 'bad-file', text, digest: sha256, ...(isPage && { isText: true }) };
   }
   const { width = 0, height = 0 } = whole;
   return { content, width, height, sha256 };
 }
 
-async function wholeAsAsked(bytes: Buffer, kind: FileKind, maxPixels: number): Promise<WholeFile> {
+async function wholeAsAsked(bytes: Buffer, kind: PlainKind, maxPixels: number): Promise<WholeFile> {
   const whole = await wholeFile(bytes, kind, maxPixels);
   const other = 'problem' in whole ? nameOfOtherFormat(bytes, kind) : undefined;
   if (other === undefined) return whole;
@@ -38,8 +50,15 @@ async function wholeAsAsked(bytes: Buffer, kind: FileKind, maxPixels: number): P
   return { problem, kind: 'other-file-kind' };
 }
 
-/** Returns the size of a sound file in pixels (if it has any), or what is wrong with the file. */
-export async function wholeFile(bytes: Buffer, kind: FileKind, maxPixels: number): Promise<WholeFile> {
+/** Returns the size of a stored picture or file in pixels (if it has any), or what is wrong with it. Its name shows the kind. */
+export function wholeStored(bytes: Buffer, file: string, maxPixels: number): Promise<WholeFile> {
+  const format = formatOfFile(file);
+  if (format !== undefined && !isClipFormat(format)) return wholePicture(bytes, format, maxPixels);
+  const kind = plainKinds.find((each) => file.endsWith(`.${each}`)) ?? 'png';
+  return wholeFile(bytes, kind, maxPixels);
+}
+
+async function wholeFile(bytes: Buffer, kind: PlainKind, maxPixels: number): Promise<WholeFile> {
   switch (kind) {
     case 'png':
       // Only PNG is accepted, because a lossy format changes the exact values of a mask.
@@ -58,12 +77,7 @@ export async function wholeFile(bytes: Buffer, kind: FileKind, maxPixels: number
   }
 }
 
-/** Returns the size of a sound picture of this format in pixels, or what is wrong with it. */
-export async function wholePicture(
-  bytes: Buffer,
-  format: PictureFormat,
-  maxPixels: number,
-): Promise<WholeFile> {
+async function wholePicture(bytes: Buffer, format: PictureFormat, maxPixels: number): Promise<WholeFile> {
   const what = recognise(bytes);
   if ('problem' in what) return what;
   if (what.format !== format) return { problem: `it is a ${what.format}, not a ${format}` };

@@ -1,12 +1,14 @@
 /** From what a job's output holds to a whole picture, or to the reason why it is none. */
 import { createHash } from 'node:crypto';
+import { isSound } from '../core/clip.ts';
 import type { Failure, FailureKind } from '../core/failure.ts';
-import type { Picture, HeldPicture } from '../core/picture.ts';
+import type { Picture, UncheckedPicture } from '../core/picture.ts';
+import { sourceOfBytes } from './byte-source.ts';
+import { recogniseClip } from './clip-containers.ts';
 import { blankness, checkPng, headerEnd, isPng, type WholePng } from './check-png.ts';
 import {
-  bufferOf,
   damage,
-  decodeBase64,
+  decodeContent,
   type Demands,
   needsThumbnail,
   pixelsOf,
@@ -27,15 +29,15 @@ import { promisify } from 'node:util';
  * others. `finish` returns the content to save.
  */
 export async function checkPicture(
-  picture: HeldPicture,
+  picture: UncheckedPicture,
   demands: Demands,
   finish: (picture: WholePicture) => Buffer = ({ content }) => content,
 ): Promise<(Picture & Pick<WholePicture, 'format' | 'isSignatureLost'>) | Failure> {
-  const decoded = 'bytes' in picture ? { bytes: bufferOf(picture.bytes) } : decodeBase64(picture.base64);
+  const decoded = await decodeContent(picture);
   if ('problem' in decoded) return unusable(decoded, 'base64' in picture ? picture.base64 : '');
   const { bytes } = decoded;
   const what = recognise(bytes);
-  if ('problem' in what) return unusable(what, bytes);
+  if ('problem' in what) return (await clipFailure(bytes)) ?? unusable(what, bytes);
   const { format } = what;
   const whole = await (format === 'PNG' ? wholePng(bytes, demands) : otherFormat(bytes, demands, format));
   if ('problem' in whole) return unusable(whole, bytes);
@@ -55,8 +57,21 @@ export async function checkPicture(
   };
 }
 
-function unusable({ problem, isUnsupported = false, kind }: Unusable, came: Buffer | string): Failure {
-  return failure(kind ?? (isUnsupported ? 'output-unsupported' : 'bad-picture'), problem, came);
+function unusable(
+  { problem, isUnsupported = false, kind, isText }: Unusable,
+  came: Buffer | string,
+): Failure {
+  const failed = failure(kind ?? (isUnsupported ? 'output-unsupported' : 'bad-picture'), problem, came);
+  return { ...failed, ...(isText && { isText }) };
+}
+
+/** Returns the failure of a clip that came where a picture was expected. Undefined if it is none. */
+async function clipFailure(bytes: Buffer): Promise<Failure | undefined> {
+  const format = await recogniseClip(sourceOfBytes(bytes));
+  if (format === undefined) return undefined;
+  const media = isSound(format) ? 'audio' : 'video';
+  const problem = `it is a clip (${format}); set \`output.media: ${media}\` to save it`;
+  return { ...failure('picture-not-found', problem, bytes), isOtherMedia: true };
 }
 
 /** Returns the failure of a picture. `came`: received data, whose digest identifies repeated output. */

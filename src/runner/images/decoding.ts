@@ -1,7 +1,14 @@
 /** Recognizes and decodes pictures of all formats, and words the problems of bytes that are none. */
+import { readFile } from 'node:fs/promises';
 import type sharp from 'sharp';
 import type { Sharp, SharpOptions } from 'sharp';
-import { type FileKind, type Picture, type PictureFormat, thumbnailOf } from '../core/picture.ts';
+import {
+  type FileKind,
+  type UncheckedPicture,
+  type Picture,
+  type PictureFormat,
+  thumbnailOf,
+} from '../core/picture.ts';
 
 export interface Demands {
   maxPixels: number;
@@ -70,6 +77,12 @@ export function damage(format: PictureFormat, error: unknown): Unusable {
 
 type Decoded = { bytes: Buffer } | Unusable;
 
+/** Returns the bytes of a result, which are read into memory if it was received into a file. */
+export async function decodeContent(unchecked: UncheckedPicture): Promise<Decoded> {
+  if ('received' in unchecked) return { bytes: await readFile(unchecked.received.path) };
+  return 'bytes' in unchecked ? { bytes: bufferOf(unchecked.bytes) } : decodeBase64(unchecked.base64);
+}
+
 const dataUri = /^\s*data:([^;,]{0,200})([^,]{0,200}),/i;
 
 /**
@@ -133,6 +146,8 @@ export interface Unusable {
   problem: string;
   /** True if the worker sent what it intended, so another job would return the same. */
   isUnsupported?: boolean;
+  /** True if the data is text. */
+  isText?: true;
   /** Set if a setting forbids the data. */
   kind?: 'too-many-pixels' | 'other-file-kind';
 }
@@ -145,7 +160,13 @@ export function recognise(bytes: Buffer): { format: PictureFormat } | Unusable {
   const other = others.find(([, pattern]) => pattern.test(start))?.[0];
   if (other !== undefined) return unsupported(other);
   const name = nameOfBytes(bytes, start);
-  return name.startsWith('an SVG') ? unsupported('an SVG') : { problem: `it is ${name}` };
+  if (name.startsWith('an SVG')) return unsupported('an SVG');
+  return { problem: `it is ${name}`, ...(isText(bytes) && { isText: true }) };
+}
+
+/** True if the data is text, such as the page of a proxy. */
+export function isText(bytes: Buffer): boolean {
+  return bytes.length > 0 && bytes.subarray(0, 4096).every((byte) => byte >= 9);
 }
 
 function unsupported(what: string): Unusable {
@@ -155,7 +176,7 @@ function unsupported(what: string): Unusable {
 
 /** Returns the format that the data begins with; undefined if that is `kind` or unknown. */
 export function nameOfOtherFormat(bytes: Buffer, kind: FileKind): string | undefined {
-  const start = bytes.toString('hex', 0, 16);
+  const start = bytes.toString('hex', 0, 48);
   const [format] = formats.find(([, pattern]) => pattern.test(start)) ?? [];
   if (format !== undefined) return format.toLowerCase() === kind ? undefined : `a ${format}`;
   const [other, , itself] = others.find(([, pattern]) => pattern.test(start)) ?? [];
@@ -178,13 +199,15 @@ const formats: readonly [PictureFormat, RegExp][] = [
 
 /** Formats that cannot be saved as pictures, by their first bytes in hex, and their kind in `output.files`. */
 const others: readonly [string, RegExp, FileKind?][] = [
-  ['a GIF', /^47494638/],
+  ['a GIF', /^47494638/, 'gif'],
   ['a BMP', /^424d.{8}00000000/],
   ['a TIFF', /^(?:49492a00|4d4d002a)/],
   ['an animated AVIF', /^.{8}6674797061766973/],
   ['a HEIF', /^.{8}66747970(?:6865|6d696631|6d736631)/],
-  ['a video (MP4)', /^.{8}66747970/],
-  ['a video (WebM)', /^1a45dfa3/],
+  ['a video (MOV)', /^.{8}(?:6674797071742020|6d6f6f76|6d646174|77696465)/, 'mov'],
+  ['a video (MP4)', /^.{8}66747970.{8}/, 'mp4'],
+  ['a video (Matroska)', /^1a45dfa3.*4282886d6174726f736b61/],
+  ['a video (WebM)', /^1a45dfa3/, 'webm'],
   ['a JPEG XL', /^(?:ff0a|0000000c4a584c20)/],
   ['an OpenEXR file', /^762f3101/, 'exr'],
   ['a GLB', /^676c5446/, 'glb'],
@@ -200,10 +223,16 @@ const others: readonly [string, RegExp, FileKind?][] = [
   ['a DDS', /^44445320/],
   ['a Radiance HDR', /^233f52414449/],
   ['PostScript', /^25215053/],
-  ['a sound or video (RIFF)', /^52494646.{8}(?:57415645|41564920)/],
-  ['a sound or video (Ogg)', /^4f676753/],
-  ['a sound (MP3)', /^494433/],
-  ['a sound (FLAC)', /^664c6143/],
+  ['a sound (WAV)', /^(?:52494646|52463634).{8}57415645/, 'wav'],
+  ['a sound (Wave64)', /^726966662e91cf11/],
+  ['a sound (AIFF)', /^464f524d.{8}4149464[36]/],
+  ['a sound (AAC)', /^fff[0189]/],
+  ['a video (AVI)', /^52494646.{8}41564920/],
+  ['a video (Flash)', /^464c5601/],
+  ['a video (Windows Media)', /^3026b2758e66cf11/],
+  ['a sound or video (Ogg)', /^4f676753/, 'ogg'],
+  ['a sound (MP3)', /^(?:494433|ff(?:f[23ab]|e[23]))/, 'mp3'],
+  ['a sound (FLAC)', /^664c6143/, 'flac'],
   ['a NumPy file', /^934e554d5059/],
 ];
 

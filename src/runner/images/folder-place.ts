@@ -1,5 +1,16 @@
 /** A folder of pictures: files get their names when they are whole and on the disk, and keep them after a power cut. */
-import { copyFile, link, lstat, mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import {
+  copyFile,
+  type FileHandle,
+  link,
+  lstat,
+  mkdir,
+  open as openFile,
+  readFile,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import {
   closeSync,
@@ -28,7 +39,17 @@ import {
 import { FatalFailure } from '../core/failure.ts';
 import { asDiskFailure, isSystemError, withDiskFailure } from '../files/disk-failure.ts';
 import { syncFolder } from '../files/folders.ts';
-import { UnreadableFile, type FileFacts, type FileSource, type ListedFile, type Place } from './place.ts';
+import type { ByteSource } from './byte-source.ts';
+import {
+  nameConflict,
+  readBytes,
+  UnreadableFile,
+  type FileFacts,
+  type FileSource,
+  type ListedFile,
+  type Part,
+  type Place,
+} from './place.ts';
 
 /** Maximum number of concurrent writes. Each needs an open file, and some systems allow 256. More are not faster. */
 const maxConcurrentWrites = 32;
@@ -49,7 +70,7 @@ export function folderPlace(dir: string, isShared = false): Place {
         await files.makeFolder(root);
         await removeLeftovers(root, isShared);
       }),
-    read: async (file) => read(pathOf(file)),
+    read: async (file, part) => (part === undefined ? read(pathOf(file)) : readPart(pathOf(file), part)),
     facts: (file) => factsOf(pathOf(file)),
     put: async (file, source, { isFirst = false } = {}) => {
       const path = pathOf(file);
@@ -103,6 +124,33 @@ async function read(path: string): Promise<Buffer | undefined> {
     if (isAbsent(error)) return undefined;
     throw unreadable(error, path);
   }
+}
+
+async function readPart(path: string, part: Part): Promise<Buffer | undefined> {
+  try {
+    if (assertPlainFile(path) === undefined) return undefined;
+    const file = await openFile(path);
+    try {
+      return await partOf(file, part);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw unreadable(error, path);
+  }
+}
+
+async function partOf(file: FileHandle, { at, length }: Part): Promise<Buffer> {
+  const { size } = await file.stat();
+  const bytes = Buffer.allocUnsafe(Math.max(0, Math.min(length, size - at)));
+  for (let done = 0; done < bytes.length;) {
+    const { bytesRead } = await file.read(bytes, done, bytes.length - done, at + done);
+    // The file became shorter meanwhile.
+    if (bytesRead === 0) return bytes.subarray(0, done);
+    done += bytesRead;
+  }
+  return bytes;
 }
 
 /** Error codes that concern the machine or the whole disk, not a single file. */
@@ -188,11 +236,6 @@ async function move(files: DurableFiles, from: string, to: string, isReplacing: 
   return true;
 }
 
-function nameConflict(from: string, to: string): FatalFailure {
-  const text = `cannot rename ${from} to ${to}: another file has that name; move one of them away, then give the same command again`;
-  return new FatalFailure({ kind: 'output-unwritable', text });
-}
-
 async function statsOf(path: string): Promise<Stats | undefined> {
   try {
     return await lstat(path);
@@ -210,7 +253,14 @@ async function isSameFile(a: string, b: string): Promise<boolean> {
 
 async function isSameContent(a: string, aStats: Stats, b: string, bStats: Stats): Promise<boolean> {
   if (!aStats.isFile() || !bStats.isFile() || aStats.size !== bStats.size) return false;
-  return (await readFile(a)).equals(await readFile(b));
+  for (let at = 0; at < aStats.size; at += readBytes) {
+    const [one, other] = [
+      await readPart(a, { at, length: readBytes }),
+      await readPart(b, { at, length: readBytes }),
+    ];
+    if (one === undefined || other?.equals(one) !== true) return false;
+  }
+  return true;
 }
 
 async function fetch(from: string, to: string, isLinked: boolean): Promise<boolean> {
@@ -260,18 +310,31 @@ class DurableFiles {
   async write(path: string, source: FileSource, isFirst: boolean): Promise<boolean> {
     const folder = dirname(path);
     await this.makeFolder(folder);
+    const moved = 'path' in source && source.isMoved === true ? source.path : undefined;
+    if (moved !== undefined && (await stat(moved)).dev === this.#device) {
+      await syncFile(moved);
+      if (!isFirst) await rename(moved, path);
+      else if (!(await hasTaken(path, moved))) return false;
+      await syncFolder(folder);
+      return true;
+    }
     const temporary = join(folder, temporaryName());
     try {
       const { dev } = await writeThrough(temporary, source);
       this.#assertSameDisk(dev);
       if (!isFirst) await rename(temporary, path);
-      else if (!(await hasTaken(path, temporary))) return false;
+      else if (!(await hasTaken(path, temporary))) {
+        await rm(temporary, { force: true });
+        return false;
+      }
     } catch (error) {
       // The user needs to know the first failure, so a second one is ignored.
       await rm(temporary, { force: true }).catch(() => undefined);
       throw error;
     }
     await syncFolder(folder);
+    // The file was on another disk.
+    if (moved !== undefined) await rm(moved, { force: true });
     return true;
   }
 
@@ -317,6 +380,7 @@ class DurableFiles {
 
 /** Writes, syncs and closes a file, because some file systems report a failed write only at the close. */
 async function writeThrough(path: string, source: FileSource): Promise<Stats> {
+  if ('read' in source) return writeParts(path, source);
   const isCopied = 'path' in source;
   if (isCopied) await copyFile(source.path, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
   const file = await opened(path, isCopied ? 'r+' : 'wx');
@@ -330,15 +394,45 @@ async function writeThrough(path: string, source: FileSource): Promise<Stats> {
   }
 }
 
+/** Writes content that may be too large for memory. Throws `FatalFailure` if the content ends too early. */
+async function writeParts(path: string, source: ByteSource): Promise<Stats> {
+  const file = await openFile(path, 'wx');
+  try {
+    for (let at = 0; at < source.length; at += readBytes) {
+      const length = Math.min(readBytes, source.length - at);
+      const part = await source.read(at, length);
+      if (part.length < length) throw new FatalFailure({ kind: 'output-unwritable', text: cutText(path) });
+      await file.writeFile(part);
+    }
+    await file.sync();
+    return await file.stat();
+  } finally {
+    await file.close();
+  }
+}
+
+function cutText(path: string): string {
+  return `the file that is copied into ${dirname(path)} changed meanwhile; give the same command again`;
+}
+
+/** Makes the content of a file durable that another part of the program has written. */
+async function syncFile(path: string): Promise<void> {
+  const file = await openFile(path, 'r+');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
 /** Gives the file its final name. False if that name is taken. If several try at once, only one succeeds. */
 async function hasTaken(path: string, temporary: string): Promise<boolean> {
   try {
     await link(temporary, path);
-    return true;
   } catch (error) {
     if (!isSystemError(error) || error.code !== 'EEXIST') throw error;
     return false;
-  } finally {
-    await rm(temporary, { force: true });
   }
+  await rm(temporary, { force: true });
+  return true;
 }

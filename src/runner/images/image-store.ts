@@ -1,9 +1,11 @@
-/** The store of finished pictures: nothing gets a name in it that is not whole and checked. */
+/** The store of finished pictures: only what is whole and checked gets the name of a picture. A check is before saving, an examination of a file that exists. */
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import {
-  type HeldPicture,
+  type UncheckedPicture,
   isSized,
   type Picture,
+  type SavedPicture,
   sidecarEnding,
   sidecarPath,
   thumbnailOf,
@@ -11,10 +13,13 @@ import {
   withFormat,
   type FileKind,
   type NamedFile,
+  type PlainFile,
   pictureEndings,
   formatOfFile,
+  isClipFile,
   withoutFormat,
 } from '../core/picture.ts';
+import { clipEndings, isClipFormat } from '../core/clip.ts';
 import type { Failure } from '../core/failure.ts';
 import { readAttemptFile } from '../core/naming.ts';
 import type { Provenance, ProvenanceWriter, ExaminedPicture } from '../core/provenance.ts';
@@ -23,7 +28,6 @@ import { checkFile } from './check-file.ts';
 import { readIfReadable, type Place } from './place.ts';
 import {
   completeSidecars,
-  examinePicture,
   missingSidecars,
   moveSidecars,
   putSidecars,
@@ -35,34 +39,38 @@ import {
   embedded,
   sidecarsOf,
   makeSidecars,
+  provenanceKeyword,
+  withOrigin,
 } from './sidecars.ts';
-import { findMissing, holds, type PictureListing } from './saved-files.ts';
+import { findMissing, hasPicture, type PictureListing } from './saved-files.ts';
 import { thumbnailFiles } from './other-formats.ts';
+import { posterOf } from './ffmpeg.ts';
 import { type Demands, loadSharp } from './decoding.ts';
 import pLimit from 'p-limit';
 import { checkPicture } from './check-picture.ts';
+import { checkClip, examineClip, keepRefused } from './check-clip.ts';
+import { readTexts } from './png-metadata.ts';
 
 export type ImageStoreOptions = CheckOptions & {
   /** Place of a copy of the report. Thumbnails are written there too. */
   reportCopy?: Place | undefined;
 };
 
-export interface PreparedImageStore extends ImageStore {
+export interface MaintainedImageStore extends ImageStore {
   /** Creates the place and removes half-written files. Throws `FatalFailure` if it cannot be used. */
   prepare(): Promise<void>;
   /** Number of existing pictures that were renamed to `.former`, because a new picture got their name. */
   kept(): number;
   /**
-   * Renames the file and sidecars durably to names that end in `as`, and returns the name; undefined if
-   * nothing
-   * is there, or each attempt has its own names.
+   * Renames the file and sidecars durably to names that end in `as`, and returns the name. Undefined if nothing is there,
+   * or each attempt has its own names.
    */
   setAside(file: string, as: string): Promise<string | undefined>;
   /** Checks a picture like `ImageStore.check`. `provenance` may be missing if it is not to be recorded. */
-  check(picture: HeldPicture, provenance?: Provenance): Promise<Picture | Failure>;
+  check(picture: UncheckedPicture, provenance?: Provenance): Promise<Picture | Failure>;
 }
 
-export function createImageStore(place: Place, options: ImageStoreOptions = {}): PreparedImageStore {
+export function createImageStore(place: Place, options: ImageStoreOptions = {}): MaintainedImageStore {
   const { reportDir, reportCopy, beside = [], isPicture = async () => false } = options;
   const checker = pictureChecker(options);
   const listing = listingOf(options);
@@ -76,12 +84,50 @@ export function createImageStore(place: Place, options: ImageStoreOptions = {}):
     if (isInTheWay && (await setAside(place, makers, file, 'former')) !== undefined) kept += 1;
   };
 
-  const putThumbnail = async (picture: Picture): Promise<void> => {
-    const named = { ...picture, bytes: picture.content.length };
-    const path = thumbnails?.pathOf(named);
-    if (path === undefined || picture.thumbnail === undefined) return;
-    await thumbnails?.write(path, picture.thumbnail);
-    await reportCopy?.put(thumbnailOf(named) ?? '', picture.thumbnail);
+  /** Returns the poster of a stored clip. `source`: the clip as received, needed if it is in a bucket now. */
+  const newPoster = async (
+    { file, width, height }: Pick<SavedPicture, 'file' | 'width' | 'height'>,
+    source: string | Uint8Array | undefined,
+  ): Promise<Uint8Array | undefined> => {
+    const format = formatOfFile(file);
+    if (thumbnails === undefined || format === undefined || !isClipFormat(format)) return undefined;
+    // The name of a folder is its path.
+    const shown = place.isRemote ? source : join(place.name, file);
+    return shown === undefined ? undefined : posterOf({ source: shown, format, width, height });
+  };
+
+  const putThumbnail = async (
+    saved: Parameters<typeof newPoster>[0] & Pick<SavedPicture, 'bytes' | 'sha256'>,
+    made: Uint8Array | undefined,
+    source?: string | Uint8Array,
+  ): Promise<void> => {
+    const path = thumbnails?.pathOf(saved);
+    const thumbnail = made ?? (await newPoster(saved, source));
+    if (path === undefined || thumbnail === undefined) return;
+    await thumbnails?.write(path, thumbnail);
+    await reportCopy?.put(thumbnailOf(saved) ?? '', thumbnail);
+  };
+
+  const examineAsClip = async (
+    file: string,
+    named: NamedFile | undefined,
+    sidecar: () => Promise<string | undefined>,
+  ): Promise<ExaminedPicture | { problem: string }> => {
+    const examined = await examineClip(place, file, named, sidecar);
+    if ('picture' in examined && named === undefined) await putThumbnail(examined.picture, undefined);
+    return examined;
+  };
+
+  const examineInMemory = async (
+    file: string,
+    named: NamedFile | undefined,
+    sidecar: () => Promise<string | undefined>,
+  ): Promise<ExaminedPicture | { problem: string }> => {
+    const { demands } = checker;
+    const bytes = await place.read(file);
+    if (bytes === undefined) return { problem: 'it has disappeared' };
+    if (named !== undefined && isPlain(named)) return examineFile(bytes, file, named, demands.maxPixels);
+    return examinePicture(bytes, file, demands, sidecar);
   };
 
   return {
@@ -94,34 +140,44 @@ export function createImageStore(place: Place, options: ImageStoreOptions = {}):
     check: checker.check,
     write: async (checked, file) => {
       const makers = await makersOf(file);
+      // A sized copy may have the name of another picture, and then has no maker.
       const isOwn = ({ ending }: { ending: string }): boolean =>
         !isSized(ending) || makers.some((maker) => maker.ending === ending);
       const picture = { ...checked, beside: (checked.beside ?? []).filter(isOwn) };
       await keepFormer(picture, file, makers);
-      await place.put(file, picture.content, { sha256: picture.sha256 });
+      const { received, content, sha256 } = picture;
+      // The poster of a clip in a bucket is made from the received file, which the run removes at the end of the job.
+      const moved = place.isRemote ? {} : { isMoved: true as const };
+      await place.put(file, received ? { path: received.path, ...moved } : content, { sha256 });
+      const saved = { ...picture, file, bytes: received?.length ?? content.length };
       // After a crash at this point, sidecars and thumbnail are missing until the report is written.
-      await Promise.all([putSidecars(place, file, picture.beside), putThumbnail(picture)]);
+      await Promise.all([
+        putSidecars(place, file, picture.beside),
+        putThumbnail(saved, picture.thumbnail, received?.path ?? content),
+      ]);
     },
-    has: (picture) => holds(place, picture),
+    keepRefused: (clip, file, as) => keepRefused(place, clip, file, as),
+    has: (picture) => hasPicture(place, picture),
     list: (kinds) =>
       kinds === undefined ? listPictures(place, listing) : listFiles(place, kinds.map(endingOfKind)),
     whichExist: async (names) => {
       const there: string[] = [];
-      // In such a place, a file that this batch does not know belongs to another batch.
+      // If names contain the attempt, a file that this batch does not know belongs to another batch.
       const possible = place.isNamedByAttempt ? [] : names.flatMap((name) => possibleFiles(name, listing));
       for (const file of possible) if ((await place.facts(file))?.kind === 'file') there.push(file);
       return there;
     },
     examine: (file, named) =>
       checker.inTurn(async () => {
-        const bytes = await place.read(file);
-        if (bytes === undefined) return { problem: 'it has disappeared' };
-        if (named !== undefined) return examineFile(bytes, file, named, checker.demands.maxPixels);
         const sidecar = async (): Promise<string | undefined> =>
           (await readIfReadable(place, sidecarPath(file, sidecarEnding)))?.toString();
-        const examined = await examinePicture(bytes, file, checker.demands, sidecar);
+        const examined = isClipFile(file)
+          ? await examineAsClip(file, named, sidecar)
+          : await examineInMemory(file, named, sidecar);
         const name = place.isNamedByAttempt ? readAttemptFile(file)?.name : undefined;
-        return 'problem' in examined || name === undefined ? examined : { ...examined, name };
+        return 'problem' in examined || named !== undefined || name === undefined
+          ? examined
+          : { ...examined, name };
       }),
     findMissing: (pictures, signal) => findMissing(place, pictures, signal),
     complete: async (picture, provenance) => {
@@ -147,6 +203,22 @@ export function createImageStore(place: Place, options: ImageStoreOptions = {}):
   };
 }
 
+/** Checks a picture and reads its provenance. `file`: name within the images folder. `sidecar`: reads the sidecar. */
+async function examinePicture(
+  bytes: Buffer,
+  file: string,
+  demands: Demands,
+  sidecar: () => Promise<string | undefined>,
+): Promise<ExaminedPicture | { problem: string }> {
+  const wanted = { ...demands, isThumbnailWanted: false, isOriginalKept: true };
+  const checked = await checkPicture({ bytes }, wanted);
+  if ('kind' in checked) return { problem: checked.text };
+  const { width, height, sha256, format } = checked;
+  if (formatOfFile(file) !== format) return { problem: `it is a ${format}, but its name says otherwise` };
+  const own = readTexts(bytes).find(({ keyword }) => keyword === provenanceKeyword)?.text;
+  return withOrigin({ file, width, height, bytes: bytes.length, sha256 }, own, await sidecar());
+}
+
 export interface CheckOptions {
   /** Maximum number of pixels; larger pictures fail. Default: 100 megapixels. */
   pixels?: number;
@@ -156,6 +228,8 @@ export interface CheckOptions {
   blank?: boolean;
   /** Folder of the report, if thumbnails are to be written there. */
   reportDir?: string | undefined;
+  /** True if the main results of scenes are clips (`output.media`). Default: pictures. */
+  isOfClips?: boolean;
   /** True if JPEG, WebP and AVIF keep their bytes. By default, they are converted to PNG. */
   isOriginalKept?: boolean;
   /** Writes provenance into pictures whose format allows it. Undefined if provenance is not embedded. */
@@ -170,7 +244,7 @@ export interface CheckOptions {
 interface PictureChecker {
   demands: Demands;
   /** Checks a picture like `ImageStore.check`. `provenance` may be missing if it is not to be recorded. */
-  check(picture: HeldPicture, provenance?: Provenance): Promise<Picture | Failure>;
+  check(picture: UncheckedPicture, provenance?: Provenance): Promise<Picture | Failure>;
   /** Runs `work` when its turn comes, because each check may hold a whole decoded picture. */
   inTurn<T>(work: () => Promise<T>): Promise<T>;
 }
@@ -179,8 +253,8 @@ interface PictureChecker {
 export const checksAtOnce = Math.min(4, availableParallelism());
 
 /** Returns the rules that tell pictures from other files. */
-function listingOf({ isOriginalKept = false, beside = [] }: CheckOptions): PictureListing {
-  return { isOriginalKept, copyEndings: beside.map(({ ending }) => ending) };
+function listingOf({ isOriginalKept = false, isOfClips = false, beside = [] }: CheckOptions): PictureListing {
+  return { isOriginalKept, isOfClips, copyEndings: beside.map(({ ending }) => ending) };
 }
 
 function pictureChecker(options: CheckOptions): PictureChecker {
@@ -191,14 +265,30 @@ function pictureChecker(options: CheckOptions): PictureChecker {
   const demands = { maxPixels, minSide, isBlankRefused, isThumbnailWanted, isOriginalKept };
   const limit = pLimit(checksAtOnce);
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => limit(work);
+  const withSidecars = async (whole: Picture, provenance: Provenance | undefined): Promise<Picture> => {
+    const { format } = whole;
+    const makers = format === undefined ? [] : sidecarsOf(beside, withFormat('picture', format));
+    if (makers.length === 0) return whole;
+    return { ...whole, beside: await makeSidecars(makers, whole, provenance) };
+  };
   const check = async (
-    picture: HeldPicture,
+    picture: UncheckedPicture,
     provenance: Provenance | undefined,
   ): Promise<Picture | Failure> => {
-    const told = detailsOf(picture);
-    if (picture.named !== undefined) {
-      const file = await checkFile(picture, picture.named, maxPixels);
+    const { isClip: _, ...told } = detailsOf(picture);
+    const { named } = picture;
+    if (named !== undefined && isPlain(named)) {
+      const file = await checkFile(picture, named, maxPixels);
       return 'kind' in file ? file : { ...told, ...file };
+    }
+    if (
+      named !== undefined ||
+      options.isOfClips === true ||
+      picture.isClip === true ||
+      'received' in picture
+    ) {
+      const clip = await checkClip(picture);
+      return 'kind' in clip ? clip : withSidecars({ ...told, ...clip }, provenance);
     }
     const seen = await checkPicture(picture, demands, (whole) =>
       embedsAs === undefined || provenance === undefined
@@ -208,11 +298,13 @@ function pictureChecker(options: CheckOptions): PictureChecker {
     if ('kind' in seen) return seen;
     const { isSignatureLost = false, ...checked } = seen;
     if (isSignatureLost) onSignatureLost?.();
-    const makers = sidecarsOf(beside, withFormat('picture', checked.format));
-    if (makers.length === 0) return { ...told, ...checked };
-    return { ...told, ...checked, beside: await makeSidecars(makers, checked, provenance) };
+    return withSidecars({ ...told, ...checked }, provenance);
   };
   return { demands, inTurn, check: (picture, provenance) => inTurn(() => check(picture, provenance)) };
+}
+
+function isPlain(named: NamedFile): named is PlainFile {
+  return !isClipFile(`.${named.kind}`);
 }
 
 function endingOfKind(kind: FileKind): string {
@@ -223,7 +315,7 @@ function endingOfKind(kind: FileKind): string {
 async function examineFile(
   bytes: Buffer,
   file: string,
-  named: NamedFile,
+  named: PlainFile,
   maxPixels: number,
 ): Promise<ExaminedPicture | { problem: string }> {
   const checked = await checkFile({ bytes }, named, maxPixels);
@@ -234,9 +326,10 @@ async function examineFile(
 
 async function listPictures(
   place: Place,
-  { isOriginalKept = false, copyEndings = [] }: PictureListing,
+  { isOriginalKept = false, isOfClips = false, copyEndings = [] }: PictureListing,
 ): Promise<string[]> {
-  return picturesAmong(await listFiles(place, Object.values(pictureEndings)), copyEndings, isOriginalKept);
+  const files = await listFiles(place, Object.values(isOfClips ? clipEndings : pictureEndings));
+  return picturesAmong(files, copyEndings, isOriginalKept);
 }
 
 /**
@@ -255,8 +348,8 @@ export function picturesAmong(
   for (const file of files) {
     const stem = withoutFormat(file);
     const other = byStem.get(stem);
-    const isFirst = other === undefined || file.endsWith(pictureEndings.PNG) || isCopyOf(other, stem);
-    if (isFirst) byStem.set(stem, file);
+    const isPreferred = other === undefined || file.endsWith(pictureEndings.PNG) || isCopyOf(other, stem);
+    if (isPreferred) byStem.set(stem, file);
   }
   const isEarlierCopy = (file: string): boolean => {
     const [, stem = ''] = /^(.*)-\d{2,5}\.(?:jpg|webp|avif)$/s.exec(file) ?? [];
@@ -285,6 +378,9 @@ async function listFiles(place: Place, endings: readonly string[]): Promise<stri
 /** Returns all names that a picture's file may have. For other files, returns only `name`. */
 function possibleFiles(name: string, listing: PictureListing): string[] {
   if (formatOfFile(name) === undefined) return [name];
-  if (listing.isOriginalKept !== true) return [name];
-  return Object.values(pictureEndings).map((ending) => withoutFormat(name) + ending);
+  const { isOriginalKept = false, isOfClips = false } = listing;
+  if (!isOriginalKept && !isOfClips) return [name];
+  return Object.values(isOfClips ? clipEndings : pictureEndings).map(
+    (ending) => withoutFormat(name) + ending,
+  );
 }

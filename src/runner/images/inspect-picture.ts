@@ -1,11 +1,15 @@
 /** Reads the provenance of a picture, from any program. */
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
-import { type SavedPicture, sidecarEnding } from '../core/picture.ts';
+import { basename, dirname, extname } from 'node:path';
+import { isClipFile, type SavedPicture, sidecarEnding } from '../core/picture.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { loadSharp } from './decoding.ts';
 import { readTexts } from './png-metadata.ts';
 import { provenanceKeyword } from './sidecars.ts';
+import { examineClip } from './check-clip.ts';
+import { folderPlace } from './folder-place.ts';
+import { UnreadableFile } from './place.ts';
 
 /** Facts about a picture, from its file and its sidecar. */
 export interface Inspection extends Pick<SavedPicture, 'width' | 'height' | 'bytes' | 'sha256'> {
@@ -26,6 +30,7 @@ const maxSidecarBytes = 10_000_000;
 
 /** Reads facts and provenance of a picture. `problem`: why it cannot be inspected. */
 export async function inspectPicture(path: string): Promise<Inspection | { problem: string }> {
+  if (isClipFile(path)) return inspectClip(path);
   const bytes = await bytesOf(path, maxImageBytes);
   if ('problem' in bytes) return bytes;
   const size = await sizeOf(bytes.file);
@@ -48,6 +53,33 @@ export async function inspectPicture(path: string): Promise<Inspection | { probl
     isOfThisPicture: of === undefined ? null : of === sha256,
     texts: all.filter((_, i) => embedded[i] === undefined),
   };
+}
+
+/** Inspects a clip, which is read in parts. */
+async function inspectClip(path: string): Promise<Inspection | { problem: string }> {
+  const file = basename(path);
+  try {
+    const examined = await examineClip(folderPlace(dirname(path)), file, undefined, async () => undefined);
+    if ('problem' in examined) return examined;
+    const { width, height, bytes, sha256 } = examined.picture;
+    const provenance = (await sidecarOf(path)) ?? null;
+    const about = provenance?.['picture'];
+    const of = isJsonObject(about) ? about['sha256'] : undefined;
+    return {
+      format: extname(file).slice(1),
+      width,
+      height,
+      bytes,
+      sha256,
+      provenance,
+      from: provenance === null ? null : 'sidecar',
+      isOfThisPicture: of === undefined ? null : of === sha256,
+      texts: [],
+    };
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error;
+    return { problem: `it cannot be read (${error.code ?? 'it is not a file'})` };
+  }
 }
 
 async function bytesOf(path: string, maxBytes: number): Promise<{ file: Buffer } | { problem: string }> {

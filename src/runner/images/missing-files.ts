@@ -1,11 +1,14 @@
 /** Makes the copies and thumbnails that saved pictures lack, from the pictures that are there. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import pLimit from 'p-limit';
-import { thumbnailOf } from '../core/picture.ts';
+import { isClipFormat } from '../core/clip.ts';
+import { formatOfFile, thumbnailOf } from '../core/picture.ts';
 import type { RecordedPicture } from '../core/scene-record.ts';
 import { makeSidecars, missingSidecars, putSidecars, sidecarsBut, type SidecarMaker } from './sidecars.ts';
-import type { Place } from './place.ts';
+import { digestIn, type Place } from './place.ts';
+import { type ClipToShow, mayHavePoster, posterOf } from './ffmpeg.ts';
 import { readSavedFile } from './saved-files.ts';
 import { pictureToDraw } from './check-picture.ts';
 import { thumbnailFiles, triedThumbnail } from './other-formats.ts';
@@ -108,7 +111,10 @@ export async function thumbnailFor(
 async function thumbnailOfSaved(
   images: Place,
   { file, moveTo = null, sha256, width, height }: Saved & Partial<Pick<RecordedPicture, 'moveTo'>>,
-): Promise<Buffer | undefined> {
+): Promise<Uint8Array | undefined> {
+  const format = formatOfFile(file);
+  if (format !== undefined && isClipFormat(format))
+    return await posterOfSaved(images, [file, moveTo ?? []].flat(), { sha256, format, width, height });
   const content =
     (await readSavedFile(images, file, sha256)) ??
     (moveTo === null ? undefined : await readSavedFile(images, moveTo, sha256));
@@ -116,6 +122,20 @@ async function thumbnailOfSaved(
   const image = pictureToDraw(content);
   if ('problem' in image) return undefined;
   return triedThumbnail((sharp) => sharp(image.bytes, { limitInputPixels: width * height }));
+}
+
+/** Returns undefined for a clip in a bucket, which would be loaded whole for one frame. */
+async function posterOfSaved(
+  images: Place,
+  files: string[],
+  clip: Omit<ClipToShow, 'source'> & Pick<RecordedPicture, 'sha256'>,
+): Promise<Uint8Array | undefined> {
+  if (images.isRemote || !mayHavePoster(clip.format)) return undefined;
+  for (const file of files)
+    // The name of a folder is its path.
+    if ((await digestIn(images, file)) === clip.sha256)
+      return await posterOf({ ...clip, source: join(images.name, file) });
+  return undefined;
 }
 
 export interface Made {

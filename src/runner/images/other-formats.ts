@@ -6,13 +6,7 @@ import type sharp from 'sharp';
 import type { Metadata, Sharp } from 'sharp';
 import { temporaryName } from '../../lib/files/temporary-files.ts';
 import { FatalFailure } from '../core/failure.ts';
-import {
-  earlierThumbnail,
-  type PictureFormat,
-  type SavedPicture,
-  thumbnailOf,
-  thumbnailSide,
-} from '../core/picture.ts';
+import { earlierThumbnail, type PictureFormat, thumbnailOf, thumbnailSide } from '../core/picture.ts';
 import { isSystemError } from '../files/disk-failure.ts';
 import { makeFolder } from '../files/folders.ts';
 import { blankness, bytesWithoutFill } from './check-png.ts';
@@ -208,7 +202,7 @@ export async function triedThumbnail(image: (load: typeof sharp) => Sharp): Prom
   }
 }
 
-type Thumbnailed = Pick<SavedPicture, 'width' | 'height' | 'bytes' | 'sha256'>;
+type Thumbnailed = Parameters<typeof thumbnailOf>[0];
 
 interface ThumbnailFiles {
   /** Returns the absolute path of the picture's thumbnail; undefined if the picture needs none. */

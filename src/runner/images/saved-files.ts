@@ -1,13 +1,25 @@
-/** Pictures that were saved earlier: whether they are there and as they were saved, and their copies in another place. */
+/** Pictures that were saved earlier: whether they are there and as they were saved, and copies of them and of the report in another place. */
 import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { FatalFailure } from '../core/failure.ts';
-import { formatOfFile, kindOfFile, sidecarPath } from '../core/picture.ts';
+import { isSystemError } from '../files/disk-failure.ts';
+import { isClipFile, sidecarPath } from '../core/picture.ts';
 import type { RecordedPicture, Verdict } from '../core/scene-record.ts';
 import type { MissingPictures } from '../pipeline/ports.ts';
-import { wholeFile, wholePicture } from './check-file.ts';
-import { readIfReadable, UnreadableFile, type Place } from './place.ts';
+import { wholeStored } from './check-file.ts';
+import {
+  digestIn,
+  type FileSource,
+  type Place,
+  readBytes,
+  readIfReadable,
+  sourceIn,
+  UnreadableFile,
+} from './place.ts';
+import { problemOfClip } from './check-clip.ts';
 import { setAside } from './sidecars.ts';
 
 type Recorded = Pick<RecordedPicture, 'file' | 'bytes' | 'sha256' | 'width' | 'height'>;
@@ -40,8 +52,20 @@ async function inspect(place: Place, picture: Recorded, isDeep: boolean): Promis
     if (facts.bytes !== bytes) return otherSize(facts.bytes, bytes);
     if (facts.isOf(sha256) === true) return { kind: 'good' };
   }
+  if (isClipFile(file)) return inspectClip(place, picture);
   const content = await place.read(file);
   return content === undefined ? { kind: 'missing' } : inspectBytes(content, picture);
+}
+
+/** Reads the clip in parts, because it may be too large for memory. */
+async function inspectClip(place: Place, { file, bytes, sha256 }: Recorded): Promise<Verdict> {
+  const facts = await place.facts(file);
+  if (facts === undefined) return { kind: 'missing' };
+  if (facts.kind !== 'file') return noFile;
+  if (facts.bytes !== bytes) return otherSize(facts.bytes, bytes);
+  if ((await digestIn(place, file)) !== sha256) return otherBytes;
+  const problem = await problemOfClip(place, file, bytes);
+  return problem === undefined ? { kind: 'good' } : damaged(problem);
 }
 
 async function inspectBytes(
@@ -50,10 +74,7 @@ async function inspectBytes(
 ): Promise<Verdict> {
   if (content.length !== bytes) return otherSize(content.length, bytes);
   if (digestOf(content) !== sha256) return otherBytes;
-  const format = formatOfFile(file);
-  const whole = await (format === undefined
-    ? wholeFile(content, kindOfFile(file), width * height)
-    : wholePicture(content, format, width * height));
+  const whole = await wholeStored(content, file, width * height);
   return 'problem' in whole ? damaged(whole.problem) : { kind: 'good' };
 }
 
@@ -76,13 +97,13 @@ function inBytes(bytes: number): string {
  * True if the file has exactly these bytes; makes it durable then. Throws `UnreadableFile`, because a
  * picture that counts as missing is paid for again.
  */
-export async function holds(
+export async function hasPicture(
   place: Place,
   { file, bytes, sha256 }: Pick<Recorded, 'file' | 'bytes' | 'sha256'>,
 ): Promise<boolean> {
   const facts = await place.facts(file);
   if (facts?.kind !== 'file' || facts.bytes !== bytes) return false;
-  const isSame = facts.isOf(sha256) ?? isOf(await place.read(file), sha256);
+  const isSame = facts.isOf(sha256) ?? (await digestIn(place, file)) === sha256;
   if (isSame) await place.makeLast(file);
   return isSame;
 }
@@ -112,9 +133,9 @@ export async function copyPicture(
   endings: string[],
 ): Promise<Verdict> {
   const isThere = await hasCopy(to, { file, bytes, sha256 });
-  const content = isThere ? undefined : await readIfReadable(from, file);
+  const content = isThere ? undefined : await contentToCopy(from, file, sha256);
   if (!isThere && content === undefined) return { kind: 'missing' };
-  if (content !== undefined && digestOf(content) !== sha256) return otherBytes;
+  if (content === 'other') return otherBytes;
   const isInTheWay = !isThere && !to.isNamedByAttempt && (await to.facts(file))?.kind === 'file';
   if (isInTheWay)
     await setAside(
@@ -137,10 +158,28 @@ export async function copyPicture(
   return { kind: 'good' };
 }
 
-/** Like `holds`, but also false if the file cannot be read, so that a copy replaces it. */
+/** Returns the content with this sha256, in parts if it is large; undefined if there is no file that can be read. */
+async function contentToCopy(
+  from: Place,
+  file: string,
+  sha256: string,
+): Promise<FileSource | 'other' | undefined> {
+  try {
+    const facts = await from.facts(file);
+    if (facts === undefined) return undefined;
+    const content = facts.bytes <= readBytes ? await from.read(file) : sourceIn(from, file, facts.bytes);
+    const digest = content instanceof Uint8Array ? digestOf(content) : await digestIn(from, file);
+    return content === undefined || digest === sha256 ? content : 'other';
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error;
+    return undefined;
+  }
+}
+
+/** Like `hasPicture`, but also false if the file cannot be read, so that a copy replaces it. */
 async function hasCopy(to: Place, copy: Pick<Recorded, 'file' | 'bytes' | 'sha256'>): Promise<boolean> {
   try {
-    return await holds(to, copy);
+    return await hasPicture(to, copy);
   } catch (error) {
     if (!(error instanceof UnreadableFile)) throw error;
     return false;
@@ -235,6 +274,41 @@ function has(sorted: Float64Array, mark: number): boolean {
 export interface PictureListing {
   /** True if a file that is named like a copy may be a picture. */
   isOriginalKept?: boolean;
+  /** True if only clips are listed, and no pictures. */
+  isOfClips?: boolean;
   /** Endings of copies, which replace the ending of the picture. */
   copyEndings?: readonly string[];
+}
+
+/** Maximum number of concurrent uploads. Each holds a file of rows of about a megabyte in memory. */
+const uploadsAtOnce = 8;
+
+/** Uploads a report: what is read last is put last. If the report is replaced meanwhile, the process that replaced it uploads the new one. */
+export async function uploadReport(to: Place, folder: string, signal?: AbortSignal): Promise<void> {
+  try {
+    await uploadFiles(to, folder, signal);
+  } catch (error) {
+    if (!isSystemError(error) || error.code !== 'ENOENT') throw error;
+  }
+}
+
+/** Uploads the report. After an abort, throws the reason of `signal`; the page in the place stays intact. */
+async function uploadFiles(to: Place, folder: string, signal?: AbortSignal): Promise<void> {
+  const put = async (name: string): Promise<void> => {
+    signal?.throwIfAborted();
+    await to.put(name, { path: join(folder, name) });
+  };
+  const limit = pLimit(uploadsAtOnce);
+  const before: string[] = [];
+  for await (const { name } of to.list('gallery/')) before.push(name);
+  const page = await readFile(join(folder, 'index.html'), 'utf8');
+  // Signed links are credentials, so a report with them stays on this machine.
+  if (page.includes('<meta name="nightrender-links" content="signed">')) return;
+  const rows = /<meta name="nightrender-rows" content="([\w/-]+)">/.exec(page)?.[1] ?? '';
+  const names = (await readdir(join(folder, rows))).map((name) => `${rows}/${name}`);
+  await Promise.all(names.map((name) => limit(put, name)));
+  for (const name of ['results.csv', 'results.jsonl', 'summary.json']) await put(name);
+  await to.put('index.html', Buffer.from(page));
+  const kept = new Set(names);
+  for (const name of before) if (!kept.has(name)) await to.remove(name);
 }

@@ -2,8 +2,9 @@
 import { isJsonObject } from '../../lib/text/json.ts';
 import {
   copyEnding,
-  formatOfFile,
+  isClipFile,
   isSized,
+  mediaEndings,
   type Picture,
   type PictureCopy,
   pictureEndings,
@@ -19,11 +20,11 @@ import {
   type ProvenanceWriter,
   readOrigin,
 } from '../core/provenance.ts';
-import { checkPicture, pictureToDraw } from './check-picture.ts';
+import { pictureToDraw } from './check-picture.ts';
 import { isPng } from './check-png.ts';
-import { bufferOf, type Demands, type WholePicture, loadSharp } from './decoding.ts';
+import { bufferOf, type WholePicture, loadSharp } from './decoding.ts';
 import { paper } from './other-formats.ts';
-import type { Place } from './place.ts';
+import { digestIn, type Place } from './place.ts';
 import { isSigned, originChunks, type PngText, readTexts, withChunks, withTexts } from './png-metadata.ts';
 
 type SidecarSource = Pick<Picture, 'content' | 'width' | 'height' | 'sha256'>;
@@ -38,9 +39,10 @@ export interface SidecarMaker {
 
 type Sidecars = NonNullable<Picture['beside']>;
 
-/** Returns the makers, except for a copy that would have the picture's own name: it has the same format. */
+/** Returns the makers, except for a copy that would have the picture's own name: it has the same format. Clips have no copies. */
 export function sidecarsOf(makers: SidecarMaker[], file: string): SidecarMaker[] {
-  return makers.filter(({ ending }) => sidecarPath(file, ending) !== file);
+  const own = makers.filter(({ ending }) => sidecarPath(file, ending) !== file);
+  return isClipFile(file) ? own.filter(({ ending }) => ending === sidecarEnding) : own;
 }
 
 /** Returns the makers whose file is not itself a picture. Only copies of one size can have a picture's name. */
@@ -94,7 +96,9 @@ export async function completeSidecars(
   { file, width, height, sha256 }: SavedPicture,
   provenance: Provenance,
 ): Promise<void> {
-  const content = missing.length === 0 ? undefined : await place.read(file);
+  // The sidecar of a clip is made without its content.
+  const read = isClipFile(file) ? Buffer.alloc(0) : place.read(file);
+  const content = missing.length === 0 ? undefined : await read;
   if (content === undefined) return;
   await putSidecars(place, file, await makeSidecars(missing, { content, width, height, sha256 }, provenance));
 }
@@ -165,18 +169,25 @@ export async function setAside(
   file: string,
   as: string,
 ): Promise<string | undefined> {
-  const endings = [...sidecarEndings(makers), ...Object.values(pictureEndings)];
+  const endings = [...sidecarEndings(makers), ...formatEndings(file)];
   const found = await thereAmong(place, [file, ...endings.map((ending) => sidecarPath(file, ending))]);
   if (found.length === 0) return undefined;
-  for (let count = 1; ; count++) {
+  const suffix = await firstSuffix(as, async (each) => {
+    const names = found.map((name) => name + each);
+    return (await thereAmong(place, names)).length === 0;
+  });
+  for (const each of found) await place.move(each, each + suffix);
+  return suffix;
+}
+
+/** Returns the first of the suffixes `.as`, `.as-2`, `.as-3` and so on that can be used. */
+export async function firstSuffix(
+  as: string,
+  isUsable: (suffix: string) => Promise<boolean>,
+): Promise<string> {
+  for (let count = 1; ; count += 1) {
     const suffix = `.${as}${count === 1 ? '' : `-${count}`}`;
-    const taken = await thereAmong(
-      place,
-      found.map((each) => each + suffix),
-    );
-    if (taken.length > 0) continue;
-    for (const each of found) await place.move(each, each + suffix);
-    return suffix;
+    if (await isUsable(suffix)) return suffix;
   }
 }
 
@@ -184,11 +195,11 @@ export async function setAside(
 export async function wouldOverwrite(
   place: Place,
   file: string,
-  { content, beside = [] }: Picture,
+  { content, received, sha256, beside = [] }: Picture,
 ): Promise<boolean> {
   const facts = await place.facts(file);
   if (facts === undefined) {
-    const endings = [...beside.map(({ ending }) => ending), ...Object.values(pictureEndings)];
+    const endings = [...beside.map(({ ending }) => ending), ...formatEndings(file)];
     return (
       (
         await thereAmong(
@@ -200,8 +211,14 @@ export async function wouldOverwrite(
   }
   // Writing to the name of a folder fails with the system's own error.
   if (facts.kind === 'folder') return false;
-  if (facts.kind !== 'file' || facts.bytes !== content.length) return true;
+  if (facts.kind !== 'file' || facts.bytes !== (received?.length ?? content.length)) return true;
+  if (received !== undefined) return (await digestIn(place, file)) !== sha256;
   return (await place.read(file))?.equals(content) !== true;
+}
+
+/** Endings of files that have a picture's name in another format. A clip replaces no file of any format. */
+function formatEndings(file: string): string[] {
+  return Object.values(isClipFile(file) ? mediaEndings : pictureEndings);
 }
 
 async function thereAmong(place: Place, files: string[]): Promise<string[]> {
@@ -276,24 +293,16 @@ export function sidecarMaker(writer: ProvenanceWriter, metadata: 'sidecar' | 'em
   };
 }
 
-/** Checks a picture and reads its provenance. `file`: name within the images folder. `sidecar`: reads the sidecar. */
-export async function examinePicture(
-  bytes: Buffer,
-  file: string,
-  demands: Demands,
-  sidecar: () => Promise<string | undefined>,
-): Promise<ExaminedPicture | { problem: string }> {
-  const wanted = { ...demands, isThumbnailWanted: false, isOriginalKept: true };
-  const checked = await checkPicture({ bytes }, wanted);
-  if ('kind' in checked) return { problem: checked.text };
-  const { width, height, sha256, format } = checked;
-  if (formatOfFile(file) !== format) return { problem: `it is a ${format}, but its name says otherwise` };
-  const own = readTexts(bytes).find(({ keyword }) => keyword === provenanceKeyword)?.text;
-  const origin = readOrigin(parsed(own) ?? sidecarOfThis(parsed(await sidecar()), sha256));
+/** Adds the provenance of a picture to its facts. `own` and `sidecar`: texts in the picture and in the sidecar. */
+export function withOrigin(
+  facts: Omit<SavedPicture, 'seed'>,
+  own: string | undefined,
+  sidecar: string | undefined,
+): ExaminedPicture {
+  const origin = readOrigin(parsed(own) ?? sidecarOfThis(parsed(sidecar), facts.sha256));
   const seed = origin?.seed ?? undefined;
-  const { output } = origin ?? {};
-  const told = { ...(seed !== undefined && { seed }), ...(output && { output }) };
-  const picture = { file, width, height, bytes: bytes.length, sha256, ...told };
+  const output = origin?.output || facts.output ? { ...origin?.output, ...facts.output } : undefined;
+  const picture = { ...facts, ...(seed !== undefined && { seed }), ...(output && { output }) };
   return { picture, origin };
 }
 

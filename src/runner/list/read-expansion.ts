@@ -3,23 +3,23 @@ import { createHash, hash } from 'node:crypto';
 import { program } from '../../lib/files/package-file.ts';
 import { closest, didYouMean } from '../../lib/text/closest.ts';
 import type { JsonValue } from '../../lib/text/json.ts';
-import { maxValues } from '../../lib/text/range.ts';
-import type { Problem } from '../../lib/yaml/problem.ts';
-import { shownFile } from '../../lib/yaml/yaml-file.ts';
-import type { Config, NamedAxis } from '../config/config.ts';
-import { listed, TemplateError } from '../config/template.ts';
 import {
   type Axis,
   axisNames,
+  type ColumnType,
   combinations,
   type Expansion,
   type ListReading,
   maxExpanded,
+  maxValues,
   scenesPerRow,
-  valueText,
-  type ColumnType,
   typedColumn,
+  valueText,
 } from '../core/expansion.ts';
+import type { Problem } from '../../lib/yaml/problem.ts';
+import { shownFile } from '../../lib/yaml/yaml-file.ts';
+import type { Config, NamedAxis } from '../config/config.ts';
+import { listed, TemplateError } from '../config/template.ts';
 import type { RulesVersion, SceneRules } from '../core/scene.ts';
 import {
   leaveUnread,

@@ -6,7 +6,7 @@ import { relative } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { asDamage } from '../checkpoint/damage.ts';
 import { CheckedList } from '../checkpoint/checked-list.ts';
-import { readRules } from '../checkpoint/open-checkpoint.ts';
+import { readRecordedList } from '../checkpoint/open-checkpoint.ts';
 import { readEdits } from '../checkpoint/read-for-plan.ts';
 import type { Config, ManifestFile, StageSource } from '../config/config.ts';
 import type { InputTemplate } from '../config/input-template.ts';
@@ -23,28 +23,10 @@ import {
   type Manifest,
   type ManifestEntry,
 } from '../manifest/read-manifest.ts';
+import type { ManifestRow } from '../manifest/manifest.ts';
 import type { ManifestScenes } from '../pipeline/ports.ts';
 import { idOf } from '../manifest/read-json.ts';
-import {
-  addedColumns,
-  ambiguousPrompt,
-  ambiguousPromptText,
-  assertGoodList,
-  freeNames,
-  headerProblems,
-  idRemarks,
-  inputOf,
-  nameCheck,
-  noPrompt,
-  problemsWithoutManifest,
-  rowNumber,
-  sourceColumn,
-  takenNames,
-  unusedAxes,
-  usesRow,
-  withColumns,
-  withId,
-} from './scene-columns.ts';
+import { inputLine, rowNumber, SceneColumns, sourceColumn } from './scene-columns.ts';
 import { addRow, NumberTexts, RepeatCounter, type RowAdder, RowInputs } from './add-row.ts';
 import { listDigest, listKeys, type ReadExpansion, readExpansion } from './read-expansion.ts';
 
@@ -78,7 +60,11 @@ export interface ListOptions {
 /** Throws `ConfigError` with all problems of the lists. Invalid rows are accepted with `skipBadRows`. */
 export async function readScenes(
   config: Config,
-  { checkpointDir = config.output.dir, rules = readRules(checkpointDir), ...options }: ListOptions,
+  {
+    checkpointDir = config.output.dir,
+    rules = readRecordedList(checkpointDir).rules,
+    ...options
+  }: ListOptions,
 ): Promise<ReadScenes & { list: CheckedList }> {
   const { stdin, signal, openStage } = options;
   const list = new CheckedList();
@@ -87,13 +73,13 @@ export async function readScenes(
   try {
     const expanded = await readExpansion(config, sceneRules[rules], signal);
     const { problems } = expanded;
-    const free = freeNames(config, sceneRules[rules]);
+    const sceneColumns = new SceneColumns(config, sceneRules[rules]);
     const reading: Reading = {
       config,
       list,
       expanded,
       rules: sceneRules[rules],
-      free,
+      sceneColumns,
       columns: new Set(),
       countEqual: equalRows(),
       inputs: new RowInputs(),
@@ -118,13 +104,13 @@ export async function readScenes(
     // If a terminal that closed has cut a list short, the list must not be accepted.
     signal.throwIfAborted();
     problems.push(...reading.inputs.problems(config, [...reading.columns]));
-    assertGoodList(reading);
+    sceneColumns.assertGood(reading);
     list.repeated = reading.repeats.result;
     const isKnown =
       reading.contents.length === config.manifestFiles.length && config.input?.sendsFiles !== true;
     if (isKnown && config.stage === undefined)
       list.digest = listDigest(config, rules, [...reading.contents, ...expanded.contents]);
-    const added = [...free.filter((name) => name === sourceColumn), ...addedColumns(config)];
+    const added = [...sceneColumns.free.filter((name) => name === sourceColumn), ...sceneColumns.added];
     const columns = [...new Set([...reading.columns, ...added])];
     const edits = await editsOf(config, added, list, checkpointDir, signal);
     if (edits !== undefined && config.acceptEdits === 'never') list.refusal = new EditsRefused(edits);
@@ -177,7 +163,7 @@ interface Reading {
   list: CheckedList;
   expanded: ReadExpansion;
   rules: SceneRules;
-  free: string[];
+  sceneColumns: SceneColumns;
   /** The list that is being read, as the column `source` names it. */
   source?: string;
   columns: Set<string>;
@@ -236,8 +222,7 @@ async function readStage(reading: Reading, source: StageSource): Promise<void> {
 /** `isEndless`: do not wait for the end of the list if its rows are of no use. */
 async function readManifest(reading: Reading, manifest: Manifest, isEndless: boolean): Promise<void> {
   const { columns } = manifest;
-  const { config, free } = reading;
-  const wrong = columns === undefined ? [] : headerProblems(config, manifest, free);
+  const wrong = columns === undefined ? [] : reading.sceneColumns.headerProblems(manifest);
   addProblems(reading, wrong);
   for (const column of columns ?? []) reading.columns.add(column);
   if (columns !== undefined) judgeColumns(reading, columns, manifest.path);
@@ -304,8 +289,8 @@ function listOf(reading: Reading, manifest: Manifest): OpenList {
   const idColumn = idColumnOf(manifest.columns ?? [], reading.rules);
   const input = inputFor(reading, manifest.columns ?? []);
   const added = {
-    ...(reading.free.includes(sourceColumn) && { [sourceColumn]: reading.source ?? '' }),
-    ...(usesRow(reading.config) && { [rowNumber]: 0 }),
+    ...(reading.sceneColumns.free.includes(sourceColumn) && { [sourceColumn]: reading.source ?? '' }),
+    ...(reading.sceneColumns.usesRow && { [rowNumber]: 0 }),
   };
   const given = Object.keys(added).length === 0 ? undefined : added;
   return { manifest, idColumn, given, names: new Set(), input, early: [] };
@@ -334,20 +319,29 @@ function rowOf(
   return { row: given === undefined ? row : withColumns(row, given), source: entry.source || place };
 }
 
+/** Returns the row with more columns. The row's own columns take precedence. */
+function withColumns(row: ManifestRow, columns: JsonObject): ManifestRow {
+  return { ...row, columns: { ...columns, ...row.columns } };
+}
+
+function withId(row: ManifestRow, column: string | undefined): ManifestRow {
+  if (column === undefined || column === 'id') return row;
+  return { ...row, columns: { id: row.columns[column] ?? null, ...row.columns } };
+}
+
 function judgeList(reading: Reading, { manifest, names, early }: OpenList): void {
-  const { config, rules } = reading;
+  const { config, sceneColumns, rules } = reading;
   // Earlier programs went on with the other lists, so batches that began with them still do.
   if (early.length > 0 && (rules.asksForPrompt || !config.skipBadRows))
-    addProblems(reading, [{ where: manifest.path, text: noPrompt([...names], addedColumns(config)) }]);
+    addProblems(reading, [sceneColumns.noPrompt(manifest.path, [...names])]);
   if (manifest.columns === undefined) judgeColumns(reading, [...names], manifest.path);
   for (const name of names) reading.columns.add(name);
-  addProblems(reading, takenNames(config, manifest.path, names));
+  addProblems(reading, sceneColumns.takenNames(manifest.path, names));
 }
 
 /** Makes scenes from the lists of `scenes` alone. */
 async function readWithoutManifest(reading: Reading): Promise<void> {
-  const { config } = reading;
-  const wrong = problemsWithoutManifest(config);
+  const wrong = reading.sceneColumns.problemsWithoutManifest();
   addProblems(reading, wrong);
   const input = wrong.length === 0 ? inputFor(reading, []) : undefined;
   const adder = adderOf(reading, []);
@@ -360,27 +354,31 @@ function adderOf(reading: Reading, columns: string[] | undefined): RowAdder | un
   const { config, list, signal, expanded, countEqual, inputs, repeats } = reading;
   const { expansion } = expanded;
   if (config.scenes !== undefined && expansion === undefined) return undefined;
-  const checkName = nameCheck(config, columns);
+  const checkName = reading.sceneColumns.nameCheck(columns);
   const position = list.lastPosition();
   return { config, list, signal, expansion, checkName, countEqual, inputs, repeats, position };
 }
 
 /** Returns undefined if the columns do not determine the input. */
 function inputFor(reading: Reading, columns: string[]): InputTemplate | undefined {
-  const { config } = reading;
-  const input = inputOf(config, columns);
-  if (input !== undefined) addProblems(reading, unusedAxes(config, input));
+  const input = reading.sceneColumns.inputOf(columns);
+  if (input !== undefined) addProblems(reading, reading.sceneColumns.unusedAxes(input));
   return input;
 }
 
 /** Adds remarks on columns that may be meant in another way than they are read. */
 function judgeColumns(reading: Reading, columns: string[], where: string): void {
-  const { config, rules, notes, remarks } = reading;
-  remarks.push(...idRemarks(columns, rules).map((text) => `${where}: ${text}`));
-  const either = ambiguousPrompt(config, columns);
+  const { sceneColumns, rules, notes, remarks } = reading;
+  remarks.push(...sceneColumns.idRemarks(columns).map((text) => `${where}: ${text}`));
+  const either = sceneColumns.ambiguousPrompt(columns);
   if (either === undefined) return;
   if (rules.asksWhichIsSent) addProblems(reading, [{ where, text: ambiguousPromptText(either) }]);
   else notes.push(`${where}: ${either[0]} is sent, not ${either[1]}, as since the batch began (\`input\`)`);
+}
+
+/** Returns the problem with these two columns in a batch that begins. */
+function ambiguousPromptText([scene, prompt]: [string, string]): string {
+  return `has a column ${scene} and a column ${prompt}. Say in pipeline.yaml which one a job is sent: input: { ${inputLine('prompt', prompt)} }, or input: { ${inputLine('scene', scene)} }`;
 }
 
 /** Adds problems once, because a problem of pipeline.yaml shows with every manifest. */

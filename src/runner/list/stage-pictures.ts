@@ -1,4 +1,4 @@
-/** Chooses the saved pictures of a batch for a stage: by a condition, by id, or the best of each group. */
+/** Chooses the pictures that a stage takes from another batch (`scenes.from`): by a condition, by id, or the best of each group. `openStage` (batch/lists.ts) opens that batch. */
 import { readFileSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { similarFile } from '../../lib/files/glob.ts';
@@ -39,7 +39,7 @@ export class StagePictures {
   readonly #db: Database;
   readonly #batch: BatchIdentity;
   readonly #paths: Paths;
-  readonly #holds: ((row: SceneRecord) => boolean | undefined) | undefined;
+  readonly #meets: ((row: SceneRecord) => boolean | undefined) | undefined;
   readonly #ids: ReadonlySet<string> | undefined;
   readonly #best: StageSource['best'];
 
@@ -55,7 +55,7 @@ export class StagePictures {
     this.#db = db;
     this.#batch = batch;
     this.#paths = paths;
-    this.#holds =
+    this.#meets =
       keep === undefined ? undefined : rowCondition(this.values, keep, placeOf(['scenes', 'keep']));
     this.#ids = ids;
     this.#best = best;
@@ -106,7 +106,7 @@ export class StagePictures {
       strangers.delete(scene);
       strangers.delete(each.id);
       if (this.#ids !== undefined && !this.#ids.has(scene) && !this.#ids.has(each.id)) continue;
-      const isKept = this.#holds === undefined || this.#holds(each.row);
+      const isKept = this.#meets === undefined || this.#meets(each.row);
       if (isKept === undefined) lacking += 1;
       if (isKept === true) yield each;
     }
@@ -154,13 +154,16 @@ export class StagePictures {
       if (!names.includes(name)) throw new ConfigError([{ where: placeOf(['scenes', 'best', key]), text }]);
     }
     // The group of a scene has to be known before the scene is settled.
-    const isLater = toldLater.has(of) || this.#batch.values?.some(({ name }) => name === of) === true;
+    const isLater =
+      !(this.values.isColumn(of) || toldFirst.has(of)) ||
+      this.#batch.values?.some(({ name }) => name === of) === true;
     const text = `no scene has ${of} before it is settled; expected a column or prompt, which every scene has from the start`;
     if (isLater) throw new ConfigError([{ where: placeOf(['scenes', 'best', 'of']), text }]);
   }
 }
 
-const toldLater = new Set(['state', 'kind', 'attempts', 'labelled_words', 'ignored_words']);
+/** Facts that a scene has before it is settled. */
+const toldFirst = new Set(['id', 'prompt', 'seed']);
 
 const rowsInTurn = 1_000;
 
@@ -236,9 +239,14 @@ function readLines(path: string, where: string): string[] {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path)).split('\n');
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const why =
-      code === 'ENOENT' ? `there is no such file${similarFile(path)}` : `it cannot be read as text (${code})`;
-    throw new ConfigError([{ where, text: `${path}: ${why}` }]);
+    throw new ConfigError([{ where, text: `${path}: ${whyUnread(path, error)}` }]);
   }
+}
+
+function whyUnread(path: string, error: unknown): string {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT') return `there is no such file${similarFile(path)}`;
+  return code.startsWith('ERR_ENCODING')
+    ? 'it is not UTF-8; save it as UTF-8'
+    : `it cannot be read (${code})`;
 }

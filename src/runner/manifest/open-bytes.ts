@@ -8,7 +8,7 @@ import { createGunzip } from 'node:zlib';
 import { isGlob, noMatch, similarFile } from '../../lib/files/glob.ts';
 import type { ListReading } from '../core/expansion.ts';
 import { ManifestError } from './manifest.ts';
-import { ZstdProblem, isFrame, isSkippable } from './unpack-zstd.ts';
+import { isFrame, isSkippable, ZstdProblem } from './unpack-zstd.ts';
 
 const chunkBytes = 128 * 1024;
 const gzipMagic = Buffer.from([0x1f, 0x8b]);
@@ -16,15 +16,6 @@ const gzipMagic = Buffer.from([0x1f, 0x8b]);
 const magicBytes = 4;
 /** First bytes of a zip file, such as .xlsx, and of .xls or of .xlsx with a password. */
 const workbookMagics = [Buffer.from('PK\x03\x04'), Buffer.from([0xd0, 0xcf, 0x11, 0xe0])];
-
-/** True if the path is a folder. Throws `ManifestError` if nothing readable is there. */
-export async function isFolder(path: string): Promise<boolean> {
-  try {
-    return (await stat(path)).isDirectory();
-  } catch (error) {
-    throw explain(path, error);
-  }
-}
 
 /** Opens the file. Throws the errors of the system, now or when the stream is read. */
 export async function openFile(path: string): Promise<Readable> {
@@ -54,6 +45,7 @@ export async function plainBytes(
   }
 }
 
+/** True for an .xlsx or other zip file, and for .xls or an encrypted .xlsx. `head`: the first 4 bytes or more. */
 export function isWorkbook(head: Buffer): boolean {
   return workbookMagics.some((magic) => startsWith(head, magic));
 }

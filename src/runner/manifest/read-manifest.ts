@@ -1,7 +1,10 @@
 /** Opens a manifest of any format and reads its rows as a stream. */
-import { type ListReading, plainReading } from '../core/expansion.ts';
+import { isUtf8 } from 'node:buffer';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { addAbortSignal, Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { type ListReading, plainReading } from '../core/expansion.ts';
 import {
   commentNotes,
   type Delimiter,
@@ -17,7 +20,6 @@ import {
   asUtf8,
   EncodingProblem,
   explain,
-  isFolder,
   isWorkbook,
   notUtf8,
   openFile,
@@ -28,10 +30,7 @@ import {
 } from './open-bytes.ts';
 import { readJsonArray, readJsonLine, readJsonObject } from './read-json.ts';
 import { isKnownColumn, readTable, type Start } from './read-table.ts';
-import { isBlank, splitLines, type LineBlock, withoutReturn, delimiters } from './table-records.ts';
-import { isUtf8 } from 'node:buffer';
-import { readdir, readFile, stat } from 'node:fs/promises';
-import { buffer } from 'node:stream/consumers';
+import { delimiters, isBlank, type LineBlock, splitLines, withoutReturn } from './table-records.ts';
 
 export { leaveUnread, ManifestError } from './manifest.ts';
 export interface ManifestOptions {
@@ -65,6 +64,15 @@ export async function openManifest(
     return readParquet(path, onBytes, signal);
   }
   return readFrom(abortable(await openFile(path), signal), path, { onBytes, reading, signal }, format);
+}
+
+/** True if the path is a folder. Throws `ManifestError` if nothing readable is there. */
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch (error) {
+    throw explain(path, error);
+  }
 }
 
 function abortable(stream: Readable, signal: AbortSignal | undefined): Readable {

@@ -96,7 +96,7 @@ function repeated(columns: string[]): string[] {
   const names = columns.filter((name, index) => name !== '' && columns.indexOf(name) !== index);
   return [...new Set(names)].map((name) => {
     const places = columns.flatMap((other, index) => (other === name ? [index + 1] : []));
-    return `"${name}" is the name of columns ${places.join(' and ')}`;
+    return `columns ${places.join(' and ')} have the same name, "${name}"`;
   });
 }
 

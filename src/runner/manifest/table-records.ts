@@ -350,11 +350,11 @@ function problemOf(line: Buffer): string | undefined {
 
 /** Replaces carriage returns that end lines. Before a line feed, within quotation marks, one is part of the value. */
 async function* withLineFeeds(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let held = '';
+  let pending = '';
   for await (const chunk of bytes) {
-    const text = held + chunk.toString('latin1');
-    held = text.endsWith('\r') ? '\r' : '';
-    yield Buffer.from(text.slice(0, text.length - held.length).replaceAll(/\r(?!\n)/g, '\n'), 'latin1');
+    const text = pending + chunk.toString('latin1');
+    pending = text.endsWith('\r') ? '\r' : '';
+    yield Buffer.from(text.slice(0, text.length - pending.length).replaceAll(/\r(?!\n)/g, '\n'), 'latin1');
   }
-  if (held !== '') yield Buffer.from('\n');
+  if (pending !== '') yield Buffer.from('\n');
 }

@@ -93,7 +93,7 @@ function cut(): ZstdProblem {
 /** The packed bytes, which can be taken in pieces of any size. */
 class Input {
   readonly #source: AsyncIterator<Buffer>;
-  #held: Buffer = Buffer.alloc(0);
+  #buffered: Buffer = Buffer.alloc(0);
 
   constructor(bytes: AsyncIterable<Buffer>) {
     this.#source = bytes[Symbol.asyncIterator]();
@@ -101,22 +101,22 @@ class Input {
 
   /** Returns the next bytes without taking them; fewer only at the end. */
   async peek(count: number): Promise<Buffer> {
-    const pieces = [this.#held];
-    let length = this.#held.length;
+    const pieces = [this.#buffered];
+    let length = this.#buffered.length;
     while (length < count) {
       const next = await this.#source.next();
       if (next.done === true) break;
       pieces.push(next.value);
       length += next.value.length;
     }
-    if (pieces.length > 1) this.#held = Buffer.concat(pieces);
-    return this.#held.subarray(0, count);
+    if (pieces.length > 1) this.#buffered = Buffer.concat(pieces);
+    return this.#buffered.subarray(0, count);
   }
 
   async take(count: number): Promise<Buffer> {
     const bytes = await this.peek(count);
     if (bytes.length < count) throw cut();
-    this.#held = this.#held.subarray(count);
+    this.#buffered = this.#buffered.subarray(count);
     return bytes;
   }
 

@@ -2,18 +2,7 @@
 import { request, type Dispatcher } from 'undici';
 import { proxiedAgent } from '../../lib/net/proxied-agent.ts';
 import type { ProxyRules } from '../../lib/net/addresses.ts';
-import {
-  type EndingKind,
-  endNotice,
-  finished,
-  isFailureDue,
-  newWatch,
-  type NoticeEvent,
-  type NoticeTarget,
-  stallAt,
-  submitted,
-  type Watch,
-} from '../core/ending.ts';
+import { type EndingKind, type NoticeEvent, type NoticeTarget, NoticeWatch } from '../core/ending.ts';
 import { formatDuration } from '../../lib/text/format.ts';
 import type { Event } from '../pipeline/event.ts';
 import type { Clock, Listener } from '../pipeline/ports.ts';
@@ -79,7 +68,7 @@ class Post {
   readonly #options: NotifierOptions & SendOptions;
   readonly #run: RunSoFar;
   readonly #cut: AbortSignal;
-  #watch: Watch;
+  readonly #watch: NoticeWatch;
   #hasWarned = false;
 
   constructor(
@@ -94,7 +83,7 @@ class Post {
     this.#options = options;
     this.#run = run;
     this.#cut = cut;
-    this.#watch = newWatch(options.clock.elapsed());
+    this.#watch = new NoticeWatch(target.rules, options.clock.elapsed());
   }
 
   take(event: Event): void {
@@ -107,14 +96,14 @@ class Post {
       const reason = edits === undefined ? '' : `: ${edits}`;
       if (isWanted) this.#send('start', `The run has started (${event.program})${reason}`);
     }
-    if (event.type === 'recovered') this.#watch = submitted(this.#watch, event.inFlight, now);
-    if (event.type === 'scene-submitted') this.#watch = submitted(this.#watch, 1, now);
+    if (event.type === 'recovered') this.#watch.submitted(event.inFlight, now);
+    if (event.type === 'scene-submitted') this.#watch.submitted(1, now);
     if (event.type === 'scene-saved') this.#finish({ hasFailed: false, wasInFlight: true }, now);
     if (event.type === 'attempt-failed')
       this.#finish({ hasFailed: true, wasInFlight: event.jobId !== undefined }, now);
     if (event.type === 'run-ended') {
       const { ending, exitCode, counts, text } = event;
-      const kind = endNotice(rules, ending);
+      const kind = this.#watch.endNotice(ending);
       if (kind !== undefined) this.#send(kind, `${text}.`, { ending, exitCode, counts });
     }
   }
@@ -125,12 +114,12 @@ class Post {
     if (rules.stallMs === undefined) return;
     for (;;) {
       // No stall can both begin now and become due before this time.
-      const at = stallAt(rules, this.#watch) ?? clock.elapsed() + rules.stallMs;
+      const at = this.#watch.stallAt ?? clock.elapsed() + rules.stallMs;
       await clock.sleep(Math.max(0, at - clock.elapsed()), over);
       if (over.aborted) return;
-      const due = stallAt(rules, this.#watch);
+      const due = this.#watch.stallAt;
       if (due === undefined || due > clock.elapsed()) continue;
-      this.#watch = { ...this.#watch, isStallReported: true };
+      this.#watch.stallReported();
       const { inFlight } = this.#watch;
       this.#send(
         'stall',
@@ -140,9 +129,7 @@ class Post {
   }
 
   #finish(how: { hasFailed: boolean; wasInFlight: boolean }, now: number): void {
-    const before = this.#watch;
-    this.#watch = finished(before, how, now);
-    if (isFailureDue(this.#target.rules, before, this.#watch))
+    if (this.#watch.finished(how, now))
       this.#send('failures', `${this.#watch.failed.toLocaleString('en')} attempts of this run have failed.`);
   }
 

@@ -24,7 +24,7 @@ export interface AccessRequest {
   /** Ends the wait for access: `stop.draining` or `stop.leaving`. */
   signal: AbortSignal;
   /** Called if the request has to wait. */
-  onHeld?: () => void;
+  onWait?: () => void;
 }
 
 export class Access {
@@ -145,9 +145,9 @@ class EndpointAccess {
   }
 
   /** Resolves to a function for the outcome of the request; undefined if it must not be sent. */
-  #turn({ operation, subject, signal, onHeld }: AccessRequest): Promise<ReportVerdict | undefined> {
+  #turn({ operation, subject, signal, onWait }: AccessRequest): Promise<ReportVerdict | undefined> {
     if (signal.aborted) return Promise.resolve(undefined);
-    onHeld?.();
+    onWait?.();
     return new Promise((go) => this.#waiting.add({ operation, subject, signal, go }));
   }
 

@@ -1,6 +1,6 @@
 /** Adopts pictures that are on disk but not in the checkpoint, so that they are not paid again. */
 import { namedFile, nameKey, readAttemptFile, withSuffix } from '../core/naming.ts';
-import { type NamedFile, noPicture, type SavedPicture, splitFiles } from '../core/picture.ts';
+import { isClipFile, type NamedFile, noPicture, type SavedPicture, splitFiles } from '../core/picture.ts';
 import { UnknownPictures } from '../core/batch-plan.ts';
 import {
   type AdoptedScene,
@@ -53,7 +53,9 @@ export async function adopt(ports: AdoptPorts, config: AdoptedBy, stop: Stop): P
   const examples = problems.slice(0, maxExamples);
   const byName = found.filter((one) => pictures.has(one.picture.file) && !isKnown(one)).length;
   const unused = problems.length;
-  emit({ type: 'adopted', scenes: adopted.length, pictures: pictures.size, byName, unused, examples });
+  const clips = [...pictures].filter(isClipFile).length;
+  const count = { pictures: pictures.size, ...(clips > 0 && { clips }) };
+  emit({ type: 'adopted', scenes: adopted.length, ...count, byName, unused, examples });
 }
 
 /** Number of next scenes that are checked: forgotten pictures belong to these. */

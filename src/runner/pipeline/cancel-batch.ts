@@ -4,23 +4,15 @@ import type { Ending } from '../core/ending.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
 import { patienceOf } from '../core/halting.ts';
 import { quarantine, suspectCrashes } from '../core/retry-policy.ts';
-import {
-  requestStatus,
-  collect,
-  endWithoutPicture,
-  learnFrom,
-  repeatUntilUseful,
-  whyElsewhere,
-  type PollResult,
-} from './follow.ts';
-import { factsOf, factsOfEnd, resumedJob, type Job } from './poll-scheduler.ts';
+import { requestStatus, collect, learnFrom, repeatUntilUseful, whyElsewhere } from './follow.ts';
+import { factsOf, factsOfEnd, resumedJob, type Job, type PollResult } from './poll-scheduler.ts';
 import { handleMissing } from './missing.ts';
 import type { CancelReply, Ports, StatusReply } from './ports.ts';
-import { finishWriting, recordCrash, settleIntended, takeUpIntended } from './recover.ts';
+import { finishWriting, settleUnanswered, settleIntended, takeUpIntended } from './recover.ts';
 import { writeRunReport } from './report-batch.ts';
 import { createRun, type Run } from './run-parts.ts';
 import type { PipelineConfig } from './pipeline-config.ts';
-import { settleWithoutPicture } from './settle.ts';
+import { endWithoutPicture, settleWithoutPicture } from './settle.ts';
 import type { Stop } from './stop.ts';
 import { submit } from './submit-attempt.ts';
 
@@ -78,7 +70,7 @@ async function findIntended(run: Run): Promise<number> {
   let found = 0;
   for (const { attempt, lost } of await takeUpIntended(run)) {
     const sent = await submit(run, attempt, lost, patienceOf(run.ports.clock));
-    if (sent === 'left') await recordCrash(run, attempt);
+    if (sent === 'left') await settleUnanswered(run, attempt);
     else if (sent !== undefined) found += 1;
   }
   return length - found;
@@ -107,7 +99,7 @@ async function cancelOne(run: Run, job: Job): Promise<string | undefined> {
   if (deadly !== undefined) return settle(run, job, deadly);
   let reply = await repeatUntilUseful(run, job, () => poll(run, job));
   while (isWithoutOutput(reply)) {
-    const waitMs = run.jobs.awaitOutput(job);
+    const waitMs = run.jobs.startAwaiting(job);
     if (waitMs === undefined) break;
     await run.ports.clock.sleep(waitMs, run.stop.leaving);
     reply = await repeatUntilUseful(run, job, () => poll(run, job));
@@ -178,6 +170,7 @@ async function settle(
 }
 
 function whyHeld(result: PollResult): string | undefined {
+  if (typeof result !== 'string') return 'it is done, and its result was not downloaded yet';
   return result === 'held'
     ? 'it is done, and its result waits for a setting: `nightrender status` says which'
     : undefined;

@@ -30,6 +30,8 @@ export type Event =
       type: 'adopted';
       scenes: number;
       pictures: number;
+      /** Number of clips among them. Absent if none. */
+      clips?: number;
       byName: number;
       unused: number;
       examples: string[];

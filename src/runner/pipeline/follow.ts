@@ -1,31 +1,32 @@
 /** The step from a job at the service to its end: poll, wait, poll again. */
-import { formatDuration } from '../../lib/text/format.ts';
-import { versionOfJobs } from '../core/attempt.ts';
-import { sceneNameOf } from '../core/naming.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
-import { isTimeout, losesResult, patienceOf, refusalIn } from '../core/halting.ts';
+import { patienceOf, refusalIn } from '../core/halting.ts';
 import { valuesIn } from '../core/seeds-until.ts';
-import { retryWaitMs } from '../core/request-rate.ts';
 import {
   ageMs,
   factsOf,
   factsOfEnd,
   markKnown,
-  overdueFailure,
-  overdueSinceSubmission,
   recordRunning,
   timesTaken,
-  withheldFailure,
   type Job,
-  type JobFacts,
+  type PollResult,
 } from './poll-scheduler.ts';
-import { isOnlyWay, handleMissing } from './missing.ts';
-import type { CancelReply, StatusReply } from './ports.ts';
-import { maxTries, save, settleWithoutPicture, whileInProgress } from './settle.ts';
+import {
+  handleLate,
+  handleMissing,
+  hasNothingToSubmit,
+  isResultLost,
+  readKeptAgain,
+  retryLater,
+  saveRules,
+} from './missing.ts';
+import type { CancelReply, StatusReply, Clock } from './ports.ts';
+import { save } from './save-result.ts';
+import { endWithoutPicture, settleWithoutPicture } from './settle.ts';
 import type { Run } from './run-parts.ts';
-
-/** `held`: in flight until a setting changes. Without `waitMs`, the next poll is when such jobs are done. */
-export type PollResult = 'settled' | 'held' | { waitMs?: number };
+import { formatDuration } from '../../lib/text/format.ts';
+import type { PipelineConfig } from './pipeline-config.ts';
 
 /** Polls a job until it is settled, or until the run leaves and the job stays in the checkpoint. */
 export async function follow(
@@ -54,25 +55,26 @@ export async function poll(run: Run, job: Job): Promise<PollResult> {
   if (reply === undefined) return { waitMs: 0 };
   learnFrom(run, job, reply);
   const next = await handleReply(run, job, reply);
-  if (typeof next === 'string') run.jobs.forget(job);
+  if (typeof next === 'string') run.jobs.end(job);
   return next;
 }
 
 /** Reads the kept answer of the job, or requests its status. Undefined if the run is left. */
 export async function requestStatus(run: Run, job: Job): Promise<StatusReply | undefined> {
-  const kept = isKept(job) && job.polls === 0 ? await run.ports.answers.read(job.attempt) : undefined;
+  const kept = isKept(job) && job.isKeptDue ? await run.ports.answers.read(job.attempt) : undefined;
   job.isReadFromKept = kept !== undefined;
-  if (isKept(job) && job.polls === 0 && kept === undefined) await reportUnread(run, job);
+  if (isKept(job) && job.isKeptDue && kept === undefined) await reportUnread(run, job);
+  job.isKeptDue = false;
   job.polls += 1;
-  const heldUp = (): void => run.stats.move(job.attempt, 'memory');
-  if (kept !== undefined) return run.ports.service.status(job, run.abandoned, heldUp, kept);
+  const onMemoryWait = (): void => run.stats.move(job.attempt, 'memory');
+  if (kept !== undefined) return run.ports.service.status(job, run.abandoned, onMemoryWait, kept);
   const { endpoint } = job;
   const signal = run.stop.leaving;
   return run.access.pass({ operation: 'status', endpoint, subject: job.attempt, signal }, () => {
     const pausedElapsed = run.limiters.status.isPaused ? run.ports.clock.elapsed() : undefined;
     return run.limiters.status.pass(signal, async () => {
       run.stats.countStatusRequest(pausedElapsed);
-      const reply = await run.ports.service.status(job, run.abandoned, heldUp);
+      const reply = await run.ports.service.status(job, run.abandoned, onMemoryWait);
       run.stats.move(job.attempt, 'inFlight');
       return reply;
     });
@@ -101,8 +103,8 @@ export function learnFrom(run: Run, job: Job, reply: StatusReply): void {
   markKnown(job, reply);
   const now = run.ports.clock.elapsed();
   if (reply.kind === 'running') recordRunning(job, reply, now);
-  if (reply.kind === 'completed') run.liveness.addResult(job.endpoint);
-  const times = reply.kind === 'completed' ? timesTaken(job, reply, now) : undefined;
+  const isNew = reply.kind === 'completed' && job.lateElapsed === undefined;
+  const times = isNew ? timesTaken(job, reply, now) : undefined;
   if (times !== undefined) run.pollScheduler.learn(times);
 }
 
@@ -117,6 +119,8 @@ async function handleReply(run: Run, job: Job, reply: StatusReply): Promise<Poll
     case 'missing': {
       const why = await whyElsewhere(run, job);
       if (why !== undefined) return leaveToOther(run, job, why);
+      const again = isKept(job) ? readKeptAgain(run, job, reply.text) : undefined;
+      if (again !== undefined) return again;
       const verdict = await handleMissing(run, job, reply);
       return verdict === 'settled' ? 'settled' : retryLater(run, job, verdict);
     }
@@ -163,33 +167,68 @@ async function stillRunning(
   return 'held';
 }
 
+type Timeouts = PipelineConfig['timeouts'];
+
+/** Returns why the job has exceeded its deadline, or undefined if it has not. */
+function overdueFailure(
+  job: Job,
+  { queue: queueMs, execution: executionMs }: Timeouts,
+  clock: Clock,
+): Failure | undefined {
+  const now = clock.elapsed();
+  const status = job.status === '' ? 'no status' : `its status is still "${job.status}"`;
+  const text = (ms: number, since: string, key: string): Failure =>
+    overdueJob(`${status} ${formatDuration(ms)} after ${since} (\`${key}\`)`);
+  if (job.executingElapsed === undefined && now - job.followedElapsed > queueMs) {
+    return text(queueMs, job.isResumed ? 'it was resumed' : 'its submission', 'timeouts.queue');
+  }
+  if (job.executingElapsed !== undefined && now - job.executingElapsed > executionMs) {
+    return { ...text(executionMs, 'it began', 'timeouts.execution'), isExecution: true };
+  }
+  return undefined;
+}
+
+function overdueJob(text: string): Failure {
+  return { kind: 'job-overdue', text };
+}
+
 type Completed = StatusReply & { kind: 'completed' };
 
 /** Saves the pictures of a finished job. If they fail a check, the attempt has failed. */
 export async function collect(run: Run, job: Job, reply: Completed): Promise<PollResult> {
   try {
-    return await collectHeld(run, job, reply);
+    const next = await collectPictures(run, job, reply);
+    // Its files come again once the setting has changed.
+    if (next === 'held') await run.ports.downloads.remove(job);
+    return next;
   } finally {
-    reply.hold?.release();
+    reply.share?.release();
   }
 }
 
-async function collectHeld(run: Run, job: Job, reply: Completed): Promise<PollResult> {
+async function collectPictures(run: Run, job: Job, reply: Completed): Promise<PollResult> {
   if (run.sharedIds.has(job)) return settleShared(run, job);
-  run.jobs.countOutput();
+  run.jobs.outputCame();
+  const began = run.ports.clock.elapsed();
   const age = ageMs(job, run.ports.clock);
-  run.stats.collected(job, reply);
-  const { checkpoint, clock } = run.ports;
+  if (job.lateElapsed === undefined) run.stats.collected(job, reply);
+  else run.stats.move(job.attempt, 'downloads');
+  const { clock } = run.ports;
   const facts = factsOfEnd(job, reply, clock);
   const hasAddresses = reply.pictures.some((picture) => 'url' in picture);
   const undecided = undecidedFailure(run, reply);
   const isWrong = run.holds.isValuePlaceWrong(undecided !== undefined, job);
   if (isWrong && undecided !== undefined && (await run.holds.isHeld(job, undecided)))
     return endWithoutPicture(run, job, undecided, facts, hasAddresses);
-  const result = await whileInProgress(checkpoint, job.attempt, () =>
-    save(run, job.attempt, reply.pictures, facts, reply.hold),
-  );
+  const isLost = job.lateElapsed !== undefined && (await isResultLost(run, job));
+  const result = await save(run, job.attempt, reply.pictures, facts, saveRules(job, isLost), reply.share);
   if (result === 'left') return { waitMs: 0 };
+  if (result !== 'saved' && result.kind === 'download-failed') {
+    if (result.digest !== undefined) await run.ports.downloads.remove(job);
+    return handleLate(run, job, result, facts, { hasAddresses, began, isLost });
+  }
+  run.liveness.addResult(job.endpoint);
+  run.jobs.resultCame();
   if (result !== 'saved') return endWithoutPicture(run, job, result, facts, hasAddresses);
   run.halts.countSaved();
   await run.holds.countSaved(undecided !== undefined);
@@ -205,53 +244,6 @@ function undecidedFailure({ config }: Run, { pictures }: Completed): Failure | u
   if (decidingValues.length === 0 || hasAny) return undefined;
   const text = 'outputs in a row have none of the `output.values` that `scenes.until` needs';
   return { kind: 'value-not-found', text };
-}
-
-/** Settles a finished job without a picture as failed, or holds it if a setting is at fault. */
-export async function endWithoutPicture(
-  run: Run,
-  job: Job,
-  found: Failure,
-  facts: JobFacts,
-  hasAddresses = false,
-): Promise<PollResult> {
-  const failure = found.kind === 'job-timed-out' ? asDefaultTimeout(run, job, found, facts) : found;
-  // The endpoint's own timeout cannot be read. One job at a time shows whether it was changed.
-  if (job.held !== undefined && isTimeout(job.held.kind) && failure.kind === 'job-timed-out') {
-    const text = `${failure.text}; it is sent again, because the timeout may have been changed`;
-    await settleWithoutPicture(run, job.attempt, 'failed', { kind: 'given-up', text }, facts);
-    run.holds.isProbing = true;
-    return 'settled';
-  }
-  // The service may still have the result, with more recent URLs.
-  if (job.isReadFromKept && failureRules[failure.kind].next !== 'hold') return { waitMs: 0 };
-  const waitMs = failure.kind === 'no-output' ? run.jobs.awaitOutput(job) : undefined;
-  if (waitMs !== undefined) return { waitMs };
-  if (await run.holds.isHeld(job, failure)) {
-    await run.holds.hold(job, failure, facts, hasAddresses);
-    return 'held';
-  }
-  await settleWithoutPicture(run, job.attempt, 'failed', failure, facts);
-  return 'settled';
-}
-
-/** Execution time after which job services end a job by default, in ms. */
-const defaultTimeoutMs = 600_000;
-
-/**
- * Returns a failure that waits for `endpoint.policy.executionTimeout` if the job ended within 10 % of the
- * default. Another attempt would take as long and be billed as well.
- */
-function asDefaultTimeout({ config, ports }: Run, job: Job, failure: Failure, facts: JobFacts): Failure {
-  // Without times, a job that was seen executing long enough ago is assumed to have executed for that long.
-  const { executingAt = Infinity } = job;
-  const assumedMs = Math.min(Math.max(0, ports.clock.now() - executingAt), defaultTimeoutMs);
-  const ranMs = facts.executionTimeMs ?? facts.executedMs ?? assumedMs;
-  const isNear = Math.abs(ranMs - defaultTimeoutMs) <= defaultTimeoutMs / 10;
-  const isSet = config.policy?.executionTimeout !== undefined;
-  if (isSet || !isNear || versionOfJobs(job.endpoint) === undefined) return failure;
-  const text = `${failure.text}, after ${formatDuration(ranMs)}; set \`endpoint.policy.executionTimeout\`, such as 30m, and it is sent again`;
-  return { kind: 'default-timeout', text };
 }
 
 /** Settles a job that shares its id with another. Its picture may belong to either scene, so none is saved. */
@@ -312,31 +304,24 @@ async function handleForeign(run: Run, job: Job, reply: Unreadable): Promise<Pol
 const enoughUnreadable = 5;
 
 /**
- * Handles an unreadable status or result. A job whose status is never readable also has a deadline. It is
- * given up if another job's status was readable meanwhile. If no other job in flight or waiting scene could
- * show that, one job per run is given up, and its new attempt shows it. In both cases the endpoint must
- * answer now: an outage gives up no job, and ends the run if it lasts. The result of a finished job is paid
- * for. It is given up only if other results arrive, or if the service reports often enough that part of the
- * result does not exist.
+ * Handles an unreadable status. A job whose status is never readable also has a deadline. It is given up if
+ * another job's status was readable meanwhile. If no other job in flight or waiting scene could show that, one
+ * job per run is given up, and its new attempt shows it. In both cases the endpoint must answer now: an outage
+ * gives up no job, and ends the run if it lasts.
  */
 async function handleUnreadable(run: Run, job: Job, { failure, done }: Unreadable): Promise<PollResult> {
-  const { next } = failureRules[failure.kind];
-  if (next === 'stop') return retryLater(run, job, failure);
-  if (done !== undefined) job.withheldElapsed ??= run.ports.clock.elapsed();
-  if (done !== undefined && next !== 'try-again') job.withheld += 1;
-  if (done !== undefined && job.withheld === maxTries) return giveUpResult(run, job, done, failure);
+  if (failureRules[failure.kind].next === 'stop') return retryLater(run, job, failure);
+  if (done !== undefined) return handleLate(run, job, failure, factsOfEnd(job, done, run.ports.clock));
   job.unreadable += 1;
   if (job.unreadable >= enoughUnreadable) job.unreadableElapsed ??= run.ports.clock.elapsed();
   const since = job.unreadableElapsed;
   const isAlive = since !== undefined && (await isEndpointAlive(run, job));
-  const what = done === undefined ? 'status' : 'result';
-  const isOwn = isAlive && run.liveness.wasReadSince(what, job.endpoint, since);
-  const isLast = isAlive && !isOwn && (await isLastUnsettled(run)) && !run.jobs.hasGivenUpLast;
-  const overdue = overdueUnread(run, job, done !== undefined);
+  const isOwn = isAlive && run.liveness.wasReadSince('status', job.endpoint, since);
+  const isLast = isAlive && !isOwn && (await isLastUnsettled(run)) && !run.jobs.hasGivenUpAsTest;
+  const overdue = overdueUnread(run, job);
   if (overdue !== undefined && (isOwn || isLast)) {
-    run.jobs.hasGivenUpLast ||= isLast;
-    const latest = { ...overdue, text: `${overdue.text}; the latest: ${failure.text}` };
-    return done === undefined ? giveUp(run, job, latest) : giveUpResult(run, job, done, latest);
+    run.jobs.hasGivenUpAsTest ||= isLast;
+    return giveUp(run, job, { ...overdue, text: `${overdue.text}; the latest: ${failure.text}` });
   }
   // A submission of another scene shows whether the service answers.
   if (overdue !== undefined && isAlive) run.jobs.markUncertain(job);
@@ -346,25 +331,23 @@ async function handleUnreadable(run: Run, job: Job, { failure, done }: Unreadabl
   return retryLater(run, job, failure);
 }
 
-function overdueUnread({ config, ports }: Run, job: Job, isDone: boolean): Failure | undefined {
-  if (isDone) return withheldFailure(job, config.halt, ports.clock);
+function overdueUnread({ config, ports }: Run, job: Job): Failure | undefined {
   return (
     overdueFailure(job, config.timeouts, ports.clock) ??
     overdueSinceSubmission(job, config.timeouts, ports.clock)
   );
 }
 
-/** Settles a finished, paid job whose result cannot be read. */
-async function giveUpResult(
-  run: Run,
+/** Like `overdueFailure`, from submission. Only if the status is unreadable, as the wall clock may jump. */
+function overdueSinceSubmission(
   job: Job,
-  done: NonNullable<Unreadable['done']>,
-  failure: Failure,
-): Promise<PollResult> {
-  const facts = factsOfEnd(job, done, run.ports.clock);
-  const result = await endWithoutPicture(run, job, failure, facts, true);
-  if (result === 'settled' && !losesResult(failure.kind)) run.holds.lostResults += 1;
-  return result;
+  { queue: queueMs, execution: executionMs }: Timeouts,
+  clock: Clock,
+): Failure | undefined {
+  const ms = queueMs + executionMs;
+  if (ageMs(job, clock) <= ms) return undefined;
+  const text = `no status ${formatDuration(ms)} after its submission (\`timeouts.queue\` and \`timeouts.execution\`)`;
+  return overdueJob(text);
 }
 
 /** Marks the job as unreadable. Returns true if its endpoint answers a health request. */
@@ -375,7 +358,7 @@ async function isEndpointAlive(run: Run, job: Job): Promise<boolean> {
 }
 
 async function isLastUnsettled(run: Run): Promise<boolean> {
-  return run.jobs.count === run.jobs.unreadable.size && (await isOnlyWay(run));
+  return run.jobs.count === run.jobs.unreadable.size && (await hasNothingToSubmit(run));
 }
 
 /**
@@ -396,25 +379,4 @@ export async function repeatUntilUseful<Reply extends CancelReply | StatusReply>
     await clock.sleep(waitMs, run.stop.leaving);
     if (run.stop.leaving.aborted) return undefined;
   }
-}
-
-function retryLater(run: Run, job: Job, failure: Failure): { waitMs: number } {
-  if (failureRules[failure.kind].next === 'stop') {
-    run.stop.forFailure(failure);
-    return { waitMs: 0 };
-  }
-  job.failedPolls += 1;
-  const { random, emit } = run.ports;
-  const { retry } = run.config;
-  // The result may be available and be deleted meanwhile, so the wait is limited.
-  const waitMs = Math.min(retry.longestWait, retryWaitMs(failure, job.failedPolls, retry, random()));
-  run.stats.pollFailed(failure, waitMs);
-  emit({
-    type: 'request-troubled',
-    ...sceneNameOf(job.attempt),
-    kind: failure.kind,
-    text: failure.text,
-    waitMs,
-  });
-  return { waitMs };
 }

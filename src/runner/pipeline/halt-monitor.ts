@@ -1,12 +1,6 @@
-/** Stops a run that would pay for nothing, after repeated failures, refusals or shared job ids, and while the service is unreachable. */
-import {
-  type Attempt,
-  endpointAddress,
-  type JobAtService,
-  type SubmittedJob,
-  type Held,
-} from '../core/attempt.ts';
-import type { Failure, FailureKind } from '../core/failure.ts';
+/** Stops a run that would pay for nothing, after repeated failures or refusals, and while the service is unreachable. */
+import type { Attempt } from '../core/attempt.ts';
+import type { Failure } from '../core/failure.ts';
 import {
   haltReason,
   type HaltRules,
@@ -19,19 +13,10 @@ import {
   type Tally,
   unreachableReason,
   withSilence,
-  type HeldResults,
-  isHeld,
-  isOfEveryJob,
-  isTimeout,
-  settingFor,
-  losesResult,
 } from '../core/halting.ts';
 import { type Backoff, backoffMs } from '../core/retry-policy.ts';
-import type { Checkpoint, Clock, Ports, KeptAs } from './ports.ts';
+import type { Checkpoint, Clock } from './ports.ts';
 import type { Stop } from './stop.ts';
-import type { PipelineConfig } from './pipeline-config.ts';
-import type { Job, JobFacts } from './poll-scheduler.ts';
-import { sceneNameOf } from '../core/naming.ts';
 
 export class HaltMonitor {
   readonly #rules: HaltRules;
@@ -116,39 +101,6 @@ export class FirstRefusals {
   }
 }
 
-/** Number of consecutive shared ids that halt the run. One may be an accident of the network. */
-const maxSharedInARow = 2;
-
-/** Job ids that the service gave to two submissions. It is unknown whose picture such a job returns. */
-export class SharedIds {
-  readonly #stop: Stop;
-  readonly #shared = new Set<string>();
-  #inARow = 0;
-
-  constructor(stop: Stop) {
-    this.#stop = stop;
-  }
-
-  add({ endpoint }: Attempt, jobId: string, failure: Failure): void {
-    this.#shared.add(jobAddress({ endpoint, jobId }));
-    this.#inARow += 1;
-    if (this.#inARow === maxSharedInARow) this.#stop.halt(failure.text);
-  }
-
-  /** Records that a submission got an id of its own. */
-  endRow(): void {
-    this.#inARow = 0;
-  }
-
-  has(job: SubmittedJob): boolean {
-    return job.isShared === true || this.#shared.has(jobAddress(job));
-  }
-}
-
-function jobAddress({ endpoint, jobId }: JobAtService): string {
-  return `${endpointAddress(endpoint)}/${jobId}`;
-}
-
 type Operation = 'submit' | 'status';
 
 /** Tracks whether the service answers, and limits submissions while it does not. */
@@ -228,173 +180,3 @@ export class Reachability {
 const maxWindow = 64;
 /** Interval at which submissions are reconsidered while status requests are not answered. */
 const blindPauseMs = 5_000;
-
-type HoldPorts = Pick<Ports, 'checkpoint' | 'service' | 'answers' | 'clock' | 'emit'>;
-
-type HoldRules = Pick<PipelineConfig, 'outputDigest' | 'halt' | 'concurrency' | 'timeouts' | 'keepsMs'>;
-
-/** Results that wait for a setting. Keeps their answers, and halts the run before more is paid in vain. */
-export class Holds {
-  readonly #ports: HoldPorts;
-  readonly #config: HoldRules;
-  readonly #stop: Stop;
-  readonly #abandoned: AbortSignal;
-  /** True if a picture of the batch was saved with the current settings. Undefined until it is read. */
-  #isAnyFound: boolean | undefined;
-  readonly #results = new Map<string, HeldResults>();
-  /** True while one job at a time shows whether a timeout was changed. */
-  isProbing = false;
-  /** Number of paid jobs of this run whose results are lost. */
-  lostResults = 0;
-  #elsewhere: string | undefined;
-  /** Number of consecutive outputs without any value that `scenes.until` needs. */
-  #undecided = 0;
-  /** Number of consecutive held results by kind, with nothing saved between them. */
-  readonly #inARow = new Map<FailureKind, number>();
-
-  constructor(ports: HoldPorts, config: HoldRules, stop: Stop, abandoned: AbortSignal) {
-    this.#ports = ports;
-    this.#config = config;
-    this.#stop = stop;
-    this.#abandoned = abandoned;
-  }
-
-  /** Number of jobs whose results wait. They are paid for and occupy no slot. */
-  get count(): number {
-    return this.results.reduce((sum, { count }) => sum + count, 0);
-  }
-
-  /** Number of held results whose pictures are available only as long as their host keeps them. */
-  get addresses(): number {
-    return this.results.reduce((sum, one) => sum + one.addresses, 0);
-  }
-
-  get results(): HeldResults[] {
-    return [...this.#results.values()];
-  }
-
-  /** Counts a saved picture. It proves the settings right if it has a value that `scenes.until` needs. */
-  async countSaved(isUndecided: boolean): Promise<void> {
-    this.#inARow.clear();
-    this.isProbing = false;
-    if (isUndecided || (await this.#readFound())) return;
-    this.#isAnyFound = true;
-    await this.#ports.checkpoint.recordFoundWith(this.#config.outputDigest);
-  }
-
-  /** True if enough outputs in a row lack values for `scenes.until`. `held`: a job that already waits. */
-  isValuePlaceWrong(isUndecided: boolean, { held }: Job): boolean {
-    this.#undecided = isUndecided ? this.#undecided + 1 : 0;
-    return isUndecided && (held?.kind === 'value-not-found' || this.#undecided >= enoughUndecided);
-  }
-
-  /** True if a setting is at fault for the failure of a finished job. */
-  async isHeld({ endpoint }: Job, failure: Failure): Promise<boolean> {
-    const { checkpoint } = this.#ports;
-    return isHeld(failure, {
-      isAnyFound: await this.#readFound(),
-      hasEndedOtherwise:
-        isOfEveryJob(failure.kind) &&
-        (await checkpoint.hasEndedOtherwise(endpoint, this.#config.timeouts.execution)),
-    });
-  }
-
-  /** Leaves attempt and scene, and keeps the answer. `hasAddresses`: it refers to pictures by URL. */
-  async hold(job: Job, failure: Failure, facts: JobFacts, hasAddresses: boolean): Promise<void> {
-    const { attempt } = job;
-    const { checkpoint, clock, emit } = this.#ports;
-    const { kind, text } = failure;
-    const now = clock.now();
-    // A kept answer that was not read may be damaged, and a new one has more recent URLs.
-    const kept = isTimeout(kind) || job.isReadFromKept ? undefined : await this.#keep(job);
-    const answer = typeof kept === 'object' ? kept.answer : job.held?.answer;
-    const held: Held = {
-      kind,
-      text,
-      completedAt: job.held?.completedAt ?? facts.completedAt ?? now,
-      ...(answer !== undefined && { answer }),
-    };
-    const status = facts.status ?? job.status;
-    await checkpoint.recordStatus(attempt, { status, isExecuting: false, at: now, held });
-    if (isTimeout(kind) && kind !== 'job-overdue' && job.held?.kind !== kind) this.countLost(kind);
-    this.#count(held, hasAddresses || failure.isByAddress === true);
-    const setting = settingFor(kind);
-    emit({ type: 'result-held', ...sceneNameOf(attempt), jobId: job.jobId, kind, text, setting });
-    // An earlier run saw this job end, which proves nothing about the scenes that wait.
-    const isAgain = kind === 'default-timeout' && job.held?.kind === kind;
-    if (!isAgain) await this.#stopIfVain(held, kept === 'full');
-  }
-
-  countLost(kind: FailureKind): void {
-    if (losesResult(kind)) this.lostResults += 1;
-  }
-
-  /** Records that the answer is kept on another machine, which `text` names. */
-  leaveElsewhere(text: string): void {
-    this.#elsewhere = text;
-    this.#ports.emit({ type: 'warning', text });
-  }
-
-  /** Halts the run when nothing else is left to do, because settings or the other machine are needed. */
-  end(): void {
-    const [first] = this.results;
-    const text = first === undefined ? this.#elsewhere : `${countOf(first)} ${first.setting}`;
-    if (text !== undefined) this.#stop.halt(text);
-  }
-
-  async #readFound(): Promise<boolean> {
-    this.#isAnyFound ??= (await this.#ports.checkpoint.foundWith()) === this.#config.outputDigest;
-    return this.#isAnyFound;
-  }
-
-  #keep(job: Job): Promise<KeptAs | 'full' | undefined> {
-    const { answers, service } = this.#ports;
-    return answers.keep(job.attempt, (write) => service.copyResult(job, write, this.#abandoned));
-  }
-
-  #count({ kind, completedAt, answer }: Held, hasAddresses: boolean): void {
-    const setting = settingFor(kind);
-    const keptUntil = completedAt + this.#config.keepsMs;
-    const before = this.#results.get(setting) ?? {
-      setting,
-      kind,
-      count: 0,
-      kept: 0,
-      addresses: 0,
-      keptUntil,
-    };
-    this.#results.set(setting, {
-      setting,
-      kind,
-      count: before.count + 1,
-      kept: before.kept + (answer === undefined || isTimeout(kind) ? 0 : 1),
-      addresses: before.addresses + (hasAddresses ? 1 : 0),
-      keptUntil: Math.min(before.keptUntil, keptUntil),
-    });
-  }
-
-  async #stopIfVain({ kind, text }: Held, isFull: boolean): Promise<void> {
-    const inARow = (this.#inARow.get(kind) ?? 0) + 1;
-    this.#inARow.set(kind, inARow);
-    if (isFull) {
-      return this.#stop.halt(
-        `an answer that waits for a setting cannot be kept, because the disk is full or \`limits.kept\` is reached; it waits because ${text}`,
-      );
-    }
-    const { halt, concurrency } = this.#config;
-    // A timeout that ends every job is at fault even if pictures were found before it was set.
-    const isVain =
-      isOfEveryJob(kind) ||
-      !(await this.#readFound()) ||
-      inARow >= halt.consecutive ||
-      this.addresses >= concurrency;
-    if (isVain) this.#stop.halt(text);
-  }
-}
-
-/** Number of consecutive outputs without values. A single output may lack them by chance. */
-const enoughUndecided = 3;
-
-function countOf({ count }: HeldResults): string {
-  return count === 1 ? '1 result waits for' : `${count.toLocaleString('en')} results wait for`;
-}

@@ -3,8 +3,8 @@ import pLimit from 'p-limit';
 import type { Attempt, Lost, Submitted } from '../core/attempt.ts';
 import type { IdleReason } from '../core/run-stats.ts';
 import { suspectCrashes } from '../core/retry-policy.ts';
-import { follow, poll, type PollResult } from './follow.ts';
-import { freshJob, resumedJob, type Job } from './poll-scheduler.ts';
+import { follow, poll } from './follow.ts';
+import { freshJob, resumedJob, type Job, type PollResult } from './poll-scheduler.ts';
 import type { Checkpoint } from './ports.ts';
 import { submit } from './submit-attempt.ts';
 import type { Run } from './run-parts.ts';
@@ -12,7 +12,7 @@ import type { Run } from './run-parts.ts';
 type Due = NonNullable<Awaited<ReturnType<Checkpoint['nextDue']>>>;
 
 /** Maximum number of kept answers in memory. Each may be as large as `limits.body`. */
-const maxHeldAtOnce = 4;
+const maxKeptAtOnce = 4;
 /** Time after which an idle feeder checks for work, unless woken earlier. */
 const maxIdleMs = 60_000;
 /** Like `maxIdleMs`, with other runners, which may take due scenes or leave work behind. */
@@ -28,7 +28,7 @@ export class JobSlots {
   constructor(run: Run) {
     this.#run = run;
     run.stop.draining.addEventListener('abort', () => this.#wake(), { once: true });
-    run.jobs.onUncertain = () => this.#wake();
+    run.jobs.onSlotFreed = () => this.#wake();
     run.access.onOpen = () => this.#wake();
   }
 
@@ -46,10 +46,11 @@ export class JobSlots {
     const isSuspect = ({ crashes }: Submitted): boolean => crashes >= suspectCrashes;
     const calm = attempts.filter((attempt) => !isSuspect(attempt));
     // Kept answers are read before the service is asked. They show first whether a setting is still wrong.
-    const few = pLimit(maxHeldAtOnce);
-    const held = calm.filter((one) => one.job.held !== undefined);
-    await Promise.all(held.map((one) => few(() => this.#resumeOne(one))));
-    await Promise.all(calm.filter((one) => one.job.held === undefined).map((one) => this.#resumeOne(one)));
+    const few = pLimit(maxKeptAtOnce);
+    const isHeld = ({ job: { held } }: Submitted): boolean =>
+      held !== undefined && (held.kind !== 'download-failed' || held.answer !== undefined);
+    await Promise.all(calm.filter(isHeld).map((one) => few(() => this.#resumeOne(one))));
+    await Promise.all(calm.filter((one) => !isHeld(one)).map((one) => this.#resumeOne(one)));
     for (const attempt of attempts.filter(isSuspect)) await this.#resumeOne(attempt);
   }
 
@@ -193,9 +194,9 @@ export class JobSlots {
     // If the endpoint is uncertain, one submission settles it, and uncertain jobs do not block it.
     // As many lost submissions as there are slots may be looked for besides.
     const sought = Math.min(jobs.sought.size, config.concurrency);
-    const known = this.#inFlight.size - jobs.uncertain.size - jobs.awaited.size - sought;
+    const known = this.#inFlight.size - jobs.uncertain.size - jobs.awaited.size - jobs.late.size - sought;
     // At most `concurrency` results may depend on their hosts alone.
-    const free = Math.max(0, config.concurrency - known - holds.addresses);
+    const free = Math.max(0, jobs.allowedBesideLate(known, config.concurrency) - holds.addresses);
     const probing = jobs.uncertain.size > 0 || holds.isProbing ? Math.max(0, 1 - known) : Infinity;
     return Math.min(
       free,
@@ -215,7 +216,8 @@ export class JobSlots {
     if (budget.allowedSubmissions(this.#inFlight.size + holds.count) === 0) return 'limits';
     if (access.isDoubted(config.endpoint)) return 'outage';
     if (limiters.submit.allowedRequests() === 0) return limiters.submit.isPaused ? 'slowed' : 'rate';
-    if (jobs.uncertain.size > 0) return 'outage';
+    const isTesting = jobs.uncertain.size > 0 || jobs.isHostInDoubt || holds.isProbing;
+    if (isTesting || holds.addresses >= config.concurrency) return 'outage';
     if (reachability.allowedSubmissions(this.#submitting, false) > 0) return 'disk';
     return reachability.isRefusing ? 'load' : 'outage';
   }

@@ -11,6 +11,7 @@ import {
   kindOfFile,
   type SavedPicture,
   sidecarPath,
+  withFormat,
   withoutFormat,
 } from '../core/picture.ts';
 import { replacedSuffix } from '../core/scene.ts';
@@ -73,7 +74,10 @@ export class PictureNames {
       const isOther =
         label === undefined && wanted.length <= shortName && !stem.startsWith(withoutFormat(wanted));
       const name = isOther ? undefined : firstOf(namesToTry(wanted, index, attempt), isThis);
-      if (name === undefined) return { file, wanted };
+      if (name === undefined) {
+        const format = formatOfFile(file);
+        return { file, wanted: format === undefined ? wanted : withFormat(wanted, format) };
+      }
       if (label === undefined) first ??= name;
     }
     return undefined;
@@ -151,8 +155,12 @@ export function pictureName(
   if (output.name === undefined) return defaultName({ id: picture.id, columns, input }, names);
   // A service that reports no seed has used the seed of its input.
   const usedSeed = seed === '' ? (columns['seed'] ?? '') : seed;
-  return output.name.renderText({ ...columns, seed: usedSeed, ...picture });
+  const name = output.name.renderText({ ...columns, seed: usedSeed, ...picture });
+  return output.media === undefined ? name : name.replace(clipEnding, '');
 }
+
+/** Extension of a clip in a template such as `{{ id }}.mp4`. The clip gets the extension of its own format. */
+const clipEnding = /\.(?:mp4|webm|mov|gif|wav|mp3|flac|ogg)(?=\.png$)/i;
 
 function isOwnedBy(attempt: ToName, owner: { sceneId: string; fingerprint: string }): boolean {
   return owner.sceneId === attempt.sceneId && owner.fingerprint === attempt.fingerprint;

@@ -55,6 +55,8 @@ export interface PipelineConfig {
     pictures?: string | undefined;
     /** `none` if jobs return no pictures. */
     image?: string | undefined;
+    /** `video`, `audio` or the path of the clip, for jobs whose result is a clip. Undefined if it is a picture. */
+    media?: string | undefined;
     /** Other files of each scene. */
     files: readonly NamedFile[];
     /** Values that decide, with `scenes.until`, whether further seeds are rendered. */

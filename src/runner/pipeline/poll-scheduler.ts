@@ -1,8 +1,6 @@
 /** Schedules polls of the jobs in flight, by learned job durations, and keeps what is known of each job. */
 import { setMaxListeners } from 'node:events';
-import { formatDuration } from '../../lib/text/format.ts';
 import type { JobTimes, Settlement, Submitted, SubmittedJob } from '../core/attempt.ts';
-import type { Failure } from '../core/failure.ts';
 import {
   enoughJobs,
   type LearnedTimes,
@@ -12,9 +10,11 @@ import {
   type PollState,
   withCompleted,
 } from '../core/polling.ts';
-import type { PipelineConfig } from './pipeline-config.ts';
 import type { Clock, StatusReply } from './ports.ts';
 import type { Stop } from './stop.ts';
+
+/** `held`: in flight until a setting changes. Without `waitMs`, the next poll is when such jobs are done. */
+export type PollResult = 'settled' | 'held' | { waitMs?: number };
 
 /** Number of first jobs that are polled often, to learn about the others. */
 const maxProbes = 4;
@@ -108,16 +108,24 @@ export interface Job extends SubmittedJob {
   unreadableElapsed: number | undefined;
   /** Number of consecutive replies with the status of another job. */
   foreign: number;
-  /** Time since which the job is done but its result is withheld, and number of replies that there is no result. */
-  withheldElapsed: number | undefined;
-  withheld: number;
+  /** Time since which the job is done, and its result or a file of it could not be obtained. */
+  lateElapsed: number | undefined;
+  /** Number of times that the result was asked for again since then. */
+  lateTries: number;
+  /** Number of consecutive replies that the result, or a file of it, is gone or refused. */
+  refused: number;
+  /** Hex SHA-256 of a file that was downloaded and refused. */
+  refusedDigest: string | undefined;
   polls: number;
   failedPolls: number;
   emptyAnswers: number;
+  /** True if a kept answer is read before the service is asked. */
+  isKeptDue: boolean;
   /** True if the latest reply was read from an answer that an earlier run kept. */
   isReadFromKept: boolean;
 }
 
+/** Creates a job that this run submitted just now. It has not been polled yet. */
 export function freshJob(clock: Clock, attempt: Submitted): Job {
   const now = clock.elapsed();
   return {
@@ -130,7 +138,7 @@ export function freshJob(clock: Clock, attempt: Submitted): Job {
   };
 }
 
-/** Creates a job of an earlier run. Its age uses the wall clock, the only clock that spans runs. */
+/** Creates a job of an earlier run. Its age counts from submission by the wall clock, the only clock that spans runs; deadlines count from now. */
 export function resumedJob(clock: Clock, attempt: Submitted): Job {
   const job = freshJob(clock, attempt);
   const agedMs = Math.max(0, clock.now() - attempt.job.submittedAt);
@@ -148,11 +156,14 @@ const unseen = {
   ...neverMissing,
   ...alwaysReadable,
   waitingInARow: 0,
-  withheldElapsed: undefined,
-  withheld: 0,
+  lateElapsed: undefined,
+  lateTries: 0,
+  refused: 0,
+  refusedDigest: undefined,
   polls: 0,
   failedPolls: 0,
   emptyAnswers: 0,
+  isKeptDue: true,
   isReadFromKept: false,
 };
 
@@ -194,7 +205,7 @@ function pollStateOf({ submittedElapsed, polledElapsed, beganElapsed }: Job): {
   return { state, atElapsed };
 }
 
-/** Returns how long a job that was just found completed waited and executed, in ms. Undefined if that is unknown. */
+/** Returns how long a job that was just found completed waited and executed, in ms. Estimated if the service reports no possible times. Undefined for a resumed job. `now`: monotonic ms. */
 export function timesTaken(
   job: Job,
   { delayTimeMs, executionTimeMs }: JobTimes,
@@ -212,54 +223,6 @@ export function timesTaken(
   return { delayMs, executionMs: (ranMs + tookMs) / 2 - delayMs };
 }
 
-type Timeouts = PipelineConfig['timeouts'];
-
-/** Returns why the job has exceeded its deadline, or undefined if it has not. */
-export function overdueFailure(
-  job: Job,
-  { queue: queueMs, execution: executionMs }: Timeouts,
-  clock: Clock,
-): Failure | undefined {
-  const now = clock.elapsed();
-  const status = job.status === '' ? 'no status' : `its status is still "${job.status}"`;
-  const text = (ms: number, since: string, key: string): Failure =>
-    overdue(`${status} ${formatDuration(ms)} after ${since} (\`${key}\`)`);
-  if (job.executingElapsed === undefined && now - job.followedElapsed > queueMs) {
-    return text(queueMs, job.isResumed ? 'it was resumed' : 'its submission', 'timeouts.queue');
-  }
-  if (job.executingElapsed !== undefined && now - job.executingElapsed > executionMs) {
-    return { ...text(executionMs, 'it began', 'timeouts.execution'), isExecution: true };
-  }
-  return undefined;
-}
-
-/** Like `overdueFailure`, from submission. Only if the status is unreadable, as the wall clock may jump. */
-export function overdueSinceSubmission(
-  job: Job,
-  { queue: queueMs, execution: executionMs }: Timeouts,
-  clock: Clock,
-): Failure | undefined {
-  const ms = queueMs + executionMs;
-  if (ageMs(job, clock) <= ms) return undefined;
-  const text = `no status ${formatDuration(ms)} after its submission (\`timeouts.queue\` and \`timeouts.execution\`)`;
-  return overdue(text);
-}
-
-/** Returns why the result of a finished job was requested for long enough, or undefined if it was not. */
-export function withheldFailure(
-  { withheldElapsed }: Job,
-  { unreachable: unreachableMs }: PipelineConfig['halt'],
-  clock: Clock,
-): Failure | undefined {
-  const now = clock.elapsed();
-  if (now - (withheldElapsed ?? now) <= unreachableMs) return undefined;
-  return overdue(
-    `the job is done, but the service has refused its result for ${formatDuration(unreachableMs)} (\`halt.unreachable\`)`,
-  );
-}
-
-const overdue = (text: string): Failure => ({ kind: 'job-overdue', text });
-
 export function factsOf(job: Job, clock: Clock): JobFacts {
   // Nobody observed the job between two runs.
   const executingElapsed = job.isResumed ? undefined : job.executingElapsed;
@@ -270,7 +233,7 @@ export function factsOf(job: Job, clock: Clock): JobFacts {
   };
 }
 
-/** Must be called as soon as the answer has arrived. */
+/** Returns the facts to record about an ended job. Call as soon as the answer arrives, because `completedAt` is now. */
 export function factsOfEnd(job: Job, reply: JobTimes & { status: string }, clock: Clock): JobFacts {
   const { status, delayTimeMs, executionTimeMs, cost } = reply;
   return {

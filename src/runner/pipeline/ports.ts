@@ -23,11 +23,12 @@ import type { JsonObject } from '../../lib/text/json.ts';
 import type {
   FileKind,
   FoundPicture,
-  HeldPicture,
+  UncheckedPicture,
   LackingFile,
   NamedFile,
   Picture,
   PictureTotals,
+  ReceivedFile,
   SavedPicture,
 } from '../core/picture.ts';
 import type { BadRow, ListedScene, Part, SceneCounts } from '../core/scene.ts';
@@ -69,11 +70,11 @@ export interface RenderService {
     idempotencyKey?: string,
     lost?: LostSubmission,
   ): Promise<SubmitReply>;
-  /** Requests a job's status. `onHeldUp`: the answer waits for memory. `kept`: read instead of asking. */
+  /** Requests a job's status. `onMemoryWait`: the answer waits for memory. `kept`: read instead of asking. */
   status(
     job: JobAtService,
     signal: AbortSignal,
-    onHeldUp?: () => void,
+    onMemoryWait?: () => void,
     kept?: KeptAnswer,
   ): Promise<StatusReply>;
   /** Requests a finished job's result again and streams it without the key. False if it is incomplete. */
@@ -113,8 +114,8 @@ export interface ShownIdempotency {
 export type StatusReply =
   /** `status` is in the service's spelling. Every status that is not terminal means running. */
   | ({ kind: 'running'; status: string; isExecuting: boolean } & JobTimes)
-  /** The receiver of the pictures releases the `hold` once they are saved. */
-  | ({ kind: 'completed'; status: string; pictures: FoundPicture[]; hold?: Hold } & JobTimes)
+  /** The receiver of the pictures releases the `share` once they are saved, and then calls `Downloads.remove`. */
+  | ({ kind: 'completed'; status: string; pictures: FoundPicture[]; share?: MemoryShare } & JobTimes)
   /** The job is over and has no picture. */
   | ({ kind: 'ended'; status: string; failure: Failure } & JobTimes)
   /** The service does not know the job or its result (404). `isDeleted`: it says that the result is deleted. */
@@ -160,7 +161,7 @@ export type HealthReply =
   | { kind: 'failure'; failure: Failure };
 
 /** A job's share of the memory for large answers and pictures (`limits.memory`). */
-export interface Hold {
+export interface MemoryShare {
   /** Bytes reserved at present. */
   readonly bytes: number;
   /** Returns true if the share was increased to this size. */
@@ -174,7 +175,7 @@ export interface Hold {
 
 /** Memory for the remaining pictures of a job. It is reserved for all of them before the first. */
 export interface Room {
-  hold: Hold;
+  share: MemoryShare;
   pictures: number;
 }
 
@@ -323,10 +324,23 @@ export interface PictureMove {
   name: string;
 }
 
-/** Downloads of pictures that an output refers to by URL. */
+/** Downloads of pictures and clips that an output refers to by URL. */
 export interface Downloads {
   /** Downloads in one try into `room`. A failure names the host, and nothing that could be a signature. */
   fetch(url: string, signal: AbortSignal, room?: Room): Promise<{ bytes: Uint8Array } | Failure>;
+  /**
+   * Like `fetch`, into a temporary file. Goes on where an earlier transfer of the same result broke off.
+   * Throws `FatalFailure` if the disk fails.
+   */
+  receive(url: string, key: ResultKey, signal: AbortSignal): Promise<{ received: ReceivedFile } | Failure>;
+  /** Removes the temporary files of a job that are still there, also those of `RenderService.status`. */
+  remove(job: JobAtService): Promise<void>;
+}
+
+/** A result of a job, by its position in the output, counted from 0. */
+export interface ResultKey {
+  job: JobAtService;
+  nth: number;
 }
 
 /** Storage of finished pictures: a folder or a bucket. */
@@ -335,15 +349,20 @@ export interface ImageStore {
   readonly isNamedByAttempt: boolean;
   /**
    * Decodes a picture strictly and checks that it is complete and as configured. A failure is `bad-picture`,
-   * `output-unsupported`, `blank-picture` or `picture-too-small`, with a digest of the content. If
+   * `bad-clip`, `output-unsupported`, `blank-picture` or `picture-too-small`, with a digest of the content. If
    * configured, the provenance is written into the picture or a sidecar.
    */
-  check(picture: HeldPicture, provenance: Provenance): Promise<Picture | Failure>;
+  check(picture: UncheckedPicture, provenance: Provenance): Promise<Picture | Failure>;
   /**
    * Writes the file atomically and durably, then sidecars. An existing file becomes `<name>.former`. Throws
    * `FatalFailure` if the disk fails.
    */
   write(picture: Picture, file: string): Promise<void>;
+  /**
+   * Keeps the bytes of a result that is not saved, durably, under the name in its format with `.damaged` or `.kept`.
+   * No file is replaced. Returns the name.
+   */
+  keepRefused(clip: UncheckedPicture, name: string, as: 'damaged' | 'kept'): Promise<string>;
   /** Returns true if the file exists with exactly these bytes. It is then durable. */
   has(picture: SavedPicture): Promise<boolean>;
   /** Returns the names of all pictures, or of all files of these kinds, including unknown ones. */

@@ -1,4 +1,4 @@
-/** Sends the requests of one operation in order of arrival, within their rate. */
+/** Sends the requests of one operation in order of arrival, within their rate. `idleReasons` (core/run-stats.ts) lists every reason why a run sends no more. */
 import type { Failure } from '../core/failure.ts';
 import { isRefusal, TokenBucket, type RequestRate } from '../core/request-rate.ts';
 import type { Clock } from './ports.ts';

@@ -27,20 +27,20 @@ export async function finishMoves(
   stop?: Stop,
 ): Promise<void> {
   const moves = await checkpoint.pendingMoves();
-  const held = new Map(moves.map(({ key, from }) => [nameKey(from), key]));
+  const taken = new Map(moves.map(({ key, from }) => [nameKey(from), key]));
   for (const move of moves) {
     if (stop?.leaving.aborted === true) return;
     const { key, from, to, name } = move;
     // The records of two pictures never have one name.
-    if ((held.get(nameKey(to)) ?? key) !== key) continue;
+    if ((taken.get(nameKey(to)) ?? key) !== key) continue;
     const isOfEditedRow = from === name;
     if (!(await images.move(from, to)) && !isOfEditedRow) continue;
     await checkpoint.recordMoved(move);
-    held.delete(nameKey(from));
+    taken.delete(nameKey(from));
   }
 }
 
-/** Settles unfinished writings with complete files, removes the files of others. Returns their number. */
+/** Settles each unfinished writing whose files are complete. Otherwise removes its files and drops it. Returns the number of both. */
 export async function finishWriting(
   checkpoint: Writings & Pick<Checkpoint, 'unfinishedWriting'>,
   images: WrittenImages,
@@ -83,7 +83,7 @@ export async function settleIntended(run: Run): Promise<number> {
   const intended = await run.ports.checkpoint.recover();
   const isRepeatable = await Promise.all(intended.map((attempt) => mayRepeat(run, attempt)));
   const unknown = intended.filter((_, i) => isRepeatable[i] === false);
-  await Promise.all(unknown.map((attempt) => recordCrash(run, attempt)));
+  await Promise.all(unknown.map((attempt) => settleUnanswered(run, attempt)));
   return unknown.length;
 }
 
@@ -93,7 +93,7 @@ async function mayRepeat({ repeats, config, ports, stop }: Run, attempt: Attempt
   // The idempotency key is valid only at the endpoint of this run.
   if (endpointAddress(endpoint) !== endpointAddress(config.endpoint)) return false;
   const lost = lostBefore(idempotency, unanswered, ports.clock.now());
-  return (await repeats.allow(attempt, lost)) || stop.leaving.aborted;
+  return (await repeats.mayRepeat(attempt, lost)) || stop.leaving.aborted;
 }
 
 /** Describes a lost submission of an earlier run. It may have been sent at any time since it was recorded. */
@@ -105,7 +105,7 @@ function lostBefore({ intendedAt }: Idempotency, failure: Failure, now: number):
 export async function takeUpIntended(run: Run): Promise<{ attempt: Attempt; lost: Lost }[]> {
   const intended = await run.ports.checkpoint.recover();
   await Promise.all(
-    intended.filter(({ isWithdrawn }) => isWithdrawn).map((attempt) => recordCrash(run, attempt)),
+    intended.filter(({ isWithdrawn }) => isWithdrawn).map((attempt) => settleUnanswered(run, attempt)),
   );
   return intended.flatMap((attempt) => toSendAgain(run, attempt));
 }
@@ -117,7 +117,8 @@ function toSendAgain({ ports }: Run, attempt: Attempt): { attempt: Attempt; lost
   return [{ attempt, lost: lostBefore(idempotency, unanswered, ports.clock.now()) }];
 }
 
-export async function recordCrash(run: Run, attempt: Attempt): Promise<void> {
+/** Settles a submission that a crash left without an answer. `retry.unanswered` decides what follows, or quarantine after too many crashes. */
+export async function settleUnanswered(run: Run, attempt: Attempt): Promise<void> {
   const failure = quarantine(attempt.crashes) ?? unanswered;
   await recordWithoutPicture(run, attempt, 'unanswered', failure);
 }
@@ -127,7 +128,7 @@ const unanswered: Failure = {
   text: 'the program ended between recording this submission and its answer: it may have been sent',
 };
 
-/** Shares the rate with other runners, and takes over the work of crashed ones until this run drains. */
+/** Shares the rate with other runners, and takes over the work of crashed ones until this run drains. Returns at once without other runners. */
 export async function workWithOthers(run: Run, slots: Pick<JobSlots, 'takeUp' | 'sendAgain'>): Promise<void> {
   const { others } = run.ports;
   if (others === undefined) return;
@@ -168,7 +169,7 @@ async function takeUp(
   const isRepeatable = await Promise.all(intended.map((attempt) => mayRepeat(run, attempt)));
   const again = intended.filter((_, i) => isRepeatable[i]).flatMap((attempt) => toSendAgain(run, attempt));
   const unknown = intended.filter((attempt) => !again.some((one) => one.attempt === attempt));
-  await Promise.all(unknown.map((attempt) => recordCrash(run, attempt)));
+  await Promise.all(unknown.map((attempt) => settleUnanswered(run, attempt)));
   const open = await submitted();
   const inFlight = open.filter(({ crashes }) => quarantine(crashes) === undefined);
   const resumed = inFlight.length + again.length;

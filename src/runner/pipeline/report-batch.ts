@@ -63,12 +63,13 @@ export async function reportBatch(run: Run, progress: Progress): Promise<BatchRe
   const cut = hasNews && report === undefined ? stop.ending : undefined;
   const ending = lostEnding(removed) ?? cut ?? endingOf(stop, progress, counts, part);
   const missingPictures = missing?.missing ?? 0;
-  const { results: held, lostResults } = run.holds;
+  const { results, lostResults } = run.holds;
+  const held = [...results, ...run.jobs.resultsOfLate(run.config.keepsMs)];
   const losses = { held, lostResults, missingPictures };
   return { ending, counts, part, pictures, report, cost: budget.cost(), stats, ...losses };
 }
 
-/** Writes the report. Undefined if the disk fails, which ends the run, or if the grace period is over. */
+/** Writes the report and returns its path. Undefined after an error, which ends the run, or if the grace period is over. */
 export async function writeRunReport(
   run: Run,
   ending: Ending,
@@ -229,5 +230,5 @@ export class PictureWatch {
 /** Returns a sentence without its full stop. */
 function missingText({ missing, checked, example }: MissingPictures): string {
   const verb = missing === 1 ? 'is missing or has' : 'are missing or have';
-  return `${missing.toLocaleString('en')} of ${checked.toLocaleString('en')} saved pictures ${verb} another size${missing === 1 ? ':' : ', such as'} ${example}`;
+  return `${missing.toLocaleString('en')} of ${checked.toLocaleString('en')} saved files ${verb} another size${missing === 1 ? ':' : ', such as'} ${example}`;
 }

@@ -74,7 +74,7 @@ export async function runBatch(
   return reportBatch(run, progress);
 }
 
-/** Finishes what the last run began. Returns the number of submissions that may have been sent without an answer. */
+/** Finishes what the last run began. Returns the number of submissions that may have been sent and whose answer is unknown. */
 async function finishLastRun(run: Run): Promise<number> {
   const { checkpoint, images, answers } = run.ports;
   await finishMoves(checkpoint, images, run.stop);
@@ -100,6 +100,7 @@ async function compare(run: Run, manifest: ManifestScenes | undefined, progress:
   const { checkpoint, images, emit } = ports;
   const planned = manifest && (await checkpoint.reconcile(manifest, stop.draining, config.part));
   progress.isPlanned = planned !== undefined;
+  // The comparison may have decided to rename pictures.
   await finishMoves(checkpoint, images, stop);
   if (planned === undefined) return;
   const { unknownPictures = 'ask' } = config;
@@ -142,10 +143,10 @@ async function recover(run: Run, unanswered: number, progress: Progress): Promis
   return { inFlight, intended };
 }
 
-/** By this time the first jobs are submitted, and a short run has ended without a health request. */
+/** Wait before the first health request, in ms. By then the first jobs are submitted, and a short run has ended. */
 const firstMs = 3_000;
 
-/** One request among thousands of others. */
+/** Interval of health requests, in ms. */
 const healthEveryMs = 30_000;
 
 async function watchHealth(run: Run): Promise<void> {

@@ -1,24 +1,22 @@
-/** Ends an attempt: saves its pictures, records the outcome, and emits the event. */
-import type { Attempt, SavedSettlement, Submitted } from '../core/attempt.ts';
+/** Settles an attempt: records its outcome, counts it, and emits the event. */
+import { formatDuration } from '../../lib/text/format.ts';
+import { type Attempt, type SavedSettlement, type Submitted, versionOfJobs } from '../core/attempt.ts';
 import { type Failure, failureRules, FatalFailure } from '../core/failure.ts';
-import { attemptFile, sceneNameOf } from '../core/naming.ts';
-import {
-  detailsOf,
-  type FoundPicture,
-  type HeldPicture,
-  type Picture,
-  type SavedPicture,
-  withFormat,
-} from '../core/picture.ts';
-import { provenanceOf } from '../core/provenance.ts';
-import { type AfterFailure, backoffMs, sceneAfter } from '../core/retry-policy.ts';
+import { isTimeout } from '../core/halting.ts';
+import { sceneNameOf } from '../core/naming.ts';
+import type { SavedPicture } from '../core/picture.ts';
+import { type AfterFailure, sceneAfter } from '../core/retry-policy.ts';
 import type { JobEnd } from '../core/spending.ts';
-import type { JobFacts } from './poll-scheduler.ts';
-import type { Checkpoint, Hold, Room } from './ports.ts';
+import type { Job, JobFacts, PollResult } from './poll-scheduler.ts';
+import type { Checkpoint } from './ports.ts';
 import type { Run } from './run-parts.ts';
 
 type StateWithoutPicture = 'unanswered' | 'refused' | 'failed' | 'expired';
 
+/**
+ * Settles an attempt without a picture, emits the event, and counts it for `halt`. A failure that stops the run is neither
+ * emitted nor counted, because the run's ending reports it.
+ */
 export async function settleWithoutPicture(
   run: Run,
   attempt: Attempt,
@@ -42,7 +40,7 @@ export async function settleWithoutPicture(
     ...(cost !== undefined && { cost }),
   });
   if (scene.state === 'waiting' && scene.isAtBound === true) run.stop.halt(unansweredText(attempt, failure));
-  // Lost or unanswered attempts say nothing about the work. Silence is counted separately.
+  // Lost or unanswered attempts do not indicate a bad input or worker. `countSilence` and `expire` count them.
   if (state === 'failed' || state === 'refused') run.halts.countFailed(failure);
 }
 
@@ -51,7 +49,7 @@ function unansweredText({ sceneId, number }: Attempt, { text }: Failure): string
   return `scene ${sceneId} was submitted ${number} times and the service answers no submission (\`retry.submissions\`); the latest: ${text}`;
 }
 
-/** Settles the attempt in the checkpoint and returns the new state of its scene. */
+/** Settles the attempt in the checkpoint, removes what is kept of its answer, counts it, and returns the new state of its scene. */
 export async function recordWithoutPicture(
   run: Run,
   attempt: Attempt,
@@ -64,19 +62,67 @@ export async function recordWithoutPicture(
   const isOutage = run.reachability.isOutage();
   const scene = sceneAfter(failure, attempt.before, run.config.retry, { now, random: random(), isOutage });
   run.stats.move(attempt, 'disk');
-  await checkpoint.settle(attempt, { ...recorded(facts), state, at: now, failure, scene });
+  await checkpoint.settle(attempt, { ...factsToRecord(facts), state, at: now, failure, scene });
   await run.ports.answers.remove(attempt);
+  if (attempt.job !== undefined) await run.ports.downloads.remove(attempt.job);
   run.holds.countLost(failure.kind);
   if (state === 'refused') run.budget.countRefused();
   else run.budget.countEnd(endOf(facts, state === 'failed' ? failure.kind : 'unknown'));
   return scene;
 }
 
-export function savedSettlement(pictures: SavedPicture[], facts: JobFacts, at: number): SavedSettlement {
-  return { ...recorded(facts), state: 'saved', at, pictures, scene: { state: 'saved' } };
+/** Settles a finished job without a picture as failed, holds it if a setting is at fault, or returns when to poll it again. */
+export async function endWithoutPicture(
+  run: Run,
+  job: Job,
+  found: Failure,
+  facts: JobFacts,
+  hasAddresses = false,
+): Promise<PollResult> {
+  const failure = found.kind === 'job-timed-out' ? asDefaultTimeout(run, job, found, facts) : found;
+  // The service does not state its timeout. The job is sent again, and one job at a time shows whether it was changed.
+  if (job.held !== undefined && isTimeout(job.held.kind) && failure.kind === 'job-timed-out') {
+    const text = `${failure.text}; it is sent again, because the timeout may have been changed`;
+    await settleWithoutPicture(run, job.attempt, 'failed', { kind: 'given-up', text }, facts);
+    run.holds.isProbing = true;
+    return 'settled';
+  }
+  // Asks the service, which may still have the result, with more recent URLs.
+  if (job.isReadFromKept && failureRules[failure.kind].next !== 'hold') return { waitMs: 0 };
+  const waitMs = failure.kind === 'no-output' ? run.jobs.startAwaiting(job) : undefined;
+  if (waitMs !== undefined) return { waitMs };
+  if (await run.holds.isHeld(job, failure)) {
+    await run.holds.hold(job, failure, facts, hasAddresses);
+    return 'held';
+  }
+  await settleWithoutPicture(run, job.attempt, 'failed', failure, facts);
+  return 'settled';
 }
 
-async function settleSaved(
+/** Execution time after which job services end a job by default, in ms. */
+const defaultTimeoutMs = 600_000;
+
+/**
+ * Returns `default-timeout`, which holds the job until `endpoint.policy.executionTimeout` is set, if the job ended within
+ * 10 % of the default. Another attempt would take as long and be billed as well.
+ */
+function asDefaultTimeout({ config, ports }: Run, job: Job, failure: Failure, facts: JobFacts): Failure {
+  // Without times, a job that was seen executing long enough ago is assumed to have executed for that long.
+  const { executingAt = Infinity } = job;
+  const assumedMs = Math.min(Math.max(0, ports.clock.now() - executingAt), defaultTimeoutMs);
+  const ranMs = facts.executionTimeMs ?? facts.executedMs ?? assumedMs;
+  const isNear = Math.abs(ranMs - defaultTimeoutMs) <= defaultTimeoutMs / 10;
+  const isSet = config.policy?.executionTimeout !== undefined;
+  if (isSet || !isNear || versionOfJobs(job.endpoint) === undefined) return failure;
+  const text = `${failure.text}, after ${formatDuration(ranMs)}; set \`endpoint.policy.executionTimeout\`, such as 30m, and it is sent again`;
+  return { kind: 'default-timeout', text };
+}
+
+export function savedSettlement(pictures: SavedPicture[], facts: JobFacts, at: number): SavedSettlement {
+  return { ...factsToRecord(facts), state: 'saved', at, pictures, scene: { state: 'saved' } };
+}
+
+export async function settleSaved(
   run: Run,
   attempt: Submitted,
   settlement: SavedSettlement,
@@ -86,6 +132,7 @@ async function settleSaved(
   const { pictures } = settlement;
   await checkpoint.settle(attempt, settlement);
   await run.ports.answers.remove(attempt);
+  await run.ports.downloads.remove(attempt.job);
   const unstated = run.budget.countEnd(endOf(facts, pictures));
   if (unstated !== undefined) emit({ type: 'warning', text: unstatedText(attempt, unstated) });
   run.stats.saved(pictures);
@@ -111,7 +158,7 @@ function executionTime({ executionTimeMs }: JobFacts): { executionTimeMs?: numbe
   return executionTimeMs === undefined ? {} : { executionTimeMs };
 }
 
-function recorded({
+function factsToRecord({
   jobId: _id,
   executedMs: _ms,
   ...facts
@@ -131,117 +178,10 @@ export async function whileInProgress<T>(
 ): Promise<T> {
   await checkpoint.setInProgress(attempt, true);
   const result = await work().catch(async (thrown: unknown) => {
-    // A full disk ends the run in order and is not a crash.
+    // A `FatalFailure`, such as a full disk, ends the run in order and is not a crash.
     if (thrown instanceof FatalFailure) await checkpoint.setInProgress(attempt, false);
     throw thrown;
   });
   await checkpoint.setInProgress(attempt, false);
   return result;
-}
-
-/** Saves all files of an output, or returns why the attempt failed; `left`, unsettled, if the run ends. */
-export async function save(
-  run: Run,
-  attempt: Submitted,
-  found: FoundPicture[],
-  facts: JobFacts,
-  hold?: Hold,
-): Promise<'saved' | 'left' | Failure> {
-  const held: (HeldPicture | Failure)[] = [];
-  for (const [i, picture] of found.entries()) {
-    // Downloads run one by one, because memory for all pictures is reserved before the first.
-    const room = hold?.bytes === 0 ? { hold, pictures: found.length - i } : undefined;
-    const came = await download(run, attempt, picture, room);
-    if (came === 'left') return 'left';
-    held.push(came);
-  }
-  run.stats.move(attempt, 'checking');
-  const checked = await Promise.all(
-    held.map(async (picture, i) =>
-      isFailure(picture) ? picture : run.ports.images.check(picture, provenanceOf(attempt, i, picture)),
-    ),
-  );
-  const bad = checked.find(isFailure);
-  if (bad !== undefined) return bad;
-  const good = checked.filter((picture): picture is Picture => !isFailure(picture));
-  run.stats.move(attempt, 'disk');
-  for (let isSaved = false; !isSaved;) {
-    const names = await run.names.reserve(attempt, good);
-    isSaved = await write(run, attempt, good, names, facts).finally(() => run.names.release(names));
-  }
-  return 'saved';
-}
-
-/** Returns false and writes nothing if another runner has taken one of the names meanwhile. */
-async function write(
-  run: Run,
-  attempt: Submitted,
-  good: Picture[],
-  names: string[],
-  facts: JobFacts,
-): Promise<boolean> {
-  const files = good.map(({ sha256, format }, i) => {
-    const name = names[i] ?? '';
-    const file = run.ports.images.isNamedByAttempt ? attemptFile(name, attempt.key, sha256) : name;
-    return format === undefined ? file : withFormat(file, format);
-  });
-  const pictures = good.map((picture, i) => saved(picture, files[i] ?? ''));
-  const settlement = savedSettlement(pictures, facts, run.ports.clock.now());
-  // After a crash from here on, this record tells whose files these are.
-  if (!(await run.ports.checkpoint.beginWriting(attempt, settlement))) return false;
-  await Promise.all(good.map((picture, i) => run.ports.images.write(picture, files[i] ?? '')));
-  await settleSaved(run, attempt, settlement, facts);
-  return true;
-}
-
-function isFailure(value: Picture | HeldPicture | Failure): value is Failure {
-  return 'kind' in value;
-}
-
-function saved({ content, width, height, sha256, ...picture }: Picture, file: string): SavedPicture {
-  const { named, ...details } = detailsOf(picture);
-  return {
-    file,
-    width,
-    height,
-    bytes: content.length,
-    sha256,
-    ...details,
-    ...(named && { label: named.label }),
-  };
-}
-
-/** Number of download tries. The job is paid for, so temporary failures are retried, but not for the whole night. */
-export const maxTries = 4;
-
-/** Downloads the picture if it is a URL. `left` if the run is ending; the next run then collects the job. */
-async function download(
-  run: Run,
-  attempt: Submitted,
-  picture: FoundPicture,
-  room?: Room,
-): Promise<HeldPicture | Failure | 'left'> {
-  if (!('url' in picture)) return picture;
-  const { url, ...rest } = picture;
-  for (let tries = 1; ; tries++) {
-    const reply = await run.ports.downloads.fetch(url, run.abandoned, room);
-    if ('bytes' in reply) return { ...rest, ...reply };
-    if (reply.kind !== 'download-failed') return reply;
-    if (run.stop.leaving.aborted) return 'left';
-    if (tries === maxTries) return reply;
-    await waitForNextTry(run, attempt, reply, tries);
-    if (run.stop.leaving.aborted) return 'left';
-  }
-}
-
-async function waitForNextTry(
-  run: Run,
-  attempt: Submitted,
-  { kind, text, retryAfterMs = 0 }: Failure,
-  tries: number,
-): Promise<void> {
-  const { clock, random, emit } = run.ports;
-  const waitMs = Math.max(retryAfterMs, backoffMs(tries, run.config.retry, random()));
-  emit({ type: 'request-troubled', ...sceneNameOf(attempt), kind, text, waitMs });
-  await clock.sleep(waitMs, run.stop.leaving);
 }

@@ -1,4 +1,5 @@
-/** Limits what a run may still submit, by cost, number and time. */
+/** Decides what a run may still submit: by cost, number and time (`limits`), and a lost submission once more. Reasons for slow sending are in `idleReasons`. */
+import { type Attempt, type Endpoint, isKnownStill, type Lost } from '../core/attempt.ts';
 import { type ObservedTimes, shareOf, withObservation } from '../core/polling.ts';
 import {
   allowedSubmissions,
@@ -14,7 +15,7 @@ import {
   type SpendingLimits,
   withEnd,
 } from '../core/spending.ts';
-import type { Checkpoint, Clock } from './ports.ts';
+import type { Checkpoint, Clock, HealthReply } from './ports.ts';
 import type { PipelineConfig } from './pipeline-config.ts';
 
 const nothingSpent: BatchSpending = {
@@ -159,4 +160,66 @@ function nextHour(text: string, now: number): number {
   at.setHours(hours, minutes, 0, 0);
   if (at.getTime() <= now) at.setDate(at.getDate() + 1);
   return at.getTime();
+}
+
+type Ask = (endpoint: Endpoint) => Promise<HealthReply | undefined>;
+
+/** Time for which a lost submission may be repeated while the service has not shown whether it recognizes keys. */
+const undecidedMs = 11 * 60_000;
+
+/** Decides if a lost submission may be sent again: only while the service recognizes its key. */
+export class Repeats {
+  readonly #clock: Clock;
+  readonly #askHealth: Ask;
+  /** Time for which the service recognizes a submission, as it has shown. Undefined if it has not. */
+  #shownMs: number | undefined;
+  /** True if this run's own submissions have shown the time. */
+  #hasLearned = false;
+  /** True if the service has answered a health request. */
+  #hasHealth = false;
+
+  /** `askHealth` resolves to undefined if the run is left. */
+  constructor(clock: Clock, askHealth: Ask) {
+    this.#clock = clock;
+    this.#askHealth = askHealth;
+  }
+
+  /** Learns the time from the latest accepted submission, because another service may answer by now. */
+  learn(shownMs: number | undefined): void {
+    this.#hasLearned = true;
+    this.#shownMs = shownMs;
+  }
+
+  /** Returns the current times on both clocks. Must be called before a submission is sent. */
+  instant(): Omit<Lost, 'failure' | 'sentBy'> {
+    return { sentAt: this.#clock.now(), sentElapsed: this.#clock.elapsed() };
+  }
+
+  /** True if the submission may be sent again. First asks the service for its health if nothing has shown the time yet. */
+  async mayRepeat(attempt: Attempt, lost: Lost): Promise<boolean> {
+    if (attempt.idempotency === undefined) return false;
+    if (this.#knownMs(attempt) === undefined) await this.#ask(attempt.endpoint);
+    const isUndecided = this.#knownMs(attempt) === undefined && !this.#hasLearned && !this.#hasHealth;
+    if (isUndecided) return isKnownStill(lost, undecidedMs, this.#clock.now(), this.#clock.elapsed());
+    return this.isKnown(attempt, lost);
+  }
+
+  /** True if the service currently recognizes the submission. */
+  isKnown(attempt: Attempt, lost: Lost): boolean {
+    const knownMs = this.#knownMs(attempt);
+    return knownMs !== undefined && isKnownStill(lost, knownMs, this.#clock.now(), this.#clock.elapsed());
+  }
+
+  #knownMs({ idempotency }: Attempt): number | undefined {
+    const earlierMs = this.#hasLearned ? undefined : idempotency?.shownMs;
+    return idempotency && (this.#shownMs ?? earlierMs);
+  }
+
+  /** Requests the health, unless the service has answered such a request before. */
+  async #ask(endpoint: Endpoint): Promise<void> {
+    if (this.#hasHealth) return;
+    const reply = await this.#askHealth(endpoint);
+    this.#hasHealth = reply !== undefined && reply.kind !== 'failure';
+    if (reply?.kind === 'answers') this.#shownMs ??= reply.idempotencyMs;
+  }
 }

@@ -86,8 +86,8 @@ function giveUpOf({ stop, repeats }: Run, attempt: Attempt, lost: Lost | undefin
 }
 
 function accessOf({ stats }: Run, attempt: Attempt, signal: AbortSignal): AccessRequest {
-  const onHeld = (): void => stats.move(attempt, 'outage');
-  return { operation: 'submit', endpoint: attempt.endpoint, subject: attempt, signal, onHeld };
+  const onWait = (): void => stats.move(attempt, 'outage');
+  return { operation: 'submit', endpoint: attempt.endpoint, subject: attempt, signal, onWait };
 }
 
 /** Returns true if the request is repeated. A lost submission is repeated only if the service recognizes its key. */
@@ -98,7 +98,7 @@ async function isSentAgain(
   lost: Lost | undefined,
 ): Promise<boolean> {
   if (kind !== 'unanswered' && failureRules[kind].next !== 'try-again') return false;
-  return lost === undefined ? kind !== 'unanswered' : run.repeats.allow(attempt, lost);
+  return lost === undefined ? kind !== 'unanswered' : run.repeats.mayRepeat(attempt, lost);
 }
 
 function isStop({ kind }: Failure): boolean {

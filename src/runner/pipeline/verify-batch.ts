@@ -21,7 +21,7 @@ export interface Repair {
   putBack: (attempt: number) => Promise<boolean>;
 }
 
-/** `atOnce` is the number of jobs whose pictures are checked concurrently. */
+/** Checks the pictures job by job, and repairs if `ports.repair` is set. `atOnce`: number of jobs that are checked concurrently. */
 export async function verifyBatch(ports: VerifyPorts, atOnce: number): Promise<Verified> {
   const verified = { checked: 0, good: 0, missing: 0, damaged: 0, withdrawn: 0, putBack: 0 };
   const jobs = ports.jobs()[Symbol.iterator]();

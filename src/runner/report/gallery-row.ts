@@ -1,4 +1,6 @@
 /** Converts a scene into the row that the gallery shows, and counts the choices for its filters. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
 import { numberOf } from '../core/condition.ts';
 import { withFilesNamed } from '../core/file-text.ts';
@@ -10,36 +12,48 @@ import type {
   GalleryRow,
 } from '../core/gallery-data.ts';
 import { promptOf } from '../core/naming.ts';
-import { type SavedPicture, thumbnailOf, wordListsOf } from '../core/picture.ts';
+import { isClipFile, type SavedPicture, thumbnailOf, wordListsOf } from '../core/picture.ts';
 import { byColumn, type RecordGallery } from '../core/record-columns.ts';
 import type { SceneRecord } from '../core/scene-record.ts';
 import { pathInOutput } from './result-columns.ts';
 
-/** Makes the URLs of files, relative to the page. */
+/** Makes the URLs of files, relative to the gallery page. */
 interface Links {
   file(saved: SavedPicture): string;
-  /** Returns undefined if the picture itself is small. */
+  /** Returns undefined if the picture itself is small, or if a clip has no poster. */
   thumbnail(picture: SavedPicture): string | undefined;
   /** True if files other than pictures can also be opened. */
   hasFiles: boolean;
 }
 
-/** URLs for the page in the report's folder. */
-export const besideReport: Links = {
-  file: (saved) => `../${addressOf(pathInOutput(saved))}`,
-  thumbnail: thumbnailOf,
-  hasFiles: true,
-};
+/** Makes URLs for report/index.html. The pictures are in the folder beside `reportDir`. */
+export function besideReport(reportDir: string): Links {
+  return {
+    file: (saved) => `../${addressOf(pathInOutput(saved))}`,
+    thumbnail: (picture) => shownThumbnail(picture, reportDir),
+    hasFiles: true,
+  };
+}
 
-/** URLs of a server's page. The server replaces a missing thumbnail by the picture. */
-export const fromServer: Links = {
-  file: (saved) => `${addressOf(pathInOutput(saved))}?v=${saved.sha256.slice(0, 16)}`,
-  thumbnail: (picture) => {
-    const thumbnail = thumbnailOf(picture);
-    return thumbnail && `${thumbnail}?of=${encodeURIComponent(picture.file)}`;
-  },
-  hasFiles: false,
-};
+/** Makes URLs for the page of `nightrender watch`. The server replaces a missing thumbnail by the picture. */
+export function fromServer(reportDir: string): Links {
+  return {
+    file: (saved) => `${addressOf(pathInOutput(saved))}?v=${saved.sha256.slice(0, 16)}`,
+    thumbnail: (picture) => {
+      const thumbnail = shownThumbnail(picture, reportDir);
+      return thumbnail && `${thumbnail}?of=${encodeURIComponent(picture.file)}`;
+    },
+    hasFiles: false,
+  };
+}
+
+/** Returns the thumbnail of a picture, or the poster of a clip if there is one: only some machines can make posters. */
+function shownThumbnail(picture: SavedPicture, reportDir: string): string | undefined {
+  const thumbnail = thumbnailOf(picture);
+  const isMissing =
+    thumbnail !== undefined && isClipFile(picture.file) && !existsSync(join(reportDir, thumbnail));
+  return isMissing ? undefined : thumbnail;
+}
 
 export function galleryRow(row: SceneRecord, columns: string[], links: Links): GalleryRow {
   const values = columns.map((name) => shortened(row.columns[name] ?? null));
@@ -73,7 +87,7 @@ function galleryPicture(picture: SavedPicture, links: Links): GalleryPicture {
     height,
     bytes,
     ...(seed !== undefined && { seed }),
-    ...(output && { output: wordListsOf(output) }),
+    ...(output && { output: { ...wordListsOf(output), ...(output.clip && { clip: output.clip }) } }),
   };
 }
 

@@ -1,8 +1,16 @@
-/** Columns of `results.csv`, the same values as a line of `results.jsonl`, and the batch as `summary.json`. */
+/** Columns of `results.csv` (`ownColumns`, `csvTable`), lines of `results.jsonl` with the same values, and `summary.json`. */
 import { stringify } from 'csv-stringify/sync';
 import type { JsonValue } from '../../lib/text/json.ts';
+import { type ClipColumn, clipColumns, clipValues } from '../core/clip.ts';
+import { outputName } from '../core/condition.ts';
 import type { GalleryData } from '../core/gallery-data.ts';
-import { kindOfFile, type SavedPicture, wordListsOf } from '../core/picture.ts';
+import {
+  kindOfFile,
+  type ListName,
+  type PictureOutput,
+  type SavedPicture,
+  wordListsOf,
+} from '../core/picture.ts';
 import { byColumn, type RecordJson } from '../core/record-columns.ts';
 import type { BatchSummary, SceneRecord } from '../core/scene-record.ts';
 import type { RulesVersion } from '../core/scene.ts';
@@ -25,6 +33,7 @@ export function resultJson(row: SceneRecord) {
       // A text, because many JSON readers do not keep large numbers exactly.
       seed: picture.seed ?? null,
       ...wordListsOf(picture.output ?? {}),
+      ...(picture.output?.clip && clipValues(picture.output.clip)),
     })),
     ...(row.files.length > 0 && { files: Object.fromEntries(row.files.map(fileJson)) }),
     ...(byColumn('json', (key, is) => shownValue(row[key], is === 'instant')) as RecordJson),
@@ -38,12 +47,16 @@ export function resultJson(row: SceneRecord) {
 export type ResultRow = ReturnType<typeof resultJson>;
 
 function fileJson(saved: SavedPicture) {
-  const { label = '', file, width, height, bytes, sha256 } = saved;
+  const { label = '', file, width, height, bytes, sha256, output } = saved;
   const size = width > 0 ? { width, height } : {};
-  return [label, { file: pathInOutput(saved), kind: kindOfFile(file), ...size, bytes, sha256 }] as const;
+  const clip = output?.clip === undefined ? {} : clipValues(output.clip);
+  return [
+    label,
+    { file: pathInOutput(saved), kind: kindOfFile(file), ...size, bytes, sha256, ...clip },
+  ] as const;
 }
 
-/** Returns the picture's path relative to the output folder, which also contains the report's folder. */
+/** Returns `images/FILE`: the path of a picture relative to the output folder, or to the prefix of its bucket. */
 export function pathInOutput({ file }: Pick<SavedPicture, 'file'>): string {
   return `images/${file}`;
 }
@@ -127,8 +140,9 @@ const ownColumns = {
   state: (row) => row.state,
   file: (row) => row.pictures.slice(0, 1).map(pathInOutput).join(''),
   more_files: (row) => row.pictures.slice(1).map(pathInOutput).join('|'),
-  width: (row) => row.pictures[0]?.width,
-  height: (row) => row.pictures[0]?.height,
+  // Sound has neither.
+  width: (row) => row.pictures[0]?.width || undefined,
+  height: (row) => row.pictures[0]?.height || undefined,
   bytes: (row) => row.pictures[0]?.bytes,
   sha256: (row) => row.pictures[0]?.sha256,
   seed: (row) => row.pictures[0]?.seed,
@@ -138,8 +152,7 @@ const ownColumns = {
   source: (row) => row.source,
 } satisfies Record<string, (row: SceneRecord) => string | number | null | undefined>;
 
-/** Columns with lists of words that a service may return with a picture. */
-export type ListName = 'labelled_words' | 'ignored_words';
+export type OutputColumn = ListName | ClipColumn;
 
 interface CsvTable {
   header: string;
@@ -147,9 +160,9 @@ interface CsvTable {
 }
 
 /**
- * Builds the table: fixed columns, one for each label and list, the manifest's columns, and the endpoint. The
+ * Builds the table: fixed columns, one for each label and `told`, the manifest's columns, and the endpoint. The
  * manifest's `id` is already the first column. Any other column with a fixed name, in any case, becomes
- * `manifest.<name>`, because most readers lose one of two columns with the same name. A list column, which
+ * `manifest.<name>`, because most readers lose one of two columns with the same name. A column of `told`, which
  * not every batch has, is renamed itself. Spreadsheets execute texts that begin like a formula; an apostrophe
  * prevents that, unless the table is `exact`.
  */
@@ -159,12 +172,13 @@ export function csvTable(
     exact,
     separator = ',',
     labels = [],
-    lists = [],
+    told = [],
   }: {
     exact: boolean;
     separator?: string | undefined;
     labels?: string[];
-    lists?: ListName[];
+    /** Columns with what a job or a clip tells. */
+    told?: readonly OutputColumn[];
   },
 ): CsvTable {
   // Set explicitly, as its default depends on other options. Some readers end the row at a bare CR.
@@ -174,11 +188,11 @@ export function csvTable(
   const fileColumns = labels.map((label) => `file_${label}`);
   const names = manifestColumns.filter((name) => name !== 'id');
   const taken = new Set(names.map((name) => name.toLowerCase()));
-  const added = [...fileColumns, ...lists.map((list) => freeName(list, 'output', taken))];
+  const added = [...fileColumns, ...told.map((name) => outputName(name, taken))];
   const valuesOf = (row: SceneRecord): string[] => [
     ...own.map((valueOf) => cell(String(valueOf(row) ?? ''))),
     ...labels.map((label) => cell(row.files.filter(isOf(label)).map(pathInOutput).join(''))),
-    ...lists.map((list) => cell(row.pictures[0]?.output?.[list]?.join('|') ?? '')),
+    ...told.map((name) => cell(toldBy(row.pictures[0]?.output, name))),
     ...names.map((name) => cell(textOf(row.columns[name]))),
     cell(row.endpoint ?? ''),
   ];
@@ -191,6 +205,12 @@ export function csvTable(
   };
 }
 
+function toldBy({ clip, ...output }: PictureOutput = {}, name: OutputColumn): string {
+  const isList = name === 'labelled_words' || name === 'ignored_words';
+  const value = isList ? output[name] : clip && clipColumns[name](clip);
+  return Array.isArray(value) ? value.join('|') : String(value ?? '');
+}
+
 function isOf(label: string): (file: SavedPicture) => boolean {
   return (file) => file.label === label;
 }
@@ -200,14 +220,14 @@ function renamed(names: string[], fileColumns: string[]): string[] {
   const taken = new Set(names.filter((name) => !ours.has(name.toLowerCase())));
   return names.map((name) => {
     if (!ours.has(name.toLowerCase())) return name;
-    const free = freeName(`manifest.${name}`, 'manifest', taken);
+    const free = freeName(`manifest.${name}`, taken);
     taken.add(free);
     return free;
   });
 }
 
-function freeName(name: string, before: string, taken: Set<string>): string {
-  return taken.has(name) ? freeName(`${before}.${name}`, before, taken) : name;
+function freeName(name: string, taken: Set<string>): string {
+  return taken.has(name) ? freeName(`manifest.${name}`, taken) : name;
 }
 
 /** Adds an apostrophe to texts that begin like a formula, but not to numbers. */

@@ -4,7 +4,7 @@ import type { BatchSummary, RunSpan, SceneRecord } from '../core/scene-record.ts
 import { withDiskFailure } from '../files/disk-failure.ts';
 import { makeFolder, syncFolder, UnfinishedFile } from '../files/folders.ts';
 import { assertPlainFile, isAlive, removeLeftovers } from '../../lib/files/temporary-files.ts';
-import { csvTable, type ListName, type ReportHeader, resultLine, summaryJson } from './result-columns.ts';
+import { csvTable, type OutputColumn, type ReportHeader, resultLine, summaryJson } from './result-columns.ts';
 import { GalleryCounts } from './gallery-counts.ts';
 import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
 import type { GalleryRow, GalleryData } from '../core/gallery-data.ts';
@@ -20,8 +20,8 @@ export interface ReportSource {
   rows(): Iterable<SceneRecord>;
   columns(): string[];
   labels?(): string[];
-  /** Names of the lists of words that came with pictures. */
-  lists?(): ListName[];
+  /** Columns with what jobs and clips tell. */
+  told?(): OutputColumn[];
   /** The latest runs, oldest first. */
   runs(): RunSpan[];
   summary(): BatchSummary | Promise<BatchSummary>;
@@ -103,7 +103,7 @@ async function writeRows(
     exact: false,
     separator,
     labels: source.labels?.() ?? [],
-    lists: source.lists?.() ?? [],
+    told: source.told?.() ?? [],
   });
   await csv.write(table.header);
   for (const rows of slices(source.rows())) {
@@ -145,6 +145,7 @@ let begun = 0;
  */
 class GalleryFiles {
   readonly #folder: string;
+  readonly #links: ReturnType<typeof besideReport>;
   readonly #rowsName: string;
   readonly #columns: string[];
   readonly #counts: GalleryCounts;
@@ -158,6 +159,7 @@ class GalleryFiles {
   constructor(folder: string, columns: string[], counts: GalleryCounts, sign?: Sign) {
     begun += 1;
     this.#folder = folder;
+    this.#links = besideReport(folder);
     this.#rowsName = `rows-${Date.now().toString(36)}-${process.pid}-${begun}`;
     this.#columns = columns;
     this.#counts = counts;
@@ -215,7 +217,7 @@ class GalleryFiles {
   }
 
   async #rowOf(row: SceneRecord): Promise<GalleryRow> {
-    const shown = galleryRow(row, this.#columns, besideReport);
+    const shown = galleryRow(row, this.#columns, this.#links);
     const links = [...(shown.pictures ?? []), ...(shown.files ?? [])];
     const saved = [...row.pictures, ...row.files];
     if (this.#sign !== undefined)
@@ -294,11 +296,13 @@ export async function pageWithData(
 ): Promise<string> {
   const code = await built(`${name}.js`);
   const style = await built(`${name}.css`);
+  const sources = ["'self'", 'file:', picturesAt ?? []].flat().join(' ');
   const policy = [
     "default-src 'none'",
     `script-src '${hashOf(code)}' 'strict-dynamic'`,
     `style-src '${hashOf(style)}'`,
-    `img-src ${["'self'", 'file:', picturesAt ?? []].flat().join(' ')}`,
+    `img-src ${sources}`,
+    `media-src ${sources}`,
     "base-uri 'none'",
     "form-action 'none'",
   ].join('; ');

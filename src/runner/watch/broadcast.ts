@@ -1,6 +1,14 @@
 /** Reads the watched batch once a second for all viewers, and not at all while there are none. */
-import type { Mark, MarkChange, ReadMarks } from '../core/marks.ts';
-import type { ArrivedScene, GalleryData, GalleryRow, LiveNews, LiveState } from '../core/gallery-data.ts';
+import type {
+  ArrivedScene,
+  GalleryData,
+  GalleryRow,
+  LiveNews,
+  LiveState,
+  Mark,
+  MarkChange,
+  ReadMarks,
+} from '../core/gallery-data.ts';
 
 /** A batch as the page of `watch` reads it. Marks are all that changes. */
 export interface WatchedBatch {
@@ -8,6 +16,8 @@ export interface WatchedBatch {
   imagesDir: string;
   /** Reads a picture or a thumbnail that is not on this machine. Null if there is none, undefined if the files are here. */
   readElsewhere?: (kind: 'picture' | 'thumbnail', file: string) => Promise<Buffer | null | undefined>;
+  /** Opens a clip that is not on this machine, like `readElsewhere`. */
+  openElsewhere?: (file: string) => Promise<ClipElsewhere | null | undefined>;
   /** Absolute path of the folder of thumbnails. */
   thumbnailsDir: string;
   /** Returns the state of the batch, with its problems. Cheap if nothing has changed. The previous call must have ended. */
@@ -22,6 +32,14 @@ export interface WatchedBatch {
   setMarks(changes: MarkChange[], by?: 'viewer'): string | undefined;
   /** Returns the rows of a piece of the list, counted from 0. Undefined if there is no such piece. Throws if they cannot be read. */
   rows(piece: number): GalleryRow[] | undefined;
+}
+
+/** A clip in a bucket, which may be too large for memory. */
+export interface ClipElsewhere {
+  /** Size in bytes. */
+  length: number;
+  /** Returns `length` bytes from `at` on. Fewer if the object has become shorter. */
+  read(at: number, length: number): Promise<Buffer>;
 }
 
 /** Parts that have not changed are the same objects as in the previous reading. */

@@ -3,8 +3,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { addressGroup, TrustedProxies } from '../../lib/net/addresses.ts';
 import { Guesses } from '../../lib/net/guesses.ts';
-import type { WatchSession } from '../core/gallery-data.ts';
-import { type Mark, markNames } from '../core/marks.ts';
+import { type WatchSession, type Mark, markNames } from '../core/gallery-data.ts';
 
 /** An owner sets every mark. A viewer only stars, because the other marks lead to commands that cost money. */
 export type Role = NonNullable<WatchSession['role']>;

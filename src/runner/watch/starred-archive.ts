@@ -1,5 +1,6 @@
-/** A ZIP of the starred pictures, made while it is sent: one picture is in memory at a time. */
+/** A ZIP of the starred pictures and clips, made while it is sent: one picture, or a piece of a clip, is in memory at a time. */
 import { crc32 } from 'node:zlib';
+import type { OpenText } from '../../lib/files/filed-text.ts';
 import { nameKey, portablePath, withSuffix } from '../core/naming.ts';
 import { withoutFormat } from '../core/picture.ts';
 import type { WatchedBatch } from './broadcast.ts';
@@ -38,8 +39,8 @@ export class StarredArchive {
       if (files.length === 0) missing.push(`${id}: the scene has no picture now`);
       for (const file of files) {
         const read = await this.#pictures.read(file);
-        if (Buffer.isBuffer(read)) yield* this.#stored(this.#nameOf(file), read);
-        else missing.push(`${id}: ${file}: ${read.problem}`);
+        if ('problem' in read) missing.push(`${id}: ${file}: ${read.problem}`);
+        else yield* this.#stored(this.#nameOf(file), read);
       }
     }
     if (missing.length > 0) {
@@ -59,19 +60,29 @@ export class StarredArchive {
     return name;
   }
 
-  /** Stores the bytes as they are, because compressing a PNG again saves nothing. */
-  *#stored(name: string, content: Buffer): Generator<Buffer> {
-    const entry = {
-      name: Buffer.from(name),
-      crc: crc32(content),
-      size: content.length,
-      offset: this.#offset,
-    };
-    const header = Buffer.alloc(30);
-    header.writeUInt32LE(0x04034b50, 0);
-    this.#describe(entry, header, 4, version);
-    this.#entries.push(entry);
-    yield* this.#counted([header, entry.name, content]);
+  /** Stores the bytes as they are, because compressing a PNG or a clip again saves nothing. Closes a file. */
+  async *#stored(name: string, content: Buffer | OpenText): AsyncGenerator<Buffer> {
+    try {
+      const entry = {
+        name: Buffer.from(name),
+        // Precedes the bytes, because some programs unpack a ZIP while they receive it. So a file is read twice.
+        crc: await checksumOf(content),
+        size: Buffer.isBuffer(content) ? content.length : content.byteCount,
+        offset: this.#offset,
+      };
+      const isLong = entry.size >= maxLong;
+      const extra = isLong ? longNumbers([entry.size, entry.size]) : Buffer.alloc(0);
+      const header = Buffer.alloc(30);
+      header.writeUInt32LE(0x04034b50, 0);
+      this.#describe(entry, header, 4, isLong ? longVersion : version);
+      header.writeUInt16LE(extra.length, 28);
+      this.#entries.push(entry);
+      yield* this.#counted([header, entry.name, ...(isLong ? [extra] : [])]);
+      if (Buffer.isBuffer(content)) yield* this.#counted([content]);
+      else for await (const piece of content.pieces()) yield* this.#counted([piece]);
+    } finally {
+      if (!Buffer.isBuffer(content)) await content.close();
+    }
   }
 
   /** Yields the list of all files, which the archive ends with. */
@@ -90,19 +101,15 @@ export class StarredArchive {
   }
 
   #listed(entry: Entry): Buffer {
-    const { name, offset } = entry;
-    const isFar = offset >= maxLong;
+    const { name, size, offset } = entry;
+    const long = [...(size >= maxLong ? [size, size] : []), ...(offset >= maxLong ? [offset] : [])];
+    const extra = long.length === 0 ? Buffer.alloc(0) : longNumbers(long);
     const header = Buffer.alloc(46);
     header.writeUInt32LE(0x02014b50, 0);
     header.writeUInt16LE(longVersion, 4);
-    this.#describe(entry, header, 6, isFar ? longVersion : version);
-    header.writeUInt16LE(isFar ? 12 : 0, 30);
+    this.#describe(entry, header, 6, long.length > 0 ? longVersion : version);
+    header.writeUInt16LE(extra.length, 30);
     header.writeUInt32LE(Math.min(offset, maxLong), 42);
-    if (!isFar) return Buffer.concat([header, name]);
-    const extra = Buffer.alloc(12);
-    extra.writeUInt16LE(1, 0);
-    extra.writeUInt16LE(8, 2);
-    extra.writeBigUInt64LE(BigInt(offset), 4);
     return Buffer.concat([header, name, extra]);
   }
 
@@ -120,8 +127,8 @@ export class StarredArchive {
       at + 8,
     );
     header.writeUInt32LE(crc, at + 10);
-    header.writeUInt32LE(size, at + 14);
-    header.writeUInt32LE(size, at + 18);
+    header.writeUInt32LE(Math.min(size, maxLong), at + 14);
+    header.writeUInt32LE(Math.min(size, maxLong), at + 18);
     header.writeUInt16LE(name.length, at + 22);
   }
 
@@ -131,6 +138,22 @@ export class StarredArchive {
       yield piece;
     }
   }
+}
+
+async function checksumOf(content: Buffer | OpenText): Promise<number> {
+  if (Buffer.isBuffer(content)) return crc32(content);
+  let sum = 0;
+  for await (const piece of content.pieces()) sum = crc32(piece, sum);
+  return sum;
+}
+
+/** Returns the extra field with numbers that are too large for 32 bits (APPNOTE 4.5.3). */
+function longNumbers(numbers: number[]): Buffer {
+  const extra = Buffer.alloc(4 + 8 * numbers.length);
+  extra.writeUInt16LE(1, 0);
+  extra.writeUInt16LE(8 * numbers.length, 2);
+  for (const [index, number] of numbers.entries()) extra.writeBigUInt64LE(BigInt(number), 4 + 8 * index);
+  return extra;
 }
 
 interface Entry {

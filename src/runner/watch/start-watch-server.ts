@@ -10,13 +10,11 @@ import {
   refusal,
   tooMany,
 } from '../../lib/http/http-response.ts';
-import { startHttpServer } from '../../lib/http/http-server.ts';
-import { KnownNames } from '../../lib/http/known-names.ts';
+import { startHttpServer, KnownNames } from '../../lib/http/http-server.ts';
 import { type ArrivingBody, readBody } from '../../lib/http/request-body.ts';
 import type { TlsFiles } from '../../lib/http/tls-files.ts';
 import { isLoopback } from '../../lib/net/addresses.ts';
-import type { WatchSession } from '../core/gallery-data.ts';
-import { isMark, type MarkChange } from '../core/marks.ts';
+import { type WatchSession, isMark, type MarkChange } from '../core/gallery-data.ts';
 import { portableSegment } from '../core/naming.ts';
 import { startBroadcast, type Broadcast, type WatchedBatch } from './broadcast.ts';
 import { isOwnPage, marksOf, type Role, type SignIn } from './sign-in.ts';

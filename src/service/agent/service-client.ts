@@ -11,7 +11,7 @@ import type { WorkerReport } from '../workers/remote-worker.ts';
 import type { OfferedJob } from '../workers/supervised.ts';
 import { JoinedBytes } from '../../lib/limits.ts';
 import { oneLine } from '../../lib/text/format.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
+import { type JsonObject, objectIn } from '../../lib/text/json.ts';
 import type { AnswerOf, OperationOf } from '../../protocol/operations.ts';
 import { pathOf } from '../../protocol/paths.ts';
 
@@ -335,13 +335,4 @@ function complaintOf({ status, text, refusal, location }: Answer): string {
 function beginning(text: string): string {
   const shown = text.slice(0, 200).replaceAll(/\s+/g, ' ').trim();
   return shown === '' ? 'nothing more' : JSON.stringify(shown.length > 60 ? `${shown.slice(0, 60)}…` : shown);
-}
-
-function objectIn(text: string): JsonObject | undefined {
-  try {
-    const value = JSON.parse(text) as JsonValue;
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -17,7 +17,7 @@ import type { FolderWatch } from '../jobs/data-folder.ts';
 import type { Accepted, JobStore } from '../jobs/job-store.ts';
 import { waitUntilFound } from '../jobs/job-signals.ts';
 import type { JobRecord } from '../jobs/job-statements.ts';
-import type { JobTerms, JobState, Idempotency } from '../model/job.ts';
+import { type Idempotency, isReached, type JobState, type JobTerms, reachedBy } from '../model/job.ts';
 import type { WorkerView } from '../../protocol/console-data.ts';
 import { secretText, type WebhookSecrets } from '../webhooks/webhook-secrets.ts';
 import { createHash, hash } from 'node:crypto';
@@ -228,10 +228,10 @@ export class JobOperations {
     const was = await this.#parts.store.retry(endpointId, jobId, refuse);
     if (was === undefined) return jobNotFound();
     if (typeof was === 'object') return was;
-    if (was === 'FAILED' || was === 'TIMED_OUT') return stateAnswer(jobId, 'IN_QUEUE');
+    if (isReached('retry', was)) return stateAnswer(jobId, 'IN_QUEUE');
     if (was === 'without credentials')
       return refusal(409, 'the "s3Config" of the job was deleted when it ended: submit the job anew');
-    return refusal(409, `the job is ${was}; only one that is FAILED or TIMED_OUT can be retried`);
+    return refusal(409, `the job is ${was}; only one that is ${reachedBy.retry.join(' or ')} can be retried`);
   }
 }
 

@@ -1,6 +1,6 @@
 /** `GET /metrics` in the text format of Prometheus (prometheus.io/docs/instrumenting/exposition_formats). */
 import type { HttpResponse } from '../../lib/http/http-response.ts';
-import { addTo, bucketSeconds, emptyHistogram, type Histogram } from '../jobs/job-history.ts';
+import { Histogram } from '../jobs/job-history.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import type { Endpoint } from '../workers/endpoints.ts';
 
@@ -61,7 +61,7 @@ export class Metrics {
         'event_loop_delay_seconds',
         'histogram',
         'Delay of due work in the service, sampled every 50 ms.',
-        bucketsOf({}, this.#loopDelay.histogram, loopDelaySeconds),
+        bucketsOf({}, this.#loopDelay.histogram),
       ),
     ];
     const headers = { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' };
@@ -80,7 +80,7 @@ export class Metrics {
 
   #histogram(which: 'delay' | 'execution', help: string, endpoints: readonly Endpoint[]): string[] {
     const samples = endpoints.flatMap(({ id }) =>
-      bucketsOf({ endpoint: id }, this.#store.durations.of(id)[which], bucketSeconds),
+      bucketsOf({ endpoint: id }, this.#store.durations.of(id)[which]),
     );
     return metric(`job_${which}_seconds`, 'histogram', help, samples);
   }
@@ -111,13 +111,9 @@ function escaped(character: string): string {
   return character === '\n' ? String.raw`\n` : `\\${character}`;
 }
 
-function bucketsOf(
-  labels: Labels,
-  { buckets, count, sumSeconds }: Histogram,
-  bounds: readonly number[],
-): Sample[] {
+function bucketsOf(labels: Labels, { buckets, count, sumSeconds }: Histogram): Sample[] {
   return [
-    ...bounds.map((le, index) => line({ ...labels, le: String(le) }, buckets[index] ?? 0, '_bucket')),
+    ...buckets.map(([le, below]) => line({ ...labels, le: String(le) }, below, '_bucket')),
     line({ ...labels, le: '+Inf' }, count, '_bucket'),
     line(labels, sumSeconds, '_sum'),
     line(labels, count, '_count'),
@@ -137,7 +133,7 @@ const everyMs = 50;
 
 export class LoopDelay {
   /** Delays since the start, measured every 50 ms. A longer block counts once, with its full length. */
-  readonly histogram: Histogram = emptyHistogram(loopDelaySeconds);
+  readonly histogram = new Histogram(loopDelaySeconds);
   readonly #timer: NodeJS.Timeout;
   #lastAt = performance.now();
 
@@ -151,7 +147,7 @@ export class LoopDelay {
 
   #note(): void {
     const now = performance.now();
-    addTo(this.histogram, loopDelaySeconds, (now - this.#lastAt - everyMs) / 1_000);
+    this.histogram.add((now - this.#lastAt - everyMs) / 1_000);
     this.#lastAt = now;
   }
 }

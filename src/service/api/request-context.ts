@@ -6,6 +6,7 @@ import type { Route } from '../../protocol/paths.ts';
 import { type HttpResponse, refusal } from '../../lib/http/http-response.ts';
 import type { Endpoint } from '../workers/endpoints.ts';
 import type { JobTerms } from '../model/job.ts';
+import { isJsonObject } from '../../lib/text/json.ts';
 import { scanJson, isObjectText, isEmptyObject, type ScannedJson } from '../../lib/text/scan-json.ts';
 import { describeValue } from '../../protocol/json-value.ts';
 import { isPrivateTarget } from '../webhooks/webhooks.ts';
@@ -109,7 +110,7 @@ function whyNot(kind: Exclude<ScannedJson['kind'], 'object'>, maxValues: number)
 
 function readTerms(body: Record<string, unknown>, hasPrivate: boolean): SubmittedTerms | string {
   const { policy = {}, webhook, s3Config } = body;
-  if (!isObject(policy)) return `"policy" is ${describeValue(policy)}; expected an object`;
+  if (!isJsonObject(policy)) return `"policy" is ${describeValue(policy)}; expected an object`;
   const { executionTimeout, ttl, lowPriority } = policy;
   for (const [name, value] of Object.entries({ executionTimeout, ttl })) {
     if (value !== undefined && !isDuration(value))
@@ -120,7 +121,7 @@ function readTerms(body: Record<string, unknown>, hasPrivate: boolean): Submitte
   if (webhook !== undefined && webhook !== null && !isWebhook(webhook))
     return `"webhook" is ${describeValue(webhook)}; expected an http(s) URL without user name and password`;
   if (isWebhook(webhook) && !hasPrivate && isPrivateTarget(webhook)) return privateWebhook(webhook);
-  const stored = isObject(s3Config) ? JSON.stringify(s3Config) : undefined;
+  const stored = isJsonObject(s3Config) ? JSON.stringify(s3Config) : undefined;
   // The message does not quote the value, which holds credentials.
   if (s3Config !== undefined && s3Config !== null && (stored?.length ?? Infinity) > maxS3ConfigLength)
     return `"s3Config" is not accepted; expected an object of at most ${maxS3ConfigLength} characters`;
@@ -154,8 +155,4 @@ function refused(why: string): ReadRunRequest {
 
 function parsed(json: Buffer | undefined): unknown {
   return json && JSON.parse(json.toString());
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 /** Operations of workers that pull jobs: taking jobs, returning results and parts, reports and pings. */
 import { isUtf8 } from 'node:buffer';
+import { objectIn } from '../../lib/text/json.ts';
 import { maxJsonDepth, scanJson, type ScannedJson, valueOrBeginning } from '../../lib/text/scan-json.ts';
 import { type BodyRoom, type ClientTurns, RateLimit } from './quotas.ts';
 import type { OperationOf } from '../../protocol/operations.ts';
@@ -15,10 +16,10 @@ import {
 import type { Text } from '../../lib/files/filed-text.ts';
 import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../../lib/http/http-response.ts';
 import type { JobStore } from '../jobs/job-store.ts';
-import type { JobResults, WorkerError } from '../jobs/job-results.ts';
+import type { JobResults, WorkerError } from '../jobs/job-work.ts';
 import { waitUntilFound } from '../jobs/job-signals.ts';
 import type { TakenJob } from '../jobs/job-statements.ts';
-import { pullingWorker } from '../model/worker-view.ts';
+import { pullingWorker } from '../model/job.ts';
 import { readWorkerReport } from '../workers/remote-worker.ts';
 import { joinTexts } from '../jobs/job-reads.ts';
 
@@ -248,7 +249,7 @@ export class WorkerOperations {
     const body = await bodyOf(context, maxReportBytes);
     if (!Buffer.isBuffer(body)) return body;
     if (!isUtf8(body)) return notUtf8;
-    const report = readWorkerReport(parseObject(body.toString()));
+    const report = readWorkerReport(objectIn(body.toString()));
     if ('problem' in report) return refusal(400, report.problem);
     const workerId = workerIn(context);
     const jobs = await endpoint.remote.report(workerId, report);
@@ -350,15 +351,4 @@ function batchSize(text: string | null): number {
 
 function idsIn(text: string | null): string[] {
   return (text ?? '').split(',').filter((id) => jobIdPattern.test(id));
-}
-
-function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
 }

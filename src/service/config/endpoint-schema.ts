@@ -235,7 +235,7 @@ function clusterProblems({ on, workers, quickStart, gpu, memory, recycle }: Part
   return found;
 }
 
-/** Returns the expected value of `publicUrl` if workers of a cluster could not use it safely; undefined if they can. */
+/** Returns the expected value of `publicUrl` if it is missing or workers of a cluster could not use it safely. Undefined if they can. */
 export function publicUrlExpected(publicUrl: string | undefined, isInsecure: boolean): string | undefined {
   if (publicUrl === undefined)
     return 'the address at which workers of a cluster reach the service, such as https://render.example';

@@ -1,5 +1,6 @@
 /** Types of the console's requests and of the services behind them, and functions that read its forms. */
-import { type HttpResponse, jsonResponse, type Page, refusal } from '../../lib/http/http-response.ts';
+import { type HttpResponse, type Page, refusal } from '../../lib/http/http-response.ts';
+import { objectIn } from '../../lib/text/json.ts';
 import type { TrustedProxies } from '../../lib/net/addresses.ts';
 import type { CatalogueEntry, EndpointFields, EndpointView, Overview } from '../../protocol/console-data.ts';
 import type { AuditLog } from '../keys/audit-log.ts';
@@ -76,16 +77,6 @@ export async function formOf(
 ): Promise<{ form: Record<string, unknown> } | HttpResponse | undefined> {
   const body = await bodyOf(context, maxFormBytes);
   if (!Buffer.isBuffer(body)) return body;
-  try {
-    const form: unknown = JSON.parse(body.toString());
-    if (typeof form === 'object' && form !== null && !Array.isArray(form))
-      return { form: form as Record<string, unknown> };
-  } catch {
-    // Invalid JSON is refused below.
-  }
-  return refusal(400, 'the body is not a JSON object');
-}
-
-export function problemsAnswer(problems: FieldProblem[]): HttpResponse {
-  return jsonResponse({ error: 'some fields are not valid', problems }, 422);
+  const form = objectIn(body.toString());
+  return form === undefined ? refusal(400, 'the body is not a JSON object') : { form };
 }

@@ -8,11 +8,11 @@ import {
   refusal,
   tooMany,
 } from '../../lib/http/http-response.ts';
+import { decodedPart } from '../../lib/text/format.ts';
 import { createHash, randomBytes } from 'node:crypto';
 import { type ConsoleService, formOf, type Operation } from './console-request.ts';
-import { EndpointRequests } from './endpoint-requests.ts';
+import { EndpointRequests, KeyRequests } from './admin-requests.ts';
 import { JobRequests, WebhookRequests } from './job-requests.ts';
-import { KeyRequests } from './key-requests.ts';
 import { type KeyHolder, digestOf, permits } from '../model/key.ts';
 import type { BodyContext } from '../api/request-context.ts';
 import type { AuditLog } from '../keys/audit-log.ts';
@@ -104,9 +104,9 @@ export class Console {
     const isKeyGood = (): boolean => this.#holder(request) !== undefined;
     const told: Record<string, string> = {};
     const context = { ...asked, isKeyGood, query, holder, told };
-    const answer = await operation({ ...context, id: decode(id), workerId: decode(workerId) });
+    const answer = await operation({ ...context, id: decodedPart(id), workerId: decodedPart(workerId) });
     if (request.method !== 'GET' && answer !== undefined && answer.status < 400) {
-      const what = `${request.method} ${decode(path)}${query.size === 0 ? '' : `?${query.toString()}`}`;
+      const what = `${request.method} ${decodedPart(path)}${query.size === 0 ? '' : `?${query.toString()}`}`;
       const from = this.#service.proxies.addressOf(request);
       this.#service.audit.note({ event: 'change', key: holder.name, from, what, more: told });
     }
@@ -180,14 +180,6 @@ function isOwnPage({ method, headers }: IncomingMessage): boolean {
 
 function proofIn({ headers }: IncomingMessage): SessionProof {
   return { cookie: headers.cookie, token: headers[tokenHeader]?.toString() };
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return '';
-  }
 }
 
 /** Maximum duration of a session. An open page polls forever, so idle time cannot end a session. */

@@ -1,5 +1,5 @@
 /** Requests of the console about jobs, and about webhooks that failed. */
-import type { BulkCount, FailedWebhooks } from '../../protocol/console-data.ts';
+import type { BulkCount, FailedWebhooks, JobAction } from '../../protocol/console-data.ts';
 import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../../lib/http/http-response.ts';
 import type { ConsoleRequest, ConsoleService } from './console-request.ts';
 import { type JobQuery, JobViews } from './job-views.ts';
@@ -42,7 +42,7 @@ export class JobRequests {
     return { status: 200, body: found.made, headers };
   }
 
-  async act(what: 'cancel' | 'retry', { id }: ConsoleRequest): Promise<HttpResponse> {
+  async act(what: JobAction, { id }: ConsoleRequest): Promise<HttpResponse> {
     const endpointId = this.#views.endpointOf(id);
     if (endpointId === undefined) return refusal(404, 'job not found');
     if (!this.#isThere(endpointId)) return refusal(409, `the endpoint ${endpointId} of this job was removed`);

@@ -1,10 +1,10 @@
 /** Reads jobs from the store in the form in which the console shows them. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { JobPage, JobRow, JobView } from '../../protocol/console-data.ts';
+import type { JobAction, JobPage, JobRow, JobView } from '../../protocol/console-data.ts';
 import { isFile, type OpenText, type Text, wholeOf } from '../../lib/files/filed-text.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobRecord } from '../jobs/job-statements.ts';
-import { shownWorker } from '../model/worker-view.ts';
+import { isReached, reachedBy, shownWorker } from '../model/job.ts';
 import { maxJsonDepth, scanJson } from '../../lib/text/scan-json.ts';
 
 /** Returns the name of a key by its id; null if the job was submitted without a key. */
@@ -40,8 +40,6 @@ const maxLooks = 20;
 /** Maximum number of jobs that one bulk action changes. */
 const maxBulk = 10_000;
 
-const reachedBy = { cancel: ['IN_QUEUE', 'IN_PROGRESS'], retry: ['FAILED', 'TIMED_OUT'] } as const;
-
 /** Maximum size of a shown input or output: a little more than the pictures that are shown. */
 const maxShownBytes = 48 * 1024 * 1024;
 
@@ -65,7 +63,7 @@ export class JobViews {
 
   /** Returns the jobs of existing endpoints that can be cancelled or retried, newest first. */
   async reachable(
-    what: keyof typeof reachedBy,
+    what: JobAction,
     query: JobQuery,
     isThere: (endpointId: string) => boolean,
   ): Promise<{ jobs: { id: string; endpointId: string }[]; isMore: boolean }> {
@@ -108,7 +106,7 @@ export class JobViews {
     if (status === null)
       return endpoint === null ? all.all({ newest, atOnce }) : ofEndpoint.all({ endpoint, newest, atOnce });
     const ids = endpoint === null ? endpoints.all().map(({ id }) => id) : [endpoint];
-    const found = isOpen(status) ? open : settled;
+    const found = isReached('cancel', status) ? open : settled;
     return ids
       .flatMap((id) => found.all({ endpoint: id, status, newest, atOnce }))
       .toSorted((one, other) => other.number - one.number)
@@ -232,10 +230,6 @@ export function prepareStatements({ file: { db } }: Pick<JobStore, 'file'>) {
     number: db.prepare<[string], { number: number }>('SELECT number FROM job WHERE id = ?'),
     job: db.prepare<[string], StoredJob>(`SELECT ${rowColumns}, error, log, progress FROM job WHERE id = ?`),
   };
-}
-
-function isOpen(status: string): boolean {
-  return status === 'IN_QUEUE' || status === 'IN_PROGRESS';
 }
 
 /** Maximum length of a text that the page shows. */

@@ -2,8 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type HttpResponse, refusal, tooMany } from '../../lib/http/http-response.ts';
-import type { AnswerRequest } from '../../lib/http/http-server.ts';
-import { type KnownNames, nameIn } from '../../lib/http/known-names.ts';
+import { type AnswerRequest, type KnownNames, nameIn } from '../../lib/http/http-server.ts';
 import { isLoopback, type TrustedProxies } from '../../lib/net/addresses.ts';
 import { idempotencyKeyHeader, idempotencyRetentionHeader } from '../../protocol/message-schemas.ts';
 import {

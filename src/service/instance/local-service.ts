@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { endpointSettings } from '../model/endpoint-settings.ts';
-import { rendererPath } from '../workloads/renderer-workload.ts';
+import { rendererPath } from '../workloads/module-workload.ts';
 import { threadWorkload } from '../workloads/thread-workload.ts';
 
 /** Renders scenes in threads of this process. An invalid input fails its job with the reason. */

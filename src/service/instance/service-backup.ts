@@ -1,8 +1,9 @@
 /** Backs up a running service: its databases as of one moment, and the files that they name. */
 import { chmodSync, existsSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { constants, copyFile, mkdir, open, rename, stat } from 'node:fs/promises';
+import { constants, copyFile, mkdir, rename, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { syncPath } from '../../lib/files/temporary-files.ts';
 import { copyFrom } from '../../lib/sqlite/copy-database.ts';
 import {
   type Database,
@@ -63,10 +64,10 @@ export async function backUpService(
   try {
     for (const folder of ['', ...textFolders]) await mkdir(join(temporary, folder), { mode: 0o700 });
     const backup = await fill(dataDir, temporary, signal);
-    for (const folder of [...textFolders, '']) await sync(join(temporary, folder));
+    for (const folder of [...textFolders, '']) await syncPath(join(temporary, folder));
     signal.throwIfAborted();
     await rename(temporary, to);
-    await sync(dirname(to));
+    await syncPath(dirname(to));
     return backup;
   } catch (error) {
     rmSync(temporary, { recursive: true, force: true });
@@ -220,18 +221,8 @@ async function copyPrivate(from: string, to: string): Promise<boolean> {
     rmSync(to, { force: true });
     return false;
   }
-  await sync(to);
+  await syncPath(to);
   return true;
-}
-
-/** Flushes a file or folder to the disk. */
-async function sync(path: string): Promise<void> {
-  const opened = await open(path);
-  try {
-    await opened.sync();
-  } finally {
-    await opened.close();
-  }
 }
 
 /** Returns the names of the files directly in the data folder that a backup must contain. */

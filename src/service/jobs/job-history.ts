@@ -129,14 +129,7 @@ function quantiles(times: Times): Quantiles | null {
 }
 
 /** Upper bounds of the buckets in seconds. Longer times are only in the count. */
-export const bucketSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800] as const;
-
-export interface Histogram {
-  /** Number of values up to each bound. */
-  buckets: number[];
-  count: number;
-  sumSeconds: number;
-}
+const bucketSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800] as const;
 
 interface Durations {
   delay: Histogram;
@@ -151,29 +144,44 @@ export class JobDurations {
   noteEnd({ endpointId, queuedAt, startedAt, endedAt }: EndedJob): void {
     if (startedAt === null) return;
     const { delay, execution } = this.of(endpointId);
-    addTo(delay, bucketSeconds, (startedAt - queuedAt) / 1_000);
-    addTo(execution, bucketSeconds, (endedAt - startedAt) / 1_000);
+    delay.add((startedAt - queuedAt) / 1_000);
+    execution.add((endedAt - startedAt) / 1_000);
   }
 
   of(endpointId: string): Durations {
     const known = this.#byEndpoint.get(endpointId) ?? {
-      delay: emptyHistogram(bucketSeconds),
-      execution: emptyHistogram(bucketSeconds),
+      delay: new Histogram(bucketSeconds),
+      execution: new Histogram(bucketSeconds),
     };
     this.#byEndpoint.set(endpointId, known);
     return known;
   }
 }
 
-export function emptyHistogram(bounds: readonly number[]): Histogram {
-  return { buckets: bounds.map(() => 0), count: 0, sumSeconds: 0 };
-}
+/** Counts times in seconds by upper bounds. */
+export class Histogram {
+  readonly #bounds: readonly number[];
+  readonly #buckets: number[];
+  count = 0;
+  sumSeconds = 0;
 
-/** Adds a time in seconds. Negative times, after the clock was set back, count as 0. */
-export function addTo(histogram: Histogram, bounds: readonly number[], given: number): void {
-  const seconds = Math.max(0, given);
-  histogram.count += 1;
-  histogram.sumSeconds += seconds;
-  for (const [index, bound] of bounds.entries())
-    if (seconds <= bound) histogram.buckets[index] = (histogram.buckets[index] ?? 0) + 1;
+  /** `bounds`: upper bounds in seconds, in ascending order. */
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+    this.#buckets = bounds.map(() => 0);
+  }
+
+  /** Pairs of a bound and the number of times up to it. */
+  get buckets(): [bound: number, count: number][] {
+    return this.#bounds.map((bound, index) => [bound, this.#buckets[index] ?? 0]);
+  }
+
+  /** Adds a time in seconds. Negative times, after the clock was set back, count as 0. */
+  add(given: number): void {
+    const seconds = Math.max(0, given);
+    this.count += 1;
+    this.sumSeconds += seconds;
+    for (const [index, bound] of this.#bounds.entries())
+      if (seconds <= bound) this.#buckets[index] = (this.#buckets[index] ?? 0) + 1;
+  }
 }

@@ -2,11 +2,10 @@
 import { type OpenText, type Text, type FiledText, isFile, byteCountOf } from '../../lib/files/filed-text.ts';
 import type { FairQueue, JobOfWorker } from './job-transitions.ts';
 import type { JobExpiry } from './job-expiry.ts';
-import type { JobState } from '../model/job.ts';
+import { type JobState, shownWorker } from '../model/job.ts';
 import type { JobRecord, JobMetadata, prepareJobStatements } from './job-statements.ts';
 import { type LongTexts, longText } from './long-texts.ts';
 import type { StorePieces } from './job-transitions.ts';
-import { shownWorker } from '../model/worker-view.ts';
 
 export type OpenedJob = Omit<JobRecord, 'payload'> & { payload: Buffer | OpenText | null };
 

@@ -4,11 +4,11 @@ import { dirname } from 'node:path';
 import { type Database, openForWriting } from '../../lib/sqlite/database.ts';
 import { GroupCommit } from '../../lib/sqlite/group-commit.ts';
 import { isDiskFull } from '../../lib/files/disk-reserve.ts';
-import { JobReserve, reserveIn } from './job-reserve.ts';
+import { JobReserve, reserveIn } from './data-folder.ts';
 import { JobClock, JobExpiry } from './job-expiry.ts';
 import { JobDurations, JobHistory } from './job-history.ts';
 import { JobTransitions } from './job-transitions.ts';
-import { type Idempotency, type JobState, defaultTerms, type JobTerms } from '../model/job.ts';
+import { type Idempotency, isReached, type JobState, defaultTerms, type JobTerms } from '../model/job.ts';
 import { JobReads } from './job-reads.ts';
 import { BulkJobs, JobStreams, JobWork } from './job-work.ts';
 import { jobSchema } from './job-schema.ts';
@@ -218,7 +218,7 @@ export class JobStore {
     const was = await this.#commit.write(() => {
       const job = this.#transitions.sql.metadata.get(id);
       if (job === undefined || !this.reads.isVisible(job, endpointId)) return undefined;
-      if (job.state === 'FAILED' || job.state === 'TIMED_OUT') {
+      if (isReached('retry', job.state)) {
         // The credentials were deleted when the job ended, so results would go to another place than before.
         if (this.#transitions.sql.hadS3Config.get(job.number) !== undefined) return 'without credentials';
         const refused = refuse(job.inputBytes);
@@ -230,7 +230,7 @@ export class JobStore {
       return job.state;
     });
     await this.#texts.delete(unread);
-    if (was === 'FAILED' || was === 'TIMED_OUT') {
+    if (typeof was === 'string' && isReached('retry', was)) {
       this.signals.changed(id);
       this.signals.queued(endpointId);
     }

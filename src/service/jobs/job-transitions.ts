@@ -2,10 +2,10 @@
 import type { Text } from '../../lib/files/filed-text.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
-import { assertTransition, type JobState, type JobTerms } from '../model/job.ts';
+import { allowedTransitions, type JobState, type JobTerms } from '../model/job.ts';
 import type { Replica } from '../replication/committed-pages.ts';
+import type { JobReserve } from './data-folder.ts';
 import type { EndedJob } from './job-history.ts';
-import type { JobReserve } from './job-reserve.ts';
 import type { JobSignals } from './job-signals.ts';
 import {
   type DueJob,
@@ -173,6 +173,12 @@ export class JobTransitions {
   #now(): number {
     return Math.floor(this.#wallClock());
   }
+}
+
+/** Throws if `to` cannot follow `from`, which is a bug of the service. */
+function assertTransition(from: JobState, to: JobState): void {
+  const targets: readonly JobState[] = allowedTransitions[from];
+  if (!targets.includes(to)) throw new Error(`a job cannot go from ${from} to ${to}`);
 }
 
 const noChanges = {

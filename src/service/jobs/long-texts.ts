@@ -5,6 +5,7 @@ import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDiskFull } from '../../lib/files/disk-reserve.ts';
 import { OpenFile, type OpenText, type Text, wholeOf } from '../../lib/files/filed-text.ts';
+import { syncPath } from '../../lib/files/temporary-files.ts';
 import type { SharedFiles } from '../replication/page-store.ts';
 
 /** Length (characters or bytes) from which a text is a file: long rows slow SQLite down. */
@@ -36,7 +37,7 @@ export class LongTexts {
     if (text.length < longText) return await write({ text: text.toString(), file: null });
     const file = `${folder}/${randomUUID()}.json`;
     await this.#write(file, text);
-    if (this.#shared === undefined) await syncFolder(join(this.#dir, folder));
+    if (this.#shared === undefined) await syncPath(join(this.#dir, folder));
     else await this.#shared.put(file, text);
     try {
       const isNamed = await write({ text: null, file });
@@ -97,15 +98,6 @@ export class LongTexts {
       throw error;
     }
     await opened.close();
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path);
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
   }
 }
 

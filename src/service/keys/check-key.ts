@@ -88,7 +88,7 @@ export function termsOf({ quota = '', price = '', expires = '', overlap = '' }: 
 
 export const keyLimitNames = ['requestsPerSecond', 'maxQueued', 'maxQueuedBytes', 'maxHeld'] as const;
 
-/** Reads the limits of a requested key. Values that are missing or invalid are null. */
+/** Reads the limits of a requested key. Null means no limit. Invalid values are null too, so check the form first. */
 export function limitsOf(asked: KeyForm): KeyLimits {
   const count = (text = ''): number | null => (/^([1-9]\d{0,5}|1000000)$/.test(text) ? Number(text) : null);
   return {

@@ -1,7 +1,7 @@
 /** The key store: finds the key of a request, and adds, rotates and revokes keys. */
 import { InUse } from '../../lib/files/temporary-files.ts';
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { type Database, openForWriting, Sqlite } from '../../lib/sqlite/database.ts';
+import { type Database, isBusy, openForWriting, Sqlite } from '../../lib/sqlite/database.ts';
 import type { FieldProblem } from '../model/endpoint-settings.ts';
 import {
   checkKey,
@@ -333,7 +333,7 @@ function orBusy<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    if (!(error instanceof Sqlite.SqliteError) || !error.code.startsWith('SQLITE_BUSY')) throw error;
+    if (!isBusy(error)) throw error;
     throw new KeyStoreBusy(`another program has locked ${path}; try again when it has finished`);
   }
 }

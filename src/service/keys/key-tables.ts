@@ -25,7 +25,7 @@ export const keySchema: Schema = {
        revokedAt  INTEGER
      ) STRICT;`,
     'ALTER TABLE apiKey ADD COLUMN quotaMs INTEGER; ALTER TABLE apiKey ADD COLUMN price REAL;',
-    // Sessions of the console, with digests of their cookie and key.
+    // Sessions of the console. `id` is the digest of cookie and token, `keyDigest` that of the key.
     'CREATE TABLE session (id BLOB PRIMARY KEY, keyDigest BLOB NOT NULL, signedInAt INTEGER NOT NULL) STRICT, WITHOUT ROWID;',
     'ALTER TABLE apiKey ADD COLUMN ownJobs INTEGER NOT NULL DEFAULT 0;',
     `ALTER TABLE apiKey ADD COLUMN readOnly INTEGER NOT NULL DEFAULT 0;

@@ -241,7 +241,7 @@ export const commonFields = {
   stall: limit.meta({
     title: 'Stall time',
     description:
-      'a worker that writes no progress, stream or log line of its job for so long is ended, and the job retried; never by default',
+      'a worker that writes no progress, stream or log line of its job for this long is ended, and the job is retried; no limit by default',
   }),
   environment: environment.meta({
     title: 'Variables',

@@ -1,4 +1,5 @@
-/** A job of the service: its states, the transitions between them, and its terms. */
+/** A job of the service: its states, the transitions between them, its terms, and the ids of workers that take it. */
+import type { JobAction, WorkerView } from '../../protocol/console-data.ts';
 import type { JobStatus } from '../../protocol/message-schemas.ts';
 
 /** States after each state. A job is requeued after a crash of worker or service, or by a retry. */
@@ -13,10 +14,15 @@ export const allowedTransitions = {
 
 export type JobState = keyof typeof allowedTransitions;
 
-/** Throws if `to` cannot follow `from`, which is a bug of the service. */
-export function assertTransition(from: JobState, to: JobState): void {
-  const targets: readonly JobState[] = allowedTransitions[from];
-  if (!targets.includes(to)) throw new Error(`a job cannot go from ${from} to ${to}`);
+/** States in which a person can cancel or retry a job. */
+export const reachedBy = {
+  cancel: ['IN_QUEUE', 'IN_PROGRESS'],
+  retry: ['FAILED', 'TIMED_OUT'],
+} as const satisfies Record<JobAction, readonly JobState[]>;
+
+/** True if the job is in a state in which it can be cancelled or retried. */
+export function isReached(action: JobAction, state: string): boolean {
+  return reachedBy[action].some((each) => each === state);
 }
 
 /** Digests that recognise a repeated submission. */
@@ -58,3 +64,25 @@ export const defaultTerms: Readonly<JobTerms> = {
   isSync: false,
   idempotency: null,
 };
+
+/** Fields of the view of an own worker that has not worked on a job yet. */
+export const ownView = {
+  kind: 'own',
+  jobIds: [],
+  gpu: null,
+  machine: null,
+  workload: null,
+  isDraining: false,
+  jobsDone: 0,
+  busyMs: 0,
+} as const satisfies Partial<WorkerView>;
+
+/** Returns the id of a pulling worker, with the id of its key, so that a copied id gets no jobs. Neither has `@`. */
+export function pullingWorker(id: string, keyId: string): string {
+  return `${id}@${keyId}`;
+}
+
+/** Returns the name of a worker for people: the id without the key. */
+export function shownWorker(worker: string): string {
+  return worker.split('@', 1)[0] ?? '';
+}

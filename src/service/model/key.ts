@@ -61,6 +61,7 @@ export interface KeyRecord extends KeyHolder {
   price: number | null;
 }
 
+/** True if the key is neither revoked nor expired at `now`, in epoch ms. */
 export function isValid({ revokedAt, expiresAt }: KeyRecord, now: number): boolean {
   return revokedAt === null && (expiresAt === null || now < expiresAt);
 }
@@ -73,7 +74,7 @@ const rights = {
   admin: ['jobs', 'console'],
 } as const satisfies Record<KeyKind, readonly KeyRight[]>;
 
-/** True if the key has this right at the endpoint; without `endpointId`, for pages of the console. */
+/** True if the key has this right at the endpoint, or at all endpoints if `endpointId` is undefined. */
 export function permits(key: KeyHolder, right: KeyRight, endpointId?: string): boolean {
   const isKind = (rights[key.kind] as readonly KeyRight[]).includes(right);
   const isInScope =
@@ -91,7 +92,7 @@ export function fitsHeader(key: string): boolean {
   return /^[\x21-\x7e]+$/.test(key);
 }
 
-/** Returns the key in `Authorization`, with or without `Bearer`; undefined if there is none. */
+/** Returns the key in the header `Authorization`, which may begin with `Bearer`. Undefined if there is none. */
 export function presentedKey(authorization: string | undefined): string | undefined {
   const key = authorization?.replace(/^bearer +/i, '').trim();
   return key === '' ? undefined : key;

@@ -138,7 +138,7 @@ export class Replica {
       readSync(this.#log, frames, 0, frames.length, at);
       for (let i = 0; i < count; i++) {
         const frame = frames.subarray(i * frameBytes, (i + 1) * frameBytes);
-        // Other frames belong to an older log, or after the newest commit to an open transaction.
+        // A frame with another salt is from before the log was restarted.
         if (frame.toString('hex', 8, 16) !== this.#salt) return committed;
         open.push({
           page: frame.readUInt32BE(0),

@@ -1,6 +1,5 @@
 /** Secrets that sign webhooks, as specified by Standard Webhooks (standardwebhooks.com). */
 import { createHmac } from 'node:crypto';
-import { type FiledText, type Text, isFiled, piecesOf } from '../../lib/files/filed-text.ts';
 import type { KeyStore } from '../keys/key-store.ts';
 
 export class WebhookSecrets {
@@ -31,23 +30,4 @@ export class WebhookSecrets {
 /** Returns a secret in the form that receivers enter: `whsec_` and base64. */
 export function secretText(secret: Buffer): string {
   return `whsec_${secret.toString('base64')}`;
-}
-
-/**
- * Returns the headers that identify and sign a message, with one signature for each secret. `id` is the same in
- * every try. `nowMs` is the time of this try (system clock, epoch ms), which receivers check.
- */
-export async function signedHeaders(
-  secrets: Buffer[],
-  { id, nowMs, body }: { id: string; nowMs: number; body: Text | FiledText },
-): Promise<Record<string, string>> {
-  const timestamp = String(Math.floor(nowMs / 1_000));
-  const hmacs = secrets.map((secret) => createHmac('sha256', secret).update(`${id}.${timestamp}.`));
-  for await (const piece of piecesOf(isFiled(body) ? body : [body]))
-    for (const hmac of hmacs) hmac.update(piece);
-  return {
-    'webhook-id': id,
-    'webhook-timestamp': timestamp,
-    'webhook-signature': hmacs.map((hmac) => `v1,${hmac.digest('base64')}`).join(' '),
-  };
 }

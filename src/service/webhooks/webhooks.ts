@@ -16,9 +16,10 @@ import {
   piecesOf,
 } from '../../lib/files/filed-text.ts';
 import type { JobStore } from '../jobs/job-store.ts';
-import { signedHeaders, type WebhookSecrets } from './webhook-secrets.ts';
+import type { WebhookSecrets } from './webhook-secrets.ts';
 import { type DueWebhook, prepareWebhookStatements } from '../jobs/job-statements.ts';
 import { statusText } from '../jobs/job-reads.ts';
+import { createHmac } from 'node:crypto';
 
 /** Bounds of the pause before the next try. The pause equals the time since the job ended. */
 const waitsMs = { min: 10_000, max: 60 * 60_000 };
@@ -185,6 +186,25 @@ export class Webhooks {
   }
 }
 
+/**
+ * Returns the headers that identify and sign a message, with one signature for each secret. `id` is the same in
+ * every try. `nowMs` is the time of this try (system clock, epoch ms), which receivers check.
+ */
+async function signedHeaders(
+  secrets: Buffer[],
+  { id, nowMs, body }: { id: string; nowMs: number; body: Text | FiledText },
+): Promise<Record<string, string>> {
+  const timestamp = String(Math.floor(nowMs / 1_000));
+  const hmacs = secrets.map((secret) => createHmac('sha256', secret).update(`${id}.${timestamp}.`));
+  for await (const piece of piecesOf(isFiled(body) ? body : [body]))
+    for (const hmac of hmacs) hmac.update(piece);
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': hmacs.map((hmac) => `v1,${hmac.digest('base64')}`).join(' '),
+  };
+}
+
 function nextTryAt(now: number, endedAt: number): number {
   const { min, max } = waitsMs;
   return Math.floor(now) + Math.min(max, Math.max(min, Math.floor(now) - endedAt));
@@ -272,7 +292,7 @@ class WebhookSender {
   }
 }
 
-/** True if the URL's host is a private address or localhost. A name is resolved when connecting. */
+/** True if the URL's host is a private IP address or localhost. False for other names, which are checked after they are resolved. Throws for an invalid URL. */
 export function isPrivateTarget(url: string): boolean {
   const host = new URL(url).hostname.replace(/^\[(.*)\]$|\.$/, '$1');
   if (isIP(host) !== 0) return !isPublicAddress(host);

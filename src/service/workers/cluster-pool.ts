@@ -6,7 +6,7 @@ import { thrownText } from '../workloads/workload-definition.ts';
 import { forgetAfterMs } from './remote-worker.ts';
 import type { PooledEndpoint } from './remote-workers.ts';
 import type { WorkerView } from '../../protocol/console-data.ts';
-import { ownView, shownWorker } from '../model/worker-view.ts';
+import { ownView, shownWorker } from '../model/job.ts';
 
 /** Minimum time between two checks of the cluster. Without news, checks are `lookMs` apart. */
 const minLookMs = 1_000;
@@ -16,7 +16,7 @@ const firstPauseMs = 60_000;
 const maxPauseMs = 900_000;
 /** Time after which an unconfirmed submission counts as lost. sbatch itself tries for two minutes. */
 const lostAfterMs = 180_000;
-const slowly = 'It is tried again in a minute, then ever more slowly, at last every 15 minutes';
+const slowly = 'It is tried again in a minute, then less and less often, at last every 15 minutes';
 
 type Problems = Record<'silence' | 'refusal' | 'waste', string | null>;
 

@@ -6,7 +6,7 @@ import {
   type FieldProblem,
 } from '../model/endpoint-settings.ts';
 import type { JobStore } from '../jobs/job-store.ts';
-import type { JobResults } from '../jobs/job-results.ts';
+import type { JobResults } from '../jobs/job-work.ts';
 import type { Workload, PullWorkload } from '../workloads/workload-definition.ts';
 import type { ClusterWorkload } from '../workloads/workload-of.ts';
 import { RemoteWorkers } from './remote-workers.ts';
@@ -14,7 +14,7 @@ import { WorkerPool } from './worker-pool.ts';
 import { ClusterPool } from './cluster-pool.ts';
 import type { JobOfWorker } from '../jobs/job-transitions.ts';
 import type { WorkerView } from '../../protocol/console-data.ts';
-import { shownWorker } from '../model/worker-view.ts';
+import { shownWorker } from '../model/job.ts';
 
 /** Thrown if an endpoint is defined in service.yaml and can be changed only there. */
 export class EndpointOfFile extends Error {}

@@ -2,40 +2,111 @@
 import { z } from 'zod';
 import { durationText } from '../../lib/yaml/scalar-schemas.ts';
 import type { MachineView, WorkerView } from '../../protocol/console-data.ts';
-import { shownWorker } from '../model/worker-view.ts';
+import { shownWorker } from '../model/job.ts';
 
 /** Time without a request after which a worker is forgotten. */
 export const forgetAfterMs = 180_000;
 
-export interface RemoteWorker {
+/** A worker that takes jobs of an endpoint. It begins without jobs. */
+export class RemoteWorker {
   /** Worker id. For workers that ask over the network, `pullingWorker` makes it. */
-  id: string;
+  readonly id: string;
   /** True if the worker belongs to this process, which knows when it ends. Such a worker cannot be silent. */
-  isLocal: boolean;
-  gpu: string | null;
+  readonly isLocal: boolean;
+  gpu: string | null = null;
   since: number;
   lastSeenAt: number;
   /** Jobs that the worker was given, by job id. */
-  jobs: Map<string, AssignedJob>;
+  readonly jobs = new Map<string, AssignedJob>();
   /** Ids of jobs that the worker should stop, because they were cancelled, timed out or given to another worker. */
-  unwanted: Set<string>;
-  held: number;
+  readonly unwanted = new Set<string>();
+  held = 0;
   /** True if one of the open requests waits for jobs. */
-  isTaking: boolean;
+  isTaking = false;
   /** Monotonic ms at which the worker closed its last request. Not reset by pings, which may outlive the worker. */
   leftAt: number | undefined;
   /** True if a job was taken from the worker because it was silent, and it has stayed silent since. */
-  isSilent: boolean;
-  hasAsked: boolean;
+  isSilent = false;
+  hasAsked = false;
   /** Time since which the worker could ask for a job: its first contact, last answer or last job's end (monotonic ms). */
-  freeAt: number;
+  freeAt = performance.now();
   /** Latest report; undefined for workers that send none. */
   report: Omit<WorkerReport, 'log' | 'died'> | undefined;
-  log: KeptLog;
+  readonly log = new KeptLog();
   /** True if the worker was told to take no more jobs. */
-  isToDrain: boolean;
-  jobsDone: number;
-  busyMs: number;
+  isToDrain = false;
+  jobsDone = 0;
+  busyMs = 0;
+
+  /** `now`: epoch ms. */
+  constructor(id: string, isLocal: boolean, now: number) {
+    this.id = id;
+    this.isLocal = isLocal;
+    this.since = now;
+    this.lastSeenAt = now;
+  }
+
+  get isDraining(): boolean {
+    return this.isToDrain || (this.report !== undefined && this.report.state !== 'working');
+  }
+
+  /** Returns the reason to take a job away from the worker; undefined if the worker keeps it. */
+  whyLost(
+    { heardAt, signAt }: AssignedJob,
+    { silenceMs, stallMs }: { silenceMs: number; stallMs: number },
+  ): { why: string; isStalled: boolean } | undefined {
+    const now = performance.now();
+    const called = `worker ${shownWorker(this.id)}`;
+    const seconds = Math.round(silenceMs / 1_000);
+    if (this.#hasLeft(silenceMs))
+      return { why: `${called} closed its connection and opened none for ${seconds} s`, isStalled: false };
+    if (!this.isLocal && now - heardAt > silenceMs)
+      return { why: `${called} was silent for ${seconds} s`, isStalled: false };
+    if (now - signAt <= stallMs) return undefined;
+    const why = this.isLocal
+      ? `its worker wrote nothing about the job for ${durationText(stallMs)}, and was ended`
+      : `${called} showed nothing of the job for ${durationText(stallMs)}`;
+    return { why, isStalled: true };
+  }
+
+  /** True if the worker closed its open requests more than `silenceMs` ago and did not come back. */
+  #hasLeft(silenceMs: number): boolean {
+    return this.leftAt !== undefined && performance.now() - this.leftAt > silenceMs;
+  }
+
+  /** Returns the worker as the console shows it. `now`: epoch ms. */
+  view(silenceMs: number, now: number): WorkerView {
+    const { id, isLocal, gpu, since, lastSeenAt, jobs, log, report, isDraining, jobsDone, busyMs } = this;
+    return {
+      id,
+      gpu,
+      since,
+      lastSeenAt: isLocal ? since : lastSeenAt,
+      kind: 'remote',
+      jobIds: [...jobs.keys()],
+      lastDeath: null,
+      startsAt: null,
+      log: log.latest,
+      machine: report?.machine ?? null,
+      workload: report?.workload ?? null,
+      isDraining,
+      jobsDone,
+      busyMs,
+      state: this.#stateAt(silenceMs, now),
+    };
+  }
+
+  /** Returns the state of the worker. Pings alone do not make it idle, because an idle worker keeps asking for jobs. */
+  #stateAt(silenceMs: number, now: number): WorkerView['state'] {
+    if (this.jobs.size > 0) return 'running';
+    if (this.isLocal) return 'idle';
+    if (this.isSilent || this.#hasLeft(silenceMs) || now - this.lastSeenAt > forgetAfterMs / 2)
+      return 'unhealthy';
+    const isInTime = performance.now() - this.freeAt <= silenceMs;
+    if (this.isTaking || (this.hasAsked && isInTime)) return 'idle';
+    // A worker that sends reports asks for jobs only after its program is ready.
+    return isInTime || this.report !== undefined ? 'initializing' : 'unhealthy';
+  }
 }
 
 interface AssignedJob {
@@ -48,93 +119,6 @@ interface AssignedJob {
   /** Number of request bodies about this job that are still arriving. */
   arriving: number;
   unsubscribe: () => void;
-}
-
-/** Returns a new worker without jobs. `now`: epoch ms. */
-export function newRemoteWorker(id: string, isLocal: boolean, now: number): RemoteWorker {
-  return {
-    id,
-    isLocal,
-    gpu: null,
-    since: now,
-    lastSeenAt: now,
-    jobs: new Map(),
-    unwanted: new Set(),
-    held: 0,
-    isTaking: false,
-    leftAt: undefined,
-    isSilent: false,
-    hasAsked: false,
-    freeAt: performance.now(),
-    report: undefined,
-    log: new KeptLog(),
-    isToDrain: false,
-    jobsDone: 0,
-    busyMs: 0,
-  };
-}
-
-export function isDraining({ isToDrain, report }: RemoteWorker): boolean {
-  return isToDrain || (report !== undefined && report.state !== 'working');
-}
-
-/** True if the worker closed its open requests more than `silenceMs` ago and did not come back. */
-function hasLeft({ leftAt }: RemoteWorker, silenceMs: number): boolean {
-  return leftAt !== undefined && performance.now() - leftAt > silenceMs;
-}
-
-/** Returns the reason to take a job away from its worker; undefined if the worker keeps it. */
-export function whyLost(
-  worker: RemoteWorker,
-  { heardAt, signAt }: AssignedJob,
-  { silenceMs, stallMs }: { silenceMs: number; stallMs: number },
-): { why: string; isStalled: boolean } | undefined {
-  const now = performance.now();
-  const called = `worker ${shownWorker(worker.id)}`;
-  const seconds = Math.round(silenceMs / 1_000);
-  if (hasLeft(worker, silenceMs))
-    return { why: `${called} closed its connection and opened none for ${seconds} s`, isStalled: false };
-  if (!worker.isLocal && now - heardAt > silenceMs)
-    return { why: `${called} was silent for ${seconds} s`, isStalled: false };
-  if (now - signAt <= stallMs) return undefined;
-  const why = worker.isLocal
-    ? `its worker wrote nothing about the job for ${durationText(stallMs)}, and was ended`
-    : `${called} showed nothing of the job for ${durationText(stallMs)}`;
-  return { why, isStalled: true };
-}
-
-/** Returns the worker as the console shows it. `now`: epoch ms. */
-export function viewOf(worker: RemoteWorker, silenceMs: number, now: number): WorkerView {
-  const { id, isLocal, gpu, since, lastSeenAt, jobs, log, report, jobsDone, busyMs } = worker;
-  return {
-    id,
-    gpu,
-    since,
-    lastSeenAt: isLocal ? since : lastSeenAt,
-    kind: 'remote',
-    jobIds: [...jobs.keys()],
-    lastDeath: null,
-    startsAt: null,
-    log: log.latest,
-    machine: report?.machine ?? null,
-    workload: report?.workload ?? null,
-    isDraining: isDraining(worker),
-    jobsDone,
-    busyMs,
-    state: stateOf(worker, silenceMs, now),
-  };
-}
-
-/** Returns the state of a worker. Pings alone do not make it idle, because an idle worker keeps asking for jobs. */
-function stateOf(worker: RemoteWorker, silenceMs: number, now: number): WorkerView['state'] {
-  const { jobs, isLocal, lastSeenAt, isTaking, hasAsked, freeAt, report, isSilent } = worker;
-  if (jobs.size > 0) return 'running';
-  if (isLocal) return 'idle';
-  if (isSilent || hasLeft(worker, silenceMs) || now - lastSeenAt > forgetAfterMs / 2) return 'unhealthy';
-  const isInTime = performance.now() - freeAt <= silenceMs;
-  if (isTaking || (hasAsked && isInTime)) return 'idle';
-  // A worker that sends reports asks for jobs only after its program is ready.
-  return isInTime || report !== undefined ? 'initializing' : 'unhealthy';
 }
 
 const maxLatestLines = 200;

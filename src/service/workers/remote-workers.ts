@@ -4,16 +4,8 @@ import type { JobSignals } from '../jobs/job-signals.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobOfWorker } from '../jobs/job-transitions.ts';
 import type { EndpointSettings } from '../model/endpoint-settings.ts';
-import { shownWorker } from '../model/worker-view.ts';
-import {
-  forgetAfterMs,
-  isDraining,
-  newRemoteWorker,
-  type RemoteWorker,
-  viewOf,
-  whyLost,
-  type WorkerReport,
-} from './remote-worker.ts';
+import { shownWorker } from '../model/job.ts';
+import { forgetAfterMs, RemoteWorker, type WorkerReport } from './remote-worker.ts';
 
 /** Time without contact after which a worker's job is requeued. Workers ping every 10 s. */
 const defaultSilenceMs = 60_000;
@@ -100,7 +92,7 @@ export class RemoteWorkers {
 
   /** Adds a worker of this process, until it is removed. */
   addLocal(id: string): void {
-    this.#workers.set(id, newRemoteWorker(id, true, this.#now()));
+    this.#workers.set(id, new RemoteWorker(id, true, this.#now()));
   }
 
   assign(workerId: string, jobIds: readonly string[]): void {
@@ -222,7 +214,7 @@ export class RemoteWorkers {
   /** True if a worker takes no more jobs, or was removed while one of its requests is open. */
   isDraining(workerId: string): boolean {
     const worker = this.#workers.get(workerId);
-    return worker === undefined || isDraining(worker);
+    return worker === undefined || worker.isDraining;
   }
 
   /** Returns the lines that a worker has reported since it was given the job. */
@@ -244,7 +236,7 @@ export class RemoteWorkers {
   /** Views of all workers. Ids of remote workers include their key, as `pullingWorker` makes them. */
   get views(): WorkerView[] {
     const now = this.#now();
-    return [...this.#workers.values()].map((worker) => viewOf(worker, this.#silenceMs, now));
+    return [...this.#workers.values()].map((worker) => worker.view(this.#silenceMs, now));
   }
 
   /** Answers all waiting workers. They keep the jobs that they run. */
@@ -268,7 +260,7 @@ export class RemoteWorkers {
   #worker(id: string): RemoteWorker {
     let worker = this.#workers.get(id);
     if (worker === undefined) {
-      worker = newRemoteWorker(id, false, this.#now());
+      worker = new RemoteWorker(id, false, this.#now());
       this.#workers.set(id, worker);
     }
     return worker;
@@ -325,7 +317,7 @@ export class RemoteWorkers {
     const limits = { silenceMs: this.#silenceMs, stallMs: this.#stallMs ?? Infinity };
     for (const worker of this.#workers.values()) {
       for (const [id, held] of worker.jobs) {
-        const lost = held.arriving > 0 ? undefined : whyLost(worker, held, limits);
+        const lost = held.arriving > 0 ? undefined : worker.whyLost(held, limits);
         if (lost === undefined) continue;
         if (worker.isLocal) {
           this.#onStalled(worker.id, lost.why);

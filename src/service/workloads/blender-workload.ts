@@ -141,7 +141,7 @@ export function blenderWorkload(settings: BlenderSettings, needs: WorkloadNeeds)
       return worker;
     } catch (error) {
       await cleanUp();
-      // Users never chose a module, so the message does not mention one.
+      // The user has not configured a module, so the message does not mention it.
       const said = error instanceof Error ? error.message : String(error);
       throw new Error(said.replace(/^the module .*? cannot be loaded: /, ''), { cause: error });
     }
@@ -185,8 +185,8 @@ interface ContainerNeeds {
 }
 
 /**
- * Returns the command for Blender in a container: no network, folders read-only but one. DAC_OVERRIDE lets
- * root write there.
+ * Returns the command for Blender in a container, without a network. Only the worker's own folder is writable, and
+ * DAC_OVERRIDE lets root write to it.
  */
 function containerCommand(tool: ContainerTool, needs: ContainerNeeds): string[] {
   const { settings, name, folder, serviceId } = needs;

@@ -4,13 +4,13 @@ import { request } from 'undici';
 import { proxiedAgent } from '../../lib/net/proxied-agent.ts';
 import { proxyRules } from '../../lib/net/addresses.ts';
 import {
-  chosenPictures,
+  chosenFiles,
   type ComfyuiAnswer,
   ComfyuiDriver,
   type ComfyuiOutcome,
   type ComfyuiRequest,
   type NothingTold,
-  type PlacedPicture,
+  type PlacedFile,
   viewPath,
 } from '../../protocol/comfyui-driver.ts';
 import {
@@ -20,10 +20,10 @@ import {
   setProblems,
   type Workflow,
 } from '../../protocol/comfyui-workflow.ts';
-import { bodyText } from '../../protocol/error-text.ts';
+import { bodyText, isSuccess } from '../../protocol/error-text.ts';
 import { parseExactly } from '../../protocol/json-value.ts';
 import { oneLine } from '../../lib/text/format.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectIn } from '../../lib/text/json.ts';
 import { scanJson } from '../../lib/text/scan-json.ts';
 import type { Text } from '../../lib/files/filed-text.ts';
 import { valuesFor, workflowAt, type WorkflowSet } from './job-workflow.ts';
@@ -127,11 +127,11 @@ class ComfyuiWorker implements Worker {
     const values = valuesFor(this.#options.set, await inputOf(inputText));
     const stop = AbortSignal.any([signal, this.#stop.signal]);
     // The prompt id derives from the job id, so a restarted service finds a prompt that a killed one submitted.
-    const pictures = this.#follow(promptIdOf(id), values, stop);
-    this.#running = pictures
+    const files = this.#follow(promptIdOf(id), values, stop);
+    this.#running = files
       .catch((error: unknown) => void (error instanceof WorkerDied && this.#end(error.message)))
       .finally(() => (this.#running = undefined));
-    return new JsonText(outputOf(await pictures, seedIn(values)));
+    return new JsonText(outputOf(await files, seedIn(values)));
   }
 
   async stop(): Promise<void> {
@@ -140,7 +140,7 @@ class ComfyuiWorker implements Worker {
     this.#end('it was stopped');
   }
 
-  async #follow(promptId: string, values: JsonObject, stop: AbortSignal): Promise<FetchedPicture[]> {
+  async #follow(promptId: string, values: JsonObject, stop: AbortSignal): Promise<FetchedFile[]> {
     const { url, driver } = this.#box;
     const begunAt = performance.now();
     let jobId = promptId;
@@ -149,7 +149,7 @@ class ComfyuiWorker implements Worker {
       try {
         const job = await driver.look(jobId, stop);
         if (job.kind === 'nothing-told') throw failureOf(url, job);
-        if (job.kind === 'done') return await this.#fetch(job.pictures, stop);
+        if (job.kind === 'done') return await this.#fetch(job.files, stop);
         if (job.kind === 'waiting' || job.kind === 'running') isThere = true;
         else if (!isThere) {
           // A failure that exists before this submission belongs to an earlier attempt.
@@ -188,7 +188,7 @@ class ComfyuiWorker implements Worker {
     if (reply.why.kind !== 'answered') throw failureOf(url, reply);
     const { status, body } = reply.why.answer;
     // The next poll shows if ComfyUI has the job.
-    if (status >= 200 && status <= 299) return promptId;
+    if (isSuccess(status)) return promptId;
     const text = `${url}/prompt answered ${status}: ${bodyText(body.toString()) ?? 'an empty body'}`;
     throw status < 500 ? new Error(text) : new WorkerDied(text);
   }
@@ -198,29 +198,31 @@ class ComfyuiWorker implements Worker {
     return AbortSignal.timeout(this.#options.cancelMs ?? defaultCancelMs);
   }
 
-  /** Fetches the pictures one by one. Throws as soon as the result would exceed `maxBytes`. */
-  async #fetch(all: PlacedPicture[], stop: AbortSignal): Promise<FetchedPicture[]> {
-    const pictures = chosenPictures(all, undefined);
-    if (pictures.length === 0) throw new Error('no node of the workflow saved a picture');
+  /** Fetches pictures and clips one by one. Throws as soon as the result would exceed `maxBytes`. */
+  async #fetch(all: PlacedFile[], stop: AbortSignal): Promise<FetchedFile[]> {
+    const chosen = chosenFiles(all, { media: 'all' }).map((file) => ({ ...file, list: listOf(file) }));
+    const files = lists.flatMap((list) => chosen.filter((file) => file.list === list));
+    if (files.length === 0) throw new Error('no node of the workflow saved a picture or a clip');
     const { maxBytes = defaultAnswerLimits.maxBytes } = this.#options;
-    const fetched: FetchedPicture[] = [];
+    const fetched: FetchedFile[] = [];
     let left = maxBytes;
-    for (const [index, { filename, node, ...place }] of pictures.entries()) {
+    for (const [index, { list, ...file }] of files.entries()) {
+      const { filename, node, media } = file;
       // Base64 encodes three bytes in four characters.
-      const maxPictureBytes = Math.floor((left * 3) / 4);
-      const path = viewPath({ filename, node, ...place });
-      const outcome = await this.#box.send({ path }, stop, maxPictureBytes);
+      const maxFileBytes = Math.floor((left * 3) / 4);
+      const outcome = await this.#box.send({ path: viewPath(file) }, stop, maxFileBytes);
       const name = `${filename} of node ${node}`;
       if (outcome.kind === 'too-large')
         throw new Error(
-          `the result would exceed ${maxBytes} bytes with picture ${index + 1} of ${pictures.length} (${filename})`,
+          `the result would exceed ${maxBytes} bytes with ${media === undefined ? 'picture' : 'clip'} ${index + 1} of ${files.length} (${filename})`,
         );
       if (outcome.kind === 'broken') throw new BoxAway(outcome.why);
       const { status, bytes } = outcome.answer;
       if (status === 404) throw new Error(`${name} no longer exists`);
       if (status !== 200) throw new BoxAway(`${this.#box.url} answered ${status} for ${name}`);
-      const before = `${index === 0 ? '' : ','}{"filename":${JSON.stringify(filename)},"type":"base64","data":"`;
-      const length = Buffer.byteLength(before) + Math.ceil(bytes.length / 3) * 4 + afterPicture.length;
+      const opening = list === files[index - 1]?.list ? ',' : `${index === 0 ? '{' : '],'}"${list}":[`;
+      const before = `${opening}{"filename":${JSON.stringify(filename)},"type":"base64","data":"`;
+      const length = Buffer.byteLength(before) + Math.ceil(bytes.length / 3) * 4 + afterFile.length;
       fetched.push({ before, bytes, length });
       left -= length;
     }
@@ -244,30 +246,32 @@ class ComfyuiWorker implements Worker {
   }
 }
 
-interface FetchedPicture {
+interface FetchedFile {
   /** JSON text that precedes the base64 data. */
   before: string;
   bytes: Buffer;
-  /** Size of the picture's JSON text in bytes. */
+  /** Size of the file's JSON text in bytes. */
   length: number;
 }
 
-const afterPicture = '"}';
+const afterFile = '"}';
 
-/** Returns the JSON of a job's output. Pictures are encoded straight into one buffer, to save memory. */
-function outputOf(pictures: FetchedPicture[], seed: JsonValue | undefined): Buffer {
-  const first = '{"images":[';
+/** Members of the output that list files, in their order. */
+const lists = ['images', 'videos', 'audio'] as const;
+
+function listOf({ media }: PlacedFile): (typeof lists)[number] {
+  return media === undefined ? 'images' : media === 'video' ? 'videos' : 'audio';
+}
+
+/** Returns the JSON of a job's output. Files are encoded straight into one buffer, to save memory. */
+function outputOf(files: FetchedFile[], seed: JsonValue | undefined): Buffer {
   const last = seed === undefined ? ']}' : `],"seed":${JSON.stringify(seed)}}`;
-  const length = pictures.reduce(
-    (sum, picture) => sum + picture.length,
-    first.length + Buffer.byteLength(last),
-  );
-  const output = Buffer.allocUnsafe(length);
-  let at = output.write(first);
-  for (const { before, bytes } of pictures) {
+  const output = Buffer.allocUnsafe(files.reduce((sum, file) => sum + file.length, Buffer.byteLength(last)));
+  let at = 0;
+  for (const { before, bytes } of files) {
     at += output.write(before, at);
     at += output.write(bytes.toString('base64'), at, 'latin1');
-    at += output.write(afterPicture, at);
+    at += output.write(afterFile, at);
   }
   output.write(last, at);
   return output;
@@ -305,7 +309,7 @@ class ComfyuiBox {
         const outcome = await this.send(sent, signal, maxAnswerBytes);
         if (outcome.kind !== 'answered') return outcome;
         const { status, bytes: body } = outcome.answer;
-        return { kind: 'answered', answer: { status, body, json: parsed(body) } };
+        return { kind: 'answered', answer: { status, body, json: objectIn(body.toString()) } };
       },
       pause: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),
     });
@@ -369,13 +373,4 @@ function failureOf(url: string, { path, why }: NothingTold<BoxAnswer>): Error {
 function whyOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return oneLine(error.message) ?? ('code' in error ? String(error.code) : error.name);
-}
-
-function parsed(bytes: Buffer): JsonObject | undefined {
-  try {
-    const json: unknown = JSON.parse(bytes.toString());
-    return isJsonObject(json) ? json : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -165,6 +165,7 @@ const commandTimeoutMs = 60_000;
 /** Time between SIGTERM and SIGKILL. */
 const graceSeconds = 5;
 
+/** Returns a workload whose workers are containers of the image. Starting one first downloads the image if it is missing. */
 export function containerWorkload(options: ContainerOptions): PullWorkload {
   return { name: options.image, startPullWorker: (context) => startContainer(options, context) };
 }

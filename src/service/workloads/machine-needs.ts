@@ -22,7 +22,7 @@ export function workloadNeeds(dataDir: string, onProblem: (text: string) => void
   };
 }
 
-/** Removes containers that a killed service left. Call only after locking the data folder. */
+/** Begins to remove, in the background, containers that a killed service left. Call only after locking the data folder. */
 export function removeContainersLeftIn(
   dataDir: string,
   { containerTool }: WorkloadNeeds,
@@ -50,7 +50,7 @@ function markIn(dataDir: string): string {
   return join(dataDir, 'containers');
 }
 
-/** Looks for this machine's GPUs in the background. The returned function gives their names; null until they are known. */
+/** Looks for this machine's GPUs in the background. The returned function gives their names: null until they are known, none without nvidia-smi. */
 export function gpuSign(): () => string[] | null {
   let gpus: string[] | null = null;
   void nvidiaGpus().then((found) => (gpus = found));

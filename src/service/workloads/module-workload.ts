@@ -1,8 +1,12 @@
-/** A JavaScript module as a workload. It runs in its own process, so that it cannot harm the service. */
+/** A JavaScript module as a workload, in its own process so that it cannot harm the service; and the scene renderer, which is one. */
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { packageFile } from '../../lib/files/package-file.ts';
 import { filePath } from '../../lib/yaml/scalar-schemas.ts';
+import { LineWorker } from './line-worker.ts';
+import { processEnvironment } from './worker-environment.ts';
+import { WorkerLog } from './worker-log.ts';
+import { WorkerProcess } from './worker-process.ts';
 import {
   type AnswerLimits,
   at,
@@ -15,10 +19,6 @@ import {
   type WorkerContext,
   type Workload,
 } from './workload-definition.ts';
-import { LineWorker } from './line-worker.ts';
-import { processEnvironment } from './worker-environment.ts';
-import { WorkerLog } from './worker-log.ts';
-import { WorkerProcess } from './worker-process.ts';
 
 export const jsModule = defineWorkload({
   key: 'module',
@@ -116,4 +116,40 @@ async function isFile(path: string): Promise<boolean> {
     (found) => found.isFile(),
     () => false,
   );
+}
+
+export const rendererPath = packageFile('dist/renderers/scene/handler.js');
+
+/** `quickDeploy: scene-renderer` in service.yaml: the built-in renderer, which draws scenes on the CPU. */
+export const renderer = defineWorkload({
+  key: 'quickDeploy',
+  // Files, keys and workers elsewhere may still use the old name.
+  values: {
+    names: ['painter', 'scene-renderer'],
+    description: '`scene-renderer` (no GPU; `painter` is its old name)',
+  },
+  fields: {},
+  without: {
+    'gpu.devices': 'no devices, since scene-renderer needs no GPU; use a label such as 24 GB',
+  },
+  gpu: 'needs no GPU',
+  readsScenes: true,
+  words: ({ quickDeploy }) => `Quick deploy: ${String(quickDeploy)}`,
+  programs: ({ environment, on }) => ({ environment, on }),
+  allowed: {
+    notation: 'scene',
+    beginnings: ['scene', 'painter'],
+    read: (text) => (['scene', 'painter'].includes(text) ? { quickDeploy: 'scene-renderer' } : undefined),
+  },
+  nameElsewhere: (settings) => allowedName(settings),
+  onCluster: (settings) => ({ allow: allowedName(settings) }),
+  start: ({ id: endpointId, environment }) => ({
+    ...moduleWorkload({ endpointId, path: rendererPath, environment }),
+    name: 'scene-renderer',
+  }),
+});
+
+/** Returns the name that `nightrender work --allow` uses. */
+function allowedName({ quickDeploy }: Readonly<Record<string, unknown>>): string {
+  return quickDeploy === 'painter' ? 'painter' : 'scene';
 }

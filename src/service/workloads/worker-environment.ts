@@ -1,8 +1,5 @@
-/** Processes of workers and helper programs: variables without secrets, and killing a process with its descendants. */
-import { randomUUID } from 'node:crypto';
+/** Variables of workers and helper programs, without secrets of the service. */
 import { closeSync, openSync, readFileSync, readSync, writeSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
 import { workerAddresses } from '../../protocol/paths.ts';
 
@@ -117,53 +114,5 @@ function startOfEnvironment(): number {
   return Number(stat.slice(stat.lastIndexOf(') ') + 2).split(' ')[50 - 3]);
 }
 
-/** Pause between two checks for remaining processes. */
-const everyMs = 20;
-
-const markName = 'NIGHTRENDER_WORKER';
-
-/** Returns an environment variable that marks a process. Its child processes inherit the mark. */
-export function makeMark(): { name: string; value: string } {
-  return { name: markName, value: randomUUID() };
-}
-
-/** Kills a process and its descendants, by group and mark, until none is left or after `withinMs`. */
-export async function killFamily(group: number, mark: string | undefined, withinMs: number): Promise<void> {
-  signalTo(-group, 'SIGKILL');
-  if (mark === undefined) return;
-  const giveUpAt = performance.now() + withinMs;
-  for (;;) {
-    const left = await markedProcesses(mark);
-    for (const pid of left) signalTo(pid, 'SIGKILL');
-    if (left.length === 0 || performance.now() > giveUpAt) return;
-    await sleep(everyMs);
-  }
-}
-
-/** Sends a signal. A negative number is a process group; on Windows, which has no groups, only its first process. */
-export function signalTo(target: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(process.platform === 'win32' ? Math.abs(target) : target, signal);
-  } catch {
-    // The process or group has ended already.
-  }
-}
-
-/** Returns ids of running processes with the mark; none without /proc. Zombies have no environment, so never match. */
-async function markedProcesses(mark: string): Promise<number[]> {
-  const names = await readdir('/proc').catch(() => []);
-  const found = await Promise.all(
-    names
-      .filter((name) => /^\d+$/.test(name))
-      .map(async (pid) => ((await isMarked(pid, mark)) ? [Number(pid)] : [])),
-  );
-  return found.flat();
-}
-
-/** True if a process has the mark. Processes of other users are unreadable, and were not started by this service. */
-async function isMarked(pid: string, mark: string): Promise<boolean> {
-  return readFile(`/proc/${pid}/environ`).then(
-    (environment) => environment.includes(mark),
-    () => false,
-  );
-}
+/** Name of the variable that marks a process and its descendants. */
+export const markName = 'NIGHTRENDER_WORKER';

@@ -1,9 +1,12 @@
 /** Runs a process in its own process group. Its descendants end with it, and all end with the service. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
 import type { Duplex, Readable, Writable } from 'node:stream';
-import { helperEnvironment, killFamily, makeMark, signalTo } from './worker-environment.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { helperEnvironment, markName } from './worker-environment.ts';
 
 /** Time between SIGTERM and SIGKILL. */
 const graceMs = 5_000;
@@ -126,6 +129,55 @@ export class WorkerProcess {
   #signal(signal: NodeJS.Signals): void {
     if (!this.#hasExited) signalTo(-this.#group, signal);
   }
+}
+
+/** Pause between two checks for remaining processes. */
+const pauseMs = 20;
+
+/** Returns an environment variable that marks a process. Its child processes inherit the mark. */
+function makeMark(): { name: string; value: string } {
+  return { name: markName, value: randomUUID() };
+}
+
+/** Kills a process and its descendants, by group and mark, until none is left or after `withinMs`. */
+async function killFamily(group: number, mark: string | undefined, withinMs: number): Promise<void> {
+  signalTo(-group, 'SIGKILL');
+  if (mark === undefined) return;
+  const giveUpAt = performance.now() + withinMs;
+  for (;;) {
+    const left = await markedProcesses(mark);
+    for (const pid of left) signalTo(pid, 'SIGKILL');
+    if (left.length === 0 || performance.now() > giveUpAt) return;
+    await sleep(pauseMs);
+  }
+}
+
+/** Sends a signal. A negative number is a process group; on Windows, which has no groups, only its first process. */
+function signalTo(target: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(process.platform === 'win32' ? Math.abs(target) : target, signal);
+  } catch {
+    // The process or group has ended already.
+  }
+}
+
+/** Returns ids of running processes with the mark; none without /proc. Zombies have no environment, so never match. */
+async function markedProcesses(mark: string): Promise<number[]> {
+  const names = await readdir('/proc').catch(() => []);
+  const found = await Promise.all(
+    names
+      .filter((name) => /^\d+$/.test(name))
+      .map(async (pid) => ((await hasMark(pid, mark)) ? [Number(pid)] : [])),
+  );
+  return found.flat();
+}
+
+/** True if a process has the mark. Processes of other users are unreadable, and were not started by this service. */
+async function hasMark(pid: string, mark: string): Promise<boolean> {
+  return readFile(`/proc/${pid}/environ`).then(
+    (environment) => environment.includes(mark),
+    () => false,
+  );
 }
 
 function exitOf(child: ChildProcess): Promise<string> {

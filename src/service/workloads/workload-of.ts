@@ -1,6 +1,6 @@
 /** Finds the workload of an endpoint, and runs it on Slurm with `nightrender work`. */
 import { createHash } from 'node:crypto';
-import { cancelWaitingWorkers, slurmWorkers, startSlurmWorkers } from '../../clusters/slurm-workers.ts';
+import { SlurmQueue } from '../../clusters/slurm-workers.ts';
 import { packageFile } from '../../lib/files/package-file.ts';
 import type { EndpointSettings } from '../model/endpoint-settings.ts';
 import type { WorkloadContext, WorkloadDefinition } from './workload-definition.ts';
@@ -101,11 +101,12 @@ export function slurmWorkload(
     },
     options,
   };
+  const queue = new SlurmQueue(kept);
   return {
     name: 'Slurm',
-    tasks: () => slurmWorkers(name, kept),
-    startWorkers: (places, intent) => startSlurmWorkers(workers, places, intent),
-    cancelWaiting: (ids) => cancelWaitingWorkers(ids, kept),
+    tasks: () => queue.workers(name),
+    startWorkers: (places, intent) => queue.start(workers, places, intent),
+    cancelWaiting: (ids) => queue.cancelWaiting(ids),
   };
 }
 

@@ -1,8 +1,11 @@
 /** The page of an exported gallery: pictures to look at and star, for somebody who has nothing but the folder. */
-import { render, type JSX } from 'preact';
+import { render, type JSX, type TargetedKeyboardEvent } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Album, AlbumEntry } from '../../runner/core/gallery-data.ts';
+import { nounFor } from '../../runner/core/picture.ts';
+import { ClipPlayer, togglePlayer } from '../shared/clip-player.tsx';
 import { Dialog } from '../shared/dialog.tsx';
+import { clipOf, type ShownClip } from '../shared/grid-picture.ts';
 import { useSwipe } from '../shared/hooks.ts';
 import { counted, countWords } from '../shared/number-words.ts';
 import { PictureGrid } from '../shared/picture-grid.tsx';
@@ -19,6 +22,10 @@ function AlbumPage({ album: { title, key, pictures } }: { album: Album }): JSX.E
   const [open, setOpen] = useState<{ order: AlbumEntry[]; at: number }>();
   const entry = open?.order[open.at];
   useNews(stars);
+  const noun = nounFor({
+    files: pictures.length,
+    clips: pictures.filter(({ clip }) => clip !== undefined).length,
+  });
   const starred = [...new Set(pictures.map(({ id }) => id))].filter((id) => stars.has(id));
   const listed = useMemo(
     () => (isChosen ? pictures.filter(({ id }) => stars.has(id)) : pictures),
@@ -31,6 +38,7 @@ function AlbumPage({ album: { title, key, pictures } }: { album: Album }): JSX.E
         pictures={listed.slice(0, most).map((each, index) => ({
           key: `${index} ${each.file}`,
           sources: [each.thumbnail, each.file].flatMap((path) => (path === undefined ? [] : addressOf(path))),
+          clip: clipIn(each),
           alt: each.text,
           caption: '',
           prompt: each.text,
@@ -38,7 +46,7 @@ function AlbumPage({ album: { title, key, pictures } }: { album: Album }): JSX.E
           state: 'saved',
           word: '',
           badge: '',
-          size: each,
+          ...(each.width > 0 && { size: each }),
         }))}
         isSharp
         onOpen={(at) => setOpen({ order: listed, at })}
@@ -51,7 +59,7 @@ function AlbumPage({ album: { title, key, pictures } }: { album: Album }): JSX.E
     <>
       <header class="row">
         <h1>
-          <bdi>{title}</bdi> <small>{counted(pictures.length, 'picture')}</small>
+          <bdi>{title}</bdi> <small>{counted(pictures.length, noun)}</small>
         </h1>
         <button
           type="button"
@@ -73,11 +81,11 @@ function AlbumPage({ album: { title, key, pictures } }: { album: Album }): JSX.E
       </header>
       <p class="hint">
         {stars.isKept
-          ? 'Star the pictures that you want, and send the downloaded list back. Your stars stay in this browser.'
+          ? `Star the ${noun}s that you want, and send the downloaded list back. Your stars stay in this browser.`
           : 'This browser keeps no stars: download the list before you leave.'}
       </p>
       <main>
-        {listed.length === 0 && <p class="soft">No picture is starred.</p>}
+        {listed.length === 0 && <p class="soft">No {noun} is starred.</p>}
         {grid}
         {most < listed.length && <More onMore={() => setMost(most + step)} />}
       </main>
@@ -92,6 +100,13 @@ function AlbumPage({ album: { title, key, pictures } }: { album: Album }): JSX.E
       )}
     </>
   );
+}
+
+function clipIn({ file, thumbnail, width, height, clip }: AlbumEntry): ShownClip | undefined {
+  const { bytes = 0, ...facts } = clip ?? {};
+  const poster = thumbnail === undefined ? undefined : addressOf(thumbnail);
+  const name = file.replace(/^pictures\//, '');
+  return clipOf({ source: addressOf(file), poster, name, width, height, bytes, facts });
 }
 
 function StarButton({ stars, id }: { stars: Stars; id: string }): JSX.Element {
@@ -149,8 +164,13 @@ const keys: Record<string, 'before' | 'next' | 'star'> = {
 };
 
 function Viewer({ entry, place, stars, onStep, onClose }: ViewerProps): JSX.Element {
-  const onKeyDown = ({ key, altKey, ctrlKey, metaKey }: KeyboardEvent): void => {
+  const clip = clipIn(entry);
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLDialogElement>): void => {
+    const { key, target, currentTarget, altKey, ctrlKey, metaKey } = event;
     if (altKey || ctrlKey || metaKey) return;
+    if (key === ' ' && target === currentTarget && togglePlayer(currentTarget)) event.preventDefault();
+    // A player that has the focus moves within its clip.
+    if (key.startsWith('Arrow') && target instanceof HTMLMediaElement) return;
     const does = keys[key.toLowerCase()];
     if (does === 'star') stars.toggle(entry.id);
     else if (does !== undefined) onStep(does === 'next' ? 1 : -1);
@@ -177,7 +197,11 @@ function Viewer({ entry, place, stars, onStep, onClose }: ViewerProps): JSX.Elem
       }
     >
       <figure {...useSwipe(onStep)}>
-        <img key={entry.file} src={addressOf(entry.file)} alt={entry.text} />
+        {clip === undefined ? (
+          <img key={entry.file} src={addressOf(entry.file)} alt={entry.text} />
+        ) : (
+          <ClipPlayer clip={clip} alt={entry.text} />
+        )}
       </figure>
     </Dialog>
   );

@@ -1,5 +1,5 @@
-/** Requests of the console to its server, and the state of the connection and the session. */
-import { useEffect, useState } from 'preact/hooks';
+/** Requests of the console to its server, once or again and again, and the state of the connection and the session. */
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiError } from '../../protocol/console-data.ts';
 
 export interface Link {
@@ -123,3 +123,72 @@ async function errorIn(response: Response): Promise<ApiError> {
     return usual;
   }
 }
+
+export interface Polled<T> {
+  /** Latest data; undefined until the first response. */
+  data: T | undefined;
+  /** Refusal of the latest request, if the service refused it. */
+  refused: Refused | undefined;
+  /** Polls at once. Resolves after the response, whether it succeeded or not. */
+  refresh(): Promise<void>;
+}
+
+interface Seen<T> {
+  path: string;
+  data?: T;
+  refused?: Refused;
+}
+
+const slowestMs = 30_000;
+
+/** Polls a path. `pauseMs`: time until the next poll; Infinity waits until the page is visible again. */
+export function usePolled<T>(path: string, pauseMs: (data: T | undefined) => number): Polled<T> {
+  const [seen, setSeen] = useState<Seen<T>>({ path });
+  const { isSignedOut } = useLink();
+  const look = useRef<() => Promise<void>>(() => Promise.resolve());
+  useEffect(() => {
+    if (isSignedOut) return;
+    let timer: number | undefined;
+    let latest = 0;
+    let misses = 0;
+    let data: T | undefined;
+    const round = async (): Promise<void> => {
+      const turn = ++latest;
+      clearTimeout(timer);
+      if (document.visibilityState === 'hidden') return;
+      try {
+        const told = await ask<T>('GET', path);
+        // Ignore this response: a newer request is on its way, and responses may arrive in any order.
+        if (turn !== latest) return;
+        misses = 0;
+        data = told;
+        setSeen({ path, data });
+      } catch (error) {
+        if (turn !== latest) return;
+        misses += 1;
+        if (error instanceof Refused)
+          setSeen((before) => ({ ...(before.path === path && before), path, refused: error }));
+      }
+      const pause = pauseMs(data);
+      if (pause < Infinity) timer = setTimeout(() => void round(), Math.min(slowestMs, pause * 2 ** misses));
+    };
+    const onVisible = (): void => void round();
+    document.addEventListener('visibilitychange', onVisible);
+    look.current = round;
+    onVisible();
+    return () => {
+      latest += 1;
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', onVisible);
+    };
+  }, [path, isSignedOut]);
+  const isThis = seen.path === path;
+  return {
+    data: isThis ? seen.data : undefined,
+    refused: isThis ? seen.refused : undefined,
+    refresh: () => look.current(),
+  };
+}
+
+/** For data that never changes: polls until it is there. */
+export const untilKnown = (known: unknown): number => (known === undefined ? 2_000 : Infinity);

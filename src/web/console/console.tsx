@@ -11,18 +11,16 @@ import type {
 import { Dialog } from '../shared/dialog.tsx';
 import { useNow } from '../shared/hooks.ts';
 import { counted, countWords, durationWords, hourWords } from '../shared/number-words.ts';
-import { ask, Refused, signIn, signOut, updateLink, useLink } from './ask.ts';
+import { ask, Refused, signIn, signOut, untilKnown, updateLink, useLink, usePolled } from './ask.ts';
 import { EndpointPage } from './endpoint-page.tsx';
-import { Field } from './field.tsx';
 import { EditPage, NewPage } from './endpoint-form.tsx';
-import { Form, useFocusKept, useSending } from './form.tsx';
+import { Form, useFocusKept, useSending, Field } from './form.tsx';
 import { JobList } from './job-list.tsx';
 import { JobPage } from './job-page.tsx';
 import { KeysPage } from './keys-page.tsx';
 import { MachinesPage, AddMachinePage } from './machines-page.tsx';
 import { OverviewPage } from './overview-page.tsx';
 import { Card, Mark, NothingHere } from './pieces.tsx';
-import { untilKnown, usePolled } from './polled.tsx';
 import { type Route, type Service, ServiceContext, to, useRoute, useService } from './route.ts';
 
 function ConsolePage(): JSX.Element {

@@ -4,9 +4,8 @@ import { useState } from 'preact/hooks';
 import type { EndpointView, FieldSchema, WorkloadForm } from '../../protocol/console-data.ts';
 import { idOfName, runPath } from '../../protocol/paths.ts';
 import { counted } from '../shared/number-words.ts';
-import { ask } from './ask.ts';
-import { NothingHere, Card } from './pieces.tsx';
-import { untilKnown, usePolled, Waiting } from './polled.tsx';
+import { ask, untilKnown, usePolled } from './ask.ts';
+import { Card, NothingHere, Waiting } from './pieces.tsx';
 import { to, useEndpoint, useService } from './route.ts';
 import {
   isSection,
@@ -17,9 +16,8 @@ import {
   type Keys,
   type PartProps,
 } from './endpoint-draft.ts';
-import { ClusterFields, GpuFields, WorkersFields, WorkloadChoice } from './endpoint-inputs.tsx';
-import { Coded, labelOf, sentence, TypedField } from './field.tsx';
-import { Form, OtherProblems, useSending } from './form.tsx';
+import { sectionInputs, WorkloadChoice } from './endpoint-inputs.tsx';
+import { Form, OtherProblems, useSending, Coded, labelOf, sentence, TypedField } from './form.tsx';
 
 export function NewPage(): JSX.Element {
   const arrive = useArrival();
@@ -97,13 +95,6 @@ interface Props {
   /** Rejects with the problems that the service found. */
   onSave(endpoint: Keys): Promise<void>;
 }
-
-/** Inputs of keys that take either one value or a section. Other keys get an input by their type. */
-const inputs: Record<string, (part: PartProps & { schema: FieldSchema }) => JSX.Element> = {
-  workers: WorkersFields,
-  on: ClusterFields,
-  gpu: GpuFields,
-};
 
 function EndpointForm({ keys: first, isNew, action, back, onSave }: Props): JSX.Element {
   const { workloads } = useService().fields;
@@ -198,7 +189,7 @@ function settingWords(path: string, schema: FieldSchema, value: unknown): string
 
 function KeyFields({ name, ...part }: PartProps & { name: string; schema: FieldSchema }): JSX.Element {
   const { keys, schema, problems, onChange } = part;
-  const Input = inputs[name];
+  const Input = sectionInputs[name];
   if (Input !== undefined) return <Input {...part} />;
   const fieldOf = (path: string, each: FieldSchema, value: unknown, onValue: (value: unknown) => void) => (
     <TypedField

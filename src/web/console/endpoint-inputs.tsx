@@ -13,7 +13,7 @@ import {
   type Keys,
 } from './endpoint-draft.ts';
 import { entryLack } from './endpoint-words.ts';
-import { Coded, Field, labelOf, Option, sentence, TypedField } from './field.tsx';
+import { Coded, Field, labelOf, Option, sentence, TypedField } from './form.tsx';
 import { useService } from './route.ts';
 
 /** Returns the properties of the alternative that is an object; empty if there is none. */
@@ -24,7 +24,7 @@ function sectionSchema(schema: FieldSchema | undefined): Record<string, FieldSch
 type InputProps = PartProps & { schema: FieldSchema };
 
 /** Number of workers, or a range with `min` and `idle`. */
-export function WorkersFields({ keys, schema: all, problems, onChange }: InputProps): JSX.Element {
+function WorkersFields({ keys, schema: all, problems, onChange }: InputProps): JSX.Element {
   const { workers } = keys;
   const range: Keys = isSection(workers) ? workers : { max: workers };
   const change = (key: string, value: unknown): void => {
@@ -57,7 +57,7 @@ export function WorkersFields({ keys, schema: all, problems, onChange }: InputPr
 }
 
 /** Place of the workers. The key is left out for this machine. */
-export function ClusterFields({ keys, schema: all, problems, onChange }: InputProps): JSX.Element {
+function ClusterFields({ keys, schema: all, problems, onChange }: InputProps): JSX.Element {
   const { on } = keys;
   const isOfOptions = problems.some(({ field }) => field.startsWith('on.slurm'));
   const problem = problemAt(problems, 'on');
@@ -88,7 +88,7 @@ export function ClusterFields({ keys, schema: all, problems, onChange }: InputPr
 }
 
 /** A GPU size, another label, or device numbers. */
-export function GpuFields({ keys, schema: all, problems, onChange }: InputProps): JSX.Element {
+function GpuFields({ keys, schema: all, problems, onChange }: InputProps): JSX.Element {
   const { gpu } = keys;
   const { gpuSizes } = useService().fields;
   const [isLabel, setIsLabel] = useState(false);
@@ -286,3 +286,10 @@ function filledFrom({ fills }: CatalogueEntry, before: CatalogueEntry | undefine
 function emptied(card: CatalogueEntry | undefined): Keys {
   return Object.fromEntries(Object.keys(card?.fills ?? {}).map((key) => [key, undefined]));
 }
+
+/** Inputs of keys that take either one value or a section. Other keys get an input by their type. */
+export const sectionInputs: Record<string, (part: InputProps) => JSX.Element> = {
+  workers: WorkersFields,
+  on: ClusterFields,
+  gpu: GpuFields,
+};

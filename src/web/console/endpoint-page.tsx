@@ -197,7 +197,7 @@ interface At {
   input: string;
 }
 
-/** Each example submits a job and prints its result once it has ended, or after 90 s. */
+/** Texts to copy. Those in a language submit a job and print its state and result once it has ended, or after 90 s. */
 const ways: Record<Way, { label: string; lines: (at: At) => string[] }> = {
   curl: {
     label: 'In a terminal',

@@ -7,8 +7,8 @@ import type {
   WorkerView,
   WorkloadForm,
 } from '../../protocol/console-data.ts';
-import { durationWords } from '../shared/number-words.ts';
 import type { Tone } from '../shared/facts.tsx';
+import { durationWords } from '../shared/number-words.ts';
 import { isSection } from './endpoint-draft.ts';
 
 type WorkerState = WorkerView['state'];
@@ -43,12 +43,6 @@ export function workerEndWords(
       ? 'now'
       : `in ${durationWords(Math.ceil((startsAt - now) / 1_000) * 1_000)}`;
   return `It ended ${ago(lastDeath.at)}: ${why} Another starts ${next}.`;
-}
-
-/** Origin of an endpoint that was not created in the console; null for others. */
-export function originWords({ origin }: EndpointView, { file }: Overview): string | null {
-  if (origin === 'console') return null;
-  return file === null ? 'default' : `from ${file}`;
 }
 
 /** GPUs of the service's machine, such as `2 × NVIDIA H200 (141 GB)`. */
@@ -115,19 +109,19 @@ export function endpointState(
     : { tone: 'good', word: 'Asleep until a job comes' };
 }
 
-const statuses: Record<string, { word: string; tone: Tone; isSettled: boolean }> = {
-  IN_QUEUE: { word: 'In the queue', tone: 'wait', isSettled: false },
-  IN_PROGRESS: { word: 'In progress', tone: 'calm', isSettled: false },
-  COMPLETED: { word: 'Completed', tone: 'good', isSettled: true },
-  FAILED: { word: 'Failed', tone: 'bad', isSettled: true },
-  CANCELLED: { word: 'Cancelled', tone: 'wait', isSettled: true },
-  TIMED_OUT: { word: 'Timed out', tone: 'bad', isSettled: true },
+const statuses: Record<string, { word: string; tone: Tone }> = {
+  IN_QUEUE: { word: 'In the queue', tone: 'wait' },
+  IN_PROGRESS: { word: 'In progress', tone: 'calm' },
+  COMPLETED: { word: 'Completed', tone: 'good' },
+  FAILED: { word: 'Failed', tone: 'bad' },
+  CANCELLED: { word: 'Cancelled', tone: 'wait' },
+  TIMED_OUT: { word: 'Timed out', tone: 'bad' },
 };
 
 export const statusNames = Object.keys(statuses);
 
-export function statusWords(status: string): { word: string; tone: Tone; isSettled: boolean } {
-  return statuses[status] ?? { word: status, tone: 'wait', isSettled: false };
+export function statusWords(status: string): { word: string; tone: Tone } {
+  return statuses[status] ?? { word: status, tone: 'wait' };
 }
 
 /** Time that a job waited for a worker, or has waited so far. `now`: the service's clock. */

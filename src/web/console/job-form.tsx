@@ -3,15 +3,10 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { CatalogueEntry, EndpointView } from '../../protocol/console-data.ts';
 import { Choices } from '../shared/choices.tsx';
-import { useNow } from '../shared/hooks.ts';
-import { LongText } from '../shared/text.tsx';
 import { ask, type Problem } from './ask.ts';
-import { Option, TextField } from './field.tsx';
-import { Form, OtherProblems, problemOf, useSending } from './form.tsx';
-import { JobActions, JobPictures, useJob } from './job-page.tsx';
-import { delayWords, executionWords, statusWords } from './endpoint-words.ts';
-import { Mark } from './pieces.tsx';
-import { to, useService, useWorkload } from './route.ts';
+import { Form, OtherProblems, problemOf, useSending, Option, TextField } from './form.tsx';
+import { FollowedJob } from './job-page.tsx';
+import { useService, useWorkload } from './route.ts';
 
 const ways = [
   ['fields', 'Scene'],
@@ -173,37 +168,6 @@ function TermsFields({ settings, terms, problems, onTerms }: TermsProps): JSX.El
         Low priority: after all other jobs
       </Option>
     </details>
-  );
-}
-
-function FollowedJob({ id }: { id: string }): JSX.Element {
-  const now = useNow(useService().aheadMs, 1_000);
-  const { data: job, refused, refresh } = useJob(id);
-  const took = job === undefined ? null : executionWords(job, now);
-  return (
-    <section class="followed stack" aria-label="The job you submitted">
-      <div class="row">
-        <span role="status">
-          {job === undefined ? (
-            (refused?.message ?? 'Submitted.')
-          ) : (
-            <Mark tone={statusWords(job.status).tone}>{statusWords(job.status).word}</Mark>
-          )}
-        </span>
-        {job !== undefined && (
-          <small>
-            waited {delayWords(job, now)}
-            {took !== null && ` · ${took}`}
-          </small>
-        )}
-        <a class="hint" href={to.job(id)}>
-          All about job {id}
-        </a>
-        {job !== undefined && <JobActions job={job} onDone={refresh} />}
-      </div>
-      {job !== undefined && job.error !== null && <LongText label="Error" text={job.error} isBad />}
-      {job !== undefined && <JobPictures job={job} />}
-    </section>
   );
 }
 

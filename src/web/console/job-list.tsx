@@ -1,17 +1,16 @@
 /** A paged list of jobs, newest first, with filters and actions on all jobs that match. */
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { JobPage, JobRow, BulkCount } from '../../protocol/console-data.ts';
+import type { BulkCount, JobAction, JobPage, JobRow } from '../../protocol/console-data.ts';
 import { Select } from '../shared/choices.tsx';
 import { useNow } from '../shared/hooks.ts';
 import { exactInstantWords, counted } from '../shared/number-words.ts';
 import { ConfirmDialog, useFocusKept, useSending } from './form.tsx';
 import { Thumbnail } from './job-page.tsx';
 import { delayWords, executionWords, statusNames, statusWords } from './endpoint-words.ts';
-import { Mark } from './pieces.tsx';
-import { usePolled, Waiting } from './polled.tsx';
+import { Mark, Waiting } from './pieces.tsx';
+import { ask, usePolled } from './ask.ts';
 import { to, useService } from './route.ts';
-import { ask } from './ask.ts';
 
 const anyJob = { endpoint: '', status: '', text: '' };
 
@@ -125,6 +124,7 @@ function Filters({ filter: { endpoint, status, text }, hasEndpoint, onChange }: 
 
 function BulkActions({ filter, onDone }: { filter: Filter; onDone(): Promise<void> }): JSX.Element {
   const query = queryOf(filter).toString();
+  const { reachedBy } = useService().overview;
   const whats = bulks.filter((what) => filter.status === '' || reachedBy[what].includes(filter.status));
   return (
     <div class="row" role="group" aria-label="All of these jobs">
@@ -135,12 +135,7 @@ function BulkActions({ filter, onDone }: { filter: Filter; onDone(): Promise<voi
   );
 }
 
-const bulks = ['cancel', 'retry'] as const satisfies Bulk[];
-
-const reachedBy: Record<Bulk, string[]> = {
-  cancel: ['IN_QUEUE', 'IN_PROGRESS'],
-  retry: ['FAILED', 'TIMED_OUT'],
-};
+const bulks = ['cancel', 'retry'] as const satisfies JobAction[];
 
 function Row({ job, now, hasEndpoint }: { job: JobRow; now: number; hasEndpoint: boolean }): JSX.Element {
   const { word, tone } = statusWords(job.status);
@@ -164,8 +159,6 @@ function Row({ job, now, hasEndpoint }: { job: JobRow; now: number; hasEndpoint:
   );
 }
 
-type Bulk = keyof typeof words;
-
 const words = {
   cancel: { button: 'Cancel all …', verb: 'Cancel', yes: 'Cancel them', done: 'cancelled', of: 'open job' },
   retry: {
@@ -178,7 +171,7 @@ const words = {
 } as const;
 
 interface Props {
-  what: Bulk;
+  what: JobAction;
   query: string;
   onDone(): Promise<void>;
 }

@@ -1,16 +1,15 @@
-/** The page of one job: its status, times, input, output and log; and its parts that the job form shows as well. */
+/** The page of one job: its status, times, input, output and log; and the short view of a job that the job form shows. */
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { JobView, JobRow } from '../../protocol/console-data.ts';
+import type { JobAction, JobRow, JobView } from '../../protocol/console-data.ts';
 import { Facts } from '../shared/facts.tsx';
 import { useNow } from '../shared/hooks.ts';
 import { durationWords, exactInstantWords, hourWords } from '../shared/number-words.ts';
 import { LongText } from '../shared/text.tsx';
-import { ask, askPicture } from './ask.ts';
+import { ask, askPicture, type Polled, usePolled } from './ask.ts';
 import { delayWords, executionWords, statusWords } from './endpoint-words.ts';
 import { useFocusKept, useSending } from './form.tsx';
-import { Card, Mark, NothingHere } from './pieces.tsx';
-import { type Polled, usePolled, Waiting } from './polled.tsx';
+import { Card, Mark, NothingHere, Waiting } from './pieces.tsx';
 import { to, useService } from './route.ts';
 
 export function JobPage({ id }: { id: string }): JSX.Element {
@@ -91,7 +90,7 @@ function Job({ job }: { job: JobView }): JSX.Element {
       </div>
       <div class="columns even">
         <TextPanel title="Input" text={job.input} missing="Deleted, or too large to be shown." />
-        <TextPanel title="Output" text={job.output} missing={outputAbsence(job.status)} />
+        <TextPanel title="Output" text={job.output} missing={outputAbsence(job)} />
       </div>
       <Card title="Log of the worker">
         {job.log.length === 0 ? (
@@ -104,7 +103,7 @@ function Job({ job }: { job: JobView }): JSX.Element {
   );
 }
 
-/** When input and output are deleted; null until the job has ended. */
+/** Returns a sentence that says when input and output are deleted; null until the job has ended. */
 function deletionWords({ endedAt }: JobRow, retentionMs: number, now: number): string | null {
   if (endedAt === null) return null;
   const at = endedAt + retentionMs;
@@ -112,9 +111,9 @@ function deletionWords({ endedAt }: JobRow, retentionMs: number, now: number): s
   return `Input and output are deleted at ${hourWords(at)}, in ${durationWords(at - now)}.`;
 }
 
-function outputAbsence(status: string): string {
+function outputAbsence({ status, endedAt }: JobRow): string {
   if (status === 'COMPLETED') return 'Deleted, or too large to be shown.';
-  return statusWords(status).isSettled ? 'None: the job did not complete.' : 'None yet.';
+  return endedAt === null ? 'None yet.' : 'None: the job did not complete.';
 }
 
 interface TextProps {
@@ -140,26 +139,27 @@ function indented(json: string): string {
 }
 
 /** Polls a job: every second until it has settled, then every 30 s. */
-export function useJob(id: string): Polled<JobView> {
+function useJob(id: string): Polled<JobView> {
   return usePolled<JobView>(`jobs/${encodeURIComponent(id)}`, (job) =>
-    job !== undefined && statusWords(job.status).isSettled ? 30_000 : 1_000,
+    job !== undefined && job.endedAt !== null ? 30_000 : 1_000,
   );
 }
 
-export function JobActions({ job, onDone }: { job: JobView; onDone(): Promise<void> }): JSX.Element {
+function JobActions({ job, onDone }: { job: JobView; onDone(): Promise<void> }): JSX.Element {
   const place = useFocusKept<HTMLDivElement>();
-  const { problems, isBusy, send } = useSending(async (what: 'cancel' | 'retry') => {
+  const { reachedBy } = useService().overview;
+  const { problems, isBusy, send } = useSending(async (what: JobAction) => {
     await ask('POST', `jobs/${encodeURIComponent(job.id)}/${what}`);
     await onDone();
   });
   return (
     <div ref={place} class="row" role="group" aria-label="Job actions" tabIndex={-1}>
-      {!statusWords(job.status).isSettled && (
+      {reachedBy.cancel.includes(job.status) && (
         <button type="button" aria-disabled={isBusy} onClick={() => send('cancel')}>
           Cancel job
         </button>
       )}
-      {(job.status === 'FAILED' || job.status === 'TIMED_OUT') && (
+      {reachedBy.retry.includes(job.status) && (
         <button type="button" aria-disabled={isBusy} onClick={() => send('retry')}>
           Retry job
         </button>
@@ -213,7 +213,7 @@ export function Thumbnail({ id }: { id: string }): JSX.Element | null {
   );
 }
 
-export function JobPictures({ job: { id, pictures, summary } }: { job: JobView }): JSX.Element {
+function JobPictures({ job: { id, pictures, summary } }: { job: JobView }): JSX.Element {
   const shown = pictures.filter((address) => address.startsWith('data:image/'));
   return (
     <ul class="job-pictures">
@@ -231,4 +231,35 @@ export function JobPictures({ job: { id, pictures, summary } }: { job: JobView }
 
 function kindOf(address: string): string {
   return /^data:image\/([a-z]+)/.exec(address)?.[1]?.replace('jpeg', 'jpg') ?? 'png';
+}
+
+export function FollowedJob({ id }: { id: string }): JSX.Element {
+  const now = useNow(useService().aheadMs, 1_000);
+  const { data: job, refused, refresh } = useJob(id);
+  const took = job === undefined ? null : executionWords(job, now);
+  return (
+    <section class="followed stack" aria-label="The job you submitted">
+      <div class="row">
+        <span role="status">
+          {job === undefined ? (
+            (refused?.message ?? 'Submitted.')
+          ) : (
+            <Mark tone={statusWords(job.status).tone}>{statusWords(job.status).word}</Mark>
+          )}
+        </span>
+        {job !== undefined && (
+          <small>
+            waited {delayWords(job, now)}
+            {took !== null && ` · ${took}`}
+          </small>
+        )}
+        <a class="hint" href={to.job(id)}>
+          All about job {id}
+        </a>
+        {job !== undefined && <JobActions job={job} onDone={refresh} />}
+      </div>
+      {job !== undefined && job.error !== null && <LongText label="Error" text={job.error} isBad />}
+      {job !== undefined && <JobPictures job={job} />}
+    </section>
+  );
 }

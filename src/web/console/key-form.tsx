@@ -6,8 +6,7 @@ import { Select } from '../shared/choices.tsx';
 import { Dialog } from '../shared/dialog.tsx';
 import { Copyable } from '../shared/text.tsx';
 import { ask } from './ask.ts';
-import { Field, Option, TextField } from './field.tsx';
-import { Form, OtherProblems, problemOf, useSending } from './form.tsx';
+import { Form, OtherProblems, problemOf, useSending, Field, Option, TextField } from './form.tsx';
 import { useService } from './route.ts';
 
 const kinds = {

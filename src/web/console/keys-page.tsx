@@ -3,13 +3,11 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AuditEntry, KeyView } from '../../protocol/console-data.ts';
 import { counted, countWords, durationWords, instantWords, moneyWords } from '../shared/number-words.ts';
-import { ask } from './ask.ts';
-import { Question, useFocusKept } from './form.tsx';
+import { ask, usePolled } from './ask.ts';
+import { Question, useFocusKept, Field, TextField } from './form.tsx';
 import { Select } from '../shared/choices.tsx';
-import { Field, TextField } from './field.tsx';
 import { KeyForm, NewKey } from './key-form.tsx';
-import { Card, Mark } from './pieces.tsx';
-import { usePolled, Waiting } from './polled.tsx';
+import { Card, Mark, Waiting } from './pieces.tsx';
 import { useService } from './route.ts';
 
 export function KeysPage(): JSX.Element {

@@ -8,11 +8,10 @@ import { LongText, Copyable } from '../shared/text.tsx';
 import { ask } from './ask.ts';
 import { workerEndWords, workerStates } from './endpoint-words.ts';
 import { Mark, Card } from './pieces.tsx';
-import { Form, OtherProblems, problemOf, Question, useSending } from './form.tsx';
+import { Form, OtherProblems, problemOf, Question, useSending, Field, TextField } from './form.tsx';
 import { to, useService } from './route.ts';
 import { workloadIn } from './endpoint-draft.ts';
 import { Select } from '../shared/choices.tsx';
-import { Field, TextField } from './field.tsx';
 
 export function MachinesPage(): JSX.Element {
   const { endpoints } = useService().overview;

@@ -1,7 +1,10 @@
 /** The page of all endpoints, with their workers, their queues and charts of jobs over time. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { EndpointView, JobHistoryView } from '../../protocol/console-data.ts';
+import type { EndpointView, JobHistoryView, Overview } from '../../protocol/console-data.ts';
+import { type Bar, Bars } from '../shared/charts.tsx';
+import { Choices } from '../shared/choices.tsx';
+import { Tile } from '../shared/facts.tsx';
 import {
   clockTicks,
   counted,
@@ -10,20 +13,10 @@ import {
   hourWords,
   instantWords,
 } from '../shared/number-words.ts';
-import { type Bar, Bars } from '../shared/charts.tsx';
-import { Choices } from '../shared/choices.tsx';
-import { Tile } from '../shared/facts.tsx';
-import {
-  endpointState,
-  gpuWords,
-  machineSentence,
-  originWords,
-  workerCounts,
-  workerStates,
-} from './endpoint-words.ts';
+import { usePolled } from './ask.ts';
+import { endpointState, gpuWords, machineSentence, workerCounts, workerStates } from './endpoint-words.ts';
 import { Thumbnail } from './job-page.tsx';
-import { Card, Mark } from './pieces.tsx';
-import { usePolled, Waiting } from './polled.tsx';
+import { Card, Mark, Waiting } from './pieces.tsx';
 import { to, useService, useWorkload } from './route.ts';
 
 export function OverviewPage(): JSX.Element {
@@ -109,6 +102,12 @@ function EndpointCard({ endpoint }: { endpoint: EndpointView }): JSX.Element {
       <JobCounts endpoint={endpoint} />
     </article>
   );
+}
+
+/** Origin of an endpoint that was not created in the console; null for others. */
+function originWords({ origin }: EndpointView, { file }: Overview): string | null {
+  if (origin === 'console') return null;
+  return file === null ? 'default' : `from ${file}`;
 }
 
 function WorkerCounts({ endpoint: { workers } }: { endpoint: EndpointView }): JSX.Element {

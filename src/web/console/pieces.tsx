@@ -1,6 +1,7 @@
 /** Elements that several pages of the console use. */
 import type { ComponentChildren, JSX } from 'preact';
 import type { Tone } from '../shared/facts.tsx';
+import type { Polled } from './ask.ts';
 
 /** A state as a word, with a shape and a colour. */
 export function Mark({ tone, children }: { tone: Tone; children: ComponentChildren }): JSX.Element {
@@ -37,4 +38,10 @@ export function NothingHere({ title, text, back }: NothingProps): JSX.Element {
       </p>
     </>
   );
+}
+
+/** Placeholder until there is data, or the reason why there is none. */
+export function Waiting({ polled: { data, refused } }: { polled: Polled<unknown> }): JSX.Element | null {
+  if (refused !== undefined) return <p class="message bad">{refused.message}</p>;
+  return data === undefined ? <p class="soft">Looking …</p> : null;
 }

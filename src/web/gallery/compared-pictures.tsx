@@ -1,10 +1,17 @@
 /** A dialog with two to four pictures side by side, or one wiped over another. They move and zoom together. */
-import type { JSX, TargetedMouseEvent, TargetedPointerEvent, TargetedWheelEvent } from 'preact';
+import type {
+  JSX,
+  TargetedKeyboardEvent,
+  TargetedMouseEvent,
+  TargetedPointerEvent,
+  TargetedWheelEvent,
+} from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
 import { Dialog } from '../shared/dialog.tsx';
 import { useLoaded } from '../shared/hooks.ts';
 import { Image } from '../shared/picture-grid.tsx';
+import { canStep, StepControls, SteppedClip, useSteps } from './clips-in-step.tsx';
 import type { Marking } from './kept-marks.ts';
 import { isPlainKey } from './key-target.ts';
 import { KeyHint, letterOf, MarkButtons, markKeys } from './mark-buttons.tsx';
@@ -12,6 +19,7 @@ import type { Side } from './page-location.ts';
 import { findScene, type ViewProps } from './scene-dialog.tsx';
 import {
   apart,
+  clipIn,
   inputsOf,
   nameOf,
   pictureBefore,
@@ -20,6 +28,7 @@ import {
   valuesOf,
 } from './scene-picture.ts';
 import { Facts } from '../shared/facts.tsx';
+import { lengthWords, type ShownClip } from '../shared/grid-picture.ts';
 import { counted } from '../shared/number-words.ts';
 import { promptOf, textOf } from './query.ts';
 import type { Rows } from './rows.ts';
@@ -28,7 +37,15 @@ export function ComparedPictures({ data, rows, place, go, marking }: ViewProps):
   const { sides } = place;
   const compared = useLoaded([rows, JSON.stringify(sides)], () => loaded(sides, rows, data)) ?? [];
   const zooming = useZoom(compared.length === 2);
-  const { wipe, setWipe, onKeyDown } = zooming;
+  const { wipe, setWipe } = zooming;
+  const clips = compared.map(clipOfSide);
+  const steps = useSteps(clips);
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLDialogElement>): void => {
+    if (event.key !== ' ' || !steps.hasClips || event.target !== event.currentTarget)
+      return zooming.onKeyDown(event);
+    event.preventDefault();
+    steps.toggle();
+  };
   const close = (): void => go({ sides: [] });
   const bar = <Buttons {...zooming} canWipe={compared.length === 2} onClose={close} />;
   return (
@@ -36,7 +53,7 @@ export function ComparedPictures({ data, rows, place, go, marking }: ViewProps):
       title="Side by side"
       bar={bar}
       onClose={close}
-      attributes={{ class: 'viewer compared', onKeyDown }}
+      attributes={{ class: 'viewer compared', autofocus: true, onKeyDown }}
     >
       <Panes compared={compared} zooming={zooming} data={data} />
       {wipe !== undefined && (
@@ -49,8 +66,9 @@ export function ComparedPictures({ data, rows, place, go, marking }: ViewProps):
           onInput={(event) => setWipe(event.currentTarget.valueAsNumber)}
         />
       )}
+      {steps.hasClips && <StepControls clips={clips} steps={steps} />}
       <div class="stack">
-        <KeyHint keys={[...zoomKeys, ...markKeys(marking)]} />
+        <KeyHint keys={[...(steps.hasClips ? stepKeys : []), ...zoomKeys, ...markKeys(marking)]} />
         <Differences compared={compared} data={data} marking={marking} />
       </div>
     </Dialog>
@@ -97,6 +115,7 @@ function Panes({
     <div class={wipe === undefined ? 'panes' : 'panes wipe'} style={style}>
       {compared.map(({ side, index, row, file }, position) => {
         const shown = row ?? { state: 'gone', source: 'no such scene' };
+        const clip = clipOfSide({ side, index, row, file });
         const { size: _, ...picture } = scenePicture(shown, index, { seed: seedWords(shown, data) });
         const name = `${picture.caption}${side.picture === 0 ? ', before' : ''}`;
         return (
@@ -106,7 +125,11 @@ function Panes({
             data-scene={row?.id}
             aria-label={`${letterOf(position)}: ${name}`}
           >
-            <Image {...picture} sources={[file ?? []].flat()} />
+            {clip !== undefined && canStep(clip) ? (
+              <SteppedClip clip={clip} label={name} />
+            ) : (
+              <Image {...picture} sources={[file ?? []].flat()} />
+            )}
             <figcaption>
               <b>{letterOf(position)}</b> <bdi>{name}</bdi>
             </figcaption>
@@ -125,6 +148,11 @@ function loaded(sides: Side[], rows: Rows, data: GalleryData): Promise<Compared[
       return { side, index, row, file: own ?? (row && pictureBefore(row, data)) };
     }),
   );
+}
+
+function clipOfSide({ side, row }: Compared): ShownClip | undefined {
+  const picture = row?.pictures?.[side.picture - 1];
+  return picture && clipIn(picture);
 }
 
 /** Four landscape pictures are largest in two rows. */
@@ -216,7 +244,10 @@ function factsOf({ side, row, file }: Compared, data: GalleryData): Map<string, 
       name,
       textOf(value),
     ]),
-    ['pixels', picture === undefined ? '' : `${picture.width} × ${picture.height}`],
+    ['pixels', picture === undefined || picture.width === 0 ? '' : `${picture.width} × ${picture.height}`],
+    ['length', lengthWords(picture?.output?.clip ?? {})],
+    ['frame rate', textOf(picture?.output?.clip?.frameRate)],
+    ['codecs', picture?.output?.clip?.codecs?.join(', ') ?? ''],
     ['file', file === undefined ? '' : nameOf(file)],
   ]);
 }
@@ -234,6 +265,8 @@ const maxScale = 40;
 
 /** A drag that starts this close to the wipe's edge moves the edge. In widths of the frame. */
 const nearLine = 0.04;
+
+const stepKeys: [string, string][] = [['space', 'play']];
 
 const zoomKeys: [string, string][] = [
   ['+ −', 'zoom'],
@@ -344,8 +377,13 @@ function within({ scale, x, y }: Zoom): Zoom {
 
 /** Returns the scale at which a pixel of the first picture is a pixel of the screen. */
 function scaleOfPixels(): number {
-  const img = document.querySelector<HTMLImageElement>('.panes img');
-  if (img === null || img.naturalWidth === 0) return 1;
-  const { clientWidth, clientHeight, naturalWidth, naturalHeight } = img;
+  const shown = document.querySelector<HTMLImageElement | HTMLVideoElement>('.panes :is(img, video)');
+  if (shown === null) return 1;
+  const [naturalWidth, naturalHeight] =
+    shown instanceof HTMLVideoElement
+      ? [shown.videoWidth, shown.videoHeight]
+      : [shown.naturalWidth, shown.naturalHeight];
+  if (naturalWidth === 0) return 1;
+  const { clientWidth, clientHeight } = shown;
   return 1 / Math.min(clientWidth / naturalWidth, clientHeight / naturalHeight) / devicePixelRatio;
 }

@@ -9,6 +9,7 @@ import type {
   GalleryTimes,
   GalleryRun,
 } from '../../runner/core/gallery-data.ts';
+import { nounFor } from '../../runner/core/picture.ts';
 import {
   clockTicks,
   counted,
@@ -36,10 +37,9 @@ import {
 } from './pictures-view.tsx';
 import { type Place, readPlace, type View, views, writePlace } from './page-location.ts';
 import { everything, type Query } from './query.ts';
-import type { Rows } from './rows.ts';
+import { type Rows, selectionOf } from './rows.ts';
 import { OpenScene, type ViewProps } from './scene-dialog.tsx';
 import { Toolbar } from './toolbar.tsx';
-import { selectionOf } from './use-selection.ts';
 import { Facts } from '../shared/facts.tsx';
 
 interface Props {
@@ -152,13 +152,19 @@ function ViewBar({ data, hasGrid, place, onView }: BarProps): JSX.Element {
             aria-current={place.view === view ? 'page' : undefined}
             onClick={() => onView(view)}
           >
-            {views[view]}
+            {view === 'pictures' ? nounsFor(data.pictures) : views[view]}
             {view === 'failures' && failed > 0 && <small class="bad"> {failed.toLocaleString('en')}</small>}
           </button>
         ),
       )}
     </nav>
   );
+}
+
+/** Returns `Pictures`, `Clips`, or `Files` for both. */
+function nounsFor(pictures: GalleryData['pictures']): string {
+  const noun = nounFor(pictures);
+  return `${noun.charAt(0).toUpperCase()}${noun.slice(1)}s`;
 }
 
 /** The view of failures by kind and cause: the first scenes, the message, and the command that retries them. */
@@ -384,7 +390,7 @@ function About({ data }: { data: GalleryData }): JSX.Element {
         facts={[
           ['Latest run', endingWords(runs.at(-1), true) || null],
           ['Scenes', states.map(([state, count]) => `${countWords(count)} ${state}`).join(', ')],
-          ['Pictures', `${countWords(pictures.files)}, ${byteWords(pictures.bytes)}`],
+          [nounsFor(pictures), `${countWords(pictures.files)}, ${byteWords(pictures.bytes)}`],
           ['Submissions', countWords(attempts.total)],
           ['Execution', durationWords(times.executionTimeMs)],
           ['Rendered by', data.endpoint],

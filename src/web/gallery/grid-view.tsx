@@ -8,7 +8,7 @@ import type { Place } from './page-location.ts';
 import { exactly, matcher, promptOf, type Query, textOf } from './query.ts';
 import { OpenScene, type ViewProps } from './scene-dialog.tsx';
 import { Choice } from './toolbar.tsx';
-import { scanRows, type Selected, selectionOf, useSearch, type Watch } from './use-selection.ts';
+import { scanRows, type Selected, selectionOf, useSearch, type Watch } from './rows.ts';
 
 export function GridView(props: ViewProps): JSX.Element {
   const axes = gridAxes(props.data);

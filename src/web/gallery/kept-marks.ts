@@ -1,7 +1,6 @@
 /** Marks of scenes: kept with the batch if somebody is signed in at `nightrender watch`, otherwise in this browser, over those of the report. */
 import { useEffect, useState } from 'preact/hooks';
-import type { GalleryData } from '../../runner/core/gallery-data.ts';
-import { type Mark, type MarkChange, markNames } from '../../runner/core/marks.ts';
+import { type GalleryData, type Mark, type MarkChange, markNames } from '../../runner/core/gallery-data.ts';
 import { useKeyDown } from '../shared/hooks.ts';
 import { elementOfKey, followAim } from './key-target.ts';
 import { marks } from './query.ts';

@@ -45,7 +45,7 @@ export function elementOfKey(event: KeyboardEvent, selector: string): HTMLElemen
   return hovered ?? (isFocusOfPointer ? undefined : focused);
 }
 
-/** True if the key is not typed into a field and not a shortcut of the browser. */
+/** True if the key is pressed without Ctrl, Alt or Meta, and not in a text field or list. */
 export function isPlainKey({ target, altKey, ctrlKey, metaKey }: KeyboardEvent): boolean {
   const isTyping = target instanceof Element && target.closest('input:not([type=range]), select, textarea');
   return !isTyping && !altKey && !ctrlKey && !metaKey;

@@ -1,8 +1,7 @@
 /** Buttons and keys that mark scenes or pick them for a comparison, and the bar that uses the marks. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { GalleryData } from '../../runner/core/gallery-data.ts';
-import { type Mark, markNames } from '../../runner/core/marks.ts';
+import { type GalleryData, type Mark, markNames } from '../../runner/core/gallery-data.ts';
 import { useKeyDown } from '../shared/hooks.ts';
 import { countWords } from '../shared/number-words.ts';
 import { Copyable, downloadLines } from '../shared/text.tsx';

@@ -1,5 +1,5 @@
 /** The reader's place in the gallery, kept in the address so that it can be shared. */
-import type { Mark } from '../../runner/core/marks.ts';
+import type { Mark } from '../../runner/core/gallery-data.ts';
 import {
   columnOf,
   everything,

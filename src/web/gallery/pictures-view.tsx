@@ -8,10 +8,9 @@ import { PictureGrid } from '../shared/picture-grid.tsx';
 import { isPlainKey } from './key-target.ts';
 import { KeyHint, MarkButtons, markKeys, PickButton } from './mark-buttons.tsx';
 import { columnOf, kindOf, marks, type Matching } from './query.ts';
-import type { Rows } from './rows.ts';
+import { type Rows, type Selected, type Selection, useSelection } from './rows.ts';
 import { openedAt, OpenScene, type ViewProps } from './scene-dialog.tsx';
 import { scenePicture, seedCount, seedWords, standIn } from './scene-picture.ts';
-import { type Selected, type Selection, useSelection } from './use-selection.ts';
 
 export function matchingOf({ data, marking }: Pick<ViewProps, 'data' | 'marking'>): Matching {
   return { kindOf: (column) => kindOf(data.columns[column]), markOf: (id) => marking.of(id) };

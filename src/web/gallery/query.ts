@@ -1,7 +1,6 @@
 /** The filter and order of scenes that a reader chooses, and the command that lists the same scenes. */
 import { conditionName, numberOf, quotedName } from '../../runner/core/condition.ts';
-import type { Mark } from '../../runner/core/marks.ts';
-import type { GalleryColumn, GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
+import type { GalleryColumn, GalleryData, GalleryRow, Mark } from '../../runner/core/gallery-data.ts';
 
 export interface Query {
   /** Words that must all occur in the columns or the id. */
@@ -135,6 +134,7 @@ function hasWords(row: GalleryRow, words: string[]): boolean {
   return words.every((word) => all.includes(word));
 }
 
+/** Returns the row's prompt; empty if it has none. A number in `prompt` is the index of the column that holds it. */
 export function promptOf({ prompt, values }: GalleryRow): string {
   return typeof prompt === 'number' ? textOf(values?.[prompt]) : (prompt ?? '');
 }

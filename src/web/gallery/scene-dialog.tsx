@@ -1,8 +1,9 @@
 /** The dialog of one scene: its pictures, prompt, inputs, seed and history. Arrow keys show the next scene. */
-import type { JSX, ComponentChildren } from 'preact';
+import type { JSX, ComponentChildren, TargetedKeyboardEvent } from 'preact';
 import { useState } from 'preact/hooks';
 import type { GalleryData, GalleryFile, GalleryPicture, GalleryRow } from '../../runner/core/gallery-data.ts';
 import { lostWords } from '../../runner/core/picture.ts';
+import { ClipPlayer, togglePlayer } from '../shared/clip-player.tsx';
 import { type Fact, Facts, toneOf } from '../shared/facts.tsx';
 import { useLoaded, useSwipe } from '../shared/hooks.ts';
 import { byteWords, counted, countWords, durationWords, exactInstantWords } from '../shared/number-words.ts';
@@ -11,9 +12,8 @@ import type { Marking } from './kept-marks.ts';
 import { MarkButtons, PickButton, PickedButtons, type Picking } from './mark-buttons.tsx';
 import type { Place, Side } from './page-location.ts';
 import { promptOf, textOf } from './query.ts';
-import type { Rows } from './rows.ts';
-import { inputsOf, nameOf, pictureBefore, scenePicture, standIn, valuesOf } from './scene-picture.ts';
-import type { Selection } from './use-selection.ts';
+import type { Rows, Selection } from './rows.ts';
+import { clipIn, inputsOf, nameOf, pictureBefore, scenePicture, standIn, valuesOf } from './scene-picture.ts';
 import { Dialog } from '../shared/dialog.tsx';
 
 export interface ViewProps {
@@ -68,9 +68,11 @@ function SceneDialog(props: DialogProps): JSX.Element {
   };
   const { row } = found ?? {};
   const shown = pictures[picture];
+  const clip = shown && clipIn(shown);
   const before = row && standIn(row, data);
   const side: Side = { ...openedAt(index, row).open, picture: picture + 1 };
-  const within = pictures.length > 1 ? ` · picture ${picture + 1} of ${pictures.length}` : '';
+  const noun = clip === undefined ? 'picture' : 'clip';
+  const within = pictures.length > 1 ? ` · ${noun} ${picture + 1} of ${pictures.length}` : '';
   const standing = position < 0 ? '' : `${countWords(position + 1)} of ${countWords(order.count)}`;
   return (
     <PictureViewer
@@ -79,8 +81,10 @@ function SceneDialog(props: DialogProps): JSX.Element {
       picture={
         row === undefined ? (
           <></>
-        ) : (
+        ) : clip === undefined ? (
           <Image {...scenePicture(row, index)} sources={[shown?.file ?? before ?? []].flat()} />
+        ) : (
+          <ClipPlayer clip={clip} alt={scenePicture(row, index).alt} />
         )
       }
       hasPrevious={picture > 0 || position > 0}
@@ -175,8 +179,8 @@ function SceneStory({ row, picture, data }: StoryProps): JSX.Element {
         <Facts facts={storyOf(row)} />
       </section>
       {picture !== undefined && (
-        <section aria-label="Picture">
-          <h3>Picture</h3>
+        <section aria-label={nounOf(picture)}>
+          <h3>{nounOf(picture)}</h3>
           <Facts facts={pictureFacts(picture)} />
         </section>
       )}
@@ -224,10 +228,20 @@ function worded(value: number | undefined, words: (value: number) => string): st
   return value === undefined ? undefined : words(value);
 }
 
-function pictureFacts({ file, width, height, bytes, seed }: GalleryPicture): Fact[] {
+function nounOf(picture: GalleryPicture): string {
+  return clipIn(picture) === undefined ? 'Picture' : 'Clip';
+}
+
+function pictureFacts({ file, width, height, bytes, seed, output }: GalleryPicture): Fact[] {
+  const { clip = {} } = output ?? {};
+  const { durationMs, frameRate, codecs, isEndOpen } = clip;
   return [
     ['File', <a href={file}>{nameOf(file)}</a>],
-    ['Size', `${width} × ${height}, ${byteWords(bytes)}`],
+    ['Size', `${width === 0 ? '' : `${width} × ${height}, `}${byteWords(bytes)}`],
+    ['Length', worded(durationMs, durationWords)],
+    ['Frame rate', frameRate === undefined ? undefined : `${Number(frameRate.toFixed(3))} a second`],
+    ['Codecs', codecs === undefined || codecs.length === 0 ? undefined : codecs.join(', ')],
+    ['End', isEndOpen && 'The file does not say where it ends, so nobody can tell if its end is missing.'],
     ['Seed', seed === undefined ? undefined : <code>{seed}</code>],
   ];
 }
@@ -285,10 +299,10 @@ function CompareWith({ row, side, data, rows, picking }: CompareProps): JSX.Elem
 /** Returns the other pictures of the scene, and the picture that it was made from. */
 function ownPictures(row: GalleryRow, side: Side, data: GalleryData): Other[] {
   const { pictures = [] } = row;
-  const others = pictures.flatMap((_, index) =>
+  const others = pictures.flatMap((one, index) =>
     index + 1 === side.picture
       ? []
-      : [{ words: `picture ${index + 1}`, side: { ...side, picture: index + 1 } }],
+      : [{ words: `${nounOf(one).toLowerCase()} ${index + 1}`, side: { ...side, picture: index + 1 } }],
   );
   const hasBefore = pictures.length > 0 && pictureBefore(row, data) !== undefined;
   return hasBefore ? [{ words: 'the picture before', side: { ...side, picture: 0 } }, ...others] : others;
@@ -360,10 +374,13 @@ interface ViewerProps {
 /** A dialog for one picture. Arrow keys show the previous or next one. */
 function PictureViewer({ title, standing = '', picture, children, ...rest }: ViewerProps): JSX.Element {
   const { hasPrevious, hasNext, onStep, onClose } = rest;
-  const onKeyDown = ({ key, altKey, ctrlKey, metaKey }: KeyboardEvent): void => {
-    if (altKey || ctrlKey || metaKey) return;
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLDialogElement>): void => {
+    const { key, target, currentTarget, altKey, ctrlKey, metaKey } = event;
+    // A player that has the focus moves within its clip.
+    if (altKey || ctrlKey || metaKey || target instanceof HTMLMediaElement) return;
     if (key === 'ArrowRight') onStep(1);
     else if (key === 'ArrowLeft') onStep(-1);
+    else if (key === ' ' && target === currentTarget && togglePlayer(currentTarget)) event.preventDefault();
   };
   const bar = (
     <>

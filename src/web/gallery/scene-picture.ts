@@ -2,7 +2,7 @@
 import { numberOf } from '../../runner/core/condition.ts';
 import type { GalleryData, GalleryPicture, GalleryRow } from '../../runner/core/gallery-data.ts';
 import { earlierThumbnail } from '../../runner/core/picture.ts';
-import type { GridPicture } from '../shared/grid-picture.ts';
+import { clipOf, type GridPicture, type ShownClip } from '../shared/grid-picture.ts';
 import { fewDigits, promptOf, textOf } from './query.ts';
 
 interface Shown {
@@ -23,9 +23,11 @@ export function scenePicture(
   const [picture, ...others] = row.pictures ?? [];
   const prompt = promptOf(row);
   const value = by === undefined ? undefined : numberOf(row.values?.[by]);
+  const clip = picture && clipIn(picture);
   return {
     key: String(index + 1),
     sources: picture === undefined ? [before ?? []].flat() : sourcesOf(picture),
+    ...(clip && { clip }),
     alt: short(prompt) || row.id || 'a scene without a prompt',
     caption: [value === undefined ? '' : fewDigits(value), seed, row.id ?? row.source]
       .filter((part) => part !== '')
@@ -35,8 +37,15 @@ export function scenePicture(
     state: row.state,
     word: row.failure?.[0] ?? (row.state === 'unneeded' ? 'not needed' : row.state),
     badge: picture === undefined ? '' : badgeOf(row.state, others.length),
-    ...(picture !== undefined && { size: { width: picture.width, height: picture.height } }),
+    // Sound has no size.
+    ...(picture !== undefined &&
+      picture.width > 0 && { size: { width: picture.width, height: picture.height } }),
   };
+}
+
+/** Returns the clip that a result is; undefined if it is a picture. */
+export function clipIn({ file, thumbnail, output, ...size }: GalleryPicture): ShownClip | undefined {
+  return clipOf({ ...size, source: file, poster: thumbnail, name: nameOf(file), facts: output?.clip ?? {} });
 }
 
 /** Returns the number of seeds that `scenes` of pipeline.yaml gives each prompt; 1 without seeds. */

@@ -1,8 +1,13 @@
 /** The search field, with filters and order in a panel that opens on demand. */
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type Mark, markNames } from '../../runner/core/marks.ts';
-import type { GalleryColumn, GalleryData, GalleryRange } from '../../runner/core/gallery-data.ts';
+import {
+  type GalleryColumn,
+  type GalleryData,
+  type GalleryRange,
+  type Mark,
+  markNames,
+} from '../../runner/core/gallery-data.ts';
 import { Select } from '../shared/choices.tsx';
 import { countWords, counted } from '../shared/number-words.ts';
 import { Copyable } from '../shared/text.tsx';

@@ -1,7 +1,6 @@
 /** The session of a page of `nightrender watch`: who is looking, signing in, and sending marks. */
 import { useEffect, useState } from 'preact/hooks';
-import type { WatchSession } from '../../runner/core/gallery-data.ts';
-import type { MarkChange } from '../../runner/core/marks.ts';
+import type { WatchSession, MarkChange } from '../../runner/core/gallery-data.ts';
 
 /**
  * Key of local storage, which belongs to this origin alone. Cookies also reach other ports of the host. Behind a proxy,

@@ -18,6 +18,8 @@ export function Dialog({ title, bar, children, onClose, attributes = {} }: Dialo
     const before = document.activeElement;
     const shown = dialog.current;
     shown?.showModal();
+    // Browsers would focus the first button, which keys such as the space bar would press.
+    if (attributes.autofocus === true) shown?.focus();
     return () => {
       shown?.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
@@ -26,14 +28,20 @@ export function Dialog({ title, bar, children, onClose, attributes = {} }: Dialo
   return (
     <dialog
       {...attributes}
+      tabIndex={-1}
       ref={dialog}
       aria-labelledby={titleId}
       onCancel={(event) => {
         event.preventDefault();
         onClose?.();
       }}
-      // Browsers close a dialog themselves if Escape is pressed twice.
-      onClose={() => (onClose === undefined ? dialog.current?.showModal() : onClose())}
+      onClose={({ currentTarget }) => {
+        // The event of a removed dialog comes late: by then another place may be open, which it would close.
+        if (!currentTarget.isConnected) return;
+        // Browsers close a dialog themselves if Escape is pressed twice.
+        if (onClose === undefined) currentTarget.showModal();
+        else onClose();
+      }}
     >
       <div class="row">
         <h2 id={titleId}>{title}</h2>

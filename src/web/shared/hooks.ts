@@ -55,12 +55,23 @@ export function useLoaded<T>(inputs: unknown[], load: () => Promise<T | undefine
 /** Distance of a swipe in CSS pixels. */
 const swipeLength = 50;
 
+/** Height of the controls of a video in CSS pixels, which a finger moves sideways too. */
+const controlsHeight = 90;
+
+function isOnControls({ target, clientY }: Touch): boolean {
+  if (!(target instanceof HTMLMediaElement)) return false;
+  return (
+    target instanceof HTMLAudioElement || clientY > target.getBoundingClientRect().bottom - controlsHeight
+  );
+}
+
 /** A finger that moves sideways shows the next or the previous picture, unless the page is enlarged. */
 export function useSwipe(onStep: (by: 1 | -1) => void) {
   const begun = useRef<Touch | undefined>(undefined);
   return {
     onTouchStart: ({ touches }: TouchEvent): void => {
-      begun.current = touches.length === 1 ? touches[0] : undefined;
+      const [first] = touches;
+      begun.current = touches.length === 1 && first && !isOnControls(first) ? first : undefined;
     },
     onTouchEnd: ({ changedTouches: [ended] }: TouchEvent): void => {
       const { current: first } = begun;

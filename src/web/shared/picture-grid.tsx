@@ -1,6 +1,7 @@
 /** A grid of pictures in rows, each a button that opens the picture. */
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { ClipTile } from './clip-player.tsx';
 import type { GridPicture } from './grid-picture.ts';
 import { toneOf } from './facts.tsx';
 
@@ -34,7 +35,11 @@ export function PictureGrid({ pictures, isSmall = false, ...props }: Props): JSX
         <li key={picture.key} data-scene={picture.id} style={sizesOf(picture, usual)}>
           <button type="button" class="picture" data-key={picture.key} onClick={() => onOpen(index)}>
             <span class="frame">
-              <Image {...picture} density={isSharp ? devicePixelRatio : 1} />
+              {picture.clip === undefined ? (
+                <Image {...picture} density={isSharp ? devicePixelRatio : 1} />
+              ) : (
+                <ClipTile key={picture.clip.source} clip={picture.clip} alt={picture.alt} />
+              )}
               {picture.badge !== '' && <span class="badge">{picture.badge}</span>}
             </span>
             {!isSmall && picture.prompt !== '' && (

@@ -1,4 +1,4 @@
-/** Workers that leave and come back, and a service that lets few jobs queue for each of them. */
+/** Workers leave and come back, and the service lets few jobs wait for each of them. */
 import { comparing } from '../compare-sides.ts';
 import type { WorkerChange } from '../load.ts';
 import { medianOf, shareTooMuch, type Results } from '../measures.ts';
@@ -12,7 +12,7 @@ const workers = (changes: WorkerChange[]) =>
 export const changingWorkers: Scenario = {
   name: 'changing workers',
   load: {
-    // At the best there is work for some seconds beyond the last instant that is judged.
+    // Even at the highest possible speed, there is work for some seconds after the last measured instant.
     scenes: 850,
     inFlight: 64,
     pictureBytes: 1_000,

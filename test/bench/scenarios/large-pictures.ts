@@ -1,4 +1,4 @@
-/** Many large answers that are ready at the same moment: what of them is held in memory at once. */
+/** Many large answers are ready at the same moment. Measures how much of them is in memory at once. */
 import { comparing } from '../compare-sides.ts';
 import type { Load } from '../load.ts';
 import { medianOf, workMs, type Results } from '../measures.ts';

@@ -1,4 +1,4 @@
-/** A long run: whether anything grows or slows down with the number of scenes that are done. */
+/** A long run. Measures whether memory, open files or time a scene grow with the number of finished scenes. */
 import { comparing } from '../compare-sides.ts';
 import { medianOf, type Results } from '../measures.ts';
 import type { Result } from '../run-side.ts';
@@ -54,13 +54,16 @@ function growth(result: Result, value: (sample: Sample) => number): number {
   return lastedMs * slope(samples.map((sample) => ({ x: sample.at, y: value(sample) })));
 }
 
-/** The least and the most of the first round, in words. */
+/** Returns the lowest and the highest value of the first round as text. */
 function edges([result]: Result[], value: (sample: Sample) => number): string {
   const values = result === undefined ? [] : lastFourFifths(result).map(value);
   return `${Math.min(...values).toFixed(0)}–${Math.max(...values).toFixed(0)}`;
 }
 
-/** Of the time from the first submission to the last collection: neither the start nor the report. */
+/**
+ * Returns samples between the first submission and the last collection, without the first fifth. Start and report are
+ * excluded.
+ */
 function lastFourFifths({ samples, service: { firstSubmissionAt, spanMs } }: Result): Sample[] {
   const from = firstSubmissionAt + spanMs / 5;
   return samples.filter(({ at }) => at >= from && at <= firstSubmissionAt + spanMs);

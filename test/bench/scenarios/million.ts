@@ -1,4 +1,4 @@
-/** A million scenes: what starting, going on and asking cost beside a hundredth of them. */
+/** A million scenes. Compares the time to start, resume and show the status with a hundredth of them. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,13 +37,13 @@ export const million: Scenario = {
   },
 };
 
-/** The steps that have a target, with the longest that they may take, in ms; the peer has the second. */
+/** Steps, with the longest time of each target in ms. The peer has only the second one. */
 const steps = {
   plan: { name: 'plan', mostMs: 15_000, hasPeer: false },
   first: { name: 'first start to first submission', mostMs: 15_000, hasPeer: true },
   resume: { name: 'resume with 99 % done to first submission', mostMs: 2_000, hasPeer: false },
   status: { name: 'status', mostMs: 400, hasPeer: false },
-  // How many pictures it saves before the signal reaches it is chance, and so is its time.
+  // How many pictures are saved before the signal arrives depends on chance, so this step has no target.
   whole: { name: 'first run to its end, with its report', mostMs: Infinity, hasPeer: false },
 } as const;
 

@@ -1,4 +1,7 @@
-/** A night in small, and one of short jobs: how seldom a client can ask and still finish as soon as anybody could. */
+/**
+ * A night on a small scale, and one with short jobs. Measures with how few requests a client can still finish as early
+ * as possible.
+ */
 import { comparing } from '../compare-sides.ts';
 import type { Load } from '../load.ts';
 import { medianOf, requestsPerJob, type Results } from '../measures.ts';
@@ -7,7 +10,7 @@ import type { Scenario } from '../scenario.ts';
 import { perfectKnowledge, simulate } from '../simulate.ts';
 import { target, type Target } from '../target.ts';
 
-/** By the sigma of the execution times and the jobs in flight: the most requests, as a share of the peer's. */
+/** Nights by sigma of the execution times, jobs in flight, and highest number of requests as a share of the peer's. */
 export const nights: Scenario[] = [
   night(0.35, 75, 0.55),
   night(0.35, 200, 0.32),

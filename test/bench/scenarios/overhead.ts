@@ -1,4 +1,4 @@
-/** What a job costs besides its work: an instant service and tiny pictures. */
+/** The cost of a job besides its work: an instant service and tiny pictures. */
 import { comparing } from '../compare-sides.ts';
 import { cpuMsPerJob, jobsPerSecond, medianOf, type Results } from '../measures.ts';
 import type { Load } from '../load.ts';
@@ -6,7 +6,7 @@ import type { Scenario } from '../scenario.ts';
 import { target, type Target } from '../target.ts';
 
 export const lookAtOnce = 'polling: {shortest: 1ms}';
-/** With the defaults it is the limit of 100 submissions a second that is measured. */
+/** Raises the limit of requests, because the default of 100 submissions a second would be measured instead. */
 export const rateOutOfTheWay =
   'rate: {submit: {atOnce: 200, perTenSeconds: 1000000}, status: {atOnce: 400, perTenSeconds: 1000000}}';
 
@@ -52,7 +52,7 @@ function rateTarget(atLeast: number, { ours, peer }: Results, load: Load): Targe
   return target('jobs a second to the peer', { atLeast }, our / their, shown);
 }
 
-/** The start of the program is part of it: with few jobs it is a large one. */
+/** Returns the target for CPU time a job. It includes the start of the program, which matters if there are few jobs. */
 export function cpuTarget(atMost: number, { ours, peer }: Results, load: Load): Target {
   const [our = 0, their = 0] = [ours, peer].map((results) =>
     medianOf(results, (result) => cpuMsPerJob(result, load)),

@@ -1,4 +1,4 @@
-/** A service that accepts so many requests a second: how much of that is used. */
+/** A service that accepts a limited number of requests a second. Measures how much of the limit is used. */
 import { comparing } from '../compare-sides.ts';
 import type { Results } from '../measures.ts';
 import { medianOf, shareTooMuch } from '../measures.ts';
@@ -19,7 +19,7 @@ export const rateLimit: Scenario = {
     work: { kind: 'instant' },
     bears: { requests: { perSecond, burst: 20 } },
     seed: 1,
-    // Ten times what the service bears: it is the service that says what is too much.
+    // Ten times the limit of the service, so that only the service limits the requests.
     settings: [
       lookAtOnce,
       'rate: {submit: {atOnce: 200, perTenSeconds: 10000}, status: {atOnce: 400, perTenSeconds: 10000}}',
@@ -45,7 +45,7 @@ function judge({ ours, peer }: Results): Target[] {
   ];
 }
 
-/** Requests a second that were let through, between the first and the last fifth of the time. */
+/** Returns the number of accepted requests a second, without the first and the last fifth of the time. */
 function servedInTheMiddle({ service: { seconds } }: Result): number {
   const edge = Math.ceil(seconds.length / 5);
   return mean(seconds.slice(edge, -edge).map(({ served }) => served));

@@ -1,4 +1,6 @@
-/** Pictures as they are rendered: what checking and keeping them costs beyond what cannot be avoided. */
+/**
+ * Pictures like rendered ones. Measures the cost of checking and keeping them beyond the work that cannot be avoided.
+ */
 import { comparing } from '../compare-sides.ts';
 import type { Load } from '../load.ts';
 import { medianOf, workMs, type Results } from '../measures.ts';

@@ -1,4 +1,4 @@
-/** All scenarios, in the order in which they are run. */
+/** All scenarios, in the order in which they run. */
 import type { Scenario } from '../scenario.ts';
 import { changingWorkers } from './changing-workers.ts';
 import { largePictures } from './large-pictures.ts';

@@ -1,4 +1,4 @@
-/** The last scenes of a batch, when nothing else is left to wait for. */
+/** The end of a batch, when only the last scenes are still running. */
 import { comparing } from '../compare-sides.ts';
 import type { Load } from '../load.ts';
 import type { Results } from '../measures.ts';

@@ -1,11 +1,11 @@
-/** Promise: space that is reserved stays reserved until it is given away, once. */
+/** Promise: reserved disk space stays reserved until it is released, once. */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { DiskReserve } from '../../../src/lib/files/disk-reserve.ts';
 
-it('keeps the file of an earlier start, and gives its space away once', () => {
+it('the reserve keeps the file of an earlier start, and gives its space away once', () => {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const path = join(dir, 'reserve');

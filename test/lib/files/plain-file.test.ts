@@ -1,4 +1,7 @@
-/** Promise: nothing waits for ever at what is no file, and is told what it is. */
+/**
+ * Promise: a path that is not a regular file, such as a pipe, is rejected with a message and never waited
+ * for.
+ */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,14 +18,14 @@ function folder(): string {
   return dir;
 }
 
-it('takes files, folders, and what is not there', () => {
+it('accepts files, folders and missing paths', () => {
   const dir = folder();
   writeFileSync(join(dir, 'file'), '');
   for (const path of [dir, join(dir, 'file'), join(dir, 'nothing')])
     expect(() => assertPlainFile(path)).not.toThrow();
 });
 
-it('names what is none', async () => {
+it('names the kind of any other path', async () => {
   const dir = folder();
   const [pipe, socket] = [join(dir, 'pipe'), join(dir, 'socket')];
   execFileSync('mkfifo', [pipe]);
@@ -39,7 +42,7 @@ it('names what is none', async () => {
   }
 });
 
-it('suggests a file beside a mistyped one, where one may be meant', () => {
+it('suggests a file beside a mistyped one, if one may be meant', () => {
   const dir = folder();
   writeFileSync(join(dir, 'scenes.csv'), '');
   expect(similarFile(join(dir, 'scene.csv'))).toBe(`; did you mean ${join(dir, 'scenes.csv')}?`);

@@ -1,4 +1,4 @@
-/** Promise: what a dead process left half written goes, and nothing that somebody may be writing, or anything else. */
+/** Promise: half-written files of dead processes are removed, and no file that may still be in use. */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,10 @@ const [, pid = '', , host = ''] = mine.split('-').slice(0, 4);
 const dead = 2 ** 22 + 1;
 const hourAgo = Date.now() / 1_000 - 3_700;
 
-/** Which are there afterwards of files of this run, of others and of other machines. */
+/**
+ * Creates files of this run, other processes and other machines, removes leftovers, and returns which files
+ * remain.
+ */
 async function leftOf(sparesLiving?: boolean): Promise<string[]> {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-'));
   onTestFinished(() => rmSync(dir, { recursive: true }));
@@ -33,22 +36,22 @@ async function leftOf(sparesLiving?: boolean): Promise<string[]> {
   return Object.entries(files).flatMap(([what, name]) => (existsSync(join(dir, name)) ? [what] : []));
 }
 
-it('removes those of earlier runs, whoever has their ids by now', async () => {
+it('removes temporary files of earlier runs, even if another process has the same id now', async () => {
   expect(await leftOf()).toEqual(['own', 'picture', 'almost', 'elsewhere']);
 });
 
-it('spares those of running processes where several write', async () => {
+it('keeps temporary files of running processes if several processes write', async () => {
   expect(await leftOf(true)).toEqual(['own', 'picture', 'almost', 'living', 'elsewhere']);
 });
 
-it('fails where there is no folder', async () => {
+it('fails if there is no folder', async () => {
   await expect(removeLeftovers(join(tmpdir(), 'nightrender-nowhere'))).rejects.toThrow('ENOENT');
 });
 
-it('has a name of its own for every file', () => {
+it('gives every file a name of its own', () => {
   expect(new Set([mine, temporaryName(), temporaryName()]).size).toBe(3);
 });
 
-it('knows who lives, whomever it belongs to', () => {
+it('recognizes a running process of any user', () => {
   expect([process.pid, 1, dead].map(isAlive)).toEqual([true, true, false]);
 });

@@ -1,9 +1,12 @@
-/** Promise: bytes are shared out in turn, never more than the limit save to one alone, and nobody waits for ever. */
+/**
+ * Promise: bytes are given out in turn and never above the limit, except to a single large request alone. No
+ * request waits forever.
+ */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ByteSemaphore } from '../../../src/lib/limits.ts';
 
-it('is first come, first served, also where a small one behind would fit', async () => {
+it('the semaphore is first come, first served, even if a small request behind would fit', async () => {
   const memory = new ByteSemaphore(100);
   expect(memory.tryTake(60)).toBe(true);
   const order: string[] = [];
@@ -15,7 +18,7 @@ it('is first come, first served, also where a small one behind would fit', async
   expect(order).toEqual(['large', 'small']);
 });
 
-it('lets others in where the one before them leaves', async () => {
+it('the semaphore admits others if the one before them leaves', async () => {
   const memory = new ByteSemaphore(100);
   memory.tryTake(60);
   const leaving = new AbortController();
@@ -26,7 +29,7 @@ it('lets others in where the one before them leaves', async () => {
   expect(await memory.take(1, leaving.signal)).toBe(false);
 });
 
-it('comes to an end for any amounts, and is never beyond the limit save for one alone', async () => {
+it('the semaphore finishes for any amounts, and is never above its limit except for one request alone', async () => {
   const amounts = fc.array(fc.integer({ min: 1, max: 150 }), { maxLength: 30 });
   await fc.assert(
     fc.asyncProperty(amounts, async (all) => {

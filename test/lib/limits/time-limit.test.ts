@@ -1,10 +1,10 @@
-/** Promise: limited work ends in time, also after a garbage collection, or when its signal aborts. */
+/** Promise: limited work ends in time, even after a garbage collection, or when its signal aborts. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import { withTimeLimit } from '../../../src/lib/limits.ts';
 
-/** Ends when the signal aborts, without keeping the signal alive by any other means than a listener. */
+/** Resolves when the signal aborts. Only its listener refers to the signal. */
 function untilAborted(signal: AbortSignal): Promise<string> {
   return new Promise((resolve) => {
     const end = (): void => resolve((signal.reason as Error).name);

@@ -1,4 +1,4 @@
-/** Which addresses pictures may come from, and which count as one client. */
+/** Promise: no picture comes from a private address, and all addresses of an IPv6 /64 count as one client. */
 import type { LookupAddress } from 'node:dns';
 import { expect, it } from 'vitest';
 import {
@@ -16,7 +16,7 @@ it.each([
   '100.128.0.1',
   '::ffff:8.8.8.8',
   '2606:4700::1111',
-])('is public: %s', (address) => expect(isPublicAddress(address)).toBe(true));
+])('an address is public: %s', (address) => expect(isPublicAddress(address)).toBe(true));
 
 it.each([
   '0.0.0.0',
@@ -66,7 +66,7 @@ it.each([
   '0177.0.0.1',
   'localhost',
   '',
-])('is not: %s', (address) => expect(isPublicAddress(address)).toBe(false));
+])('an address is not public: %s', (address) => expect(isPublicAddress(address)).toBe(false));
 
 it.each([
   ['127.0.0.1', '127.0.0.1'],
@@ -81,7 +81,7 @@ it.each([
   expect(addressGroup(address)).toBe(group);
 });
 
-/** What a connection is told of a name with these addresses. */
+/** Returns the addresses that a connection gets for a name that resolves to these. */
 function lookedUp(addresses: string[] | Error, all: boolean): Promise<unknown[]> {
   const lookup = publicLookup({
     lookup: async () => {
@@ -97,7 +97,7 @@ function lookedUp(addresses: string[] | Error, all: boolean): Promise<unknown[]>
   );
 }
 
-it('leads a connection to public addresses only', async () => {
+it('a connection leads to public addresses only', async () => {
   const mixed = ['10.0.0.1', '1.1.1.1', '::1', '2606:4700::1111'];
   expect(await lookedUp(mixed, false)).toEqual([null, '1.1.1.1', 4]);
   expect(await lookedUp(mixed, true)).toEqual([

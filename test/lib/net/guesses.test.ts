@@ -1,4 +1,4 @@
-/** Who is told to stop trying keys, and for how long. */
+/** Promise: an address that tries many wrong keys must wait, and the memory for this does not grow. */
 import { expect, it } from 'vitest';
 import { Guesses } from '../../../src/lib/net/guesses.ts';
 
@@ -8,7 +8,7 @@ function guessTwenty(guesses: Guesses, address: string, now: number): number[] {
   return Array.from({ length: 20 }, (_, index) => guesses.add(address, `wrong ${index}`, now));
 }
 
-it('keeps nobody waiting after the clock was set back', () => {
+it('blocks no client after the clock was set back', () => {
   const guesses = new Guesses();
   guessTwenty(guesses, 'here', minute);
   expect(guesses.waitMs('here', 0)).toBe(0);

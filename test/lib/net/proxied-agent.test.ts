@@ -1,4 +1,4 @@
-/** Promise: of a request for an https address, a proxy reads no more than the host. */
+/** Promise: for a request to an https URL, the proxy sees only the host. */
 import { expect, it, onTestFinished } from 'vitest';
 import { proxiedAgent } from '../../../src/lib/net/proxied-agent.ts';
 import { proxyRules } from '../../../src/lib/net/addresses.ts';
@@ -29,7 +29,7 @@ function basic(login: string): string {
   return `Basic ${Buffer.from(login).toString('base64')}`;
 }
 
-it('is asked for a tunnel to an https address, with its own password', async () => {
+it('the proxy is asked for a tunnel to an https address, with its own password', async () => {
   const certificate = selfSigned('render.corp.example');
   const server = await scriptedServer(answer(200, 'done'), { tls: certificate });
   const proxy = await loopbackProxy(server.port);
@@ -43,7 +43,7 @@ it('is asked for a tunnel to an https address, with its own password', async () 
   expect(server.requests[0]?.headers).not.toHaveProperty('proxy-authorization');
 });
 
-it('passes a request for an http address on', async () => {
+it('the proxy passes a request for an http address on', async () => {
   const server = await scriptedServer(answer(200, 'done'));
   const proxy = await loopbackProxy(server.port);
   expect(await through('http://render.corp.example:8080', proxy)).toBe('done');
@@ -51,14 +51,14 @@ it('passes a request for an http address on', async () => {
   expect(server.requests).toMatchObject([{ path: '/v2/run', headers: { host: 'render.corp.example:8080' } }]);
 });
 
-it('gets a name without a password, too', async () => {
+it('the proxy gets a name without a password, too', async () => {
   const server = await scriptedServer(answer(200, 'done'));
   const proxy = await loopbackProxy(server.port);
   expect(await through('http://render.corp.example', proxy, undefined, 'token')).toBe('done');
   expect(proxy.read).toContain(`proxy-authorization: ${basic('token:')}`);
 });
 
-it('is not asked for an address of this machine', async () => {
+it('the proxy is not asked for an address of this machine', async () => {
   const server = await scriptedServer(answer(200, 'done'));
   const proxy = await loopbackProxy(server.port);
   expect(await through(server.url, proxy)).toBe('done');
@@ -66,7 +66,7 @@ it('is not asked for an address of this machine', async () => {
 });
 
 it.each(['http://render.corp.example', 'https://render.corp.example'])(
-  'has no more connections for %s than are allowed, and uses them again',
+  'the proxy has no more connections for %s than are allowed, and uses them again',
   async (origin) => {
     const certificate = selfSigned('render.corp.example');
     const isTls = origin.startsWith('https:');

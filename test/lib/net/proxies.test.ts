@@ -1,4 +1,6 @@
-/** Promise: a request uses the proxy that the environment names for its scheme, and never one to this machine. */
+/**
+ * Promise: a request uses the proxy that the environment sets for its scheme, and never one for this machine.
+ */
 import { expect, it } from 'vitest';
 import { proxyFor, proxyRules, shownProxy } from '../../../src/lib/net/addresses.ts';
 
@@ -64,7 +66,7 @@ it.each([
 });
 
 it.each(['socks5://ann:secret@proxy:1080', 'http://', 'http://a b', 'http://ann:secret50%@proxy:1080'])(
-  '%s is refused without its words, where it would be used',
+  '%s is refused without its words, if it would be used',
   (value) => {
     const lower = { https_proxy: value, NO_PROXY: 'corp.example' };
     expect(() => of('https://api.example', lower)).toThrow(/^https_proxy: not the address of a proxy/);

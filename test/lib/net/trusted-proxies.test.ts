@@ -1,4 +1,7 @@
-/** Promise: a client is known by its own address through proxies that are trusted, and nobody can name another for itself. */
+/**
+ * Promise: behind trusted proxies a client is known by its own address, and no client can pretend to have
+ * another.
+ */
 import type { IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
 import { isAddressRange, TrustedProxies } from '../../../src/lib/net/addresses.ts';
@@ -24,17 +27,17 @@ it.each([
   ['127.0.0.1', 'unknown', '127.0.0.1'],
   ['127.0.0.1', '198.51.100.1, <script>', '127.0.0.1'],
   ['127.0.0.1', '', '127.0.0.1'],
-])('of %s, forwarded for %j, is %s', (from, forwarded, address) => {
+])('the client of %s, forwarded for %j, is %s', (from, forwarded, address) => {
   expect(proxies.addressOf(asked(from, { 'x-forwarded-for': forwarded }))).toBe(address);
 });
 
-it('believes no one where there is no proxy, and knows no address of a connection that has ended', () => {
+it('believes no one if there is no proxy, and knows no address of a connection that has ended', () => {
   const none = new TrustedProxies([]);
   expect(none.addressOf(asked('127.0.0.1', { 'x-forwarded-for': '198.51.100.1' }))).toBe('127.0.0.1');
   expect(proxies.addressOf(asked(undefined, { 'x-forwarded-for': '198.51.100.1' }))).toBeUndefined();
 });
 
-it('believes of a proxy that its client came encrypted, and of nobody else', () => {
+it('trusts only a proxy that says its client used encryption', () => {
   expect(proxies.isSecure(asked('10.0.0.1', { 'x-forwarded-proto': 'https' }))).toBe(true);
   expect(proxies.isSecure(asked('10.0.0.1', { 'x-forwarded-proto': 'http' }))).toBe(false);
   expect(proxies.isSecure(asked('192.0.2.7', { 'x-forwarded-proto': 'https' }))).toBe(false);
@@ -42,7 +45,7 @@ it('believes of a proxy that its client came encrypted, and of nobody else', () 
   expect(proxies.isSecure(asked(undefined, { 'x-forwarded-proto': 'https' }))).toBe(false);
 });
 
-it('believes of a connection what it is, and of a request what another process of ours says', () => {
+it('believes the facts of a connection, and of a request those that another process of ours states', () => {
   const socket = { remoteAddress: '192.0.2.7', encrypted: true };
   const request = { socket, headers: { host: 'a.example' } } as unknown as IncomingMessage;
   expect([proxies.isSecure(request), proxies.hostOf(request)]).toEqual([true, 'a.example']);
@@ -54,9 +57,7 @@ it('believes of a connection what it is, and of a request what another process o
   ]);
 });
 
-it.each(['10.0.0.0/8', '127.0.0.1', '::1', '2001:db8::/32'])('takes %s', (text) =>
+it.each(['10.0.0.0/8', '127.0.0.1', '::1', '2001:db8::/32'])('accepts %s', (text) =>
   expect(isAddressRange(text)).toBe(true),
 );
-it.each(['nginx', '10.0.0.0/33', '', '*'])('does not take %j', (text) =>
-  expect(isAddressRange(text)).toBe(false),
-);
+it.each(['nginx', '10.0.0.0/33', '', '*'])('rejects %j', (text) => expect(isAddressRange(text)).toBe(false));

@@ -1,4 +1,7 @@
-/** Promise: of a database's address people see where it is, never its user or password, and the driver all but what is ours. */
+/**
+ * Promise: messages show the host of a database URL and never its user or password. The driver gets the URL
+ * without our own parameters.
+ */
 import { expect, it } from 'vitest';
 import { isPostgresAddress, parsePostgresAddress } from '../../../src/lib/postgres/postgres.ts';
 
@@ -11,7 +14,7 @@ it.each([
   expect(parsePostgresAddress(text, [])).toEqual({ url: text, shown, own: new Map() });
 });
 
-it('keeps what is ours from the driver, and leaves the rest', () => {
+it('keeps our own parameters from the driver, and leaves the rest', () => {
   const { url, own } = parsePostgresAddress('postgres://h/d?schema=night&sslmode=require', [
     'schema',
     'other',
@@ -28,6 +31,6 @@ it.each([
   ['postgres://h/a b', false],
   ['mysql://h/d', false],
   ['./checkpoint', false],
-])('%s is one: %s', (text, is) => {
+])('%s is a database address: %s', (text, is) => {
   expect(isPostgresAddress(text)).toBe(is);
 });

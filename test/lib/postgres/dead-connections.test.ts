@@ -1,4 +1,7 @@
-/** Promise: what waits for PostgreSQL ends where nothing comes any more, and waits on where it only takes long. */
+/**
+ * Promise: a statement on a dead PostgreSQL connection fails, and a statement that only takes long is waited
+ * for.
+ */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { parsePostgresAddress, Postgres } from '../../../src/lib/postgres/postgres.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../../engines/postgres.ts';
@@ -14,7 +17,7 @@ describe.skipIf(noPostgres !== undefined)(
     });
     afterAll(() => server.stop());
 
-    it('whose old connections are dead while new ones come through fails as gone, and then answers', async () => {
+    it('a statement fails if its old connections are dead, and is answered over new ones', async () => {
       const { db, way } = await open();
       await db.query('SELECT 1');
       way.forgetAll();
@@ -22,7 +25,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect(await db.query('SELECT 2 AS two')).toEqual([{ two: 2 }]);
     });
 
-    it('whose new connections answer others meanwhile fails as gone on the dead one', async () => {
+    it('a statement fails on a dead connection although new connections answer other statements', async () => {
       const { db, way } = await open();
       await db.query('SELECT 1');
       way.forgetAll();
@@ -35,12 +38,12 @@ describe.skipIf(noPostgres !== undefined)(
       await dead;
     });
 
-    it('where a statement waits for another is waited for', async () => {
+    it('a statement that waits for another is waited for', async () => {
       const { db, way } = await open();
       const holder = await db.keptSession();
       await holder.query('SELECT pg_advisory_lock(1)');
       const waiting = db.query('SELECT pg_advisory_lock(1)');
-      // It was looked at a few times.
+      // The connection was checked a few times meanwhile.
       const { made } = way;
       await expect.poll(() => way.made).toBeGreaterThan(made + 3);
       await holder.query('SELECT pg_advisory_unlock(1)');

@@ -1,4 +1,7 @@
-/** Promise: a write is lost to no database that is gone for a while, and what fails for good fails for those it belongs to. */
+/**
+ * Promise: no write is lost while the database is unreachable, and a write that fails for good fails only for
+ * its caller.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { GroupedWrites, type Outcome } from '../../../src/lib/postgres/grouped-writes.ts';
@@ -10,7 +13,7 @@ function doubled(group: number[]): Outcome[] {
   return group.map((each) => (each < 0 ? { error: new Error(`not ${each}`) } : { result: 2 * each }));
 }
 
-it('makes a group of what is asked for at once, and of what comes while one is on its way', async () => {
+it('groups writes that are requested at once, and those that come while a group is in progress', async () => {
   const groups: [number[], number][] = [];
   let arrive = (): void => undefined;
   const writes = new GroupedWrites<number>(async (group, number) => {
@@ -34,7 +37,7 @@ it('makes a group of what is asked for at once, and of what comes while one is o
   ]);
 });
 
-it('fails one alone where that one was not done, and all where none was', async () => {
+it('fails one write alone if only that was not done, and all if none was', async () => {
   const writes = new GroupedWrites<number>(async (group) => {
     if (group.includes(0)) throw new PostgresFailure('wrong', 'no such table', undefined);
     return doubled(group);
@@ -61,7 +64,7 @@ it('tries a group again under its number while the database is gone', async () =
   expect(numbers).toEqual([1, 1, 1]);
 });
 
-it('waits for no database that is gone once it is given up, and is idle then', async () => {
+it('does not wait for an unreachable database once it is closed, and is idle then', async () => {
   let tries = 0;
   const writes = new GroupedWrites<number>(async () => {
     tries += 1;
@@ -77,7 +80,7 @@ it('waits for no database that is gone once it is given up, and is idle then', a
   expect(tries).toBe(before + 1);
 });
 
-it('is idle when all that was asked for has its answer', async () => {
+it('is idle when every request has its answer', async () => {
   let isAnswered = false;
   const writes = new GroupedWrites<number>(async (group) => {
     await nextTurn();

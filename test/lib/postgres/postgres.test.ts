@@ -1,4 +1,4 @@
-/** Promise: what PostgreSQL answers is handed on, and where it does not, it is told whether to wait or to ask somebody. */
+/** Promise: results of PostgreSQL are returned, and a failure says whether to retry or to ask a person. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   parsePostgresAddress,
@@ -27,7 +27,7 @@ it('hands rows on, with counts as numbers', async () => {
 });
 
 describe('a transaction', () => {
-  it('is committed with what it came to', async () => {
+  it('is committed, and returns its result', async () => {
     const server = await PostgresFake.start();
     const db = await open(server);
     const done = await db.transaction(async (session) => {
@@ -44,7 +44,7 @@ describe('a transaction', () => {
     ]);
   });
 
-  it('is undone where it fails, whatever becomes of that', async () => {
+  it('is undone if it fails, whatever becomes of that', async () => {
     const server = await PostgresFake.start((text) =>
       text === 'ROLLBACK' ? { code: 'XX000', message: 'no' } : undefined,
     );
@@ -88,14 +88,14 @@ describe('a failure', () => {
     }
   });
 
-  it('is an error of ours where the statement is wrong', async () => {
+  it('is an error of ours if the statement is wrong', async () => {
     const server = await PostgresFake.start(() => ({ code: '42601', message: 'syntax error' }));
     const asking = (await open(server)).query('SELEC 1');
     await expect(asking).rejects.not.toBeInstanceOf(PostgresFailure);
     await expect(asking).rejects.toThrow('syntax error');
   });
 
-  it('is that it cannot be reached where nobody listens', async () => {
+  it('says that the server cannot be reached if no server listens', async () => {
     const server = await PostgresFake.start();
     const { address } = server;
     server.stop();
@@ -108,7 +108,7 @@ describe('a failure', () => {
     await nowhere.close();
   });
 
-  it('comes of waiting too long for an answer, where there is a limit', async () => {
+  it('comes of waiting too long for an answer, if there is a limit', async () => {
     const server = await PostgresFake.start((text) => (text === 'SLOW' ? 'nothing' : undefined));
     const db = await open(server, { answerMs: 50 });
     await expect(db.query('SLOW')).rejects.toMatchObject({ kind: 'gone' });
@@ -116,7 +116,7 @@ describe('a failure', () => {
   });
 });
 
-it('replaces a connection that broke while nobody used it, and tells of it', async () => {
+it('replaces an idle connection that broke, and reports it', async () => {
   const server = await PostgresFake.start();
   const db = await open(server);
   let broken = 0;
@@ -128,7 +128,7 @@ it('replaces a connection that broke while nobody used it, and tells of it', asy
   expect(server.made).toBe(2);
 });
 
-it('has what waits fail as gone when it is cut', async () => {
+it('fails waiting statements when it is cut', async () => {
   const server = await PostgresFake.start((text) => (text === 'SLOW' ? 'nothing' : undefined));
   const db = await open(server);
   const waiting = [db.query('SLOW'), db.query('SLOW')].map((asked) =>
@@ -162,7 +162,7 @@ describe('a session that is kept', () => {
     await expect.poll(() => session.ended.aborted).toBe(true);
   });
 
-  it('is none where it is refused', async () => {
+  it('fails if it is refused', async () => {
     const server = await PostgresFake.start();
     server.refusal = { code: '28P01', message: 'password failed' };
     await expect((await open(server)).keptSession()).rejects.toMatchObject({ kind: 'wrong' });
@@ -174,7 +174,7 @@ describe('a statement that is not answered', () => {
   /** A new connection must be answered within half of this time. */
   const lookedForMs = isWhole ? 2_000 : 500;
 
-  /** `SLOW` is answered to nobody; the server says of `SLOW, AT WORK` that it works on it. */
+  /** Starts a server that never answers `SLOW`. It reports `SLOW, AT WORK` as still running. */
   async function slow(deadMs: number) {
     const atWork = new Set<number>();
     const looks: number[] = [];
@@ -189,7 +189,7 @@ describe('a statement that is not answered', () => {
     return { server, db, atWork, looks };
   }
 
-  it('fails as gone where the server does not work on it, and another waits on', async () => {
+  it('fails as gone if the server does not work on it, and another waits on', async () => {
     const { db, atWork, looks } = await slow(lookedForMs);
     const dead = expect(db.query('SLOW')).rejects.toMatchObject({ kind: 'gone' });
     let isOver = false;
@@ -203,7 +203,7 @@ describe('a statement that is not answered', () => {
     expect(await db.query('SELECT 1')).toEqual([]);
   });
 
-  it('fails as gone where a new connection is not answered either', async () => {
+  it('fails as gone if a new connection is not answered either', async () => {
     const { server, db } = await slow(100);
     const asked = db.query('SLOW');
     const dead = expect(asked).rejects.toMatchObject({ kind: 'gone' });
@@ -212,7 +212,7 @@ describe('a statement that is not answered', () => {
     await dead;
   });
 
-  it('is waited for where the server says that it is full', async () => {
+  it('is waited for if the server says that it is full', async () => {
     const { server, db } = await slow(lookedForMs);
     let isOver = false;
     const asked = db.query('SLOW').finally(() => (isOver = true));
@@ -231,7 +231,7 @@ describe('a statement that is not answered', () => {
   });
 });
 
-it('does not wait at its end for a server that does not hear', async () => {
+it('a pool does not wait at its end for a server that does not answer', async () => {
   const server = await PostgresFake.start((text) => (text === 'SLOW' ? 'nothing' : undefined));
   const db = await Postgres.open(server.address, { ...limits, farewellMs: 50 });
   const asked = expect(db.query('SLOW')).rejects.toMatchObject({ kind: 'gone' });

@@ -1,4 +1,6 @@
-/** Promise: a bucket is found by the address and the variables that other S3 programs read, or the one that is wrong is named. */
+/**
+ * Promise: a bucket is found by the URL and variables that other S3 programs use, and a wrong one is named.
+ */
 import { describe, expect, it } from 'vitest';
 import { AddressProblem, bucketAddress, bucketUrl } from '../../../src/lib/s3/bucket-address.ts';
 
@@ -16,7 +18,7 @@ it.each([
 
 const keys = { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' };
 
-describe('where it is', () => {
+describe('the place of a bucket', () => {
   it.each([
     [{}, 's3://bucket/n/', 'https://bucket.s3.us-east-1.amazonaws.com'],
     [{ AWS_REGION: 'eu-central-1' }, 's3://my.bucket/n/', 'https://s3.eu-central-1.amazonaws.com/my.bucket'],

@@ -1,4 +1,4 @@
-/** Promise: what is put into a bucket is there as it was sent, in parts too, and a store that loses any of it is not used. */
+/** Promise: an object is stored exactly as sent, also in parts, and a store that loses data is not used. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { MemoryStore } from '../../fakes/memory-store.ts';
 const type = 'image/png';
 
 it.each(['a.png', 'folder/b.png', 'odd #?%+ é\'()*!~&<>"/日本 🌊.png', 'a  b/c+d%20e.png'])(
-  'keeps %j as it came, below its folder, and tells so without sending it',
+  'stores %j unchanged, below its folder, and can prove that without sending it',
   async (key) => {
     const store = await MemoryStore.start();
     const bucket = await store.open('s3://any/night/');
@@ -38,14 +38,14 @@ it.each(['a.png', 'folder/b.png', 'odd #?%+ é\'()*!~&<>"/日本 🌊.png', 'a  
   },
 );
 
-it('signs an address for as long as it is told, and nothing but its folder', async () => {
+it('signs a URL for as long as requested, and only below its folder', async () => {
   const bucket = await (await MemoryStore.start()).open('s3://any/night/');
   const query = new URL(await bucket.signedUrl('a', 60)).searchParams;
   expect([query.get('X-Amz-Expires'), query.get('X-Amz-SignedHeaders')]).toEqual(['60', 'host']);
   expect(bucket.name).toBe('s3://any/night/');
 });
 
-it('leaves alone what is there where it is told to', async () => {
+it('does not overwrite an existing object if requested', async () => {
   const bucket = await (await MemoryStore.start()).open('s3://any/');
   await bucket.put('a', Buffer.from('first'), { type, isFirst: true });
   const again = bucket.put('a', Buffer.from('second'), { type, isFirst: true });
@@ -63,7 +63,7 @@ it('reads nothing outside of its folder', async () => {
   expect(store.requests).toBe(0);
 });
 
-it('says of an object that is missing that there is none, and of a failure what it is', async () => {
+it('returns undefined for a missing object, and throws on a failure', async () => {
   const store = await MemoryStore.start({
     trouble: (_, __, path) => (path.includes('busy') ? 'busy' : undefined),
   });
@@ -75,7 +75,7 @@ it('says of an object that is missing that there is none, and of a failure what 
 describe('a list', () => {
   const keys = Array.from({ length: 25 }, (_, i) => `k/${i + 10} & <more>+é`);
 
-  it('has all, however few a store tells at once', async () => {
+  it('has all objects, however few a store returns at once', async () => {
     const store = await MemoryStore.start({ listsAtOnce: 10 });
     for (const key of [...keys, 'other', 'l']) store.put(`any/night/${key}`, 'xyz', 5_000);
     const listed = await all(await store.open('s3://any/night/'), 'k/');
@@ -87,7 +87,7 @@ describe('a list', () => {
   it.each([
     ['at no place', 0],
     ['where it began', 10],
-  ])('that goes on %s ends with words', async (_, listsAtOnce) => {
+  ])('that goes on %s ends with a message', async (_, listsAtOnce) => {
     const store = await MemoryStore.start({ listsAtOnce, repeatsLists: true });
     for (const key of keys) store.put(`any/${key}`, 'x', 0);
     const listing = all(await store.open('s3://any/'), '');
@@ -109,7 +109,7 @@ describe('what is above 64 MB', () => {
       false,
     ]);
     expect((await bucket.get('a'))?.equals(large)).toBe(true);
-    expect(store.log.filter((line) => line.startsWith('PUT'))).toHaveLength(2);
+    expect(store.log.filter((line) => line.startsWith('PUT'))).toHaveLength(9);
   });
 
   rest.it('goes so from a file, and less at once', async () => {
@@ -120,7 +120,10 @@ describe('what is above 64 MB', () => {
     const bucket = await store.open('s3://any/');
     writeFileSync(path, large);
     await bucket.putFile('b', path, type);
+    const whole = await bucket.facts('b');
+    expect([whole?.isOf(hexOf(large)), whole?.isOf('00'.repeat(32))]).toEqual([true, false]);
     expect((await bucket.get('b'))?.equals(large)).toBe(true);
+    await expect(bucket.putFile('b', path, type, '00'.repeat(32))).rejects.toThrow('the file changed');
     truncateSync(path, 1_000);
     await bucket.putFile('c', path, type);
     const facts = await bucket.facts('c');
@@ -128,7 +131,7 @@ describe('what is above 64 MB', () => {
     expect(store.log.filter((line) => line.startsWith('POST'))).toHaveLength(2);
   });
 
-  rest.it('leaves nothing to be billed where a part of it fails', async () => {
+  rest.it('leaves nothing to be billed if a part of it fails', async () => {
     const trouble = (_: number, __: string, path: string) =>
       path.includes('partNumber=2') ? 'busy' : undefined;
     const store = await MemoryStore.start({ trouble });
@@ -137,7 +140,7 @@ describe('what is above 64 MB', () => {
     expect([store.uploads.size, store.objects.size]).toEqual([0, 0]);
   });
 
-  rest.it('is there where only the answer to its last request was lost', async () => {
+  rest.it('is there if only the answer to its last request was lost', async () => {
     let lost = '';
     const store = await MemoryStore.start({
       losesAnswer: (method, path) => method === 'POST' && path.includes('uploadId') && lost !== (lost = path),
@@ -167,7 +170,7 @@ describe('a probe', () => {
     expect(store.objects.size).toBe(0);
   });
 
-  it('removes those of programs that died at theirs, and none that may be going on', async () => {
+  it('removes the objects of crashed probes, and none of a probe that may still run', async () => {
     const store = await MemoryStore.start();
     const [hour, now] = [3_600_000, Date.now()];
     store.put('any/night/.nightrender-probe-dead', 'x', now - 2 * hour);

@@ -1,4 +1,4 @@
-/** Promise: what is put into a bucket is there as it was sent, or the failure says why in words. */
+/** Promise: with a real Ceph, an object is stored exactly as sent, or a message says why not. */
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type RequestListener } from 'node:http';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { noCeph, startCeph, type Ceph } from '../../engines/ceph.ts';
 const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 const type = 'image/png';
 
-describe.skipIf(noCeph !== undefined)(`a bucket (skipped where Ceph is not installed)`, () => {
+describe.skipIf(noCeph !== undefined)(`a bucket (skipped if Ceph is not installed)`, () => {
   let ceph: Ceph;
   beforeAll(async () => {
     ceph = await startCeph();
@@ -33,7 +33,7 @@ describe.skipIf(noCeph !== undefined)(`a bucket (skipped where Ceph is not insta
   });
 
   it.each(['a.png', 'folder/b.png', 'odd #?%+ é\'()*!~&<>"/日本 🌊.png', 'a  b/c+d%20e.png'])(
-    'keeps %j as it came, and tells so without sending it',
+    'stores %j unchanged, and can prove that without sending it',
     async (key) => {
       const bucket = await open(`s3://lib/keeps ${sha256Of(Buffer.from(key)).slice(0, 6)}/`);
       const bytes = randomBytes(10_000);
@@ -57,7 +57,7 @@ describe.skipIf(noCeph !== undefined)(`a bucket (skipped where Ceph is not insta
     },
   );
 
-  it('sends what is above 64 MB in parts, and knows it afterwards', async () => {
+  it('sends objects above 64 MB in parts, and recognizes them afterwards', async () => {
     const bucket = await open('s3://lib/large/');
     const bytes = Buffer.alloc(70 * 1024 * 1024, randomBytes(1024));
     await bucket.put('a', bytes, { type });
@@ -115,7 +115,7 @@ describe.skipIf(noCeph !== undefined)(`a bucket (skipped where Ceph is not insta
     expect(await bucket.facts('bad')).toBeUndefined();
   });
 
-  it('repeats what fails for a reason that passes, and says so once', async () => {
+  it('repeats requests that fail for a passing reason, and reports that once', async () => {
     let left = 4;
     const proxy = await serve((request, response) => {
       const body: Buffer[] = [];

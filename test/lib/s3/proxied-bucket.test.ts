@@ -1,4 +1,4 @@
-/** Promise: a proxy before a bucket that fails for a while is asked again, and one that refuses is named. */
+/** Promise: a proxy of a bucket that fails for a while is retried, and one that refuses is named. */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { proxyRules } from '../../../src/lib/net/addresses.ts';
 import { bucketAddress } from '../../../src/lib/s3/bucket-address.ts';

@@ -1,11 +1,11 @@
-/** Promise: what a store says no to is told in words, and tried again where that helps and only there. */
+/** Promise: a refusal of a store is reported in words, and repeated only if a retry can help. */
 import { describe, expect, it } from 'vitest';
 import { failureOf, S3Error } from '../../../src/lib/s3/s3-requests.ts';
 
 const answered = (status: number, code = '', method = 'PUT'): S3Error | undefined =>
   failureOf({ status, body: Buffer.from(code && `<Error><Code>${code}</Code></Error>`) }, method);
 
-/** What is true of it. */
+/** Returns the names of the error's properties that are true. */
 function factsOf(error: S3Error | undefined): string[] {
   const names = ['isMissing', 'isPassing', 'isOverload', 'isGarbled', 'isRefusal'] as const;
   return names.filter((name) => error?.[name]);
@@ -52,7 +52,7 @@ describe('an answer', () => {
   it.each([
     [200, '', 'PUT'],
     [204, '', 'DELETE'],
-    // A picture, or a list of them.
+    // The body is a picture, or a list of pictures.
     [200, 'InternalError', 'GET'],
   ])('is no failure: %i %s to a %s', (status, code, method) => {
     expect(answered(status, code, method)).toBeUndefined();
@@ -75,7 +75,7 @@ describe('a connection that failed', () => {
     expect([factsOf(error), error.message]).toEqual([facts, expect.stringContaining(text)]);
   });
 
-  it('is none where the program is wrong, and what it is where that is known', () => {
+  it('is none if the program is wrong, and what it is if that is known', () => {
     for (const bug of [new TypeError('a bug'), new RangeError('a bug')])
       expect(() => failureOf(bug)).toThrow(bug);
     const known = new S3Error('known');

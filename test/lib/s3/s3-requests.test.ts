@@ -1,11 +1,14 @@
-/** Promise: what fails for a reason that passes is sent again, no more at once than a store takes, until the run is to end. */
+/**
+ * Promise: a request that fails for a passing reason is repeated, with no more requests at once than the
+ * store accepts, until the run ends.
+ */
 import { expect, it } from 'vitest';
 import { MemoryStore } from '../../fakes/memory-store.ts';
 
 const type = 'image/png';
 const one = Buffer.from('a');
 
-it('says that a store fails once, and again where it had recovered', async () => {
+it('reports once that a store fails, and again after it had recovered', async () => {
   const told: string[] = [];
   const options = { answerMs: 100, onTrouble: (text: string) => told.push(text) };
   const first = new Set(['/any/a', '/any/b']);
@@ -19,7 +22,7 @@ it('says that a store fails once, and again where it had recovered', async () =>
   expect([told.length, store.objects.size]).toEqual([2, 2]);
 });
 
-it('says of one that answers and fails at its third time that it does, once', async () => {
+it('reports once that a store answers but fails, at the third time', async () => {
   const told: string[] = [];
   const store = await MemoryStore.start({ trouble: (n) => (n <= 4 ? 'busy' : undefined) });
   const bucket = await store.open('s3://any/', { onTrouble: (text) => told.push(text) });
@@ -27,7 +30,7 @@ it('says of one that answers and fails at its third time that it does, once', as
   expect(told).toEqual(['s3://any/: it asks for fewer requests (503 SlowDown)']);
 });
 
-it('sends again what has arrived damaged, three times', async () => {
+it('sends again what arrived damaged, three times', async () => {
   const once = await MemoryStore.start({ trouble: (n) => (n === 1 ? 'garbled' : undefined) });
   await (await once.open('s3://any/')).put('a', one, { type });
   expect([once.requests, once.objects.size]).toEqual([2, 1]);
@@ -44,7 +47,7 @@ it('sends nothing again once the run is to end', async () => {
   expect(store.requests).toBe(1);
 });
 
-it('gives up what is on its way, and all that comes, when that is abandoned', async () => {
+it('gives up requests in progress, and all later ones, when the work is abandoned', async () => {
   const abandoned = new AbortController();
   const store = await MemoryStore.start({ trouble: () => 'held' });
   const bucket = await store.open('s3://any/', { abandoned: abandoned.signal });
@@ -57,7 +60,7 @@ it('gives up what is on its way, and all that comes, when that is abandoned', as
   expect(store.requests).toBe(1);
 });
 
-it('sends half as many at once to a store that has too much to do, and slowly more again', async () => {
+it('sends half as many at once to an overloaded store, and slowly more again', async () => {
   const store = await MemoryStore.start({ trouble: (n) => (n === 1 ? 'busy' : 'held') });
   const bucket = await store.open('s3://any/');
   const state = { left: 200 };
@@ -65,7 +68,7 @@ it('sends half as many at once to a store that has too much to do, and slowly mo
     await bucket.put(String(i), one, { type });
     state.left -= 1;
   });
-  // Those that were under way when it said so are answered first.
+  // Requests that were in progress when the store was overloaded are answered first.
   await expect.poll(() => store.held).toBeGreaterThanOrEqual(63);
   store.release();
   let [most, before, turns] = [0, 0, 0];
@@ -73,7 +76,7 @@ it('sends half as many at once to a store that has too much to do, and slowly mo
     await new Promise((resolve) => setImmediate(resolve));
     turns = store.held === before ? turns + 1 : 0;
     before = store.held;
-    // All that are sent at once have come.
+    // All requests that are sent at once have arrived.
     if (turns < 100 || before < Math.min(32, state.left)) continue;
     most = Math.max(most, before);
     store.release();

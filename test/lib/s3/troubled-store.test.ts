@@ -1,24 +1,28 @@
-/** Promise: a store that sometimes answers 503 ends nothing, and one that never answers is given up with a message. */
+/**
+ * Promise: a store that sometimes answers 503 ends no run, and one that never answers is given up with a
+ * message.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Bucket } from '../../../src/lib/s3/bucket.ts';
-import { bucketPlace, claimed } from '../../../src/runner/images/bucket-place.ts';
+import { bucketPlace } from '../../../src/runner/images/bucket-place.ts';
+import { claimed } from '../../../src/runner/images/place.ts';
 import { findMissing } from '../../../src/runner/images/saved-files.ts';
-import { uploadReport } from '../../../src/runner/images/upload-report.ts';
+import { uploadReport } from '../../../src/runner/images/saved-files.ts';
 import { MemoryStore } from '../../fakes/memory-store.ts';
 
 const type = 'image/png';
 const run = { token: 'one', isKnown: () => true };
-/** As the start of a run does it. */
+/** Claims the folder, as the start of a run does. */
 const begin = (bucket: Bucket, batch = 'night'): Promise<void> => {
   const images = bucketPlace(bucket, 'images/');
   const place = claimed(images, bucketPlace(bucket), { batch, run, isAnyAccepted: false });
   return place.probe(() => place.prepare());
 };
 
-it('a start goes on where any one of its requests is answered with 503', async () => {
+it('a start continues if any one of its requests is answered with 503', async () => {
   const quiet = await MemoryStore.start();
   await begin(await quiet.open('s3://any/night/'));
   expect(quiet.requests).toBeGreaterThan(8);
@@ -29,7 +33,7 @@ it('a start goes on where any one of its requests is answered with 503', async (
   }
 });
 
-it('of two batches one has the folder, where the store was busy when the first asked for it', async () => {
+it('one of two batches has the folder, even if the store was busy when the first requested it', async () => {
   const trouble = (_: number, method: string, path: string) =>
     method === 'PUT' && path.endsWith('batch.json') && ++asked === 1 ? 'busy' : undefined;
   let asked = 0;
@@ -39,7 +43,7 @@ it('of two batches one has the folder, where the store was busy when the first a
   expect(came.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
 });
 
-describe.each(['silent', 'dripping'] as const)('a store that is %s is given up with words', (trouble) => {
+describe.each(['silent', 'dripping'] as const)('a store that is %s is given up with a message', (trouble) => {
   const quick = { answerMs: 30, patienceMs: 30 };
   const open = async (): Promise<Bucket> => {
     const store = await MemoryStore.start({ trouble: () => trouble });
@@ -72,8 +76,8 @@ it('says that a store is silent when it has been for the first time', async () =
 
 it('a start has the patience of one request, however many of them fail once', async () => {
   const store = await MemoryStore.start({ trouble: (n) => (n % 2 === 1 ? 'busy' : undefined) });
-  // Each is repeated after a tenth of a second at least.
+  // Each request is repeated after at least 0.1 s.
   const bucket = await store.open('s3://any/night/', { patienceMs: 300, firstWaitMs: 200 });
-  // Which of them was the last depends on the machine.
+  // Which request fails last depends on the speed of the machine.
   await expect(begin(bucket)).rejects.toThrow(/s3:\/\/any\/night\/: /);
 });

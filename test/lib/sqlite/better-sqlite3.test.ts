@@ -1,4 +1,7 @@
-/** Promise: one SQLite is installed, the one that the Node at hand needs, and none is compiled but on Node 20. */
+/**
+ * Promise: one release of SQLite is installed, the right one for this Node, and only Node 20 needs to compile
+ * it.
+ */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { packageName, Sqlite } from '../../../src/lib/sqlite/database.ts';
@@ -22,10 +25,10 @@ it('leaves the choice to npm, whose newest first is the newest that names the No
 });
 
 /**
- * `npm install` writes both lines anew as the packages have them: put them back. By the first npm leaves release 12 out but
- * on Node 20; without the second, npm 10 and 11 compile release 13, although it brings its binaries along.
+ * `npm install` rewrites both lines from the packages, so put them back. Without the first, npm skips release
+ * 12 except on Node 20. Without the second, npm 10 and 11 compile release 13, although it includes binaries.
  */
-it('has a lock by which a checkout installs both on Node 20, and release 13 alone elsewhere', () => {
+it('the lock file makes a checkout install both on Node 20, and release 13 alone elsewhere', () => {
   const text = readFileSync('package-lock.json', 'utf8');
   const { packages } = JSON.parse(text) as { packages: Record<string, unknown> };
   expect(packages['node_modules/better-sqlite3-12']).toMatchObject({ version: '12.9.0', optional: true });

@@ -1,4 +1,7 @@
-/** Promise: a database is ours, whole, private and of the newest format before it is used, or it is left as it is, with words. */
+/**
+ * Promise: a database is used only if it is ours, intact, private and in the newest format. Otherwise it
+ * stays unchanged, and a message says why.
+ */
 import {
   chmodSync,
   existsSync,
@@ -53,7 +56,7 @@ const add = (db: Database, name: string): unknown => db.prepare('INSERT INTO nam
 const pragma = (db: Database, name: string): unknown => db.pragma(name, { simple: true });
 
 describe('for writing', () => {
-  it('makes one for its owner alone, whose commits last', () => {
+  it('creates a database for its owner alone, whose commits last', () => {
     const db = closing(openForWriting(path, schema));
     expect(namesIn(db)).toEqual(['second']);
     expect(
@@ -63,13 +66,13 @@ describe('for writing', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  it('brings one of an earlier format to the newest, once', () => {
+  it('upgrades a database of an earlier format to the newest, once', () => {
     openForWriting(path, { ...schema, migrations: schema.migrations.slice(0, 1) }).close();
     for (let time = 0; time < 2; time++) openForWriting(path, schema).close();
     expect(namesIn(closing(openForWriting(path, schema)))).toEqual(['second']);
   });
 
-  it('takes an empty file, and from others what they may do with one', () => {
+  it('accepts an empty file, and says of other files what to do with them', () => {
     writeFileSync(path, '');
     openForWriting(path, schema).close();
     chmodSync(path, 0o644);
@@ -90,7 +93,7 @@ describe.each([
     expect(readFileSync(path).equals(before)).toBe(true);
   };
 
-  it('refuses that of another program, and of a newer version', () => {
+  it('refuses a database of another program or of a newer version', () => {
     openForWriting(path, schema).close();
     refused(/is a SQLite file of another program.*Move it away/, { applicationId: 8 });
     refused(/newer version of nightrender \(format 2, this one knows 1\)/, { migrations: [''] });
@@ -101,7 +104,7 @@ describe.each([
     refused(/of another program/);
   });
 
-  it('refuses what is damaged, with what to do, and opens it once however often it looks', () => {
+  it('refuses a damaged database, says what to do, and opens it once however often it is tried', () => {
     writeFileSync(path, 'no database '.repeat(1_000));
     refused(/is damaged, or not an SQLite file; it was not changed. Put a copy of it back/);
     refused(/was not changed. Ask$/, { advice: 'Ask' });
@@ -127,7 +130,7 @@ function linkOf(link: string): string {
 }
 
 describe('for reading', () => {
-  it('reads beside a writer, and nothing where nothing was ever written', () => {
+  it('reads beside a writer, and nothing if nothing was ever written', () => {
     writeFileSync(path, '');
     expect(openForReading(path, schema)).toBeUndefined();
     const writer = closing(openForWriting(path, schema));
@@ -138,12 +141,12 @@ describe('for reading', () => {
     expect(() => add(reader, 'fourth')).toThrow('readonly');
   });
 
-  it('throws where there is none', () => {
+  it('throws if there is no database', () => {
     expect(() => openForReading(path, schema)).toThrow('unable to open');
     expect(existsSync(path)).toBe(false);
   });
 
-  it('finds damage that is hard to see where it has to be whole', () => {
+  it('finds damage that is hard to see if the database has to be whole', () => {
     openForWriting(path, schema).close();
     const inSchema = (work: (db: Database) => void): void => {
       const db = new Sqlite(path);
@@ -182,7 +185,7 @@ describe('a lock', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  it('is refused on what is no database', () => {
+  it('is refused on a file that is no database', () => {
     writeFileSync(path, 'no database '.repeat(1_000));
     expect(() => lockExclusively(path)).toThrow('not a database');
     expect(() => isLocked(path)).toThrow('not a database');
@@ -196,7 +199,7 @@ describe('a copy', () => {
     return namesIn(closing(new Sqlite(to)));
   };
 
-  it('is of a database that nobody has open as it lies, with its log, and leaves no trace', async () => {
+  it('of a database that no process has open includes its log and leaves no trace', async () => {
     const writer = closing(openForWriting(join(dir, 'live.sqlite'), schema));
     add(writer, 'in the log');
     for (const end of ['', '-wal']) writeFileSync(path + end, readFileSync(join(dir, `live.sqlite${end}`)));
@@ -205,17 +208,17 @@ describe('a copy', () => {
     expect(readdirSync(dir).filter((name) => !name.startsWith('copy'))).toEqual(before);
   });
 
-  it('is of one moment where somebody writes to it', async () => {
+  it('is consistent while another process writes', async () => {
     const writer = closing(openForWriting(path, schema));
     writeFileSync(join(dir, 'copy.sqlite-wal'), 'of a copy that was not finished');
     add(writer, 'third');
     await copyDatabase(path, join(dir, 'copy.sqlite'), () => true);
-    // What lies beside it would count as a part of it.
+    // A `-wal` file beside the copy would count as a part of it.
     expect(existsSync(join(dir, 'copy.sqlite-wal'))).toBe(false);
     expect(await copied(() => true)).toEqual(['second', 'third']);
   });
 
-  it('is made anew where somebody began to write, or has written, meanwhile', async () => {
+  it('is repeated if another process wrote meanwhile', async () => {
     openForWriting(path, schema).close();
     const write = (name: string): void => {
       const writer = openForWriting(path, schema);
@@ -223,7 +226,7 @@ describe('a copy', () => {
       writer.close();
     };
     let asked = 0;
-    // Before and after the first try; before and after the second.
+    // Called before and after the first try, and before and after the second.
     const isOpen = (): boolean => {
       asked += 1;
       if (asked === 2) write('third');
@@ -239,7 +242,7 @@ describe('a copy', () => {
     expect([await copied(isOpenLater), asked]).toEqual([['second', 'third', 'fourth'], 3]);
   });
 
-  it('comes to an end where it changes all the time', async () => {
+  it('comes to an end if the database changes all the time', async () => {
     openForWriting(path, schema).close();
     let asked = 0;
     const isOpen = (): boolean => {
@@ -252,14 +255,14 @@ describe('a copy', () => {
     expect((await copied(isOpen)).at(-1)).toBe(String(asked));
   });
 
-  it('is none of what is no file', async () => {
+  it('is not made of a path that is no file', async () => {
     const server = createServer().listen(path);
     await once(server, 'listening');
     onTestFinished(() => void server.close());
     await expect(copyDatabase(path, join(dir, 'copy.sqlite'), () => false)).rejects.toThrow(NotAFile);
   });
 
-  it('is none where there is none', async () => {
+  it('is not made if there is no database', async () => {
     await copyDatabase(path, join(dir, 'copy.sqlite'), () => false);
     expect(readdirSync(dir)).toEqual([]);
   });

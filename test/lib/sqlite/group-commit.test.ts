@@ -1,4 +1,7 @@
-/** Writes that share a commit and an fsync: what their promises wait for, and what becomes of them where the disk fails. */
+/**
+ * Promise: writes that share a commit and an fsync resolve only once they are on disk, and a disk failure
+ * rejects all of them.
+ */
 import type * as Fs from 'node:fs';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +13,7 @@ import { GroupCommit, type CommitMarker } from '../../../src/lib/sqlite/group-co
 
 type Done = (error: NodeJS.ErrnoException | null) => void;
 
-/** Syncs of the log that the disk has not answered. */
+/** Syncs of the log that the disk has not completed yet. */
 const disk = vi.hoisted(() => ({ syncs: [] as Done[] }));
 
 vi.mock('node:fs', async (original) => ({
@@ -32,7 +35,7 @@ it('counts a write as done only when its log is on the disk', async () => {
   commits.close();
 });
 
-it('makes one group of what is asked for while the disk is busy, in its order', async () => {
+it('groups writes that are requested while the disk is busy, in their order', async () => {
   const { write, seen } = book();
   const done = ['a', 'b', 'c'].map((name) => settled(write(name)));
   await committed();
@@ -65,7 +68,7 @@ it('keeps nothing of a group in which a write throws', async () => {
   await next;
 });
 
-it('takes no more writes once an fsync has failed: nobody knows what is on the disk', async () => {
+it('rejects further writes once an fsync has failed, because the state of the disk is unknown', async () => {
   const { commits, write } = book();
   const group = Promise.allSettled([write('a'), write('b')]);
   await committed();
@@ -93,7 +96,7 @@ it('rejects a group whose end cannot be read back, with or without a sync of its
   await expect(flushed).rejects.toThrow('disk I/O error');
 });
 
-it('does not wait for the disk where only a death of the program is to be outlived', async () => {
+it('does not wait for the disk if a write must only survive a crash of the program', async () => {
   const { db, commits, insert, seen } = book();
   const levels: unknown[] = [];
   await commits.writeUnsynced(() => {
@@ -106,7 +109,7 @@ it('does not wait for the disk where only a death of the program is to be outliv
   expect(db.pragma('synchronous', { simple: true })).toBe(2);
 });
 
-it('does not keep such a write waiting for a sync, and makes what came before it last with the next one', async () => {
+it('a write that need not be synced does not wait for a sync, and makes earlier writes durable with the next one', async () => {
   const { commits, write, insert, seen } = book();
   const done = [settled(write('a'))];
   await committed();
@@ -124,7 +127,7 @@ it('does not keep such a write waiting for a sync, and makes what came before it
   expect(done.flat()).toEqual(['a', 'b']);
 });
 
-it('tells of the failed sync to those whose commit it was to be followed by another for', async () => {
+it('rejects the writes of a commit that waits for another sync if that sync fails', async () => {
   const { commits, write, insert } = book();
   const first = Promise.allSettled([write('a')]);
   await committed();
@@ -137,7 +140,7 @@ it('tells of the failed sync to those whose commit it was to be followed by anot
   expect(await second).toMatchObject([lost]);
 });
 
-it('syncs by itself what is flushed and what is written alone', async () => {
+it('syncs by itself what is flushed, and what is written alone', async () => {
   const { db, commits, insert, seen } = book();
   const levels: unknown[] = [];
   const write = (name: string): void => {
@@ -158,7 +161,7 @@ it('syncs by itself what is flushed and what is written alone', async () => {
   expect(disk.syncs).toEqual([]);
 });
 
-it('tells at a flush when those are told that were on their way to the disk', async () => {
+it('resolves a flush once the earlier writes are on disk', async () => {
   const { commits, write } = book();
   const done = settled(write('a'));
   await committed();
@@ -187,14 +190,14 @@ it('commits what came meanwhile after what was written alone', async () => {
   await Promise.all([before, beside]);
 });
 
-it('rejects what is asked for after the end', async () => {
+it('rejects requests after the end', async () => {
   const { db, commits, write } = book();
   commits.close();
   db.close();
   await expect(write('a')).rejects.toThrow('not open');
 });
 
-it('does without a log in memory', async () => {
+it('works without a log in memory', async () => {
   const { commits, write } = book(new Sqlite(':memory:'));
   await Promise.all([write('a'), commits.writeUnsynced(() => 'b')]);
   expect(disk.syncs).toEqual([]);
@@ -231,14 +234,14 @@ function onDisk(): Database {
   return openForWriting(join(dir, 'x.sqlite'), { applicationId: 1, migrations: [table] });
 }
 
-/** Holds what the promise resolved to, once it has. */
+/** Collects the value of the promise once it has resolved. */
 function settled(promise: Promise<string>): string[] {
   const values: string[] = [];
   void promise.then((value) => values.push(value));
   return values;
 }
 
-/** Until the log of the next group is being synced. */
+/** Waits until the log of the next group is being synced. */
 async function committed(): Promise<void> {
   while (disk.syncs.length === 0) await nextTurn();
 }

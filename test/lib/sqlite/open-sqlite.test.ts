@@ -1,4 +1,7 @@
-/** Databases whose folder went away, as when its disk is unmounted between a look at it and the next call. */
+/**
+ * If the folder of a database disappears, for example because its disk was unmounted, the error blames the
+ * disk and not the program.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +10,7 @@ import { openSqlite } from '../../../src/lib/sqlite/database.ts';
 import { asDiskFailure } from '../../../src/runner/files/disk-failure.ts';
 
 it.each([{}, { readonly: true, fileMustExist: true }])(
-  'blames the disk where the folder is gone, and no bug (%o)',
+  'blames the disk if the folder is gone, and reports no bug (%o)',
   (options) => {
     const dir = mkdtempSync(join(tmpdir(), 'nightrender-'));
     rmSync(dir, { recursive: true });

@@ -1,4 +1,4 @@
-/** Promise: a mistyped word is met with the one that was meant, and a foreign one with none. */
+/** Promise: for a mistyped word the intended one is suggested, and for an unrelated word none. */
 import { expect, it } from 'vitest';
 import { closest, closestFew } from '../../../src/lib/text/closest.ts';
 
@@ -12,7 +12,7 @@ it.each([
   ['weather', undefined],
   ['', undefined],
   ['x', undefined],
-])('%j is %j', (typed, meant) => {
+])('for %j the suggestion is %j', (typed, meant) => {
   expect(closest(typed, words)).toBe(meant);
 });
 

@@ -1,4 +1,4 @@
-/** Promise: durations and words of commands read as people write them, and no text breaks a line. */
+/** Promise: durations and command arguments are formatted as people write them, and no text breaks a line. */
 import { expect, it } from 'vitest';
 import { formatDuration, oneLine, shellWord } from '../../../src/lib/text/format.ts';
 

@@ -1,4 +1,4 @@
-/** Promise: equal values have one spelling, and JSON that would change on its way is told apart from such that does not. */
+/** Promise: equal values have the same canonical JSON, and JSON that would lose information is detected. */
 import { expect, it } from 'vitest';
 import {
   canonicalJson,
@@ -27,7 +27,7 @@ it.each<[JsonValue, JsonValue]>([
   expect(JSON.parse(canonicalJson(other))).toEqual(one);
 });
 
-it('has keys in code unit order, and leaves lists in theirs', () => {
+it('canonical JSON has keys in code unit order, and leaves lists in theirs', () => {
   expect(canonicalJson({ b: [2, 1], a: { é: 1, Z: true, a: null } })).toBe(
     '{"a":{"Z":true,"a":null,"é":1},"b":[2,1]}',
   );
@@ -44,7 +44,7 @@ it.each([
   [{ a: null }, ['a', 'b'], undefined],
   ['text', ['length'], undefined],
   [[], [], []],
-])('of %j, %j is %j', (value, keys, found) => {
+])('the canonical JSON of %j, %j is %j', (value, keys, found) => {
   expect(valueAt(value, keys)).toEqual(found);
 });
 
@@ -55,10 +55,10 @@ it.each([
   '{"text": "\\"12345678901234567890"}',
   '{"many": [12.345678901234567890, 1e300, -0.1234567890123456]}',
   nested(100),
-  // Many, one beside the other; or within a text.
+  // Many lists side by side, and brackets within a text.
   `[${Array(300).fill('[]').join()}, "${'['.repeat(300)}"]`,
   `[${Array(300).fill('{}').join()}]`,
-])('is kept: %.60s', (json) => {
+])('JSON that is kept without loss: %.60s', (json) => {
   expect(whyNotKept(json)).toBeUndefined();
   expect(readExactJson(json)).toEqual({ value: JSON.parse(json) as JsonValue });
 });
@@ -68,11 +68,11 @@ it.each([
   ['[-9007199254740993, 1, 1e400]', 'holds -9007199254740993, 1e400, which would lose digits'],
   [nested(101), 'is nested more than 100 levels deep'],
   [`{"a":`.repeat(101) + '1' + '}'.repeat(101), 'is nested more than 100 levels deep'],
-])('is not kept: %.60s', (json, problem) => {
+])('JSON that would lose information: %.60s', (json, problem) => {
   expect(readExactJson(json)).toMatchObject({ problem: expect.stringContaining(problem) as string });
 });
 
-it('says of what is no JSON why', () => {
+it('says why a text is not JSON', () => {
   expect(readExactJson('{a}')).toEqual({
     problem: expect.stringMatching(/^is not valid JSON: .+/) as string,
   });

@@ -1,4 +1,7 @@
-/** Promise: JSON is judged as `JSON.parse` judges it, whatever it holds, and its members are found as they are written, while others have their turn. */
+/**
+ * Promise: the scanner accepts exactly what `JSON.parse` accepts, finds members as they are written, and does
+ * not block the event loop.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -27,7 +30,7 @@ function parsed(text: string): { value: unknown } | undefined {
 const kindOf = (value: unknown): 'object' | 'other' =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? 'object' : 'other';
 
-/** Characters that JSON is made of, so that much of what comes of them is nearly JSON. */
+/** Random sequences of characters that JSON consists of, so many are nearly valid JSON. */
 const soup = fc
   .array(
     fc.constantFrom(
@@ -45,7 +48,7 @@ const soup = fc
   )
   .map((parts) => parts.join(''));
 
-/** JSON with something put in, or left out, somewhere. */
+/** JSON with something inserted or removed at a random place. */
 const nearly = fc.tuple(hostileJson, soup, fc.nat(), fc.nat(3)).map(([value, put, at, left]) => {
   const text = JSON.stringify(value);
   const where = at % (text.length + 1);
@@ -57,7 +60,7 @@ it.each([
   ['JSON', hostileJson.map((value) => JSON.stringify(value, null, ' '))],
   ['pieces of JSON', soup],
   ['numbers', fc.stringMatching(/^[-+0-9.eE]{1,8}$/)],
-])('takes for JSON what `JSON.parse` does: %s', async (_, texts) => {
+])('accepts the same JSON as `JSON.parse`: %s', async (_, texts) => {
   await fc.assert(
     fc.asyncProperty(texts, async (text) => {
       const read = parsed(text);
@@ -68,7 +71,7 @@ it.each([
   );
 });
 
-it('finds the last of each member that is asked for, as it is written', async () => {
+it('finds the last of each requested member, as it is written', async () => {
   const member = fc.tuple(
     fc.constantFrom(
       'output',
@@ -105,7 +108,7 @@ it('finds the last of each member that is asked for, as it is written', async ()
   );
 });
 
-it('keeps long integers and what else is written in more than one way', async () => {
+it('keeps long integers, and other values that can be written in more than one way', async () => {
   const scanned = await scan(
     '{"output": {"seed" : 18446744073709551615, "x":1.0} ,"a":-0,"error":"\\u00e9"}',
   );
@@ -141,7 +144,7 @@ it.each([
   ['a number', `{"output":${'1'.repeat(6_000_000)}}`],
   ['names', `{${'"x":1,'.repeat(1_000_000)}"output":2}`],
   ['space', `{"output":1${' '.repeat(6_000_000)}}`],
-])('lets others have their turn while it reads 6 MB of %s', async (_, text) => {
+])('lets other work run while it reads 6 MB of %s', async (_, text) => {
   let turns = 0;
   const reading = { isOver: false };
   const counting = (async () => {

@@ -1,4 +1,6 @@
-/** Promise: the JSON Schema of a file takes a variable wherever the program does, and keeps all that it says to people. */
+/**
+ * Promise: the JSON Schema of a file allows a variable wherever the program does, and keeps all descriptions.
+ */
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { fileSchema } from '../../../src/lib/yaml/check-shape.ts';

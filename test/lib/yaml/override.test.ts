@@ -1,4 +1,4 @@
-/** Flags over environment over file; a problem with such a value names where it came from. */
+/** Flags override the environment, which overrides the file. A problem with such a value names its source. */
 import { overridesOf } from '../../../src/batch/start-choices.ts';
 import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
@@ -31,7 +31,7 @@ it('paths of flags and variables are relative to the working directory', () => {
   ]);
 });
 
-it('stand in for sections that the file does not have', () => {
+it('flags and variables stand in for sections that the file does not have', () => {
   const { output } = configOf('manifest: a\nendpoint: {baseUrl: local, id: x}', given({ output: 'here' }));
   expect(output.dir).toBe(join(process.cwd(), 'here'));
 });
@@ -49,12 +49,12 @@ it('problems name the flag or the variable', () => {
   ]);
 });
 
-it('a flag that is no number is told as such', () => {
+it('a flag that is no number is reported as a flag', () => {
   expect(problemsOf(withRequired(''), given({ concurrency: Number.NaN }))).toEqual([
     expect.stringContaining('--concurrency: concurrency is not a number; expected jobs in flight'),
   ]);
 });
 
-it('an empty variable is none', () => {
+it('an empty variable counts as unset', () => {
   expect(configOf(withRequired(''), given({}, { NIGHTRENDER_CONCURRENCY: '' })).concurrency).toBe(16);
 });

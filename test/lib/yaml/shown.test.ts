@@ -1,4 +1,4 @@
-/** Promise: a message shows what was found as people wrote it, and never what may be a secret. */
+/** Promise: a message shows a value as it was written, and never a possible secret. */
 import { describe, expect, it } from 'vitest';
 import { redact, secretsOf, shownKey, shownValue } from '../../../src/lib/yaml/problem.ts';
 import { duration, durationText, sizeText, sizeWithin } from '../../../src/lib/yaml/scalar-schemas.ts';
@@ -18,7 +18,7 @@ describe('a value', () => {
     ['x'.repeat(78), ['a'], `"${'x'.repeat(78)}"`],
     ['x'.repeat(79), ['a'], `"${'x'.repeat(78)}…`],
     [`with ${secret} in it`, ['a'], '"with … in it"'],
-    // Who knows one of these may use it.
+    // These values are secrets, because they allow access.
     ['https://hook.example/x', ['notify', 'url'], 'not valid'],
     ['postgres://me:pw@h/d', ['checkpoint'], 'not valid'],
     ['postgres://me:pw@h/d', ['store'], 'not valid'],
@@ -27,7 +27,7 @@ describe('a value', () => {
     ['ann:pw@proxy', ['webhooks', 'proxy'], 'not valid'],
     ['https://proxy:3128/a b', ['webhooks', 'proxy'], '"https://proxy:3128/a b"'],
     [7, ['notify', 'url'], '7'],
-    // A key in a wrong place.
+    // A long text in a wrong place may be a key.
     ['x'.repeat(14), ['endpoint', 'id'], `"${'x'.repeat(14)}"`],
     ['x'.repeat(15), ['endpoint', 'id'], 'not valid'],
     ['x'.repeat(15), [], 'not valid'],
@@ -36,7 +36,7 @@ describe('a value', () => {
     expect(shownValue(value, path, none, [secret])).toBe(shown);
   });
 
-  it('out of the environment is what stands in the file', () => {
+  it('from the environment is shown as it stands in the file', () => {
     const yaml = { writtenAs: () => `\${A} ${secret}` };
     expect(shownValue('its value', ['a'], yaml, [secret])).toBe('"${A} …", from the environment');
     expect(shownValue('its value', ['notify'], yaml, [])).toBe('not valid');

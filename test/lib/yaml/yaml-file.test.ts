@@ -1,4 +1,4 @@
-/** Files that are no good YAML, and those that are written unlike most: problems in words, values as meant. */
+/** Invalid YAML is reported with clear messages, and unusual but valid YAML has the intended values. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
@@ -79,7 +79,7 @@ input: {<<: *common, again: *steps}
   });
 });
 
-it('what an alias brings is told where the alias stands', () => {
+it('a problem in the value of an alias is reported where the alias stands', () => {
   const { text, places } = marked(
     'manifest: a.csv\nendpoint: &e\n  baseUrl: local\n  id: x\noutput: {dir: o}\n▸▸retry: *e\n',
   );
@@ -95,7 +95,7 @@ it('CRLF and a byte-order mark change neither values nor places', () => {
   expect([output.dir, ...manifest].join()).not.toMatch(/\r|\uFEFF/);
 });
 
-it('bytes that are not UTF-8 are told at their place', () => {
+it('bytes that are not UTF-8 are reported at their place', () => {
   const text = Buffer.from(`# \u{FFFD} é\nmanifest: caf`);
   const latin1 = Buffer.concat([text, Buffer.from([0xe9, 0x0a])]);
   expect(problemsOf(latin1)).toEqual(['2:14: not valid UTF-8; save the file as UTF-8']);
@@ -134,7 +134,7 @@ it('yes and no are texts, as YAML 1.2 has it', () => {
   });
 });
 
-it('tabs are told once, at the first, with what was expected, and do not hide another slip', () => {
+it('tabs are reported once, at the first, with what was expected, and do not hide another mistake', () => {
   expect(problemsOf('endpoint:\n\tbaseUrl: local\n\tid: x\noutput:\n\tdir: @o\nretry: @a\n')).toEqual([
     '2:1: a tab in the indentation; expected spaces',
     expect.stringMatching(/^6:8: /),

@@ -1,7 +1,8 @@
-/** Promise: a .blend file links libraries in its folder by any name, and none outside of it. */
+/** Promise: a .blend file may link libraries in its folder by any name, and none outside of it. */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { expect, it, onTestFinished } from 'vitest';
 import { findFile, linkedLibraries } from '../../../src/renderers/blender/find-file.ts';
 
@@ -17,7 +18,10 @@ const forms: Form[] = [
   { pointerBytes: 8, isLittleEndian: false },
 ];
 
-/** As Blender writes it: libraries, each with its name and where it was on the machine that saved it, and what they are made of. */
+/**
+ * Returns a .blend file with these libraries: the name of each, and its path on the machine that saved the
+ * file. `form` sets the byte layout.
+ */
 function blend(libraries: [name: string, savedAt: string][], form = usual): Buffer {
   const { pointerBytes, isLittleEndian } = form;
   const short = (value: number): Buffer => number(value, 2, isLittleEndian);
@@ -85,7 +89,37 @@ it.each(forms)('reads the names as Blender does, not where the libraries once we
   expect(linkedLibraries(file, 1e9)).toEqual(names);
 });
 
-it('takes a file whose libraries are in its folder, and no other', () => {
+it('unpacks a file, and refuses one that is larger than allowed, before it fills the memory', () => {
+  const file = blend([['//library.blend', '']]);
+  for (const packed of [gzipSync(file), zstdOf(file)]) {
+    expect(linkedLibraries(packed, file.length)).toEqual(['./library.blend']);
+    expect(() => linkedLibraries(packed, file.length - 1)).toThrow('it cannot be unpacked');
+  }
+  const blocks = 10_000;
+  expect(() =>
+    linkedLibraries(Buffer.concat([zstdHead, ...Array.from({ length: blocks }, () => zeros)]), 1e6),
+  ).toThrow('it cannot be unpacked');
+});
+
+/** Begins a zstd frame with a window of 128 KiB, without a size or checksum (RFC 8878). */
+const zstdHead = Buffer.from('28b52ffd0038', 'hex');
+
+/** A zstd block of 128 KiB of zeros. More follow. */
+const zeros = Buffer.concat([zstdBlock(128 * 1024, 1, false), Buffer.alloc(1)]);
+
+/** Returns a zstd frame of uncompressed blocks. */
+function zstdOf(bytes: Buffer): Buffer {
+  return Buffer.concat([zstdHead, zstdBlock(bytes.length, 0, true), bytes]);
+}
+
+/** Returns the head of a zstd block. `kind`: 0 uncompressed, 1 one repeated byte. */
+function zstdBlock(length: number, kind: 0 | 1, isLast: boolean): Buffer {
+  const head = Buffer.alloc(4);
+  head.writeUInt32LE(length * 8 + kind * 2 + (isLast ? 1 : 0));
+  return head.subarray(0, 3);
+}
+
+it('accepts a file whose libraries are in its folder, and no other', () => {
   const assets = realpathSync(mkdtempSync(join(tmpdir(), 'nightrender-')));
   onTestFinished(() => rmSync(assets, { recursive: true }));
   mkdirSync(join(assets, 'rooms'));
@@ -104,7 +138,7 @@ it('takes a file whose libraries are in its folder, and no other', () => {
     expect(() => find(name)).toThrow(/leads out of the folder/);
 });
 
-it('refuses a file that is cut or damaged where its libraries are described', () => {
+it('refuses a file that is cut or damaged in the description of its libraries', () => {
   const whole = blend([['//library.blend', '']]);
   for (let length = 1200; length < whole.length - 24; length += 7)
     expect(() => linkedLibraries(whole.subarray(0, length), 1e9)).toThrow(/The file/);

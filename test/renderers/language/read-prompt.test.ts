@@ -1,4 +1,6 @@
-/** Promise: plain words become things, relations and a setting, and no word is lost without being listed. */
+/**
+ * Promise: plain words become things, relations and a setting, and every word without an effect is listed.
+ */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { maxCount, maxSubjects } from '../../../src/renderers/language/placed-subjects.ts';
@@ -12,7 +14,7 @@ const known =
   );
 const sentences = fc.array(fc.constantFrom(...known), { maxLength: 30 }).map((words) => words.join(' '));
 
-describe('what is said', () => {
+describe('a description', () => {
   it('gives each thing its count, colours, material and size', () => {
     const { subjects } = readPrompt('three small red wooden cubes and a huge gold ball');
     expect(subjects).toMatchObject([
@@ -125,7 +127,7 @@ describe('what is said', () => {
     expect(sign.ignoredWords).toEqual(['diamond', 'shaped']);
   });
 
-  it('places what has no shape on a thing as well', () => {
+  it('places things without a shape on a thing as well', () => {
     const { subjects } = readPrompt('a cup to the right of a plate with gryphlets on it');
     expect(subjects.map(({ place }) => place)).toEqual([
       { relation: 'right', to: 1 },
@@ -141,7 +143,7 @@ describe('what is said', () => {
     ]);
   });
 
-  it('writes what is between quotation marks on signs, and draws none of it', () => {
+  it('writes the text between quotation marks on signs, and draws none of it', () => {
     expect(readPrompt('a sign that says "two cats", a dog')).toMatchObject({
       subjects: [{ noun: 'sign', text: 'two cats' }, { noun: 'dog' }],
       labelledWords: [],
@@ -163,7 +165,7 @@ describe('what is said', () => {
   });
 
   it.each(['a bench without any cats', 'a bench, no cats', 'a bench, zero cats'])(
-    'leaves out what is said not to be there: %s',
+    'leaves out things that the text excludes: %s',
     (text) => {
       const { subjects, denied } = readPrompt(text);
       expect([subjects.map(({ noun }) => noun), denied]).toEqual([['bench'], ['cat']]);
@@ -195,7 +197,7 @@ describe('what is said', () => {
     ['a man wearing a kilt', 'kilt'],
     ['a family of four posing', 'family'],
     ['友達', '友達'],
-  ])('labels what could stand: %s', (text, words) => {
+  ])('labels things that could stand: %s', (text, words) => {
     expect(readPrompt(text).labelledWords.join(' ')).toBe(words);
   });
 
@@ -224,7 +226,7 @@ describe('what is said', () => {
     expect([labelledWords, ignoredWords.join(' ')]).toEqual([[], ignored]);
   });
 
-  it('lists what is beyond sixteen things, and says where it stops reading', () => {
+  it('lists the things beyond sixteen, and says where it stops reading', () => {
     const sixteen = 'cat dog cow horse pig sheep bird fox car bus truck train boat chair table lamp'.split(
       ' ',
     );
@@ -237,7 +239,7 @@ describe('what is said', () => {
     expect(long.ignoredWords).not.toContain('zorp');
   });
 
-  it('takes what is named again for the same one', () => {
+  it('takes a thing that is named again for the same one', () => {
     const { subjects } = readPrompt(
       'a cat and a gryphlet. The cat is on a table beside the gryphlet, the red gryphlet',
     );
@@ -309,7 +311,7 @@ describe('colours and sizes', () => {
     ['an orange cat', 'cat', ['orange']],
     ['an orange and white cat', 'cat', ['orange', 'white']],
     ['red and yellow balloons', 'balloon', ['red', 'yellow']],
-  ])('are all given, and an orange is a fruit where it stands alone: %s', (text, noun, colours) => {
+  ])('are all given, and an orange is a fruit if it stands alone: %s', (text, noun, colours) => {
     expect(readPrompt(text).subjects[0]).toMatchObject({ noun, colours });
   });
 });

@@ -1,4 +1,4 @@
-/** Promise: what benchmarks ask for is drawn, each as often, in the colour and where they ask for it. */
+/** Promise: things that benchmark prompts ask for are drawn in the requested number, colour and place. */
 import { expect, it } from 'vitest';
 import { namedColours } from '../../../src/renderers/colour.ts';
 import type { Standing } from '../../../src/renderers/scene/layout/cluster.ts';
@@ -12,7 +12,7 @@ const prompts = benchmarkPrompts(1000, 'benchmark').map((prompt, index) => ({
   plan: planPicture(prompt.text, index, 1.5),
 }));
 
-it('shows all that is asked for, and as many as are asked for', () => {
+it('shows every requested thing, in the requested number', () => {
   const wrong = prompts.filter(({ wanted, plan }) => {
     const isComplete = wanted.every(({ object, count }) => thingsOf(plan, object).length === count);
     return !isComplete || plan.things.length !== wanted.reduce((sum, { count }) => sum + count, 0);
@@ -42,7 +42,7 @@ function thingsOf({ things, prompt }: PicturePlan, { noun }: ObjectClass): Stand
   return things.filter(({ subject }) => prompt.subjects[subject]?.noun === noun);
 }
 
-/** A quarter of the faces of the boxes around its parts is in the colour. */
+/** True if a quarter of the surface of its parts, measured by their bounding boxes, has the colour. */
 function isOf(colour: Colour | null, { parts }: Standing): boolean {
   if (colour === null) return true;
   const [all, own] = [
@@ -56,7 +56,7 @@ function isOf(colour: Colour | null, { parts }: Standing): boolean {
   return areaOf(own) > areaOf(all) / 4;
 }
 
-/** As GenEval judges it: their middles are apart by more than a tenth of both their sizes. */
+/** Applies the rule of GenEval: the centres must be apart by more than a tenth of the sum of both sizes. */
 function isAt(side: Side, one: Standing[], other: Standing[], view: View): boolean {
   const [a, b] = [seenFrom(view, one), seenFrom(view, other)];
   const axis = side === 'left' || side === 'right' ? 0 : 1;

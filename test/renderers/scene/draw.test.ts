@@ -1,4 +1,4 @@
-/** Promise: every text and size gives a picture, and it shows what the words say. */
+/** Promise: every text and size gives a picture, and the picture shows what the words say. */
 import { existsSync, readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import * as fc from 'fast-check';
@@ -13,7 +13,7 @@ interface Pixels {
   height: number;
 }
 
-/** Decodes every pixel; three bytes each. */
+/** Decodes every pixel into three bytes. */
 async function decode(png: Buffer): Promise<Pixels> {
   const { data, info } = await sharp(png, { failOn: 'warning' }).raw().toBuffer({ resolveWithObject: true });
   expect(info.channels).toBe(3);
@@ -173,7 +173,7 @@ describe('every text gives a picture', () => {
 
   const prompts = new URL('../../../../shared/data/parti-prompts.tsv', import.meta.url);
   test.skipIf(!existsSync(prompts))(
-    'each sixteenth of real prompts (skipped where ../shared/data is absent)',
+    'each sixteenth of real prompts (skipped if ../shared/data is absent)',
     async () => {
       const rows = readFileSync(prompts, 'utf8')
         .split('\n')

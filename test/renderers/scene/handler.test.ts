@@ -1,4 +1,7 @@
-/** Promise: scenes are drawn as the words say, the same every time; a request that cannot be read is refused in words. */
+/**
+ * Promise: scenes are drawn as the words say, identically every time. An unreadable request is rejected with
+ * a message.
+ */
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import { handler, type RenderedPicture } from '../../../src/renderers/scene/handler.ts';
@@ -25,7 +28,7 @@ it('draws the same bytes every time, and others for another seed', async () => {
   expect((await one({ scene, seed: 4 })).rendered_image === first.rendered_image).toBe(false);
 });
 
-it('draws the same though Math is less exact', async () => {
+it('draws the same although Math is less exact', async () => {
   const { sin, cos, atan2, hypot } = Math;
   const input = { scene: 'two cats by a lake at dusk', seed: 5 };
   const exact = await one(input);
@@ -43,7 +46,7 @@ it('draws the same though Math is less exact', async () => {
   }
 });
 
-it('draws 768 × 512 with a seed from its text where nothing is given', async () => {
+it('draws 768 × 512 with a seed from its text if nothing is given', async () => {
   const [[lake], [prompt], [river]] = await Promise.all([
     render({ scene: 'a lake', prompt: 'no' }),
     render({ prompt: 'a lake', steps: 30 }),
@@ -75,7 +78,7 @@ it('makes several pictures of any form, each with a seed of its own', async () =
   expect([format, width, height]).toEqual(['png', 50, 90]);
 });
 
-it('says which words stand as boxes, which nothing stands for, and what is not as it was said', async () => {
+it('lists words drawn as boxes, words without an effect, and things drawn otherwise than described', async () => {
   expect(await one({ scene: '90 balls zyx and two razors', seed: 7 })).toMatchObject({
     labelled_words: ['razors'],
     ignored_words: ['zyx'],
@@ -100,7 +103,7 @@ it.each([
   [{ scene: 'a cat', seed: 1.5 }, "'seed' must be a whole number, not 1.5"],
   [{ scene: 'a cat', seed: '1' }, "'seed' must be a whole number, not a text"],
   [{ scene: 'a cat', seed: 2 ** 53 }, "'seed' is too large; whole numbers of up to 15 digits can be taken."],
-])('refuses %j in words', async (input, text) => {
+])('refuses %j with a message', async (input, text) => {
   await expect(render(input)).rejects.toThrow(text);
 });
 
@@ -115,7 +118,7 @@ async function middleOf(picture: RenderedPicture): Promise<[number, number, numb
   return [red ?? 0, green ?? 0, blue ?? 0];
 }
 
-/** The least brightness of the picture's lower half, smoothed. */
+/** Returns the lowest brightness in the lower half of the smoothed picture. */
 async function darkestOf(picture: RenderedPicture): Promise<number> {
   const lower = { left: 0, top: 52, width: 96, height: 36 };
   const ground = await sharp(bytesOf(picture)).extract(lower).greyscale().blur(1.5).png().toBuffer();

@@ -1,4 +1,4 @@
-/** Promise: things stand where the words say, and all of them are in the picture. */
+/** Promise: things are placed where the words say, and all of them are within the picture. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { namedColours } from '../../../src/renderers/colour.ts';
@@ -75,14 +75,14 @@ it.each(['a man riding a horse', 'a woman on a bench'])('has people sit: %s', (t
   expect(rider.high[1]).toBeGreaterThan(mount.high[1]);
 });
 
-it('shows as many as were asked for, in the colour that was asked for', () => {
+it('shows as many as requested, in the requested colour', () => {
   const { things } = planPicture('seven blue cubes', 1, 1);
   expect(things).toHaveLength(7);
   const colours = things.map(({ parts }: Standing) => parts[0]?.paint.colour);
   expect(colours).toEqual(Array.from({ length: 7 }, () => namedColours.blue));
 });
 
-it('puts as many around a thing as were asked for', () => {
+it('puts as many as requested around a thing', () => {
   expect(planPicture('four cups surrounding a teapot', 1, 1).things).toHaveLength(5);
 });
 
@@ -137,7 +137,7 @@ it.each([
   expect(planPicture(text, 1, 1).setting).toMatchObject(setting);
 });
 
-it('puts a box with its name in the place of what it does not know, with letters where it has them', () => {
+it('puts a box with its name in the place of an unknown thing, with letters if the font has them', () => {
   const { things, prompt } = planPicture('a unicorn next to two red gryphlets', 3, 1);
   expect([things.length, prompt.labelledWords, prompt.ignoredWords]).toEqual([3, ['gryphlets'], []]);
   const [box, ...letters] = things[1]?.parts ?? [];

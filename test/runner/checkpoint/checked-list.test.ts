@@ -1,4 +1,7 @@
-/** The list of a manifest: ids for rows without one, repeated ids as bad rows, everything back as it came. */
+/**
+ * Promise: a list is read back unchanged and in order. Rows without an id get one, and a repeated id is a bad
+ * row.
+ */
 import { afterEach, expect, it } from 'vitest';
 import { CheckedList } from '../../../src/runner/checkpoint/checked-list.ts';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
@@ -37,7 +40,7 @@ function idsOf(list: CheckedList): string[] {
   return Array.from(list.scenes(), ({ id }) => id);
 }
 
-it('gives scenes back in their order, with every value and type', () => {
+it('returns scenes in their order, with every value and type', () => {
   const list = new CheckedList();
   lists.push(list);
   const columns: JsonObject = { text: 'ü"\n\u{1F600}\u{0}', n: 1.5, none: null, list: [1, { a: true }] };
@@ -93,7 +96,7 @@ it('different rows whose short fingerprints agree have ids that do not depend on
   expect(idsByFingerprint([second, first])).toEqual(idsByFingerprint([first, second]));
 });
 
-it('an id that looks like one made for another row is repeated, not lost', () => {
+it('an id that equals a generated id of another row is reported as repeated, not lost', () => {
   const list = listOf([{ fingerprint: a }, { fingerprint: a }, { id: 'aaaaaaaaaaaa-2', fingerprint: b }]);
   expect(idsOf(list)).toEqual(['aaaaaaaaaaaa', 'aaaaaaaaaaaa-2']);
   expect(list.count()).toEqual({ scenes: 2, badRows: 1 });

@@ -1,4 +1,7 @@
-/** What the road relies on from a checkpoint: one suite, for SQLite in memory and on file, and for PostgreSQL. */
+/**
+ * The behaviour of a checkpoint that the pipeline relies on. The same tests run for SQLite in memory, SQLite
+ * in a file, and PostgreSQL.
+ */
 import { expect, it } from 'vitest';
 import type { Attempt, SavedSettlement, Settlement, Submitted } from '../../../src/runner/core/attempt.ts';
 import type { Checkpoint } from '../../../src/runner/pipeline/ports.ts';
@@ -10,7 +13,9 @@ const abc = manifestOf([
   ['c', 'moon'],
 ]);
 
-/** `reopen` gives the same batch as a later run of the program finds it, without the one before having ended. */
+/**
+ * A batch. `reopen` opens it as a later run of the program does, although the earlier run has not ended it.
+ */
 export interface ReopenedBatch {
   checkpoint: Checkpoint;
   reopen: () => Checkpoint | Promise<Checkpoint>;
@@ -41,7 +46,7 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     expect(await checkpoint.counts()).toMatchObject({ active: 3, waiting: 0 });
   });
 
-  it('counts what was billed for pictures, whatever became of those, and not for what the service ended', async () => {
+  it('counts jobs that were billed for pictures, whatever became of these, and no jobs that the service ended', async () => {
     const { checkpoint, reopen } = await begin();
     const [a, b, c] = await checkpoint.claim(3, endpoint, 10);
     if (a === undefined || b === undefined || c === undefined) throw new Error('three were claimed');
@@ -65,6 +70,28 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
       jobs: 3,
       rendered: 2,
       brought: { jobs: 1, pictures: 2, pixels: 2_500_000, mostPictures: 2, mostPixels: 2_000_000 },
+    });
+  });
+
+  it('adds up how long clips last, without those whose duration is unknown', async () => {
+    const { checkpoint, reopen } = await begin();
+    const [a, b] = await checkpoint.claim(2, endpoint, 10);
+    if (a === undefined || b === undefined) throw new Error('two were claimed');
+    const clip = { width: 0, height: 0, bytes: 9, sha256: 'ab' };
+    const clips = [
+      { ...clip, file: 'a.wav', output: { clip: { durationMs: 1_500.5, codecs: ['pcm_s16le'] } } },
+      { ...clip, file: 'a_2.wav', output: { notes: ['a "clip" of sound'], clip: { durationMs: 4_000 } } },
+    ];
+    const endless = [{ ...clip, file: 'b.webm', output: { clip: { isEndOpen: true as const } } }];
+    for (const [attempt, pictures] of [
+      [a, clips],
+      [b, endless],
+    ] as const) {
+      await checkpoint.recordSubmitted(attempt, { jobId: attempt.sceneId, status: 'IN_QUEUE', at: 15 });
+      await checkpoint.settle(attempt, { state: 'saved', at: 30, pictures, scene: { state: 'saved' } });
+    }
+    expect(await (await reopen()).spending()).toMatchObject({
+      brought: { jobs: 2, pictures: 3, clips: 2, clipMs: 5_500.5, mostClipMs: 4_000 },
     });
   });
 
@@ -154,7 +181,7 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     expect(await later.inFlightAmong([a.key, b.key])).toEqual([]);
   });
 
-  it('counts a lost job as one usual job, however long nobody looked, and never what results have told as less', async () => {
+  it('counts a lost job as one average job, however late it is noticed, and never reduces reported costs', async () => {
     const { checkpoint, reopen } = await begin();
     const [a, b, c] = await checkpoint.claim(3, endpoint, 10);
     if (a === undefined || b === undefined || c === undefined) throw new Error('three were claimed');
@@ -181,7 +208,7 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     expect(await (await reopen()).spending()).toMatchObject(spent);
   });
 
-  it('keeps what the service said of a job with it, and knows which jobs are on record', async () => {
+  it('keeps what the service said of a job with the job, and knows which jobs are on record', async () => {
     const { checkpoint, reopen } = await begin();
     const [a, b] = await checkpoint.claim(2, endpoint, 10);
     if (a === undefined || b === undefined) throw new Error('two were claimed');
@@ -201,7 +228,7 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     expect(await later.hasJob({ endpoint: { ...endpoint, id: 'other' }, jobId: 'job-a' })).toBe(false);
   });
 
-  it('knows after a death what was sent and perhaps not answered, and what is in flight, oldest first', async () => {
+  it('returns after a crash the submissions without an answer and the jobs in flight, oldest first', async () => {
     const { checkpoint, reopen } = await begin();
     const [a, b, c] = await checkpoint.claim(3, endpoint, 10);
     if (a === undefined || b === undefined || c === undefined) throw new Error('three were claimed');
@@ -251,7 +278,7 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     ]);
   });
 
-  it('holds one death against a scene for each run that dies with it, also where it is not settled in between', async () => {
+  it('counts one crash for each run that crashed with a scene in progress, even if it was never settled', async () => {
     const { checkpoint, reopen } = await begin();
     await checkpoint.claim(1, endpoint, 10);
     expect((await checkpoint.recover())[0]?.crashes, 'it lives').toBe(0);
@@ -312,7 +339,7 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     ]);
   });
 
-  it('tells which scene was saved by an id that another submission is answered with', async () => {
+  it('says which scene was saved by an id that another submission is answered with', async () => {
     const { checkpoint } = await begin();
     const [a, b] = await checkpoint.claim(2, endpoint, 10);
     if (a === undefined || b === undefined) throw new Error('two were claimed');
@@ -323,7 +350,7 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     expect(await checkpoint.recordSubmitted(b, job)).toEqual({ doubtful: 'a' });
   });
 
-  it('knows whose a file is, as file systems compare names', async () => {
+  it('finds the owner of a file, comparing names as file systems do', async () => {
     const { checkpoint, reopen } = await begin();
     const [a] = await checkpoint.claim(1, endpoint, 10);
     if (a === undefined) throw new Error('one was claimed');
@@ -336,7 +363,7 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     expect(await later.ownerOf('sea/b.png')).toBeUndefined();
   });
 
-  it('tells the next run what was being written, until that is settled', async () => {
+  it('names to the next run the files that were being written, until their attempt is settled', async () => {
     const { checkpoint, reopen } = await begin();
     const [a, b] = await checkpoint.claim(2, endpoint, 10);
     if (a === undefined || b === undefined) throw new Error('two were claimed');
@@ -358,7 +385,7 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     expect(left).toMatchObject([
       { attempt: { key: a.key, sceneId: 'a' }, isInFlight: true, settlement: settlementOf('a.png') },
     ]);
-    // It would be taken for another one's picture, and not be taken up.
+    // Otherwise the file would count as another picture, and the later run would not adopt it.
     expect(await later.ownerOf('a.png')).toBeUndefined();
     await later.dropWriting(a);
     const last = await reopen();
@@ -366,7 +393,7 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     expect((await last.openAttempts()).map(({ sceneId }) => sceneId)).toEqual(['a']);
   });
 
-  it('keeps what a file beside pictures is, from before it is written, and renames it with them', async () => {
+  it('records what a file beside pictures is before it is written, and renames it with them', async () => {
     const { checkpoint, reopen } = await begin();
     const [a, b] = await checkpoint.claim(2, endpoint, 10);
     if (a === undefined || b === undefined) throw new Error('two were claimed');
@@ -416,7 +443,7 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     const next = [['d', 'lake']] as [string, string][];
     expect(await checkpoint.reconcile(manifestOf(next), unstopped)).toMatchObject({ added: 1, withdrawn: 3 });
     expect(await checkpoint.counts()).toMatchObject({ waiting: 1, withdrawn: 1 });
-    // Another scene may get the place of one that is forgotten.
+    // The key of a forgotten scene may be reused for another one.
     next.push(['a', 'sea'], ['e', 'dunes'], ['c', 'moon']);
     expect(await checkpoint.reconcile(manifestOf(next), unstopped)).toMatchObject({ added: 2, unchanged: 2 });
     expect(await checkpoint.counts()).toMatchObject({ waiting: 3, active: 1, withdrawn: 0 });
@@ -447,7 +474,7 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     expect(await checkpoint.counts()).toMatchObject({ failed: 0, waiting: 3 });
   });
 
-  it('counts what a new manifest changes', async () => {
+  it('counts the changes of a new manifest', async () => {
     const { checkpoint } = await begin();
     const next = manifestOf([
       ['d', 'new'],

@@ -1,4 +1,7 @@
-/** The checkpoint contract in memory and on file, and what only a file can show. */
+/**
+ * Runs the checkpoint contract in memory and in a file, and tests what applies only to files: full disks,
+ * damage and removal.
+ */
 import {
   existsSync,
   mkdirSync,
@@ -57,7 +60,7 @@ describe('on file', () => {
     return { checkpoint: open(), reopen: open };
   });
 
-  it('is for the eyes of its owner', () => {
+  it('is readable only by its owner', () => {
     const dir = folder();
     openCheckpoint(dir, 'test', batch, 0).close();
     expect(statSync(join(dir, 'checkpoint.sqlite')).mode & 0o777).toBe(0o600);
@@ -97,7 +100,7 @@ describe('a full disk', () => {
       ),
     );
 
-  it('loses no id of a job that was accepted: the reserved room is for these', async () => {
+  it('loses no id of an accepted job, for which space is reserved', async () => {
     const room: Database[] = [];
     const { db, checkpoint } = await half(() => {
       const [full] = room.splice(0);
@@ -112,7 +115,7 @@ describe('a full disk', () => {
     expect(await checkpoint.openAttempts()).toHaveLength(400);
   });
 
-  it('has nothing new begun in the room that it kept', async () => {
+  it('begins nothing new in its reserved space', async () => {
     const { db, checkpoint } = await half(() => db.pragma('max_page_count = 100000') !== undefined);
     const attempts = await checkpoint.claim(300, endpoint, 1);
     fill(db);
@@ -123,7 +126,7 @@ describe('a full disk', () => {
     expect(await checkpoint.openAttempts()).toHaveLength(300);
   });
 
-  it('without any room left is told as trouble with the output folder', async () => {
+  it('without any space left is reported as a problem of the output folder', async () => {
     const { db, checkpoint } = await half();
     const attempts = await checkpoint.claim(400, endpoint, 1);
     fill(db);
@@ -132,7 +135,7 @@ describe('a full disk', () => {
     });
   });
 
-  it('is noticed before anything is sent where not even the reserve fits, and the reserve goes with the run', () => {
+  it('is noticed before anything is sent if not even the reserve fits, and the reserve goes with the run', () => {
     const dir = folder();
     mkdirSync(join(dir, '.reserve'));
     expect(() => openCheckpoint(dir, 'test', batch, 0)).toThrow(/EISDIR/);
@@ -180,7 +183,7 @@ it('keeps the id of a paid job that is recorded as the checkpoint is found to be
   expect(await checkpoint.openAttempts()).toMatchObject([{ job: { jobId: 'job-1' } }]);
 });
 
-it('takes no state that there is not, in a checkpoint that was opened again either', () => {
+it('accepts no state that does not exist, not even after it was opened again', () => {
   const dir = folder();
   openCheckpoint(dir, 'test', batch, 0).close();
   const db = openForWriting(join(dir, 'checkpoint.sqlite'), checkpointSchema);
@@ -190,7 +193,7 @@ it('takes no state that there is not, in a checkpoint that was opened again eith
   expect(() => db.exec(insert)).toThrow(/CHECK constraint failed/);
 });
 
-it('takes what the disk no longer gives back for trouble with the disk, not for a bug', async () => {
+it('reports a disk that no longer returns data as a problem of the disk, not as a bug', async () => {
   const path = join(folder(), 'checkpoint.sqlite');
   const db = openForWriting(path, checkpointSchema);
   onTestFinished(() => void db.close());
@@ -204,7 +207,7 @@ it('takes what the disk no longer gives back for trouble with the disk, not for 
 });
 
 describe('a file that is not ours to change', () => {
-  it('by another program is refused in a sentence and left as it is', () => {
+  it('of another program is rejected with a message and left unchanged', () => {
     const path = join(folder(), 'x.sqlite');
     const foreign = new Sqlite(path);
     foreign.exec('CREATE TABLE theirs (x); PRAGMA application_id = 77');
@@ -213,7 +216,7 @@ describe('a file that is not ours to change', () => {
     expect(new Sqlite(path).prepare('SELECT name FROM sqlite_schema').all()).toEqual([{ name: 'theirs' }]);
   });
 
-  it('with flipped bytes is refused in a sentence and left as it is', async () => {
+  it('with flipped bytes is rejected with a message and left unchanged', async () => {
     const dir = folder();
     const opened = openCheckpoint(dir, 'test', batch, 0);
     await opened.checkpoint.reconcile(
@@ -232,7 +235,7 @@ describe('a file that is not ours to change', () => {
     }
   });
 
-  it('by a newer version is refused in a sentence', () => {
+  it('by a newer version is refused with a message', () => {
     const dir = folder();
     openCheckpoint(dir, 'test', batch, 0).close();
     const db = new Sqlite(join(dir, 'checkpoint.sqlite'));

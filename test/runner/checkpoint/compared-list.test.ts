@@ -1,4 +1,7 @@
-/** Promise: a list that the batch was compared with last is not compared again, and nobody can tell. */
+/**
+ * Promise: a list that is unchanged since the last comparison is not compared again, and the result is the
+ * same.
+ */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { rememberBatch } from '../../../src/runner/checkpoint/batch-identity.ts';
@@ -17,7 +20,7 @@ const list: Pair[] = [
 ];
 const other: Pair[] = [['b', 'hills']];
 
-it('the same list is not asked for its rows', async () => {
+it('the rows of an unchanged list are not read', async () => {
   const { checkpoint } = batchOf();
   await checkpoint.reconcile(manifestOf(list), unstopped);
   const plan = { added: 0, changed: 0, unchanged: 2, withdrawn: 0 };
@@ -29,7 +32,7 @@ it.each<[string, (batch: Batch) => Promise<void> | void]>([
   ['after a list that nobody can tell from others', ({ checkpoint }) => reconciled(checkpoint, untold(list))],
   ['once a scene of it is gone', ({ db }) => void db.exec("DELETE FROM scenes WHERE id = 'a'")],
   ['once another list came as far as its columns', ({ db }) => void rememberBatch(db, identity(['x', 'id']))],
-])('%s it is', async (_, happen) => {
+])('%s its rows are read', async (_, happen) => {
   const batch = batchOf();
   rememberBatch(batch.db, identity(['id', 'scene']));
   await batch.checkpoint.reconcile(manifestOf(list), unstopped);
@@ -37,7 +40,7 @@ it.each<[string, (batch: Batch) => Promise<void> | void]>([
   await expect(batch.checkpoint.reconcile(unread(list), unstopped)).rejects.toThrow('asked for');
 });
 
-it('after another comparison that was cut short it is not', async () => {
+it('after another comparison that was interrupted, the rows of an unchanged list are not read', async () => {
   const { checkpoint } = batchOf();
   await checkpoint.reconcile(manifestOf(list), unstopped);
   const many = Array.from({ length: 1_000 }, (_, i): Pair => [`s${i}`, 'sea']);
@@ -101,7 +104,7 @@ function unread(pairs: Pair[]): ManifestScenes {
   return { ...manifestOf(pairs), scenes: ask, badRows: ask };
 }
 
-/** A picture may be called as that of an earlier input was. */
+/** Saves one scene. If the name is taken by the picture of an earlier input, the file gets another name. */
 async function saveOne(checkpoint: SqliteCheckpoint): Promise<void> {
   for (const attempt of await checkpoint.claim(1, endpoint, 1)) {
     await checkpoint.recordSubmitted(attempt, { jobId: `job-${attempt.key}`, status: 'IN_QUEUE', at: 2 });

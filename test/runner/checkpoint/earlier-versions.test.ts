@@ -1,4 +1,7 @@
-/** Promise: a checkpoint of any earlier version reads as it does after the next run has brought it up to date, and is left as it is. */
+/**
+ * Promise: a checkpoint of any earlier version reads the same before and after the next run upgrades it, and
+ * reading it changes nothing.
+ */
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +15,7 @@ import { openCheckpointForReading } from '../../../src/runner/checkpoint/open-ch
 import {
   pictureIds,
   readLabels,
-  readListNames,
+  readOutputColumns,
   readSavedJobs,
 } from '../../../src/runner/checkpoint/recorded-pictures.ts';
 import { readExperience, readFoundAt } from '../../../src/runner/checkpoint/read-for-plan.ts';
@@ -24,7 +27,7 @@ import { fingerprintOf } from '../../../src/runner/core/scene.ts';
 const { migrations } = checkpointSchema;
 const versions = migrations.slice(1).map((_, i) => i + 1);
 
-it.each(versions)('that of format %s', async (version) => {
+it.each(versions)('a checkpoint of format %s reads the same', async (version) => {
   const [dir, later] = [folder(), folder()];
   fill(makeFile(dir, version)).close();
   cpSync(dir, later, { recursive: true });
@@ -40,17 +43,20 @@ it.each(versions)('that of format %s', async (version) => {
   expect(readFileSync(fileIn(dir)).equals(before)).toBe(true);
 });
 
-it.each(versions)('that of format %s while a program of that version writes to it', (version) => {
-  const dir = folder();
-  const writer = fill(makeFile(dir, version));
-  const reader = openCheckpointForReading(dir);
-  if (reader === undefined) throw new Error('there is no checkpoint');
-  onTestFinished(() => void [reader, writer].map((db) => db.close()));
-  expect(readStory(reader, 'b')?.versions[0]?.attempts).toEqual([]);
-  writer.exec(`INSERT INTO attempts (scene, number, run, state, base_url, endpoint_id, version, intended_at)
+it.each(versions)(
+  'a checkpoint of format %s reads the same while a program of that version writes to it',
+  (version) => {
+    const dir = folder();
+    const writer = fill(makeFile(dir, version));
+    const reader = openCheckpointForReading(dir);
+    if (reader === undefined) throw new Error('there is no checkpoint');
+    onTestFinished(() => void [reader, writer].map((db) => db.close()));
+    expect(readStory(reader, 'b')?.versions[0]?.attempts).toEqual([]);
+    writer.exec(`INSERT INTO attempts (scene, number, run, state, base_url, endpoint_id, version, intended_at)
     VALUES (2, 1, 1, 'intended', 'https://gpu.example', 'e', 'v2', 6)`);
-  expect(readStory(reader, 'b')?.versions[0]?.attempts).toMatchObject([{ state: 'intended', jobId: null }]);
-});
+    expect(readStory(reader, 'b')?.versions[0]?.attempts).toMatchObject([{ state: 'intended', jobId: null }]);
+  },
+);
 
 async function readAll(dir: string) {
   const db = openCheckpointForReading(dir);
@@ -63,20 +69,20 @@ async function readAll(dir: string) {
       summary: await readSummary(db, new AbortController().signal),
       latest: readLatest(db),
       jobs: [...readSavedJobs(db)],
-      columns: [readLabels(db), readListNames(db)],
+      columns: [readLabels(db), readOutputColumns(db)],
       experience: readExperience(db, undefined),
       foundAt: readFoundAt(db),
       rules: rulesOf(db),
       reached: readReached(db),
       id: pictureIds(db)('a', 1),
-      live: [live?.scenes, live?.tally.brought, live?.list],
+      live: [live?.scenes, live?.tally.spending(db).brought, live?.list],
     };
   } finally {
     db.close();
   }
 }
 
-/** One scene is saved, and another waits. */
+/** Adds one saved and one waiting scene. */
 function fill(db: Database): Database {
   const scene = db.prepare(
     `INSERT INTO scenes (id, fingerprint, position, source, input, columns, state, attempts)

@@ -1,4 +1,7 @@
-/** Promise: rows are known by what they are: shuffled lists keep every state, edited ones lose no picture and pay nothing twice. */
+/**
+ * Promise: rows are identified by their content. Reordered lists keep every state, and edited lists lose no
+ * picture and pay nothing twice.
+ */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { CheckedList } from '../../../src/runner/checkpoint/checked-list.ts';
@@ -8,7 +11,7 @@ import { CrashMarkersInMemory } from '../../fakes/in-hand-in-memory.ts';
 import { endpoint, manifestOf, unstopped, World } from '../../fakes/world.ts';
 import { runs } from '../../fakes/tier.ts';
 
-/** Two begin alike, as far as an id that is made of them goes. */
+/** The first two have the same prefix of 12 digits, so ids made of this prefix collide. */
 const fingerprints = ['a'.repeat(32), `${'a'.repeat(12)}${'b'.repeat(20)}`, 'c'.repeat(32)];
 
 test('the order of rows, with ids of their own or without, equal or not, changes the id of none', () => {
@@ -82,7 +85,7 @@ test('a list in any other order finds every scene in the state it had, with its 
   );
 });
 
-/** Lists that follow one another, each of some of these ids, each row with one of three texts. */
+/** Random sequences of lists. Each list has some of these ids, and each row has one of three texts. */
 function edits(ids: string[]): fc.Arbitrary<Pair[][]> {
   const rowOf = (id: string): fc.Arbitrary<Pair> =>
     fc.constantFrom('sea', 'hills', 'moon').map((text) => [id, `${id}: ${text}`]);
@@ -90,11 +93,13 @@ function edits(ids: string[]): fc.Arbitrary<Pair[][]> {
   return fc.array(list, { minLength: 1, maxLength: 6 });
 }
 
-/** Some file systems take some of these for one name, and some look like names we make. */
+/**
+ * Some file systems treat `a` and `A` as one name. `a-2` and `a.png` resemble names that the program makes.
+ */
 const alike = ['a', 'A', 'b', 'a-2', 'a.png'];
 const deaths = fc.array(fc.integer({ min: 1, max: 120 }), { minLength: 6, maxLength: 6 });
 
-test('no sequence of edits loses or misnames a picture or pays for a row again, though runs die', async () => {
+test('no sequence of edits loses or misnames a picture or pays for a row again, although runs die', async () => {
   await fc.assert(
     fc.asyncProperty(edits(['a', 'b', 'c', 'a-2']), deaths, async (lists, killAts) => {
       const world = new World();
@@ -120,7 +125,7 @@ test('no sequence of edits loses or misnames a picture or pays for a row again, 
   );
 });
 
-test('what a death left behind under a name that an edit then needs is known for what it is', async () => {
+test('a file that a crash left under a name that an edit needs is recognized', async () => {
   await fc.assert(
     fc.asyncProperty(edits(alike), deaths, async (lists, killAts) => {
       const world = new World();
@@ -129,7 +134,7 @@ test('what a death left behind under a name that an edit then needs is known for
         expectRecorded(world);
       }
       let result = await world.run({ manifest: manifestOf(lists.at(-1) ?? []) });
-      // A scene that was in hand at three of the deaths is in quarantine, and `retry` puts it back.
+      // A scene that was in progress at three of the crashes is quarantined, and `retry` puts it back.
       if (result?.ending.kind === 'incomplete') {
         await world.putBack({ kinds: ['quarantined'], ids: [], notAt: undefined });
         result = await world.run({ manifest: manifestOf(lists.at(-1) ?? []) });
@@ -142,7 +147,7 @@ test('what a death left behind under a name that an edit then needs is known for
     }),
     {
       numRuns: runs(50, { ms: 25 }),
-      // Dies three times with the first scene in hand.
+      // In this example the run crashes three times with the first scene in progress.
       examples: [
         [
           [
@@ -167,7 +172,7 @@ test('what a death left behind under a name that an edit then needs is known for
   );
 });
 
-/** Whoever has a saved attempt has its picture on record. */
+/** Expects that every saved attempt has a recorded picture. */
 function expectRecorded(world: World): void {
   const lost = world.rows(`
     SELECT s.id FROM attempts a JOIN scenes s USING (scene)
@@ -175,7 +180,10 @@ function expectRecorded(world: World): void {
   expect(lost).toEqual([]);
 }
 
-/** Each picture on record is on disk with the bytes that its job made, under a name of its own or that of its move. */
+/**
+ * Expects that each recorded picture is on disk, unchanged and under its own name or the name that it is
+ * being moved to.
+ */
 function expectRecordedFiles(world: World): void {
   const rows = world.rows<{ job_id: string; file: string; to: string | null }>(
     'SELECT a.job_id, p.file, p.move_to AS "to" FROM pictures p JOIN attempts a USING (attempt)',
@@ -216,7 +224,7 @@ function settlementOf(fate: string, i: number): Settlement {
   return { state: 'failed', at: 3, failure, scene };
 }
 
-/** All that is known of the scenes but where they stand in the list. */
+/** Returns everything known about the scenes except their positions in the list. */
 function standOf(world: World): unknown[] {
   return world.rows(`
     SELECT s.id, s.state, s.due_at, s.attempts, s.failure_kind, a.state AS attempt, a.job_id, p.file, p.name, p.move_to

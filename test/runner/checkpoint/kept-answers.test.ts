@@ -1,4 +1,7 @@
-/** Promise: if a result waits for a setting, the answer of its job is kept, complete and private, until the job is settled. */
+/**
+ * Promise: if a result waits for a setting, the complete answer of its job is kept, readable only by its
+ * owner, until the job is settled.
+ */
 import { readdirSync, statSync, writeFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -42,7 +45,7 @@ async function keep({ answers }: ReturnType<typeof open>, key: number, content =
   return attemptOf(key, kept.answer);
 }
 
-it('is read as it came, by a later run as well, and nobody else may read it', async () => {
+it('a kept answer is read unchanged, also by a later run, and only by its owner', async () => {
   const opened = open();
   const attempt = await keep(opened, 7);
   expect(Buffer.from((await opened.answers.read(attempt)) as Uint8Array).toString()).toBe(text);
@@ -54,7 +57,7 @@ it('is read as it came, by a later run as well, and nobody else may read it', as
   expect(statSync(join(opened.folder, file)).size).toBeLessThan(text.length / 10);
 });
 
-it('is none if its file is gone, cut or another, or if it came in part', async () => {
+it('a kept answer cannot be read if its file is missing, truncated or replaced, or if the answer was incomplete', async () => {
   const opened = open();
   const attempt = await keep(opened, 7);
   const path = join(opened.folder, readdirSync(opened.folder)[0] ?? '');
@@ -69,12 +72,12 @@ it('is none if its file is gone, cut or another, or if it came in part', async (
   expect(readdirSync(opened.folder)).toHaveLength(1);
 });
 
-it('is too large to be read if it has more bytes than `limits.body`', async () => {
+it('a kept answer is too large to be read if it has more bytes than `limits.body`', async () => {
   const opened = open({ body: 1_000 });
   expect(await opened.answers.read(await keep(opened, 7))).toBe('too-large');
 });
 
-it('is refused if `limits.kept` is reached, and what is kept stays', async () => {
+it('a kept answer is refused if `limits.kept` is reached, and what is kept stays', async () => {
   const random = Array.from({ length: 20_000 }, (_, i) => ((i * 7_919) % 65_521).toString(36)).join('');
   const opened = open({ kept: 20_000 });
   const first = await keep(opened, 1);
@@ -83,7 +86,7 @@ it('is refused if `limits.kept` is reached, and what is kept stays', async () =>
   expect(readdirSync(opened.folder)).toHaveLength(1);
 });
 
-it('is refused if `limits.kept` is reached by several that come at once', async () => {
+it('a kept answer is refused if `limits.kept` is reached by several that come at once', async () => {
   const texts = [7_919, 7_907].map((factor) =>
     Array.from({ length: 20_000 }, (_, i) => ((i * factor) % 65_521).toString(36)).join(''),
   );
@@ -94,14 +97,14 @@ it('is refused if `limits.kept` is reached by several that come at once', async 
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(70_000);
 });
 
-it('is refused in order if the disk takes nothing', async () => {
+it('a kept answer is refused in order if the disk takes nothing', async () => {
   const { answers } = open();
   const unwritable = new KeptAnswersFolder('/proc/nightrender', { kept: 1_000, body: 1_000 });
   expect(await unwritable.keep(attemptOf(1), copyOf(text))).toBe('full');
   expect(await answers.read(attemptOf(1, 'none@here'))).toBeUndefined();
 });
 
-it('is deleted when its attempt is settled, at once or by the next run', async () => {
+it('a kept answer is deleted when its attempt is settled, at once or by the next run', async () => {
   const opened = open();
   const attempts = [await keep(opened, 1), await keep(opened, 2), await keep(opened, 3)];
   await opened.answers.remove(attempts[0] as Attempt);
@@ -111,7 +114,7 @@ it('is deleted when its attempt is settled, at once or by the next run', async (
   expect(readdirSync(opened.folder)).toEqual(['3.answer.gz']);
 });
 
-it('is known to be on another machine', async () => {
+it('a kept answer is known to be on another machine', async () => {
   const attempt = await keep(open({}, 'other-box'), 1);
   const { answers } = open();
   expect(await answers.elsewhere(attempt)).toBe('other-box');

@@ -1,4 +1,4 @@
-/** Promise: a reader that polls a batch always has the same data as one that reads all of it. */
+/** Promise: a reader that polls a batch always has the same data as a reader that reads all of it. */
 import { mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,7 +45,7 @@ async function begun(dir: string, count: number) {
 
 type Opened = ReturnType<typeof opened>;
 
-/** How an attempt ends, and when. */
+/** Returns the result of an attempt that ends in this state. */
 function settlementOf({ key, sceneId }: Attempt, state: SettledState, at: number): Settlement {
   if (state === 'saved') {
     const picture = { file: `${key}.png`, width: 512, height: 512, bytes: 300_000, sha256: 'ab'.repeat(32) };
@@ -71,7 +71,7 @@ async function settle({ checkpoint }: Opened, attempt: Attempt, state: SettledSt
   await checkpoint.settle(attempt, settlementOf(attempt, state, 3_000 + attempt.key));
 }
 
-/** What `status` would say, in the words of the reading. */
+/** Reads everything at once, as `status` does. Has the same shape as a poll of the live reader. */
 function allOf(dir: string) {
   const db = openCheckpointForReading(dir);
   if (db === undefined) throw new Error('there is no checkpoint');
@@ -106,7 +106,7 @@ async function told(reader: LiveReader) {
   return { scenes, total, inFlight, cost, pace, failures };
 }
 
-it('tells the same as all rows do, whatever was settled in which order and read in between', async () => {
+it('a reader has the same data as all rows, whatever was settled in which order and read in between', async () => {
   const step = fc.record({
     state: fc.constantFrom<SettledState[]>('saved', 'failed', 'unanswered', 'expired', 'refused'),
     which: fc.nat(9),
@@ -137,7 +137,7 @@ it('tells the same as all rows do, whatever was settled in which order and read 
   );
 });
 
-it('reads nothing again while nothing changes, and what is new as soon as something does', async () => {
+it('a reader reads nothing again while nothing changes, and every change at once', async () => {
   const dir = folder();
   const run = await begun(dir, 2);
   const reader = new LiveReader(dir);
@@ -149,7 +149,7 @@ it('reads nothing again while nothing changes, and what is new as soon as someth
   expect((await reader.read(later))?.scenes.saved).toBe(1);
 });
 
-it('does not keep a run from tidying up its journal at its end', async () => {
+it('a reader does not keep a run from tidying up its journal at its end', async () => {
   const dir = folder();
   const run = await begun(dir, 2);
   await new LiveReader(dir).read(Date.now());
@@ -157,7 +157,7 @@ it('does not keep a run from tidying up its journal at its end', async () => {
   expect(readdirSync(dir)).not.toContain('checkpoint.sqlite-wal');
 });
 
-it('counts another batch that takes the place of the first from its start', async () => {
+it('a reader counts another batch that takes the place of the first from its start', async () => {
   const dir = folder();
   const first = await begun(dir, 3);
   for (const attempt of await first.checkpoint.claim(3, endpoint, 1)) await settle(first, attempt, 'saved');
@@ -171,7 +171,7 @@ it('counts another batch that takes the place of the first from its start', asyn
   expect((await reader.read(Date.now()))?.tally.total).toBe(0);
 });
 
-it('counts what was paid for pictures that are rendered again, and what was seen of jobs that told no time', async () => {
+it('a reader counts the payments for pictures that are rendered again, and the observed time of jobs that state none', async () => {
   const dir = folder();
   const run = await begun(dir, 3);
   const reader = new LiveReader(dir);
@@ -184,7 +184,7 @@ it('counts what was paid for pictures that are rendered again, and what was seen
     const { executionTimeMs: _, ...untold } = settlementOf(attempt, 'saved', 2_900);
     await run.checkpoint.settle(attempt, attempt === b ? untold : settlementOf(c, 'expired', 9_000));
   }
-  // 10 and 800 ms are known, the lost job is as long as the shorter of them.
+  // Times of 10 and 800 ms are known. The lost job counts as the shorter of them.
   const pictures = 3 * 0.25 + (3 * 512 * 512) / 1e6;
   expect((await told(reader)).cost?.spent).toBeCloseTo(0.5 * 0.82 + pictures);
   const db = new Sqlite(join(dir, 'checkpoint.sqlite'));
@@ -195,7 +195,7 @@ it('counts what was paid for pictures that are rendered again, and what was seen
   expect(cost?.spent).toBeCloseTo(0.5 * 0.82 + pictures);
 });
 
-it('counts the picture of a job without a price that follows one with a price, rendered again', async () => {
+it('a reader counts the picture of a job without a price that follows one with a price, rendered again', async () => {
   const dir = folder();
   const at = 'output.cost';
   const { checkpoint } = opened(dir, 1_000, { ...batch, pricing: { at, perMegapixel: 1, currency: 'USD' } });
@@ -214,13 +214,13 @@ it('counts the picture of a job without a price that follows one with a price, r
   expect((await told(reader)).cost).toMatchObject({ spent: 2 + (512 * 512) / 1e6, stated: 2 });
 });
 
-it('says of a damaged file what every command says', async () => {
+it('a reader says of a damaged file what every command says', async () => {
   const dir = folder();
   writeFileSync(join(dir, 'checkpoint.sqlite'), 'not a database, but somebody wants to keep it');
   await expect(new LiveReader(dir).read(Date.now())).rejects.toThrow(UnusableDatabase);
 });
 
-/** Who keeps the pieces of the list, and reads only those again that are told to be others. */
+/** A reader that keeps the pieces of the list, and reads only the changed ones again. */
 class Follower {
   readonly #kept = new Map<number, SceneRecord[]>();
   #list: LiveList | undefined;
@@ -248,7 +248,7 @@ function rowsOf(dir: string): SceneRecord[] {
 }
 
 describe('the list', () => {
-  it('is whole for who reads only the pieces again that have changed, also where another list takes its place', async () => {
+  it('is complete for a reader that reads only changed pieces again, also if another list replaces it', async () => {
     const dir = folder();
     const run = await begun(dir, 450);
     const reader = new LiveReader(dir);
@@ -271,7 +271,7 @@ describe('the list', () => {
     expect((await compare())?.layout.rows).toEqual([199, 101, 115]);
   });
 
-  it('is told anew where scenes are put back, which is done without an attempt', async () => {
+  it('changes if scenes are put back, although no attempt changes', async () => {
     const dir = folder();
     const run = await begun(dir, 3);
     for (const attempt of await run.checkpoint.claim(3, endpoint, 1)) await settle(run, attempt, 'failed');
@@ -285,7 +285,7 @@ describe('the list', () => {
     expect(follower.rows(reader, (await reader.read(Date.now()))?.list)).toEqual(rowsOf(dir));
   });
 
-  it('tells of the latest pictures where their rows are, the newest first', async () => {
+  it('has the latest pictures at their rows, the newest first', async () => {
     const dir = folder();
     const run = await begun(dir, 230);
     const reader = new LiveReader(dir);
@@ -311,7 +311,7 @@ describe('the list', () => {
   });
 });
 
-it('tells how long pictures take from the end of their jobs, by what the service says', async () => {
+it('measures how long pictures take from the end of their jobs, by the times of the service', async () => {
   const dir = folder();
   const run = await begun(dir, 3);
   const reader = new LiveReader(dir);

@@ -1,4 +1,7 @@
-/** Promise: a checkpoint that differs from what the last run left is detected before anything is written or sent; a sound one is accepted. */
+/**
+ * Promise: a checkpoint that differs from the state after the last run is detected before anything is written
+ * or sent. An intact one is accepted.
+ */
 import { hash } from 'node:crypto';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +18,10 @@ const pairs = Array.from({ length: 60 }, (_, i): [string, string] => [`s${i}`, `
 const complete = { at: 9, exitCode: 0, ending: 'Every scene is saved', stats: undefined };
 
 let root: string;
-/** Where a run was killed after 24 submissions, after 12 of them, and where one came to its end after 24. */
+/**
+ * Folders of a run that was killed after 24 submissions, of one killed after 12, and of one that ended after
+ * 24.
+ */
 let killed: string;
 let earlier: string;
 let ended: string;
@@ -42,7 +48,7 @@ beforeAll(async () => {
   await submit(3);
   cpSync(dir, earlier, { recursive: true });
   await submit(3);
-  // As the kill of its process leaves it.
+  // This copy equals the state after the process was killed.
   cpSync(dir, killed, { recursive: true });
   opened.recordEnd(complete);
   opened.close();
@@ -66,7 +72,7 @@ describe('after a kill', () => {
         cpSync(join(earlier, 'checkpoint.sqlite'), join(dir, 'checkpoint.sqlite'));
       },
     ],
-  ])('a log that was %s is refused, and can be accepted as a loss that is declared', (_, damage) => {
+  ])('a log that was %s is refused, and can be accepted as a loss that is declared', async (_, damage) => {
     const dir = copyOf(killed);
     damage(dir);
     const before = contentOf(dir);
@@ -74,11 +80,11 @@ describe('after a kill', () => {
     expect(contentOf(dir)).toEqual(before);
     const opened = open(dir, true);
     const known = attemptsIn(dir);
-    expect(opened.untold()).toBe(24 - known);
+    expect(await opened.untold()).toBe(24 - known);
     opened.recordEnd(complete);
     opened.close();
-    // It is declared once.
-    expect(open(dir).untold()).toBe(24 - known);
+    // The loss is reported once.
+    expect(await open(dir).untold()).toBe(24 - known);
     const { attempts, cost } = read(dir, readNumbers);
     expect(attempts).toMatchObject({ total: 24, unanswered: 24 - known });
     expect(cost).toBeNull();
@@ -111,15 +117,15 @@ describe('after a kill', () => {
     ['the mark is damaged', (dir) => writeFileSync(join(dir, mark), `{"commit":99999}${' '.repeat(150)}\n`)],
     ['the mark is cut', (dir) => truncateSync(join(dir, mark), 20)],
     ['somebody has read it', (dir) => void read(dir, readNumbers)],
-  ])('goes on where %s', async (_, change) => {
+  ])('continues if %s', async (_, change) => {
     const dir = copyOf(killed);
     change(dir);
     const opened = open(dir);
-    expect(opened.untold()).toBe(0);
+    expect(await opened.untold()).toBe(0);
     expect(await opened.checkpoint.openAttempts()).toHaveLength(24);
   });
 
-  it('a checkpoint whose first commits were lost is refused, though it has no tables', async () => {
+  it('a checkpoint whose first commits were lost is rejected, although it has no tables', async () => {
     const dir = folder();
     const opened = open(dir);
     await opened.checkpoint.reconcile(manifestOf(pairs), unstopped);
@@ -127,10 +133,10 @@ describe('after a kill', () => {
     const dead = copyOf(dir);
     rmSync(log(dead));
     expect(() => open(dead)).toThrow(/4 submissions are lost/);
-    expect(open(dead, true).untold()).toBe(4);
+    expect(await open(dead, true).untold()).toBe(4);
   });
 
-  it('counts a loss in what is spent and on the page that watches', async () => {
+  it('counts a loss in the cost and on the page of `watch`', async () => {
     const dir = copyOf(killed);
     rmSync(log(dir));
     const opened = open(dir, true);
@@ -141,14 +147,14 @@ describe('after a kill', () => {
 });
 
 describe('after an end', () => {
-  it('goes on without looking through the file', () => {
+  it('continues without looking through the file', () => {
     const dir = copyOf(ended);
     expect(readdirSync(dir)).not.toContain('checkpoint.sqlite-wal');
     open(dir);
     expect(attemptsIn(dir)).toBe(24);
   });
 
-  it('goes on where a reader had it open meanwhile, and left its files', async () => {
+  it('continues if a reader had it open meanwhile, and left its files', async () => {
     const dir = copyOf(killed);
     const opened = open(dir);
     const reader = openCheckpointForReading(dir);
@@ -220,7 +226,10 @@ function copyOf(dir: string): string {
   return copy;
 }
 
-/** A digest of each file that holds something. What SQLite keeps in memory for several programs is nobody's. */
+/**
+ * Returns a checksum of each file with content. The `-shm` file is left out, because it is only a cache that
+ * SQLite rebuilds.
+ */
 function contentOf(dir: string): [string, string][] {
   const names = readdirSync(dir).filter((name) => !name.endsWith('-shm'));
   const contents = names.toSorted().map((name): [string, Buffer] => [name, readFileSync(join(dir, name))]);
@@ -254,7 +263,7 @@ function edit(dir: string, sql: string): void {
   db.close();
 }
 
-/** As a backup of then would be put back. */
+/** Replaces the checkpoint by the one of the folder `from`, as restoring a backup does. */
 function restore(dir: string, from: string): void {
   const copy = copyOf(from);
   edit(copy, 'SELECT 1');

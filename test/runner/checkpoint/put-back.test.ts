@@ -1,11 +1,17 @@
-/** Promise: what is given up at another address is settled with its scene waiting, and nothing else is touched. */
+/**
+ * Promise: giving up jobs at another URL settles them and puts their scenes back to waiting. Nothing else
+ * changes.
+ */
 import { expect, it } from 'vitest';
 import { putBackSession } from '../../../src/runner/checkpoint/put-back.ts';
 import { manifestOf, World } from '../../fakes/world.ts';
 
 const none = { kinds: [], ids: [], notAt: undefined };
 
-/** Five scenes in flight: at another address, there but perhaps not sent, here, at the local service, and withdrawn. */
+/**
+ * Returns a world with five scenes in flight: at another URL, there but perhaps not sent, at this URL, at the
+ * local service, and withdrawn.
+ */
 async function inFlight(): Promise<World> {
   const world = new World();
   const pairs = ['there', 'unsure', 'here', 'local', 'gone'].map((id): [string, string] => [id, id]);
@@ -24,7 +30,7 @@ async function inFlight(): Promise<World> {
   return world;
 }
 
-it('gives up what is in flight at another address, and only that', async () => {
+it('gives up jobs in flight at another address, and only those', async () => {
   const world = await inFlight();
   const session = putBackSession(world.db);
   expect(session.putBack({ ...none, notAt: 'https://here.example' }, 7)).toEqual({ scenes: 2, givenUp: 3 });
@@ -45,7 +51,7 @@ it('gives up what is in flight at another address, and only that', async () => {
   ]);
 });
 
-it('takes the scene that an edited row is now for the one of its id', async () => {
+it('identifies the scene of an edited row by its id', async () => {
   const world = new World((scene) =>
     scene === 'lake' ? { failure: { kind: 'job-failed', text: 'no memory' } } : {},
   );

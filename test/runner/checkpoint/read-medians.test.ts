@@ -1,4 +1,4 @@
-/** The middle of the times, whatever their number and order. */
+/** Promise: medians of job times are right for any number and order of jobs. */
 import { expect, it } from 'vitest';
 import { readMedians } from '../../../src/runner/checkpoint/read-summary.ts';
 import { World } from '../../fakes/world.ts';
@@ -12,7 +12,7 @@ it.each<[times: (number | null)[], median: number | null]>([
   [[30, 10], 10],
   [[30, null, 10, 2_000_000_000_000], 30],
   [Array.from({ length: 25_001 }, (_, i) => (i * 7_919) % 25_001), 12_500],
-])('of %# saved jobs', async (times, median) => {
+])('the medians are right for %# saved jobs', async (times, median) => {
   const db = attempts(times, 'saved');
   expect(await readMedians(db, noBreath)).toEqual({
     medianDelayTimeMs: median,
@@ -20,14 +20,14 @@ it.each<[times: (number | null)[], median: number | null]>([
   });
 });
 
-it('jobs without a picture do not count', async () => {
+it('the medians do not count jobs without a picture', async () => {
   expect(await readMedians(attempts([5], 'failed'), noBreath)).toEqual({
     medianDelayTimeMs: null,
     medianExecutionTimeMs: null,
   });
 });
 
-/** Every execution takes twice as long as its delay. */
+/** Records attempts. The execution time of each is twice its delay. */
 function attempts(times: (number | null)[], state: string): World['db'] {
   const { db } = new World();
   db.exec("INSERT INTO runs (run, pid, host, program, started_at) VALUES (1, 1, 'here', 'test', 0)");

@@ -1,4 +1,7 @@
-/** Promise: the process of a live run holds its batch, whatever became of the lock file; no other process does. */
+/**
+ * Promise: while the process of a run lives, no other run can open its batch, even if the lock file was
+ * damaged or removed.
+ */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
@@ -6,8 +9,8 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import {
   assertNotOwned,
-  BatchHeld,
-  isBatchHeld,
+  BatchInUse,
+  isBatchInUse,
   lockBatch,
 } from '../../../src/runner/checkpoint/batch-lock.ts';
 import {
@@ -18,7 +21,7 @@ import { endpoint } from '../../fakes/world.ts';
 
 const hasProc = spawnSync('test', ['-r', '/proc/self/stat']).status === 0;
 
-/** Of the process that has started this one. */
+/** The parent process of this one, recorded as the owner of a run. It is surely alive. */
 const parent = {
   pid: process.ppid,
   host: hostname(),
@@ -31,7 +34,7 @@ const parent = {
   endedAt: null as number | null,
 };
 
-/** A batch whose latest run was that of `owner`. */
+/** Creates a batch whose latest run belongs to `owner`. */
 function batchOf(owner: typeof parent): string {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-owner-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
@@ -42,7 +45,7 @@ function batchOf(owner: typeof parent): string {
       'UPDATE runs SET pid = @pid, host = @host, boot = @boot, process_started = @started, ended_at = @endedAt',
     )
     .run(owner);
-  // As a run has it.
+  // A run keeps its checkpoint open too.
   onTestFinished(() => opened?.close(false));
   return dir;
 }
@@ -55,12 +58,12 @@ const damages: [string, (lock: string) => void][] = [
 ];
 
 it.runIf(hasProc).each(damages)(
-  'holds the batch where the lock file is %s (skipped where there is no /proc)',
+  'a live run holds the batch if the lock file is %s (skipped if there is no /proc)',
   async (name, damage) => {
     const dir = batchOf(parent);
     damage(join(dir, '.lock.sqlite'));
-    expect(isBatchHeld(dir)).toBe(true);
-    expect(() => assertNotOwned(dir)).toThrow(BatchHeld);
+    expect(isBatchInUse(dir)).toBe(true);
+    expect(() => assertNotOwned(dir)).toThrow(BatchInUse);
     if (name === 'missing' || name === 'empty') {
       const holder = { pid: parent.pid, host: parent.host, since: 7 };
       await expect(lockBatch(dir, 9)).rejects.toMatchObject({ holder });
@@ -75,14 +78,14 @@ it.each<[string, Partial<typeof parent>]>([
   ['is another machine’s', { host: 'elsewhere' }],
   ['is no more', { pid: spawnSync('true').pid }],
   ['was written by an earlier version', { boot: null as unknown as string }],
-])('does not hold it where the run %s', async (_name, change) => {
+])('a run does not hold the batch if it %s', async (_name, change) => {
   const dir = batchOf({ ...parent, ...change });
-  expect(isBatchHeld(dir)).toBe(false);
+  expect(isBatchInUse(dir)).toBe(false);
   (await lockBatch(dir, 9)).release();
 });
 
-it.each(damages)('is not asked in vain where the lock file is %s and nobody is at work', (_name, damage) => {
+it.each(damages)('a run starts if the lock file is %s and no run is alive', (_name, damage) => {
   const dir = batchOf({ ...parent, endedAt: 8 });
   damage(join(dir, '.lock.sqlite'));
-  expect(isBatchHeld(dir)).toBe(false);
+  expect(isBatchInUse(dir)).toBe(false);
 });

@@ -1,4 +1,7 @@
-/** Promise: scenes that an earlier version has failed as ComfyUI refused the workflow are rendered by the same command. */
+/**
+ * Promise: scenes that an earlier version failed because ComfyUI refused the workflow are rendered by the
+ * same command.
+ */
 import { expect, it } from 'vitest';
 import { manifestOf, World } from '../../fakes/world.ts';
 
@@ -8,7 +11,7 @@ const texts = {
   'a wood': 'ComfyUI refused what the scene sets: node 6 (Text): Value not in list',
 };
 
-it('once, and no scene that was refused for its own values', async () => {
+it('scenes that were refused for the workflow are rendered once, and none that was refused for its own values', async () => {
   let isRefusing = true;
   const world = new World((scene) => {
     const [, text = ''] = Object.entries(texts).find(([name]) => name === scene) ?? [];

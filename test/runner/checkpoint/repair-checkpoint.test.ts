@@ -1,4 +1,7 @@
-/** Promise: a damaged checkpoint is refused, and repaired on request: readable records are kept, and losses are reported. */
+/**
+ * Promise: a damaged checkpoint is rejected, and `verify --repair` repairs it: readable records are kept, and
+ * losses are reported.
+ */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +9,7 @@ import { Sqlite, UnusableDatabase } from '../../../src/lib/sqlite/database.ts';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { asDamage } from '../../../src/runner/checkpoint/damage.ts';
 import { assertSound, repairCheckpoint } from '../../../src/runner/checkpoint/repair-checkpoint.ts';
-import { openCheckpoint, readComparedDigest } from '../../../src/runner/checkpoint/open-checkpoint.ts';
+import { openCheckpoint, readRecordedList } from '../../../src/runner/checkpoint/open-checkpoint.ts';
 import { clearLostCheckpoint } from '../../../src/batch/begin.ts';
 import { forgetUnneeded } from '../../fakes/edit-checkpoint.ts';
 import { endpoint, manifestOf, unstopped } from '../../fakes/world.ts';
@@ -17,7 +20,10 @@ const list = manifestOf(rows);
 const submitted = 200;
 
 let root: string;
-/** Where a run was killed, and where it came to its end: 100 scenes are saved, 100 in flight, 100 wait. */
+/**
+ * Folders of a run that was killed and of one that ended. 100 scenes are saved, 100 in flight, and 100
+ * waiting.
+ */
 let killed: string;
 let ended: string;
 let earlier: string;
@@ -41,13 +47,13 @@ beforeAll(async () => {
   await submit(resumed, 150, submitted);
   end(resumed);
   cpSync(dir, ended, { recursive: true });
-  // As a death after all of its log was tidied into the file leaves it.
+  // This folder equals the state after a crash with an empty write-ahead log.
   cpSync(dir, killed, { recursive: true });
   openCheckpoint(killed, 'test', batch, 0).close();
   return () => rmSync(root, { recursive: true });
 });
 
-/** The first hundred are saved. */
+/** Submits these scenes. The first hundred are saved. */
 async function submit({ checkpoint }: ReturnType<typeof openCheckpoint>, from: number, to: number) {
   for (const [n, attempt] of (await checkpoint.claim(to - from, endpoint, 1)).entries()) {
     await checkpoint.recordSubmitted(attempt, { jobId: `job-${from + n}`, status: 'IN_QUEUE', at: 2 });
@@ -77,7 +83,7 @@ it.each<[string, (dir: string) => void, string]>([
     (dir) => replace(dir, 'delay_time_ms     INTEGER', 'delby_time_ms     INTEGER'),
     'killed',
   ],
-])('is repaired without loss where %s is damaged', async (_, damage, from) => {
+])('a checkpoint is repaired without loss if %s is damaged', async (_, damage, from) => {
   const dir = copyOf(from);
   damage(dir);
   for (const work of [() => open(dir), () => assertSound(dir)])
@@ -89,7 +95,7 @@ it.each<[string, (dir: string) => void, string]>([
   expect(await numbersIn(dir)).toEqual(whole);
 });
 
-it('of the format before is sound, repaired without loss, and goes on with the states of this one', async () => {
+it('a checkpoint of the format before is sound, repaired without loss, and continues with the states of this one', async () => {
   const dir = copyOf('killed');
   const db = new Sqlite(join(dir, 'checkpoint.sqlite'));
   forgetUnneeded(db);
@@ -108,7 +114,7 @@ it('of the format before is sound, repaired without loss, and goes on with the s
   expect(await numbersIn(dir)).toEqual(whole);
 });
 
-it('is repaired where a constraint was changed that every row still meets', async () => {
+it('a checkpoint is repaired if a constraint was changed that every row still meets', async () => {
   const dir = copyOf('killed');
   replace(dir, "'refused', 'saved'", "'refusxd', 'saved'");
   expect(() => assertSound(dir)).toThrow(UnusableDatabase);
@@ -126,7 +132,8 @@ it('counts submissions whose rows cannot be read as unanswered, and keeps all ot
   expect(lost).toBeLessThan(submitted / 2);
   const numbers = await numbersIn(dir);
   expect(numbers).toMatchObject({ scenes: 300, attempts: submitted - lost, untold: lost });
-  // What has no job on record any more waits to be rendered; what is saved is still saved, or known not to be.
+  // Scenes without a recorded job wait to be rendered. Saved scenes are still saved, or known to have lost
+  // their picture.
   expect(numbers.waiting).toBe(300 - numbers.pictures - numbers.inFlight);
 });
 
@@ -151,7 +158,7 @@ it.each(['killed', 'ended'])('does not keep a waiting scene whose input was chan
   expect(await opened.checkpoint.reconcile(list, unstopped)).toMatchObject({ added: 1, unchanged: 299 });
 });
 
-it('counts a job as lost whose id was changed, and has its scene rendered again', async () => {
+it('counts a job with a changed id as lost, and renders its scene again', async () => {
   const dir = copyOf('ended');
   editOnly(dir, "UPDATE attempts SET job_id = 'job-9999' WHERE job_id = 'job-150'");
   expect(() => open(dir)).toThrow(/has changed since the last run/);
@@ -159,7 +166,7 @@ it('counts a job as lost whose id was changed, and has its scene rendered again'
   expect(await numbersIn(dir)).toEqual({ ...whole, attempts: 199, inFlight: 99, waiting: 101, untold: 1 });
 });
 
-it('holds what is stored of a saved scene against the list again where it was changed', async () => {
+it('compares a saved scene with the list again if its stored row was changed', async () => {
   const dir = copyOf('ended');
   const same = { ...list, digest: 'the list' };
   const opened = openCheckpoint(dir, 'test', batch, 0);
@@ -167,10 +174,10 @@ it('holds what is stored of a saved scene against the list again where it was ch
   end(opened);
   replace(dir, 'scene number 10"', 'scene number 11"');
   expect(await repairCheckpoint(dir)).toEqual({ lost: 0, keptAs: null });
-  expect(readComparedDigest(dir)).toBeUndefined();
+  expect(readRecordedList(dir).digest).toBeUndefined();
 });
 
-it('takes an older copy as it is, and declares what it does not know', async () => {
+it('accepts an older copy, and reports the submissions that it does not know', async () => {
   const dir = copyOf('ended');
   cpSync(join(earlier, 'checkpoint.sqlite'), join(dir, 'checkpoint.sqlite'));
   expect(await repairCheckpoint(dir)).toEqual({ lost: 50, keptAs: null });
@@ -184,11 +191,11 @@ it('sets a log aside that came from somewhere else', async () => {
   expect(await numbersIn(dir)).toEqual(whole);
 });
 
-it('does all of it again where it died before the new one took the place, and nothing where it died after', async () => {
+it('repeats the whole repair if it crashed before the new file took the place, and does nothing if it crashed after', async () => {
   const dir = copyOf('killed');
   const path = join(dir, 'checkpoint.sqlite');
   replace(dir, 'scene number 299"', 'scene number 298"');
-  // A live log, as after a death, which the damaged file is read with.
+  // SQLite reads the damaged file together with a write-ahead log that a crash left.
   const log = unmergedLog(dir);
   expect(await repairCheckpoint(dir)).toMatchObject({ lost: 0 });
   cpSync(`${path}.damaged`, path);
@@ -203,11 +210,11 @@ it('does all of it again where it died before the new one took the place, and no
   expect(await numbersIn(dir)).toEqual({ ...whole, scenes: 299, waiting: 99 });
 });
 
-it.each(['killed', 'ended'])('finds nothing to do where nothing is wrong (%s)', async (from) => {
+it.each(['killed', 'ended'])('finds nothing to do if nothing is wrong (%s)', async (from) => {
   expect(await repairCheckpoint(copyOf(from))).toBeUndefined();
 });
 
-it('sets a file aside of which nothing can be read, so that a start can do without it', async () => {
+it('sets an unreadable file aside, so that a run can start without it', async () => {
   const dir = copyOf('ended');
   const path = join(dir, 'checkpoint.sqlite');
   writeFileSync(path, 'no database at all '.repeat(1_000));
@@ -252,7 +259,7 @@ async function numbersIn(dir: string) {
   const tables = { scenes: count('scenes'), attempts: count('attempts'), pictures: count('pictures') };
   db.close();
   const { waiting } = await checkpoint.counts();
-  return { ...tables, waiting, inFlight: (await checkpoint.openAttempts()).length, untold: untold() };
+  return { ...tables, waiting, inFlight: (await checkpoint.openAttempts()).length, untold: await untold() };
 }
 
 function copyOf(name: string): string {
@@ -261,7 +268,7 @@ function copyOf(name: string): string {
   return copy;
 }
 
-/** Its bytes; it stays there, as a death leaves it. */
+/** Leaves an unmerged write-ahead log, as a crash does, and returns its bytes. */
 function unmergedLog(dir: string): Buffer {
   const path = join(dir, 'checkpoint.sqlite');
   const kept = join(dir, 'kept');
@@ -283,7 +290,7 @@ function replace(dir: string, from: string, to: string): void {
   writeFileSync(path, text.replaceAll(from, to), 'latin1');
 }
 
-/** By another program, which leaves the mark. */
+/** Edits the checkpoint by other means than the program, so its checksum stays as it was. */
 function editOnly(dir: string, sql: string): void {
   const db = new Sqlite(join(dir, 'checkpoint.sqlite'));
   db.exec(sql);
@@ -292,7 +299,7 @@ function editOnly(dir: string, sql: string): void {
 
 const pageBytes = 4096;
 
-/** Where the pages of a table or an index are; the first is its root. */
+/** Returns the offsets of the pages of a table or an index. The first is the root page. */
 function pagesOf(dir: string, name: string): number[] {
   const db = new Sqlite(join(dir, 'checkpoint.sqlite'), { readonly: true });
   const page = db
@@ -321,7 +328,7 @@ function zero(dir: string, name: string, which: 'root' | 'leaf' = 'root'): void 
   writeFileSync(path, bytes);
 }
 
-/** Within one of its pages. */
+/** Replaces a text within one of the pages of this table or index. */
 function flip(dir: string, name: string, from: string, to: string): void {
   const path = join(dir, 'checkpoint.sqlite');
   const bytes = readFileSync(path);

@@ -1,4 +1,4 @@
-/** Promise: what a run needed and what held it back stays on record, and is absent where nobody knows it. */
+/** Promise: the statistics of a run stay recorded, and are absent if they are unknown. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import { endpoint } from '../../fakes/world.ts';
 
 const ended = { at: 5, exitCode: 0, ending: 'Every scene is saved' };
 
-it('is given back as it was, and kept where the last word on the end brings none', () => {
+it('the record of the statistics is read back unchanged, and kept if the end of the run reports none', () => {
   const dir = folder();
   const opened = open(dir);
   expect(lastRunIn(dir)?.stats).toBeNull();
@@ -27,7 +27,7 @@ it('is given back as it was, and kept where the last word on the end brings none
   expect(lastRunIn(dir)).toMatchObject({ exitCode: 14, ending: 'the disk is full', stats });
 });
 
-it('is absent for a run that died, though the one before it had some', () => {
+it('the record of the statistics is absent for a run that died, although the one before it had some', () => {
   const dir = folder();
   const first = open(dir);
   first.recordEnd({ ...ended, stats });
@@ -36,7 +36,7 @@ it('is absent for a run that died, though the one before it had some', () => {
   expect(lastRunIn(dir)).toMatchObject({ run: 2, endedAt: null, stats: null });
 });
 
-it('is absent in a checkpoint of the version before, which is read as it is and then brought up to date', () => {
+it('the record of the statistics is absent in a checkpoint of the earlier version, which is read unchanged and then upgraded', () => {
   const dir = folder();
   const path = join(dir, 'checkpoint.sqlite');
   const old = new Sqlite(path);

@@ -1,12 +1,13 @@
-/** Promise: what is listed is what the report says, however many there are, and each row once. */
+/** Promise: `list` shows the same rows as the report, each once, for any number of scenes. */
 import { expect, it } from 'vitest';
+import { readOutputColumns } from '../../../src/runner/checkpoint/recorded-pictures.ts';
 import { readRecords, type RecordChoice } from '../../../src/runner/checkpoint/scene-records.ts';
 import type { SceneRecord } from '../../../src/runner/core/scene-record.ts';
 import { World } from '../../fakes/world.ts';
 
 const scenes = 1_700;
 
-/** Bad rows between the scenes and behind them, withdrawn scenes, and attempts of every kind. */
+/** Fills a batch with bad rows between and after the scenes, withdrawn scenes, and attempts of every kind. */
 function batch(): World['db'] {
   const { db } = new World();
   db.exec("INSERT INTO runs (run, pid, host, program, started_at) VALUES (1, 1, 'here', 'test', 0)");
@@ -76,4 +77,23 @@ it.each<[string, RecordChoice, (row: SceneRecord) => boolean]>([
   const expected = [...readRecords(db)].filter(holds);
   expect(expected.length).toBeGreaterThan(0);
   expect([...readRecords(db, choice)]).toEqual(expected);
+});
+
+it('columns of clips are there only if a scene has a clip, whatever else outputs contain', () => {
+  const { db } = new World();
+  db.exec("INSERT INTO runs (run, pid, host, program, started_at) VALUES (1, 1, 'here', 'test', 0)");
+  db.exec(`INSERT INTO scenes (scene, id, fingerprint, position, source, input, columns, state, attempts)
+    VALUES (1, 'a', 'f', 1, 'a.csv', '{}', '{}', 'saved', 1)`);
+  db.exec(`INSERT INTO attempts (attempt, scene, number, run, state, base_url, endpoint_id, version, job_id, intended_at)
+    VALUES (1, 1, 1, 1, 'saved', 'local', 'x', 'v2', 'job', 1)`);
+  const save = db.prepare<[object]>(`
+    INSERT INTO pictures (attempt, number, name, file, file_key, width, height, bytes, sha256, label, output)
+    VALUES (1, @number, @file, @file, @file, 1, 1, 1, 'ab', @label, @output)`);
+  const clip = '{"clip":{"durationMs":1000}}';
+  save.run({ number: 1, file: 'a.png', label: null, output: '{"rest":{"clip":{"durationMs":1}}}' });
+  save.run({ number: 2, file: 'a-2.png', label: null, output: '{"clip":{"durationMs":' });
+  save.run({ number: 3, file: 'a-turn.mp4', label: 'turn', output: clip });
+  expect(readOutputColumns(db)).toEqual([]);
+  save.run({ number: 4, file: 'a-4.mp4', label: null, output: clip });
+  expect(readOutputColumns(db)).toEqual(['duration_s', 'frame_rate', 'codecs', 'end_open']);
 });

@@ -1,4 +1,7 @@
-/** Promise: whatever ends the comparison of a manifest with its batch, the batch is what it was, and the next comparison is right. */
+/**
+ * Promise: an interrupted comparison of the manifest leaves the batch unchanged, and the next comparison is
+ * correct.
+ */
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +19,7 @@ import { runs } from '../../fakes/tier.ts';
 type Pair = [id: string, scene: string];
 const many = Array.from({ length: 3_000 }, (_, i): Pair => [`s${i}`, `scene ${i}`]);
 
-it('stops in the midst of a long list, and is at its beginning again', async () => {
+it('stops in the middle of a long list without changing the batch', async () => {
   const world = new World();
   const checkpoint = checkpointOf(world.db);
   await checkpoint.reconcile(manifestOf([['old', 'sea']]), unstopped);
@@ -34,7 +37,7 @@ it('stops in the midst of a long list, and is at its beginning again', async () 
   expect(await checkpoint.reconcile(manifestOf(many), unstopped)).toEqual(plan);
 });
 
-it('stopped at any turn of any edit leaves everything as it was, and the next comparison makes the same of it', async () => {
+it('stopped at any turn of any edit, it leaves everything unchanged, and the next comparison has the same result', async () => {
   const row = fc.tuple(fc.constantFrom('a', 'b', 'c', 'd', 'e'), fc.constantFrom('sea', 'hills'));
   const list = fc.uniqueArray(row, { selector: ([id]) => id, minLength: 1 });
   await fc.assert(
@@ -56,12 +59,12 @@ it('stopped at any turn of any edit leaves everything as it was, and the next co
   );
 });
 
-it('killed in the midst of a long list, it is a batch that knows nothing of it', async () => {
+it('killed in the middle of a long list, the batch is unchanged', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'nightrender-checkpoint-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'living.sqlite');
   const living = openForWriting(path, checkpointSchema);
-  // Small enough that what is not committed yet is on the disk already.
+  // The cache is small, so uncommitted pages are already on disk.
   living.pragma('cache_size = 10');
   const checkpoint = checkpointOf(living);
   await checkpoint.reconcile(manifestOf([['old', 'sea']]), unstopped);
@@ -81,7 +84,7 @@ it('killed in the midst of a long list, it is a batch that knows nothing of it',
   expect(await checkpointOf(left).reconcile(manifestOf(many), unstopped)).toEqual(plan);
 });
 
-it('what is written meanwhile waits for its end, and is kept though the comparison is not', async () => {
+it('a write during the comparison waits for its end, and is kept although the comparison is not', async () => {
   const world = new World();
   const checkpoint = checkpointOf(world.db);
   await checkpoint.reconcile(manifestOf([['old', 'sea']]), unstopped);
@@ -98,7 +101,7 @@ it('what is written meanwhile waits for its end, and is kept though the comparis
   expect(await checkpoint.counts()).toMatchObject({ active: 1, waiting: 0 });
 });
 
-/** A list that tells of each row that is asked for. */
+/** Returns a list that calls `onRow` for each row it is asked for. */
 function watched(pairs: Pair[], onRow: () => void): ManifestScenes {
   const { scenes, badRows } = manifestOf(pairs);
   function* told(): Generator<ListedScene> {
@@ -110,7 +113,7 @@ function watched(pairs: Pair[], onRow: () => void): ManifestScenes {
   return { scenes: told, badRows };
 }
 
-/** Stopped when the event loop has turned so often. */
+/** Compares the list, and stops after this many turns of the event loop. */
 async function reconcileUpTo(checkpoint: SqliteCheckpoint, pairs: Pair[], turns: number): Promise<unknown> {
   const stopped = new AbortController();
   const count = (left: number): void => {
@@ -121,7 +124,7 @@ async function reconcileUpTo(checkpoint: SqliteCheckpoint, pairs: Pair[], turns:
   return checkpoint.reconcile(manifestOf(pairs), stopped.signal);
 }
 
-/** Half of what waits gets a picture, so that later lists have some to move. */
+/** Saves pictures for two waiting scenes, so that later lists have pictures to move. */
 async function saveSome(checkpoint: SqliteCheckpoint): Promise<void> {
   for (const attempt of await checkpoint.claim(2, endpoint, 1)) {
     await checkpoint.recordSubmitted(attempt, { jobId: `job-${attempt.key}`, status: 'IN_QUEUE', at: 2 });
@@ -135,7 +138,7 @@ async function saveSome(checkpoint: SqliteCheckpoint): Promise<void> {
   }
 }
 
-/** Everything a batch knows. */
+/** Returns all rows of the batch. */
 function allOf(db: Database): unknown[] {
   return ['scenes', 'attempts', 'pictures', 'bad_rows'].map((table) =>
     db.prepare(`SELECT * FROM ${table} ORDER BY 1`).all(),

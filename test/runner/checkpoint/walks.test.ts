@@ -1,4 +1,7 @@
-/** Whatever is asked of a checkpoint in whatever order: every move is one of the tables, and the counts are those of the rows. */
+/**
+ * Promise: any sequence of operations on a checkpoint makes only moves of the state tables, and its counts
+ * match its rows.
+ */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { SqliteCheckpoint } from '../../../src/runner/checkpoint/sqlite-checkpoint.ts';
@@ -47,7 +50,7 @@ test('any walk through a checkpoint keeps to the tables of states, and its count
   );
 });
 
-/** Settled as the road does it: who is saved has pictures, who is refused or unanswered waits or fails. */
+/** Random settlements as the pipeline makes them. Saved scenes have pictures, and all others wait or fail. */
 function settleStep(): fc.Arbitrary<Step> {
   const states: Settlement['state'][] = ['unanswered', 'refused', 'saved', 'failed', 'expired'];
   return fc
@@ -66,7 +69,9 @@ class Walk {
   readonly #attempts: Attempt[] = [];
   #at = 1;
 
-  /** Takes the step where the table allows it; else sees it refused and nothing changed. */
+  /**
+   * Takes the step if the state table allows it. Otherwise expects that it is refused and changes nothing.
+   */
   async take(taken: Step): Promise<void> {
     this.#at += 1;
     const before = this.#states();
@@ -104,7 +109,7 @@ class Walk {
     return this.#checkpoint.recordSubmitted(attempt, job);
   }
 
-  /** As a run's start does it. */
+  /** Recovers open attempts, as the start of a run does. */
   async #recover(): Promise<void> {
     const failure = { kind: 'unanswered', text: 'died' } as const;
     const scene = { state: 'waiting', dueAt: this.#at } as const;
@@ -154,7 +159,7 @@ const openAttempts =
   "SELECT count(*) FROM attempts a WHERE a.scene = s.scene AND a.state IN ('intended', 'submitted')";
 const savedAttempts = "SELECT count(*) FROM attempts a WHERE a.scene = s.scene AND a.state = 'saved'";
 
-/** What no checkpoint ever holds. */
+/** Queries that must never return a row. */
 const never = {
   'an attempt of no scene': 'SELECT 1 FROM attempts WHERE scene NOT IN (SELECT scene FROM scenes)',
   'a scene that is withdrawn, and was never sent':

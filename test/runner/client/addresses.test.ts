@@ -1,4 +1,7 @@
-/** Where requests go: names, families, prefixes, versions, and many at once. */
+/**
+ * Promise: requests reach the right server: names, IPv4 and IPv6, path prefixes, versions, and many
+ * connections at once.
+ */
 import dns from 'node:dns';
 import { networkInterfaces } from 'node:os';
 import type { LookupFunction } from 'node:net';
@@ -25,7 +28,7 @@ describe('a host of both families is reached where the service listens on', () =
   });
 });
 
-it.skipIf(!hasIpv6)('an IPv6 address is reached (skipped where there is no ::1)', async () => {
+it.skipIf(!hasIpv6)('an IPv6 address is reached (skipped if there is no ::1)', async () => {
   const server = await scriptedServer(inQueue, { host: '::1' });
   expect(server.url).toContain('[::1]');
   expect(await clientOf(server.url).submit()).toMatchObject({ kind: 'accepted' });

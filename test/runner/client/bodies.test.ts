@@ -1,4 +1,7 @@
-/** Large, packed, odd or hostile bodies: limited in size and time, and never a crash. */
+/**
+ * Promise: a large, compressed, malformed or hostile response body is limited in size and time, and never
+ * crashes the run.
+ */
 import { once } from 'node:events';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -50,7 +53,7 @@ describe('a body beyond `limits.body`', () => {
     expect(reply).toMatchObject({ kind: 'completed' });
   });
 
-  it('ends no job where the answer is trouble and no result', async () => {
+  it('ends no job if the answer is a failure and not a result', async () => {
     const long = `<html><title>Down</title>${'x'.repeat(1e6)}`;
     for (const script of [answer(502, long), inChunks(502, long, '')]) {
       expect(await statusFrom(script, limits)).toEqual(failure('poll-failed', /502: an HTML page, "Down"/));
@@ -59,7 +62,7 @@ describe('a body beyond `limits.body`', () => {
   });
 });
 
-describe('a packed body, though none was asked for', () => {
+describe('a packed body, although none was requested', () => {
   const body = completed('QUJD'.repeat(100));
   const whole = [{ base64: 'QUJD'.repeat(100), seed: '1' }];
 
@@ -96,7 +99,7 @@ describe('a packed body, though none was asked for', () => {
 });
 
 describe('text', () => {
-  it('is read as UTF-8 across chunks, also where it is cut short for the report', async () => {
+  it('is read as UTF-8 across chunks, also if it is cut short for the report', async () => {
     const error = `Ошибка: 画像 🎨 ${'🌙'.repeat(600)}`;
     const bytes = Buffer.from(JSON.stringify({ status: 'FAILED', error }));
     const script: Script = (socket) => {
@@ -122,7 +125,7 @@ describe('text', () => {
 });
 
 describe('a hostile body', () => {
-  /** At full size a body is as large as one may be. */
+  /** The longer tier uses bodies of the largest allowed size. */
   const scale = isWhole ? 1 : 0.1;
   const bytes = 50_000_000 * scale;
   const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);

@@ -1,4 +1,4 @@
-/** Requests that were sent and got no answer: a submission may then run and be billed. */
+/** Promise: a submission that was sent and got no answer counts as possibly running and billed. */
 import { describe, expect, it } from 'vitest';
 import {
   answer,
@@ -44,9 +44,9 @@ describe('no answer is read', () => {
     ['no answer comes', () => undefined, /no answer came in time/, 300],
     ['only headers come', (socket) => socket.write(head), /stopped coming|not complete/, 300],
     ['the body stops coming', (socket) => socket.write(`${head}{"a":`), /stopped coming|not complete/, 300],
-  ])('where %s', async (_, script, text, limitMs) => bothAreLost(script, text, limitMs));
+  ])('if %s', async (_, script, text, limitMs) => bothAreLost(script, text, limitMs));
 
-  it('where the body comes steadily and too slowly', async () => {
+  it('if the body comes steadily and too slowly', async () => {
     const drip: Script = (socket) => {
       socket.write(headOf(200, { 'Content-Length': '1000000' }));
       const timer = setInterval(() => socket.write(' '), 20);
@@ -55,7 +55,7 @@ describe('no answer is read', () => {
     await bothAreLost(drip, /not complete/, 300);
   });
 
-  it('but not where much of it comes slowly: that is a second more for every 16 kB', async () => {
+  it('but not if much of it comes slowly: that is a second more for every 16 kB', async () => {
     const body = JSON.stringify({ id: jobId, status: 'IN_QUEUE', note: 'x'.repeat(400_000) });
     const slow: Script = (socket) => {
       socket.write(headOf(200, { 'Content-Length': String(body.length) }) + body.slice(0, -1));
@@ -64,7 +64,7 @@ describe('no answer is read', () => {
     expect(await statusFrom(slow, { requestTimeoutMs: 30_000, wholeAnswerMs: 200 })).toEqual(queued);
   });
 
-  it('and not where a long input is sent slowly: that is a second more for every 4 kB', async () => {
+  it('and not if a long input is sent slowly: that is a second more for every 4 kB', async () => {
     const slow: Script = (socket, request) => void setTimeout(() => inQueue(socket, request), 600);
     const { url } = await scriptedServer(slow);
     const { service } = clientOf(url, { requestTimeoutMs: 300 });
@@ -75,7 +75,7 @@ describe('no answer is read', () => {
     expect(await short).toEqual(failure('unanswered', /no answer came in time/));
   });
 
-  it('where the run ends while the answer is awaited or comes', async () => {
+  it('if the run ends while the answer is awaited or comes', async () => {
     for (const script of [() => undefined, answerPart] satisfies Script[]) {
       const server = await scriptedServer(script);
       const { submit, status } = clientOf(server.url);
@@ -91,7 +91,7 @@ describe('no answer is read', () => {
   });
 });
 
-describe('the status alone tells enough where the body is cut', () => {
+describe('the status alone is enough if the body is cut', () => {
   it.each([
     [401, 'key-refused'],
     [429, 'overloaded'],
@@ -108,12 +108,12 @@ describe('the status alone tells enough where the body is cut', () => {
   });
 });
 
-it('takes the job id from an answer that was cut behind it', async () => {
+it('the job id is taken from an answer that was cut behind it', async () => {
   const script: Script = (socket) => socket.end(`${head}{"id":"${jobId}","sta`);
   expect(await submitTo(script)).toEqual({ ...accepted, status: '' });
 });
 
-it('takes no job id from an answer that was cut within it', async () => {
+it('no job id is taken from an answer that was cut within it', async () => {
   expect(await submitTo((socket) => socket.end(`${head}{"id":"${jobId}`))).toEqual(failure('unanswered'));
 });
 
@@ -124,7 +124,7 @@ it('uses a connection again', async () => {
   expect(new Set(server.requests.map(({ connection }) => connection)).size).toBeLessThan(20);
 });
 
-it('goes on where the service closes the connection behind each answer', async () => {
+it('continues if the service closes the connection behind each answer', async () => {
   const server = await scriptedServer((socket, request) => {
     inQueue(socket, request);
     socket.end();
@@ -137,7 +137,7 @@ it('goes on where the service closes the connection behind each answer', async (
   expect(server.requests).toHaveLength(220);
 });
 
-it('sends nothing twice by itself where a used connection turns out to be dead', async () => {
+it('sends nothing twice by itself if a used connection turns out to be dead', async () => {
   const server = await scriptedServer(inTurn(inQueue, (socket) => socket.resetAndDestroy(), inQueue));
   const { submit, status } = clientOf(server.url);
   expect(await submit()).toEqual(accepted);
@@ -146,7 +146,7 @@ it('sends nothing twice by itself where a used connection turns out to be dead',
   expect(server.requests.map(({ method }) => method)).toEqual(['POST', 'POST', 'GET']);
 });
 
-it('goes on behind an interim answer', async () => {
+it('an interim answer is skipped', async () => {
   const hinting: Script = (socket, request) => {
     socket.write('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n');
     inQueue(socket, request);
@@ -154,7 +154,7 @@ it('goes on behind an interim answer', async () => {
   expect(await submitTo(hinting)).toEqual(accepted);
 });
 
-it('waits for no body where there is none', async () => {
+it('waits for no body if there is none', async () => {
   expect(await submitTo((socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n'))).toEqual(
     failure('unanswered'),
   );

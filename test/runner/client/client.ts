@@ -1,4 +1,4 @@
-/** The client as the tests of this folder use it; no reply of it may hold the key, whatever came. */
+/** Creates the client for tests of this folder, and checks that no reply contains the key. */
 import { setMaxListeners } from 'node:events';
 import { expect, onTestFinished } from 'vitest';
 import { DescribedDialect } from '../../../src/runner/client/described-dialect.ts';
@@ -10,13 +10,13 @@ import type { Endpoint } from '../../../src/runner/core/attempt.ts';
 import type {
   CancelReply,
   HealthReply,
-  Hold,
+  MemoryShare,
   StatusReply,
   SubmitReply,
 } from '../../../src/runner/pipeline/ports.ts';
 import { scriptedServer, type Script } from '../../fakes/scripted-server.ts';
 
-/** Holds characters that URLs escape. */
+/** An API key with characters that URLs escape. */
 export const canary = 'sk-CANARY/4f8a+97d1==';
 export const jobId = 'e1b2c3d4-5f60-4c77-9d3b-0a1b2c3d4e5f-u1';
 
@@ -28,12 +28,12 @@ export interface TestClient {
   health(signal?: AbortSignal): Promise<HealthReply>;
 }
 
-/** Of the client and of what it reads. */
+/** Options of the client and of its status reader. */
 export type ClientOptions = Partial<Omit<HttpOptions, 'dialect'> & StatusPlaces>;
 
-type Held = StatusReply & { hold?: Hold };
+type WithShare = StatusReply & { share?: MemoryShare };
 
-/** Ends with the test. */
+/** Creates a client, which is closed at the end of the test. */
 export function clientOf(url: string, options: ClientOptions & { apiKey?: string } = {}): TestClient {
   const { apiKey = canary, ...rest } = options;
   const service = new HttpService({
@@ -58,50 +58,50 @@ export function clientOf(url: string, options: ClientOptions & { apiKey?: string
   };
 }
 
-/** What the client makes of one answer to a submission. */
+/** Submits a job to a server that answers with this script. */
 export async function submitTo(script: Script, options?: ClientOptions): Promise<SubmitReply> {
   return clientOf((await scriptedServer(script)).url, options).submit();
 }
 
-/** What the client makes of one answer to a status request. */
+/** Requests a status from a server that answers with this script. */
 export async function statusFrom(script: Script, options?: ClientOptions): Promise<StatusReply> {
   return clientOf((await scriptedServer(script)).url, options).status();
 }
 
-/** What the client makes of one answer to a cancellation. */
+/** Requests a cancellation from a server that answers with this script. */
 export async function cancelAnswered(script: Script, options?: ClientOptions): Promise<CancelReply> {
   return clientOf((await scriptedServer(script)).url, options).cancel();
 }
 
-/** What the client makes of one answer to the question for the endpoint's health. */
+/** Requests the health from a server that answers with this script. */
 export async function healthAnswered(script: Script, options?: ClientOptions): Promise<HealthReply> {
   return clientOf((await scriptedServer(script)).url, options).health();
 }
 
-export function failure(kind: string, text: RegExp | string = /./): object {
+export function failure(kind: string, text: RegExp | string = /./, more: object = {}): object {
   const words: unknown =
     typeof text === 'string' ? expect.stringContaining(text) : expect.stringMatching(text);
-  return { kind: 'failure', failure: expect.objectContaining({ kind, text: words }) as unknown };
+  return { kind: 'failure', failure: expect.objectContaining({ kind, text: words, ...more }) as unknown };
 }
 
 export function ended(kind: string, text: RegExp | string = /./): object {
   return { ...failure(kind, text), kind: 'ended' };
 }
 
-/** The job is done, and what it has brought is not given out. */
-export function withheld(kind: string, text: RegExp | string = /./): object {
-  return { ...failure(kind, text), done: expect.anything() as unknown };
+/** Expected reply if the job is done but its result is refused. */
+export function withheld(kind: string, text: RegExp | string = /./, isGone = false): object {
+  return { ...failure(kind, text, isGone ? { isGone } : {}), done: expect.anything() as unknown };
 }
 
-/** With what it takes given back. */
+/** Releases the memory that the reply holds, and returns the reply without the reservation. */
 export function withoutHold(told: StatusReply): StatusReply {
-  const { hold, ...reply } = told as Held;
-  if (hold === undefined || reply.kind !== 'completed') return reply;
-  // What is released is used for others.
+  const { share, ...reply } = told as WithShare;
+  if (share === undefined || reply.kind !== 'completed') return reply;
+  // Released buffers are reused, so the pictures are copied.
   const pictures = reply.pictures.map((picture) =>
     'bytes' in picture ? { ...picture, bytes: Buffer.from(picture.bytes) } : picture,
   );
-  hold.release();
+  share.release();
   return { ...reply, pictures };
 }
 

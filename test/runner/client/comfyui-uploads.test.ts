@@ -1,4 +1,7 @@
-/** Promise: a picture is uploaded to ComfyUI once for all scenes that need it, as it was when the list was read, and no job starts without it. */
+/**
+ * Promise: each picture is uploaded to ComfyUI once for all scenes that need it, unchanged since the list was
+ * read, and before any job that uses it.
+ */
 import { hash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,13 +29,13 @@ const lost: LostSubmission = { sentAt: 0, sentBy: 0, overWithinMs: 0, isTaken: a
 
 interface Uploading {
   comfy: ComfyStandIn;
-  /** Writes a picture of one colour; returns what a scene sets. */
+  /** Writes a picture of one colour, and returns the `set` of a scene that uses it. */
   picture(name: string, colour?: number): Promise<JsonObject>;
   submit(key: string, set: JsonObject, lost?: LostSubmission): Promise<SubmitReply>;
   write(name: string, text: string): void;
-  /** The names that jobs were given, in their order. */
+  /** Returns the names of pictures in submitted workflows, in order. */
   named(): unknown[];
-  /** Paths of requests that were sent. */
+  /** Returns the paths of all requests. */
   sent(): string[];
 }
 
@@ -73,7 +76,7 @@ async function uploading(
   };
 }
 
-it('once for scenes that need it at the same time and later, under its checksum, with the keys of both', async () => {
+it('a picture is uploaded once for scenes that need it at the same time and later, under its checksum, with the keys of both', async () => {
   const { comfy, picture, submit, named } = await uploading();
   const [set, other] = [await picture('a.PNG'), await picture('b.jpeg', 0xff)];
   const replies = await Promise.all(['1', '2'].map((key) => submit(key, set)));
@@ -94,7 +97,7 @@ it('once for scenes that need it at the same time and later, under its checksum,
   });
 });
 
-it('although scenes send other files within their input and memory has no room for more', async () => {
+it('a picture is uploaded although scenes send other files within their input and memory has no room for more', async () => {
   const { comfy, picture, submit } = await uploading(enlarging('x'), 1);
   const { '10.image': image = '' } = await picture('a.png');
   const within = JSON.parse(JSON.stringify(image).replace('$upload', '$file_base64')) as JsonObject;
@@ -103,7 +106,7 @@ it('although scenes send other files within their input and memory has no room f
   expect(comfy.uploaded).toHaveLength(1);
 });
 
-it('and no job follows if another runner may have taken over the batch meanwhile', async () => {
+it('no job follows an upload if another runner may have taken over the batch meanwhile', async () => {
   let isFresh = true;
   const gone = failed('checkpoint-gone', 'no answer');
   const { comfy, picture, submit } = await uploading(enlarging('x'), 1e6, () => (isFresh ? undefined : gone));
@@ -130,7 +133,7 @@ it('the key of partner nodes is in no reply, although ComfyUI repeats it', async
   expect(await submit('1', set)).toEqual(failure('workflow-refused', 'odd: [key]'));
 });
 
-it('again if the answer is lost, and before that no job is sent', async () => {
+it('a picture is uploaded again if the answer is lost, and no job is sent before that', async () => {
   const { comfy, picture, submit, named } = await uploading();
   const set = await picture('a.png');
   comfy.lostUploads = 1;
@@ -141,7 +144,7 @@ it('again if the answer is lost, and before that no job is sent', async () => {
   expect(named()).toEqual([`nightrender/${comfy.uploaded[0]}`]);
 });
 
-it('again, once, if somebody has emptied the folder since, and the scene does not suffer', async () => {
+it('a picture is uploaded again, once, if the folder was emptied since, and the scene does not fail', async () => {
   const { comfy, picture, submit } = await uploading();
   const set = await picture('a.png');
   await submit('1', set);
@@ -152,7 +155,7 @@ it('again, once, if somebody has emptied the folder since, and the scene does no
   expect(comfy.accepted).toHaveLength(3);
 });
 
-it('again, once, if ComfyUI took the rest of the workflow', async () => {
+it('a picture is uploaded again, once, if ComfyUI took the rest of the workflow', async () => {
   const second = { class_type: 'SaveImage', inputs: { images: ['1', 0], filename_prefix: 'x' } };
   const { comfy, picture, submit } = await uploading({ ...enlarging('x'), ...emptyImage(1), 12: second });
   const set = await picture('a.png');
@@ -163,7 +166,7 @@ it('again, once, if ComfyUI took the rest of the workflow', async () => {
   expect([comfy.accepted.length, part?.id]).toEqual([3, whole?.id]);
 });
 
-it('no third time: the run stops, and no scene fails for it', async () => {
+it('a picture is uploaded no third time: the run stops, and no scene fails for it', async () => {
   const { comfy, picture, submit, sent } = await uploading();
   const set = await picture('a.png');
   comfy.meet = (path) => {
@@ -180,7 +183,7 @@ it('no third time: the run stops, and no scene fails for it', async () => {
   expect(sent()).toHaveLength(4);
 });
 
-it('no third time: a file that a node refuses fails its scene alone, once another was taken', async () => {
+it('a picture is uploaded no third time: a file that a node refuses fails its scene alone, once another was taken', async () => {
   const { comfy, picture, submit, sent } = await uploading();
   const [good, bad] = [await picture('a.png'), await picture('b.png', 0xff)];
   await submit('1', good);
@@ -194,7 +197,7 @@ it('no third time: a file that a node refuses fails its scene alone, once anothe
   expect(sent().filter((path) => path === '/prompt')).toHaveLength(5);
 });
 
-it('under the name that ComfyUI gives it, if another file has its own', async () => {
+it('a picture is uploaded under the name that ComfyUI gives it, if another file has its own', async () => {
   const { comfy, picture, submit, named } = await uploading();
   const set = await picture('a.png');
   const [, sha256 = ''] = /"sha256":"(\w+)"/.exec(JSON.stringify(set)) ?? [];
@@ -206,7 +209,7 @@ it('under the name that ComfyUI gives it, if another file has its own', async ()
   expect(named()).toEqual([`nightrender/${sha256} (1).png`]);
 });
 
-it('not at all if it has changed, and another file of the same content goes instead', async () => {
+it('a picture is not uploaded if it has changed, and another file of the same content goes instead', async () => {
   const { comfy, picture, submit, write, sent, named } = await uploading();
   const [set, copy] = [await picture('a.png'), await picture('b.png')];
   write('a.png', 'edited');
@@ -223,7 +226,7 @@ it('not at all if it has changed, and another file of the same content goes inst
   expect(new Set(named())).toEqual(new Set([`nightrender/${comfy.uploaded[0]}`]));
 });
 
-it('not to look for a job whose answer was lost: the file may be gone', async () => {
+it('a picture is not uploaded to look for a job whose answer was lost: the file may be gone', async () => {
   const { comfy, picture, submit, write, sent } = await uploading();
   const set = await picture('a.png');
   await submit('1', set);
@@ -234,7 +237,7 @@ it('not to look for a job whose answer was lost: the file may be gone', async ()
   expect(sent().filter((path) => path === '/upload/image' || path === '/prompt')).toEqual([]);
 });
 
-it('and the job is looked for until the workflow cannot be under way any more, as the upload may have taken long', async () => {
+it('a job is looked for until its workflow cannot be in progress any more, because the upload may have taken long', async () => {
   const { picture, submit } = await uploading({ ...enlarging('x'), ...emptyImage(1) });
   const recent = { ...lost, sentBy: Date.now() };
   expect(await submit('1', await picture('a.png'), recent)).toEqual(failure('unanswered'));

@@ -1,4 +1,10 @@
-/** What only ComfyUI does: workflows that scenes fill, jobs that are found and cancelled by an id of ours, and what it lacks. */
+/**
+ * Promise: ComfyUI gets each scene as its own workflow, finds and cancels jobs by our ids, and missing nodes
+ * or models stop the run.
+ */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import sharp from 'sharp';
 import { expect, it, onTestFinished } from 'vitest';
 import { ByteSemaphore } from '../../../src/lib/limits.ts';
@@ -7,9 +13,10 @@ import { promptIdOf, type Workflow } from '../../../src/protocol/comfyui-workflo
 import type { JobAtService } from '../../../src/runner/core/attempt.ts';
 import { ComfyuiDialect } from '../../../src/runner/client/comfyui-dialect.ts';
 import { HttpService } from '../../../src/runner/client/http-service.ts';
+import { ReceivedFiles } from '../../../src/runner/client/received-files.ts';
 import type { StatusReply, SubmitReply } from '../../../src/runner/pipeline/ports.ts';
 import { startComfyStandIn, type ComfyStandIn } from '../../fakes/comfyui.ts';
-import { emptyImage, saving, sleeping } from '../../fakes/comfyui-workflows.ts';
+import { emptyImage, saving, savingClips, sleeping } from '../../fakes/comfyui-workflows.ts';
 import { send, sendJson } from '../../faults/answers.ts';
 import { canary, ended, failure, withheld } from './client.ts';
 
@@ -23,21 +30,26 @@ interface Client {
   memory: ByteSemaphore;
   submit(key: string, set?: JsonObject): Promise<SubmitReply>;
   find(key: string, set?: JsonObject): Promise<SubmitReply>;
-  /** As it was accepted. */
+  /** Submits a job, and returns it as accepted. */
   job(key: string, set?: JsonObject): Promise<JobAtService>;
-  /** Until it is over. */
+  /** Polls until the job has ended. */
   end(job: JobAtService): Promise<StatusReply>;
 }
 
-async function clientOf(workflow: Workflow = saving(emptyImage(1)), node?: string): Promise<Client> {
+async function clientOf(
+  workflow: Workflow = saving(emptyImage(1)),
+  node?: string,
+  media?: string,
+): Promise<Client> {
   const comfy = await startComfyStandIn();
   const memory = new ByteSemaphore(128_000_000);
   const service = new HttpService({
-    dialect: new ComfyuiDialect({ workflow, workflowSha256: sha256, node, files: undefined }),
+    dialect: new ComfyuiDialect({ workflow, workflowSha256: sha256, node, media, files: undefined }),
     connectionOf: ({ baseUrl }) => ({ url: baseUrl, apiKey: canary }),
     requestTimeoutMs: 30_000,
     maxBodyBytes: 64_000_000,
     memory,
+    received: new ReceivedFiles(mkdtempSync(join(tmpdir(), 'nightrender-clips-')), 64_000_000),
   });
   onTestFinished(() => service.close());
   const endpoint = { baseUrl: comfy.url, id: '', version: 'comfyui' };
@@ -102,7 +114,42 @@ it('sends each scene as a workflow of its own, and collects its picture, seed an
   });
 });
 
-it('can look for a job under the id that it gave it, and for no other', async () => {
+const clips = savingClips(saving(emptyImage(1)), ['SaveVideo', 'VHS_VideoCombine', 'SaveAudio']);
+
+it.each([
+  ['video', ['mp4', 'gif']],
+  ['audio', ['flac']],
+  ['31', ['gif']],
+])('collects clips with output.media: %s, and no pictures', async (media, endings) => {
+  const { comfy, job, end } = await clientOf(clips, undefined, media);
+  const reply = await end(await job('one'));
+  expect(reply).toMatchObject({
+    kind: 'completed',
+    pictures: endings.map(() => ({ isClip: true, received: { length: expect.any(Number) as number } })),
+  });
+  const viewed = comfy.requests.flatMap(({ path }) => /filename=[^&]+\.(\w+)&/.exec(path)?.[1] ?? []);
+  expect(viewed).toEqual(endings);
+});
+
+it('keeps a job that made only clips until output.media is set, and takes the picture of one that made both', async () => {
+  const both = await clientOf(clips);
+  expect(await both.end(await both.job('one'))).toMatchObject({ kind: 'completed', pictures: [{}] });
+  const { job, end } = await clientOf(savingClips(emptyImage(1), ['SaveAudio']));
+  expect(await end(await job('one'))).toMatchObject({
+    kind: 'ended',
+    failure: {
+      kind: 'picture-not-found',
+      text: 'no picture came from any node; node 30 saved a clip: set `output.media: audio` to save it',
+      isOtherMedia: true,
+    },
+  });
+  const other = await clientOf(saving(emptyImage(1)), undefined, 'video');
+  expect(await other.end(await other.job('one'))).toMatchObject({
+    failure: { kind: 'picture-not-found', text: 'no clip came from any node' },
+  });
+});
+
+it('a job can be found under its own id, and under no other', async () => {
   const { comfy, service, submit } = await clientOf();
   const accepted = { kind: 'accepted', jobId: promptIdOf('one'), status: 'pending' };
   expect(await submit('one')).toEqual({ ...accepted, idempotencyMs: 86_400_000 });
@@ -113,7 +160,7 @@ it('can look for a job under the id that it gave it, and for no other', async ()
   expect(await submit('two')).toEqual({ ...accepted, jobId: 'its-own' });
 });
 
-it("sends the seed that a person has asked for in the place of the scene's own, and of nothing else", async () => {
+it("sends the requested seed in the place of the scene's own, and of nothing else", async () => {
   const { comfy, service } = await clientOf({
     ...saving(emptyImage(1)),
     3: { class_type: 'LatentCut', inputs: { noise_seed: 1 } },
@@ -127,7 +174,7 @@ it("sends the seed that a person has asked for in the place of the scene's own, 
   });
 });
 
-it('has two scenes of equal values each run, and each their own file', async () => {
+it('two scenes of equal values each run, and each get their own file', async () => {
   const { comfy, job, end } = await clientOf();
   for (const key of ['one', 'two']) expect(await end(await job(key))).toMatchObject({ kind: 'completed' });
   expect(
@@ -135,7 +182,7 @@ it('has two scenes of equal values each run, and each their own file', async () 
   ).toBe(2);
 });
 
-it('finds what was sent and whose answer was lost, wherever it has got to, and nothing where it never came', async () => {
+it('finds a submission whose answer was lost, in any state, and nothing if it never arrived', async () => {
   const { comfy, submit, find, job, end } = await clientOf();
   comfy.isHeld = true;
   comfy.lostAnswers = 2;
@@ -166,7 +213,7 @@ it('refuses a scene that was listed with another workflow, and sends nothing', a
   expect(comfy.requests).toEqual([]);
 });
 
-it('tells a node or a choice that is missing for every scene from one that this scene has set', async () => {
+it('distinguishes a node or a choice that is missing for every scene from one that this scene has set', async () => {
   const scaled = {
     ...saving(emptyImage(1)),
     2: { class_type: 'TestIntMathOperation', inputs: { a: 1, b: 2, operation: 'nope' } },
@@ -179,7 +226,7 @@ it('tells a node or a choice that is missing for every scene from one that this 
   expect(await other.submit('one')).toEqual(failure('workflow-refused', 'UltraUpscale'));
 });
 
-it('takes a workflow that is accepted in part for refused, and lets nothing of it run', async () => {
+it('a workflow that is accepted in part counts as refused, and no part of it runs', async () => {
   const second = { class_type: 'EmptyImage', inputs: { width: 0, height: 8, batch_size: 1, color: 1 } };
   const save = { class_type: 'SaveImage', inputs: { images: ['2', 0], filename_prefix: '' } };
   const { comfy, service, submit, job, end } = await clientOf({
@@ -200,7 +247,7 @@ it('takes a workflow that is accepted in part for refused, and lets nothing of i
   );
 });
 
-it('sends no other workflow after one that is refused for what no scene sets', async () => {
+it('sends no other workflow after one that is refused for a value that no scene sets', async () => {
   const { comfy, submit } = await clientOf({
     ...saving(emptyImage(1)),
     2: { class_type: 'Nope', inputs: {} },
@@ -223,7 +270,7 @@ it('says that a part which ComfyUI took runs on, if it could not be cancelled', 
   );
 });
 
-it('stops what runs by its id, takes out what waits, and touches nothing else', async () => {
+it('stops the running job by its id, removes a waiting one, and touches nothing else', async () => {
   const { comfy, service, job, end } = await clientOf(sleeping(1, 'x', 60));
   const [first, second, third] = [await job('one'), await job('two'), await job('three')];
   expect(await service.cancel(second, signal)).toEqual({ kind: 'cancelled' });
@@ -236,7 +283,7 @@ it('stops what runs by its id, takes out what waits, and touches nothing else', 
   expect(interrupts.map(({ body }) => JSON.parse(body) as unknown)).toEqual([{ prompt_id: first.jobId }]);
 });
 
-it('asks once more to stop what did not hear of it in the moment of its start', async () => {
+it("repeats a stop that ComfyUI did not notice at the moment of the job's start", async () => {
   const { comfy, service, job, end } = await clientOf(sleeping(1, 'x', 60));
   const submitted = await job('one');
   const interrupts = () => comfy.requests.filter(({ path }) => path === '/interrupt').length;
@@ -245,7 +292,7 @@ it('asks once more to stop what did not hear of it in the moment of its start', 
   expect(await end(submitted)).toMatchObject(ended('job-cancelled'));
 });
 
-it('says of what it could not ask for that it is not cancelled', async () => {
+it('reports a job as not cancelled if its request failed', async () => {
   const { comfy, service, job } = await clientOf(sleeping(1, 'x', 60));
   const [runs, waits] = [await job('one'), await job('two')];
   comfy.meet = (_, response) => comfy.requests.at(-1)?.method === 'POST' && (send(response, 500), true);
@@ -255,7 +302,7 @@ it('says of what it could not ask for that it is not cancelled', async () => {
   expect(await service.cancel(runs, signal)).toEqual(failure('key-refused'));
 });
 
-it('is healthy where it tells of itself, even where it tells of no queue', async () => {
+it('ComfyUI is healthy if it answers for itself, even if it reports no queue', async () => {
   const { comfy, service } = await clientOf();
   const endpoint = { baseUrl: comfy.url, id: '', version: 'comfyui' };
   comfy.meet = (path, response) => path === '/queue' && (sendJson(response, {}), true);
@@ -264,7 +311,7 @@ it('is healthy where it tells of itself, even where it tells of no queue', async
   expect(await service.health(endpoint, signal)).toEqual(failure('key-refused'));
 });
 
-it('collects what all nodes have saved, or the one that is named, and previews where nothing is saved', async () => {
+it('collects what all nodes have saved, or the one that is named, and previews if nothing is saved', async () => {
   const two = { ...saving(emptyImage(1)), 8: { class_type: 'PreviewImage', inputs: { images: ['1', 0] } } };
   const save = { class_type: 'SaveImage', inputs: { images: ['1', 0], filename_prefix: 'x' } };
   const counts = async (workflow: Workflow, node?: string): Promise<unknown> => {
@@ -286,15 +333,15 @@ it('holds memory for all pictures of a job until they are saved', async () => {
   comfy.meet = (path, response) =>
     path.startsWith('/view') && (send(response, 200, Buffer.alloc(100_000)), true);
   const reply = await end(await job('one'));
-  const hold = reply.kind === 'completed' ? reply.hold : undefined;
-  expect(hold?.bytes).toBe(200_000);
+  const share = reply.kind === 'completed' ? reply.share : undefined;
+  expect(share?.bytes).toBe(200_000);
   expect(memory.tryTake(128_000_000)).toBe(false);
-  hold?.release();
+  share?.release();
   let views = 0;
   comfy.meet = (path, response) =>
     path.startsWith('/view') && (send(response, views++ === 0 ? 200 : 502, Buffer.alloc(100_000)), true);
   expect(await end(await job('two'))).toEqual(
-    withheld('poll-failed', /_00002_\.png of node 9 was answered 502$/),
+    withheld('download-failed', /_00002_\.png of node 9 was answered 502$/),
   );
   expect(memory.tryTake(128_000_000)).toBe(true);
 });

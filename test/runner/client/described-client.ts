@@ -1,4 +1,4 @@
-/** The client of described services as the tests of this folder use it; no reply of it may hold the key, whatever came. */
+/** Creates clients of services that are described as data, and checks that no reply contains the key. */
 import { expect, onTestFinished } from 'vitest';
 import { ByteSemaphore } from '../../../src/lib/limits.ts';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
@@ -26,7 +26,7 @@ export const replicateModel = 'black-forest-labs/flux-schnell';
 export interface DescribedClient {
   service: HttpService;
   submit(input?: JsonObject, lost?: LostSubmission): Promise<SubmitReply>;
-  /** Of a submission that is accepted, what is asked for from then on. */
+  /** Submits a job that must be accepted, and returns it for later polls. */
   job(input?: JsonObject): Promise<JobAtService>;
   status(job: JobAtService): Promise<StatusReply>;
   cancel(job: JobAtService): Promise<CancelReply>;
@@ -66,7 +66,10 @@ export function describedClient(
   };
 }
 
-/** Its check, list and archive are at the stand-in, too, at another origin than its queue. */
+/**
+ * Creates a client of fal. Its check, list and archive are at the stand-in too, at another origin than its
+ * queue.
+ */
 export function falClient(url: string): DescribedClient {
   const { check, find, archive, ...description } = readDescription('fal', '', {});
   const at = <Asked extends { url: string }>(asked: Asked | undefined): Asked | undefined =>
@@ -82,7 +85,7 @@ export function replicateClient(url: string): DescribedClient {
   return describedClient(url, readDescription('replicate', '', {}), replicateModel, replicateKey);
 }
 
-/** It may have been sent at any time between these; no attempt has any of the jobs. */
+/** Describes a lost submission that was sent between these times. No attempt owns any job yet. */
 export function lostAt(sentAt: number, sentBy = sentAt): LostSubmission {
   return { sentAt, sentBy, overWithinMs: 3_600_000, isTaken: () => Promise.resolve(false) };
 }

@@ -1,4 +1,6 @@
-/** Promise: fal, Replicate and services of the same kind are asked as they want to be, and the key goes to them alone. */
+/**
+ * Promise: fal, Replicate and similar services get requests as they expect them, and only they get the key.
+ */
 import { describe, expect, it } from 'vitest';
 import { readDescription } from '../../../src/runner/config/read-description.ts';
 import { folderWith } from '../../e2e/cli.ts';
@@ -37,7 +39,7 @@ describe('fal', () => {
     expect(await client.status(job)).toMatchObject(ended('job-cancelled'));
   });
 
-  it('is asked for the result of a job that was done before it could be cancelled', async () => {
+  it('is asked for the result of a job that was finished before it could be cancelled', async () => {
     const client = falClient((await startFal()).url);
     const job = await client.job();
     await client.cancel(job);
@@ -52,7 +54,7 @@ describe('fal', () => {
     expect(await client.status(job)).toMatchObject({ kind: 'completed' });
   });
 
-  it('sends jobs whose addresses are missing in vain', async () => {
+  it('counts submissions without URLs as lost, so that the run stops', async () => {
     const fal = await startFal({
       meet: ({ take, response }) => {
         const { request_id: id } = take().fields;
@@ -82,7 +84,7 @@ describe('the key', () => {
     for (const { headers } of other.requests) expect(headers['authorization']).toBeUndefined();
   });
 
-  it('of Replicate does not go where its list leads on', async () => {
+  it('of Replicate does not go if its list leads on', async () => {
     const other = await scriptedServer(answerJson({ results: [], next: null }));
     const replicate = await startReplicate({
       pageSize: 1,
@@ -123,7 +125,7 @@ describe('Replicate', () => {
   });
 });
 
-it('takes nothing that a service says for a template', async () => {
+it('no answer of a service is used as a template', async () => {
   const replicate = await startReplicate({
     plan: () => ({ output: [`${replicate.url}/v1/files/{{ name }}`] }),
     meet: (asked) =>

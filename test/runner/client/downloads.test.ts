@@ -1,4 +1,7 @@
-/** Pictures by URL: which are downloaded, which are refused, and what a refusal must not reveal. */
+/**
+ * Promise: pictures are downloaded only from allowed and public hosts, and a refusal never reveals the
+ * signature of a URL.
+ */
 import type { LookupAddress } from 'node:dns';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Internet, isPrivateOrPublic, isPublicAddress } from '../../../src/lib/net/addresses.ts';
@@ -10,7 +13,7 @@ const picture = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x00, 0xff, 0xfe, 0x0a]);
 const never = new AbortController().signal;
 const signature = 'X-Signature=CANARY';
 
-/** A server on loopback that stands for a host of the internet. */
+/** Starts a server on loopback that acts as a host on the internet. */
 async function hostNamed(name: string, script: Script, host = '127.0.0.1', port = 0) {
   const certificate = selfSigned(name);
   const server = await scriptedServer(script, { tls: certificate, host, port });
@@ -22,7 +25,7 @@ async function hostNamed(name: string, script: Script, host = '127.0.0.1', port 
   };
 }
 
-/** Every name leads to loopback, and that counts as public. */
+/** Creates downloads for which every name resolves to loopback, which counts as public. */
 function downloadsFrom(
   options: Partial<DownloadOptions>,
   internet: Partial<Internet> & { ca?: string },
@@ -37,7 +40,9 @@ function downloadsFrom(
 
 const loopback: LookupAddress = { address: '127.0.0.1', family: 4 };
 
-/** What comes of an address at one host that answers as told, after it was looked at for what must not be told. */
+/**
+ * Downloads from a host that answers with this script. Expects that the reply does not contain the signature.
+ */
 async function fetched(script: Script, options: Partial<DownloadOptions> = {}, signal = never) {
   const cdn = await hostNamed('cdn.test', script);
   const downloads = downloadsFrom({ hosts: [cdn.name], ...options }, cdn);
@@ -51,7 +56,7 @@ function failure(kind: string, text = /./): object {
 }
 
 describe('a picture', () => {
-  it('comes byte for byte, and nothing of ours is sent but what is wanted', async () => {
+  it('comes byte for byte, and only necessary headers are sent', async () => {
     const cdn = await hostNamed('cdn.test', answer(200, picture));
     const reply = await downloadsFrom({ hosts: [cdn.name] }, cdn).fetch(
       `${cdn.url}/a.png?${signature}#x`,
@@ -98,11 +103,11 @@ describe('an address is refused, and nothing is looked up', () => {
     ['at a host that is not listed', 'https://else.test/a.png'],
     ['at a host below one that is listed', 'https://a.cdn.test/a.png'],
     ['at a host whose end looks listed', 'https://notcdn.test/a.png'],
-    ['at the host itself where those below it are listed', 'https://pictures.test/a.png'],
+    ['at the host itself if those below it are listed', 'https://pictures.test/a.png'],
     ['at a host that ends like those below it', 'https://badpictures.test/a.png'],
     ['with nothing below', 'https://.pictures.test/a.png'],
     ['at another port', 'https://cdn.test:8443/a.png'],
-    ['at the usual port where another is listed', 'https://odd.test/a.png'],
+    ['at the usual port if another is listed', 'https://odd.test/a.png'],
     ['at an IPv4 address', 'https://93.184.216.34/a.png'],
     ['at an IPv4 address as one number', 'https://2130706433/a.png'],
     ['at an IPv6 address', 'https://[2606:4700::1111]/a.png'],
@@ -115,7 +120,7 @@ describe('an address is refused, and nothing is looked up', () => {
     }
   });
 
-  it('and shown without what may be a signature, on one line', async () => {
+  it('and shown without a possible signature, on one line', async () => {
     const shown = async (url: string): Promise<unknown> => downloadsFrom({ hosts }, {}).fetch(url, never);
     expect(await shown(`ftp://cdn.test/a.png?${signature}`)).toEqual(
       failure('url-refused', /^the picture at ftp:\/\/cdn\.test\/a\.png is not offered over https$/),
@@ -125,7 +130,7 @@ describe('an address is refused, and nothing is looked up', () => {
     );
   });
 
-  it('while no host is listed: what to do is said', async () => {
+  it('while no host is listed, with what to do', async () => {
     const downloads = downloadsFrom({ hosts: [] }, {});
     const reply = await downloads.fetch(`https://cdn.test:8443/a.png?${signature}`, never);
     expect(reply).toEqual(failure('urls-not-allowed', /cdn\.test:8443.*`output\.hosts`.*30 minutes/));
@@ -157,7 +162,7 @@ describe('a server in the own network that is listed as an http origin', () => {
     expect(await downloads.fetch(url, never)).toEqual(failure('url-refused'));
   });
 
-  it('is named where it is not listed so', async () => {
+  it('is named if it is not listed so', async () => {
     const reply = await downloadsFrom({ hosts: ['minio.lan:9000'] }, {}).fetch(
       'http://minio.lan:9000/a.png',
       never,
@@ -168,7 +173,7 @@ describe('a server in the own network that is listed as an http origin', () => {
   });
 
   it.each(['127.0.0.1', '::1', '169.254.169.254', 'fe80::1', '0.0.0.0', '::ffff:127.0.0.1'])(
-    'is refused where its name leads to %s',
+    'is refused if its name leads to %s',
     async (address) => {
       const server = await scriptedServer(answer(200, 'secret'));
       const origin = `http://minio.lan:${server.port}`;
@@ -214,7 +219,7 @@ describe('the address behind a host', () => {
     ['this machine as IPv4 in IPv6', { address: '::ffff:127.0.0.1', family: 6 }],
     ['the network around', { address: '192.168.1.1', family: 4 }],
     ["a cloud's data of this machine", { address: '169.254.169.254', family: 4 }],
-  ])('is refused where it is %s, and no connection is made', async (_, address) => {
+  ])('is refused if it is %s, and no connection is made', async (_, address) => {
     let connections = 0;
     const server = await scriptedServer(answer(200, picture), { onConnection: () => (connections += 1) });
     const options = { hosts: [`cdn.test:${server.port}`] };
@@ -263,7 +268,7 @@ describe('the address behind a host', () => {
     expect(reply).toEqual(failure('download-failed', /cdn\.test.*unknown host name/));
   });
 
-  it('is nothing where another name is certified, or nobody has certified it', async () => {
+  it('is rejected if its certificate has another name or is not trusted', async () => {
     const cdn = await hostNamed('other.test', answer(200, picture));
     const at = { hosts: [`cdn.test:${cdn.port}`] };
     const url = `https://cdn.test:${cdn.port}/a.png`;
@@ -308,7 +313,7 @@ describe('a redirect', () => {
     expect(await fetched(leadsTo(location))).toEqual(failure('url-refused'));
   });
 
-  it('to a host inside is refused, though it is listed', async () => {
+  it('to a host inside is refused, although it is listed', async () => {
     const inside = await scriptedServer(answer(200, 'secret'), { host: '127.0.0.2' });
     const cdn = await hostNamed('cdn.test', leadsTo(`https://inside.test:${inside.port}/`));
     const lookup = async (name: string): Promise<LookupAddress[]> =>
@@ -331,6 +336,25 @@ describe('what does not come', () => {
     expect(reply).toEqual(
       failure('download-failed', new RegExp(`https://cdn\\.test:\\d+/a/b\\.png .* ${status}`)),
     );
+  });
+
+  it.each<[string, number, string, boolean]>([
+    ['that does not exist', 404, '', true],
+    ['that is deleted', 410, '', true],
+    [
+      'whose signature at S3 is over',
+      403,
+      '<Code>AccessDenied</Code><Message>Request has expired</Message>',
+      true,
+    ],
+    ['whose signature at Google is over', 400, '<Code>ExpiredToken</Code>', true],
+    ['whose signature at Azure is over', 403, 'Signature not valid in the specified time frame', true],
+    ['that may not be read', 403, '<Code>AccessDenied</Code>', false],
+    ['of a host that is busy', 503, 'expired', false],
+  ])('is gone if it is a file %s: %i %s is %j', async (_, status, body, isGone) => {
+    const reply = await fetched(answer(status, body));
+    expect(reply).toMatchObject({ kind: 'download-failed' });
+    expect('isGone' in reply).toBe(isGone);
   });
 
   it('is waited for as long as is asked', async () => {
@@ -374,12 +398,12 @@ describe('what does not come', () => {
 describe('what is too large', () => {
   const atMost = { maxBytes: 1_000 };
 
-  it('is not read where it says so', async () => {
+  it('is not read if it says so', async () => {
     const script: Script = (socket) => socket.write(headOf(200, { 'Content-Length': '1001' }));
     expect(await fetched(script, atMost)).toEqual(failure('result-too-large', /limits\.body/));
   });
 
-  it('is not read on where it does not', async () => {
+  it('is not read on if it does not', async () => {
     const script: Script = (socket) => {
       socket.write(headOf(200, { 'Transfer-Encoding': 'chunked' }));
       socket.write(`3e9\r\n${'x'.repeat(1_001)}\r\n`);

@@ -1,4 +1,7 @@
-/** What undici is not seen to do, and would be paid for. */
+/**
+ * Promise: a request is never written twice, even if undici starts it again. Undici was never seen to do so,
+ * but a second submission would be billed.
+ */
 import { Dispatcher } from 'undici';
 import { expect, it, vi } from 'vitest';
 import { exchange } from '../../../src/runner/client/exchange.ts';
@@ -28,7 +31,7 @@ class StartsTwice extends Dispatcher {
   }
 }
 
-it('writes a request once at most: what would begin it again is cut', async () => {
+it('a request is written at most once: a second start of it is cut', async () => {
   const dispatcher = new StartsTwice();
   const request = { origin: 'http://service.test', path: '/', method: 'POST' } as const;
   const limits = { maxBodyBytes: 1_000, wholeAnswerMs: 60_000 };

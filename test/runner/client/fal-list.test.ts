@@ -1,4 +1,7 @@
-/** Promise: a submission to fal whose answer was lost is found in fal's list once it is over, and a result that the queue has dropped is read there. */
+/**
+ * Promise: a submission to fal whose answer was lost is found in fal's list once its job has ended, and a
+ * result that the queue has dropped is read there.
+ */
 import { describe, expect, it } from 'vitest';
 import { readDescription } from '../../../src/runner/config/read-description.ts';
 import { falKey, startFal, type FalOptions, type FalService } from '../../fakes/fal-service.ts';

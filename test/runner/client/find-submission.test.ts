@@ -1,4 +1,7 @@
-/** Promise: a submission to Replicate whose answer was lost is found in its list, or declared; it is never sent again unasked. */
+/**
+ * Promise: a submission to Replicate whose answer was lost is found in its list or reported as unanswered. It
+ * is never resent unasked.
+ */
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
 import { losing } from '../../fakes/situations.ts';
@@ -11,22 +14,22 @@ import { input, lostAt, replicateClient, type DescribedClient } from './describe
 interface Lost {
   replicate: ReplicateService;
   client: DescribedClient;
-  /** Of the submissions before. */
+  /** Ids of the jobs that were submitted before. */
   jobs: string[];
-  /** The id of the job that nobody was told of. */
+  /** Id of the job whose answer was lost. */
   lost: string | undefined;
 }
 
-it('is found among those of the account, and asked for from then on', async () => {
+it('a submission whose answer was lost is found among those of the account, and polled from then on', async () => {
   const { client, lost, replicate } = await lostAmong([{ prompt: 'another' }, { ...input, seed: 6 }]);
-  // Another program has the same account.
+  // Another program uses the same account.
   await replicateClient(replicate.url).job({ ...input, seed: 7 });
   const found = await client.submit(input, lostAt(Date.now()));
   expect(found).toMatchObject({ kind: 'accepted', jobId: lost, idempotencyMs: 3_600_000 });
   expect(replicate.inputs).toHaveLength(4);
 });
 
-it('is found on a later page, however its members are ordered', async () => {
+it('a submission whose answer was lost is found on a later page, however its members are ordered', async () => {
   const { client, lost } = await lostAmong([]);
   for (let seed = 100; seed < 105; seed++) await client.job({ prompt: 'later', seed });
   const reordered = { seed: 5, prompt: 'a hill' };
@@ -36,31 +39,32 @@ it('is found on a later page, however its members are ordered', async () => {
   });
 });
 
-it('is not taken for the job of another attempt', async () => {
+it('a submission whose answer was lost is not taken for the job of another attempt', async () => {
   const { client, jobs, lost } = await lostAmong([input]);
   const isTaken = (id: string): Promise<boolean> => Promise.resolve(jobs.includes(id));
   expect(await client.submit(input, { ...lostAt(Date.now()), isTaken })).toMatchObject({ jobId: lost });
 });
 
-it('is not found where two may be it', async () => {
+it('a submission whose answer was lost is not found if two may be it', async () => {
   const { client, replicate } = await lostAmong([]);
   await replicateClient(replicate.url).job(input);
   expect(await client.submit(input, lostAt(Date.now()))).toMatchObject({ kind: 'not-found' });
 });
 
-it('is not taken for a job that this run was just told of, and has not recorded yet', async () => {
+it('a submission whose answer was lost is not taken for a job whose id has just arrived and is not recorded yet', async () => {
   const { client, lost } = await lostAmong([input]);
   expect(await client.submit(input, lostAt(Date.now()))).toMatchObject({ jobId: lost });
 });
 
-it('is looked for again while another of the same input is on its way, which may be it', async () => {
+it('a submission whose answer was lost is looked for again while another of the same input is on its way, which may be it', async () => {
   const { client, lost, replicate } = await lostAmong([]);
   const held: (() => void)[] = [];
   replicate.meet = (asked) =>
     asked.operation === 'run' ? void held.push(() => answerHonestly(asked)) : answerHonestly(asked);
   const other = client.submit(input);
   await expect.poll(() => held.length).toBe(1);
-  // The second of them is not alone for the first being through.
+  // Two searches, because the first one must not make the second believe that no other submission is on its
+  // way.
   for (const _ of [1, 2])
     expect(await client.submit(input, lostAt(Date.now()))).toMatchObject({
       kind: 'not-listed',
@@ -71,27 +75,27 @@ it('is looked for again while another of the same input is on its way, which may
   expect(await client.submit(input, lostAt(Date.now()))).toMatchObject({ kind: 'accepted', jobId: lost });
 });
 
-it('is not found where it did not arrive, and is not sent', async () => {
+it('a submission whose answer was lost is not found if it did not arrive, and is not sent', async () => {
   const { client, replicate } = await lostAmong([{ prompt: 'another' }]);
-  replicate.jobs.all.pop();
+  replicate.jobs.remove(replicate.jobs.all.at(-1)?.id ?? '');
   const early = await client.submit(input, lostAt(Date.now()));
   expect(early, 'it is looked for again').toMatchObject({ kind: 'not-listed' });
   expect(await client.submit(input, lostAt(Date.now() - 31_000))).toMatchObject({ kind: 'not-found' });
   expect(replicate.inputs).toHaveLength(1);
 });
 
-it('is not one of long before', async () => {
+it('a submission whose answer was lost is not one of long before', async () => {
   const { client, replicate } = await lostAmong([{ prompt: 'another' }, { prompt: 'a third' }]);
   for (const agoMs of [300_000, 3_300_000]) {
     const before = replicate.requests.length;
     for (const job of replicate.jobs.all) job.submittedAt -= agoMs;
     expect(await client.submit(input, lostAt(Date.now() - 31_000))).toMatchObject({ kind: 'not-found' });
-    // Older ones still stand behind the first page.
+    // Older jobs follow after the first page.
     expect(replicate.requests.length - before).toBe(1);
   }
 });
 
-it('is found by what the list says of its own time, and where that says nothing', async () => {
+it('a submission whose answer was lost is found by the time that the list states, and without one', async () => {
   const { lost, replicate } = await lostAmong([]);
   const anHour = 3_600_000;
   const listed =
@@ -117,7 +121,7 @@ it('is found by what the list says of its own time, and where that says nothing'
     [undefined, late],
   ] as const) {
     replicate.meet = listed(createdAt, dateMs);
-    // Another run: this one has it by then.
+    // A new client stands for another run, because this one already knows the job.
     expect(await replicateClient(replicate.url).submit(input, lostAt(Date.now()))).toMatchObject({
       jobId: lost,
     });

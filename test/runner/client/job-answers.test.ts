@@ -1,4 +1,7 @@
-/** What only a job service can say in its answers: ids, echoed keys, words however they are spelled, times, seeds, outputs and errors. */
+/**
+ * Promise: answers of the job service are read correctly: ids, echoed keys, status words in any spelling,
+ * times, seeds, outputs and errors.
+ */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { answer, answerJson, scriptedServer } from '../../fakes/scripted-server.ts';
@@ -93,7 +96,7 @@ describe('a job is accepted', () => {
     },
   );
 
-  it('under an id that is asked for, percent-encoded', async () => {
+  it('under a requested id, percent-encoded', async () => {
     const server = await scriptedServer(answerJson({ status: 'IN_QUEUE' }));
     const { service } = clientOf(server.url);
     const endpoint = { baseUrl: server.url, id: 'e', version: 'v2' } as const;
@@ -159,7 +162,7 @@ describe('the job is running', () => {
     expect(await statusFrom(answer(200, body))).toMatchObject({ kind: 'running', status, isExecuting });
   });
 
-  it('since when, where the service says so', async () => {
+  it('since when, if the service says so', async () => {
     const body = '{"delayTime":3,"input":{},"status":"IN_PROGRESS"}';
     const running = { kind: 'running', status: 'IN_PROGRESS', isExecuting: true };
     expect(await statusFrom(answer(200, body))).toEqual({ ...running, delayTimeMs: 3 });
@@ -167,7 +170,7 @@ describe('the job is running', () => {
     expect(await statusFrom(answer(200, nonsense))).toEqual(running);
   });
 
-  it('where kin of the service answer 202 without a word', async () => {
+  it('if a similar service answers 202 without a body', async () => {
     expect(await statusFrom(answer(202, ''))).toEqual({ kind: 'running', status: '202', isExecuting: false });
   });
 });
@@ -203,7 +206,7 @@ describe('the job has completed', () => {
     ['a list', [1]],
     ['longer than any job takes', 9.1e18],
     ['more than any column holds', 1e308],
-  ])('without its times where they are %s', async (_, time) => {
+  ])('without its times if they are %s', async (_, time) => {
     const job = {
       status: 'COMPLETED',
       output: [{ rendered_image: picture }],
@@ -313,7 +316,7 @@ describe('a status word that is not known', () => {
   });
 });
 
-it('tells where the only picture of an output was, also in a large answer', async () => {
+it('reports where the only picture of an output was, also in a large answer', async () => {
   const large = Buffer.concat([Buffer.from(picture, 'base64'), Buffer.alloc(300_000, 7)]).toString('base64');
   for (const text of [picture, large]) {
     const places: string[] = [];
@@ -331,14 +334,14 @@ it('leads nowhere but in a redirect', async () => {
 });
 
 it.each(['', null, 7.5, ['j'], { id: jobId }, 'no id at all'])(
-  'counts though what stands in the place of the id is none (%j)',
+  'counts although its id is invalid (%j)',
   async (id) => {
     const reply = await statusFrom(answerJson({ id, status: 'IN_QUEUE' }));
     expect(reply).toMatchObject({ kind: 'running', status: 'IN_QUEUE' });
   },
 );
 
-it('may name the job in digits without quotes', async () => {
+it('an answer may name the job in digits without quotes', async () => {
   const server = await scriptedServer(answer(200, '{"id":12345678901234567890,"status":"IN_QUEUE"}'));
   const reply = await clientOf(server.url).status(undefined, '12345678901234567890');
   expect(reply).toMatchObject({ kind: 'running' });

@@ -1,4 +1,7 @@
-/** Promise: pictures read from the bytes of an answer are the same, and refused for the same reasons, as read from its text. */
+/**
+ * Promise: pictures extracted from the bytes of an answer are the same as pictures read from its text, and
+ * are rejected for the same reasons.
+ */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { readLarge } from '../../../src/runner/client/parse-body.ts';
@@ -13,12 +16,15 @@ const noise = Buffer.from(
   Array.from({ length: 120_000 }, (_, i) => (Math.imul(i + 7, 2_654_435_761) >>> 13) & 255),
 );
 
-/** Else nothing: one thing at a time is enough to go wrong. */
+/** Mostly undefined, because one error at a time is enough. */
 function rarely<T>(thing: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> {
   return fc.oneof({ weight: 15, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: thing });
 }
 
-/** What stands between the quotes of a JSON string: base64 of several times the length that is decoded at a time, or nearly. */
+/**
+ * The content of a JSON string: valid or slightly wrong base64 of several times the length that is decoded at
+ * a time.
+ */
 const long = fc
   .record({
     from: fc.nat({ max: 50 }),
@@ -56,7 +62,7 @@ const long = fc
         remove: fc.nat({ max: 5 }),
       }),
     ),
-    /** The last character before padding may carry bits that mean nothing. */
+    /** The last character before the padding may have unused bits of any value. */
     last: rarely(fc.constantFrom('R==', 'Rb=', '=', 'AA')),
   })
   .map(({ from, bytes, image, prefix = image, spoil, last = '' }) => {
@@ -133,7 +139,7 @@ const body = fc
 
 const reader = new StatusReader(jobsDescription('v2'), { image: undefined, statuses: {} });
 
-it('for any body', () => {
+it('extracted pictures are the same as read ones, for any body', () => {
   const seen = { lifted: 0, left: 0 };
   const numRuns = runs(600, { ms: 2, weight: 2 });
   fc.assert(
@@ -152,12 +158,12 @@ it('for any body', () => {
   expect(seen.left).toBeGreaterThan(numRuns / 12);
 }, 120_000);
 
-/** Bytes that come from the text of a picture, or why there are none. */
+/** Returns the decoded bytes of each picture, or the reason why there are none. */
 function decoded(reply: StatusReply): unknown {
   if (reply.kind !== 'completed') return reply;
   const pictures = reply.pictures.map((picture) => {
     const { seed } = picture;
-    if ('url' in picture) return picture;
+    if ('url' in picture || 'received' in picture) return picture;
     const read = 'bytes' in picture ? { bytes: Buffer.from(picture.bytes) } : decodeBase64(picture.base64);
     return 'bytes' in read ? { hex: read.bytes.toString('hex'), seed } : { ...picture, ...read };
   });

@@ -1,4 +1,4 @@
-/** Requests that surely never left this machine: a submission among them is `not-reached` and may be sent again. */
+/** Promise: a submission that surely never left this machine is `not-reached`, so it can be sent again. */
 import dns from 'node:dns';
 import { setMaxListeners } from 'node:events';
 import type { LookupFunction } from 'node:net';
@@ -16,7 +16,7 @@ async function neitherArrives({ submit, status }: TestClient, text: RegExp): Pro
   expect(await status()).toEqual(failure('poll-failed', text));
 }
 
-it('is so where nothing listens', async () => {
+it('a submission is `not-reached` if nothing listens', async () => {
   const url = `http://127.0.0.1:${await unusedPort()}`;
   await neitherArrives(
     clientOf(url),
@@ -24,7 +24,7 @@ it('is so where nothing listens', async () => {
   );
 });
 
-it('is so where nothing listens on any address of the host', async () => {
+it('a submission is `not-reached` if nothing listens on any address of the host', async () => {
   const port = await unusedPort();
   answerLookups(null, ['::1', '127.0.0.1']);
   await neitherArrives(clientOf(`http://service.test:${port}`), /connection refused/);
@@ -33,19 +33,19 @@ it('is so where nothing listens on any address of the host', async () => {
 it.each([
   ['ENOTFOUND', /unknown host name/],
   ['EAI_AGAIN', /could not be resolved/],
-])('is so where the host name cannot be looked up: %s', async (code, text) => {
+])('a submission is `not-reached` if the host name cannot be looked up: %s', async (code, text) => {
   answerLookups(Object.assign(new Error('the look-up failed'), { code }));
   await neitherArrives(clientOf('http://service.test:80'), text);
 });
 
-it('is so for 200 submissions at once', async () => {
+it('a submission is `not-reached`, also one of 200 at once', async () => {
   const { submit } = clientOf(`http://127.0.0.1:${await unusedPort()}`);
   const replies = await Promise.all(Array.from({ length: 200 }, () => submit()));
   expect(countByKind(replies)).toEqual({ 'not-reached': 200 });
 });
 
 describe('over TLS', () => {
-  it('is so where the certificate is not accepted', async () => {
+  it('is `not-reached` if the certificate is not accepted', async () => {
     const server = await scriptedServer(answer(200), { tls: selfSigned() });
     await neitherArrives(clientOf(server.url), /certificate is not accepted \(DEPTH_ZERO_SELF_SIGNED_CERT\)/);
     expect(server.requests).toEqual([]);
@@ -54,29 +54,29 @@ describe('over TLS', () => {
   it.each<[string, 'destroy' | 'resetAndDestroy']>([
     ['closed', 'destroy'],
     ['reset', 'resetAndDestroy'],
-  ])('is so where the connection is %s while it is being secured', async (_, end) => {
+  ])('is `not-reached` if the connection is %s while it is being secured', async (_, end) => {
     const { url } = await scriptedServer(answer(200), {
       onConnection: (socket) => socket.once('data', () => socket[end]()),
     });
     await neitherArrives(clientOf(url.replace('http:', 'https:')), /reset|closed/);
   });
 
-  it('is so where the other side speaks no TLS', async () => {
+  it('is `not-reached` if the other side speaks no TLS', async () => {
     const { url } = await scriptedServer(answer(200), {
       onConnection: (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'),
     });
     await neitherArrives(clientOf(url.replace('http:', 'https:')), /TLS failed/);
   });
 
-  it('is so where the connection is never secured', async () => {
+  it('is `not-reached` if the connection is never secured', async () => {
     const { url } = await scriptedServer(answer(200));
     const client = clientOf(url.replace('http:', 'https:'), { requestTimeoutMs: 200 });
     expect(await client.submit()).toEqual(failure('not-reached', /no connection was made in time/));
   });
 });
 
-describe('where the run ends first', () => {
-  it('is so for requests that were never begun', async () => {
+describe('if the run ends first', () => {
+  it('is `not-reached` for requests that were never begun', async () => {
     const server = await scriptedServer(answerJson({ id: jobId, status: 'IN_QUEUE' }));
     const { submit, status } = clientOf(server.url);
     for (const reason of [undefined, null, 'words', new Error('the grace is over')]) {
@@ -87,7 +87,7 @@ describe('where the run ends first', () => {
     expect(server.requests).toEqual([]);
   });
 
-  it('is so for those that wait for a free connection, and not for those that were sent', async () => {
+  it('is `not-reached` for those that wait for a free connection, and not for those that were sent', async () => {
     const server = await scriptedServer((socket, request) => {
       if (request.method === 'GET') answerJson({ id: jobId, status: 'IN_QUEUE' })(socket, request);
     });
@@ -98,12 +98,12 @@ describe('where the run ends first', () => {
     await server.received(64);
     abandon.abort();
     expect(countByKind(await Promise.all(replies))).toEqual({ unanswered: 64, 'not-reached': 36 });
-    // These stand in line behind what was given up, which the freed connections must not send.
+    // These requests queue behind the abandoned ones, which must not be sent when connections become free.
     await Promise.all(Array.from({ length: 200 }, () => status()));
     expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(64);
   });
 
-  it('is so for those that the closing of the client finds waiting', async () => {
+  it('is `not-reached` for those that the closing of the client finds waiting', async () => {
     const server = await scriptedServer(() => undefined);
     const { service, submit } = clientOf(server.url);
     const replies = Array.from({ length: 100 }, () => submit());

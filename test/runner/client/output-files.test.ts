@@ -1,4 +1,7 @@
-/** Promise: files besides pictures are found where `output.files` says, byte by byte, and one that is missing is named. */
+/**
+ * Promise: files besides pictures are found where `output.files` says, byte for byte, and a missing one is
+ * named.
+ */
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { FilePlace, FoundPicture } from '../../../src/runner/core/picture.ts';
@@ -30,7 +33,7 @@ const textOf = (file: FoundPicture | undefined): string =>
 it.each([
   ['an object', (output: string) => output],
   ['a list of one object', (output: string) => `[ ${output} ]`],
-])('in %s, after the pictures, with numbers as they were written', async (_, within) => {
+])('files are found in %s, after the pictures, with numbers as they were written', async (_, within) => {
   const output = `{"rendered_image":"${picture}","seed":7,"files":{"depth":"AAAA"},
     "camera": {"id": 12345678901234567890, "matrix": [1.0, -2.50e-7]}, "objects": [{"index": 1}]}`;
   const [first, ...files] = await found(within(output), [depth, camera, objects]);
@@ -38,11 +41,11 @@ it.each([
   expect(files.map(({ named }) => named?.label)).toEqual(['depth', 'camera', 'objects']);
   expect(files[0]).toEqual({ base64: 'AAAA', named: { label: 'depth', kind: 'exr' } });
   expect(textOf(files[1])).toBe('{"id": 12345678901234567890, "matrix": [1.0, -2.50e-7]}\n');
-  // A list is what it is where JSON is asked for.
+  // A list is kept as a list if JSON was requested.
   expect(textOf(files[2])).toBe('[{"index": 1}]\n');
 });
 
-it('as a text that is JSON, as base64 of it, as an address, and as an empty list', async () => {
+it('files are found as a text that is JSON, as base64 of it, as an address, and as an empty list', async () => {
   const url = 'https://cdn.example/a.exr';
   const output = `{"image":"${picture}","camera":"{\\"fov\\": 50}","objects":[],"files":{"depth":"${url}"}}`;
   const [, ...files] = await found(output, [depth, camera, objects]);
@@ -62,7 +65,7 @@ it.each([
     '[{"rendered_image":"PICTURE"},{"rendered_image":"PICTURE","files":{"depth":"AAAA"}}]',
   ],
   ['would be inherited', '{"rendered_image":"PICTURE","files":"text"}'],
-])('fails the job where one %s', async (_, output) => {
+])('a job fails if one of its files %s', async (_, output) => {
   const text = output.replaceAll('PICTURE', picture);
   const reply = await statusFrom(answer(200, `{"status":"COMPLETED","output":${text}}`), { files: [depth] });
   expect(reply).toMatchObject({
@@ -74,7 +77,7 @@ it.each([
   });
 });
 
-it('of which one is a value that any object or text has is not there', async () => {
+it('a file counts as missing at the name of a property that any object or text has', async () => {
   for (const at of [['constructor'], ['files', 'length']])
     expect(
       await statusFrom(answer(200, `{"status":"COMPLETED","output":{"files":"x","image":"${picture}"}}`), {
@@ -86,7 +89,7 @@ it('of which one is a value that any object or text has is not there', async () 
 it.each([
   ['an object', (output: string) => output],
   ['a list of one object', (output: string) => `[${output}]`],
-])('of %s without pictures, the first keeps what is asked for of the rest', async (_, within) => {
+])('of %s without pictures, the first file keeps the requested values of the rest', async (_, within) => {
   const output = within('{"files":{"depth":"AAAA"},"camera":{"fov":50},"score":0.5,"many":[1,2]}');
   const values = (...names: string[]) => names.map((name) => ({ name, at: [name] }));
   const keptOf = async (of: string, asked: NamedValue[]): Promise<unknown[]> => {
@@ -103,7 +106,7 @@ it.each([
   expect(await keptOf(output, [])).toEqual([undefined, undefined]);
 });
 
-it('says what the worker says where that is a failure, and asks for a picture unless there is to be none', async () => {
+it('reports a failure in the words of the worker, and requires a picture unless none is expected', async () => {
   const failed = await statusFrom(answer(200, '{"status":"COMPLETED","output":{"error":"out of memory"}}'), {
     files: [depth],
   });
@@ -121,7 +124,7 @@ it('says what the worker says where that is a failure, and asks for a picture un
   expect(none).toMatchObject({ failure: { kind: 'picture-not-found' } });
 });
 
-it('reads large answers alike, also with long texts within JSON', () => {
+it('reads large answers in the same way, also with long texts within JSON', () => {
   const large = (bytes: number): string => randomBytes(bytes).toString('base64');
   const places = { image: undefined, files: [depth, camera] };
   const body = (cameraJson: string): Buffer =>
@@ -136,7 +139,8 @@ it('reads large answers alike, also with long texts within JSON', () => {
   const lifted = readLarge({ ...head, bytes: Buffer.from(plain) }, read);
   expect(decoded(lifted)).toEqual(decoded(usual));
   expect(decoded(lifted)).toHaveLength(3);
-  // What would be put in its place must not get into the file.
+  // Large answers have placeholders in place of long texts. A placeholder must not end up in the file, so
+  // this answer is read the usual way.
   const nested = body(`{"texture":"${large(30_000)}"}`);
   expect(readLarge({ ...head, bytes: nested }, read)).toBeUndefined();
 });

@@ -1,4 +1,7 @@
-/** Promise: a description of one's own costs no job that need not be lost, stops no night, and gives no key away. */
+/**
+ * Promise: with a description of a custom service, no job is lost without need, no run stops by mistake, and
+ * no key is revealed.
+ */
 import { describe, expect, it } from 'vitest';
 import { folderWith } from '../../e2e/cli.ts';
 import { onePixel } from '../../fakes/fal-service.ts';
@@ -28,7 +31,7 @@ interface Answers {
   result?: Script;
 }
 
-/** A client of a service that gives these answers. */
+/** Creates a client of a service with these answers. */
 async function serviceWith(
   { submit, status, result, picture, check }: Answers,
   text = description,
@@ -57,7 +60,7 @@ describe('a result', () => {
     ['a request that took too long', answerJson({ detail: 'too late' }, 408)],
     ['a redirect with a reason', answerJson({ detail: 'Moved' }, 302)],
     ['a failing proxy with a reason', answerJson({ detail: 'Bad gateway' }, 502)],
-  ])('that is %s is asked for again', async (_, first) => {
+  ])('that is %s is requested again', async (_, first) => {
     const client = await serviceWith({ result: inTurn(first, answerJson(pictures)) });
     const job = await client.job();
     expect(await client.status(job)).toMatchObject(failure('poll-failed'));
@@ -70,7 +73,7 @@ describe('a result', () => {
     expect(await client.status(await client.job())).toMatchObject({ kind: 'completed', pictures: [{}] });
   });
 
-  it('whose address leads to a host that gets no key, and refuses, is asked for again', async () => {
+  it('whose address leads to a host that gets no key, and refuses, is requested again', async () => {
     const elsewhere = await scriptedServer(answerJson({ detail: 'who are you?' }, 401), {
       host: '127.0.0.2',
     });
@@ -94,7 +97,7 @@ describe('a result', () => {
     expect(await client.status(await client.job())).toMatchObject(failure(kind, detail));
   });
 
-  it('that names another job is compared where the description says so', async () => {
+  it('that names another job is compared if the description says so', async () => {
     const result = answerJson({ ...pictures, of: 'j2' });
     const text = description.replace('pictures:', 'job: of, pictures:');
     const client = await serviceWith({ result }, text);
@@ -104,7 +107,7 @@ describe('a result', () => {
     expect(await other.status(await other.job())).toMatchObject({ kind: 'completed' });
   });
 
-  it('is where the description says first of what is there, or where the pipeline says', async () => {
+  it('is if the description says first of what is there, or if the pipeline says', async () => {
     const text = description.replace("'images[*].url'", "['shots[*].file', 'one.file']");
     for (const output of [{ shots: [{ file: onePixel }] }, { shots: [], one: { file: onePixel } }]) {
       const client = await serviceWith({ result: answerJson(output) }, text);
@@ -115,7 +118,7 @@ describe('a result', () => {
     expect(await client.status(await client.job())).toMatchObject({ pictures: [{}, {}] });
   });
 
-  it('may be missing where the status has said what failed', async () => {
+  it('may be missing if the status has said what failed', async () => {
     const status = answerJson({ state: 'done', detail: 'the worker died' });
     const client = await serviceWith({ status, result: answer(404) });
     expect(await client.status(await client.job())).toMatchObject(
@@ -128,7 +131,7 @@ describe('a result', () => {
     const client = await serviceWith({ result: answerJson({ images, note: 'x'.repeat(100_000) }) });
     const reply = await client.service.status(await client.job(), never);
     expect(reply).toMatchObject({ pictures: images });
-    expect(reply.kind === 'completed' && reply.hold?.bytes).toBe(0);
+    expect(reply.kind === 'completed' && reply.share?.bytes).toBe(0);
   });
 });
 
@@ -142,7 +145,7 @@ it('holds the memory that pictures at the service itself take, and none for thos
   const client = await serviceWith({ result, picture });
   const reply = await client.service.status(await client.job(), never);
   expect(reply).toMatchObject({ pictures: [{ bytes: { length: 100_000 } }, { url: elsewhere }] });
-  expect(reply.kind === 'completed' && reply.hold?.bytes).toBe(100_000);
+  expect(reply.kind === 'completed' && reply.share?.bytes).toBe(100_000);
 });
 
 describe('a submission', () => {
@@ -162,7 +165,7 @@ describe('a submission', () => {
     });
   });
 
-  it('without an id where the description has it does not stop the run if one was there before', async () => {
+  it('without an id if the description has it does not stop the run if one was there before', async () => {
     const accepted = answerJson({ id: 'j1', result_url: 'x' });
     const client = await serviceWith({ submit: inTurn(accepted, answerJson({ data: { id: 'j1' } })) });
     await client.submit();
@@ -185,7 +188,7 @@ describe('a submission', () => {
     expect(await poor.submit()).toMatchObject(failure('account-unusable', /answered 403: no money left$/));
   });
 
-  it('is sent again under its key where that is remembered', async () => {
+  it('is sent again under its key if that is remembered', async () => {
     const text = description.replace(
       'job: id,',
       "job: id, headers: { X-Idempotency: '{{ idempotencyKey }}' }, remembers: 24h,",
@@ -228,7 +231,7 @@ it('asks again for a result that is refused since it is not there yet', async ()
   expect(await client.status(job)).toMatchObject({ kind: 'completed' });
 });
 
-it('takes a number for a status, and an address that its description does not know for none', async () => {
+it('a number counts as a status, and an address that its description does not know is ignored', async () => {
   const client = await serviceWith({ status: answerJson({ state: 1 }) });
   const job = await client.job();
   expect(await client.status(job)).toMatchObject({ kind: 'running', status: '1', isExecuting: true });
@@ -258,7 +261,7 @@ describe('a status', () => {
     expect(await statusOf({ state: 'done', detail: 'a warning' })).toMatchObject({ kind: 'completed' });
   });
 
-  it('that is done has its result where the reason of a failure says nothing', async () => {
+  it('that is done has its result if the reason of a failure says nothing', async () => {
     const out = { images: [{ url: onePixel }] };
     for (const detail of [0, false, null, ''])
       expect(await statusOf({ ...done, out, detail }, ownResult)).toMatchObject({ kind: 'completed' });
@@ -290,11 +293,11 @@ describe('a status', () => {
   });
 });
 
-describe('whether it is there', () => {
+describe('a check of the health', () => {
   const text = `${description}check: { get: '{{ baseUrl }}/check', has: models }\n`;
   const unknown = { kind: 'unknown', text: expect.stringContaining('own') as string };
 
-  it('shows by what its answer has', async () => {
+  it('reads what the answer has', async () => {
     const client = await serviceWith(
       { check: inTurn(answerJson({ models: ['a'] }), answerJson({ models: null })) },
       text,
@@ -303,12 +306,12 @@ describe('whether it is there', () => {
     expect(await client.health()).toEqual(unknown);
   });
 
-  it('is not asked where the description does not say how', async () => {
+  it('is not made if the description does not say how', async () => {
     expect(await (await serviceWith({})).health()).toMatchObject({ ...unknown, isUnasked: true });
   });
 });
 
-it('has the key go wherever the description itself leads, where it says no address of the service', async () => {
+it('sends the key wherever the description itself leads, if it names no address of the service', async () => {
   const other = await scriptedServer(answerJson(done), { host: '127.0.0.2' });
   const text = `${description.replace('{{ baseUrl }}/jobs/{{ job.id }}', `${other.url}/{{ job.id }}`)}auth: { X-Key: '{{ apiKey }}' }\n`;
   const client = await serviceWith({}, text);

@@ -1,4 +1,4 @@
-/** Promise: a proxy that fails loses no submission, and leads no picture to a private address. */
+/** Promise: a failing proxy loses no submission, and a proxy cannot lead a download to a private address. */
 import type { LookupAddress } from 'node:dns';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { proxyRules, type ProxyRules } from '../../../src/lib/net/addresses.ts';
@@ -57,7 +57,7 @@ describe('a submission', () => {
         onConnection: (socket) => {
           count += 1;
           if (script === undefined) socket.end();
-          // So many connections have no end.
+          // The test fails if the client opens connections without end.
           if (count > 20) socket.resetAndDestroy();
         },
       });

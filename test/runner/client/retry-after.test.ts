@@ -1,4 +1,4 @@
-/** How long the service asks to wait. */
+/** Promise: the client waits as long as the Retry-After of the service says. */
 import { describe, expect, it } from 'vitest';
 import { readRetryAfter } from '../../../src/runner/client/exchange.ts';
 import { answer, type Script } from '../../fakes/scripted-server.ts';
@@ -37,14 +37,14 @@ describe.each([429, 425])('with %i', (status) => {
   });
 });
 
-it('is what was said first, where it is said twice', async () => {
+it('the wait is the one that is said first, if there are two', async () => {
   const twice: Script = (socket) =>
     socket.end('HTTP/1.1 429 Slow down\r\nRetry-After: 7\r\nRetry-After: 9\r\nContent-Length: 0\r\n\r\n');
   for (const ask of [submitTo, statusFrom])
     expect(await ask(twice)).toMatchObject({ failure: { kind: 'overloaded', retryAfterMs: 7_000 } });
 });
 
-it('is read in the body, where the headers do not say it', async () => {
+it('the wait is read in the body, if the headers do not say it', async () => {
   const body = '{"retry_after": 1.5, "status": 429}';
   expect(await statusFrom(answer(429, body))).toMatchObject({ failure: { retryAfterMs: 1_500 } });
   expect(await statusFrom(answer(429, '{"retry_after":86400}'))).toMatchObject({
@@ -54,7 +54,7 @@ it('is read in the body, where the headers do not say it', async () => {
   expect(await statusFrom(both)).toMatchObject({ failure: { retryAfterMs: 7_000 } });
 });
 
-it('is not made up', async () => {
+it('the wait is not made up', async () => {
   const reply = await submitTo(answer(429));
   expect(reply).toEqual({
     kind: 'failure',
@@ -62,12 +62,12 @@ it('is not made up', async () => {
   });
 });
 
-it('is kept where the service is down for a while', async () => {
+it('the wait is kept if the service is down for a while', async () => {
   const reply = await statusFrom(answer(503, '', { 'Retry-After': '120' }));
   expect(reply).toMatchObject({ failure: { kind: 'poll-failed', retryAfterMs: 120_000 } });
 });
 
-it("is counted by this machine's clock where the service does not show its own", () => {
+it('the wait is counted by the clock of this machine if the service does not show its own', () => {
   const headers = { 'retry-after': 'Wed, 21 Oct 2026 07:28:30 GMT' };
   expect(readRetryAfter(headers, Date.parse(now))).toBe(30_000);
   expect(readRetryAfter({ ...headers, date: 'yesterday' }, Date.parse(now))).toBe(30_000);

@@ -1,7 +1,9 @@
-/** The key is in no reply, wherever the service repeats it; the helpers of this folder look for it in every reply. */
+/**
+ * Promise: the key is in no reply, wherever the service repeats it. The helpers of this folder also check
+ * every reply.
+ */
 import { describe, expect, it } from 'vitest';
 import type { StatusReply } from '../../../src/runner/pipeline/ports.ts';
-import { chunksWithoutKey, withoutKey } from '../../../src/runner/client/exchange.ts';
 import { answer, answerJson, scriptedServer } from '../../fakes/scripted-server.ts';
 import {
   canary,
@@ -13,12 +15,13 @@ import {
   statusFrom,
   submitTo,
 } from './client.ts';
+import { withoutKey, chunksWithoutKey } from '../../../src/runner/client/http-service.ts';
 
 const page = `<html><head><title>No access with ${canary}</title></head></html>`;
 const encoded = encodeURIComponent(canary);
 const statuses = [200, 202, 302, 400, 401, 402, 403, 404, 409, 410, 425, 429, 500, 502];
 
-describe.each(statuses)('in an answer with %i', (status) => {
+describe.each(statuses)('the key is hidden in an answer with %i', (status) => {
   it.each<[string, string]>([
     ['text', `your key ${canary} is odd`],
     ['JSON', JSON.stringify({ error: `key ${canary}` })],
@@ -30,7 +33,7 @@ describe.each(statuses)('in an answer with %i', (status) => {
     ['an address', `see https://service.example/?key=${encoded}`],
     ['text that is cut within it', `${'x'.repeat(490)}${canary}${'y'.repeat(4_000)}`],
     ['a message that is cut within it', JSON.stringify({ message: `${'x'.repeat(492)}${canary} and more` })],
-  ])('as %s', async (_, body) => {
+  ])('the key is hidden as %s', async (_, body) => {
     const script = answer(status, body, { Location: `https://else.example/${canary}/${encoded}` });
     const asked = [submitTo, statusFrom, cancelAnswered, healthAnswered].map((ask) => ask(script));
     for (const reply of await Promise.all(asked)) {
@@ -55,32 +58,32 @@ it.each<[string, object]>([
     'the address of a picture',
     { status: 'COMPLETED', output: [{ image: `https://a.example/?k=${encoded}` }] },
   ],
-])('in %s', async (_, job) => {
+])('the key is hidden in %s', async (_, job) => {
   const reply = await statusFrom(answerJson({ id: canary, ...job }));
   expect(reply.kind).not.toBe('missing');
   expect(JSON.stringify(reply)).not.toContain('CANARY');
 });
 
-it('in a job id, which is then not taken: it would be recorded and shown', async () => {
+it('the key is hidden in a job id, which is then not used: it would be recorded and shown', async () => {
   const { url } = await scriptedServer(answerJson({ id: 'job-abcdef0123456789', status: 'IN_QUEUE' }));
   const { submit } = clientOf(url, { apiKey: 'abcdef0123456789' });
   expect(await submit()).toEqual({ ...failure('unanswered', 'job id'), isEachLost: true });
 });
 
-it('in the address that is told with a broken connection', async () => {
+it('the key is hidden in the URL reported for a broken connection', async () => {
   const server = await scriptedServer((socket) => socket.destroy());
   const reply = await clientOf(`${server.url}/${encoded}`).submit();
   expect(reply).toEqual(failure('unanswered', '/[key]/v2/'));
 });
 
-it('in what a broken connection brings', async () => {
+it('the key is hidden in what a broken connection brings', async () => {
   const script = answer(200, `{"id":"${canary}`, { 'Content-Length': '9999' });
   expect(await submitTo((socket, request) => (script(socket, request), socket.end()))).toEqual(
     failure('unanswered'),
   );
 });
 
-it('in what is kept of an output, at any depth', () => {
+it('the key is hidden in what is kept of an output, at any depth', () => {
   const output = { rest: { [`a ${canary}`]: [`b ${canary}`, 3, null, { c: canary }] }, texts: [canary] };
   const reply = { kind: 'completed', status: '', pictures: [{ base64: 'AAAA', output }] } as const;
   expect(withoutKey<StatusReply>({ ...reply, pictures: [...reply.pictures] }, canary)).toEqual({
@@ -102,7 +105,7 @@ it.each([
   expect(withoutKey({ kind: 'missing', text }, key)).toEqual({ kind: 'missing', text: clean });
 });
 
-it('takes nothing out of pictures, and nothing where there is no key', () => {
+it('nothing is removed from pictures, and nothing if there is no key', () => {
   const completed = { kind: 'completed', status: 'COMPLETED', pictures: [{ base64: 'abcdabcd' }] } as const;
   expect(withoutKey({ ...completed, pictures: [...completed.pictures] }, 'abcd')).toEqual(completed);
   expect(withoutKey({ kind: 'missing', text: 'words' }, '')).toEqual({ kind: 'missing', text: 'words' });
@@ -116,7 +119,7 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-it('is in no kept answer, wherever it is cut into parts, and base64 that looks like it stays', async () => {
+it('the key is in no kept answer, wherever it is cut into parts, and base64 that looks like it stays', async () => {
   const base64 = `iVBOR${canary.slice(0, 6)}AAAA`;
   const other = 'comfyui-4711/0815';
   const body = JSON.stringify({ echo: `Bearer ${canary}`, url: encoded, image: base64, other });

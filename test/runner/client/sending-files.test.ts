@@ -1,4 +1,4 @@
-/** Promise: a file is sent as it was when the list was read, or nothing is sent. */
+/** Promise: a file is sent unchanged since the list was read, or nothing is sent. */
 import { createHash, hash } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ function sendingFiles(
   return new SendingFiles(folder, memory, readObject).around(service);
 }
 
-/** A service that keeps what it was sent. */
+/** Creates a service that records the inputs it was sent. */
 function recording(submit?: () => Promise<SubmitReply>): { sent: JsonObject[]; service: RenderService } {
   const sent: JsonObject[] = [];
   const unused = (): never => {
@@ -69,7 +69,7 @@ it('the file is in its place, as base64', async () => {
   expect(sent[1]).toBe(plain);
 });
 
-it('what was lost is looked for, with its file and without one', async () => {
+it('a submission whose answer was lost is looked for, with its file and without one', async () => {
   const folder = tempFolder();
   const { service } = recording();
   const asked: unknown[] = [];
@@ -99,7 +99,7 @@ it.each<[string, (file: string) => void, RegExp]>([
     /^the file "a.jpg" has changed since the list was read/,
   ],
   ['gone', (file) => rmSync(file), /^the file "a.jpg" can no longer be read \(ENOENT\)/],
-])('nothing is sent where the file is %s', async (_, change, text) => {
+])('nothing is sent if the file is %s', async (_, change, text) => {
   const folder = tempFolder();
   const { sent, service } = recording();
   const input = describedIn(folder, 'a.jpg', 'ten bytes.');
@@ -142,7 +142,7 @@ it('no more are read at a time than memory has room for, and all are sent', asyn
   const memory = new ByteSemaphore(room);
   const { sent, service } = recording(async () => {
     most = Math.max(most, ++onWay);
-    // The first one stays on its way until there is another.
+    // The first submission stays in progress until the second one arrives.
     if (onWay === 2) hasSecond();
     await second;
     await new Promise(setImmediate);
@@ -157,7 +157,7 @@ it('no more are read at a time than memory has room for, and all are sent', asyn
   expect(most).toBe(2);
 });
 
-it('a picture in a bucket is sent where it is the one on record, and nothing where the bucket does not answer', async () => {
+it('a picture in a bucket is sent if it is the one on record, and nothing if the bucket does not answer', async () => {
   const { sent, service } = recording();
   const content = Buffer.from('ten bytes.');
   const path = 's3://night/owls/images/a.png';

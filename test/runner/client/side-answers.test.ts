@@ -1,4 +1,4 @@
-/** What the answers to a cancellation and to the question for an endpoint's health mean. */
+/** Answers to cancellations and health requests are read correctly. */
 import { describe, expect, it } from 'vitest';
 import { answer, answerJson, scriptedServer } from '../../fakes/scripted-server.ts';
 import { cancelAnswered, clientOf, failure, healthAnswered, jobId } from './client.ts';
@@ -18,7 +18,7 @@ it('cancels with one POST that holds the key and nothing else', async () => {
   expect(headers).not.toHaveProperty('transfer-encoding');
 });
 
-it('asks for health with one GET that holds the key', async () => {
+it('requests health with one GET that holds the key', async () => {
   const server = await scriptedServer(answerJson({ jobs: {}, workers: {} }));
   expect(await clientOf(server.url, { apiKey: 'the-key' }).health()).toEqual({ kind: 'answers' });
   expect(server.requests).toEqual([
@@ -38,7 +38,7 @@ describe('a cancellation', () => {
 });
 
 describe('the health of an endpoint', () => {
-  it('tells of workers and jobs what is a count', async () => {
+  it('contains the numbers of workers and jobs that are counts', async () => {
     const workers = { running: 3, idle: '2', throttled: -1, unhealthy: 0.5, ready: 4, resting: 7 };
     const jobs = { inProgress: 3, inQueue: 0, completed: 1e300 };
     expect(await healthAnswered(answerJson({ workers, jobs }))).toEqual({
@@ -48,11 +48,11 @@ describe('the health of an endpoint', () => {
     expect(await healthAnswered(answerJson({ workers: [3], jobs: null }))).toEqual({ kind: 'answers' });
   });
 
-  it.each(['', page, '[]', '"fine"', 'OK', '{"jobs":'])('is not told by 200 with %s', async (body) => {
+  it.each(['', page, '[]', '"fine"', 'OK', '{"jobs":'])('is unknown after 200 with %s', async (body) => {
     expect(await healthAnswered(answer(200, body))).toEqual({ kind: 'unknown', text: words });
   });
 
-  it('is not told by more than is read', async () => {
+  it('is unknown if the answer is larger than the limit', async () => {
     const script = answer(200, `{"jobs":"${'x'.repeat(2_000)}"}`);
     expect(await healthAnswered(script, { maxBodyBytes: 1_000 })).toEqual({ kind: 'unknown', text: words });
   });

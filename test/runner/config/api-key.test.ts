@@ -1,4 +1,7 @@
-/** The API key: taken from the environment, warned of in the file, and never in any text. */
+/**
+ * Promise: the API key comes from the environment. A key in pipeline.yaml is warned about, and no message
+ * contains it.
+ */
 import { expect, it } from 'vitest';
 import { ConfigError } from '../../../src/lib/yaml/problem.ts';
 import { configOf, problemsOf, withRequired } from './pipeline-file.ts';
@@ -52,7 +55,7 @@ it.each([
   `"${canary}"`,
   `'${canary}'`,
   `${canary}\r`,
-])('a key that cannot be one is told without it: %j', (key) => {
+])('an impossible key is reported without showing it: %j', (key) => {
   const problems = problemsOf(remote('apiKey: ${KEY}'), { env: { KEY: key } });
   expect(problems).toEqual([
     expect.stringMatching(/^5:11: the key contains a space, a line break, quotes around it or another/),
@@ -135,12 +138,12 @@ it.each([
   const { message, stack = '', problems } = error as ConfigError;
   const all = [message, stack, JSON.stringify(error), JSON.stringify(problems)].join('\n');
   expect(problems.length).toBeGreaterThan(0);
-  // A part of it is too much as well.
+  // A message must not contain even a part of the key.
   for (const part of [canary.slice(0, 12), canary.slice(-12)])
     expect(all.toUpperCase()).not.toContain(part.toUpperCase());
 });
 
-it('a key in a place of the file where any text is good is in no warning', () => {
+it('a key in a place of the file at which any text is accepted is in no warning', () => {
   const { warnings } = configOf(remote(`apiKey: ${canary}`, `input: {token: ${canary}}`));
   expect(warnings).toHaveLength(1);
   expect(warnings.join()).not.toContain('CANARY');

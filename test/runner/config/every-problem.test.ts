@@ -1,8 +1,11 @@
-/** A wrong pipeline.yaml: every problem at once, each at its place, with what was found and what was expected. */
+/**
+ * Promise: a wrong pipeline.yaml is reported with all its problems at once. Each has line and column, the
+ * value found and the value expected.
+ */
 import { expect, it } from 'vitest';
 import { configOf, marked, placesOf, problemsOf, withRequired } from './pipeline-file.ts';
 
-it('tells every problem at once, in the order of the file', () => {
+it('reports every problem at once, in the order of the file', () => {
   const { text, places } = marked(`manifest: [a.csv, ▸5, ▸""]
 ▸endpoint:
   baseUrl: ▸api.example.com
@@ -35,7 +38,7 @@ skipBadRows: ▸yes
     '8:9: the key "atempts" is unknown in retry; did you mean attempts?',
     expect.stringMatching(/^8:31: retry.attempts is 0; expected .*, a whole number from 1 to 100$/),
     '8:45: retry.firstWait is 3; expected a duration from 0s to 20d, such as 30s, 5m or 2h',
-    '10:3: the key "folder" is unknown in output; expected dir, pictures, name, image, files, values, hosts, keep, formats, metadata',
+    '10:3: the key "folder" is unknown in output; expected dir, pictures, name, image, media, files, values, hosts, keep, formats, metadata',
     '11:8: the environment variable UNSET is not set',
     '12:9: invalid template: {{ without }}',
     expect.stringMatching(/^13:1: the key "colour" is unknown; expected manifest, endpoint, input, /),
@@ -51,7 +54,7 @@ it('names the file as a person finds it from where the command is given', () => 
   );
 });
 
-it('a missing key is told at the key of its section', () => {
+it('a missing key is reported at its section', () => {
   const { text, places } = marked('manifest: a.csv\n▸▸endpoint:\n  version: v2\n▸output:\n  name: x.png\n');
   const problems = problemsOf(text);
   expect(placesOf(problems)).toEqual(places);
@@ -67,7 +70,7 @@ it.each([
   expect(problemsOf(text)).toEqual([
     '1:1: manifest is missing; expected a path, a pattern such as lists/*.txt, or a list of them; - is standard input',
     '1:1: endpoint is missing; expected the keys baseUrl, id, and optionally speaks, version, statuses, apiKey, policy, freshness',
-    '1:1: output is missing; expected the key dir, and optionally pictures, name, image, files, values, hosts, keep, formats, metadata',
+    '1:1: output is missing; expected the key dir, and optionally pictures, name, image, media, files, values, hosts, keep, formats, metadata',
   ]);
 });
 
@@ -94,7 +97,7 @@ it.each([
   'terminal: {▸colour: true}',
   '▸concurency: 3',
   '▸__proto__: {concurrency: 3}',
-])('an unknown key is told at the key: %s', (line) => {
+])('an unknown key is reported at the key: %s', (line) => {
   const { text, places } = marked(line);
   const own = text.split(':')[0] ?? '';
   const others = { manifest: 'a', endpoint: '{baseUrl: local, id: x}', output: '{dir: o}' };
@@ -124,7 +127,7 @@ it.each(['0', '10001', '1.5', '-1', '.inf', '1e9', 'true', '[]', '{}', 'null', '
   },
 );
 
-it('numbers that JSON does not have, or that would be changed without a word', () => {
+it('numbers that JSON cannot express, or that would be changed silently', () => {
   const { text, places } = marked(
     withRequired('input: {scene: "{{ s }}", a: ▸.nan, b: ▸-.inf, c: ▸12345678901234567890, d: 0.1}'),
   );
@@ -137,7 +140,7 @@ it('input must hold something, and be keys and values', () => {
   }
 });
 
-it('tells where a key belongs that stands in the wrong place', () => {
+it('says where a key belongs that stands in the wrong place', () => {
   const text = 'manifest: a\nendpoint: {baseUrl: local, id: x}\noutput: {dir: o}\nperSecond: 3\n';
   expect(problemsOf(text)).toEqual([
     expect.stringMatching(/^4:1: the key "perSecond" is unknown; .* \(perSecond belongs under pricing\)$/),

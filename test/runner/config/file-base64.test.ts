@@ -1,28 +1,34 @@
-/** `{{ photo | file_base64 }}`: which files a list may send, and what a scene stores of them before. */
+/**
+ * Promise: with `{{ photo | file_base64 }}`, a list can send only files of its folder, and the checkpoint
+ * stores only their path, size and checksum.
+ */
 import { createHash } from 'node:crypto';
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '../../../src/runner/config/read-config.ts';
-import { filesIn, withFilesNamed, withoutPaths } from '../../../src/runner/core/file-text.ts';
+import { filesIn, type SentFile, withFilesNamed, withoutPaths } from '../../../src/runner/core/file-text.ts';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
 import { fingerprintOf } from '../../../src/runner/core/scene.ts';
 import { problemsOf, tempFolder, withRequired } from './pipeline-file.ts';
 
 const photo = Buffer.from('not much of a photo');
 
-/** A folder with `night/pipeline.yaml`, a photo in `night/photos` and a secret beside `night`. */
-function folderOf(input: string, more = ''): { folder: string; render: (row: JsonObject) => JsonObject } {
+/** Creates a folder with `night/pipeline.yaml`, a photo in `night/photos` and a secret outside of `night`. */
+function folderOf(
+  input: string,
+  more = '',
+): { folder: string; render: (row: JsonObject, known?: SentFile) => JsonObject } {
   const outer = tempFolder();
   const folder = join(outer, 'night');
   mkdirSync(join(folder, 'photos'), { recursive: true });
   writeFileSync(join(folder, 'photos/a.jpg'), photo);
   writeFileSync(join(outer, 'secret'), 'key');
   writeFileSync(join(folder, 'pipeline.yaml'), withRequired(`input: ${input}\n${more}`));
-  const render = (row: JsonObject): JsonObject => {
+  const render = (row: JsonObject, known?: SentFile): JsonObject => {
     const template = readConfig(join(folder, 'pipeline.yaml'), [], {}).input;
     if (template === undefined) throw new Error('no input');
-    return template.render(row);
+    return template.render(row, known);
   };
   return { folder, render };
 }
@@ -35,11 +41,11 @@ const described = {
   bytes: photo.length,
 };
 
-it('a scene holds where the file is and what it is, and no byte of it', () => {
+it('a scene stores path and checksum of the file, and no content', () => {
   expect(folderOf(plain).render(row)).toEqual({ scene: 'hills', image: { $file_base64: [described] } });
 });
 
-it('stands anywhere in a text, several times, and is shown in words', () => {
+it('the placeholder may stand anywhere in a text, several times, and is shown in words', () => {
   const input =
     '{scene: x, to: ["data:image/jpeg;base64,{{ photo | strip | file_base64 }};{% assign p = photo | file_base64 %}{{ p }}"]}';
   const rendered = folderOf(input).render(row);
@@ -51,12 +57,12 @@ it('stands anywhere in a text, several times, and is shown in words', () => {
   expect(filesIn(rendered)).toEqual([described, described]);
 });
 
-it('is left out where the template leaves it out', () => {
+it('a file is left out if the template leaves it out', () => {
   const input = '{scene: "{{ scene }}", image: "{% if photo %}{{ photo | file_base64 }}{% endif %}"}';
   expect(folderOf(input).render({ scene: 'x', photo: null })).toEqual({ scene: 'x', image: '' });
 });
 
-it('makes another scene when it is edited, and the same one when it is moved', () => {
+it('an edited file makes another scene, and a moved one the same', () => {
   const { folder, render } = folderOf(plain);
   const print = (photoPath: string): string =>
     fingerprintOf(withoutPaths(render({ ...row, photo: photoPath })));
@@ -86,7 +92,7 @@ describe('a list may have no file sent', () => {
     ['also-env', 'is hidden'],
     ['pipeline.yaml', 'belongs to the batch itself'],
     ['renders/checkpoint.sqlite', 'belongs to the batch itself'],
-  ])('that holds what nobody else is to know: %s', (path, why) => {
+  ])('with a secret: %s', (path, why) => {
     const { folder, render } = folderOf(plain);
     mkdirSync(join(folder, 'renders'));
     mkdirSync(join(folder, '.secrets'));
@@ -98,7 +104,7 @@ describe('a list may have no file sent', () => {
     );
   });
 
-  it('by writing what a described file looks like', () => {
+  it('by imitating the description of a file', () => {
     const forged = { deep: [{ $file_base64: [{ ...described, path: '../secret' }] }] };
     const { render } = folderOf('{scene: "{{ scene }}", meta: "{{ meta }}"}');
     expect(() => render({ scene: 'x', meta: forged })).toThrow('the key $file_base64 is reserved');
@@ -150,7 +156,7 @@ it.each([
   expect(() => render({ ...row, photo: path })).toThrow(`is not there (looked for in ${folder})${hint}`);
 });
 
-it('a row is bad whose files are too large together', () => {
+it('a row is bad if its files together are too large', () => {
   const { folder, render } = folderOf(
     '{a: "{{ a | file_base64 }}", b: "{{ a | file_base64 }}"}',
     'limits: {body: 1kB}',
@@ -159,6 +165,24 @@ it('a row is bad whose files are too large together', () => {
   expect(() => render({ a: 'half' })).toThrow(
     'what it sends in 2 files takes 1.3 kB as base64; `limits.body` allows 1.0 kB',
   );
+});
+
+it.each([
+  ['s3://night/a.mp4', '. Or send its address, if the service can read the bucket: {{ picture }}'],
+  [
+    'images/a.mp4',
+    '. Or keep the pictures of the batch before in a bucket (`output.pictures`), and send its address',
+  ],
+])('a stage says how a clip of the batch before that is too large can be sent: %s', (picture, advice) => {
+  const { render } = folderOf('{scene: x, clip: "{{ picture | file_base64 }}"}', 'limits: {body: 1kB}');
+  const known = { path: picture, sha256: 'ab', bytes: 2_000_000_000 };
+  expect(() => render({ picture }, known)).toThrow(advice);
+  const { render: byAddress } = folderOf(
+    '{scene: x, clip: \'{{ picture | replace: "s3://night/", "https://cdn.example/" }}\'}',
+  );
+  expect(byAddress({ picture: 's3://night/a.mp4' }, known)).toMatchObject({
+    clip: 'https://cdn.example/a.mp4',
+  });
 });
 
 it.each([

@@ -1,11 +1,13 @@
-/** `output.hosts`: what is a host name, and how it is spelled in the end. */
+/**
+ * `output.hosts` accepts host names and wildcards, normalizes their spelling, and rejects everything else.
+ */
 import { expect, it } from 'vitest';
 import { configOf, placesOf, problemsOf, withRequired } from './pipeline-file.ts';
 
 const withHosts = (hosts: string): string =>
   withRequired('').replace('dir: renders', `dir: renders\n  hosts: ${hosts}`);
 
-it('is empty by default', () => {
+it('the list of hosts is empty by default', () => {
   expect(configOf(withRequired('')).output.hosts).toEqual([]);
 });
 
@@ -44,7 +46,7 @@ it.each([
   'http://minio.lan:9000/bucket',
   'http://me@minio.lan:9000',
   'http://minio.lan:99999',
-])('no host: %j', (host) => {
+])('rejects the host %j', (host) => {
   expect(placesOf(problemsOf(withHosts(`["${host}"]`)))).toEqual(['7:11']);
   expect(problemsOf(withHosts(`["${host}"]`))[0]).toContain('such as cdn.example.com');
 });

@@ -1,4 +1,7 @@
-/** What each job is sent: placeholders at any depth, everything else as it stands, and no empty description. */
+/**
+ * Promise: the input of a job is its template with placeholders filled in at any depth, and a row without a
+ * description is never sent.
+ */
 import { expect, it } from 'vitest';
 import { defaultInput } from '../../../src/runner/config/input-template.ts';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
@@ -33,7 +36,7 @@ it('templates at any depth; other keys as they are', () => {
   ]);
 });
 
-it('is the same object for none of two rows', () => {
+it('returns a new object for each row', () => {
   const input = inputOf('{scene: "{{ scene }}", list: [1]}');
   const [a, b] = [input.render({ scene: 'a' }), input.render({ scene: 'b' })];
   (a['list'] as number[]).push(2);
@@ -68,7 +71,7 @@ it.each<[string, JsonObject]>([
   ['{scene: "a {% if s %}{{ s }}{% else %}hill{% endif %}"}', { s: '' }],
   ['{scene: "{{ scene }}"}', { scene: 0 }],
   ['{text: "{{ Caption }}", negative: "{{ no }}"}', { Caption: 'x', no: '' }],
-])('%s of %j asks for something', (yaml, row) => {
+])('%s of %j requires something', (yaml, row) => {
   expect(() => inputOf(yaml).render(row)).not.toThrow();
 });
 

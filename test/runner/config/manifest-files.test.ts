@@ -1,4 +1,7 @@
-/** Promise: `manifest` takes patterns and folders of Parquet files, and never what the batch has written itself. */
+/**
+ * Promise: `manifest` accepts patterns and folders of Parquet files, and never reads files that the batch
+ * itself wrote.
+ */
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -14,7 +17,7 @@ function folderOf(files: string[]): string {
   return folder;
 }
 
-/** The lists that this `manifest` stands for, as paths from the folder of pipeline.yaml. */
+/** Returns the lists that this `manifest` matches, as paths relative to the folder of pipeline.yaml. */
 function listsOf(folder: string, manifest: string): string[] {
   const file = join(folder, 'pipeline.yaml');
   writeFileSync(file, `manifest: ${manifest}\nendpoint: {baseUrl: local, id: x}\noutput: {dir: out}\n`);
@@ -42,7 +45,7 @@ describe('a pattern', () => {
     ["'*/[a]*.txt'", ['lists/a.txt']],
     ['[lists/b.txt, lists/*.txt, z.txt]', ['lists/b.txt', 'lists/a.txt', 'z.txt']],
     ["[lists/b.txt, 'lists/b*']", ['lists/b.txt']],
-    // Nothing matches: whoever reads the list says so.
+    // A pattern without matches stays as it is. The reader of the list reports it as missing.
     ["'lists/*.tsv'", ['lists/*.tsv']],
     ["'lists/[z-a].txt'", ['lists/[z-a].txt']],
   ])('%s', (manifest, expected) => {
@@ -59,13 +62,13 @@ describe('a pattern', () => {
     expect(listsOf(folder, "'**/d.txt'")).toEqual(['lists/deep/er/d.txt']);
   });
 
-  it('leaves out what the batch has written', () => {
+  it('leaves out files that the batch has written', () => {
     const folder = folderOf(['a.csv', 'out/report/results.csv', 'out/images/a.csv', 'out/list.csv']);
     expect(listsOf(folder, "'**/*.csv'")).toEqual(['a.csv', 'out/list.csv']);
   });
 });
 
-it('a folder of Parquet files is all of them; a folder with a .txt is what it was', () => {
+it('a folder of Parquet files means all of them; a folder with a .txt is a folder of texts', () => {
   const shards = [
     'data/part-1.parquet',
     'data/part-0.PARQUET',

@@ -1,10 +1,13 @@
-/** The key `notify`: who is told of what, and no address in any message. */
+/**
+ * The key `notify` sets which events each target receives. Error messages never contain its URLs, because
+ * they are secrets.
+ */
 import { expect, it } from 'vitest';
 import { configOf, problemsOf, withRequired } from './pipeline-file.ts';
 
 const env = { HC_UUID: 'secret-uuid', SLACK_URL: 'https://hooks.slack.example/secret' };
 
-it('reads targets with what they are told of', () => {
+it('reads targets with their events', () => {
   const text = `notify:
   - ping: https://hc-ping.example/\${HC_UUID}
   - slack: \${SLACK_URL}

@@ -1,4 +1,7 @@
-/** `output.name`: portable names out of any columns; only the template's own slashes make folders. */
+/**
+ * Promise: `output.name` makes portable file names from any column values. Only slashes of the template
+ * itself create folders.
+ */
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
 import { configOf, withRequired } from './pipeline-file.ts';
@@ -32,7 +35,7 @@ it.each<[string, JsonObject, string | RegExp]>([
   else expect(name).toMatch(expected);
 });
 
-it('is at most 200 bytes, however long the columns are', () => {
+it('a name has at most 200 bytes, however long the columns are', () => {
   const long = '長い'.repeat(1000);
   expect(Buffer.byteLength(nameOf('{{ a }}/{{ id }}.png', { a: long, id: long }))).toBeLessThanOrEqual(200);
 });

@@ -1,4 +1,4 @@
-/** Reads a pipeline.yaml out of a text, in a folder of its own. */
+/** Writes a pipeline.yaml into a temporary folder and reads it. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -20,7 +20,7 @@ export function tempFolder(): string {
   return folder;
 }
 
-/** The keys that every pipeline.yaml has, and others behind them: from line 7 on. */
+/** Returns a pipeline.yaml with the required keys, followed by `more`, which begins at line 7. */
 export function withRequired(more: string): string {
   return `manifest: scenes.csv
 endpoint:
@@ -34,7 +34,7 @@ ${more}`;
 export interface Given {
   env?: NodeJS.ProcessEnv;
   overrides?: Override[];
-  /** What lies beside it, by name. */
+  /** Other files of the folder: content by name. */
   files?: Record<string, string>;
 }
 
@@ -53,7 +53,10 @@ export function configOf(
   return readConfig(writePipeline(text, files), overrides, env);
 }
 
-/** Every problem, `line:column: text` where it is one of the file; none where the file is good. */
+/**
+ * Returns every problem as `line:column: text`, or without a place if it does not belong to one. Returns an
+ * empty list for a valid file.
+ */
 export function problemsOf(
   text: string | Uint8Array,
   { env = {}, overrides = [], files }: Given = {},
@@ -76,7 +79,10 @@ export function problemsIn(read: () => unknown): Problem[] {
   }
 }
 
-/** A text with `▸` in front of every place where a problem is expected: the text without them, and the places. */
+/**
+ * Splits a text in which `▸` marks every place where a problem is expected. Returns the text without marks,
+ * and the places as `line:column`.
+ */
 export function marked(textWithMarks: string): { text: string; places: string[] } {
   const places = textWithMarks.split('\n').flatMap((line, index) => {
     const parts = line.split('▸').slice(0, -1);
@@ -85,7 +91,7 @@ export function marked(textWithMarks: string): { text: string; places: string[] 
   return { text: textWithMarks.replaceAll('▸', ''), places };
 }
 
-/** `line:column` of each problem. */
+/** Returns the `line:column` of each problem. */
 export function placesOf(problems: string[]): string[] {
   return problems.map((problem) => /^\d+:\d+/.exec(problem)?.[0] ?? problem);
 }

@@ -1,4 +1,4 @@
-/** The output folder is found whatever else is wrong with the file. */
+/** Promise: commands find the output folder even if other parts of pipeline.yaml are wrong. */
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { PipelineParts } from '../../../src/runner/config/config.ts';
@@ -24,7 +24,7 @@ it('a flag stands for it, also in a file that says nothing of it', () => {
   }
 });
 
-it('takes it from the environment', () => {
+it('the folder is taken from the environment', () => {
   expect(new PipelineParts(writePipeline('output: {dir: "${D}"}'), [], { D: '/there' }).outputDir()).toBe(
     '/there',
   );

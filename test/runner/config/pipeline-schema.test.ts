@@ -1,4 +1,4 @@
-/** Promise: the JSON Schema of pipeline.yaml is that of the code, and refuses nothing that a run accepts. */
+/** Promise: the JSON Schema of pipeline.yaml matches the code, and rejects nothing that a run accepts. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Ajv } from 'ajv';
@@ -15,7 +15,7 @@ const isValid = new Ajv({ strict: true, strictTypes: false, strictRequired: fals
   pipelineSchema(),
 );
 
-it('says of every key what it is for', () => {
+it('describes every key', () => {
   const silent = keysOf(pipelineSchema()).filter((keys) => typeof at(keys)['description'] !== 'string');
   expect(silent).toEqual([]);
 });
@@ -110,7 +110,7 @@ function anyValue(): fc.Arbitrary<JsonValue> {
   return fc.jsonValue({ maxDepth: 2 }).map((value) => JSON.parse(JSON.stringify(value)) as JsonValue);
 }
 
-/** The path of every key of the schema. */
+/** Returns the path of every key of the schema. */
 function keysOf(schema: JsonValue, above: string[] = []): string[][] {
   if (!isJsonObject(schema) || !isJsonObject(schema['properties'] ?? null)) return [];
   return Object.entries(schema['properties'] as JsonObject).flatMap(([key, each]) => [

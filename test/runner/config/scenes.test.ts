@@ -1,4 +1,7 @@
-/** What `scenes` says: lists, ranges, files, seeds, what is left out; and what is wrong with it, at its place. */
+/**
+ * The section `scenes` accepts lists, ranges, files, seeds and exclusions. Every problem in it is reported at
+ * its line and column.
+ */
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { readConfig } from '../../../src/runner/config/read-config.ts';
@@ -45,7 +48,7 @@ it('lists, ranges and files, in the order of the file', () => {
   });
 });
 
-it('the manifest may be left out where there are lists, and only there', () => {
+it('the manifest may be left out if there are lists, and only then', () => {
   const without = (more: string): string => withRequired(more).replace('manifest: scenes.csv\n', '');
   expect(configOf(without('scenes: {matrix: {animal: [cat]}}')).manifest).toEqual([]);
   expect(configOf(without('scenes: {zip: {animal: [cat]}}')).manifest).toEqual([]);
@@ -54,7 +57,7 @@ it('the manifest may be left out where there are lists, and only there', () => {
   ]);
 });
 
-it('tells every problem at its place', () => {
+it('reports every problem at its place', () => {
   const { text, places } = marked(
     withRequired(`scenes:
   matrix:

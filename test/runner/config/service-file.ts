@@ -1,4 +1,4 @@
-/** Reads a service.yaml out of a text, in a folder with a module, a program and a file that is none. */
+/** Writes a service.yaml into a temporary folder and reads it. */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Override } from '../../../src/lib/yaml/yaml-file.ts';
@@ -18,7 +18,10 @@ export function writeService(text: string): { folder: string; file: string } {
   return { folder, file };
 }
 
-/** With a module, a text, the program `worker` in `bin`, and a workflow as ComfyUI runs it and as its editor has it. */
+/**
+ * Writes a module, a text, the program `bin/worker`, and two ComfyUI workflows: one in API format and one as
+ * its editor saves it.
+ */
 export function fill(folder: string): void {
   writeFileSync(join(folder, 'handler.mjs'), 'export const handler = () => [];\n');
   writeFileSync(join(folder, 'plain.txt'), 'text\n');
@@ -33,7 +36,7 @@ export function fill(folder: string): void {
   chmodSync(join(folder, 'bin', 'worker'), 0o755);
 }
 
-/** `bin/worker` of the file's folder is the only program of PATH. */
+/** Reads a service.yaml. Its PATH contains only `bin/worker` from the folder of the file. */
 export function serviceOf(text: string, given: Given = {}): { settings: ServiceSettings; folder: string } {
   const { folder, file } = writeService(text);
   return {
@@ -42,7 +45,10 @@ export function serviceOf(text: string, given: Given = {}): { settings: ServiceS
   };
 }
 
-/** Every problem, `line:column: text`, with FOLDER for the file's; none where the file is good. */
+/**
+ * Returns every problem as `line:column: text`, with FOLDER in place of the temporary folder. Returns an
+ * empty list for a valid file.
+ */
 export function serviceProblems(text: string, given: Given = {}): string[] {
   const { folder, file } = writeService(text);
   const env = { PATH: join(folder, 'bin'), ...given.env };
@@ -51,7 +57,7 @@ export function serviceProblems(text: string, given: Given = {}): string[] {
   );
 }
 
-/** The problems of one endpoint, without the place and the words that lead to it. */
+/** Returns the problems of a single endpoint, without line, column and `endpoints[0]`. */
 export function endpointProblemsOf(keys: string, given: Given = {}): string[] {
   return serviceProblems(`endpoints: [{name: A, ${keys}}]`, given).map((line) =>
     line.replace(/^\d+:\d+: (endpoints\[0\][. ])?/, ''),

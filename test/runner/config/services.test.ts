@@ -1,4 +1,4 @@
-/** Promise: what a service brings along reaches the run: its address, its hosts, its limits, and how long it keeps results. */
+/** Promise: the description of a service sets the base URL, hosts, limits and retention of a run. */
 import { describe, expect, it } from 'vitest';
 import { configOf, problemsOf } from './pipeline-file.ts';
 
@@ -27,7 +27,8 @@ describe('a service that is known', () => {
     });
     expect(config.output.hosts).toEqual(expect.arrayContaining(['cdn.example', 'fal.media', '*.fal.media']));
     expect(config.keepsMs).toBe(30 * 86_400_000);
-    // The archive, which keeps results for so long, is not asked for a queue of the pipeline's own.
+    // Only the archive of the service keeps results for 30 days. A custom `baseUrl` has no archive, so the
+    // default of 30 minutes applies.
     const proxied = fal.replace('fal,', 'fal, baseUrl: https://proxy.example/fal,');
     expect(configOf(at(proxied), { env }).keepsMs).toBe(30 * 60_000);
     expect(configOf(at(replicate), { env }).output.hosts).toEqual(
@@ -35,7 +36,7 @@ describe('a service that is known', () => {
     );
   });
 
-  it('is sent no more at once and a second than it allows, and less where the pipeline says so', () => {
+  it('is sent no more at once and a second than it allows, and less if the pipeline says so', () => {
     const { rate } = configOf(at(replicate), { env });
     expect([rate.submit.perTenSeconds, rate.status.perTenSeconds]).toEqual([100, 500]);
     const slower = configOf(at(replicate, 'rate: { submit: { perTenSeconds: 7 } }'), { env });
@@ -44,7 +45,7 @@ describe('a service that is known', () => {
     expect(configOf(at(comfyui, 'concurrency: 2'), { files: flow({ 6: node }) }).concurrency).toBe(2);
   });
 
-  it('is advised to get more jobs only where those may bring more workers', () => {
+  it('suggests more concurrency only if it may bring more workers', () => {
     const most = (text: string, files = {}) => configOf(text, { env, files }).maxConcurrency;
     const jobsAt = (baseUrl: string): string => at(`{ baseUrl: '${baseUrl}', id: x, apiKey: '\${TOKEN}' }`);
     expect(most(jobsAt('https://api.runpod.ai'))).toBe(10_000);
@@ -60,7 +61,7 @@ describe('a service that is known', () => {
     expect(most(at(comfyui), flow({ 6: node }))).toBe(0);
   });
 
-  it('has no path of a price where it states none', () => {
+  it('has no path of a price if it states none', () => {
     const [problem] = problemsOf(at(comfyui, 'pricing: { at: cost }'), { files: flow({ 6: node }) });
     expect(problem).toContain('perSecond or perPicture in its place: ComfyUI states no price');
   });
@@ -73,7 +74,7 @@ describe('a service that is known', () => {
   });
 });
 
-it('makes other scenes of a workflow that says something else, and of no other', () => {
+it('a workflow that was changed makes other scenes, and only then', () => {
   const textOf = (files: Record<string, string>): string | undefined =>
     configOf(at(comfyui), { files }).input?.text;
   const first = textOf(flow({ 6: node }));
@@ -121,7 +122,7 @@ it.each([
   expect(config.output.hosts).toEqual(['cdn.example', ...hosts]);
 });
 
-it('warns if the run gives a job up before the time that its `policy` asks for', () => {
+it('warns if the run gives a job up before the time that its `policy` allows', () => {
   const jobs = (more: string): string =>
     at(
       `{ baseUrl: 'https://api.example', id: a, apiKey: '\${FAL_KEY}', policy: { executionTimeout: 40m } }`,
@@ -131,7 +132,7 @@ it('warns if the run gives a job up before the time that its `policy` asks for',
   expect(configOf(jobs('timeouts: { execution: 45m }'), { env }).warnings).toEqual([]);
 });
 
-it('takes `policy` at job services only, in durations', () => {
+it('`policy` is for job services only, with durations', () => {
   const jobs = (policy: string): string =>
     at(`{ baseUrl: 'https://api.example', id: a, apiKey: '\${FAL_KEY}', policy: ${policy} }`);
   expect(problemsOf(jobs('{ executionTimeout: 600000 }'), { env })).toEqual([

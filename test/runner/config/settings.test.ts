@@ -1,4 +1,4 @@
-/** Values of a valid pipeline.yaml: quantities, addresses, paths, defaults, and its warnings. */
+/** Values of a valid pipeline.yaml: quantities, URLs, paths, defaults and warnings. */
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { pricingOf } from '../../../src/runner/core/spending.ts';
@@ -12,7 +12,7 @@ function remote(baseUrl: string): string {
   return withRequired('').replace('local', JSON.stringify(baseUrl));
 }
 
-it('has defaults for all but manifest, endpoint and folder', () => {
+it('every key except manifest, endpoint and folder has a default', () => {
   const file = writePipeline(withRequired(''));
   const { placeOf, output, ...config } = readConfig(file, [], env);
   expect(placeOf(['output', 'dir'])).toMatch(/pipeline\.yaml:6:8$/);
@@ -34,7 +34,7 @@ it('has defaults for all but manifest, endpoint and folder', () => {
     proxy: 'public',
     proxies: noProxies,
     concurrency: 16,
-    // The service runs on this machine, so more jobs in flight bring no more workers.
+    // The service runs on this machine, so more jobs in flight would not bring more workers.
     maxConcurrency: 0,
     retry: {
       attempts: 3,
@@ -50,8 +50,14 @@ it('has defaults for all but manifest, endpoint and folder', () => {
     timeouts: { request: 30_000, queue: 3_600_000, execution: 1_800_000 },
     freshness: 150_000,
     keepsMs: 1_800_000,
-    limits: { body: 64_000_000, kept: 2_000_000_000, memory: 64_000_000, pixels: 100_000_000 },
-    check: { blank: false },
+    limits: {
+      body: 64_000_000,
+      download: 2_000_000_000,
+      kept: 2_000_000_000,
+      memory: 64_000_000,
+      pixels: 100_000_000,
+    },
+    check: { blank: false, decode: false },
     report: { thumbnails: true, every: 300_000, bom: false, separator: ',' },
     shutdown: { grace: 10_000 },
     terminal: { json: false, quiet: false, stats: false },
@@ -189,7 +195,7 @@ it('wants to know the price before it limits the cost', () => {
   expect(pricingOf(config)).toMatchObject({ perPicture: 0.003, expectMs: 8_000, maxMs: 1_800_000 });
 });
 
-it('takes the path of a price that the service states, except where none does', () => {
+it('the path of a price that the service states is the default, except if none does', () => {
   const config = configOf(withRequired('limits: {cost: 5}\npricing: {at: "output[0].cost"}'));
   expect(pricingOf(config)).toMatchObject({ at: 'output[0].cost' });
   for (const at of ['output.', '[x]', '"output[*].cost"', '""', '"a\\tb"', `${'a'.repeat(32)}.`])
@@ -198,19 +204,19 @@ it('takes the path of a price that the service states, except where none does', 
     );
 });
 
-it('takes an expected time without a price, and no pricing without either', () => {
+it('accepts an expected time without a price, but no pricing without either', () => {
   const timed = configOf(withRequired('pricing: {expect: 8s}'));
   expect(timed.pricing?.expect).toBe(8_000);
   expect(pricingOf(timed)).toBeUndefined();
   expect(placesOf(problemsOf(withRequired('limits: {cost: 5}\npricing: {expect: 8s}')))).toEqual(['7:16']);
   const [problem] = problemsOf(withRequired('pricing: {currency: EUR}'));
-  expect(problem).toContain('perSecond, perPicture, perMegapixel or at');
+  expect(problem).toContain('perSecond, perPicture, perMegapixel, perSecondOfVideo or at');
   expect(placesOf(problemsOf(withRequired('pricing: {perPicture: 0, expect: fast}')))).toHaveLength(2);
 });
 
 it('what a picture has to be besides whole', () => {
   const { check } = configOf(withRequired('check: {blank: true, minSide: 512}'));
-  expect(check).toEqual({ blank: true, minSide: 512 });
+  expect(check).toEqual({ blank: true, decode: false, minSide: 512 });
 });
 
 it('types of columns, in the order of the file', () => {
@@ -242,7 +248,7 @@ it.each(['blank: "yes"', 'minSide: 0', 'minSide: 1.5', 'minSide: 64px', 'least: 
   },
 );
 
-it('where pictures say where they come from', () => {
+it('the place where pictures record their origin', () => {
   const given = withRequired('').replace('dir: renders', 'dir: renders\n  metadata: embed');
   expect(configOf(given).output.metadata).toBe('embed');
   expect(problemsOf(given.replace('embed', 'inside'))).toEqual([

@@ -1,4 +1,7 @@
-/** Templates: strict, the same on every start, with types for single placeholders, and fast for plain columns. */
+/**
+ * Promise: a template fails on unknown columns, gives the same result at every start, and keeps the type of a
+ * single placeholder.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** `{{ picture | upload }}` and `comfyApiKey`: what a scene stores of a picture, where both may stand, and what is refused. */
+/**
+ * `{{ picture | upload }}` and `comfyApiKey`: the checkpoint stores the checksum of an uploaded picture and
+ * never the key. Wrong uses of both are rejected.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -57,7 +60,7 @@ limits: { body: 1kB }
 const whole = "'10.image': '{{ photo | upload }}'";
 const row = { photo: 'photos/a.jpg' };
 
-it('a scene holds what the file is, which takes part in the scene, and its path does not', () => {
+it('a scene contains the checksum of the file, which is part of its identity, but not the path', () => {
   const { render, write } = pipelineOf(whole);
   const { set } = render(row);
   const file = {

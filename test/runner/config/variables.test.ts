@@ -1,4 +1,7 @@
-/** `${NAME}` is taken from the environment anywhere in the file, and its value is never looked into again. */
+/**
+ * Promise: `${NAME}` is replaced by the environment variable anywhere in the file. Placeholders and variables
+ * within its value stay text.
+ */
 import { expect, it } from 'vitest';
 import { configOf, marked, placesOf, problemsOf, withRequired } from './pipeline-file.ts';
 
@@ -26,7 +29,7 @@ it('$${NAME} is left as ${NAME}', () => {
   });
 });
 
-it('without quotes it is a number or a boolean where that is meant', () => {
+it('a variable without quotes is a number or a boolean if that is meant', () => {
   const { concurrency, skipBadRows, retry } = configOf(
     withRequired('concurrency: ${N}\nskipBadRows: ${B}\nretry:\n  attempts: ${N}'),
     { env: { N: '7', B: 'true' } },
@@ -66,7 +69,7 @@ it('an API key that looks like a number stays a text', () => {
   expect(configOf(text, { env: { KEY: '1234567' } }).apiKey).toBe('1234567');
 });
 
-it('unset, empty and misspelt ones are told, each at its place, beside all else', () => {
+it('unset, empty and misspelt variables are reported, each at its place, beside all other problems', () => {
   const { text, places } = marked(
     withRequired(`concurrency: ▸\${N}
 input:
@@ -86,7 +89,7 @@ retry: {attempts: ▸x}
   expect(problems[4]).toContain('`${` without `}`');
 });
 
-it('its value is a value, whatever it looks like', () => {
+it('its value is never interpreted as YAML', () => {
   const env = { YAML: 'a: [b, "c', VARIABLE: '${HOME} $${HOME}', LIST: '- x\n- y' };
   expect(inputOf('\n scene: "{{ scene }}"\n a: ${YAML}\n b: "${VARIABLE}"\n c: ${LIST}', env)).toEqual({
     scene: 'hills',
@@ -106,7 +109,7 @@ it.each(['{{ scene }}', 'x {% if scene %}', '{ scene }}'])(
   },
 );
 
-it('may stand within a placeholder', () => {
+it('a variable may stand within a placeholder', () => {
   expect(inputOf('{scene: "{{ ${COLUMN} }}"}', { COLUMN: 'scene' })).toEqual({ scene: 'hills' });
 });
 

@@ -1,4 +1,4 @@
-/** A batch has one name on every page. */
+/** A batch has the same name on every page. */
 import { expect, it } from 'vitest';
 import { batchName } from '../../../src/runner/core/naming.ts';
 
@@ -7,6 +7,6 @@ it.each([
   ['/home/me/night/renders/scenes/', 'renders/scenes'],
   ['C:\\nights\\harbour\\out', 'harbour/out'],
   ['/out', 'out'],
-])('that in %j is called %j', (dir, name) => {
+])('a batch in %j is called %j', (dir, name) => {
   expect(batchName(dir)).toBe(name);
 });

@@ -1,4 +1,7 @@
-/** Promise: of each group the best are chosen by their values, of equals the first seed, and none of a group that is not done. */
+/**
+ * Promise: the best scenes of each group are chosen by their values. Of equal ones the first seed wins, and
+ * an unfinished group has none.
+ */
 import { expect, it } from 'vitest';
 import { BestOf, type Candidate } from '../../../src/runner/list/stage-pictures.ts';
 
@@ -36,11 +39,11 @@ it('takes the highest of each group, however they come', () => {
   ).toBe('ab');
 });
 
-it('never takes one without a value, also where there is no other', () => {
+it('never takes a scene without a value, even if there is no other', () => {
   expect(chosen(2, [['x'], ['x', -1], ['y']])).toBe('b');
 });
 
-it('takes of equals the first seed, of equal seeds the one that came first, and one without a seed last', () => {
+it('takes of equal values the first seed, of equal seeds the first scene, and a scene without a seed last', () => {
   expect(
     chosen(1, [
       ['x', 1, 3],

@@ -1,4 +1,7 @@
-/** Promise: a condition holds for exactly the scenes that its words say, and one that cannot be understood is told with its place. */
+/**
+ * Promise: a condition holds for exactly the scenes that it describes, and an error in it is reported with
+ * its position.
+ */
 import { expect, it } from 'vitest';
 import { compileCondition } from '../../../src/runner/core/condition.ts';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
@@ -19,7 +22,7 @@ const scenes: Record<string, JsonObject> = {
 };
 const known = ['prompt', 'score', 'guidance', 'style', 'art style', 'tags', 'isOld', 'a]b'];
 
-/** `fox owl` for those that it holds for, `?bee` for those that lack what it needs. */
+/** Returns the ids of the scenes for which the condition holds. `?` marks scenes that lack a needed value. */
 function told(text: string): string {
   const condition = compileCondition(text, known);
   return Object.entries(scenes)
@@ -36,7 +39,7 @@ it.each([
   ['0.6 < score', 'fox ?elk ?bee'],
   ['not score > 0.6', 'owl ?elk ?bee'],
   ['score != 0.6', 'fox ?elk ?bee'],
-  // Numbers as numbers: 7 is less than 10.
+  // Values are compared as numbers: 7 is less than 10.
   ['guidance < 10', 'fox ?elk'],
   ['guidance = 10', 'owl ?elk bee'],
   ['guidance == 10', 'owl ?elk bee'],
@@ -47,14 +50,14 @@ it.each([
   ['style = 7', '?fox ?owl elk bee'],
   ["style < 'j'", 'fox elk bee'],
   ["style = 'ink' or style = 'oil'", 'fox owl'],
-  // `and` before `or`, and brackets before both.
+  // `and` binds more strongly than `or`, and parentheses more strongly than both.
   ["style = 'ink' or style = 'oil' and score > 0.7", 'fox'],
   ["(style = 'ink' or style = 'oil') and score > 0.7", 'fox'],
   ["(style = 'ink' or style = 'oil') and score < 0.7", 'owl'],
   ["not (style = 'ink' or style = 'oil')", 'elk bee'],
   ["not style = 'ink' and not style = 'oil'", 'elk bee'],
   ["NOT style = 'ink' AND guidance >= 10", 'owl ?elk bee'],
-  // What is decided without the missing value is decided.
+  // A missing value does not matter if the other part decides.
   ["score > 0.7 or style = '007'", 'fox elk ?bee'],
   ["score > 0.7 and style = '007'", '?elk'],
   ["prompt contains 'snow'", 'elk'],
@@ -78,7 +81,10 @@ it.each([
   ['colour = 1', 'is no column; known are prompt, score, guidance, style, art style, tags, isOld, a]b'],
   ['score', 'the end at character 6 is not expected there; expected =, !=, <, <=, >, >= or contains'],
   ['score >', 'the end at character 8 is not expected there; expected a name, a number or a text in quotes'],
-  ['score > 1 guidance', '"guidance" at character 11 is not expected there; expected and, or, or its end'],
+  [
+    'score > 1 guidance',
+    '"guidance" at character 11 is not expected there; expected `and`, `or` or the end of the condition',
+  ],
   ['(score > 1', 'the end at character 11 is not expected there; expected )'],
   ['score > 1 && score < 2', '& at character 11 is not understood; write and'],
   ["style = 'ink", 'the quote at character 9 is not closed'],

@@ -1,4 +1,4 @@
-/** Names of pictures by default: those of the id, or the words of the prompt where the list has no ids. */
+/** Default file names are made of the id, or of the words of the prompt if the list has no ids. */
 import { expect, it } from 'vitest';
 import { defaultName, guessNames } from '../../../src/runner/core/naming.ts';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
@@ -43,17 +43,17 @@ it.each<[string, string[], 'id' | 'prompt']>([
   ['by the id', ['a/b.png', `${hash}-2.jpg`], 'id'],
   ['by words', ['a-photo-of-a-bench-e52f02.png'], 'prompt'],
   ['in folders of such names', [`${hash}/a.png`], 'prompt'],
-])('tells that pictures were named %s', (_, files, names) => {
+])('recognizes that pictures were named %s', (_, files, names) => {
   expect(guessNames(files, 'prompt')).toBe(names);
 });
 
-it('names by the id alone where a batch has begun so', () => {
+it('names by the id alone if a batch has begun so', () => {
   expect(defaultName({ id: hash, columns: { prompt: 'a photo of a bench' }, input: {} }, 'id')).toBe(
     `${hash}.png`,
   );
 });
 
-it('names by what is sent, whatever other columns the row has', () => {
+it('names by the text that is sent, whatever other columns the row has', () => {
   const columns = { prompt: 'a lighthouse at dawn', caption: 'a bench' };
   const scene = { id: hash, columns, input: { scene: 'a bench' } };
   expect(defaultName(scene, 'sent')).toBe('a-bench-e52f02.png');

@@ -1,4 +1,4 @@
-/** Promise: equal rows are counted, whatever rows stand between them. */
+/** Promise: equal rows are numbered, whatever rows are between them. */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { equalRows } from '../../../src/runner/core/expansion.ts';
@@ -19,9 +19,9 @@ test('each row has the number that a plain count gives it', () => {
   );
 });
 
-test('nor is one taken for another, however many there are and wherever they are kept', () => {
+test('rows with colliding hashes are counted separately', () => {
   const countEqual = equalRows();
-  // All begin at the same place of 1,024, and at two places of 2,048.
+  // All of them hash to the same slot of 1,024, and to two slots of 2,048.
   const prints = Array.from({ length: 700 }, (_, row) => (row * 1024).toString(16).padStart(12, '0'));
   for (const count of [1, 2, 3]) expect(prints.map(countEqual)).toEqual(prints.map(() => count));
 });

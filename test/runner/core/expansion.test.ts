@@ -1,4 +1,7 @@
-/** Promise: ids and seeds of a row's scenes are unique, and no order or extension of a list changes them. */
+/**
+ * Promise: ids and seeds of a row's scenes are unique, and reordering or extending a list changes none of
+ * them.
+ */
 import * as fc from 'fast-check';
 import { expect, it, test } from 'vitest';
 import {
@@ -59,7 +62,7 @@ function expansionOf(matrix: Axis[], more: Partial<Expansion> = {}): Expansion {
   return { matrix, zip: [], exclude: [], seeds: 0, seedRules: sceneRules[newestRules], ...more };
 }
 
-/** What each scene of a row is sent, by its id. */
+/** Returns the columns of each scene of a row, by id. */
 function scenesOf(rowId: string, expansion: Expansion): Map<string, string> {
   const scenes = [...expandRow(rowId, combinations(expansion), expansion)];
   const byId = new Map(scenes.map(({ id, columns }) => [id, canonicalJson(columns)]));
@@ -131,7 +134,7 @@ test('a batch of earlier versions keeps seeds of their own for each scene', () =
   expect(seeds).toEqual([...seedsOf('harbour-oil', 2, 31), ...seedsOf('harbour-ink', 2, 31)]);
 });
 
-test('no two scenes share an id, also where file systems ignore case, in any number of rows', () => {
+test('no two scenes share an id, also if file systems ignore case, in any number of rows', () => {
   fc.assert(
     fc.property(
       lists,
@@ -147,7 +150,7 @@ test('no two scenes share an id, also where file systems ignore case, in any num
   );
 });
 
-test('there are as many scenes as the product has, less those that are left out', () => {
+test('the number of scenes is the product, minus the excluded ones', () => {
   const withRules = lists.chain((given) =>
     fc.tuple(
       fc.constant(given),
@@ -217,7 +220,7 @@ it.each([
   'a word too many for a file name that people read',
   '-',
   1e21,
-])('the value %j is told apart by a hash', (given) => {
+])('the value %j is distinguished by a hash', (given) => {
   expect(valueSlug(given)).toMatch(/^[a-z0-9_.]{1,24}~[0-9a-f]{10}$/);
 });
 
@@ -225,13 +228,13 @@ it.each([
   { bits: 31, first: [1601020119, 620686567] },
   { bits: 32, first: [3748503767, 620686567] },
 ] as const)(
-  'seeds are whole numbers of $bits bits, all different, and stay when more are asked for',
+  'seeds are whole numbers of $bits bits, all different, and stay when more are requested',
   ({ bits, first }) => {
     const many = seedsOf('harbour-oil', 1000, bits);
     expect(new Set(many).size).toBe(1000);
     for (const seed of many) expect(Number.isInteger(seed) && seed >= 0 && seed < 2 ** bits).toBe(true);
     expect(seedsOf('harbour-oil', 4, bits)).toEqual(many.slice(0, 4));
-    // Whoever changes how they are made renders every list with seeds again.
+    // Changing this value would render every scene with generated seeds again.
     expect(seedsOf('harbour-oil', 2, bits)).toEqual(first);
   },
 );
@@ -244,7 +247,7 @@ it('an id of many long values is short', () => {
   expect([...scenesOf('', expansionOf(matrix)).keys()][0]?.length).toBeLessThan(40);
 });
 
-it('goes through millions without making them all', () => {
+it('expands millions of scenes without making them all', () => {
   const values = Array.from({ length: 1000 }, (_, i) => i);
   const all = combinations(expansionOf(['a', 'b', 'c'].map((name) => ({ name, values }))));
   expect(all.next().value).toEqual({ columns: { a: 0, b: 0, c: 0 }, id: '0-0-0' });

@@ -1,4 +1,7 @@
-/** Promise: an input that files are a part of is sent with their texts, shown with their names, and the same wherever they are. */
+/**
+ * Promise: an input with files is sent with their contents, shown with their names, and stays the same if the
+ * files move.
+ */
 import { expect, it } from 'vitest';
 import {
   fileText,
@@ -17,7 +20,7 @@ const input = {
   mask: { depth: fileText([{ ...file, path: 'b.png', sha256: 'cd', bytes: 10 }]) },
 };
 
-it('is sent with the text of each file in its place', () => {
+it('an input with files is sent with the text of each file in its place', () => {
   expect(withFiles(input, ({ path }) => `(${path})`)).toEqual({
     prompt: 'a pier',
     photos: ['data:(photos/a.jpg)', null, 7],
@@ -26,7 +29,7 @@ it('is sent with the text of each file in its place', () => {
   expect(filesIn(input).map(({ path }) => path)).toEqual(['photos/a.jpg', 'b.png']);
 });
 
-it('is shown with the names and lengths of the files', () => {
+it('an input with files is shown with the names and lengths of the files', () => {
   expect(withFilesNamed(input)).toEqual({
     prompt: 'a pier',
     photos: ['data:<photos/a.jpg, 4.0 MB as base64>', null, 7],
@@ -40,13 +43,13 @@ it('is shown with the names and lengths of the files', () => {
   ]);
 });
 
-it('is the same where a file has moved, and another where it was edited', () => {
+it('an input with files is the same if a file has moved, and another if it was edited', () => {
   const having = (more: object) => withoutPaths({ a: ['x', fileText(['data:', { ...file, ...more }])] });
   expect(having({ path: 'elsewhere.jpg' })).toEqual(having({}));
   expect(having({ sha256: 'ff' })).not.toEqual(having({}));
 });
 
-it('keeps apart what is uploaded and what is sent within the input', () => {
+it('distinguishes uploaded files from files that are sent within the input', () => {
   const both = { ...input, image: fileText([file], 'upload') };
   expect(filesIn(both, 'upload')).toEqual([file]);
   expect(filesIn(both, 'file_base64')).toEqual(filesIn(input));
@@ -60,7 +63,7 @@ it('keeps apart what is uploaded and what is sent within the input', () => {
   expect(withoutPaths(both)).toMatchObject({ image: { $upload: [{ ...file, path: '' }] } });
 });
 
-it('takes no value of others for a file, and says which could be', () => {
+it('takes no value of other kinds for a file, and says which could be one', () => {
   const others = [
     { $file_base64: 'a.jpg' },
     { $file_base64: [null] },

@@ -1,4 +1,7 @@
-/** Promise: what a run will cost and take is told by the times and costs of earlier runs, else by `pricing`, and is unknown where neither says it. */
+/**
+ * Promise: cost and duration of a run are forecast from earlier runs, or else from `pricing`. If neither is
+ * known, the forecast is unknown.
+ */
 import { describe, expect, it } from 'vitest';
 import { forecast, type ForecastRequest, type Experience } from '../../../src/runner/core/forecast.ts';
 
@@ -42,7 +45,7 @@ describe('a forecast', () => {
     expect(forecast(asked, { ...seen, spent: 0 }).cost).toBeNull();
   });
 
-  it('takes `pricing` where nothing was rendered yet, if that says all that has a price', () => {
+  it('takes `pricing` if nothing was rendered yet, if that says all that has a price', () => {
     const pricing = { perSecond: 0.001, perPicture: 0.003, perMegapixel: 0.01, currency: 'USD' };
     expect(forecast({ ...asked, pricing }, { ...nothing, spent: 0 }).cost).toBeNull();
     const expectMs = 8_000;
@@ -66,7 +69,7 @@ describe('a forecast', () => {
     });
   });
 
-  it('takes what a saved scene has cost, and spans from full lanes to the pace of the last run', () => {
+  it('takes the cost of a saved scene, and spans from full slots to the throughput of the last run', () => {
     expect(forecast(asked, seen)).toMatchObject({
       cost: { amount: 20, perScene: 0.02, currency: 'USD' },
       time: { fromMs: 500_000, toMs: 1_000_000 },
@@ -80,7 +83,7 @@ describe('a forecast', () => {
     });
   });
 
-  it('tells how far the limits let it come', () => {
+  it('says how far the limits let it come', () => {
     const limits = { cost: 12, jobs: 500 };
     expect(forecast({ ...asked, limits, leftMs: 250_000 }, seen).cuts).toEqual([
       { limit: 'jobs', of: 500, submitted: 110, scenes: 390 },

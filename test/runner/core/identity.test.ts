@@ -1,4 +1,7 @@
-/** A scene is its input and its id: neither the order of keys nor that of rows makes another of it, an edit does. */
+/**
+ * Promise: a scene is identified by its input and id. Reordered keys or rows keep it, and an edit makes
+ * another scene.
+ */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/lib/text/json.ts';
@@ -45,7 +48,7 @@ test('any edit makes another scene, and its undoing the first one again', () => 
   );
 });
 
-test('ids of equal rows are told apart, and belong to the input', () => {
+test('ids of equal rows are distinct, and belong to the input', () => {
   fc.assert(
     fc.property(
       input,
@@ -67,7 +70,7 @@ function reordered(value: JsonValue, next: () => number): JsonValue {
   return Object.fromEntries(entries.toSorted((a, b) => a[2] - b[2]));
 }
 
-/** Changes one place in the value; returns what brings it back. */
+/** Changes the value at this place. Returns a function that undoes the change. */
 function edit(value: JsonObject, place: number): () => void {
   const places: [JsonValue[] | JsonObject, string][] = [];
   const collect = (inner: JsonValue): void => {

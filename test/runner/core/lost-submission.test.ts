@@ -1,4 +1,7 @@
-/** Promise: a submission is sent again only while the service surely knows it, whatever the clocks did meanwhile. */
+/**
+ * Promise: a submission is repeated only while the service surely remembers its key, whatever the clocks did
+ * meanwhile.
+ */
 import { expect, it } from 'vitest';
 import { isKnownStill } from '../../../src/runner/core/attempt.ts';
 
@@ -12,8 +15,8 @@ it.each<[string, { wall: number; elapsed?: number }, boolean]>([
   ['within the time, less a tenth', { wall: 26.9 * minutes, elapsed: 26.9 * minutes }, true],
   ['within its last tenth', { wall: 27 * minutes, elapsed: 27 * minutes }, false],
   ['after a sleep, in which the monotonic clock stands still', { wall: 90 * minutes, elapsed: 1_000 }, false],
-  ['where the clock on the wall was set back', { wall: -90 * minutes, elapsed: 1_000 }, true],
-  ['where it was set back, and too much time passed', { wall: -90 * minutes, elapsed: 28 * minutes }, false],
+  ['if the clock on the wall was set back', { wall: -90 * minutes, elapsed: 1_000 }, true],
+  ['if it was set back, and too much time passed', { wall: -90 * minutes, elapsed: 28 * minutes }, false],
   ['by a later run, in time', { wall: 26 * minutes }, true],
   ['by a later run, too late', { wall: 28 * minutes }, false],
   ['by a later run, before whose start the clock was set back', { wall: -1 }, false],

@@ -67,7 +67,7 @@ describe('portablePath', () => {
     expect(portablePath(`x${'\u0323'.repeat(500)}`)).toBe(`x${'\u0323'.repeat(97)}.png`);
   });
 
-  test('takes what is too long from the longest part', () => {
+  test('shortens the longest part', () => {
     const long = 'a long prompt that never ends '.repeat(20);
     expect(portablePath(`landscapes/${long}/0017.png`)).toMatch(
       /^landscapes\/a long prompt .*[^ ]\/0017\.png$/,
@@ -157,7 +157,7 @@ describe('withSuffix', () => {
     expect(withSuffix(withSuffix(longest, '-2'), '-3')).toMatch(/^x{100,}.*-3\.png$/);
   });
 
-  test('gives distinct names where what is cut off looks like a suffix', () => {
+  test('gives distinct names if the part that is cut off looks like a suffix', () => {
     const path = `${'x'.repeat(192)}-1yy.png`;
     expect(withSuffix(path, '-2')).not.toBe(withSuffix(path, '-1-2'));
   });
@@ -235,14 +235,15 @@ describe('nameKey', () => {
     ['a.png', 'b.png'],
     ['a.png', 'á.png'],
     ['sea/a.png', 'sea-a.png'],
-  ])('tells %j from %j', (one, other) => {
+  ])('distinguishes %j from %j', (one, other) => {
     expect(nameKey(one)).not.toBe(nameKey(other));
   });
 
   test('does not depend on case or on how accents are composed, for any name', () => {
     fc.assert(
       fc.property(anyName, (rendered) => {
-        // In capitals the iota subscript becomes a letter of its own, and marks change places: no file system does that.
+        // This character is removed. In capitals it becomes a separate letter and changes the order of
+        // accents, which no file system does.
         const path = portablePath(rendered.normalize('NFD').replaceAll('\u0345', ''));
         const key = nameKey(path);
         for (const twin of [path.normalize('NFD'), path.toUpperCase(), path.toLowerCase(), key])

@@ -1,11 +1,8 @@
-/** A night in numbers: workers that take jobs of uneven length, with what changes, fails and pauses. */
-import {
-  noneFinished,
-  timeLeftMs,
-  withFinished,
-  withJobTime,
-  type Finished,
-} from '../../../src/runner/core/forecast.ts';
+/**
+ * Simulates a run for tests of forecasts: workers take jobs of varying length, some jobs fail, and the number
+ * of workers changes.
+ */
+import { FinishedScenes } from '../../../src/runner/core/forecast.ts';
 import { logNormal, seededRandom } from '../../bench/random.ts';
 
 export interface Night {
@@ -13,31 +10,34 @@ export interface Night {
   scenes: number;
   medianMs: number;
   sigma: number;
-  /** At an instant (ms since the beginning). */
+  /** Number of workers at a time (ms since the start). */
   workersAt: (at: number) => number;
-  /** Share of attempts that fail and are made again after `retryMs`. */
+  /** Share of attempts that fail. They are repeated after `retryMs`. */
   failing?: number;
   retryMs?: number;
-  /** So many wait at the service beside those that execute, and it does not tell how long each executed. */
+  /**
+   * Number of jobs that wait at the service besides those that execute. If set, the service does not report
+   * execution times.
+   */
   queued?: number;
 }
 
 export interface Forecast {
-  /** Of the scenes, in percent. */
+  /** Share of completed scenes, in percent. */
   done: number;
   at: number;
-  /** Predicted whole time over the true one. */
+  /** Predicted total time divided by the real one. */
   ratio: number;
 }
 
-/** What was predicted at each 5 % of the work. */
+/** Returns the forecasts at each 5 % of the work. */
 export function forecasts(night: Night): Forecast[] {
   const random = seededRandom(night.seed);
   const running: { endsAt: number; tookMs: number }[] = [];
   const retries: number[] = [];
   const predicted: { done: number; at: number; totalMs: number }[] = [];
   let waiting = night.scenes;
-  let finished: Finished = noneFinished(0);
+  const finished = new FinishedScenes(0);
   let saved = 0;
   let now = 0;
   while (saved < night.scenes) {
@@ -56,16 +56,16 @@ export function forecasts(night: Night): Forecast[] {
     const job = running[0];
     if (job === undefined || job.endsAt > now) continue;
     running.shift();
-    finished = withJobTime(finished, job.tookMs + (night.queued === undefined ? 0 : queueMs(night)));
+    finished.addJobTime(job.tookMs + (night.queued === undefined ? 0 : queueMs(night)));
     if (random() < (night.failing ?? 0)) {
       retries.push(now + (night.retryMs ?? 0));
       continue;
     }
     saved += 1;
-    finished = withFinished(finished, now);
+    finished.add(now);
     if (saved % Math.round(night.scenes / 20) !== 0 || saved === night.scenes) continue;
     const inFlight = Math.min(night.scenes - saved, running.length + (night.queued ?? 0));
-    const leftMs = timeLeftMs(finished, now, night.scenes - saved, inFlight);
+    const leftMs = finished.leftMs(now, night.scenes - saved, inFlight);
     predicted.push({
       done: Math.round((saved / night.scenes) * 100),
       at: now,
@@ -75,12 +75,12 @@ export function forecasts(night: Night): Forecast[] {
   return predicted.map(({ done, at, totalMs }) => ({ done, at, ratio: totalMs / now }));
 }
 
-/** Workers may come while nothing ends. */
+/** Returns the ms until the next full second, because the number of workers may change while no job ends. */
 function stepMs(now: number): number {
   return 1_000 - (now % 1_000) || 1_000;
 }
 
-/** As long as the workers need for those before it. */
+/** Returns how long the workers need for the jobs that are queued before a new one, in ms. */
 function queueMs({ queued = 0, workersAt, medianMs, sigma }: Night): number {
   return (queued / workersAt(0)) * medianMs * Math.exp(sigma ** 2 / 2);
 }

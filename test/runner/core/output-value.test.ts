@@ -1,4 +1,4 @@
-/** Values of `output.values` in what is kept of an output. */
+/** Values of `output.values` are read from the kept part of an output. */
 import { expect, it } from 'vitest';
 import { oddValues, valuesIn, withValues } from '../../../src/runner/core/seeds-until.ts';
 
@@ -8,14 +8,14 @@ const asked = ['quality.score', 'nsfw', 'model', 'list', 'gone.deep'].map((path)
 }));
 const output = { rest: { quality: [{ score: 0 }], nsfw: false, model: { name: 'x' }, list: ['a', 'b'] } };
 
-it('takes numbers, texts, true and false; a list of one counts as its item', () => {
+it('accepts numbers, texts, true and false; a list of one counts as its item', () => {
   expect(valuesIn(output, asked)).toEqual({ quality: 0, nsfw: false });
   expect(oddValues(output, asked)).toEqual(['model', 'list']);
   expect(valuesIn({ rest: { 'quality.score': '0.5' } }, asked)).toEqual({ quality: '0.5' });
   expect([valuesIn(undefined, asked), oddValues({}, asked)]).toEqual([{}, []]);
 });
 
-it('goes before a column of its name, also where a scene has no value', () => {
+it('a value goes before a column of its name, even if a scene has no value', () => {
   const columns = { id: 's1', nsfw: 'of the list', model: 'of the list' };
   expect(withValues(columns, output, asked)).toEqual({ id: 's1', quality: 0, nsfw: false });
   expect(withValues(columns, undefined, [])).toBe(columns);

@@ -1,4 +1,4 @@
-/** What copies of a picture are called, and which pictures must not be called what. */
+/** Copies of a picture get unambiguous names, and names that collide with a copy are rejected. */
 import { expect, it } from 'vitest';
 import { copyEnding } from '../../../src/runner/core/picture.ts';
 import { clashingNames } from '../../../src/runner/pipeline/picture-names.ts';

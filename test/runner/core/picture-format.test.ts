@@ -1,4 +1,4 @@
-/** Promise: among the files of a folder the pictures are told from their copies, by their names alone. */
+/** Promise: the pictures in a folder are distinguished from their copies by name alone. */
 import { expect, it } from 'vitest';
 import { formatOfFile, withFormat } from '../../../src/runner/core/picture.ts';
 import { picturesAmong } from '../../../src/runner/images/image-store.ts';
@@ -18,11 +18,11 @@ it.each<[string, string[], string[], boolean, string[]]>([
   ['has copies of earlier runs beside originals', ['a.png', 'a-640.webp'], [], true, ['a.png', 'a-640.webp']],
   ['keeps no originals', ['a.webp', 'b.png', 'b-64.webp', 'c-64.webp'], ['.webp'], false, ['b.png']],
   ['kept no originals, and smaller copies', ['a.jpg', 'a-640.webp'], ['.webp'], false, ['a.jpg']],
-])('of one that %s', (_, files, copyEndings, isOriginalKept, pictures) => {
+])('the format of a picture that %s', (_, files, copyEndings, isOriginalKept, pictures) => {
   expect(picturesAmong(files, copyEndings, isOriginalKept)).toEqual(pictures);
 });
 
-it('a picture has the ending of what it is', () => {
+it('a picture has the extension of its format', () => {
   expect(withFormat('a/b.png', 'JPEG')).toBe('a/b.jpg');
   expect(formatOfFile('a/b.avif')).toBe('AVIF');
   expect(formatOfFile('a/b.json')).toBeUndefined();

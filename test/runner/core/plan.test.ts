@@ -1,4 +1,4 @@
-/** When a list seems to be cut off, and what is said of it and of an endpoint that has changed. */
+/** A list that seems truncated, and a changed endpoint, are noticed and explained before anything is sent. */
 import { expect, it } from 'vitest';
 import { endpointChange, isCutOff, ListCutOff } from '../../../src/runner/core/batch-plan.ts';
 
@@ -43,7 +43,7 @@ it('says how many scenes went, and which was the first', () => {
   expect(new ListCutOff(plan, 1_060, undefined).message).toMatch(/in the list, and none is new\. Nothing/);
 });
 
-it('says where the pictures were made where the rest goes elsewhere', () => {
+it('says where the pictures were made if the rest goes elsewhere', () => {
   const here = { baseUrl: 'https://api.example.com', id: 'new', version: 'v2' };
   const made = [
     { endpoint: here, scenes: 5 },

@@ -1,4 +1,4 @@
-/** Polls are learned from what was seen, and stay within their bounds. */
+/** Polling intervals are learned from observed times, and stay within their limits. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import {
@@ -42,7 +42,7 @@ it('never waits longer or shorter than allowed, whatever was seen', () => {
   );
 });
 
-it('keeps what it saw in order and bounded', () => {
+it('keeps observations in order and bounded', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(1_000_000), { maxLength: 1_200 }), (times) => {
       const observed = times.reduce<ObservedTimes>((seen, ms) => withObservation(seen, ms, 0.5), []);
@@ -69,7 +69,7 @@ it('finds the moment at which the expected lag is the price', () => {
   );
 });
 
-it('looks first when some of such jobs are done, and at those that wait no sooner than one could be done', () => {
+it('polls first when some similar jobs are done, and polls waiting jobs no sooner than one could be done', () => {
   const learned = learn(Array.from({ length: 100 }, (_, i) => 8_000 + ((i * 37) % 100) * 20));
   const first = next(unseen, learned);
   expect(first).toBeGreaterThan(8_250);
@@ -78,13 +78,13 @@ it('looks first when some of such jobs are done, and at those that wait no soone
   expect(next(executing(8_500), learned)).toBeLessThan(1_000);
 });
 
-it('looks more closely where all else waits for the job', () => {
+it('polls more often if everything else waits for the job', () => {
   const learned = learn(Array.from({ length: 100 }, (_, i) => 40_000 + i * 400));
   const last = next(executing(50_000), learned, { lastOf: 1, isProbe: false });
   expect(last).toBeLessThan(next(executing(50_000), learned) / 2);
 });
 
-it('grows its waits while nothing is known, those of scouts slowly', () => {
+it('increases its waits while nothing is known, those of probes slowly', () => {
   const scout = { lastOf: undefined, isProbe: true };
   const ages = [0, 1_000, 10_000, 40_000];
   const queued = (ageMs: number): PollState => ({ seen: 'waiting', ageMs, executedMs: 0 });
@@ -92,7 +92,7 @@ it('grows its waits while nothing is known, those of scouts slowly', () => {
   expect(ages.map((age) => next(queued(age), nothingLearned))).toEqual([625, 1_500, 15_000, 30_000]);
 });
 
-it('looks ever more seldom at a job that outlasts all others', () => {
+it('polls a job that outlasts all others ever more rarely', () => {
   const learned = learn(Array.from({ length: 50 }, () => 10_000));
   const waits = [20_000, 100_000, 1_000_000].map((ms) => next(executing(ms), learned));
   expect(waits[0]).toBeLessThan(waits[1] ?? 0);

@@ -1,4 +1,4 @@
-/** The words that people know a scene by. */
+/** Scenes are shown with the words that people know them by. */
 import { expect, it } from 'vitest';
 import { promptOf, sceneNameOf } from '../../../src/runner/core/naming.ts';
 

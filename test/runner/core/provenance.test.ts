@@ -1,4 +1,6 @@
-/** Promise: what a picture says of its origin is read as it was written, and nothing else is taken for it. */
+/**
+ * Promise: the provenance of a picture is read exactly as written, and no other metadata is mistaken for it.
+ */
 import { describe, expect, it } from 'vitest';
 import type { Submitted } from '../../../src/runner/core/attempt.ts';
 import {
@@ -23,7 +25,7 @@ const writer = { program: 'nightrender 1.2.3', rules: 3 } as const;
 const written = provenanceJson(provenanceOf(attempt, 1, { seed: '7', output }), writer);
 
 describe('of a picture', () => {
-  it('is read as it was written, its job with the longest texts cut', () => {
+  it('is read as it was written, with the longest texts of its job truncated', () => {
     const { endpoint, jobId } = attempt.job;
     const origin = readOrigin(written);
     expect(origin).toEqual({
@@ -63,7 +65,7 @@ describe('of a picture', () => {
     ['without a number', { ...written, number: '2' }],
     ['without a job', { ...written, jobId: null }],
     ['without an input', { ...written, input: 'a pier' }],
-  ])('is none where it is %s', (_, json) => {
+  ])('is none if it is %s', (_, json) => {
     expect(readOrigin(json)).toBeUndefined();
   });
 });
@@ -77,7 +79,7 @@ describe('for programs around image models', () => {
     ).split('\n');
   const end = 'Size: 640x480, Job: job-1, Endpoint: https://api.example.com ep, Version: nightrender';
 
-  it('names what they know by their names, and puts in quotes what would break the line', () => {
+  it('names known facts by their names, and quotes texts that would break the line', () => {
     const sent = { prompt: 'a pier', Steps: 30, guidance_scale: 7.5, hires: true, lora: 'a, b', width: 640 };
     expect(text({ ...sent, negative_prompt: 'people', list: [1] }, '7')).toEqual([
       'a pier',
@@ -86,7 +88,7 @@ describe('for programs around image models', () => {
     ]);
   });
 
-  it('has no line of what there is not', () => {
+  it('has no line for a missing fact', () => {
     expect(text({ steps: 30, negative_prompt: 7 })).toEqual([`Steps: 30, ${end}`]);
     expect(text({ prompt: 'a pier', negative_prompt: '' })).toEqual(['a pier', end]);
   });

@@ -1,4 +1,7 @@
-/** Promise: no ten seconds have more requests than `rate` says, and a refused request waits at least as long as it is asked to. */
+/**
+ * Promise: no ten seconds have more requests than `rate` says, and a refused request waits at least as long
+ * as it was asked to.
+ */
 import { describe, expect, it } from 'vitest';
 import { isRefusal, RefusalCount, retryWaitMs, TokenBucket } from '../../../src/runner/core/request-rate.ts';
 
@@ -24,7 +27,7 @@ it('a shared rate leaves each its part', () => {
   expect(bucket.waitMs(0)).toBe(1_011);
 });
 
-it('a pause holds until its end, whatever is asked for later, unless it is ended', () => {
+it('a pause holds until its end, whatever is requested later, unless it is ended', () => {
   const bucket = new TokenBucket({ atOnce: 1, perTenSeconds: 1_000 }, 0);
   bucket.pause(5_000);
   bucket.pause(1_000);
@@ -49,7 +52,7 @@ describe('a failed request', () => {
     expect(retryWaitMs(busy, 9, settings, 0)).toBe(0);
   });
 
-  it.each([busy, broken])('waits as long as the service asks for, or longer (%o)', (failure) => {
+  it.each([busy, broken])('waits as long as the service says, or longer (%o)', (failure) => {
     const wait = (retryAfterMs: number): number =>
       retryWaitMs({ ...failure, retryAfterMs }, 4, settings, 0.5);
     expect([wait(1_000), wait(7_000), wait(600_000)]).toEqual([5_000, 7_000, 600_000]);
@@ -65,7 +68,7 @@ describe('a failed request', () => {
   });
 });
 
-describe('what to set', () => {
+describe('the setting to change', () => {
   const adviceAfter = (refused: number, answers: number): (string | undefined)[] => {
     const count = new RefusalCount();
     const minute = Array.from({ length: answers }, (_, i) => count.add(i < refused, 1_000 + i));

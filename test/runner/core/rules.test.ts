@@ -1,4 +1,4 @@
-/** The rules of retrying, waiting, halting, states and identity. */
+/** The rules for retries, waits, halts, states and identity. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sizeOfPart } from '../../../src/runner/checkpoint/due-scenes.ts';
@@ -92,7 +92,7 @@ describe('what follows a failure', () => {
     );
   });
 
-  it('gives a scene its attempts, and does not count what nobody knows against it', () => {
+  it('gives a scene its attempts, and does not count attempts with an unknown result', () => {
     const job = { kind: 'job-failed', text: '' } as const;
     expect(sceneAfter(job, { ...before, failed: 1 }, settings, at).state).toBe('waiting');
     expect(sceneAfter(job, { ...before, failed: 2 }, settings, at).state).toBe('failed');
@@ -107,7 +107,7 @@ describe('what follows a failure', () => {
     expect(sceneAfter(damage('aa'), before, settings, at).state).toBe('waiting');
   });
 
-  it('holds what may run and bill where a person wants to decide', () => {
+  it('holds submissions that may run and bill if a person wants to decide', () => {
     const lost = { kind: 'unanswered', text: '' } as const;
     expect(sceneAfter(lost, before, settings, at).state).toBe('waiting');
     expect(sceneAfter(lost, before, { ...settings, unanswered: 'hold' }, at)).toEqual({
@@ -118,7 +118,7 @@ describe('what follows a failure', () => {
     expect(sceneAfter(gone, before, { ...settings, unanswered: 'hold' }, at).state).toBe('waiting');
   });
 
-  it('sets no scene aside while the service answers nobody, and says that the bound is reached', () => {
+  it('sets no scene aside while the service answers no request, and says that the limit is reached', () => {
     const lost = { kind: 'unanswered', text: '' } as const;
     const often = { ...before, unanswered: 9 };
     expect(sceneAfter(lost, often, settings, at).state).toBe('failed');
@@ -157,7 +157,7 @@ it.each([
   expect(endpointAddress(endpoint)).toBe(address);
 });
 
-it('a service has no worker where it says so of all that could work, and no job where it says so of both kinds', () => {
+it('a service has no worker if it says so of all that could work, and no job if it says so of both kinds', () => {
   const workers = [
     {},
     { idle: 0 },
@@ -188,20 +188,20 @@ it('a service has no worker where it says so of all that could work, and no job 
   ]);
 });
 
-it('a part is the smaller of what was asked for, rounded up, and shown as it was', () => {
+it('a part is the smaller of the given limits, rounded up, and shown as given', () => {
   const parts = [{ share: 0.07 }, { share: 0.5, limit: 20 }, { limit: 500 }];
   expect(parts.map((part) => sizeOfPart(part, 100))).toEqual([7, 20, 100]);
   expect(parts.map(formatPart)).toEqual(['--sample 7%', '--sample 50% --limit 20', '--limit 500']);
 });
 
-it('a job of which only values are wanted leaves its whole output', () => {
+it('if only values of a job are wanted, its whole output is kept', () => {
   const depth: FilePlace = { label: 'depth', kind: 'exr', at: ['depth'] };
   expect(filesAsked(noPicture, [])).toEqual([{ label: 'output', kind: 'json', at: [] }]);
   expect([filesAsked(noPicture, [depth]), filesAsked(undefined, [])]).toEqual([[depth], []]);
   expect(['a.depth.exr', 'a.exr.png', 'a'].map(kindOfFile)).toEqual(['exr', 'png', 'png']);
 });
 
-it('says which saved scenes lack a file, where any does', () => {
+it('says which saved scenes lack a file, if any does', () => {
   expect(lackingText([])).toBeUndefined();
   expect(
     lackingText([
@@ -211,7 +211,7 @@ it('says which saved scenes lack a file, where any does', () => {
   ).toMatch(/^1 saved scene has no file depth, 2,000 saved scenes have no file mesh: saved before/);
 });
 
-it("a seed that is asked for takes the place of the input's own, and of the column where there is one", () => {
+it("a requested seed takes the place of the input's own, and of the column if there is one", () => {
   expect([sentInput({ seed: 1 }, 2), sentInput({ a: 1 }, undefined)]).toEqual([{ seed: 2 }, { a: 1 }]);
   expect([sentColumns({ seed: 1 }, 2), sentColumns({ a: 1 }, 2)]).toEqual([{ seed: 2 }, { a: 1 }]);
 });
@@ -266,11 +266,11 @@ describe('the identity of a scene', () => {
     expect(fingerprintOf({ a: 1 })).not.toBe(fingerprintOf({ a: '1' }));
   });
 
-  it('tells different inputs apart', () => {
+  it('distinguishes inputs', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
         const same = fingerprintOf({ a: a as never }) === fingerprintOf({ a: b as never });
-        // The spelling of JSON is what is sent: -0 and 0 are one there.
+        // In JSON text, -0 and 0 are the same.
         expect(same).toBe(sorted(a) === sorted(b));
       }),
     );
@@ -283,12 +283,12 @@ describe('the identity of a scene', () => {
   });
 });
 
-it('has one exit code an ending', () => {
+it('each ending has one exit code', () => {
   const codes = Object.values(endings).map(({ exitCode }) => exitCode);
   expect(new Set(codes).size).toBe(codes.length);
 });
 
-/** JSON with sorted keys by another road: through a list of paths. */
+/** Returns JSON with sorted keys, by a second implementation. */
 function sorted(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(sorted).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

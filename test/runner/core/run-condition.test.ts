@@ -1,37 +1,37 @@
-/** What somebody who looks at a batch is told of its run. */
+/** Readers of a batch see the state of its run: none, running, stalled, ended or killed. */
 import { describe, expect, it } from 'vitest';
 import { type RunTrace, runConditionOf } from '../../../src/runner/core/ending.ts';
 
 const minute = 60_000;
 const begun = { startedAt: 1_000_000, endedAt: null, exitCode: null, ending: null };
 const working: RunTrace = {
-  isHeld: true,
+  isInUse: true,
   lastRun: begun,
   inFlight: 4,
   ended: [jobThatTook(10_000)],
 };
 
-/** The last that came to its end. */
+/** Returns an attempt that took `ms` and ended last. */
 function jobThatTook(ms: number) {
   return { at: 2_000_000, submittedAt: 2_000_000 - ms, executionTimeMs: null, hasFinished: true };
 }
 
-it('waits where nothing ever ran, and tells a run that has not yet put itself on record', () => {
-  expect(runConditionOf({ ...working, isHeld: false, lastRun: null }, 0)).toEqual({ kind: 'none' });
+it('waits if nothing ever ran, and recognizes a run that is not yet on record', () => {
+  expect(runConditionOf({ ...working, isInUse: false, lastRun: null }, 0)).toEqual({ kind: 'none' });
   expect(runConditionOf({ ...working, lastRun: null }, 0)).toEqual({ kind: 'starting' });
   const ended = { ...begun, endedAt: 3, exitCode: 0, ending: 'every scene is saved' };
   expect(runConditionOf({ ...working, lastRun: ended }, 0)).toEqual({ kind: 'starting' });
 });
 
-it('tells an ended run with its exit code, and one that was killed', () => {
+it('recognizes an ended run with its exit code, and one that was killed', () => {
   const ended = { ...begun, endedAt: 3, exitCode: 3, ending: 'some scenes are not saved' };
-  expect(runConditionOf({ ...working, isHeld: false, lastRun: ended }, 0)).toEqual({
+  expect(runConditionOf({ ...working, isInUse: false, lastRun: ended }, 0)).toEqual({
     kind: 'ended',
     at: 3,
     exitCode: 3,
     ending: 'some scenes are not saved',
   });
-  expect(runConditionOf({ ...working, isHeld: false }, 0)).toEqual({ kind: 'killed', since: 1_000_000 });
+  expect(runConditionOf({ ...working, isInUse: false }, 0)).toEqual({ kind: 'killed', since: 1_000_000 });
 });
 
 describe('a run at which nothing finishes', () => {
@@ -44,13 +44,13 @@ describe('a run at which nothing finishes', () => {
     });
   });
 
-  it('is given three times what the slowest of the latest jobs took', () => {
+  it('is given three times as long as the slowest of the latest jobs took', () => {
     const slow = { ...working, ended: [jobThatTook(10 * minute)] };
     expect(runConditionOf(slow, 2_000_000 + 30 * minute).kind).toBe('running');
     expect(runConditionOf(slow, 2_000_001 + 30 * minute).kind).toBe('stalled');
   });
 
-  it('is given time for the workers to start where nothing is known yet, counted from its own beginning', () => {
+  it('is given time for the workers to start if nothing is known yet, counted from its own beginning', () => {
     const first = { ...working, ended: [] };
     expect(runConditionOf(first, 1_000_000 + 20 * minute).kind).toBe('running');
     expect(runConditionOf(first, 1_000_001 + 20 * minute).kind).toBe('stalled');
@@ -61,7 +61,7 @@ describe('a run at which nothing finishes', () => {
     expect(runConditionOf(resumed, 1_000_000 + 20 * minute).kind).toBe('running');
   });
 
-  it('is not stalled where nothing is in flight: it waits for its next attempt, or for room in its limits', () => {
+  it('is not stalled if nothing is in flight: it waits for its next attempt, or for room in its limits', () => {
     expect(runConditionOf({ ...working, inFlight: 0 }, 2_000_000 + 60 * minute).kind).toBe('running');
   });
 });

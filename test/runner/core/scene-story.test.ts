@@ -1,4 +1,4 @@
-/** Promise: for every state of a scene it is said what happens next, and what a person can do. */
+/** Promise: `show` says for every state of a scene what happens next and what a person can do. */
 import { expect, it } from 'vitest';
 import { nextStep, type AttemptStory, type SceneVersion } from '../../../src/runner/core/scene-story.ts';
 

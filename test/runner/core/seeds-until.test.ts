@@ -1,25 +1,28 @@
-/** Promise: a seed is sent when the one before it fell short or was given up, and none before it is good. */
+/**
+ * Promise: a seed is sent if the one before it did not meet `until` or was given up, and no earlier one met
+ * it.
+ */
 import { describe, expect, it } from 'vitest';
 import type { SceneState } from '../../../src/runner/core/scene.ts';
 import { judgeOf, nextSeed, seedAfter, type SeedRow } from '../../../src/runner/core/seeds-until.ts';
 
-/** `good` and `short` are saved. */
+/** `good` and `short` are saved scenes. `good` meets `until`, and `short` does not. */
 type Stand = Exclude<SceneState, 'saved'> | 'good' | 'short';
 
-/** The states that the seeds of rows are to be in, and how many wait for those before them. */
+/** Returns the states that the seeds of these rows get, and the number of seeds deferred by earlier ones. */
 function walk(...rows: Stand[][]) {
   let row: SeedRow | undefined;
-  let held = 0;
+  let deferred = 0;
   const states = rows.map((stands, at) =>
     stands.map((stand, index) => {
       const state = stand === 'good' || stand === 'short' ? 'saved' : stand;
       const next = nextSeed(row, { id: `r${at}-s${index + 1}`, state }, () => stand === 'good');
       ({ row } = next);
-      if (next.isHeld) held += 1;
+      if (next.isDeferred) deferred += 1;
       return next.state;
     }),
   );
-  return { states, held };
+  return { states, deferred };
 }
 
 describe('of a row', () => {
@@ -35,8 +38,8 @@ describe('of a row', () => {
     ['good since', ['good', 'short', 'waiting'], ['saved', 'saved', 'unneeded'], 0],
     ['good no more', ['short', 'short', 'unneeded'], ['saved', 'saved', 'waiting'], 0],
     ['one put back behind a short one', ['waiting', 'short', 'unneeded'], ['waiting', 'saved', 'waiting'], 0],
-  ])('%s', (_, stands, states, held) => {
-    expect(walk(stands)).toEqual({ states: [states], held });
+  ])('%s', (_, stands, states, deferred) => {
+    expect(walk(stands)).toEqual({ states: [states], deferred });
   });
 
   it('says nothing of the next', () => {
@@ -53,7 +56,7 @@ it('knows the seed after one by its id', () => {
   expect(seedAfter('cat')).toBeUndefined();
 });
 
-it('judges by values, columns, seed and prompt; what lacks a value is not good', () => {
+it('judges by values, columns, seed and prompt; a scene without a value is not good', () => {
   const values = [{ name: 'score', at: ['quality', 'score'] }];
   const isGood = (until: string, score?: number) =>
     judgeOf({ until, columns: ['style', 'score'], values })({

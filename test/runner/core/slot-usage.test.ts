@@ -1,9 +1,12 @@
-/** Promise: the time of a run's slots is told to the last moment, and never more of it than there was. */
+/**
+ * Promise: the reported time of a run's slots is complete up to the last moment, and never more than the time
+ * that passed.
+ */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { slotStates, SlotUsage, type SlotState } from '../../../src/runner/core/run-stats.ts';
 
-it('counts half of the slots for a second as half a second, by what each of them does', () => {
+it('counts half of the slots for a second as half a second, by the state of each', () => {
   const usage = new SlotUsage(4, 100);
   usage.move(1_100, undefined, 'inFlight');
   usage.move(1_100, undefined, 'rate');
@@ -20,14 +23,14 @@ it('counts half of the slots for a second as half a second, by what each of them
   });
 });
 
-it('has no time left for a reason while as many are in flight as may be, however many others wait', () => {
+it('counts no time for a reason while all slots are in flight, however many scenes wait', () => {
   const usage = new SlotUsage(2, 0);
   for (const state of ['inFlight', 'inFlight', 'inFlight', 'disk', 'load'] as const)
     usage.move(0, undefined, state);
   expect(spent(usage, 1_000)).toEqual({ inFlight: 1_000 });
 });
 
-it('tells another reason for free slots only from then on', () => {
+it('counts another reason for free slots only from the moment of its change', () => {
   const usage = new SlotUsage(1, 0);
   usage.setIdleReason(700, 'outage');
   usage.setIdleReason(900, 'outage');
@@ -50,7 +53,7 @@ it('sums to the time that has passed, whatever the slots do', () => {
         if (to !== 'inFlight') usage.setIdleReason(at, to);
       }
       const sum = Object.values(usage.spentMs(at)).reduce((total, ms) => total + ms, 0);
-      // Each is rounded.
+      // Each value is rounded.
       expect(Math.abs(sum - at)).toBeLessThanOrEqual(slotStates.length / 2);
     }),
   );

@@ -1,4 +1,6 @@
-/** Promise: nothing that is billed is counted as less than it may be, and a lost job as one usual job. */
+/**
+ * Promise: a billed job is never counted as less than it may cost, and a lost job counts as an average one.
+ */
 import { describe, expect, it } from 'vitest';
 import {
   addBrought,
@@ -24,7 +26,7 @@ const file = (width: number, label?: string) => ({
   sha256: 'ab',
   ...(label !== undefined && { label }),
 });
-/** Two jobs with three pictures of five megapixels in all; a file beside them is no picture. */
+/** Output of two jobs: three pictures with five megapixels in all. The file beside them is not a picture. */
 const brought = addBrought(
   broughtBy([file(1_000), file(2_000), file(500, 'depth')]),
   broughtBy([file(2_000)]),
@@ -40,9 +42,13 @@ const nothing: BatchSpending = {
   ...nothingStated,
 };
 const currency = 'USD';
+const clip = (seconds?: number) => ({
+  ...file(1_000),
+  ...(seconds !== undefined && { output: { clip: { durationMs: seconds * 1_000 } } }),
+});
 
-describe('what was spent', () => {
-  it('adds up what has a price', () => {
+describe('the amount spent', () => {
+  it('adds up all jobs with a price', () => {
     const spending = { ...nothing, jobs: 2, executedMs: 4_000, rendered: 2, brought, times: [2_000, 2_000] };
     const spent = (pricing: object) => batchCost(spending, 0, { currency, ...pricing }).spent;
     expect(spent({ perPicture: 0.01 })).toBeCloseTo(0.03);
@@ -51,18 +57,31 @@ describe('what was spent', () => {
     expect(spent({ perSecond: 0.01, perPicture: 0.01, perMegapixel: 0.01 })).toBeCloseTo(0.12);
   });
 
-  it('takes a job whose pictures are not on record for an average one, and before the first for one picture', () => {
+  it('counts a job without recorded pictures as an average one, or as one picture if there is no other', () => {
     const pricing = { perPicture: 0.02, perMegapixel: 0.003, currency };
     expect(batchCost({ ...nothing, rendered: 4, brought }, 0, pricing).spent).toBeCloseTo(2 * (0.06 + 0.015));
     expect(batchCost({ ...nothing, untold: 2, untimed: 2, rendered: 2 }, 3, pricing)).toMatchObject({
       spent: 2 * 0.023,
       inFlight: 3 * 0.023,
     });
-    // The most pictures, each of the largest.
+    // Jobs in flight count with the highest number of pictures, each of the largest size.
     expect(batchCost({ ...nothing, rendered: 2, brought }, 1, pricing).inFlight).toBeCloseTo(0.04 + 0.012);
   });
 
-  it('takes `pricing.expect` for jobs whose time nobody tells', () => {
+  it('counts the seconds of clips, and takes a clip of unknown duration for an average one', () => {
+    const pricing = { perSecondOfVideo: 0.1, currency };
+    const spent = (rendered: number, ...saved: ReturnType<typeof clip>[][]) => {
+      const all = saved.map(broughtBy).reduce(addBrought, nothingBrought);
+      return batchCost({ ...nothing, rendered, brought: all }, 1, pricing);
+    };
+    expect(spent(2, [clip(4)], [clip(8)])).toMatchObject({ spent: 1.2, inFlight: 0.8 });
+    expect(spent(2, [clip(4), clip(8)], [clip()]).spent).toBeCloseTo(1.8);
+    // One job was lost. It counts with two clips, as the other job.
+    expect(spent(2, [clip(4), clip(8)])).toMatchObject({ spent: 2.4, inFlight: 1.6 });
+    expect(spent(2)).toMatchObject({ spent: 1, inFlight: 0.5 });
+  });
+
+  it('uses `pricing.expect` for jobs without a reported time', () => {
     const pricing = { perSecond: 0.01, expectMs: 8_000, currency };
     expect(batchCost({ ...nothing, untold: 1, untimed: 3, rendered: 3 }, 2, pricing)).toMatchObject({
       spent: 0.24,
@@ -78,7 +97,7 @@ describe('what was spent', () => {
       batchCost(spending, 0, { perSecond: 0.01, expectMs: 9_000, maxMs, currency }).spent;
     expect(spent(60_000)).toBeCloseTo(0.42);
     expect(spent(5_000)).toBeCloseTo(0.4);
-    // Before any time is known, too; what results have told is never cut.
+    // The limit also applies before any time is known. Reported times are never reduced.
     expect(spent(5_000, { ...nothing, untold: 2, untimed: 2 })).toBeCloseTo(0.1);
     expect(spent(5_000, { ...nothing, executedMs: 30_000, times: [30_000] })).toBeCloseTo(0.3);
   });
@@ -149,7 +168,7 @@ it.each([
   expect(formatCost({ spent, currency, ...(limit !== undefined && { limit }) })).toBe(text);
 });
 
-it('has a price where one of them is set', () => {
+it('pricing is set if one of its rates is set', () => {
   expect([{ perSecond: 1 }, { perPicture: 1 }, { perMegapixel: 0 }, {}].map(hasPrice)).toEqual([
     true,
     true,
@@ -158,7 +177,7 @@ it('has a price where one of them is set', () => {
   ]);
 });
 
-it('expects twice the longest job while few are known, and then what hardly one exceeds', () => {
+it('expects twice the longest job while few are known, and then a time that hardly any exceeds', () => {
   const times = Array.from({ length: 20 }, (_, index) => 1_000 * (index + 1));
   expect([[], times.slice(0, 19), times].map(expectedMost)).toEqual([undefined, 38_000, 19_000]);
 });
@@ -177,7 +196,7 @@ describe('how many more may be sent', () => {
     );
   };
 
-  it('is what the jobs leave, whether or not there is a price', () => {
+  it('is the budget that the jobs leave, whether or not there is a price', () => {
     const spending = { ...nothing, jobs: 3 };
     expect(allowedSubmissions(0, spending, [], { jobs: 5, cost: 1 }, undefined)).toBe(2);
     expect(allowedSubmissions(0, spending, [], { jobs: 5 }, pricing)).toBe(2);
@@ -193,11 +212,30 @@ describe('how many more may be sent', () => {
     const { expectMs: _, ...unsaid } = pricing;
     expect([0, 1, 2, 20].map((saved) => room(0, saved, unsaid))).toEqual([1, 3, 5, 0]);
     expect(room(1, 0, unsaid)).toBe(0);
-    // Without a limit nothing waits for it.
+    // Without a limit, no job waits to learn the price.
     expect(allowedSubmissions(5, nothing, [], {}, unsaid)).toBe(Infinity);
   });
 
-  it('leaves room for several pictures a job until one is saved, and sends one where their size counts', () => {
+  it('sends one job until it is known how long a clip lasts, whatever `expect` says', () => {
+    const byVideo = { perSecondOfVideo: 0.1, expectMs: 60_000, currency };
+    const after = (...clips: ReturnType<typeof clip>[]) => {
+      const all = clips.map((each) => broughtBy([each])).reduce(addBrought, nothingBrought);
+      return allowedSubmissions(
+        0,
+        { ...nothing, rendered: clips.length, brought: all },
+        [],
+        { cost: 9 },
+        byVideo,
+      );
+    };
+    expect([after(), after(clip()), after(clip(4)), after(clip(4), clip(8))]).toEqual([1, 1, 3, 5]);
+    const many = Array.from({ length: 20 }, () => clip(4));
+    // The limit of 9 USD leaves 1 USD, and each job may cost as much as the most expensive one.
+    expect(after(...many)).toBe(3);
+    expect(allowedSubmissions(0, nothing, [], {}, byVideo)).toBe(Infinity);
+  });
+
+  it('leaves room for several pictures a job until one is saved, and sends one if their size counts', () => {
     expect(room(0, 0)).toBe(3);
     const bySize = { perMegapixel: 0.00001, currency };
     expect(allowedSubmissions(0, nothing, [], { cost: 1 }, bySize)).toBe(1);

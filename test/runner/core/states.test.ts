@@ -1,4 +1,4 @@
-/** The tables of states: each state can be come by, what is settled stays, and no other move is made. */
+/** The state tables are consistent: every state is reachable, and settled states have no transition. */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
@@ -22,7 +22,7 @@ describe.each<[string, Record<string, readonly string[]>]>([
     expect(reached).toEqual(new Set(Object.keys(moves)));
   });
 
-  test('never lead to themselves, nor twice to one state', () => {
+  test('never lead to themselves or twice to one state', () => {
     for (const [state, next] of Object.entries(moves)) {
       expect(next).not.toContain(state);
       expect(new Set(next).size).toBe(next.length);
@@ -30,7 +30,7 @@ describe.each<[string, Record<string, readonly string[]>]>([
   });
 });
 
-test('an attempt is settled exactly where it has no moves left, and every walk ends there', () => {
+test('an attempt is settled exactly if it has no moves left, and every walk ends there', () => {
   const without = Object.entries(attemptMoves).flatMap(([state, next]) => (next.length === 0 ? [state] : []));
   expect(without.toSorted()).toEqual(settled.toSorted());
   fc.assert(

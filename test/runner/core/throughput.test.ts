@@ -1,4 +1,6 @@
-/** Promise: who looks at a run from outside is told its pace and the time left, and nothing where nobody can tell. */
+/**
+ * Promise: readers of a run see its throughput and the remaining time, or nothing if they cannot be known.
+ */
 import { expect, it } from 'vitest';
 import { throughputOf, type BatchOnRecord } from '../../../src/runner/core/forecast.ts';
 import type { RunCondition, EndedAttempt } from '../../../src/runner/core/ending.ts';
@@ -11,7 +13,7 @@ function attempt(at: number, tookMs = 8_000): EndedAttempt {
   return { at, submittedAt: at - tookMs, executionTimeMs: tookMs, hasFinished: true };
 }
 
-/** Eight workers, each with a scene every eight seconds. */
+/** Attempts of eight workers, each with a job every eight seconds. */
 function steady(count: number): EndedAttempt[] {
   return Array.from({ length: count }, (_, i) => attempt(begun + 8_000 + i * 1_000));
 }
@@ -20,7 +22,7 @@ function batchOf(ended: EndedAttempt[], more: Partial<BatchOnRecord> = {}): Batc
   return { scenes: { waiting: 592, active: 8 }, part: null, inFlight: 8, ended, ...more };
 }
 
-it('tells both, in whatever order the attempts are on record, and the same each time', () => {
+it('shows throughput and remaining time, in whatever order the attempts are on record, and the same each time', () => {
   const ended = steady(300);
   const now = begun + 308_000;
   const pace = throughputOf(running, batchOf(ended), now);
@@ -29,12 +31,12 @@ it('tells both, in whatever order the attempts are on record, and the same each 
   expect(throughputOf(running, batchOf(ended.toReversed()), now)).toEqual(pace);
 });
 
-it('counts scenes that were set aside as done, and attempts that will be made again not', () => {
+it('counts scenes that were set aside as done, but not attempts that will be repeated', () => {
   const half = steady(300).map((each, i) => ({ ...each, hasFinished: i % 2 === 0 }));
   expect(throughputOf(running, batchOf(half), begun + 308_000)?.perSecond).toBeCloseTo(0.5, 1);
 });
 
-it('forgets what was before the run', () => {
+it('ignores the time before the run', () => {
   const before = Array.from({ length: 500 }, (_, i) => attempt(begun - 60 * minute + i * 10));
   const now = begun + 308_000;
   expect(throughputOf(running, batchOf([...before, ...steady(300)]), now)).toEqual(
@@ -42,7 +44,7 @@ it('forgets what was before the run', () => {
   );
 });
 
-it('takes a job that an earlier run submitted for no pace of this one', () => {
+it('does not count a job that an earlier run submitted in the throughput of this one', () => {
   const now = begun + 308_000;
   const resumed = Array.from({ length: 50 }, (_, i) => ({
     ...attempt(begun + 1_000 + i),
@@ -53,7 +55,7 @@ it('takes a job that an earlier run submitted for no pace of this one', () => {
   );
 });
 
-it('takes for what a job took the time from its submission where it names none, and where that is unknown nothing', () => {
+it('takes the time since its submission for the time of a job that states none, and nothing if that is unknown', () => {
   const now = begun + 308_000;
   const uneven = steady(300).map(({ at }, i) => attempt(at, i % 2 === 0 ? 6_000 : 10_000));
   const untimed = uneven.map((each) => ({ ...each, executionTimeMs: null }));
@@ -64,7 +66,7 @@ it('takes for what a job took the time from its submission where it names none, 
   expect(Math.abs((pace?.leftMs ?? 0) / (10 * minute) - 1)).toBeLessThan(0.1);
 });
 
-it('takes for how long the last ones run what the latest took', () => {
+it('estimates the time of the last jobs by the latest ones', () => {
   const now = begun + 308_000;
   const slowAtFirst = steady(300).map(({ at }, i) => attempt(at, i < 150 ? 80_000 : 8_000));
   const sinceBegun = slowAtFirst.map((each) => ({ ...each, submittedAt: begun }));
@@ -72,7 +74,7 @@ it('takes for how long the last ones run what the latest took', () => {
   expect(throughputOf(running, batchOf(sinceBegun), now)).toEqual(throughputOf(running, batchOf(even), now));
 });
 
-it('tells no time left where a preview renders a part of the batch', () => {
+it('shows no remaining time if a preview renders a part of the batch', () => {
   const pace = throughputOf(
     running,
     batchOf(steady(300), { part: { limit: 20, scenes: 20 } }),
@@ -81,7 +83,7 @@ it('tells no time left where a preview renders a part of the batch', () => {
   expect(pace).toMatchObject({ leftMs: null });
 });
 
-it('bears a clock that is set back', () => {
+it('works if the clock is set back', () => {
   expect(throughputOf(running, batchOf(steady(300)), begun)?.perSecond).toBeCloseTo(1, 1);
 });
 
@@ -89,7 +91,7 @@ it.each<[string, RunCondition, EndedAttempt[]]>([
   ['of a run that has finished two', running, steady(2)],
   ['of one that is stalled', { kind: 'stalled', since: begun, quietSince: begun + 308_000 }, steady(300)],
   ['of one that was killed', { kind: 'killed', since: begun }, steady(300)],
-  ['where no run is', { kind: 'none' }, []],
-])('says nothing %s', (_, run, ended) => {
+  ['if no run is active', { kind: 'none' }, []],
+])('shows nothing %s', (_, run, ended) => {
   expect(throughputOf(run, batchOf(ended), begun + 308_000)).toBeUndefined();
 });

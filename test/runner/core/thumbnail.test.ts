@@ -1,4 +1,4 @@
-/** Which pictures have a thumbnail, and where it lies; what a picture does not show as it was said. */
+/** Thumbnails have names that depend on the content, and words that a picture does not show are displayed. */
 import { describe, expect, it } from 'vitest';
 import { lostWords, thumbnailOf } from '../../../src/runner/core/picture.ts';
 
@@ -17,9 +17,9 @@ describe('thumbnailOf', () => {
     expect(thumbnailOf({ width, height, bytes, sha256 })).toBe(expected);
   });
 
-  it('does not depend on what the picture is called', () => {
+  it('does not depend on the name of the picture', () => {
     const picture = { width: 512, height: 512, bytes: 300_000, sha256 };
-    expect(thumbnailOf({ ...picture, file: 'b/c.png' } as typeof picture)).toBe(thumbnailOf(picture));
+    expect(thumbnailOf({ ...picture, file: 'b/c.png' })).toBe(thumbnailOf(picture));
   });
 });
 
@@ -28,6 +28,6 @@ it.each([
   [{ rest: { nsfw: 0 } }, ''],
   [{ labelled_words: ['gull', 'pier'] }, 'Drawn as labelled boxes: gull, pier.'],
   [{ ignored_words: ['gull'], notes: ['It is cut.'] }, 'Left out: gull. It is cut.'],
-])('what %j does not show is told: %s', (output, told) => {
+])('the words that %j does not show are displayed: %s', (output, told) => {
   expect(lostWords(output)).toBe(told);
 });

@@ -1,6 +1,9 @@
-/** Promise: after a tenth of the work, the time that is left is known within a third of the whole. */
+/**
+ * Promise: after a tenth of the work, the forecast of the remaining time is off by at most a third of the
+ * total time.
+ */
 import { expect, it } from 'vitest';
-import { noneFinished, timeLeftMs, withFinished, withJobTime } from '../../../src/runner/core/forecast.ts';
+import { FinishedScenes } from '../../../src/runner/core/forecast.ts';
 import { isWhole } from '../../fakes/tier.ts';
 import { forecasts, type Night } from './night.ts';
 
@@ -8,7 +11,10 @@ const minuteMs = 60_000;
 const seeds = Array.from({ length: isWhole ? 8 : 1 }, (_, i) => i + 1);
 const shape = { medianMs: 20_000, sigma: 0.7, scenes: 3_000, workersAt: () => 16 };
 
-/** `fromMs`: nobody can know what changes before; minutes later it has to be known. */
+/**
+ * Simulated runs. `fromMs` is the time from which the forecast must be right, because an earlier change
+ * cannot be predicted.
+ */
 const nights: [string, Omit<Night, 'seed'>, fromMs?: number][] = [
   ['jobs that all take the same', { ...shape, sigma: 0 }],
   ['jobs of nearly one length', { ...shape, sigma: 0.1 }],
@@ -42,7 +48,7 @@ const nights: [string, Omit<Night, 'seed'>, fromMs?: number][] = [
   ],
 ];
 
-it.each(nights)('is within a third with %s', (_, night, fromMs = 0) => {
+it.each(nights)('the forecast is within a third with %s', (_, night, fromMs = 0) => {
   for (const seed of seeds) {
     const told = forecasts({ ...night, seed }).filter(({ done, at }) => done >= 10 && at >= fromMs);
     expect(told.length).toBeGreaterThan(5);
@@ -52,24 +58,33 @@ it.each(nights)('is within a third with %s', (_, night, fromMs = 0) => {
   }
 });
 
-it('is unknown until a few scenes were finished, and nothing where none is left', () => {
-  const two = withFinished(withFinished(noneFinished(0), 1_000), 2_000);
-  expect(timeLeftMs(two, 2_000, 10, 1)).toBeUndefined();
-  expect(timeLeftMs(withFinished(two, 3_000), 3_000, 10, 1)).toBeGreaterThan(0);
-  expect(timeLeftMs(two, 2_000, 0, 0)).toBe(0);
+it('the forecast is unknown until a few scenes were finished, and nothing if none is left', () => {
+  const finished = new FinishedScenes(0);
+  finished.add(1_000);
+  finished.add(2_000);
+  expect(finished.leftMs(2_000, 10, 1)).toBeUndefined();
+  expect(finished.leftMs(2_000, 0, 0)).toBe(0);
+  finished.add(3_000);
+  expect(finished.leftMs(3_000, 10, 1)).toBeGreaterThan(0);
 });
 
-it('does not grow without end while nothing is finished', () => {
-  let finished = noneFinished(0);
-  for (let i = 1; i <= 100; i++) finished = withFinished(withJobTime(finished, 1_000), i * 1_000);
-  const soon = timeLeftMs(finished, 101_000, 100, 1) ?? Infinity;
-  const hoursLater = timeLeftMs(finished, 10_000_000, 100, 1) ?? Infinity;
+it('the forecast does not grow without end while nothing is finished', () => {
+  const finished = new FinishedScenes(0);
+  for (let i = 1; i <= 100; i++) {
+    finished.addJobTime(1_000);
+    finished.add(i * 1_000);
+  }
+  const soon = finished.leftMs(101_000, 100, 1) ?? Infinity;
+  const hoursLater = finished.leftMs(10_000_000, 100, 1) ?? Infinity;
   expect(hoursLater).toBeLessThan(1.1 * soon);
 });
 
-it('keeps a night of any length in the same space', () => {
-  let finished = noneFinished(0);
-  for (let i = 0; i < 20_000; i++) finished = withFinished(withJobTime(finished, i), i * 997);
+it('the forecast keeps a night of any length in the same space', () => {
+  const finished = new FinishedScenes(0);
+  for (let i = 0; i < 20_000; i++) {
+    finished.addJobTime(i);
+    finished.add(i * 997);
+  }
   expect(finished.gapsMs.length).toBeLessThanOrEqual(4_096);
   expect(finished.times.length).toBeLessThanOrEqual(150);
 });

@@ -1,4 +1,4 @@
-/** Promise: a declared column arrives as what it was declared to be, with every digit, or its row is bad. */
+/** Promise: a value of a typed column is read exactly as that type, or its row is bad. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { typedColumn } from '../../../src/runner/core/expansion.ts';

@@ -1,10 +1,13 @@
-/** Promise: metadata that are too much for one file are split, each beside its pictures, and what is no part any more goes. */
+/**
+ * Promise: metadata that is too large for one file is split, each part beside its pictures, and parts that
+ * are no longer needed are removed.
+ */
 import { createHash } from 'node:crypto';
 import { existsSync, linkSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ExportFolder } from '../../../src/runner/export/export-folder.ts';
-import type { ExportedPicture } from '../../../src/runner/export/picture-folder.ts';
+import type { ExportedPicture, Medium } from '../../../src/runner/export/checked-pictures.ts';
 import { exportPictures } from '../../../src/runner/export/export-pictures.ts';
 import { folderWith } from '../../e2e/cli.ts';
 
@@ -33,7 +36,7 @@ function picture(id: string): ExportedPicture {
   };
 }
 
-it('has a folder for each file of metadata after the first', async () => {
+it('an export has a folder for each file of metadata after the first', async () => {
   const dir = join(folderWith({}), 'set');
   const exported = async (maxMetadataBytes: number): Promise<void> => {
     const folder = await ExportFolder.open(dir, { batch: '1', to: 'imagefolder', options: {} });
@@ -55,6 +58,7 @@ it('has a folder for each file of metadata after the first', async () => {
       salt: '',
       numeric: [],
       isEmbedded: false,
+      media: new Set<Medium>(),
       maxMetadataBytes,
     });
     await folder.finish();
@@ -77,12 +81,12 @@ it('has a folder for each file of metadata after the first', async () => {
   expect(existsSync(join(dir, 'part-00001'))).toBe(false);
 });
 
-it('removes no file that has the name of a kept one on a disk that ignores case', async () => {
+it('an export removes no file that has the name of a kept one on a disk that ignores case', async () => {
   const dir = join(folderWith({}), 'set');
   const folder = await ExportFolder.open(dir, { batch: 'b', to: 'imagefolder', options: {} });
   folder.begin(['Dawn.png', 'dusk.png', 'dawn.png']);
   await folder.write('dawn.png', 'new');
-  // A hard link is one file under both names, as on such a disk.
+  // On such a disk both names are one file. A hard link has the same effect.
   linkSync(join(dir, 'dawn.png'), join(dir, 'Dawn.png'));
   await folder.write('dusk.png', 'old');
   folder.keep('dawn.png');

@@ -1,4 +1,6 @@
-/** Renames that are made to last together, and none by a sync that had begun before it. */
+/**
+ * Promise: renames that are made durable together share one sync, and never a sync that began before them.
+ */
 import type * as Fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -7,7 +9,7 @@ import { syncFolder } from '../../../src/runner/files/folders.ts';
 
 type Done = (error: NodeJS.ErrnoException | null) => void;
 
-/** Syncs that the disk has not answered. */
+/** Syncs that the disk has not completed yet. */
 const disk = vi.hoisted(() => ({ syncs: [] as Done[] }));
 
 vi.mock('node:fs', async (original) => ({
@@ -15,7 +17,7 @@ vi.mock('node:fs', async (original) => ({
   fsync: (_: number, done: Done) => void disk.syncs.push(done),
 }));
 
-it('shares the syncs of a folder that begin after being asked for', async () => {
+it('shares the syncs of a folder that begin after they are requested', async () => {
   const folder = tmpdir();
   const lasting: string[] = [];
   const sync = (name: string): void => void syncFolder(folder).then(() => lasting.push(name));
@@ -33,7 +35,7 @@ it('shares the syncs of a folder that begin after being asked for', async () => 
   expect(lasting).toEqual(['a', 'b', 'c', 'd']);
 });
 
-it('begins anew after a sync that failed', async () => {
+it('repeats the sync after one that failed', async () => {
   const failing = syncFolder(tmpdir());
   await nextTurn();
   const later = syncFolder(tmpdir());

@@ -1,4 +1,7 @@
-/** Promise: of the changes of a mark the latest counts, also where files of several machines are joined, and a damaged line costs that line. */
+/**
+ * Promise: the latest change of a mark wins, even if files of several machines are joined. A damaged line
+ * affects only itself.
+ */
 import { describe, expect, it } from 'vitest';
 import { markLines, readMarks } from '../../../src/runner/files/marks-file.ts';
 
@@ -55,7 +58,7 @@ describe('marks', () => {
     '{"id":1,"mark":"star","at":"2026-11-29T12:00:00Z"}',
     '{"id":"b","mark":"gold","at":"2026-11-29T12:00:00Z"}',
     '{"id":"b","mark":"star","at":"noon"}',
-    // Nothing could be later than it.
+    // No later change could win over this date.
     '{"id":"b","mark":"again","at":"+275760-09-13T00:00:00.000Z"}',
   ])('are read beside a line that cannot be read: %s', (line) => {
     const text = `${linesOf([['a', 'star', 0]])}${line}\n\n${linesOf([['c', 'star', 1]])}`;

@@ -1,21 +1,30 @@
-/** Promise: a file besides pictures is saved only where it is whole and of the kind that was asked for. */
+/** Promise: a file besides pictures is saved only if it is whole and of the requested kind. */
 import { deflateRawSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { checkFile } from '../../../src/runner/images/check-file.ts';
+import { createImageStore } from '../../../src/runner/images/image-store.ts';
 import type { FailureKind } from '../../../src/runner/core/failure.ts';
 import type { FileKind } from '../../../src/runner/core/picture.ts';
+import { clipFormats, clipKinds } from '../../../src/runner/core/clip.ts';
+import { clip } from '../../fakes/clips.ts';
+import { memoryPlace } from '../../fakes/memory-place.ts';
 import { flipped, noise } from './pictures.ts';
 import { camera, exr, glb, glbOf, mask, npz, packedNpz } from './whole-files.ts';
 
-const maxPixels = 1_000_000;
+const store = createImageStore(memoryPlace(), { pixels: 1_000_000 });
+
+const checkFile = (held: { base64: string } | { bytes: Buffer }, kind: FileKind) =>
+  store.check({ ...held, named: { label: 'depth', kind } });
 
 async function problemOf(
   bytes: Buffer,
   kind: FileKind,
-  as: FailureKind = 'bad-file',
+  as: FailureKind | RegExp = clipKinds.some((each) => each === kind)
+    ? /^(?:bad-clip|other-file-kind)$/
+    : 'bad-file',
 ): Promise<string | undefined> {
-  const checked = await checkFile({ bytes }, { label: 'depth', kind }, maxPixels);
-  if ('kind' in checked) expect(checked).toMatchObject({ kind: as, digest: expect.any(String) });
+  const checked = await checkFile({ bytes }, kind);
+  if ('kind' in checked)
+    expect(checked).toMatchObject({ kind: expect.stringMatching(as), digest: expect.any(String) });
   else expect(Buffer.from(checked.content).equals(bytes)).toBe(true);
   return 'kind' in checked ? checked.text : undefined;
 }
@@ -31,10 +40,15 @@ const whole: [string, FileKind, () => Buffer | Promise<Buffer>][] = [
   ['a GLB', 'glb', glb],
   ['an NPZ', 'npz', () => npz],
   ['a packed NPZ', 'npz', () => packedNpz],
+  ...clipFormats.map((format): [string, FileKind, () => Buffer] => [
+    `a clip (${format})`,
+    clipKinds[clipFormats.indexOf(format)] ?? 'mp4',
+    () => clip(format, { seconds: 0.3, width: 16, height: 16 }),
+  ]),
 ];
 
 describe.each(whole)('%s', (_, kind, make) => {
-  it('is kept byte by byte, from base64 in any dress', async () => {
+  it('is kept byte for byte, from base64 in any form', async () => {
     const bytes = await make();
     expect(await problemOf(bytes, kind)).toBeUndefined();
     const base64 = bytes.toString('base64');
@@ -43,33 +57,32 @@ describe.each(whole)('%s', (_, kind, make) => {
       `data:application/octet-stream;base64,${base64}`,
       base64.replace(/.{60}/g, '$&\n'),
     ]) {
-      const checked = await checkFile({ base64: text }, { label: 'depth', kind }, maxPixels);
+      const checked = await checkFile({ base64: text }, kind);
       expect(checked).toMatchObject({ content: bytes });
     }
   });
 
-  it('is refused wherever it is cut, and where something hangs on behind', async () => {
+  it('is refused wherever it is cut, and if other data follows it', async () => {
     const bytes = await make();
     for (let length = 0; length < bytes.length; length += Math.ceil(bytes.length / 400))
       expect(await problemOf(bytes.subarray(0, length), kind), `${length} bytes`).toContain(
         'the file depth cannot be used: ',
       );
-    // What follows the last block of an EXR belongs to nobody, and readers pass over it.
+    // Readers ignore bytes after the last block of an EXR.
     if (kind !== 'exr')
       expect(await problemOf(Buffer.concat([bytes, Buffer.from('PK')]), kind)).toBeDefined();
   });
 
-  it('is refused where another kind was asked for, and not asked for again but where a message came', async () => {
+  it('is refused if another kind was requested, and requested again only if a message came', async () => {
     const bytes = await make();
-    const as = kind === 'json' ? 'bad-file' : 'other-file-kind';
-    for (const other of ['png', 'exr', 'json', 'glb', 'npz'] as const)
+    const as = kind === 'json' ? undefined : 'other-file-kind';
+    for (const other of ['png', 'exr', 'json', 'glb', 'npz', 'mp4', 'wav'] as const)
       if (other !== kind) expect(await problemOf(bytes, other, as), other).toBeDefined();
   });
 });
 
-it('tells the size of a picture in pixels, and of others none', async () => {
-  const sizeOf = async (bytes: Buffer, kind: FileKind) =>
-    checkFile({ bytes }, { label: 'a', kind }, maxPixels);
+it('has a size in pixels if it is a picture, and none otherwise', async () => {
+  const sizeOf = (bytes: Buffer, kind: FileKind) => checkFile({ bytes }, kind);
   expect(await sizeOf(exr(40, 20), 'exr')).toMatchObject({ width: 40, height: 20 });
   expect(await sizeOf(await mask(24, 16), 'png')).toMatchObject({ width: 24, height: 16 });
   expect(await sizeOf(npz, 'npz')).toMatchObject({ width: 0, height: 0 });
@@ -85,7 +98,7 @@ it('says what is wrong', async () => {
   const short = glbOf('{"asset":{"version":"2.0"},"buffers":[{"byteLength":40}]}', Buffer.alloc(36));
   expect(await problemOf(short, 'glb')).toContain('its buffer has 36 bytes, and its JSON says 40');
   expect(await problemOf(glbOf('{"asset":{}', Buffer.alloc(4)), 'glb')).toContain('its JSON is not glTF');
-  // Within the data of an array: the directory and all sizes are right.
+  // The damage is within the data of an array. The directory and all sizes are right.
   expect(await problemOf(flipped(npz, 200), 'npz')).toContain(
     'its array depth.npy is damaged: its checksum is wrong',
   );
@@ -93,7 +106,7 @@ it('says what is wrong', async () => {
   expect(await problemOf(Buffer.from('504b0506'.padEnd(44, '0'), 'hex'), 'npz')).toContain(
     'it holds no array',
   );
-  const text = await checkFile({ base64: 'out/depth.exr' }, { label: 'depth', kind: 'exr' }, maxPixels);
+  const text = await checkFile({ base64: 'out/depth.exr' }, 'exr');
   expect(text).toMatchObject({
     kind: 'bad-file',
     text: expect.stringContaining('the name of a file on the worker'),

@@ -1,4 +1,7 @@
-/** Which pictures are saved and which are refused: every valid format, and the limits. */
+/**
+ * Promise: pictures of every supported format are saved if they are valid and within the limits, and all
+ * others are rejected.
+ */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -69,7 +72,7 @@ describe('a good picture', () => {
     expect(await check(carrying)).toMatchObject({ sha256: sha256Of(carrying) });
   });
 
-  test('may carry texts that unpack to more than the memory, which nobody asked to unpack', async () => {
+  test('may contain texts that would decompress to more than the memory, because they are not decompressed', async () => {
     const packed = deflateSync(Buffer.alloc(40_000_000, 'a'));
     const heads = { zTXt: 'a\0\0', iTXt: 'a\0\u0001\0\0\0' };
     const [header, ...rest] = chunksOf(png);
@@ -97,7 +100,7 @@ describe('a good picture', () => {
     },
   );
 
-  test('stands upright where a JPEG says so', async () => {
+  test('stands upright if a JPEG says so', async () => {
     const lying = await noise(64, 48).withMetadata({ orientation: 6 }).jpeg().toBuffer();
     expect(await check(lying)).toMatchObject({ width: 48, height: 64 });
   });
@@ -138,7 +141,7 @@ describe('no file comes of', () => {
   });
 });
 
-test('what is said of a bad picture is short and printable, whatever came', async () => {
+test('the error about a bad picture is short and printable, whatever its content', async () => {
   for (const bytes of [
     Buffer.alloc(3_000_000, 'spam '),
     Buffer.from('\u001B[31mred\u0007 alert '.repeat(500)),

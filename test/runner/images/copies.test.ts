@@ -1,4 +1,7 @@
-/** Promise: copies in other formats and sizes are made of every picture, and a failed copy does not harm it. */
+/**
+ * Promise: copies in other formats and sizes are made of every picture, and a failed copy does not affect the
+ * picture.
+ */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
@@ -27,7 +30,7 @@ it.each([
   ['palette', () => noise(100, 60).png({ palette: true })],
   ['grey with alpha', () => noise(100, 60).toColourspace('b-w').ensureAlpha(0.5).png()],
   ['JPEG of inks', () => noise(100, 60).toColourspace('cmyk').jpeg()],
-])('of a picture that is %s', async (_, make) => {
+])('copies of a picture that is %s', async (_, make) => {
   const dir = temporaryFolder();
   const store = createImageStore(folderPlace(dir), { beside: makers });
   await save(store, (await make().toBuffer()).toString('base64'), 'x/a.png');
@@ -38,7 +41,7 @@ it.each([
   expect(await at('a-32.avif')).toMatchObject({ format: 'heif', width: 32, height: 19 });
 });
 
-it('are enlarged on request, and never without it', async () => {
+it('copies are enlarged on request, and never without it', async () => {
   const dir = temporaryFolder();
   const beside = [
     copyMaker({ format: 'jpeg', quality: 80, size: 250, enlarge: true }, () => expect.fail()),
@@ -51,7 +54,7 @@ it('are enlarged on request, and never without it', async () => {
   expect(await at('a-250.webp')).toMatchObject({ width: 100, height: 60 });
 });
 
-it('of what is transparent, a JPEG shows paper', async () => {
+it('a JPEG copy of a transparent picture shows paper', async () => {
   const dir = temporaryFolder();
   const clear = sharp({ create: { width: 90, height: 60, channels: 4, background: '#00000000' } });
   await save(
@@ -63,7 +66,7 @@ it('of what is transparent, a JPEG shows paper', async () => {
   expect(channels.map(({ min }) => min)).toEqual([255, 255, 255]);
 });
 
-it('that a format cannot hold are told, and the picture is saved', async () => {
+it('copies that a format cannot hold are reported, and the picture is saved', async () => {
   const dir = temporaryFolder();
   lacking.length = 0;
   const long = await noise(17_000, 2).png().toBuffer();
@@ -73,7 +76,7 @@ it('that a format cannot hold are told, and the picture is saved', async () => {
 });
 
 describe('makeMissingCopies', () => {
-  it('makes those that are missing of pictures that are what was saved', async () => {
+  it('makes missing copies of pictures that are unchanged since they were saved', async () => {
     const dir = temporaryFolder();
     const store = createImageStore(folderPlace(dir), { beside: makers });
     const pictures: RecordedPicture[] = [];

@@ -1,4 +1,4 @@
-/** A PNG taken apart and put together again with one thing wrong, its checksums right. */
+/** Takes a PNG apart and rebuilds it with one error and valid checksums. */
 import { deflateSync, inflateSync } from 'node:zlib';
 import { expect } from 'vitest';
 import { chunk, chunksOf, pngOf } from './pictures.ts';
@@ -8,12 +8,12 @@ interface Chunk {
   data: Uint8Array;
 }
 
-/** Where the first chunk of a type begins. */
+/** Returns the offset of the first chunk of a type. */
 export function placeOf(png: Buffer, type: string): number {
   return chunksOf(png).find((found) => found.type === type)?.at ?? expect.fail(`no ${type}`);
 }
 
-/** The data of all chunks of a type, one behind the other. */
+/** Returns the data of all chunks of a type, concatenated. */
 export function dataOf(png: Buffer, type: string): Buffer {
   return Buffer.concat(chunksOf(png).flatMap((found) => (found.type === type ? [found.data] : [])));
 }
@@ -22,7 +22,7 @@ export function without(png: Buffer, type: string): Buffer {
   return pngOf(chunksOf(png).filter((found) => found.type !== type));
 }
 
-/** With these chunks in place of all of a type. */
+/** Replaces all chunks of a type with these. */
 export function withInstead(png: Buffer, type: string, ...instead: Chunk[]): Buffer {
   const chunks: Chunk[] = chunksOf(png);
   const at = chunks.findIndex((found) => found.type === type);
@@ -30,7 +30,7 @@ export function withInstead(png: Buffer, type: string, ...instead: Chunk[]): Buf
   return pngOf([...others(chunks.slice(0, at)), ...instead, ...others(chunks.slice(at))]);
 }
 
-/** With these chunks before the first of a type. */
+/** Inserts these chunks before the first one of a type. */
 export function withBefore(png: Buffer, type: string, ...more: Chunk[]): Buffer {
   const at = placeOf(png, type);
   return Buffer.concat([
@@ -40,7 +40,10 @@ export function withBefore(png: Buffer, type: string, ...more: Chunk[]): Buffer 
   ]);
 }
 
-/** With another header: width and height are its bytes 0 to 7, then depth, colour, compression, filter, interlace. */
+/**
+ * Changes the header. Width and height are its bytes 0 to 7, followed by depth, colour type, compression,
+ * filter and interlace.
+ */
 export function withHeader(png: Buffer, change: (header: Buffer) => void): Buffer {
   const data = Buffer.from(dataOf(png, 'IHDR'));
   change(data);
@@ -51,12 +54,12 @@ export function withData(png: Buffer, ...parts: Uint8Array[]): Buffer {
   return withInstead(png, 'IDAT', ...parts.map((data) => ({ type: 'IDAT', data })));
 }
 
-/** With other rows: each is a byte that names its filter, then its pixels. */
+/** Changes the rows. Each row is a byte that names its filter, followed by its pixels. */
 export function withRows(png: Buffer, change: (rows: Buffer) => Uint8Array): Buffer {
   return withData(png, deflateSync(change(inflateSync(dataOf(png, 'IDAT')))));
 }
 
-/** Bytes in equal parts. */
+/** Splits bytes into `count` parts of equal length. */
 export function parted(bytes: Buffer, count: number): Buffer[] {
   const size = Math.ceil(bytes.length / count);
   return Array.from({ length: count }, (_, i) => bytes.subarray(i * size, (i + 1) * size));

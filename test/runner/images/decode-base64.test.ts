@@ -1,4 +1,6 @@
-/** Base64 comes back as the bytes it was made of, or is refused: never as other bytes. */
+/**
+ * Promise: base64 is decoded to exactly the original bytes or rejected. It is never decoded to other bytes.
+ */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decodeBase64 } from '../../../src/runner/images/decoding.ts';
@@ -25,7 +27,7 @@ test('a text of another length is refused', () => {
       const text = bytes.toString('base64');
       const at = place % text.replace(/=+$/, '').length;
       expect(bytesOf(text.slice(0, at) + text.slice(at + count))).not.toEqual(bytes);
-      // Cut within the padding it is whole.
+      // If only padding was removed, the text is still complete.
       const cut = bytesOf(text.slice(0, -count));
       if (cut !== undefined) expect(bytes.subarray(0, cut.length)).toEqual(cut);
       expect(bytesOf(`${text.slice(0, at)}${'A'.repeat(count)}${text.slice(at)}`)).not.toEqual(bytes);
@@ -85,7 +87,7 @@ test('any text is refused or is all read: nothing of it is passed over', () => {
     fc.property(fc.oneof(nearly, fc.string({ unit: 'binary' })), (text) => {
       const bytes = bytesOf(text);
       if (bytes === undefined) return;
-      // The last character before padding may carry bits that mean nothing.
+      // The last character before the padding may have unused bits of any value.
       const bare = text.replaceAll(/\s/g, '').replace(/^data:[^,]*,/i, '');
       const again = bytes.toString('base64url');
       const unpadded = bare.replaceAll('+', '-').replaceAll('/', '_').replace(/=*$/, '');

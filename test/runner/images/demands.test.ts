@@ -1,4 +1,7 @@
-/** Promise: blank or too small pictures fail if `check` says so, and the same content is recognized again. */
+/**
+ * Promise: blank or too small pictures fail if `check` requests it, and repeated identical content is
+ * recognized.
+ */
 import { createHash } from 'node:crypto';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
@@ -45,7 +48,7 @@ describe('check.blank refuses', () => {
     await expectRefused(bytes, blankRefused, 'blank-picture', 'fully transparent');
   });
 
-  test('a PNG whose palette is transparent, also where it carries a text', async () => {
+  test('a PNG whose palette is transparent, also if it carries a text', async () => {
     const palette = await noise(64, 48).png({ palette: true }).toBuffer();
     const clear = { type: 'tRNS', data: Buffer.alloc(dataOf(palette, 'PLTE').length / 3) };
     const text = { type: 'iTXt', data: Buffer.from('prompt\0\0\0\0\0a lighthouse') };
@@ -55,7 +58,7 @@ describe('check.blank refuses', () => {
     }
   });
 
-  test('what lossy WebP makes of any grey, and of any colour from quality 80 on', async () => {
+  test('a lossy WebP of any grey, and of any colour from quality 80 on', async () => {
     for (let level = 0; level < 256; level += 15) {
       const grey = plain({ r: level, g: level, b: level }).webp({ quality: 50 });
       const vivid = plain({ r: level, g: 255 - level, b: (level * 7) % 256 }).webp({ quality: 80 });
@@ -127,7 +130,7 @@ describe('the digest of a picture that does not pass', () => {
       expect(await checkText(text)).toMatchObject({ kind: 'bad-picture', digest: sha256Of(cut) });
   });
 
-  test('is that of the text where there are no bytes', async () => {
+  test('is that of the text if there are no bytes', async () => {
     for (const text of ['out of memory!', 'AAAA=', ''])
       expect(await checkText(text)).toMatchObject({ kind: 'bad-picture', digest: sha256Of(text) });
   });
@@ -157,7 +160,7 @@ function pngOf(checked: Picture | Failure): Buffer {
   return 'content' in checked ? Buffer.from(checked.content) : expect.fail(checked.text);
 }
 
-/** What a viewer makes of it: pixels, profile and size. */
+/** Returns pixels, profile and size as a viewer sees them. */
 async function shown(png: Buffer): Promise<unknown> {
   const { icc, width, height, channels } = await sharp(png).metadata();
   return { icc, width, height, channels, pixels: await sharp(png).raw().toBuffer() };
@@ -167,7 +170,7 @@ function plain(background: string | { r: number; g: number; b: number }) {
   return sharp({ create: { width: 64, height: 48, channels: 3, background } });
 }
 
-/** Many colours, none of which can be seen but that of one pixel. */
+/** Returns a transparent picture with many colours. Only the pixel `seen`, if given, is opaque. */
 function invisible(seen?: number) {
   const pixels = Buffer.from(Array.from({ length: 64 * 48 * 4 }, (_, at) => (at % 4 === 3 ? 0 : at % 251)));
   if (seen !== undefined) pixels[seen * 4 + 3] = 255;

@@ -1,4 +1,7 @@
-/** In which order a picture reaches the disk, and what is left when any of these calls fails. */
+/**
+ * Promise: the bytes of a picture are on disk before its name, and a failure of any of these calls leaves no
+ * partial file.
+ */
 import { createHash } from 'node:crypto';
 import type * as Fs from 'node:fs';
 import type * as FsPromises from 'node:fs/promises';
@@ -19,7 +22,7 @@ const disk = vi.hoisted(() => ({
   failAt: '',
   failAtClose: '',
   code: '',
-  /** Short names by open descriptors. */
+  /** Short file names by open file descriptor. */
   open: new Map<number, string>(),
   mostOpen: 0,
 }));
@@ -69,7 +72,7 @@ test.each(sizes)(
   },
 );
 
-test('small pictures that come at once share what can be shared', async () => {
+test('small pictures that come at once share their syncs', async () => {
   const store = createImageStore(folderPlace(temporaryFolder()));
   await store.write(picture, 'sea/first.png');
   disk.calls = [];
@@ -95,7 +98,7 @@ test('a picture that fails leaves the others of its group alone', async () => {
   expect(filesIn(dir)).toEqual(['a.png', 'c.png']);
 });
 
-test('who renames while a folder is made to last waits for the next time', async () => {
+test('a rename during the sync of its folder waits for the next sync', async () => {
   const dir = temporaryFolder();
   const store = createImageStore(folderPlace(dir));
   await store.write(pictures.large, 'first.png');
@@ -139,7 +142,7 @@ test('a picture that moved to another folder is made to last in both', async () 
   expect(disk.calls).toEqual(['rename a.png a.png', 'open old', 'sync old', 'open sea', 'sync sea']);
 });
 
-test('what a dead run has written is made to last before anybody relies on it', async () => {
+test('files of a crashed run are made durable before anybody relies on them', async () => {
   const dir = temporaryFolder();
   await createImageStore(folderPlace(dir)).write(picture, 'sea/a.png');
   disk.calls = [];
@@ -190,7 +193,7 @@ test('a network folder that cannot make names last is no trouble', async () => {
 });
 
 test.each(sizes)(
-  'a disk that tells only at the closing that it did not take a %s picture is believed',
+  'a disk that reports only at the closing that it did not take a %s picture is believed',
   async (size) => {
     const dir = temporaryFolder();
     const store = createImageStore(folderPlace(dir));
@@ -242,7 +245,7 @@ function open(fs: typeof Fs, path: string, flags: string): number {
   return file;
 }
 
-/** A disk that fills up takes a part first. */
+/** A disk that becomes full writes a part of the bytes before the error. */
 function write(fs: typeof Fs, file: number, bytes: Uint8Array): void {
   const call = `write ${nameOf(file)}`;
   if (disk.failAt === call) fs.writeFileSync(file, bytes.subarray(0, 3));
@@ -268,7 +271,7 @@ function rename(fs: typeof Fs, from: string, to: string): void {
   fs.renameSync(from, to);
 }
 
-/** In a later turn, as the system does. */
+/** Calls back in a later turn of the event loop, as the file system does. */
 function callBack<T>(done: (error: unknown, value?: T) => void, work: () => T): void {
   setImmediate(() => {
     try {

@@ -1,4 +1,7 @@
-/** The folder of pictures: complete files under final names or none, only inside the folder, and a message for every disk error. */
+/**
+ * Promise: the folder of pictures has complete files under their final names or no files, nothing is written
+ * outside of it, and every disk error has a message.
+ */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -14,7 +17,7 @@ import { memoryPlace } from '../../fakes/memory-place.ts';
 import { filesIn, temporaryFolder, troubleOf } from './store.ts';
 
 describe('write', () => {
-  test('keeps what has the name already as .former, with what lies beside it', async () => {
+  test('keeps an existing file of the name as .former, with its sidecars', async () => {
     const { dir, store } = folder({
       'a.png': 'one that was paid for',
       'a.json': 'its origin',
@@ -31,20 +34,20 @@ describe('write', () => {
     );
   });
 
-  test('keeps what stands where a file beside the picture belongs, though the picture is gone', async () => {
+  test('keeps a file that stands in the place of a sidecar, although the picture is gone', async () => {
     const { dir, store } = folder({ 'a.json': 'a file of somebody else' });
     await store.write({ ...picture('a'), beside: [{ ending: '.json', bytes: Buffer.from('{}') }] }, 'a.png');
     expect(filesIn(dir)).toEqual(['a.json', 'a.json.former', 'a.png']);
     expect(read(dir, 'a.json.former')).toBe('a file of somebody else');
   });
 
-  test('leaves no second copy where the same picture is written again, as after a power cut', async () => {
+  test('leaves no second copy if the same picture is written again, as after a power cut', async () => {
     const { dir, store } = folder({ 'a.png': 'a' });
     await store.write(picture('a'), 'a.png');
     expect(filesIn(dir)).toEqual(['a.png']);
   });
 
-  test('last one wins where two have one name, and the file is one of them whole', async () => {
+  test('the last of two pictures with one name wins, and the file is one of them, complete', async () => {
     const { dir, store } = folder();
     const texts = Array.from({ length: 20 }, (_, i) => String(i).repeat(100_000));
     await Promise.all(texts.map((text) => store.write(picture(text), 'a.png')));
@@ -64,7 +67,7 @@ describe('write', () => {
   );
 });
 
-describe('a disk that does not take the picture is told in words, and nothing is left', () => {
+describe('a disk that rejects the picture is reported with a message, and no file is left', () => {
   test('a file in the place of a folder', async () => {
     const { dir, store } = folder({ sea: 'a file' });
     const text = await troubleOf(store.write(picture('a'), 'sea/a.png'));
@@ -99,7 +102,7 @@ describe('a disk that does not take the picture is told in words, and nothing is
   });
 
   test.skipIf(!canBecome)(
-    'a folder without write permission (skipped where root can become nobody else)',
+    'a folder without write permission (skipped if root can become nobody else)',
     async () => {
       const { dir, store } = folder();
       chmodSync(dir, 0o555);
@@ -112,7 +115,7 @@ describe('a disk that does not take the picture is told in words, and nothing is
     },
   );
 
-  test('a disk that is really full (skipped where this user may not mount one)', async ({ skip }) => {
+  test('a disk that is really full (skipped if this user may not mount one)', async ({ skip }) => {
     const { dir } = folder();
     skip(!mountSmall(dir));
     const store = createImageStore(folderPlace(dir));
@@ -126,7 +129,7 @@ describe('a disk that does not take the picture is told in words, and nothing is
     expect(read(dir, 'large.png')).toBe('fits');
   });
 
-  test('a disk that is read-only (skipped where this user may not mount one)', async ({ skip }) => {
+  test('a disk that is read-only (skipped if this user may not mount one)', async ({ skip }) => {
     const { dir } = folder();
     skip(!mountSmall(dir));
     command('mount', '-o', 'remount,ro', dir);
@@ -138,7 +141,7 @@ describe('a disk that does not take the picture is told in words, and nothing is
 });
 
 describe('move', () => {
-  test('takes along what is beside the picture, in place of what an earlier one left there', async () => {
+  test('takes along the files beside the picture, in place of those that an earlier one left', async () => {
     const files = new Map(['a.png', 'a.json', 'a.webp', 'b.json'].map((name) => [name, Buffer.from(name)]));
     await createImageStore(memoryPlace(files)).move('a.png', 'b.png');
     expect(Object.fromEntries([...files].map(([name, bytes]) => [name, String(bytes)]))).toEqual({
@@ -148,7 +151,7 @@ describe('move', () => {
     });
   });
 
-  test('tells where a file stands in the place of the folder', async () => {
+  test('reports a file in the place of the folder', async () => {
     const { dir, store } = folder({ 'a.png': 'a', old: 'a file' });
     expect(await troubleOf(store.move('a.png', 'old/a.png'))).toMatch(
       /a file stands where a folder is needed/,
@@ -157,7 +160,7 @@ describe('move', () => {
   });
 });
 
-describe('what a dead run has written', () => {
+describe('a file that a crashed run has written', () => {
   const saved = (file: string, text: string): SavedPicture => {
     const sha256 = createHash('sha256').update(text).digest('hex');
     return { file, width: 1, height: 1, bytes: Buffer.byteLength(text), sha256 };
@@ -181,7 +184,7 @@ describe('prepare', () => {
     expect(existsSync(join(dir, 'renders', 'images'))).toBe(true);
   });
 
-  test('removes what dead runs left half-written, in every folder, and nothing else', async () => {
+  test('removes half-written files of crashed runs, in every folder, and nothing else', async () => {
     const { dir, store } = folder({
       '.nightrender-1-abc123-7.tmp': 'half',
       'sea/deep/.nightrender-4242-abc123-1.tmp': '',
@@ -194,7 +197,7 @@ describe('prepare', () => {
     expect(filesIn(dir)).toEqual(['.hidden.tmp', '.nightrender-notes.tmp', 'b.tmp', 'sea/a.png']);
   });
 
-  test('leaves alone what is behind links, and what is being written', async () => {
+  test('leaves files behind links alone, and files that are being written', async () => {
     const elsewhere = temporaryFolder();
     writeFileSync(join(elsewhere, '.nightrender-1-abc123-7.tmp'), 'not ours');
     const { dir, store } = folder();
@@ -217,7 +220,7 @@ describe('findMissing', () => {
   };
   const going = new AbortController().signal;
 
-  test('tells how many are gone or have another size; one that is being renamed is not', async () => {
+  test('counts pictures that are gone or have another size, except one that is being renamed', async () => {
     const { store } = folder({ 'a.png': '1', 'b.png': '12', 'sea/new.png': '1', x: 'a file' });
     const all = [
       recorded('a.png', 1),
@@ -229,7 +232,7 @@ describe('findMissing', () => {
     expect(await store.findMissing(all, going)).toEqual({ checked: 5, missing: 3, example: 'x/c.png' });
   });
 
-  test('is cut where the run has to end', async () => {
+  test('is cut if the run has to end', async () => {
     const { store } = folder({ 'a.png': '1' });
     const many = Array.from({ length: 1_000 }, () => recorded('a.png', 1));
     expect(await store.findMissing(many, AbortSignal.abort())).toBe(undefined);
@@ -246,7 +249,7 @@ function folder(files: Record<string, string> = {}, below = '') {
   return { dir, store: createImageStore(folderPlace(join(dir, below))) };
 }
 
-/** The store writes what was checked, so these need not be pictures. */
+/** Returns content in place of a picture. The store does not check pictures again when it writes them. */
 function picture(text: string): Picture {
   return { content: Buffer.from(text), width: 1, height: 1, sha256: '' };
 }
@@ -255,7 +258,10 @@ function read(dir: string, name: string): string {
   return readFileSync(join(dir, name), 'utf8');
 }
 
-/** A file system of 64 KB in the folder, until the test is over; false where it may not be mounted. */
+/**
+ * Mounts a file system of 64 KB on the folder until the end of the test. Returns false if this user may not
+ * mount one.
+ */
 function mountSmall(dir: string): boolean {
   try {
     command('mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', dir);

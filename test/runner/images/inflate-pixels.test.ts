@@ -1,4 +1,4 @@
-/** Promise: plain PNGs are judged without the picture library as strictly as by it. */
+/** Promise: plain PNGs are checked without the picture library as strictly as with it. */
 import fc from 'fast-check';
 import sharp from 'sharp';
 import { deflateSync } from 'node:zlib';
@@ -8,7 +8,7 @@ import { inflatePixels } from '../../../src/runner/images/check-picture.ts';
 import { runs } from '../../fakes/tier.ts';
 import { pngOf } from './pictures.ts';
 
-/** A PNG with honest checksums, of whatever the header and the rows say. */
+/** PNGs with correct checksums and random headers and rows, including invalid ones. */
 const pngs = fc
   .record({
     width: fc.integer({ min: 1, max: 9 }),
@@ -18,7 +18,7 @@ const pngs = fc
     compression: fc.constantFrom(0, 0, 0, 0, 1),
     filterMethod: fc.constantFrom(0, 0, 0, 0, 1),
     missingBytes: fc.constantFrom(0, 0, 0, 1, 2, 40),
-    // There is no filter 5.
+    // Filter 5 does not exist.
     filters: fc.array(fc.constantFrom(0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 5), {
       minLength: 9,
       maxLength: 9,
@@ -76,7 +76,7 @@ async function libraryTakes(png: Buffer): Promise<boolean> {
     );
 }
 
-it('takes nothing that the library refuses, and refuses nothing else but what does not unpack to its end', async () => {
+it('accepts nothing that the library refuses, and refuses nothing else except data that does not unpack to its end', async () => {
   const numRuns = runs(1_500, { ms: 1 });
   const seen = { whole: 0, refused: 0 };
   await fc.assert(
@@ -87,7 +87,7 @@ it('takes nothing that the library refuses, and refuses nothing else but what do
       if (ours === undefined) return;
       const isWhole = Buffer.isBuffer(ours);
       seen[isWhole ? 'whole' : 'refused'] += 1;
-      // The library does not look at what comes behind the data that it draws.
+      // The library ignores data after the last row, so a rejection for that reason is not compared.
       if (!isWhole && ours.problem.includes('is cut or damaged')) return;
       expect(isWhole).toBe(await libraryTakes(png));
     }),
@@ -97,7 +97,7 @@ it('takes nothing that the library refuses, and refuses nothing else but what do
   expect(seen.refused).toBeGreaterThan(numRuns / 7.5);
 }, 60_000);
 
-/** Large enough to be unpacked in parts. */
+/** Returns a PNG that is large enough to be decompressed in several steps. */
 function large(filter: number, missing: number, extra: number, cut: number, pieces: number): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(1500, 0);
@@ -128,7 +128,7 @@ it.each<[string, Buffer, unknown]>([
   ['cut', large(4, 0, 0, 5, 3), isDamaged(/is cut or damaged \(unexpected end of file\)/)],
   ['cut, and with a filter that is none', large(5, 0, 0, 500, 3), isDamaged(/unexpected end of file/)],
   ['too long', large(4, 0, 1, 0, 900), undefined],
-])('judges a large one that is %s by all of it', async (_, png, expected) => {
+])('judges a large PNG that is %s by all of it', async (_, png, expected) => {
   const checked = checkPng(png);
   if ('problem' in checked) throw new Error(checked.problem);
   expect(await inflatePixels(checked)).toEqual(expected);

@@ -1,4 +1,7 @@
-/** Promise: what a picture says of its origin survives its conversion, and a signature is never broken without a word. */
+/**
+ * Promise: origin and copyright metadata of a picture survive conversion. A conversion that would break a
+ * signature is reported.
+ */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,7 +39,9 @@ function marked() {
     .withMetadata({ orientation: 6 });
 }
 
-/** Its record 2:80 (by-line) says who made it (IPTC-IIM 4.2, in an APP13 segment of Photoshop's). */
+/**
+ * Adds the IPTC record 2:80 (by-line), which names the author (IPTC-IIM 4.2, in a Photoshop APP13 segment).
+ */
 function withIptc(jpeg: Buffer): Buffer {
   const record = Buffer.from('\u001c\u0002\u0050\0\u0007a model', 'latin1');
   const block = Buffer.concat([
@@ -73,7 +78,7 @@ describe.each([false, true])('a PNG (blank ones refused: %s)', (isBlankRefused) 
     expect(again).toMatchObject({ content: png });
   });
 
-  test.skipIf(!hasExifTool)('is read by ExifTool (skipped where there is no exiftool)', async () => {
+  test.skipIf(!hasExifTool)('is read by ExifTool (skipped if there is no exiftool)', async () => {
     const file = join(temporaryFolder(), 'a.png');
     writeFileSync(file, await converted(withIptc(await marked().jpeg().toBuffer()), isBlankRefused));
     const told = execFileSync('exiftool', ['-j', '-n', '-G1', file], { encoding: 'utf8' });
@@ -87,7 +92,7 @@ describe.each([false, true])('a PNG (blank ones refused: %s)', (isBlankRefused) 
   });
 });
 
-test('copies keep what the picture says of its origin', async () => {
+test('copies keep the origin that the picture states', async () => {
   const beside = (['webp', 'jpeg', 'avif'] as const).map((format) =>
     copyMaker({ format, quality: 80, size: 32 }, () => expect.fail()),
   );
@@ -141,7 +146,7 @@ describe.each(['PNG', 'JPEG', 'WebP', 'AVIF'] as const)('a signed %s', (format) 
     expect(isSigned(await encoded.toBuffer())).toBe(false);
   });
 
-  test('stays whole where provenance is embedded: that is beside it', async () => {
+  test('stays whole if provenance is embedded: that is beside it', async () => {
     const bytes = await signed[format]();
     const store = createImageStore(memoryPlace(), {
       isOriginalKept: true,
@@ -154,7 +159,7 @@ describe.each(['PNG', 'JPEG', 'WebP', 'AVIF'] as const)('a signed %s', (format) 
   });
 
   if (format !== 'PNG')
-    test('is told of where a conversion loses it', async () => {
+    test('is reported if a conversion loses it', async () => {
       let told = 0;
       const store = createImageStore(memoryPlace(), { onSignatureLost: () => (told += 1) });
       expect(await store.check({ bytes: await signed[format]() })).toMatchObject({ format: 'PNG' });

@@ -1,4 +1,7 @@
-/** Promise: pictures that are kept as they came are the same bytes, are checked as a PNG is, and say themselves what they are. */
+/**
+ * Promise: pictures kept in their original format are byte-identical, are checked as strictly as PNGs, and
+ * have the right extension.
+ */
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,12 +32,12 @@ describe.each(formats)('%s', (format) => {
     expect(await store.check({ bytes })).toEqual({ content: bytes, format, width: 48, height: 64, sha256 });
   });
 
-  test('is a PNG where originals are not asked for', async () => {
+  test('is a PNG if originals are not requested', async () => {
     const checked = await createImageStore(memoryPlace()).check({ bytes: await made[format]() });
     expect(checked).toMatchObject({ format: 'PNG', width: 48, height: 64 });
   });
 
-  test('of one colour is refused where blank ones are', async () => {
+  test('is refused if it has one colour and blank pictures are refused', async () => {
     const blank = sharp({ create: { width: 64, height: 48, channels: 3, background: '#888' } });
     const encoded = { JPEG: blank.jpeg(), WebP: blank.webp(), AVIF: blank.avif() }[format];
     const options = { isOriginalKept: true, blank: true };
@@ -139,10 +142,10 @@ test.each([
   expect(picturesAmong(files, copies, true)).toEqual(pictures);
 });
 
-test('a copy whose PNG is gone is no picture where originals are not kept', () => {
+test('a copy whose PNG is gone is no picture if originals are not kept', () => {
   expect(picturesAmong(['a.webp', 'b.jpg'], ['.webp'], false)).toEqual(['b.jpg']);
 });
 
-test('a smaller copy that is made no more is no picture where originals are not kept', () => {
+test('a smaller copy that is made no more is no picture if originals are not kept', () => {
   expect(picturesAmong(['a.png', 'a-512.webp'], [], false)).toEqual(['a.png']);
 });

@@ -1,8 +1,8 @@
-/** Real pictures for the tests, and the means to damage them. */
+/** Makes real pictures for tests, and damages them. */
 import { crc32 } from 'node:zlib';
 import sharp, { type Sharp } from 'sharp';
 
-/** Pixels that no compressor can make small; the same for the same seed. */
+/** Returns pixels that do not compress. The same seed gives the same pixels. */
 export function noise(width: number, height: number, seed = 1): Sharp {
   const pixels = Buffer.alloc(width * height * 3);
   let state = seed;
@@ -22,7 +22,7 @@ export function chunk(type: string, data: Uint8Array = Buffer.alloc(0)): Buffer 
   return framed;
 }
 
-/** The chunks of a PNG, signature left out. */
+/** Returns the chunks of a PNG without its signature. */
 export function chunksOf(png: Buffer): { type: string; data: Buffer; at: number }[] {
   const chunks = [];
   for (let at = 8; at < png.length;) {
@@ -42,7 +42,7 @@ export function pngOf(chunks: { type: string; data: Uint8Array }[]): Buffer {
   return Buffer.concat([signature, ...chunks.map(({ type, data }) => chunk(type, data))]);
 }
 
-/** A copy with one byte changed. */
+/** Returns a copy with one byte changed. */
 export function flipped(bytes: Buffer, at: number): Buffer {
   const copy = Buffer.from(bytes);
   copy[at] = (copy[at] ?? 0) ^ 0x55;

@@ -37,13 +37,13 @@ const provenance = provenanceOf(attempt, 0, { seed: '18446744073709551615' });
 const program = 'nightrender 1.2.3';
 const writer = { program, rules: 3 } as const;
 
-it('can be taken out, also that of other programs, while marks of author and rights stay', async () => {
+it('provenance can be removed, also that of other programs, while marks of author and rights stay', async () => {
   const bare = await noise(8, 8).png().toBuffer();
   const kept = [
     { keyword: 'XML:com.adobe.xmp', text: '<x:xmpmeta xmlns:x="adobe:ns:meta/"/>' },
     { keyword: 'Copyright', text: '© Anna' },
   ];
-  // As ComfyUI and other programs write them.
+  // ComfyUI and other programs use these keywords.
   const making = ['prompt', 'workflow', 'parameters', 'Description', 'Comment', 'nightrender'].map(
     (keyword) => ({
       keyword,
@@ -87,7 +87,7 @@ describe('embedded', () => {
     });
   });
 
-  it('tells it in the layout that other programs read', async () => {
+  it('has the layout that other programs read', async () => {
     const { content: png } = await embedded(await noise(40, 30).png().toBuffer());
     const { text } = readTexts(Buffer.from(png)).find(({ keyword }) => keyword === 'parameters') ?? {
       text: '',
@@ -108,12 +108,12 @@ describe('embedded', () => {
     expect(texts[1]?.text).toBe('a cat\nSteps: 20');
   });
 
-  it('what was a JPEG of inks is a PNG that says it as well', async () => {
+  it('a JPEG of inks becomes a PNG that has it as well', async () => {
     const { content: png } = await embedded(await noise(40, 30).toColourspace('cmyk').jpeg().toBuffer());
     expect(readTexts(Buffer.from(png)).map(({ keyword }) => keyword)).toEqual(['nightrender', 'parameters']);
   });
 
-  it('is a good picture to whoever verifies it', async () => {
+  it('passes verification', async () => {
     const dir = temporaryFolder();
     const checked = await embedded(await noise(40, 30).png().toBuffer());
     await createImageStore(folderPlace(dir)).write(checked, 'a.png');
@@ -123,7 +123,7 @@ describe('embedded', () => {
     expect(verdict).toEqual({ kind: 'good' });
   });
 
-  it('counts a damaged picture by what came, whichever job brought it', async () => {
+  it('a damaged picture is identified by the received bytes, whichever job brought it', async () => {
     const store = createImageStore(memoryPlace(), { embedsAs: writer });
     const bytes = (await noise(9, 7).png().toBuffer()).subarray(0, -20);
     const one = await store.check({ bytes }, provenance);
@@ -131,14 +131,14 @@ describe('embedded', () => {
   });
 });
 
-it('leaves the bytes that came where nothing is asked for', async () => {
+it('leaves the received bytes if nothing is requested', async () => {
   const came = await noise(9, 7).png().toBuffer();
   const checked = (await createImageStore(memoryPlace()).check({ bytes: came }, provenance)) as Picture;
   expect(came.equals(checked.content)).toBe(true);
   expect(checked).not.toHaveProperty('beside');
 });
 
-it('does not carry files that were sent as text', () => {
+it('files that were sent as text are not part of the provenance', () => {
   const photo = 'x'.repeat(3_000_000);
   const { input } = provenanceOf({ ...attempt, input: { image: photo, list: [photo], prompt: 'p' } }, 1, {});
   expect(JSON.stringify(input).length).toBeLessThan(500);
@@ -155,13 +155,13 @@ it.each([
 });
 
 describe('beside', () => {
-  it('goes where its picture goes, and is made anew where it is missing', async () => {
+  it('moves with its picture, and is made again if it is missing', async () => {
     const { dir, store, checked } = await sidecarred();
     expect(filesIn(dir)).toEqual(['x/a.json', 'x/a.png']);
     expect(checked.sha256).toBe(JSON.parse(readFileSync(join(dir, 'x/a.json'), 'utf8')).picture.sha256);
     await store.move('x/a.png', 'y/b.png');
     expect(filesIn(dir)).toEqual(['y/b.json', 'y/b.png']);
-    // A program that died between the two renames.
+    // The program crashed between the two renames.
     await store.move('y/b.png', 'y/c.png');
     writeFileSync(join(dir, 'y/b.json'), readFileSync(join(dir, 'y/c.json')));
     rmSync(join(dir, 'y/c.json'));
@@ -180,7 +180,7 @@ describe('beside', () => {
 });
 
 describe('inspectPicture', () => {
-  it('reads what is beside a picture, and tells where it is of another one', async () => {
+  it('reads the sidecar of a picture, and says if it belongs to another one', async () => {
     const { dir } = await sidecarred();
     const found = await inspectPicture(join(dir, 'x/a.png'));
     expect(found).toMatchObject({
@@ -221,7 +221,7 @@ describe('inspectPicture', () => {
     expect(readTexts(base.subarray(0, 40))).toEqual([]);
   });
 
-  it('takes what is nested without end for nothing of ours', async () => {
+  it('does not recognize endlessly nested data as ours', async () => {
     const dir = temporaryFolder();
     const nested = `{"program":"x","jobId":"y","input":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
     const png = await noise(4, 4).png().toBuffer();
@@ -229,7 +229,7 @@ describe('inspectPicture', () => {
     expect(await inspectPicture(join(dir, 'a.png'))).toMatchObject({ from: null, provenance: null });
   });
 
-  it('says what it cannot look at', async () => {
+  it('says what it cannot read', async () => {
     const dir = temporaryFolder();
     writeFileSync(join(dir, 'a.png'), 'no picture');
     expect(await inspectPicture(join(dir, 'a.png'))).toHaveProperty(

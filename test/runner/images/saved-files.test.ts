@@ -1,4 +1,7 @@
-/** Promise: a picture is moved with all that is beside it, also with what was made since it was moved before. */
+/**
+ * Promise: a picture is moved together with its sidecar and copies, including copies made after an earlier
+ * move.
+ */
 import { hash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { copyPicture } from '../../../src/runner/images/saved-files.ts';
@@ -20,7 +23,7 @@ const picture = {
 
 const content = Buffer.from('picture');
 
-it('brings copies that are newer than the first move', async () => {
+it('a move brings copies that are newer than the first move', async () => {
   const [from, there] = [new Map([['a.png', content]]), new Map<string, Buffer>()];
   from.set('a.webp', Buffer.from('first'));
   const move = () => copyPicture(memoryPlace(from), memoryPlace(there), picture, ['.webp', '.avif', '.json']);
@@ -31,7 +34,7 @@ it('brings copies that are newer than the first move', async () => {
   expect(String(there.get('a.webp'))).toBe('second');
 });
 
-it('leaves a picture that is there alone where it comes from nowhere any more', async () => {
+it('a move leaves an existing picture alone if its source no longer exists', async () => {
   const there = new Map([['a.png', content]]);
   expect(await copyPicture(memoryPlace(), memoryPlace(there), picture, ['.webp'])).toEqual({ kind: 'good' });
   expect([...there.keys()]).toEqual(['a.png']);

@@ -1,4 +1,4 @@
-/** An image store in a folder of its own that is gone after the test. */
+/** Creates image stores in temporary folders, which are removed after the test. */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { folderPlace } from '../../../src/runner/images/folder-place.ts';
 import {
   createImageStore,
   type ImageStoreOptions,
-  type PreparedImageStore,
+  type MaintainedImageStore,
 } from '../../../src/runner/images/image-store.ts';
 
 export function temporaryFolder(): string {
@@ -18,7 +18,7 @@ export function temporaryFolder(): string {
   return dir;
 }
 
-/** Every file below the folder, relative, sorted. */
+/** Returns every file below the folder, as sorted relative paths. */
 export function filesIn(dir: string): string[] {
   return readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter((entry) => !entry.isDirectory())
@@ -26,9 +26,9 @@ export function filesIn(dir: string): string[] {
     .toSorted();
 }
 
-/** What the road does with a picture: nothing is written that did not pass. */
+/** Checks a picture and writes it only if it passes, as the pipeline does. */
 export async function save(
-  store: PreparedImageStore,
+  store: MaintainedImageStore,
   base64: string,
   file: string,
 ): Promise<Picture | Failure> {
@@ -37,7 +37,7 @@ export async function save(
   return checked;
 }
 
-/** Goes the road's way with a picture that must not pass, and looks at the folder afterwards. */
+/** Tries to save a picture that must not pass, and expects that the folder stays empty. */
 export async function expectNoFile(
   base64: string,
   reason: RegExp,
@@ -47,7 +47,7 @@ export async function expectNoFile(
   const dir = temporaryFolder();
   const result = await save(createImageStore(folderPlace(dir), options), base64, 'a.png');
   const digest: unknown = expect.stringMatching(/^[0-9a-f]{64}$/);
-  expect(result).toEqual({ kind, text: expect.stringMatching(reason), digest });
+  expect(result).toMatchObject({ kind, text: expect.stringMatching(reason), digest });
   expect(filesIn(dir)).toEqual([]);
 }
 

@@ -1,4 +1,7 @@
-/** Promise: every saved picture has a thumbnail if configured, and thumbnails never change the verdict on a picture. */
+/**
+ * Promise: every saved picture has a thumbnail if configured, and thumbnails never change whether a picture
+ * passes.
+ */
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
@@ -47,7 +50,7 @@ describe('a saved picture', () => {
     expect(statSync(thumbnail(checked)).mode & 0o777).toBe(0o600);
   });
 
-  it('has it where blank ones are refused, too', async () => {
+  it('has it if blank ones are refused, too', async () => {
     for (const make of [noise(640, 400).png(), noise(640, 400).jpeg()]) {
       const { store, thumbnail } = folder({ blank: true });
       const checked = await save(store, (await make.toBuffer()).toString('base64'), 'a.png');
@@ -55,7 +58,7 @@ describe('a saved picture', () => {
     }
   });
 
-  it('has none where it is small itself, and none where none are wanted', async () => {
+  it('has none if it is small itself or thumbnails are disabled', async () => {
     const { store, report } = folder();
     await save(store, (await noise(90, 90).png().toBuffer()).toString('base64'), 'a.png');
     expect(existsSync(report)).toBe(false);
@@ -75,7 +78,7 @@ describe('a saved picture', () => {
     expect(Math.abs(r - 0xe0) + g + b).toBeLessThan(12);
   });
 
-  it('stands on white where it is transparent', async () => {
+  it('stands on white if it is transparent', async () => {
     const background = { r: 0, g: 0, b: 0, alpha: 0 };
     const clear = sharp({ create: { width: 640, height: 400, channels: 4, background } });
     const { store, thumbnail } = folder();
@@ -84,7 +87,7 @@ describe('a saved picture', () => {
     expect((await jpeg.raw().toBuffer()).every((value) => value === 255)).toBe(true);
   });
 
-  it('is saved all the same where the disk does not take the thumbnail', async () => {
+  it('is saved all the same if the disk does not take the thumbnail', async () => {
     const { store, report, dir } = folder();
     writeFileSync(report, 'in the way');
     await save(store, (await noise(640, 400).png().toBuffer()).toString('base64'), 'a.png');
@@ -97,7 +100,7 @@ describe.each([
   ['large', 640, 450, runs(12, { ms: 70 })],
 ])('a damaged picture, %s, is judged as without thumbnails', (_, width, height, flips) => {
   it.each(['plain', 'interlaced', '16 bit', 'palette', 'grey', 'grey with alpha'])('%s', async (kind) => {
-    // One of its own each: what was asked of it earlier stays with it.
+    // Each test makes its own picture, because sharp keeps options that were set earlier.
     const image = (): Sharp => noise(width, height);
     const made = {
       plain: image().png(),
@@ -128,7 +131,7 @@ describe.each([
 });
 
 describe('makeMissingThumbnails', () => {
-  it('makes those that are not there, or have no content, and leaves the others alone', async () => {
+  it('makes missing and empty thumbnails, and leaves the others alone', async () => {
     const { store, dir, thumbnail } = folder();
     const pictures = await savedPictures(store, 4);
     const [gone = '', empty = '', ...kept] = pictures.map(({ checked }) => thumbnail(checked));
@@ -194,7 +197,7 @@ describe('makeMissingThumbnails', () => {
     });
   });
 
-  it('ends where it is told to', async () => {
+  it('ends when aborted', async () => {
     const { store, dir, report } = folder();
     const pictures = await savedPictures(store, 3);
     rmSync(report, { recursive: true });

@@ -1,4 +1,4 @@
-/** A picture that is there and cannot be read: it was paid for, so it never counts as missing. */
+/** Promise: a picture that exists but cannot be read never counts as missing, because it was paid for. */
 import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(dir, { recursive: true }));
 
-/** The folder on a disk that fails to read one file. */
+/** Returns the folder, on a disk that fails to read one file. */
 function failingPlace(unreadable: string): Place {
   const place = folderPlace(dir);
   const read: Place['read'] = async (file) => {

@@ -1,13 +1,13 @@
-/** A whole file of each kind that `output.files` knows. */
+/** Provides a valid file of each kind that `output.files` supports. */
 import { noise } from './pictures.ts';
 
-/** Two arrays, by `numpy.savez` of NumPy 2.4. */
+/** Two arrays, written by `numpy.savez` of NumPy 2.4. */
 export const npz = Buffer.from(
   'UEsDBC0AAAAAAAAAIQAtbyIm//////////8JABQAZGVwdGgubnB5AQAQALAAAAAAAAAAsAAAAAAAAACTTlVNUFkBAHYAeydkZXNjcic6ICc8ZjQnLCAnZm9ydHJhbl9vcmRlcic6IEZhbHNlLCAnc2hhcGUnOiAoMywgNCksIH0gICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgCgAAAAAAAIA/AAAAQAAAQEAAAIBAAACgQAAAwEAAAOBAAAAAQQAAEEEAACBBAAAwQVBLAwQtAAAAAAAAACEAFeuOtv//////////BwAUAGlkcy5ucHkBABAAkAAAAAAAAACQAAAAAAAAAJNOVU1QWQEAdgB7J2Rlc2NyJzogJzxpOCcsICdmb3J0cmFuX29yZGVyJzogRmFsc2UsICdzaGFwZSc6ICgyLCksIH0gICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAKAQAAAAAAAAAAAAAAAAAAEFBLAQItAy0AAAAAAAAAIQAtbyImsAAAALAAAAAJAAAAAAAAAAAAAACAAQAAAABkZXB0aC5ucHlQSwECLQMtAAAAAAAAACEAFeuOtpAAAACQAAAABwAAAAAAAAAAAAAAgAHrAAAAaWRzLm5weVBLBQYAAAAAAgACAGwAAAC0AQAAAAA=',
   'base64',
 );
 
-/** One array, by `numpy.savez_compressed`. */
+/** One array, written by `numpy.savez_compressed`. */
 export const packedNpz = Buffer.from(
   'UEsDBC0AAAAIAAAAIQCw9RYq//////////8JABQAZGVwdGgubnB5AQAQAIBAAAAAAAAAcwAAAAAAAADtyCEOwkAAAMFiecW5g6SyqSBoHKQGgSINvQZBKLkSDOEVfJjyBQxmxu2+d/ttc5gVj+IZuzSeclyFuO6rWIbYD/me2+txyF36/k17GdP0x3N7S1Mv6qoMdbUswyv8aF4AAAAAAAAAAAAAAAAAAAAAf/cBUEsBAi0DLQAAAAgAAAAhALD1FipzAAAAgEAAAAkAAAAAAAAAAAAAAIABAAAAAGRlcHRoLm5weVBLBQYAAAAAAQABADcAAACuAAAAAAA=',
   'base64',
@@ -19,15 +19,21 @@ const attribute = (name: string, type: string, value: Uint8Array): Buffer =>
   Buffer.concat([text(name, type), int32(value.length), value]);
 
 interface ExrOptions {
-  /** ZIP, in blocks of 16 lines; else not packed, line by line. */
+  /** True for ZIP compression in blocks of 16 lines. Otherwise each line is stored uncompressed. */
   isPacked?: boolean;
-  /** Squares with sides of so many pixels, without levels or with halves. */
+  /**
+   * Square tiles with sides of `side` pixels. `hasLevels` adds mipmap levels, each half the size of the one
+   * before.
+   */
   tiles?: { side: number; hasLevels: boolean };
-  /** So many pictures in one file. */
+  /** Number of pictures in the file. */
   parts?: number;
 }
 
-/** Depth alone, with data that no reader is asked to unpack. */
+/**
+ * Returns an EXR with a depth channel. Its data need not decompress, because the check does not decompress
+ * it.
+ */
 export function exr(width = 40, height = 20, { isPacked = true, tiles, parts = 1 }: ExrOptions = {}): Buffer {
   const blocks = tiles === undefined ? linesOf(height, isPacked ? 16 : 1) : tilesOf(width, height, tiles);
   const isMultipart = parts > 1;
@@ -71,7 +77,7 @@ function linesOf(height: number, lines: number): number[][] {
   return Array.from({ length: Math.ceil(height / lines) }, (_, i) => [i * lines]);
 }
 
-/** The halves end with a single pixel. */
+/** Returns `[x, y, level, level]` of every tile. The last mipmap level is a single pixel. */
 function tilesOf(
   width: number,
   height: number,
@@ -88,7 +94,7 @@ function tilesOf(
   }
 }
 
-/** A triangle. */
+/** Returns a GLB with one triangle. */
 export function glb(): Buffer {
   const positions = Buffer.from(Float32Array.of(0, 0, 0, 1, 0, 0, 0, 1, 0).buffer);
   const json = {
@@ -120,7 +126,7 @@ function chunkOf(type: string, data: Uint8Array): Buffer {
   return Buffer.concat([head, data]);
 }
 
-/** Of 16 bits, as masks are. */
+/** Returns a PNG with 16 bits per pixel, which is usual for masks. */
 export async function mask(width = 24, height = 16): Promise<Buffer> {
   return noise(width, height).greyscale().toColourspace('grey16').png().toBuffer();
 }

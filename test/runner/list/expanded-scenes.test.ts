@@ -1,4 +1,7 @@
-/** From manifests and `scenes` to checked scenes: ids, seeds, what is sent, and every mistake at its place. */
+/**
+ * Promise: manifests and `scenes` become scenes with the right ids, seeds and inputs. Every mistake is
+ * reported at its place.
+ */
 import { writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -17,7 +20,7 @@ interface Read {
   bad: string[];
 }
 
-/** Reads a pipeline.yaml that goes on with `lines` in line 3, beside these files. */
+/** Reads a pipeline.yaml that has `lines` from line 3 on, in a folder with these files. */
 async function read(lines: string, files: Record<string, string> = {}): Promise<Read> {
   const folder = tempFolder();
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
@@ -75,7 +78,7 @@ it('every row comes with every value, with its place and the values in it', asyn
   expect(columns).toEqual(['id', 'scene', 'style', 'steps']);
 });
 
-it('without an id the row is known by what it is sent, whatever its place and the other columns are', async () => {
+it('without an id the row is known by its sent input, whatever its place and the other columns are', async () => {
   const lines = `manifest: a.csv\n${input}\nscenes: {matrix: {style: [oil, ink]}}`;
   const ids = await idsOf(lines, { 'a.csv': 'scene,note\nhills,x\nsea,y\nhills,z\n' });
   expect(ids).toEqual([
@@ -90,7 +93,7 @@ it('without an id the row is known by what it is sent, whatever its place and th
   expect(shuffled).toEqual(expect.arrayContaining(ids));
 });
 
-it('seeds are sent, also where no input is given, and equal rows have seeds of their own', async () => {
+it('seeds are sent, also if no input is given, and equal rows have seeds of their own', async () => {
   const files = { 'a.txt': 'hills\nsea\nhills\n' };
   const { scenes } = await read('manifest: a.txt\nscenes: {seeds: 2}', files);
   expect(scenes.map(({ input: sent }) => sent['prompt'])).toEqual([
@@ -143,7 +146,7 @@ scenes:
   ]);
 });
 
-it('files of values: what is wrong with them, at the place that names them or in them', async () => {
+it('problems of files of values are reported at the place that names them or in them', async () => {
   const lines = `manifest: a.csv
 input: {scene: '{{ scene }} {{ a }} {{ b }} {{ c }} {{ d }} {{ e }}'}
 columns: {d: number}
@@ -210,19 +213,19 @@ it.each([
     'scenes: {matrix: {style: 1..1000, scene: 1..1000, c: 1..1000}}',
     'pipeline.yaml:5:1: style × scene × c makes 1,000,000,000 scenes of every row, before exclude; expected 10,000,000 at most',
   ],
-])('is refused: %s', async (_, scenes, problem) => {
+])('a list is refused: %s', async (_, scenes, problem) => {
   const problems = await problemsOf(`manifest: a.csv\n${input}\n${scenes}`, two);
   expect(problems).toContain(problem);
 });
 
-it('a column of JSON Lines that a list is called like, too', async () => {
+it('a column of JSON Lines with the name of a list', async () => {
   const lines = `manifest: a.jsonl\n${input}\nscenes: {matrix: {style: [oil]}}`;
   expect(await problemsOf(lines, { 'a.jsonl': '{"scene":"x"}\n{"scene":"y","style":"ink"}\n' })).toEqual([
     'pipeline.yaml:5:19: a.jsonl has a column "style" already; choose another name',
   ]);
 });
 
-it('a list that nothing speaks of is refused with the line to write', async () => {
+it('a list that nothing uses is rejected with the line to write', async () => {
   expect(
     await problemsOf(
       `manifest: a.csv\ninput: {scene: '{{ scene }}'}\nscenes: {matrix: {style: [oil]}, seeds: 2}`,
@@ -240,7 +243,7 @@ it('a list that nothing speaks of is refused with the line to write', async () =
   ]);
 });
 
-it('a bad row is told once, not with every value', async () => {
+it('a bad row is reported once, not with every value', async () => {
   const lines = `manifest: a.csv\n${input}\nskipBadRows: true\nscenes: {matrix: {style: [oil, ink]}}`;
   const { scenes, bad } = await read(lines, { 'a.csv': 'id,scene\nr1,\n,x\nr3\nr4,hills\n' });
   expect(scenes.map(({ id }) => id)).toEqual(['r4-oil', 'r4-ink']);

@@ -1,4 +1,6 @@
-/** Options with which tests read lists: nothing on standard input, no stop, stages as commands open them. */
+/**
+ * Options for tests that read lists: empty standard input, no stop signal, and stages as commands open them.
+ */
 import { Readable } from 'node:stream';
 import { openStage } from '../../../src/batch/lists.ts';
 import type { ListOptions } from '../../../src/runner/list/read-scenes.ts';

@@ -1,4 +1,7 @@
-/** What a new batch takes for ids and prompts, what one that began earlier keeps, and what `plan` remarks about a list. */
+/**
+ * Promise: a new batch recognizes common names of id and prompt columns, and an earlier batch keeps its
+ * rules. `plan` notes problems of a list.
+ */
 import { adoptedRules } from '../../../src/batch/lists.ts';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +22,7 @@ afterEach(() => {
   for (const { list } of opened.splice(0)) list.close();
 });
 
-/** Reads one list by rules of a version; `more`: lines of pipeline.yaml. */
+/** Reads a list by the rules of a version. `more` has further lines of pipeline.yaml. */
 async function read(name: string, text: string, more = '', rules?: RulesVersion): Promise<Read> {
   const folder = tempFolder();
   writeFileSync(join(folder, name), text);
@@ -93,12 +96,12 @@ describe('the id', () => {
       ]);
   });
 
-  it('that is empty, with its row, is told of as before', async () => {
+  it('that is empty is reported with its row, as before', async () => {
     expect(await problemsOf(read('x.csv', 'ID,prompt\n,a hill\n'))).toEqual(['the id is empty']);
   });
 });
 
-it('pictures that tell nothing but their names are adopted by the rules that give these names', async () => {
+it('pictures without metadata are adopted by the rules that give their names', async () => {
   const folder = tempFolder();
   writeFileSync(join(folder, 'x.csv'), 'ID,prompt\na,an owl\n');
   const lines = ['manifest: x.csv', 'endpoint: {baseUrl: local, id: x}', 'output: {dir: out}'];
@@ -117,7 +120,7 @@ it('pictures that tell nothing but their names are adopted by the rules that giv
   }
 });
 
-/** No bucket is asked. */
+/** Fails the test, because no bucket is read here. */
 function fail(text: string): never {
   throw new Error(text);
 }

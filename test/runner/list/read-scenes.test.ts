@@ -1,4 +1,7 @@
-/** From manifests to scenes: ids, defaults, several manifests, and every bad row with its place. */
+/**
+ * Promise: manifests become scenes with the right ids and inputs, and every bad row is reported with its
+ * place.
+ */
 import { existsSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { Readable } from 'node:stream';
@@ -28,11 +31,11 @@ interface Given {
   skipBadRows?: boolean;
   stdin?: string;
   manifest?: string;
-  /** Further lines, from line 6 on. */
+  /** Further lines of pipeline.yaml, from line 6 on. */
   more?: string;
 }
 
-/** Reads the files, in their order, as the manifests of a pipeline.yaml whose `input` stands in line 3. */
+/** Reads these files as the manifests of a pipeline.yaml, in this order. Its `input` is in line 3. */
 async function read(
   files: Record<string, string>,
   given: Given = {},
@@ -58,7 +61,7 @@ async function read(
     return { ...result, folder };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    // Paths as they are seen from the folder of the pipeline.yaml.
+    // Paths are shown relative to the folder of pipeline.yaml.
     const seen = (text: string): string => text.replaceAll(`${relative('', folder)}/`, '');
     throw new ConfigError(
       error.problems.map(({ where, text }) => ({ where: seen(where), text: seen(text) })),
@@ -76,7 +79,7 @@ it('lines of a text lose white space at their ends, and a line that repeats anot
   ]);
 });
 
-it('a stop cuts a packed list short, though all of its bytes have come long before', async () => {
+it('a stop cuts a packed list short, although all of its bytes have come long before', async () => {
   const folder = tempFolder();
   const pipeline = join(folder, 'pipeline.yaml');
   writeFileSync(pipeline, "manifest: '-'\nendpoint: {baseUrl: local, id: x}\noutput: {dir: out}\n");
@@ -137,7 +140,7 @@ it('a scene has its id, its input, every column, and its place', async () => {
   expect(columns).toEqual(['id', 'scene', 'style']);
 });
 
-it('without an id the input tells the rows apart: equal ones are counted, and a shuffle changes no id', async () => {
+it('without an id the input identifies a row: equal ones are counted, and a shuffle changes no id', async () => {
   const rows = ['hills', 'sea', 'hills', 'sky', 'hills'];
   const idsByScene = async (order: string[]): Promise<string[]> => {
     const scenes = await scenesOf({ 'a.txt': order.join('\n') });
@@ -161,7 +164,7 @@ it('an id of JSON Lines may be a number', async () => {
   expect(scenes.map(({ id }) => id)).toEqual(['7', 'true', 'x']);
 });
 
-it('tells every bad row at its line, and does not start', async () => {
+it('reports every bad row at its line, and does not start', async () => {
   const csv = 'id,scene\nr1,hills\nr1,sea\n,sky\nr4,\nr5," \t"\nr6\nr7,x\n';
   expect(await problemsOf({ 'a.csv': csv }, { input: scene })).toEqual([
     'a.csv:3: the id "r1" is used by a.csv:2 already',
@@ -184,7 +187,7 @@ it('tells every bad row at its line, and does not start', async () => {
   ]);
 });
 
-it('tells of many bad rows the first ten and the count of the rest', async () => {
+it('reports the first ten of many bad rows, and the number of the others', async () => {
   const csv = `id,scene\n${'x\n'.repeat(20_000)}`;
   const problems = await problemsOf({ 'a.csv': csv }, { input: scene });
   expect(problems).toHaveLength(11);
@@ -194,14 +197,14 @@ it('tells of many bad rows the first ten and the count of the rest', async () =>
   ]);
 });
 
-it('asks for the header where the first row is a scene', async () => {
+it('asks for a header if the first row is a scene', async () => {
   const csv = '1,a red fox in snow\n2,a grey sea at night\n';
   const asked = [expect.stringContaining('a.csv: the first row seems to be a scene')];
   expect(await problemsOf({ 'a.csv': csv }, { input: scene })).toEqual(asked);
   expect(await problemsOf({ 'a.csv': csv }, {})).toEqual(asked);
 });
 
-it('bad rows of JSON Lines: what they lack, with the columns that they have', async () => {
+it('bad rows of JSON Lines are reported with the missing and the existing columns', async () => {
   const lines = [
     '{"scene":"a","style":"oil"}',
     '{"scene":"b"}',
@@ -234,7 +237,7 @@ it.each([
   ['a.csv', 'scene,style\nx,y\n'],
   ['a.tsv', 'scene\tstyle\nx\ty\n'],
   ['a.jsonl', '{"scene":"x","style":"y"}\n'],
-])('an unknown column is told at the template that speaks of it: %s', async (file, text) => {
+])('an unknown column is reported at the template that uses it: %s', async (file, text) => {
   const input = '{scene: "{{ Prompt }}", more: ["{{ scene }}", "{{ mood }}"]}';
   const there = file === 'a.jsonl' ? 'the manifest' : file;
   expect(
@@ -293,7 +296,7 @@ it.each([
   expect((await scenesOf({ [file]: text })).map((each) => each.input)).toEqual([input]);
 });
 
-it('without an input and such a column it says what to write', async () => {
+it('without an input and such a column the message says what to write', async () => {
   expect(await problemsOf({ 'a.csv': 'My text,b\nx,y\n' })).toEqual([
     `a.csv: has no column called scene or prompt, only My text, b. Say in pipeline.yaml what a job is sent, such as input: { prompt: '{{ ["My text"] }}' }`,
   ]);
@@ -314,7 +317,7 @@ it.each([
   ['a.json', '{\n"id": "a",\n "text": "x"\n}'],
   ['long.jsonl', '{"id":1,"text":"x"}\n'.repeat(5000)],
 ])(
-  'of JSON without such a column it says so once, with the columns that there are: %s',
+  'of JSON without such a column the message is given once, with the existing columns: %s',
   async (name, text) => {
     expect(await problemsOf({ [name]: text })).toEqual([
       `${name}: has no column called scene or prompt, only id, text. Say in pipeline.yaml what a job is sent, such as input: { prompt: '{{ text }}' }`,
@@ -322,7 +325,7 @@ it.each([
   },
 );
 
-it('rows of JSON without such a column are bad where others have it', async () => {
+it('rows of JSON without such a column are bad if others have it', async () => {
   const text = '{"id":1,"text":"x"}\n{"id":2,"prompt":"y"}\n';
   expect(await problemsOf({ 'a.jsonl': text })).toEqual(['a.jsonl:1: it has no column scene or prompt']);
   const { list } = await read({ 'a.jsonl': text }, { skipBadRows: true });
@@ -364,7 +367,7 @@ it('an id is used once in all manifests', async () => {
   ]);
 });
 
-it('what is wrong with one manifest does not hide what is wrong with the next', async () => {
+it('a problem of one manifest does not hide a problem of the next', async () => {
   const files = { 'a.csv': 'id,scene,scene\n', 'b.csv': 'id,text\n1,x\n', 'c.csv': 'id,scene\n1,\n' };
   expect(await problemsOf(files, { input: scene, manifest: '[gone.csv, a.csv, b.csv, c.csv]' })).toEqual([
     expect.stringMatching(/^pipeline.yaml:1:12: gone.csv: /),
@@ -399,7 +402,7 @@ it('reads standard input', async () => {
   expect(readList(list).map(({ source }) => source)).toEqual(['standard input:2']);
 });
 
-it('a column named as those of every object is a column', async () => {
+it('a column may have the name of a property of every object', async () => {
   const { list } = await read(
     { 'a.csv': 'constructor,scene\nx,hills\n' },
     { input: '{scene: "{{ constructor }}"}' },
@@ -428,7 +431,7 @@ it('declared columns arrive with their types, from texts and from values that ha
   expect(scenes[0]?.columns).toEqual({ source: 'a.csv', scene: 'a', steps: 30, hd: true, extra: { a: [1] } });
 });
 
-it('a value that is none of the declared type makes its row bad', async () => {
+it('a value of another type than declared makes its row bad', async () => {
   const more = 'columns: {seed: number, hd: boolean, extra: json}';
   const csv = 'id,scene,seed,hd,extra\nx,a,030,,\ny,a,18446744073709551615,,\nz,a,,yes,\nw,a,,,"{a: 1}"\n';
   expect(await problemsOf({ 'a.csv': csv }, { input: scene, more })).toEqual([
@@ -443,7 +446,7 @@ it('a value that is none of the declared type makes its row bad', async () => {
   expect(Array.from(list.badRows(), ({ id }) => id)).toEqual(['x', 'y', 'z', 'w']);
 });
 
-it('a declared column that no manifest has is told where it is declared', async () => {
+it('a declared column that no manifest has is reported at its declaration', async () => {
   const files = { 'a.csv': 'scene,steps\na,1\n', 'b.jsonl': '{"scene":"b","hd":true}' };
   const more = 'columns: {stepz: number, hd: boolean, steps: number, weather: json}';
   expect(await problemsOf(files, { input: scene, more })).toEqual([
@@ -455,7 +458,7 @@ it('a declared column that no manifest has is told where it is declared', async 
 const parti = fileURLToPath(new URL('../../../shared/data/parti-prompts.tsv', import.meta.url));
 
 it.skipIf(!existsSync(parti))(
-  'a real list of 1,632 prompts (skipped where the list is not at hand)',
+  'a real list of 1,632 prompts (skipped if the list is not at hand)',
   async () => {
     const { list, columns } = await read({}, { manifest: parti, input: '{scene: "{{ Prompt }}"}' });
     expect(list.count()).toEqual({ scenes: 1632, badRows: 0 });
@@ -467,7 +470,7 @@ it.skipIf(!existsSync(parti))(
 );
 
 it.skipIf(!existsSync('/proc/self/fd'))(
-  'leaves no file open whose columns are not what is asked for (skipped where no /proc tells)',
+  'leaves no file open whose columns are wrong (skipped if there is no /proc)',
   async () => {
     const packed = parquetWriteBuffer({ columnData: [{ name: 'id', data: ['a'], type: 'STRING' }] });
     const folder = tempFolder();

@@ -1,4 +1,4 @@
-/** Promise: an input that sends the same for every row is refused before each row is paid for. */
+/** Promise: an input that is the same for every row is rejected before each row is paid for. */
 import { join, relative } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
@@ -10,7 +10,7 @@ import { listOptions } from './list-options.ts';
 
 const rows = 'id,prompt,steps\na,hills,30\nb,sea,40\nc,hills,30\n';
 
-/** What is told of a list that is sent as `input` says in line 4; `none` where it is taken. */
+/** Reads a list with this `input` in line 4. Returns the error, or `none` if the list is accepted. */
 async function toldOf(input: string, list = rows, more = ''): Promise<string> {
   const folder = tempFolder();
   writeFileSync(join(folder, 'a.csv'), list);
@@ -38,13 +38,13 @@ it.each([
   ['<prompt>', "'<prompt>'"],
   ['[prompt]', "'[prompt]'"],
   ['prompt', 'prompt'],
-])('shows the likely slip: %s', async (written, value) => {
+])('an input that is the same for every row is shown with the likely mistake: %s', async (written, value) => {
   expect(await toldOf(`{width: 64, prompt: ${value}}`)).toBe(
     `pipeline.yaml:4:28: ${written} is not a placeholder, and all 3 rows send the same input; did you mean {{ prompt }}?`,
   );
 });
 
-it('names a variable that is not set where a column was meant', async () => {
+it('names a variable that is not set if a column was meant', async () => {
   expect(await toldOf("{prompt: '${prompt}'}")).toMatch(/^pipeline\.yaml:4:\d+: .*prompt is not set/);
 });
 
@@ -53,13 +53,16 @@ it.each([
   '{% if false %}{{ prompt }}{% endif %}the sea',
   '{{ prompt | size | times: 0 }}',
   '{{ "prompt" }}',
-])('is refused without a likely slip, too: %s', async (prompt) => {
-  expect(await toldOf(`{text: '${prompt}'}`)).toBe(
-    `pipeline.yaml:4:1: all 3 rows send the same input, whatever their columns hold; use a column, such as {{ prompt }}. For several pictures of one input, keep one row and add scenes: {seeds: 3} and seed: '{{ seed }}'`,
-  );
-});
+])(
+  'an input that is the same for every row is rejected without a likely mistake, too: %s',
+  async (prompt) => {
+    expect(await toldOf(`{text: '${prompt}'}`)).toBe(
+      `pipeline.yaml:4:1: all 3 rows send the same input, whatever their columns hold; use a column, such as {{ prompt }}. For several pictures of one input, keep one row and add scenes: {seeds: 3} and seed: '{{ seed }}'`,
+    );
+  },
+);
 
-it('is refused where only the lists of scenes tell pictures apart, and every row makes them again', async () => {
+it('an input that is the same for every row is rejected if only the lists of scenes distinguish pictures', async () => {
   const told = await toldOf("{text: 'in {{ style }}'}", rows, 'scenes: {matrix: {style: [oil, ink]}}');
   expect(told).toContain('all 3 rows send the same input');
 });
@@ -69,10 +72,10 @@ it.each([
   { what: 'with seeds', input: "{prompt: sea, seed: '{{ seed }}'}", more: 'scenes: {seeds: 2}' },
   { what: 'with an id', input: "{prompt: 'sea {{ id }}'}" },
   {
-    what: 'whose rows ask for the same',
+    what: 'with the same prompt in each row',
     input: "{prompt: '{{ prompt }}'}",
     list: 'id,prompt\na,sea\nb,sea\n',
   },
-])('is no question for a list $what', async ({ input, list, more }) => {
+])('accepts the input of a list $what', async ({ input, list, more }) => {
   expect(await toldOf(input, list, more)).toBe('none');
 });

@@ -5,9 +5,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Sqlite } from '../../../src/lib/sqlite/database.ts';
-import { openCheckpoint, readRules } from '../../../src/runner/checkpoint/open-checkpoint.ts';
+import { openCheckpoint, readRecordedList } from '../../../src/runner/checkpoint/open-checkpoint.ts';
 import { beginBatch } from '../../../src/batch/begin.ts';
-import { readLists } from '../../../src/runner/list/read-lists.ts';
+import { readLists } from '../../../src/batch/lists.ts';
 import type { Config } from '../../../src/runner/config/config.ts';
 import { readConfig } from '../../../src/runner/config/read-config.ts';
 import type { Plan } from '../../../src/runner/core/batch-plan.ts';
@@ -28,7 +28,7 @@ function batchWith(seeds: number): Config {
   return config;
 }
 
-/** What `run` does before anything is sent. */
+/** Plans the batch, as `run` does before it sends anything. */
 async function planned(config: Config): Promise<{ plan: Plan | undefined; seeds: number[] }> {
   const { dir } = config.output;
   const scenes = await readLists(config, listOptions(), 'own');
@@ -43,7 +43,7 @@ async function planned(config: Config): Promise<{ plan: Plan | undefined; seeds:
   }
 }
 
-/** A batch as earlier versions have left it: seeds of 32 bits, and no word of them. */
+/** Leaves a batch of an earlier version: seeds of 32 bits, without a record of their range. */
 async function leaveOldBatch({ output, endpoint }: Config): Promise<ListedScene[]> {
   const scenes = rows.flatMap((row) =>
     [1, 2].map((n): ListedScene => {
@@ -68,7 +68,7 @@ it('the seeds of a new batch are below 2^31', async () => {
   expect(plan).toMatchObject({ added: 80 });
   expect(new Set(seeds).size).toBe(80);
   expect(Math.max(...seeds)).toBeLessThan(2 ** 31);
-  expect(readRules(config.output.dir)).toBe(newestRules);
+  expect(readRecordedList(config.output.dir).rules).toBe(newestRules);
 });
 
 it('a batch with seeds of 32 bits keeps every scene, and more seeds of it are of the same range', async () => {
@@ -81,17 +81,17 @@ it('a batch with seeds of 32 bits keeps every scene, and more seeds of it are of
   expect((await planned(config)).plan).toEqual(kept);
   const more = { ...config, scenes: { matrix: [], zip: [], exclude: [], seeds: 3 } };
   expect((await planned(more)).plan).toEqual({ ...kept, added: 4 });
-  // Also where the seeds were gone for a run, and its list said nothing of them.
+  // The range is also kept if a run without `scenes.seeds` came between.
   await planned({ ...config, scenes: undefined });
   expect((await planned(more)).plan).toMatchObject({ added: 0, changed: 0, unchanged: 12 });
 });
 
-it('keeps the rules of an earlier version also where the own record of its batch is lost', async () => {
+it('keeps the rules of an earlier version even if the record of its batch is lost', async () => {
   const config = batchWith(2);
   await leaveOldBatch(config);
   const db = new Sqlite(join(config.output.dir, 'checkpoint.sqlite'));
-  // No run of such a version has said by which rules it read its list.
+  // A run of such a version did not record the rules by which it read its list.
   db.exec('UPDATE runs SET rules = NULL; DELETE FROM batch');
   db.close();
-  expect(readRules(config.output.dir)).toBe(1);
+  expect(readRecordedList(config.output.dir).rules).toBe(1);
 });

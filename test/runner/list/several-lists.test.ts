@@ -1,4 +1,7 @@
-/** Promise: of several lists, each row says which it comes from, and nothing is rendered again because of that. */
+/**
+ * Promise: with several lists, each row says which list it comes from. This causes no scene to be rendered
+ * again.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { Readable } from 'node:stream';
@@ -42,14 +45,14 @@ async function read(
     throw new Error(error.problems.map(({ where, text }) => seen(`${where}: ${text}`)).join('\n'));
   });
   onTestFinished(() => list.close());
-  // Where ids come from is tested beside the rules of a batch.
+  // Remarks about ids are tested in list-rules.test.ts.
   const own = remarks.map(seen).filter((text) => !text.startsWith('rows without an id'));
   return { scenes: readList(list), columns, remarks: own };
 }
 
 const lists = { 'lists/birds.txt': 'an owl\na heron\n', 'lists/fish.txt': 'a trout\n' };
 
-it('rows of several lists have the column `source`; ids and what is sent stay', async () => {
+it('rows of several lists have the column `source`; ids and inputs stay', async () => {
   const several = await read(lists, 'lists/*.txt');
   const before = await read(lists, '[lists/birds.txt, lists/fish.txt]', { rules: 3 });
   expect(several.columns).toEqual(['prompt', 'source']);
@@ -110,14 +113,14 @@ it.each([
   await expect(read(lists, pattern)).rejects.toThrow(`pipeline.yaml:1:11: ${text}`);
 });
 
-it('what is wrong with a list stands where pipeline.yaml names it', async () => {
+it('a problem of a list is reported where pipeline.yaml names the list', async () => {
   const files = { ...lists, 'lists/empty.txt': '' };
   await expect(read(files, "['lists/f*', lists/*.txt, 'lists/b*']")).rejects.toThrow(
     'pipeline.yaml:1:24: lists/empty.txt: is empty',
   );
 });
 
-it('a folder of texts that looks like a folder of lists is told of', async () => {
+it('a folder of texts that looks like a folder of lists is mentioned', async () => {
   const lines = (count: number): string => Array.from({ length: count }, (_, n) => `line ${n}`).join('\n');
   const files = { 'tales/a.txt': lines(20), 'tales/b.txt': lines(21), 'tales/c.txt': lines(22) };
   const folder = await read(files, 'tales');
@@ -144,7 +147,7 @@ it('comments are left out of lists and of files of values, and repeated values o
   ]);
 });
 
-it('a comment that is read as the header is named as what it is', async () => {
+it('a comment that is read as the header is recognized as a comment', async () => {
   await expect(read({ 'a.csv': '# birds, mine\nid,prompt\na,an owl\n' }, 'a.csv')).rejects.toThrow(
     `the first line begins with "# " and is read as the header; comments: '#' in pipeline.yaml`,
   );

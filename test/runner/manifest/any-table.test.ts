@@ -1,4 +1,4 @@
-/** Whatever is in the cells and however the bytes arrive, the same rows come out. */
+/** Promise: a table has the same rows for any values in its cells, and however its bytes are split. */
 import { stringify, type Options } from 'csv-stringify/sync';
 import * as fc from 'fast-check';
 import { gzipSync } from 'node:zlib';
@@ -34,7 +34,7 @@ function expected(names: string[], rows: string[][]): unknown {
     const columns = Object.fromEntries(names.map((name, index) => [name, cells[index]]));
     const entry = { kind: 'row', columns, line };
     line += linesOf(cells);
-    // Spreadsheet programs write rows that were cleared.
+    // Spreadsheet programs write cleared rows as empty cells, and the reader skips them.
     return cells.every((value) => value.trim() === '') ? [] : [entry];
   });
   return { columns: names, entries };
@@ -86,14 +86,15 @@ it('any unquoted TSV comes back exactly, quotes included', async () => {
   const isWhole = /^"(?:[^"]|"")*"$/;
   const bare = cell
     .map((value) => value.replaceAll(/[\t\r\n]/g, ''))
-    // This is what quotes around a whole value look like.
+    // Quotes around a whole value would be removed, so such values are excluded.
     .filter((value) => !isWhole.test(value));
   const row = fc.array(bare, { minLength: 3, maxLength: 3 });
   await fc.assert(
     fc.asyncProperty(fc.array(row, { maxLength: 8 }), async (rows) => {
-      // A quote that opens in one cell and closes in a later one of the same line encloses a value with tabs.
+      // If a quote opens in one cell and closes in a later cell of the same line, it encloses a value with
+      // tabs.
       fc.pre(rows.every((cells) => !/(?:^|\t)"(?:[^"]|"")*"(?:\t|$)/.test(cells.join('\t'))));
-      // Nor can it be told apart in the last cell of a line and the first of a later one.
+      // A quote that opens in the last cell of a line may close in a later line, which is ambiguous too.
       fc.pre(rows.every((cells) => !/^"(?:[^"]|"")*$/.test(cells[2] ?? '')));
       const text = [['a', 'b', 'c'], ...rows].map((cells) => `${cells.join('\t')}\n`).join('');
       expect(await readFileOf('x.tsv', text)).toEqual(expected(['a', 'b', 'c'], rows));

@@ -1,4 +1,4 @@
-/** Bad rows are named with their exact lines and reasons, and cost no other row. */
+/** Promise: every bad row is reported with its exact line and reason, and the other rows are read. */
 import { describe, expect, it } from 'vitest';
 import { rest } from '../../fakes/tier.ts';
 import { badRows, readFileOf, readStream, shown } from './read-all.ts';
@@ -10,7 +10,7 @@ const a = { id: 'a', scene: 'x' };
 const z = { id: 'z', scene: 'y' };
 
 describe('CSV and TSV', () => {
-  it('wrong column counts, with the id where there is one', async () => {
+  it('wrong column counts, with the id if there is one', async () => {
     const read = await readFileOf('x.csv', 'scene,id\nx,a\nx,b,c\nx\n,,\n"1\n2",b,c\ny,z\n');
     expect(shown(read)).toEqual([
       a,

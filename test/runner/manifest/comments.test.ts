@@ -1,4 +1,7 @@
-/** Promise: `comments` leaves out comments and nothing else; without it, a note tells of lines that look like comments. */
+/**
+ * Promise: `comments` skips comments and nothing else. Without it, a note mentions lines that look like
+ * comments.
+ */
 import { stringify } from 'csv-stringify/sync';
 import * as fc from 'fast-check';
 import { Readable } from 'node:stream';
@@ -96,7 +99,7 @@ it('a list of a million bytes in one value with headings is read in a moment', a
   ]);
 }, 10_000);
 
-it('comments do not decide what standard input is', async () => {
+it('comments do not decide the format of standard input', async () => {
   expect((await readPieces(['# a\n# b,', ' c\n', 'id,scene\na,x\n'], '#')).rows).toEqual([['a', 'x']]);
   expect((await readPieces(['# a\n', '{"prompt":"x"}\n# b\n'], '#')).rows).toEqual([['x']]);
 });
@@ -126,7 +129,7 @@ it('any table comes back with comments between its records, in pieces of any siz
   );
 });
 
-it('without `comments` such lines are rows, and a note counts them', async () => {
+it('without `comments` lines that look like comments are rows, and a note counts them', async () => {
   const text = await read('a.txt', '# one\nan owl\n#️⃣\n#tag\n# two\n');
   expect(text.rows).toHaveLength(5);
   expect(text.notes).toEqual([

@@ -1,4 +1,6 @@
-/** Lists in UTF-16 and Windows-1252 are read as the same list in UTF-8, and no other encoding is guessed. */
+/**
+ * Promise: lists in UTF-16 and Windows-1252 have the same rows as in UTF-8, and no other encoding is guessed.
+ */
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
@@ -45,7 +47,7 @@ describe.each([
     expect(shown(await readFileOf(`${name}.gz`, gzipSync(bytes)))).toEqual(rows);
   });
 
-  it('is read in whatever pieces it comes, and its bytes are told as they are', async () => {
+  it('is read in whatever pieces it comes, and its bytes are reported unchanged', async () => {
     for (const size of [1, 2, 3, 5]) {
       const hash = createHash('sha256');
       const pieces = Array.from({ length: Math.ceil(marked.length / size) }, (__, at) =>
@@ -98,14 +100,14 @@ describe('Windows-1252', () => {
     ]);
   });
 
-  it('is read if it is asked for', async () => {
+  it('is read on request', async () => {
     await withFile('x.csv', bytes, async (path) => {
       const rows = await rowsOf(openManifest(path, { reading: windows }));
       expect(rows).toEqual([{ id: '1', prompt: 'Grüße, für 5€ “Müller” façade' }]);
     });
   });
 
-  it('is refused for a list in UTF-8, whose words it would garble', async () => {
+  it('is rejected for a list in UTF-8, because it would garble the words', async () => {
     await withFile('x.csv', 'id,prompt\n1,größe\n', async (path) => {
       expect(await complaint(rowsOf(openManifest(path, { reading: windows })))).toBe(
         'x.csv: is in UTF-8, and not in Windows-1252, which would read "größe" as "grÃ¶ÃŸe"; save it in Windows-1252 as well, or leave out encoding',

@@ -1,4 +1,4 @@
-/** Every format of a manifest, as people's programs write it, comes out with its exact texts and lines. */
+/** Promise: every manifest format that common programs write is read with exact texts and line numbers. */
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -146,7 +146,7 @@ describe('the format', () => {
     ['x.jsonl', '{"id":"a","scene":"b"}', row],
     ['x.ndjson', '{"id":"a","scene":"b"}', row],
     ['x.txt', 'id,scene', [{ prompt: 'id,scene' }]],
-  ])('is told by the ending: %s, gzipped or not, whatever .gz says', async (name, text, expected) => {
+  ])('is detected by the ending: %s, gzipped or not, whatever .gz says', async (name, text, expected) => {
     expect(shown(await readFileOf(name, text))).toEqual(expected);
     expect(shown(await readFileOf(`${name}.gz`, gzipSync(text)))).toEqual(expected);
     expect(shown(await readFileOf(name, gzipSync(text)))).toEqual(expected);
@@ -164,7 +164,7 @@ describe('the format', () => {
       'a cat, in a scene, at night\nx',
       [{ prompt: 'a cat, in a scene, at night' }, { prompt: 'x' }],
     ],
-  ])('of standard input is told by its first line: %s', async (_name, text, expected) => {
+  ])('of standard input is detected by its first line: %s', async (_name, text, expected) => {
     expect(shown(await readStream(text))).toEqual(expected);
     expect(shown(await readStream(gzipSync(text)))).toEqual(expected);
   });
@@ -202,6 +202,6 @@ it('reads no further than it is asked to, and lets go of the source', async () =
   expect(source.destroyed).toBe(true);
 });
 
-it('has nothing bad to say of any of these', async () => {
+it('good rows are not reported', async () => {
   expect(badRows(await readStream('id,scene\na,b\n'))).toEqual([]);
 });

@@ -1,4 +1,7 @@
-/** A JSON array comes out as JSON Lines of the same objects does, however the bytes arrive, and is believed only where it ends. */
+/**
+ * Promise: a JSON array has the same rows as JSON Lines of its objects, however its bytes are split. An array
+ * without its end is rejected.
+ */
 import * as fc from 'fast-check';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -10,7 +13,7 @@ const row = fc.dictionary(
   fc.jsonValue({ maxDepth: 3 }),
 );
 
-it('gives what JSON Lines of the same objects gives', async () => {
+it('an array gives the same as JSON Lines of the same objects', async () => {
   const cases = fc.record({
     rows: fc.array(row, { maxLength: 6 }),
     indent: fc.constantFrom(0, 2, '\t'),
@@ -31,7 +34,7 @@ it('gives what JSON Lines of the same objects gives', async () => {
   );
 });
 
-it('tells the line that each element begins in, whatever strings hold', async () => {
+it('reports the line in which each element begins, whatever strings contain', async () => {
   const text = '[\n{"a": "]}\\"\\\\",\n "b": 1}, {"c": [\n{}]}\n\n,{"d":"\\u005d"}]\n';
   expect(await readFileOf('x.json', text)).toEqual({
     columns: undefined,
@@ -58,7 +61,7 @@ it('names every element that is no good row, and reads the others', async () => 
   ]);
 });
 
-it('takes a string for a prompt', async () => {
+it('a string is a prompt', async () => {
   expect(await readFileOf('x.json', '["a \\"red\\" fox",\n "[sea]"]')).toEqual({
     columns: undefined,
     entries: [
@@ -68,14 +71,14 @@ it('takes a string for a prompt', async () => {
   });
 });
 
-it('takes of a repeated key the last, as JSON Lines does', async () => {
+it('the last of a repeated key counts, as in JSON Lines', async () => {
   const object = '{"a": 1, "a": 2}';
   expect(shown(await readFileOf('x.json', `[${object}]`))).toEqual(
     shown(await readFileOf('x.jsonl', object)),
   );
 });
 
-it('is none the worse for an element without end, bytes that are no text, and space between elements', async () => {
+it('reads on after an element without an end, invalid UTF-8, and white space between elements', async () => {
   const long = `{"a": "${'x'.repeat(1024 * 1024)}"}`;
   const bytes = Buffer.concat([
     Buffer.from(`[${long},\n`),
@@ -90,11 +93,11 @@ it('is none the worse for an element without end, bytes that are no text, and sp
   ]);
 });
 
-it('may be empty of elements', async () => {
+it('an array may be empty of elements', async () => {
   expect(await readFileOf('x.json', ' [ \n ] ')).toEqual({ columns: undefined, entries: [] });
 });
 
-describe('is refused as a whole where', () => {
+describe('an array is refused as a whole if', () => {
   it.each([
     [
       'it is cut',
@@ -121,7 +124,7 @@ describe('is refused as a whole where', () => {
   });
 });
 
-it('of standard input is told from prompts that begin with a bracket', async () => {
+it('an array of standard input is distinguished from prompts that begin with a bracket', async () => {
   expect(shown(await readStream(' \n[\n', '{"a": 1}]'))).toEqual([{ a: 1 }]);
   expect(shown(await readStream('[', ']'))).toEqual([]);
   expect(shown(await readStream('[oil] a hill\n[[blurry]] sea\n'))).toEqual([

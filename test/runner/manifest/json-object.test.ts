@@ -1,4 +1,7 @@
-/** An object is read as what it can only be: rows by id, a list in an object, a single row, or JSON Lines. */
+/**
+ * Promise: a JSON object is read in the only way that its content allows: rows by id, a list in a key, a
+ * single row, or JSON Lines.
+ */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { complaint, readFileOf, readStream, shown } from './read-all.ts';
@@ -6,7 +9,7 @@ import { runs } from '../../fakes/tier.ts';
 
 const row = (line: number, columns: unknown) => ({ kind: 'row', line, columns });
 
-describe('by id', () => {
+describe('rows by id', () => {
   it.each([
     [
       'objects',
@@ -48,7 +51,7 @@ describe('by id', () => {
     expect(shown(await readFileOf('x.json', text))).toEqual(rows);
   });
 
-  it('tells the line of each row, and names every one that is bad by its id', async () => {
+  it('reports the line of each row, and names every bad row by its id', async () => {
     const text = `{"a": {"prompt": "x"},\n"b": null,\n\n"c": {"n": 9007199254740993},"d": {tru},\n"e": {"x": "${'y'.repeat(2 ** 20)}"},}`;
     const { entries } = await readFileOf('x.json', text);
     const bad = (line: number, problem: string) => ({
@@ -107,7 +110,7 @@ it.each([
   '{"id": "a", "caption": "an owl"}',
   '{"prompt": "an owl", "size": [512, 512]}',
   '{"file": "a.png", "n": 3}',
-])('takes an object that is neither for one row: %s', async (text) => {
+])('an object without rows is one row: %s', async (text) => {
   expect((await readFileOf('x.json', `\n${text}`)).entries).toEqual([row(2, JSON.parse(text))]);
 });
 
@@ -151,11 +154,11 @@ it.each([
     `{"a": "${'x'.repeat(64 * 1024 * 1024)}"}`,
     " is an object of more than 64 MiB; make a list of its rows (jq -c 'to_entries[] | {id: .key} + .value' OLD > NEW.jsonl), or take the list out of it (jq .NAME OLD > NEW.json)",
   ],
-])('is refused for %s', async (_name, text, problem) => {
+])('an object is refused for %s', async (_name, text, problem) => {
   expect(await complaint(readFileOf('x.json', text))).toBe(`x.json:${problem}`);
 });
 
-it('of standard input is one if its first line is a brace, else a line of JSON Lines', async () => {
+it('an object of standard input is one if its first line is a brace, else a line of JSON Lines', async () => {
   expect(shown(await readStream('{', '\r\n "a": "x",\n"b": "y"}'))).toEqual([
     { id: 'a', prompt: 'x' },
     { id: 'b', prompt: 'y' },

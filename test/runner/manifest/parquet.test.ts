@@ -1,4 +1,7 @@
-/** Parquet gives what JSON Lines of the same rows gives, exactly or not at all, however its rows are grouped and packed. */
+/**
+ * Promise: Parquet has the same rows as JSON Lines, for any row groups and compression. A value that JSON
+ * cannot hold exactly makes its row bad.
+ */
 import * as fc from 'fast-check';
 import { parquetWriteBuffer, type ColumnSource } from 'hyparquet-writer';
 import { execFileSync } from 'node:child_process';
@@ -10,7 +13,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { hashManifest } from '../../../src/runner/manifest/open-bytes.ts';
-import { readRow } from '../../../src/runner/manifest/parquet-values.ts';
+import { readRow } from '../../../src/runner/manifest/read-parquet.ts';
 import { openManifest } from '../../../src/runner/manifest/read-manifest.ts';
 import { complaint, readFileOf, readStream, shown, withFile } from './read-all.ts';
 import { runs } from '../../fakes/tier.ts';
@@ -24,7 +27,10 @@ function parquet(columnData: ColumnSource[], options: Options = {}): Uint8Array 
 const optional = (value: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
   fc.option(value, { nil: null, freq: 4 });
 
-/** A text may have been rounded where a number of eight bytes is exact. */
+/**
+ * True if JSON can hold this number exactly. A larger integer may have been rounded, although eight bytes
+ * hold it.
+ */
 function isExact(value: number): boolean {
   return !Number.isInteger(value) || Number.isSafeInteger(value);
 }
@@ -41,7 +47,7 @@ const cells = {
     .filter((value) => !JSON.stringify(value).includes('__proto__')),
 } as const;
 
-it('gives what JSON Lines of the same rows gives', async () => {
+it('gives the same as JSON Lines of the same rows', async () => {
   const column = fc.constantFrom(...(Object.keys(cells) as (keyof typeof cells)[])).chain((type) =>
     fc.record({
       type: fc.constant(type),
@@ -74,7 +80,10 @@ it('gives what JSON Lines of the same rows gives', async () => {
   );
 });
 
-/** JSON has no -0, and `toEqual` tells it from 0; a bad row of JSON Lines names its numbers and no columns. */
+/**
+ * Removes two differences: JSON has no -0, which `toEqual` distinguishes from 0, and a bad row of JSON Lines
+ * does not name the column.
+ */
 function normal(rows: unknown[]): unknown {
   const unnamed = rows.map((row) =>
     typeof row === 'string' ? row.replace(/(the column "c\d" )?holds .*lose digits.*/, 'loses digits') : row,
@@ -101,7 +110,7 @@ it('numbers the rows over all groups and slices', async () => {
       parquet([{ name: 'scene', data, type: 'STRING' }], { rowGroupSize }),
     );
     expect(entries).toHaveLength(count);
-    // Compared as JSON, because 50,000 calls of `expect` take seconds.
+    // The rows are compared as JSON, because 50,000 calls of `expect` take seconds.
     const rows = entries.map((entry) => JSON.stringify(entry.kind === 'row' && [entry.line, entry.columns]));
     expect(rows).toEqual(data.map((scene, index) => JSON.stringify([index + 1, { scene }])));
     expect(entries.map(({ line }) => line)).toEqual(data.map((_, index) => index + 1));
@@ -141,7 +150,7 @@ it('reads lists and structs, dates to the last digit, decimals, and packed pages
 });
 
 it.each(['MILLIS', 'MICROS', 'NANOS'] as const)(
-  'tells moments in UTC and loses nothing of %s',
+  'gives moments in UTC and loses nothing of %s',
   async (unit) => {
     const schema = [
       { name: 'root', num_children: 1 },
@@ -179,7 +188,7 @@ it.each(['MILLIS', 'MICROS', 'NANOS'] as const)(
   },
 );
 
-it('names every row that holds what cannot be sent exactly, by its number', async () => {
+it('names by its number every row with a value that cannot be sent exactly', async () => {
   const columns: ColumnSource[] = [
     { name: 'id', data: ['a', 'b', 'c', 'd', 'e'], type: 'STRING' },
     { name: 'n', data: [1n, 2n ** 53n, 3n, 4n, 5n], type: 'INT64' },
@@ -200,7 +209,7 @@ it('names every row that holds what cannot be sent exactly, by its number', asyn
   ]);
 });
 
-describe('is refused as a whole where', () => {
+describe('a file is refused as a whole if', () => {
   const good = parquet([{ name: 'scene', data: ['a', 'b'], type: 'STRING' }]);
   const ends = (bytes: Uint8Array, letters: string): Buffer =>
     Buffer.concat([bytes.subarray(0, -4), Buffer.from(letters)]);
@@ -299,7 +308,7 @@ describe('is refused as a whole where', () => {
     );
   });
 
-  it('it is packed with what nobody knows', async () => {
+  it('its compression is unknown', async () => {
     const bytes = parquet([{ name: 'scene', data: ['a'], type: 'STRING' }], {
       codec: 'LZO',
       compressors: { LZO: (input) => input },
@@ -333,7 +342,7 @@ describe('is refused as a whole where', () => {
   });
 });
 
-it('tells its bytes in order, as any other file, so that the same list is known again', async () => {
+it('passes its bytes on in order, as any other file, so that the same list is recognized', async () => {
   const bytes = parquet([{ name: 'scene', data: ['a'], type: 'STRING' }]);
   await withFile('x.parquet', bytes, async (path) => {
     const hash = createHash('sha256');
@@ -343,7 +352,7 @@ it('tells its bytes in order, as any other file, so that the same list is known 
   });
 });
 
-it('can be given up between two slices', async () => {
+it('a read can be aborted between two slices', async () => {
   const bytes = parquet([
     { name: 'n', data: Array.from({ length: 30_000 }, (_, index) => index), type: 'INT32' },
   ]);

@@ -1,4 +1,4 @@
-/** Reads whole manifests for tests, from a file in a temporary folder or from a stream in chosen pieces. */
+/** Reads whole manifests for tests, from a file in a temporary folder or from a stream in given chunks. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,19 +30,19 @@ export async function withFile<T>(
   }
 }
 
-/** What a file of this name and content gives. */
+/** Reads a file with this name and content. */
 export function readFileOf(name: string, content: string | Uint8Array): Promise<ReadManifest> {
   return withFile(name, content, async (path) => collect(await openManifest(path)));
 }
 
-/** What standard input gives when it brings these pieces. */
+/** Reads these chunks from standard input. */
 export async function readStream(...pieces: (string | Uint8Array)[]): Promise<ReadManifest> {
   return collect(
     await openManifest('-', { source: Readable.from(pieces.map((piece) => Buffer.from(piece))) }),
   );
 }
 
-/** Values of good rows; bad rows as `line: problem`. */
+/** Returns the values of good rows, and bad rows as `line: problem`. */
 export function shown({ entries }: ReadManifest): unknown[] {
   return entries.map((entry) => (entry.kind === 'row' ? entry.columns : `${entry.line}: ${entry.problem}`));
 }
@@ -51,7 +51,7 @@ export function badRows({ entries }: ReadManifest): ManifestEntry[] {
   return entries.filter((entry) => entry.kind === 'bad');
 }
 
-/** The message of the error, with the temporary folder left out. */
+/** Returns the message of the error without the temporary folder. */
 export async function complaint(reading: Promise<unknown>): Promise<string> {
   const error: unknown = await reading.then(
     () => undefined,

@@ -1,11 +1,11 @@
-/** A real list of 1,632 prompts, with quotes as people write them, comes out exactly. */
+/** Promise: a real list of 1,632 prompts with unbalanced quotes is read exactly. */
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { readFileOf } from './read-all.ts';
 
 const list = new URL('../../../../shared/data/parti-prompts.tsv', import.meta.url);
 
-it.skipIf(!existsSync(list))('parti-prompts.tsv (skipped where the list is not at hand)', async () => {
+it.skipIf(!existsSync(list))('parti-prompts.tsv (skipped if the list is not at hand)', async () => {
   const bytes = readFileSync(list);
   const [header = '', ...lines] = bytes.toString().replace(/\n$/, '').split('\n');
   const names = header.split('\t');

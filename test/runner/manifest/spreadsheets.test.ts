@@ -1,4 +1,7 @@
-/** Tables as spreadsheet programs write them: other separators, a line that names one, and empty values at the ends. */
+/**
+ * Promise: tables of spreadsheet programs are read: other separators, a line `sep=`, and empty values at the
+ * ends.
+ */
 import { type ListReading, plainReading } from '../../../src/runner/core/expansion.ts';
 import { describe, expect, it } from 'vitest';
 import { sceneRules } from '../../../src/runner/core/scene.ts';
@@ -10,7 +13,7 @@ const ab = [
   { id: 'b', prompt: 'ein See' },
 ];
 
-describe('what separates values', () => {
+describe('the separator of values', () => {
   it.each([
     ['semicolons', 'x.csv', 'id;prompt\na;ein Hügel, im Morgenlicht\nb;ein See\n'],
     ['tabs', 'x.csv', 'id\tprompt\na\tein Hügel, im Morgenlicht\nb\tein See\n'],
@@ -27,7 +30,7 @@ describe('what separates values', () => {
     expect(shown(await readStream('sep=;\nNr;Text\na;b\n'))).toEqual([{ Nr: 'a', Text: 'b' }]);
   });
 
-  it('is what the rows have, if a name of the header has a comma', async () => {
+  it('is the one of the rows, if a name of the header has a comma', async () => {
     const read = await readFileOf('x.csv', 'Nr;Bild, deutsch;Seed\n1;ein See;7\n2;ein Hügel, grün;8\n');
     expect(read.columns).toEqual(['Nr', 'Bild, deutsch', 'Seed']);
     expect(shown(read)[1]).toEqual({ Nr: '2', 'Bild, deutsch': 'ein Hügel, grün', Seed: '8' });

@@ -1,4 +1,4 @@
-/** Promise: a reading that waits for rows can be given up at any moment, whatever it reads from. */
+/** Promise: a read that waits for rows can be aborted at any moment, from any source. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { open, writeFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ const rows = (count: number): string =>
   `id,scene\n${Array.from({ length: count }, (_, i) => `s${i},hills\n`).join('')}`;
 const given = { name: 'AbortError' };
 
-it('before the first row, and between two rows', async () => {
+it('a read can be aborted before the first row, and between two rows', async () => {
   for (const begun of ['', 'id,scene\na,sea\n']) {
     const stopped = new AbortController();
     const source = new PassThrough();
@@ -26,7 +26,7 @@ it('before the first row, and between two rows', async () => {
   }
 });
 
-it('in the midst of a packed one', async () => {
+it('a read can be aborted in the middle of a compressed file', async () => {
   const stopped = new AbortController();
   const source = new PassThrough();
   source.write(gzipSync(rows(5_000)).subarray(0, -20));
@@ -35,7 +35,7 @@ it('in the midst of a packed one', async () => {
   await expect(reading).rejects.toMatchObject(given);
 });
 
-it('in the midst of a file', async () => {
+it('a read can be aborted in the middle of a file', async () => {
   await withFile('list.csv', rows(50_000), async (path) => {
     const stopped = new AbortController();
     await expect(readAll(path, stopped.signal, undefined, () => stopped.abort())).rejects.toMatchObject(
@@ -68,7 +68,7 @@ it.skipIf(process.platform === 'win32')(
   },
 );
 
-/** How many rows there are. */
+/** Returns the number of rows. */
 async function readAll(
   path: string,
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-/** Promise: a folder of texts is a list: each file is a prompt, and its name the id. */
+/** Promise: a folder of text files is a list. Each file is a prompt, and its name is the id. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { openManifest } from '../../../src/runner/manifest/read-manifest.ts';
 const folder = mkdtempSync(join(tmpdir(), 'texts-'));
 afterEach(() => rmSync(folder, { recursive: true }));
 
-it('reads the texts by name, and tells of bytes that change', async () => {
+it('reads the texts by name, and passes on bytes that change', async () => {
   const files = {
     'b.TXT': '\uFEFFtwo\nlines\n',
     'a.txt': 'one',

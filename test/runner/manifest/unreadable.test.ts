@@ -1,4 +1,4 @@
-/** What makes a whole manifest unreadable is said in one sentence that names the file. */
+/** Promise: if a whole manifest cannot be read, the error is one sentence that names the file. */
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -23,7 +23,7 @@ describe('the file', () => {
     await rm(folder, { recursive: true });
   });
 
-  it.skipIf(!canBecome)('may not be read (skipped where root can become nobody else)', async () => {
+  it.skipIf(!canBecome)('may not be read (skipped if root can become nobody else)', async () => {
     const reading = withFile('x.csv', 'id\na', async (path) => {
       await chmod(path, 0);
       asAnotherUser(dirname(path));
@@ -71,7 +71,7 @@ describe('the header', () => {
   it.each([
     [
       '\nid,scene, id ,scene\n',
-      '2: the header: "id" is the name of columns 1 and 3; "scene" is the name of columns 2 and 4',
+      '2: the header: columns 1 and 3 have the same name, "id"; columns 2 and 4 have the same name, "scene"',
     ],
     ['id,,scene,\n', '1: the header: no name for column 2'],
     ['id,__proto__\n', '1: the header: a column cannot be called __proto__'],

@@ -1,4 +1,7 @@
-/** A list in .xlsx gives what its spreadsheet shows, whichever program wrote it, or says which cell is in the way. */
+/**
+ * Promise: an .xlsx list has the values that a spreadsheet program shows, whichever program wrote it.
+ * Otherwise an error names the cell.
+ */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -12,13 +15,13 @@ function read(rows: string, others: Omit<FakeWorkbook, 'rows'> = {}) {
   return readFileOf('x.xlsx', workbook({ rows, ...others }));
 }
 
-/** What one cell below the header `id, value` gives. */
+/** Returns the value of a single cell below the header `id, value`. */
 async function valueOf(cell: string, others: Omit<FakeWorkbook, 'rows'> = {}): Promise<unknown> {
   const [row] = shown(await read(`${textRow(1, 'id', 'value')}<row r="2">${cell}</row>`, others));
   return typeof row === 'object' && row !== null && 'value' in row ? row.value : row;
 }
 
-describe('reads what is written by', () => {
+describe('reads files written by', () => {
   it('Excel: shared strings in runs and with pronunciation, numbers, true and false, dates, formulas', async () => {
     const strings = [
       '<si><t>id</t></si><si><t>prompt</t></si><si><t>steps</t></si><si><t>hires</t></si><si><t>on</t></si>',
@@ -181,7 +184,7 @@ describe('the header', () => {
 
   it('has the problems of any header', async () => {
     expect(await complaint(read(textRow(2, 'id', '', 'id')))).toBe(
-      'x.xlsx:2: the header: no name for column 2; "id" is the name of columns 1 and 3',
+      'x.xlsx:2: the header: no name for column 2; columns 1 and 3 have the same name, "id"',
     );
     expect(await complaint(read('<row r="1"><c r="A1" t="e"><v>#N/A</v></c></row>'))).toBe(
       'x.xlsx:1: the header has the error #N/A in A1',
@@ -209,7 +212,7 @@ it('reads a workbook from standard input, packed, or under the name of another f
     expect(shown(await reading)).toEqual([{ prompt: 'a cat' }]);
 });
 
-it('reads sheets of any length in pieces, and tells its bytes as any other file', async () => {
+it('reads sheets of any length in pieces, and passes its bytes on as any other file', async () => {
   const count = 20_000;
   const rows = Array.from({ length: count }, (_, index) => textRow(index + 2, `scene ${index * 7919}`)).join(
     '',

@@ -1,4 +1,7 @@
-/** zstd is read as gzip is: by its first bytes, in a stream, and never believed where it is damaged or cut. */
+/**
+ * Promise: zstd is detected by its first bytes and read as a stream. Damaged or truncated data is always
+ * rejected.
+ */
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { isWhole } from '../../fakes/tier.ts';
@@ -6,7 +9,7 @@ import { complaint, readFileOf, readStream, shown } from './read-all.ts';
 
 const hasZstd = isThere();
 
-describe.skipIf(!hasZstd)('packed by zstd (skipped where there is no zstd)', () => {
+describe.skipIf(!hasZstd)('packed by zstd (skipped if there is no zstd)', () => {
   const lines = Array.from(
     { length: isWhole ? 60_000 : 6_000 },
     (_, index) => `scene ${(index * 7919) % 100_003}\n`,
@@ -23,7 +26,7 @@ describe.skipIf(!hasZstd)('packed by zstd (skipped where there is no zstd)', () 
     },
   );
 
-  it('is told by its first bytes, whatever the file is called, in pieces of any size', async () => {
+  it('is detected by its first bytes, whatever the name of the file, in chunks of any size', async () => {
     const bytes = zstd('a\nb\n');
     expect(shown(await readFileOf('x.txt', bytes))).toEqual([{ prompt: 'a' }, { prompt: 'b' }]);
     const letters = Array.from(bytes, (byte) => Uint8Array.of(byte));
@@ -63,7 +66,7 @@ describe.skipIf(!hasZstd)('packed by zstd (skipped where there is no zstd)', () 
   });
 });
 
-it('that needs a dictionary', async () => {
+it('a list that needs a dictionary', async () => {
   const bytes = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x21, 7, 1, 0x09, 0, 0, 0x61]);
   expect(await complaint(readFileOf('x.txt.zst', bytes))).toBe(
     'x.txt.zst: is a zstd file that needs a dictionary; compress it without one',

@@ -1,4 +1,4 @@
-/** Promise: targets are notified in order and in time, and whatever they do, the run is not affected. */
+/** Promise: notifications are sent in order and in time, and a failing target never affects the run. */
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ interface Heard {
   body: string;
 }
 
-/** A server that hears everything, and answers as `answer` says. */
+/** Starts a server that records every request and answers it by `answer`. */
 async function monitor(
   answer: (response: ServerResponse, request: IncomingMessage) => void = (response) =>
     void response.end('OK'),
@@ -121,7 +121,7 @@ it('slack gets a text, a webhook all there is', async () => {
   });
 });
 
-it('a chat is told words of others as words: nobody is called by them, and nothing is a link', async () => {
+it('a chat shows texts from outside as plain text, without mentions or links', async () => {
   const { url, heard } = await monitor();
   const { notifier } = notifierOf([{ kind: 'slack', to: url, rules: always }]);
   notifier.emit({ ...ended('halted'), text: 'FAILED: <!channel> & <http://x|y>' } as Event);
@@ -216,7 +216,7 @@ it.each([
   expect(warnings.join()).not.toContain('secret');
 });
 
-it('one that never answers is given up, and keeps nobody else waiting', async () => {
+it('a target that never answers is given up, and does not delay the others', async () => {
   const silent = await monitor(() => undefined);
   const { url, heard, next } = await monitor();
   const { notifier, clock, warnings } = notifierOf([
@@ -299,7 +299,7 @@ async function untilDone(work: Promise<void>, clock: VirtualClock): Promise<void
 
 function isRunning(pid: number): boolean {
   try {
-    // Of a killed one nobody has asked for yet, the state is Z.
+    // A killed process that its parent has not reaped yet has the state Z.
     return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z');
   } catch {
     return false;

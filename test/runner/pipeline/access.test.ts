@@ -1,4 +1,7 @@
-/** Promise: one refusal of key, account or endpoint does not end a run. A lasting one does, and paid results are collected. */
+/**
+ * Promise: a run survives a single refusal of key, account or endpoint. A lasting refusal ends the run, after
+ * it has collected the results that are paid for.
+ */
 import { describe, expect, it } from 'vitest';
 import type { FailureKind } from '../../../src/runner/core/failure.ts';
 import type { HealthReply, StatusReply, SubmitReply } from '../../../src/runner/pipeline/ports.ts';
@@ -17,7 +20,7 @@ const refusals = (world: World) =>
 const regained = (world: World) => world.events.filter(({ type }) => type === 'access-regained').length;
 const inFlight = (world: World) => world.rows("SELECT 1 FROM attempts WHERE state = 'submitted'").length;
 
-/** From the nth request of an operation on, for so long in ms. */
+/** Returns a function that is true for `lastsMs` ms, beginning with its nth call. */
 function window(world: World, nth: number, lastsMs: number): () => boolean {
   let asked = 0;
   let since: number | undefined;
@@ -28,7 +31,7 @@ function window(world: World, nth: number, lastsMs: number): () => boolean {
   };
 }
 
-/** Once with the endpoint's health, once without. */
+/** Runs each case with the health of the endpoint and without it. */
 describe.each([
   ['with health', undefined],
   ['without health', noHealth],
@@ -55,7 +58,7 @@ describe.each([
   });
 });
 
-it('of everything at once is asked about by one request at a time, with growing waits', async () => {
+it('a refusal of everything at once is checked by one request at a time, with growing waits', async () => {
   const world = new World(() => ({ queueMs: 0, executionMs: 2_000 }));
   const isRefused = (): boolean => world.clock.elapsed() >= 10_000;
   const asked = (): number => world.service.log.length;
@@ -66,14 +69,14 @@ it('of everything at once is asked about by one request at a time, with growing 
   expect(result?.ending.kind).toBe('not-allowed');
   expect(result?.ending.text).toContain('refused by key-refused; refused');
   expect(refusals(world)).toEqual([1_000, 2_000, 4_000, 8_000, 16_000]);
-  // Those that were on their way, and one or two in each round.
+  // The bound allows the requests that were on their way, and two for each of the five waits.
   expect(asked() - before).toBeLessThan(20 + 2 * 5);
   expect(result?.counts).toMatchObject({ failed: 0, active: inFlight(world) });
   expect(inFlight(world)).toBeGreaterThan(0);
 });
 
 it.each(['account-unusable', 'endpoint-unknown', 'key-refused'] as const)(
-  'of submissions alone (%s) is believed though health and status answer, and everything in flight is collected',
+  'a refusal of submissions alone (%s) is believed although health and status answer, and everything in flight is collected',
   async (kind) => {
     const world = new World(() => ({ executionMs: 50_000 }));
     let sent = 0;
@@ -84,12 +87,13 @@ it.each(['account-unusable', 'endpoint-unknown', 'key-refused'] as const)(
     expect(result?.ending.kind).toBe('not-allowed');
     expect(world.service.jobs).toHaveLength(12);
     expect(result?.counts).toMatchObject({ saved: 12, waiting: 28, active: 0, failed: 0 });
-    // Twelve, the one that was refused with those beside it, and one a round.
+    // The bound allows twelve accepted jobs, a refusal for each slot, and one retry for each of the five
+    // waits.
     expect(sent).toBeLessThanOrEqual(12 + settings.concurrency + 5);
   },
 );
 
-it('of submissions holds up no status request for longer than the first wait', async () => {
+it('a refusal of submissions holds up no status request for longer than the first wait', async () => {
   const world = new World((scene) => ({ queueMs: 0, executionMs: 4_000 * (1 + Number(scene.slice(6))) }));
   let refusedAt = Infinity;
   world.service.instead.submit = () => {
@@ -108,7 +112,7 @@ it('of submissions holds up no status request for longer than the first wait', a
   }
 });
 
-it('at the first request of a run is believed at once', async () => {
+it('a refusal at the first request of a run is believed at once', async () => {
   for (const operation of ['submit', 'status'] as const) {
     const world = new World();
     if (operation === 'status') await world.run({ manifest: list(3), hang: 'service.status', until: 10_000 });
@@ -122,7 +126,7 @@ it('at the first request of a run is believed at once', async () => {
   }
 });
 
-it('of one job alone, while others are read, ends nothing and pauses the run for some seconds', async () => {
+it('a refusal of one job alone, while others are read, ends nothing and pauses the run for some seconds', async () => {
   const world = new World();
   world.service.instead.status = (jobId) => (jobId === 'job-3' ? refusal('key-refused') : undefined);
   const timeouts = { ...defaultSettings.timeouts, queue: 60_000 };
@@ -134,7 +138,7 @@ it('of one job alone, while others are read, ends nothing and pauses the run for
   ]);
 });
 
-it('of results alone, while jobs that run are told, is believed: nothing more is paid for that cannot be collected', async () => {
+it('a refusal of results alone, while running jobs can be polled, is believed: nothing more is paid for that cannot be collected', async () => {
   const world = new World((scene) => ({ queueMs: 0, executionMs: 4_000 * (1 + Number(scene.slice(6)) * 3) }));
   world.service.instead.status = (jobId) => {
     const job = world.service.jobs.find(({ id }) => id === jobId);
@@ -148,7 +152,7 @@ it('of results alone, while jobs that run are told, is believed: nothing more is
   expect(result?.counts).toMatchObject({ failed: 0, saved: 0, active: world.service.jobs.length });
 });
 
-it('of the health alone, which this key may not ask for, ends nothing', async () => {
+it('a refusal of the health alone, which this key may not request, ends nothing', async () => {
   const world = new World();
   let asked = 0;
   world.service.instead.status = () => (++asked === 7 ? refusal('key-refused') : undefined);
@@ -160,7 +164,7 @@ it('of the health alone, which this key may not ask for, ends nothing', async ()
   expect(result?.ending.kind).toBe('complete');
 });
 
-it('of the health that was told before is believed as that of any other request', async () => {
+it('a refusal of the health that was answered before is believed as that of any other request', async () => {
   const world = new World(() => ({ executionMs: 10_000 }));
   const isRefused = (): boolean => world.clock.elapsed() >= 20_000;
   world.service.instead.submit = () => (isRefused() ? refusal('account-unusable') : undefined);
@@ -174,7 +178,7 @@ it('of the health that was told before is believed as that of any other request'
   expect(world.service.log.filter((line) => line.startsWith('submit')).length).toBeLessThan(40);
 });
 
-it('between which nothing is answered at all gives way to the rules of an outage', async () => {
+it('refusals between which nothing is answered at all give way to the rules of an outage', async () => {
   const world = new World();
   const isDown = (): boolean => world.clock.elapsed() > 10_000 && world.clock.elapsed() < 400_000;
   let wasRefused = false;
@@ -192,7 +196,7 @@ it('between which nothing is answered at all gives way to the rules of an outage
   expect(refusals(world).length).toBeLessThanOrEqual(9);
 });
 
-it('keeps nobody who asks to finish waiting, and sends nothing more then', async () => {
+it('a refusal does not delay a stop, and nothing more is sent then', async () => {
   const world = new World();
   let sent = 0;
   world.service.instead.submit = () => (++sent > 6 ? refusal('account-unusable') : undefined);
@@ -208,7 +212,7 @@ it('keeps nobody who asks to finish waiting, and sends nothing more then', async
   expect(world.clock.elapsed()).toBeLessThan(30_000);
 });
 
-it('of a cancellation is asked about again as well', async () => {
+it('a refusal of a cancellation is checked again as well', async () => {
   const world = new World(() => ({ queueMs: 3_600_000 }));
   await world.run({ manifest: list(30), settings: { concurrency: 30 }, until: 20_000 });
   const isRefused = window(world, 25, 5_000);

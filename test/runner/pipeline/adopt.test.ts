@@ -1,4 +1,7 @@
-/** Promise: pictures that are there and on no record are taken over where they are a scene's, and never paid again. */
+/**
+ * Promise: existing pictures without a record are adopted if they belong to a scene, so the scene is not paid
+ * for again.
+ */
 import { expect, it } from 'vitest';
 import { portablePath } from '../../../src/runner/core/naming.ts';
 import type { BatchResult } from '../../../src/runner/pipeline/report-batch.ts';
@@ -17,7 +20,10 @@ const abc = manifestOf([
 const behaviour: Behaviour = (scene) =>
   scene.startsWith('two') ? { pictures: [pictureOf('first'), pictureOf('second')] } : {};
 
-/** All of it is rendered; then what is on record is lost, and (`isMute`) what the pictures say of themselves. */
+/**
+ * Renders everything, then deletes the records. If `isMute` is set, it also removes the provenance from the
+ * pictures.
+ */
 async function lost(isMute: boolean, manifest = abc): Promise<World> {
   const world = new World(behaviour);
   await world.run({ manifest });
@@ -33,7 +39,7 @@ function adopt(world: World, manifest = abc, settings = {}): Promise<BatchResult
 
 const said = ({ events }: World): unknown => events.find(({ type }) => type === 'adopted');
 
-it.each([false, true])('takes over what fits, and sends nothing (by names alone: %j)', async (isMute) => {
+it.each([false, true])('adopts matching pictures, and sends nothing (by names alone: %j)', async (isMute) => {
   const world = await lost(isMute);
   expect(await adopt(world)).toMatchObject({ ending: { kind: 'complete' }, counts: { saved: 3 } });
   const byName = isMute ? 4 : 0;
@@ -59,7 +65,7 @@ it.each([false, true])('takes over what fits, and sends nothing (by names alone:
   expect(world.service.jobs).toHaveLength(3);
 });
 
-it('renders what was edited since, is damaged or lacks a part, and keeps every file', async () => {
+it('renders scenes that were edited since, are damaged or lack a part, and keeps every file', async () => {
   const world = await lost(false);
   world.images.files.set('a.png', 'bad: it is cut');
   world.images.files.delete('b.png');
@@ -78,14 +84,14 @@ it('renders what was edited since, is damaged or lacks a part, and keeps every f
     expect(world.images.files.get(`${file}.former`)).toBe(before.get(file));
 });
 
-it('takes no name for an answer that several scenes would give, or that depends on the seed', async () => {
+it('adopts no picture by a name that several scenes would give, or that depends on the seed', async () => {
   const world = await lost(true);
   await adopt(
     world,
     abc,
     namedBy((id) => portablePath(id === 'c' ? 'a' : id)),
   );
-  // Both a and c would be called a.png, so that nobody can tell whose it is.
+  // Both a and c would be named a.png, so it is unknown whose picture it is.
   expect(said(world)).toMatchObject({ scenes: 1, pictures: 2, unused: 2 });
   const seeded = await lost(true);
   await adopt(
@@ -96,7 +102,7 @@ it('takes no name for an answer that several scenes would give, or that depends 
   expect(said(seeded)).toMatchObject({ scenes: 0, unused: 4 });
 });
 
-it('goes into a batch that is there, and leaves what it knows alone', async () => {
+it('works in an existing batch, and leaves its known scenes unchanged', async () => {
   const world = new World(behaviour);
   await world.run({ manifest: abc });
   world.db.exec(
@@ -107,13 +113,13 @@ it('goes into a batch that is there, and leaves what it knows alone', async () =
   expect(world.service.jobs).toHaveLength(3);
 });
 
-it('is no part of a preview to be claimed again', async () => {
+it('an adopted picture is not claimed again by a preview', async () => {
   const world = await lost(false);
   await adopt(world, abc, { part: { limit: 2 } });
   expect(world.service.jobs).toHaveLength(3);
 });
 
-/** Two of three are rendered again as far as the checkpoint knows: an older copy of it was put back. */
+/** Returns a world whose checkpoint is an older copy. Two of its three scenes were rendered again since. */
 async function rolledBack(): Promise<World> {
   const world = new World(behaviour);
   await world.run({ manifest: abc });
@@ -133,7 +139,7 @@ it('asks before it pays again for pictures that an older checkpoint does not kno
   expect(world.service.jobs).toHaveLength(3);
 });
 
-it('renders them again where that is meant, and does not ask about what it knows', async () => {
+it('renders unknown pictures again if the user confirms it, and does not ask about known ones', async () => {
   const world = await rolledBack();
   const settings = { unknownPictures: 'keep' } as const;
   expect(await world.run({ manifest: abc, settings })).toMatchObject({ ending: { kind: 'complete' } });
@@ -148,13 +154,13 @@ it.each([2, 5])('counts no submission twice that was lost before (%d were)', asy
   const before = readReached(world.db).attempts;
   await adopt(world);
   const left = lostBefore - 2;
-  // What is adopted was paid for as well: it goes on counting in the cost.
+  // Adopted pictures were paid for too, so they still count in the cost.
   expect(readSpending(world.db)).toMatchObject({ jobs: 3 + left, untold: 2 + left });
   expect(readAttemptStates(world.db)).toMatchObject({ saved: 3, unanswered: left });
   expect(readReached(world.db).attempts).toBe(before);
 });
 
-it('takes no picture by its name that may as well be the second one of another scene', async () => {
+it('adopts no picture by its name that may as well be the second one of another scene', async () => {
   const twins = manifestOf([
     ['a', 'two seas'],
     ['a-2', 'two hills'],
@@ -166,7 +172,7 @@ it('takes no picture by its name that may as well be the second one of another s
   expect(world.service.jobs.map(({ scene }) => scene).slice(3)).toEqual(['two seas', 'two hills']);
 });
 
-it('takes by its name what only looks like a second picture', async () => {
+it('adopts by its name a picture whose name only resembles that of a second picture', async () => {
   const shots = manifestOf([
     ['shot-1', 'sea'],
     ['shot-2', 'hills'],

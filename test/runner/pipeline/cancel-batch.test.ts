@@ -1,15 +1,18 @@
-/** Promise: cancelling leaves nothing in flight that the service lets go of, loses nothing that is paid, and says the rest. */
+/**
+ * Promise: `cancel` cancels every job in flight that the service can cancel, keeps every paid result, and
+ * reports the other jobs.
+ */
 import { describe, expect, it } from 'vitest';
 import type { Event } from '../../../src/runner/pipeline/event.ts';
 import type { Stop } from '../../../src/runner/pipeline/stop.ts';
-import { sampledUpTo } from '../../fakes/tier.ts';
+import { firstTier, sampledUpTo } from '../../fakes/tier.ts';
 import { manifestOf, World } from '../../fakes/world.ts';
 
 const minutes = 60_000;
 const list = (count: number) =>
   manifestOf(Array.from({ length: count }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]));
 
-/** A world in which a run was left with `count` jobs in flight. */
+/** Leaves `count` jobs of a run in flight. */
 async function leftInFlight(world: World, count: number): Promise<World> {
   let submitted = 0;
   const onEvent = (event: Event, stop: Stop): void => {
@@ -20,7 +23,7 @@ async function leftInFlight(world: World, count: number): Promise<World> {
   return world;
 }
 
-describe('a service that accepts 20 cancellations in ten seconds', () => {
+firstTier.describe('a service that accepts 20 cancellations in ten seconds', () => {
   it('cancels 200 jobs all the same: a job that is given up would run on, and bill', async () => {
     const world = await leftInFlight(new World(() => ({ queueMs: 0, executionMs: 60 * minutes })), 200);
     const accepted: number[] = [];
@@ -44,7 +47,7 @@ describe('a service that accepts 20 cancellations in ten seconds', () => {
   });
 });
 
-describe('a job in flight', () => {
+firstTier.describe('a job in flight', () => {
   it('is cancelled; its scene waits, the attempt counts for nothing, and the next run renders it', async () => {
     const world = await leftInFlight(new World(), 3);
     const result = await world.cancel();
@@ -52,13 +55,13 @@ describe('a job in flight', () => {
     expect(world.rows('SELECT DISTINCT state, failure_kind FROM attempts')).toEqual([
       { state: 'failed', failure_kind: 'cancelled' },
     ]);
-    // With one attempt a scene, an attempt that counted would have been the last.
+    // With one attempt per scene, a counted attempt would have been the last one.
     const settings = { retry: { ...retry, attempts: 1, submissions: 1 } };
     expect((await world.run({ manifest: list(3), settings }))?.ending.kind).toBe('complete');
     for (const i of [0, 1, 2]) expect(world.service.submissionsOf(`scene ${i}`)).toBe(2);
   });
 
-  it('is saved where it is done already: it is paid', async () => {
+  it('is saved if it is done already: it is paid', async () => {
     const world = await leftInFlight(new World(), 3);
     const settings = { pricing: { perSecond: 0.01, currency: 'USD' } };
     const result = await world.cancel({ afterMs: 5 * minutes, settings });
@@ -69,7 +72,7 @@ describe('a job in flight', () => {
     expect(world.rows("SELECT count(*) AS n FROM scenes WHERE state = 'saved'")).toEqual([{ n: 3 }]);
   });
 
-  it('keeps the failure that it had by itself where the service cancels nothing', async () => {
+  it('keeps the failure that it had by itself if the service cancels nothing', async () => {
     const world = await leftInFlight(
       new World(() => ({ failure: { kind: 'job-failed', text: 'no memory' } })),
       1,
@@ -86,7 +89,7 @@ describe('a job in flight', () => {
       { kind: 'failure', failure: { kind: 'poll-failed', text: '502' } } as const,
       /could not be cancelled: 502/,
     ],
-  ])('stays in flight, and is said, where the answer is %j and it runs on', async (reply, why) => {
+  ])('stays in flight, and is said, if the answer is %j and it runs on', async (reply, why) => {
     const world = await leftInFlight(new World(() => ({ queueMs: 60 * minutes })), 2);
     world.service.instead.cancel = () => reply;
     const result = await world.cancel();
@@ -98,7 +101,7 @@ describe('a job in flight', () => {
     expect(world.rows("SELECT count(*) AS n FROM attempts WHERE state = 'submitted'")).toEqual([{ n: 2 }]);
   });
 
-  it('is asked about again where an answer gets lost, after a wait', async () => {
+  it('is asked about again if an answer gets lost, after a wait', async () => {
     const world = await leftInFlight(new World(), 1);
     let asked = 0;
     const retryAfterMs = 7_000;
@@ -110,14 +113,14 @@ describe('a job in flight', () => {
     expect(world.clock.elapsed()).toBeGreaterThanOrEqual(2 * retryAfterMs);
   });
 
-  it('is left alone where the service does not know it yet', async () => {
+  it('is left alone if the service does not know it yet', async () => {
     const world = await leftInFlight(new World(), 1);
     world.service.instead.cancel = () => ({ kind: 'unsupported', text: '404' });
     world.service.instead.status = () => ({ kind: 'missing', text: '404' });
     expect((await world.cancel())?.left).toMatchObject([{ scene: 's0' }]);
   });
 
-  it('that the program dies with is cancelled without its result being looked at', async () => {
+  it('that crashed the program is cancelled without handling its result', async () => {
     const world = await leftInFlight(new World(), 1);
     world.db.exec('UPDATE scenes SET deaths = 3');
     await world.cancel();
@@ -130,17 +133,20 @@ describe('a job in flight', () => {
 });
 
 describe('cancelling', () => {
-  it('never halts, however many jobs it cancels, and asks for no more than 100 in ten seconds', async () => {
-    const world = await leftInFlight(new World(() => ({ queueMs: 60 * minutes })), 300);
-    const began = world.clock.now();
-    let isHalted = false;
-    const result = await world.cancel({ onEvent: (_, stop) => (isHalted ||= stop.draining.aborted) });
-    expect(result).toMatchObject({ ending: { kind: 'complete' }, found: 300, left: [] });
-    expect(world.clock.now() - began).toBeGreaterThan(20_000);
-    expect(isHalted).toBe(false);
-  });
+  firstTier.it(
+    'never halts, however many jobs it cancels, and sends no more than 100 requests in ten seconds',
+    async () => {
+      const world = await leftInFlight(new World(() => ({ queueMs: 60 * minutes })), 300);
+      const began = world.clock.now();
+      let isHalted = false;
+      const result = await world.cancel({ onEvent: (_, stop) => (isHalted ||= stop.draining.aborted) });
+      expect(result).toMatchObject({ ending: { kind: 'complete' }, found: 300, left: [] });
+      expect(world.clock.now() - began).toBeGreaterThan(20_000);
+      expect(isHalted).toBe(false);
+    },
+  );
 
-  it('stops where the key is refused, and leaves everything as it was', async () => {
+  firstTier.it('stops if the key is refused, and leaves everything as it was', async () => {
     const world = await leftInFlight(new World(), 3);
     world.service.instead.cancel = () => ({
       kind: 'failure',
@@ -153,7 +159,7 @@ describe('cancelling', () => {
     expect(world.service.jobs).toHaveLength(3);
   });
 
-  it.each(['input-refused', 'unanswered'] as const)(
+  firstTier.it.each(['input-refused', 'unanswered'] as const)(
     'counts a submission of a dead run that is %s when it is sent again',
     async (kind) => {
       const world = new World();
@@ -170,7 +176,7 @@ describe('cancelling', () => {
     },
   );
 
-  it('declares what a dead run may have sent, as the start of a run does', async () => {
+  firstTier.it('declares submissions that a dead run may have sent, as the start of a run does', async () => {
     const world = new World();
     await world.run({ manifest: list(1), hang: 'service.submit', until: 1 });
     const result = await world.cancel();

@@ -1,4 +1,6 @@
-/** Promise: a damaged row of the checkpoint neither buys nor saves a picture; the run ends with a message. */
+/**
+ * Promise: nothing is sent or saved because of a damaged row of the checkpoint. The run ends with a message.
+ */
 import { describe, expect, it } from 'vitest';
 import { seedText } from '../../../src/runner/checkpoint/damage.ts';
 import { manifestOf, World } from '../../fakes/world.ts';
@@ -10,7 +12,7 @@ const list = manifestOf([
 ]);
 const fast = { concurrency: 8 };
 
-/** Two jobs in flight, a third scene waiting. */
+/** Returns a world with two jobs in flight and a third scene waiting. */
 async function halfway(): Promise<World> {
   const world = new World();
   await world.run({ manifest: list, settings: { concurrency: 2 }, until: 1 });
@@ -24,7 +26,7 @@ describe('a waiting scene', () => {
     ['an input that is no JSON any more', `input = replace(input, '}', 'y')`],
     ['a seed that is no JSON any more', `seed = '1x'`],
     ['a digit of its seed', `seed = '${seedText(41).replace('1', '3')}'`],
-  ])('is not sent with %s changed, and what was paid is collected by later runs', async (_, changed) => {
+  ])('is not sent with %s changed, and paid results are collected by later runs', async (_, changed) => {
     const world = await halfway();
     const { input } = world.rows<{ input: string }>("SELECT input FROM scenes WHERE id = 's2'")[0] ?? {};
     world.db.exec(`UPDATE scenes SET ${changed} WHERE id = 's2'`);
@@ -55,7 +57,7 @@ describe('a job in flight', () => {
     ['whose scene was changed', `scene = (SELECT scene FROM scenes WHERE id = 's2')`],
     ['whose endpoint was changed', `endpoint_id = 'scene-renderes'`],
     ['that has no id any more', 'job_id = NULL'],
-  ])('%s is not asked for, and the others are collected', async (_, changed) => {
+  ])('%s is not polled, and the others are collected', async (_, changed) => {
     const world = await halfway();
     world.db.exec(`UPDATE attempts SET ${changed} WHERE job_id = 'job-1'`);
     world.service.log.length = 0;

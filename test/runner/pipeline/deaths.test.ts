@@ -6,7 +6,7 @@ const list = manifestOf(
   Array.from({ length: 12 }, (_, i): [string, string] => [`s${i}`, i === 4 ? 'a killer' : `scene ${i}`]),
 );
 
-/** The program dies whenever it checks a picture of the killer. */
+/** Returns a world in which the program crashes whenever it checks a picture of the scene `a killer`. */
 function deadly(): World {
   const world = new World((scene) =>
     scene === 'a killer' ? { pictures: [{ base64: Buffer.from('killer').toString('base64') }] } : {},
@@ -20,7 +20,7 @@ function deadly(): World {
   return world;
 }
 
-it('sets aside the scene whose result the program dies with three times; all others are rendered', async () => {
+it('quarantines the scene whose result crashes the program three times, and renders all others', async () => {
   const world = deadly();
   let runs = 0;
   for (let result; result === undefined; runs++) {
@@ -35,10 +35,11 @@ it('sets aside the scene whose result the program dies with three times; all oth
   expect(world.service.jobs).toHaveLength(12);
 });
 
-it('handles what it died with twice after everything else that is in flight', async () => {
+it('handles a scene that was in progress at two crashes after all other jobs in flight', async () => {
   const world = deadly();
   const { behaviour } = world.service;
-  // Of what the program has in hand when it dies, nobody knows which it was: the others come later.
+  // After a crash, any scene in progress may be the cause. The other jobs end later, so only one scene is in
+  // progress.
   world.service.behaviour = (scene, nth, input) => ({
     ...behaviour(scene, nth, input),
     executionMs: scene === 'a killer' ? 4_000 : 300_000,
@@ -51,7 +52,7 @@ it('handles what it died with twice after everything else that is in flight', as
   expect(world.rows("SELECT deaths FROM scenes WHERE id = 's4'")).toEqual([{ deaths: 2 }]);
 });
 
-it('holds no death against scenes that were only in flight, however often the program dies', async () => {
+it('counts no crash for scenes that were only in flight, however often the program crashes', async () => {
   const world = new World(() => ({ queueMs: 600_000 }));
   for (let run = 0; run < 6; run++)
     await world.run({ manifest: list, settings: { concurrency: 12 }, until: 30_000, afterMs: 1_000 });
@@ -61,7 +62,7 @@ it('holds no death against scenes that were only in flight, however often the pr
   expect(world.service.jobs).toHaveLength(12);
 });
 
-it('holds no death against scenes whose pictures a full disk does not take, however often', async () => {
+it('counts no crash for scenes whose pictures a full disk rejects, however often', async () => {
   const world = new World();
   world.images.isDiskFull = true;
   for (let run = 0; run < 4; run++) {
@@ -79,7 +80,7 @@ it.each([
   ['knows no keys', undefined, 3],
   ['knows it by its key', 30 * 60_000, 1],
 ])(
-  'sets aside a scene that is being sent at three deaths where the service %s',
+  'quarantines a scene that is being sent at three crashes if the service %s',
   async (_, knowsKeysMs, jobs) => {
     const world = new World();
     world.service.knowsKeysMs = knowsKeysMs;

@@ -1,4 +1,7 @@
-/** Promise: a disk that fails at any call ends a run in order, whatever it was about, and the next one goes on where it was. */
+/**
+ * Promise: if the disk fails at any call, the run ends in an orderly way, and the next run continues where it
+ * stopped.
+ */
 import { expect, it } from 'vitest';
 import { FatalFailure } from '../../../src/runner/core/failure.ts';
 import { pictureOf } from '../../fakes/fake-service.ts';
@@ -10,7 +13,7 @@ const manifest = manifestOf([
   ['b', 'hills'],
 ]);
 
-/** What a run before has left. */
+/** Earlier runs, named by what they left in the checkpoint. */
 const left: [what: string, options: Partial<RunOptions>][] = [
   ['nothing', { until: 0, hang: 'checkpoint.reconcile' }],
   ['submissions', { until: 1, hang: 'service.submit' }],

@@ -1,10 +1,13 @@
-/** Promise: what a run that died had written is taken for what it is, wherever the list was edited to since. */
+/**
+ * Promise: pictures that a crashed run wrote are recognized, even if the list was edited back and forth
+ * since.
+ */
 import { describe, expect, it } from 'vitest';
 import { Account } from '../../account/account.ts';
 import { fatesOf, leftBy, type WorldJob } from '../../account/fake-world.ts';
 import type { Behaviour } from '../../fakes/fake-service.ts';
 import { pictureOf } from '../../fakes/fake-service.ts';
-import { sampled, sampledUpTo } from '../../fakes/tier.ts';
+import { firstTier, sampled, sampledUpTo } from '../../fakes/tier.ts';
 import { manifestOf, namedBy, World, type RunOptions } from '../../fakes/world.ts';
 
 type Rows = [id: string, scene: string][];
@@ -40,7 +43,7 @@ const histories: [name: string, lists: Rows[]][] = [
 
 const deathCost = { ms: 50, weight: 0.3, share: 1 / 3 };
 
-describe('a death at every call of a run', () => {
+describe('a crash at every call of a run', () => {
   it.each(histories)('whose list was edited %s', async (_, lists) => {
     const deaths: [dying: number, killAt: number][] = [];
     for (let dying = 1; dying < lists.length; dying++) {
@@ -67,7 +70,7 @@ describe('a death at every call of a run', () => {
   });
 });
 
-it('takes up a picture that lies there whole, though the service has deleted its result', async () => {
+firstTier.it('adopts a complete picture, although the service has deleted its result', async () => {
   const { world, killAt } = await killedBetween('images.write', 'checkpoint.settle');
   await world.run({ manifest: manifestOf(moon), killAt });
   const result = await world.run({ manifest: manifestOf(moon), afterMs: 40 * 60_000 });
@@ -77,7 +80,7 @@ it('takes up a picture that lies there whole, though the service has deleted its
   expect(world.rows(facts)).toEqual([{ status: 'COMPLETED', ms: 4_000, isPolled: 1 }]);
 });
 
-it('neither takes up nor removes a file that is not what it wrote', async () => {
+firstTier.it('neither adopts nor removes a file that it did not write', async () => {
   const { world, killAt } = await killedBetween('checkpoint.beginWriting', 'images.write');
   await world.run({ manifest: manifestOf(moon), killAt });
   world.images.files.set('b.png', 'a photograph');
@@ -86,7 +89,7 @@ it('neither takes up nor removes a file that is not what it wrote', async () => 
   expect(world.images.files.get('b.png')).toBe('a photograph');
 });
 
-it('removes the pictures of an attempt that was given up since, as nobody will ask for them', async () => {
+firstTier.it('removes the pictures of an attempt that was given up since', async () => {
   const { world, killAt } = await killedBetween('images.write', 'checkpoint.settle');
   await world.run({ manifest: manifestOf(moon), killAt });
   world.db.exec("UPDATE attempts SET state = 'expired' WHERE state = 'submitted'");
@@ -95,7 +98,7 @@ it('removes the pictures of an attempt that was given up since, as nobody will a
   expectWell(world, 'given up', () => ['saved', 'expired']);
 });
 
-it('keeps a name free for the picture that a dead run had decided to give it to', async () => {
+firstTier.it('keeps a name free for the picture that a dead run had decided to give it to', async () => {
   const settings = namedBy(() => 'same.png');
   const world = new World();
   const list = (scene: string) =>
@@ -113,7 +116,10 @@ it('keeps a name free for the picture that a dead run had decided to give it to'
   expect(world.service.jobs).toHaveLength(3);
 });
 
-/** A world with the sea saved, and the half call at which the run of the moon dies between two calls. */
+/**
+ * Returns a world in which the sea is saved, and the half call at which to kill the run of the moon, between
+ * these two calls.
+ */
 async function killedBetween(before: string, after: string): Promise<{ world: World; killAt: number }> {
   const world = new World();
   await world.run({ manifest: manifestOf(sea) });
@@ -125,14 +131,17 @@ async function killedBetween(before: string, after: string): Promise<{ world: Wo
   return { world, killAt: 2 * at + 2 };
 }
 
-/** How many half calls the last of these runs makes when nobody dies. */
+/** Returns the number of half calls that the last of these runs makes without a crash. */
 async function countHalves(lists: Rows[]): Promise<number> {
   const world = new World(behaviour);
   for (const rows of lists) await world.run({ manifest: manifestOf(rows) });
   return world.killer.halves;
 }
 
-/** Runs each list, dying as told by its index; then each once more to its end, and backwards. */
+/**
+ * Runs each list and kills the run at the half call given for its index. Then runs each list again to its
+ * end, and once more in reverse order.
+ */
 async function live(lists: Rows[], kills: Record<number, number>, cancelAt?: number): Promise<void> {
   const world = new World(behaviour);
   const place = `killed at ${JSON.stringify(kills)}${cancelAt === undefined ? '' : `, cancelled until ${cancelAt}`}`;
@@ -153,7 +162,7 @@ async function runOf(world: World, rows: Rows, killAt: number | undefined) {
   return world.run(options);
 }
 
-/** The account finds nothing wrong, and no old picture is kept. */
+/** Expects that the account finds no difference, and that no old picture is kept. */
 function expectWell(world: World, place: string, fates: typeof fatesOf = fatesOf): void {
   const terms = { command: 'run', end: 'over', attempts: 3, fatesOf: fates } as const;
   expect(new Account<WorldJob>().judge(leftBy(world), terms), place).toEqual([]);
@@ -161,7 +170,7 @@ function expectWell(world: World, place: string, fates: typeof fatesOf = fatesOf
   expect(kept, place).toEqual([]);
 }
 
-/** What the list asks for has the plain names. */
+/** Expects that the pictures of this list have their plain names. */
 function expectListed(world: World, rows: Rows, place: string): void {
   const listed = world.rows<{ file: string }>(`
     SELECT p.file FROM pictures p JOIN attempts USING (attempt) JOIN scenes s USING (scene)

@@ -1,7 +1,10 @@
-/** Promise: where the service takes no keys and has a list of its jobs, a submission whose answer was lost is found there, or declared. */
+/**
+ * Promise: if the service does not accept idempotency keys but lists its jobs, a submission whose answer was
+ * lost is found in that list or counts as unanswered.
+ */
 import { describe, expect, it } from 'vitest';
 import { Stop } from '../../../src/runner/pipeline/stop.ts';
-import { sampledUpTo } from '../../fakes/tier.ts';
+import { firstTier, sampledUpTo } from '../../fakes/tier.ts';
 import { defaultSettings, manifestOf, World } from '../../fakes/world.ts';
 
 const scenes = Array.from({ length: 6 }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]);
@@ -9,7 +12,9 @@ const list = manifestOf(scenes);
 const settings = { concurrency: 3 };
 const hold = { ...settings, retry: { ...defaultSettings.retry, unanswered: 'hold' as const } };
 
-/** The answers to the first submission of every other scene are lost, that of the very first included. */
+/**
+ * Returns a world in which the first answer for every other scene is lost, including that of the first scene.
+ */
 function losing(): World {
   const world = new World((scene, nth) => ({ isAnswerLost: nth === 1 && Number(scene.at(-1)) % 2 === 0 }));
   world.service.knowsKeysMs = 30 * 60_000;
@@ -17,7 +22,7 @@ function losing(): World {
   return world;
 }
 
-/** The job of the first is not there though it may have been sent. */
+/** Returns a world in which the first submission gets no answer and never becomes a job. */
 function losingTheFirst(): World {
   const world = losing();
   let isFirst = true;
@@ -36,14 +41,14 @@ const statesOf = (world: World): unknown =>
 const jobsOf = ({ service }: World): string[] => service.jobs.map(({ scene }) => scene).toSorted();
 
 describe('a submission whose answer was lost', () => {
-  it('is found, and sent no second time', async () => {
+  firstTier.it('is found, and sent no second time', async () => {
     const world = losing();
     expect((await world.run({ manifest: list, settings }))?.ending.kind).toBe('complete');
     expect(jobsOf(world)).toEqual(scenes.map(([, scene]) => scene));
     expect(statesOf(world)).toEqual([{ state: 'saved', n: 6 }]);
   });
 
-  it('is found by the next run where this one dies, at whichever call', async () => {
+  it('is found by the next run if this one crashes, at any call', async () => {
     const few = scenes.slice(0, 3);
     const manifest = manifestOf(few);
     const unharmed = losing();
@@ -53,12 +58,12 @@ describe('a submission whose answer was lost', () => {
       await world.run({ manifest, settings, killAt });
       const result = await world.run({ manifest, settings, afterMs: 1_000 });
       expect(result?.ending.kind, `killed at call ${killAt}`).toBe('complete');
-      // Of what was put on record and not sent there is no job to be found: that attempt counts as unanswered.
+      // An attempt that was recorded but not sent has no job to be found, so it counts as unanswered.
       expect(jobsOf(world), `killed at call ${killAt}`).toEqual(few.map(([, scene]) => scene));
     }
   });
 
-  it('is declared and sent again where no job of it is there', async () => {
+  firstTier.it('is declared and sent again if no job of it is there', async () => {
     const world = losingTheFirst();
     expect((await world.run({ manifest: list, settings }))?.ending.kind).toBe('complete');
     expect(statesOf(world)).toEqual([
@@ -67,7 +72,7 @@ describe('a submission whose answer was lost', () => {
     ]);
   });
 
-  it('is declared and held where that is asked for', async () => {
+  firstTier.it('is declared and held if that is configured', async () => {
     const world = losingTheFirst();
     expect((await world.run({ manifest: list, settings: hold }))?.counts).toMatchObject({
       saved: 5,
@@ -76,7 +81,7 @@ describe('a submission whose answer was lost', () => {
     expect(jobsOf(world)).toHaveLength(5);
   });
 
-  it("of two scenes that send the same, takes no job that is the other scene's", async () => {
+  firstTier.it("of two scenes that send the same, takes no job that is the other scene's", async () => {
     const twins = manifestOf([
       ['a', 'the same'],
       ['b', 'the same'],
@@ -96,7 +101,10 @@ describe('a submission whose answer was lost, of a service that lists jobs once 
   const minuteMs = 60_000;
   const { queue, execution } = defaultSettings.timeouts;
 
-  /** Each job takes 20 minutes. The answers to `lost` are lost; `isSent` false: those submissions never arrive. */
+  /**
+   * Each job takes 20 minutes, and answers selected by `lost` are lost. If `isSent` is false, these
+   * submissions never arrive.
+   */
   function slowWorld(lost: (scene: string, nth: number) => boolean, isSent = true): World {
     const world = new World((scene, nth) =>
       lost(scene, nth) && !isSent
@@ -113,19 +121,19 @@ describe('a submission whose answer was lost, of a service that lists jobs once 
 
   const isFirst = (scene: string, nth: number): boolean => scene === 'scene 0' && nth === 1;
 
-  it('is looked for without a slot until it is over, and is paid for once', async () => {
+  firstTier.it('is looked for without a slot until it is over, and is paid for once', async () => {
     const world = slowWorld(isFirst);
     const began = world.clock.now();
     const result = await world.run({ manifest: list, settings: { concurrency: 1 } });
     expect(result?.ending.kind).toBe('complete');
     expect(jobsOf(world)).toEqual(scenes.map(([, scene]) => scene));
     expect(statesOf(world)).toEqual([{ state: 'saved', n: 6 }]);
-    // The five others follow one another in the only slot from the start.
+    // The five other jobs use the only slot one after another from the start.
     const second = world.service.jobs[1];
     expect((second?.submittedAt ?? Infinity) - began).toBeLessThan(minuteMs);
   });
 
-  it('is found if all answers are lost, with no more of them than slots at first', async () => {
+  firstTier.it('is found if all answers are lost, with no more of them than slots at first', async () => {
     const world = slowWorld((_, nth) => nth === 1);
     const result = await world.run({ manifest: list, settings: { concurrency: 2 } });
     expect(result?.ending.kind).toBe('complete');
@@ -137,7 +145,7 @@ describe('a submission whose answer was lost, of a service that lists jobs once 
     expect(soon.length).toBeLessThanOrEqual(4);
   });
 
-  it('counts as never accepted once its job would be over, and is sent again', async () => {
+  firstTier.it('counts as never accepted once its job would be over, and is sent again', async () => {
     const world = slowWorld(isFirst, false);
     const result = await world.run({ manifest: list, settings });
     expect(result?.ending.kind).toBe('complete');
@@ -152,7 +160,7 @@ describe('a submission whose answer was lost, of a service that lists jobs once 
     );
   });
 
-  it('is held then, if that is asked for', async () => {
+  firstTier.it('is held then, if that is configured', async () => {
     const world = slowWorld(isFirst, false);
     expect((await world.run({ manifest: list, settings: hold }))?.counts).toMatchObject({
       saved: 5,
@@ -160,25 +168,28 @@ describe('a submission whose answer was lost, of a service that lists jobs once 
     });
   });
 
-  it('is looked for without a slot while the list cannot be read, and then counts as unanswered', async () => {
-    const world = slowWorld(isFirst);
-    world.service.isListUnreadable = true;
-    const began = world.clock.now();
-    const result = await world.run({ manifest: list, settings: { concurrency: 1 } });
-    expect(result?.ending.kind).toBe('complete');
-    expect(statesOf(world)).toEqual([
-      { state: 'saved', n: 6 },
-      { state: 'unanswered', n: 1 },
-    ]);
-    const [, second, ...later] = world.service.jobs.map(({ submittedAt }) => submittedAt - began);
-    expect(second).toBeLessThan(minuteMs);
-    const { unreachable } = defaultSettings.halt;
-    const searchMs = queue + execution + unreachable;
-    expect(later.at(-1)).toBeGreaterThanOrEqual(searchMs);
-    expect(later.at(-1)).toBeLessThan(searchMs + 20 * minuteMs);
-  });
+  firstTier.it(
+    'is looked for without a slot while the list cannot be read, and then counts as unanswered',
+    async () => {
+      const world = slowWorld(isFirst);
+      world.service.isListUnreadable = true;
+      const began = world.clock.now();
+      const result = await world.run({ manifest: list, settings: { concurrency: 1 } });
+      expect(result?.ending.kind).toBe('complete');
+      expect(statesOf(world)).toEqual([
+        { state: 'saved', n: 6 },
+        { state: 'unanswered', n: 1 },
+      ]);
+      const [, second, ...later] = world.service.jobs.map(({ submittedAt }) => submittedAt - began);
+      expect(second).toBeLessThan(minuteMs);
+      const { unreachable } = defaultSettings.halt;
+      const searchMs = queue + execution + unreachable;
+      expect(later.at(-1)).toBeGreaterThanOrEqual(searchMs);
+      expect(later.at(-1)).toBeLessThan(searchMs + 20 * minuteMs);
+    },
+  );
 
-  it('is found once the list can be read, if it could not when its job was over', async () => {
+  firstTier.it('is found once the list can be read, if it could not when its job was over', async () => {
     const world = slowWorld(isFirst);
     world.service.isListUnreadable = true;
     const timeouts = { queue: 5 * minuteMs, execution: 25 * minuteMs };
@@ -192,14 +203,14 @@ describe('a submission whose answer was lost, of a service that lists jobs once 
     expect(jobsOf(world)).toEqual(scenes.map(([, scene]) => scene));
   });
 
-  it('is found if it was sent long after it was recorded', async () => {
+  firstTier.it('is found if it was sent long after it was recorded', async () => {
     const world = slowWorld(() => false);
     const manifest = manifestOf(scenes.slice(0, 1));
     const openAt = world.clock.now() + queue + execution + 60 * minuteMs;
     world.service.instead.submit = () => {
       if (world.clock.now() < openAt)
         return { kind: 'failure', failure: { kind: 'overloaded', text: '429' } };
-      // It is accepted, and the program dies before the answer.
+      // The service accepts the job, and the program crashes before the answer arrives.
       world.killer.isDead = true;
       return undefined;
     };
@@ -211,7 +222,7 @@ describe('a submission whose answer was lost, of a service that lists jobs once 
     expect(statesOf(world)).toEqual([{ state: 'saved', n: 1 }]);
   });
 
-  it('keeps no run waiting that drains, and is found by the next', async () => {
+  firstTier.it('keeps no run waiting that drains, and is found by the next', async () => {
     const world = slowWorld(isFirst);
     const stop = new Stop();
     const began = world.clock.now();
@@ -231,7 +242,7 @@ describe('a submission whose answer was lost, of a service that lists jobs once 
     expect(statesOf(world)).toEqual([{ state: 'saved', n: 6 }]);
   });
 
-  it('keeps no other scene waiting after two kills in the middle of a look', async () => {
+  firstTier.it('delays no other scene after two kills in the middle of a search', async () => {
     const world = slowWorld(isFirst);
     let looks = 0;
     world.service.instead.submit = () => {
@@ -247,29 +258,32 @@ describe('a submission whose answer was lost, of a service that lists jobs once 
     expect(jobsOf(world)).toEqual(scenes.map(([, scene]) => scene));
   });
 
-  it('is found after three kills while it was looked for, which say nothing of its scene', async () => {
-    const world = slowWorld(isFirst);
-    const calls = (): number => world.service.log.filter((each) => each === 'submit scene 0').length;
-    for (let kill = 0; kill < 4; kill++) {
-      const stop = new Stop();
-      const before = calls();
-      await world.run({
-        manifest: list,
-        settings: { concurrency: 1 },
-        stop,
-        onEvent: ({ type }) => {
-          if (type === 'request-troubled') world.killer.isDead = true;
-        },
-      });
-      expect(calls(), `kill ${kill}`).toBeGreaterThan(before);
-    }
-    const result = await world.run({ manifest: list, settings: { concurrency: 1 } });
-    expect(result?.ending.kind).toBe('complete');
-    expect(jobsOf(world)).toEqual(scenes.map(([, scene]) => scene));
-    expect(statesOf(world)).toEqual([{ state: 'saved', n: 6 }]);
-  });
+  firstTier.it(
+    'is found after three kills while it was looked for, which say nothing of its scene',
+    async () => {
+      const world = slowWorld(isFirst);
+      const calls = (): number => world.service.log.filter((each) => each === 'submit scene 0').length;
+      for (let kill = 0; kill < 4; kill++) {
+        const stop = new Stop();
+        const before = calls();
+        await world.run({
+          manifest: list,
+          settings: { concurrency: 1 },
+          stop,
+          onEvent: ({ type }) => {
+            if (type === 'request-troubled') world.killer.isDead = true;
+          },
+        });
+        expect(calls(), `kill ${kill}`).toBeGreaterThan(before);
+      }
+      const result = await world.run({ manifest: list, settings: { concurrency: 1 } });
+      expect(result?.ending.kind).toBe('complete');
+      expect(jobsOf(world)).toEqual(scenes.map(([, scene]) => scene));
+      expect(statesOf(world)).toEqual([{ state: 'saved', n: 6 }]);
+    },
+  );
 
-  it('is found by the next run if the program dies, at whichever call', async () => {
+  it('is found by the next run if the program crashes, at any call', async () => {
     const few = manifestOf(scenes.slice(0, 2));
     const unharmed = slowWorld(isFirst);
     await unharmed.run({ manifest: few, settings });

@@ -1,7 +1,10 @@
-/** Promise: a problem that a setting can fix costs a restart: no paid result is lost, and nothing is paid twice. */
+/**
+ * Promise: a problem that a setting can fix costs only a restart. No paid result is lost, and nothing is paid
+ * twice.
+ */
 import { describe, expect, it } from 'vitest';
 import type { Failure } from '../../../src/runner/core/failure.ts';
-import { sampled, sampledUpTo } from '../../fakes/tier.ts';
+import { firstTier, sampled, sampledUpTo } from '../../fakes/tier.ts';
 import { defaultSettings, manifestOf, outputWith, World } from '../../fakes/world.ts';
 import type { ManifestScenes } from '../../../src/runner/pipeline/ports.ts';
 
@@ -10,10 +13,10 @@ const listOf = (count: number): ManifestScenes =>
 
 const list = listOf(12);
 
-/** Every output has its picture where the settings do not look yet. */
+/** Returns a world whose outputs have the picture at a place that the settings do not name yet. */
 const elsewhere = (): World => new World(() => ({ place: 'image_base64' }));
 
-describe('an output without a picture where the settings look', () => {
+firstTier.describe('an output without a picture where the settings look', () => {
   it('stops the run at the first; after the fix every paid job is collected and none is paid twice', async () => {
     const world = elsewhere();
     const first = await world.run({ manifest: list });
@@ -47,7 +50,7 @@ describe('an output without a picture where the settings look', () => {
     expect(world.service.jobs).toHaveLength(12);
   });
 
-  it('costs what it took, and not the night for which it waited', async () => {
+  it('costs only its execution time, not the time it waited', async () => {
     const world = elsewhere();
     const pricing = { perSecond: 1, currency: 'USD' };
     await world.run({ manifest: listOf(2), settings: { pricing } });
@@ -75,6 +78,17 @@ describe('an output without a picture where the settings look', () => {
     expect(world.events.filter(({ type }) => type === 'attempt-failed')).toMatchObject([
       { kind: 'picture-not-found', next: 'waiting' },
     ]);
+  });
+
+  it('waits if a clip is in its place, although the settings have found pictures before and after', async () => {
+    const world = new World();
+    const failure: Failure = { kind: 'picture-not-found', text: 'it holds a clip', isOtherMedia: true };
+    world.service.instead.status = (jobId) =>
+      jobId === 'job-5' ? { kind: 'ended', status: 'COMPLETED', failure } : undefined;
+    const end = await world.run({ manifest: list });
+    expect(end?.counts).toMatchObject({ saved: 11, active: 1, failed: 0 });
+    expect(end?.held).toMatchObject([{ setting: '`output`', count: 1 }]);
+    expect(world.service.jobs).toHaveLength(12);
   });
 
   it('is its own failure in a later run with the same settings as well', async () => {
@@ -108,7 +122,7 @@ describe('an output without a picture where the settings look', () => {
     expect(world.answers.kept.size).toBe(0);
   });
 
-  it('is asked for at the service if its kept answer is damaged', async () => {
+  it('is requested at the service if its kept answer is damaged', async () => {
     const world = elsewhere();
     await world.run({ manifest: list });
     world.answers.kept.clear();
@@ -121,7 +135,7 @@ describe('an output without a picture where the settings look', () => {
     expect(world.service.jobs).toHaveLength(12);
   });
 
-  it('is kept anew if its kept answer was damaged and the setting is still wrong', async () => {
+  it('is kept again if its kept answer was damaged and the setting is still wrong', async () => {
     const world = elsewhere();
     await world.run({ manifest: list });
     world.answers.kept.clear();
@@ -165,7 +179,7 @@ describe('an output without a picture where the settings look', () => {
       afterMs: 3_600_000,
     });
     expect(end?.counts.active).toBe(2);
-    // A chain does not go on without it.
+    // A chain stops here, because its next batch needs this picture.
     expect(end?.ending).toMatchObject({ kind: 'halted', text: expect.stringContaining('kept on other-box') });
     expect(world.events).toContainEqual(
       expect.objectContaining({ type: 'warning', text: expect.stringContaining('kept on other-box') }),
@@ -197,7 +211,7 @@ describe('an output without a picture where the settings look', () => {
   });
 });
 
-describe('a result that one setting refuses while others are saved', () => {
+firstTier.describe('a result that one setting refuses while others are saved', () => {
   const refused: Failure = {
     kind: 'url-refused',
     text: 'the picture is at cdn-b, which `output.hosts` does not list',
@@ -229,7 +243,7 @@ describe('a result that one setting refuses while others are saved', () => {
   });
 });
 
-describe('pictures that the service itself refuses to a key that works otherwise', () => {
+firstTier.describe('pictures that the service itself refuses to a key that works otherwise', () => {
   it('wait until the key may read them, and no job is paid for again', async () => {
     const world = new World();
     let isRefused = true;
@@ -250,7 +264,7 @@ describe('pictures that the service itself refuses to a key that works otherwise
   });
 });
 
-describe('pictures by address that a setting refuses', () => {
+firstTier.describe('pictures by address that a setting refuses', () => {
   it('are put at risk for no more jobs than `concurrency`', async () => {
     const world = new World((scene) => ({
       executionMs: 1,
@@ -264,15 +278,15 @@ describe('pictures by address that a setting refuses', () => {
   });
 });
 
-describe('values by which `scenes.until` decides', () => {
-  it('stop the run at the third output in a row that has none of them, before every seed is paid for', async () => {
+firstTier.describe('values by which `scenes.until` decides', () => {
+  it('stop the run at the third output in a row without any of them, before every seed is paid for', async () => {
     const world = new World(() => ({ pictures: [{ base64: 'eA==', output: { rest: { score: 1 } } }] }));
     const scenes = { until: 'score > 0.5' };
     const wrong = { scenes, ...outputWith({ values: [{ name: 'score', at: ['q', 'score'] }] }) };
     const first = await world.run({ manifest: list, settings: wrong });
     expect(first?.held).toMatchObject([{ setting: '`output.values`', count: 2 }]);
     expect(first?.counts).toMatchObject({ saved: 2, active: 2 });
-    // With the place still wrong none of those that wait is taken.
+    // The setting is still wrong, so none of the waiting results is collected.
     const again = await world.run({ manifest: list, settings: wrong });
     expect(again?.counts).toMatchObject({ saved: 2, active: 2 });
     const right = outputWith({ values: [{ name: 'score', at: ['score'] }] });
@@ -282,7 +296,7 @@ describe('values by which `scenes.until` decides', () => {
   });
 });
 
-describe('a time-out', () => {
+firstTier.describe('a time-out', () => {
   const slow = (): World => new World(() => ({ executionMs: 3_600_000 }));
   const timeouts = { ...defaultSettings.timeouts, execution: 60_000 };
 
@@ -291,7 +305,7 @@ describe('a time-out', () => {
     const first = await world.run({ manifest: list, settings: { timeouts } });
     expect(first?.ending.kind).toBe('halted');
     expect(first?.counts).toMatchObject({ active: 2, failed: 0 });
-    // Nothing came that could have been kept.
+    // The service sent no output, so there is no answer to keep.
     expect(first?.held).toMatchObject([{ count: 2, kept: 0 }]);
     await world.run({ manifest: list, settings: { timeouts } });
     expect(world.service.jobs).toHaveLength(2);
@@ -314,7 +328,7 @@ describe('a time-out', () => {
   it('is not proved long enough by a job that took longer', async () => {
     const world = slow();
     await world.run({ manifest: list, settings: { timeouts } });
-    // Both are done by now, long after their time.
+    // Both jobs are done by now, long after their time-out.
     await world.run({ manifest: list, settings: { timeouts }, afterMs: 7_200_000 });
     const third = await world.run({ manifest: list, settings: { timeouts } });
     expect(third?.counts).toMatchObject({ failed: 0 });
@@ -334,7 +348,7 @@ describe('a time-out', () => {
   });
 
   it('that comes as the job ends with a result that waits keeps that result', async () => {
-    // The first shows that the time-out fits others.
+    // The first job shows that other jobs fit the time-out.
     const world = new World((scene) => (scene === 'a scene 1' ? {} : { executionMs: 3_600_000 }));
     world.service.instead.cancel = () => ({ kind: 'unsupported', text: 'it is done' });
     const refused: Failure = { kind: 'url-refused', text: 'the host is not listed' };
@@ -362,7 +376,7 @@ describe("the service's default time-out of ten minutes", () => {
   const policy = { executionTimeout: 1_800_000 };
   const timeouts = { queue: 3_600_000, execution: 3_600_000 };
 
-  /** `slow` takes twelve minutes, all others four seconds. */
+  /** The scene `slow` takes twelve minutes, all others four seconds. */
   const night = (slow = 'a scene 2'): { world: World; raise: () => void } => {
     let isRaised = false;
     const world = new World((scene) => {
@@ -372,39 +386,44 @@ describe("the service's default time-out of ten minutes", () => {
     return { world, raise: () => void (isRaised = true) };
   };
 
-  it('sets the one job aside that it ends, without another attempt, until `policy` is set', async () => {
-    const { world, raise } = night();
-    const first = await world.run({ manifest: listOf(6), settings: { timeouts } });
-    expect(first?.ending).toMatchObject({
-      kind: 'halted',
-      text: expect.stringContaining('`endpoint.policy.executionTimeout`'),
-    });
-    expect(first?.counts).toMatchObject({ saved: 5, active: 1, failed: 0 });
-    expect(first?.held).toMatchObject([{ setting: '`endpoint.policy.executionTimeout`', count: 1, kept: 0 }]);
-    expect(first?.lostResults).toBe(1);
+  firstTier.it(
+    'sets the one job aside that it ends, without another attempt, until `policy` is set',
+    async () => {
+      const { world, raise } = night();
+      const first = await world.run({ manifest: listOf(6), settings: { timeouts } });
+      expect(first?.ending).toMatchObject({
+        kind: 'halted',
+        text: expect.stringContaining('`endpoint.policy.executionTimeout`'),
+      });
+      expect(first?.counts).toMatchObject({ saved: 5, active: 1, failed: 0 });
+      expect(first?.held).toMatchObject([
+        { setting: '`endpoint.policy.executionTimeout`', count: 1, kept: 0 },
+      ]);
+      expect(first?.lostResults).toBe(1);
 
-    // The same command asks for nothing and pays for nothing, even after the service has forgotten the job.
-    const asked = world.service.log.length;
-    const again = await world.run({ manifest: listOf(6), settings: { timeouts }, afterMs: 2 * 86_400_000 });
-    expect(again?.counts).toMatchObject({ saved: 5, active: 1, failed: 0 });
-    expect(again?.lostResults ?? 0).toBe(0);
-    expect(world.service.log).toHaveLength(asked);
+      // The same command sends no request and pays for nothing, even after the service has forgotten the job.
+      const asked = world.service.log.length;
+      const again = await world.run({ manifest: listOf(6), settings: { timeouts }, afterMs: 2 * 86_400_000 });
+      expect(again?.counts).toMatchObject({ saved: 5, active: 1, failed: 0 });
+      expect(again?.lostResults ?? 0).toBe(0);
+      expect(world.service.log).toHaveLength(asked);
 
-    raise();
-    const end = await world.run({ manifest: listOf(6), settings: { timeouts, policy } });
-    expect(end?.ending.kind).toBe('complete');
-    expect(world.service.submissionsOf('a scene 2')).toBe(2);
-    expect(world.service.jobs).toHaveLength(7);
-  });
+      raise();
+      const end = await world.run({ manifest: listOf(6), settings: { timeouts, policy } });
+      expect(end?.ending.kind).toBe('complete');
+      expect(world.service.submissionsOf('a scene 2')).toBe(2);
+      expect(world.service.jobs).toHaveLength(7);
+    },
+  );
 
-  it('stops the run at the first job if nothing was saved yet', async () => {
+  firstTier.it('stops the run at the first job if nothing was saved yet', async () => {
     const world = new World(() => ({ executionMs: 600_000, failure: timedOut }));
     const end = await world.run({ manifest: list, settings: { timeouts } });
     expect(end?.ending.kind).toBe('halted');
     expect(world.service.jobs).toHaveLength(2);
   });
 
-  it.each([
+  firstTier.it.each([
     ['more wait for it than `halt.consecutive`', {}],
     ['`output` was changed', { outputDigest: 'edited' }],
   ])('keeps no other scene from being rendered by the next run if %s', async (_, change) => {
@@ -422,7 +441,7 @@ describe("the service's default time-out of ten minutes", () => {
     expect(world.service.jobs).toHaveLength(60);
   });
 
-  it('is taken for the cause in a run that did not see the job begin', async () => {
+  firstTier.it('is taken for the cause in a run that did not see the job begin', async () => {
     const { world } = night();
     await world.run({ manifest: listOf(3), settings: { timeouts }, until: 60_000 });
     const end = await world.run({ manifest: listOf(3), settings: { timeouts }, afterMs: 900_000 });
@@ -430,7 +449,7 @@ describe("the service's default time-out of ten minutes", () => {
     expect(world.service.submissionsOf('a scene 2')).toBe(1);
   });
 
-  it.each([
+  firstTier.it.each([
     ['executing', 0, 1],
     ['waiting', 600_000, 2],
   ])(
@@ -448,7 +467,7 @@ describe("the service's default time-out of ten minutes", () => {
     },
   );
 
-  it('is not the cause if a job waits in the queue until its `ttl` is over', async () => {
+  firstTier.it('is not the cause if a job waits in the queue until its `ttl` is over', async () => {
     const world = new World((scene, nth) =>
       scene === 'a scene 2' && nth < 2
         ? { queueMs: 1_800_000, executionMs: 0, failure: timedOut, isUntimed: true }
@@ -459,7 +478,7 @@ describe("the service's default time-out of ten minutes", () => {
     expect(world.service.submissionsOf('a scene 2')).toBe(2);
   });
 
-  it.each([
+  firstTier.it.each([
     ['ends long before', {}, 120_000],
     ['ends with `policy` set', { policy }, 600_000],
   ])("is not the cause if the job %s: it is the job's own failure", async (_, settings, executionMs) => {
@@ -494,7 +513,7 @@ describe("the service's default time-out of ten minutes", () => {
   });
 });
 
-describe('submissions that are refused before any was accepted', () => {
+firstTier.describe('submissions that are refused before any was accepted', () => {
   const refused: Failure = { kind: 'input-refused', text: '400: prompt is required' };
 
   it('stop the run at the fifth scene, and no scene has failed', async () => {
@@ -518,13 +537,13 @@ describe('submissions that are refused before any was accepted', () => {
   });
 });
 
-describe('an output that comes after the word COMPLETED', () => {
+firstTier.describe('an output that comes after the word COMPLETED', () => {
   it('is waited for, in no slot, and its job is not paid twice', async () => {
     const world = new World((scene) => (scene === 'a scene 1' ? { emptyAnswers: 3 } : {}));
     const end = await world.run({ manifest: list, settings: { concurrency: 1 } });
     expect(end?.ending.kind).toBe('complete');
     expect(world.service.jobs).toHaveLength(12);
-    // The second scene is submitted while the first is waited for.
+    // The second scene is submitted while the output of the first is awaited.
     const { log } = world.service;
     expect(log.indexOf('submit a scene 2')).toBeLessThan(log.lastIndexOf('status job-1'));
   });

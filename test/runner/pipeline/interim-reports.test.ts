@@ -7,10 +7,13 @@ import { manifestOf, World } from '../../fakes/world.ts';
 const minutes = 60_000;
 const manifest = manifestOf(Array.from({ length: 60 }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]));
 
-/** An hour with one job at a time. */
+/** Returns a world with jobs of one minute each. */
 const hour = (): World => new World(() => ({ executionMs: minutes }));
 
-/** Reports that take `tookMs`, with when they were begun and whether they were cut (ms from the start). */
+/**
+ * Makes each report take `tookMs`. Records when reports began (ms after the start), how many were cut, and
+ * how many were written at once.
+ */
 function reportsOf(world: World, tookMs: number) {
   const begunAt: number[] = [];
   let atOnce = 0;
@@ -21,7 +24,7 @@ function reportsOf(world: World, tookMs: number) {
     most = Math.max(most, ++atOnce);
     await world.clock.sleep(tookMs, signal);
     if (signal.aborted) cut += 1;
-    // What is under way at the disk is not cut in its midst.
+    // A disk operation in progress is not cut.
     await world.clock.sleep(50, new AbortController().signal);
     atOnce -= 1;
   };
@@ -32,7 +35,7 @@ function reportsOf(world: World, tookMs: number) {
   return { begunAt, most: () => most, cut: () => cut, options: { updateReport: update, writeReport } };
 }
 
-it('is written every five minutes where that is quick, one at a time', async () => {
+it('an interim report is written every five minutes if that is quick, one at a time', async () => {
   const world = hour();
   const { begunAt, most, options } = reportsOf(world, 100);
   const settings = { concurrency: 1, report: { every: 5 * minutes } };
@@ -44,7 +47,7 @@ it('is written every five minutes where that is quick, one at a time', async () 
   expect(most()).toBe(1);
 });
 
-it('takes no more than 3 % of the time, and is cut where the run ends', async () => {
+it('an interim report takes no more than 3 % of the time, and is cut if the run ends', async () => {
   const world = hour();
   const { begunAt, cut, options } = reportsOf(world, minutes);
   const settings = { concurrency: 1, report: { every: 5 * minutes } };
@@ -59,7 +62,7 @@ it('takes no more than 3 % of the time, and is cut where the run ends', async ()
   expect(short.clock.elapsed()).toBeLessThan(70 * minutes);
 });
 
-it('is cut at once where the run is told to leave', async () => {
+it('an interim report is cut at once if the run is told to leave', async () => {
   const world = hour();
   const { cut, options } = reportsOf(world, 100 * minutes);
   await world.run({
@@ -75,7 +78,7 @@ it('is cut at once where the run is told to leave', async () => {
   expect(world.clock.elapsed()).toBeLessThan(15 * minutes);
 });
 
-it('that the disk does not take is told once, and the night goes on', async () => {
+it('an interim report that the disk rejects is reported once, and the run continues', async () => {
   const world = hour();
   const updateReport = async (): Promise<void> => {
     throw new FatalFailure({ kind: 'output-unwritable', text: 'cannot write report: the disk is full' });
@@ -91,7 +94,7 @@ it('that the disk does not take is told once, and the night goes on', async () =
   ]);
 });
 
-it('that shows a bug ends the run as a bug', async () => {
+it('an interim report that shows a bug ends the run as a bug', async () => {
   const world = hour();
   const bug = new Error('a bug');
   const updateReport = async (): Promise<void> => {
@@ -101,7 +104,7 @@ it('that shows a bug ends the run as a bug', async () => {
   await expect(world.run({ manifest, settings, updateReport })).rejects.toBe(bug);
 });
 
-it('is not written where it is not wanted, or without a plan', async () => {
+it('an interim report is not written if it is not wanted, or without a plan', async () => {
   const world = hour();
   const { begunAt, options } = reportsOf(world, 100);
   await world.run({ manifest, settings: { concurrency: 1 }, ...options });

@@ -1,4 +1,7 @@
-/** Promise: a program that dies at any call of any port is continued as well where the checkpoint is in PostgreSQL. */
+/**
+ * Promise: with the checkpoint in PostgreSQL, a run that crashed at any call of a port can be continued as
+ * well.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { noPostgres, startPostgres, type PostgresServer } from '../../engines/postgres.ts';
 import { isWhole, random } from '../../fakes/tier.ts';
@@ -8,7 +11,7 @@ import { scenarios } from './kills/scenarios.ts';
 
 let server: PostgresServer;
 
-/** Of each scenario; the rules that they try are those of `kill-at-every-call.test.ts`, which tries all. */
+/** Number of crashes in each scenario. `kill-at-every-call.test.ts` tries every call with the same rules. */
 const firstDeaths = 1;
 const tried = isWhole
   ? scenarios
@@ -20,7 +23,8 @@ describe.skipIf(noPostgres !== undefined)(
   `in PostgreSQL${noPostgres ? ` (skipped: ${noPostgres})` : ''}`,
   () => {
     beforeAll(async () => {
-      // Nothing here dies with the machine, and compiling statements took half of the server's time.
+      // No test here loses power, so fsync is off. Compiling statements took half of the server's time, so
+      // JIT is off.
       server = await startPostgres('fsync=off', 'jit=off');
     });
     afterAll(() => server.stop());

@@ -1,4 +1,7 @@
-/** Promise: a chain of two batches that dies in either, at any call, is continued; the second has what the first has on record, and pays for nothing twice. */
+/**
+ * Promise: if either batch of a chain crashes at any call, the chain can be continued. The second batch uses
+ * the recorded pictures of the first, and nothing is paid twice.
+ */
 import { describe, expect, it } from 'vitest';
 import type { PutBackChoice } from '../../../src/runner/core/retry-policy.ts';
 import { isWhole, sampled } from '../../fakes/tier.ts';
@@ -7,7 +10,10 @@ import { Chain } from './kills/chain.ts';
 import { dieEverywhere } from './kills/die-everywhere.ts';
 import type { Scenario } from './kills/scenario.ts';
 
-/** That of the walk under way; the second takes its list from the first, whatever the step says. */
+/**
+ * Chain of the current walk. The second batch reads its list from the first, whatever manifest the step
+ * states.
+ */
 let chain: Chain;
 
 const listed = manifestOf([
@@ -26,7 +32,7 @@ const again: PutBackChoice = { kinds: [], ids: ['a'], notAt: undefined, isAgain:
 
 const runSecond = (): Promise<void> => chain.runSecond();
 
-/** The second reads the first also as its death left it. */
+/** Crashes are in the first batch. The second also reads the first as a crash left it. */
 const inTheFirst: Scenario = {
   name: 'in the first',
   steps: [
@@ -53,7 +59,7 @@ const inTheSecond: Scenario = {
     {
       what: 'run',
       manifest: listed,
-      // A picture is replaced, a row is edited, one comes and one goes.
+      // A picture is replaced, one row is edited, one is added and one is removed.
       before: async () => {
         await chain.first.putBack(again);
         await chain.first.run({ manifest: edited, afterMs: 1_000 });
@@ -66,7 +72,7 @@ const inTheSecond: Scenario = {
   atLeast: { deaths: 630, inResume: 310 },
 };
 
-describe('survives a death at every call', () => {
+describe('survives a crash at every call', () => {
   it.each([
     ['first', inTheFirst],
     ['second', inTheSecond],

@@ -1,4 +1,4 @@
-/** Promise: a run uses what the service allows. */
+/** Promise: a run uses the full rate that the service allows. */
 import { describe, expect, it } from 'vitest';
 import { load, tooMuch, within, type LoadOptions } from '../../fakes/load.ts';
 import {
@@ -32,7 +32,7 @@ rest.describe.each<[string, () => Limit]>([
   ['seconds of 200', () => fixedWindow(200, 1_000)],
   ['any ten seconds of 2000', () => slidingWindow(2_000, 10_000)],
 ])('200 requests a second, in %s,', (_, limit) => {
-  it.each([2_000, 4_000])('are used where the settings say %i in ten seconds', async (perTenSeconds) => {
+  it.each([2_000, 4_000])('are used if the settings say %i in ten seconds', async (perTenSeconds) => {
     const settings = { concurrency: 200, rate: submitting(perTenSeconds) };
     const options = { isOneTooMany: limit(), executionMs: 200, settings, scenes: 6_000, lastsMs: 25_000 };
     expect(await shareOf(200, options), 'of what is allowed').toBeGreaterThan(0.9);
@@ -40,7 +40,7 @@ rest.describe.each<[string, () => Limit]>([
 });
 
 describe.each([60, 200])(
-  'a service that accepts %i submissions in ten seconds, of which nobody told,',
+  'a service that accepts %i submissions in ten seconds, which no setting states,',
   (most) => {
     const limits = { fixedWindow, slidingWindow };
     it.each(['fixedWindow', 'slidingWindow'] as const)('is given them (%s)', async (kind) => {
@@ -114,7 +114,7 @@ function serve(world: World, workers: Workers, retryAfterMs: number | undefined)
   };
 }
 
-/** Other clients use up what the account may send, or a proxy sheds load. */
+/** Other clients use up the limit of the account, or a proxy sheds load. */
 rest.describe.each([
   { share: 0.02, least: 0.9 },
   { share: 0.1, least: 0.8 },

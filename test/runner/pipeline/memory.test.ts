@@ -1,10 +1,10 @@
-/** Promise: whatever becomes of a picture, the memory that it took is given back. */
+/** Promise: the memory reserved for a picture is always released, whatever happens to the picture. */
 import { expect, it } from 'vitest';
 import type { FoundPicture } from '../../../src/runner/core/picture.ts';
-import type { Hold } from '../../../src/runner/pipeline/ports.ts';
+import type { MemoryShare } from '../../../src/runner/pipeline/ports.ts';
 import { manifestOf, World } from '../../fakes/world.ts';
 
-class CountedHold implements Hold {
+class CountedShare implements MemoryShare {
   bytes: number;
 
   constructor(bytes = 1_000) {
@@ -29,25 +29,25 @@ it.each<[string, FoundPicture[], (world: World) => void]>([
   ['refused', [{ bytes: Buffer.from('bad') }], () => undefined],
   ['not downloaded', [{ url: 'https://cdn.example/a.png' }], refuseDownloads],
   ['not taken by the disk', good, (world) => (world.images.isDiskFull = true)],
-])('where it is %s', async (_, pictures, prepare) => {
-  const holds: CountedHold[] = [];
+])('the memory of a picture is released if it is %s', async (_, pictures, prepare) => {
+  const shares: CountedShare[] = [];
   const world = new World();
   prepare(world);
   world.service.instead.status = () => {
-    const hold = new CountedHold();
-    holds.push(hold);
-    return { kind: 'completed', status: 'COMPLETED', pictures, hold };
+    const share = new CountedShare();
+    shares.push(share);
+    return { kind: 'completed', status: 'COMPLETED', pictures, share };
   };
   await world.run({ manifest: manifestOf([['a', 'a hill']]) });
-  expect(holds.length).toBeGreaterThan(0);
-  for (const hold of holds) expect(hold.bytes).toBe(0);
+  expect(shares.length).toBeGreaterThan(0);
+  for (const share of shares) expect(share.bytes).toBe(0);
 });
 
-it('is asked for once for all pictures that a job names, before the first', async () => {
+it('memory is reserved once for all pictures that a job names, before the first', async () => {
   const world = new World();
   const pictures = ['a', 'b', 'c'].map((name) => ({ url: `https://cdn.example/${name}.png` }));
-  const hold = new CountedHold(0);
-  world.service.instead.status = () => ({ kind: 'completed', status: 'COMPLETED', pictures, hold });
+  const share = new CountedShare(0);
+  world.service.instead.status = () => ({ kind: 'completed', status: 'COMPLETED', pictures, share });
   await world.run({ manifest: manifestOf([['a', 'a hill']]) });
   expect(world.downloads.rooms).toEqual([3, undefined, undefined]);
 });

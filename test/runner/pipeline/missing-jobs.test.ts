@@ -1,4 +1,7 @@
-/** Promise: a 404 for a job is believed only if the endpoint is known to exist; an endpoint that knows no job halts the run. */
+/**
+ * Promise: a 404 for a job is believed only if the endpoint is known to exist. An endpoint that knows no job
+ * halts the run.
+ */
 import { expect, it } from 'vitest';
 import type { HealthReply, StatusReply } from '../../../src/runner/pipeline/ports.ts';
 import { moveJob } from '../../fakes/service-jobs.ts';
@@ -10,7 +13,7 @@ const list = (count: number) =>
 const gone: StatusReply = { kind: 'missing', text: '404 page not found' };
 const noHealth: HealthReply = { kind: 'unknown', text: '404' };
 
-/** A world whose run died with so many jobs in flight. */
+/** Returns a world whose run crashed with `count` jobs in flight. */
 async function inFlight(count: number, waiting = 0): Promise<World> {
   const world = new World();
   await world.run({ manifest: list(count + waiting), settings: { concurrency: count }, until: 900 });
@@ -18,7 +21,7 @@ async function inFlight(count: number, waiting = 0): Promise<World> {
   return world;
 }
 
-it('resubmits exactly what has expired, after all jobs were asked for, when /health answers', async () => {
+it('submits exactly the expired jobs again, after all jobs were polled, when /health answers', async () => {
   const world = await inFlight(5);
   const result = await world.run({ manifest: list(5), afterMs: 40 * minutes });
   expect(result?.ending.kind).toBe('complete');
@@ -48,7 +51,7 @@ it('believes a 404 without /health once the endpoint answers for another job', a
   expect(world.service.submissionsOf('scene 1')).toBe(2);
 });
 
-it('stops with 12 where endpoint and jobs are gone, with one submission and every attempt as it was', async () => {
+it('stops with 12 if endpoint and jobs are gone, with one submission and every attempt as it was', async () => {
   const world = await inFlight(50, 10);
   world.service.instead.health = () => noHealth;
   world.service.instead.status = () => gone;
@@ -85,7 +88,7 @@ it('finds that out within seconds: doubted jobs make way for that one submission
   expect(world.clock.elapsed()).toBeLessThan(10_000);
 });
 
-it('gives up one job to find out where no other scene waits, and no second one', async () => {
+it('gives up one job to find out if no other scene waits, and no second one', async () => {
   const world = await inFlight(50);
   world.service.instead.health = () => noHealth;
   world.service.instead.status = () => gone;
@@ -115,11 +118,11 @@ it('stops with 12 and leaves all as it was when /health says that the key is ref
   expect(world.rows("SELECT count(*) AS n FROM attempts WHERE state = 'submitted'")).toEqual([{ n: 3 }]);
 });
 
-it('takes no job for expired when the clock was set forward by a day, nor when it was set back', async () => {
+it('treats no job as expired if the clock was set forward by a day or set back', async () => {
   for (const afterMs of [24 * 60 * minutes, -24 * 60 * minutes]) {
     const world = await inFlight(3);
     const completes = Math.max(...world.service.jobs.map((job) => job.completesAt));
-    // The service has its own clock: for it, a minute has passed.
+    // The service has its own clock. By that clock, a minute has passed.
     for (const job of world.service.jobs) moveJob(job, afterMs + minutes);
     expect(completes).toBeGreaterThan(0);
     const result = await world.run({ manifest: list(3), afterMs });
@@ -142,13 +145,13 @@ it.each([
   expect(world.service.jobs.length).toBeLessThan(30);
 });
 
-it('does not hold it against the service that results are gone after a stop of 40 minutes', async () => {
+it('the service is not blamed because results are gone after a stop of 40 minutes', async () => {
   const world = await inFlight(30);
   const result = await world.run({ manifest: list(30), afterMs: 40 * minutes });
   expect(result?.ending.kind).toBe('complete');
 });
 
-it('waits for no retry that is due tomorrow because the clock was set back by a day', async () => {
+it('a run waits for no retry that is due tomorrow because the clock was set back by a day', async () => {
   const world = new World((_, nth) => (nth === 1 ? { failure: { kind: 'job-failed', text: 'once' } } : {}));
   await world.run({
     manifest: list(3),
@@ -163,7 +166,7 @@ it('waits for no retry that is due tomorrow because the clock was set back by a 
   expect(world.clock.elapsed()).toBeLessThan(10 * minutes);
 });
 
-it('leaves jobs that nobody can tell about to the next run, where nothing is submitted any more', async () => {
+it('leaves jobs with an unknown state to the next run if nothing more is submitted', async () => {
   const world = await inFlight(3, 5);
   world.service.instead.health = () => noHealth;
   world.service.instead.status = () => gone;
@@ -184,7 +187,7 @@ it('leaves jobs that nobody can tell about to the next run, where nothing is sub
   expect(world.service.jobs).toHaveLength(8);
 });
 
-it('gives one job up where the budget has no room for a submission that would tell', async () => {
+it('gives up one job if the cost limit allows no submission that would show it', async () => {
   const world = await inFlight(3, 2);
   world.service.instead.health = () => noHealth;
   const pricing = { perSecond: 0.01, currency: 'USD' };

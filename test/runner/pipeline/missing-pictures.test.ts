@@ -25,13 +25,13 @@ describe('a run whose pictures are not there', () => {
     world.images.files.delete('a.png');
     world.images.files.set('c.png', 'cut');
     const result = await world.run({ manifest: abc });
-    const text = '2 of 3 saved pictures are missing or have another size, such as a.png';
+    const text = '2 of 3 saved files are missing or have another size, such as a.png';
     expect(result).toMatchObject({ ending: { kind: 'incomplete', text }, missingPictures: 2 });
     expect(warnings(world)).toEqual([expect.stringContaining(text)]);
     expect(world.service.jobs).toHaveLength(3);
   });
 
-  it('says so too where the folder goes in its middle', async () => {
+  it('says so too if the folder goes in its middle', async () => {
     const world = new World();
     const onEvent = ({ type }: { type: string }): void => {
       if (type === 'scene-saved') world.images.files.delete('a.png');
@@ -40,7 +40,7 @@ describe('a run whose pictures are not there', () => {
     expect(result).toMatchObject({ ending: { kind: 'incomplete' }, counts: { saved: 3 } });
   });
 
-  it('and that is told to stop keeps its own ending, and claims nothing', async () => {
+  it('and that is stopped keeps its own ending, and does not claim that scenes are saved', async () => {
     const world = await rendered();
     world.images.files.clear();
     const result = await world.run({
@@ -52,7 +52,7 @@ describe('a run whose pictures are not there', () => {
     expect(result).toMatchObject({ ending: { kind: 'interrupted', text: 'Ctrl-C' } });
   });
 
-  it('does not mind those of rows that are no longer listed', async () => {
+  it('ignores pictures of rows that are no longer listed', async () => {
     const world = await rendered();
     world.images.files.delete('c.png');
     const ab = manifestOf([

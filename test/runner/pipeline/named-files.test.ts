@@ -1,7 +1,10 @@
-/** Promise: a scene has all of the files that were asked for, each under a name of its own, or it has failed. */
+/**
+ * Promise: a saved scene has all requested files, each under its own name. Otherwise the scene has failed.
+ */
 import { expect, it } from 'vitest';
 import { rememberBatch, type BatchIdentity } from '../../../src/runner/checkpoint/batch-identity.ts';
 import { readIdsLacking } from '../../../src/runner/checkpoint/recorded-pictures.ts';
+import type { FailureKind } from '../../../src/runner/core/failure.ts';
 import { noPicture, type FilePlace } from '../../../src/runner/core/picture.ts';
 import { fileOf, pictureOf, type Behaviour } from '../../fakes/fake-service.ts';
 import { endpoint, manifestOf, outputWith, World } from '../../fakes/world.ts';
@@ -31,7 +34,7 @@ interface FileRow {
   label: string | null;
 }
 
-it('saves them beside the picture, and puts down what each is', async () => {
+it('saves files beside the picture, and records what each is', async () => {
   const world = new World(withFiles);
   expect(await world.run({ manifest: abc, settings })).toMatchObject({ ending: { kind: 'complete' } });
   const names = ['a', 'b', 'c'].flatMap((id) => [`${id}-camera.json`, `${id}-mask.png`, `${id}.png`]);
@@ -45,11 +48,11 @@ it('saves them beside the picture, and puts down what each is', async () => {
   expect(world.events.find(({ type }) => type === 'scene-saved')).toMatchObject({
     files: ['a.png', 'a-mask.png', 'a-camera.json'],
   });
-  // Of what they have no sidecar is made.
+  // No sidecar is made of these files.
   expect(world.images.sidecars.size).toBe(0);
 });
 
-it('saves nothing of a job one of whose files is not whole, and says which', async () => {
+it('saves nothing of a job with a damaged file, and names the file', async () => {
   const world = new World((scene, nth) => ({
     pictures: [pictureOf(scene), fileOf('mask', 'png'), fileOf('camera', 'json', `bad ${nth}`)],
   }));
@@ -67,7 +70,7 @@ it.each([
   ['beside another', settings],
   ['alone', outputWith({ files: [camera] })],
 ])(
-  'gives no two scenes the same file, nor a file the name of a picture or of its sidecar (%s)',
+  'two scenes never get the same file, and no file gets the name of a picture or of its sidecar (%s)',
   async (_, given) => {
     const world = new World(withFiles);
     world.images.hasProvenance = true;
@@ -94,7 +97,7 @@ it('saves files of jobs that give no picture, under the names that pictures woul
   const alone = outputWith({ files: [mask, camera], image: noPicture });
   expect(await world.run({ manifest: abc, settings: alone })).toMatchObject({ ending: { kind: 'complete' } });
   expect(filesIn(world).slice(0, 2)).toEqual(['a-camera.json', 'a-mask.png']);
-  // The checkpoint is lost: what is there is noticed, and taken over where that is wanted.
+  // The checkpoint is lost. The run notices the existing files, and adopts them if requested.
   world.db.exec('DELETE FROM pictures; DELETE FROM attempts; DELETE FROM scenes; DELETE FROM batch');
   await expect(world.run({ manifest: abc, settings: alone })).rejects.toThrow(
     '3 scenes that wait have a picture',
@@ -106,7 +109,7 @@ it('saves files of jobs that give no picture, under the names that pictures woul
   expect(world.service.jobs).toHaveLength(4);
 });
 
-it('takes over scenes whose checkpoint was lost with all of their files, or not at all', async () => {
+it('adopts scenes whose checkpoint was lost with all of their files, or not at all', async () => {
   const world = new World(withFiles);
   await world.run({ manifest: abc, settings });
   world.db.exec('DELETE FROM pictures; DELETE FROM attempts; DELETE FROM scenes; DELETE FROM batch');
@@ -124,7 +127,7 @@ it('takes over scenes whose checkpoint was lost with all of their files, or not 
   expect(rows).toHaveLength(6);
 });
 
-it('leaves saved scenes alone when another file is asked for, and says how many lack it', async () => {
+it('leaves saved scenes alone when another file is configured, and says how many lack it', async () => {
   const identity: BatchIdentity = { manifest: ['list.csv'], endpoint, columns: ['id', 'scene'] };
   const world = new World(withFiles);
   rememberBatch(world.db, { ...identity, files: [mask] });
@@ -151,11 +154,11 @@ it('leaves saved scenes alone when another file is asked for, and says how many 
   expect(world.events.findLast(({ type }) => type === 'warning')).toMatchObject({
     text: expect.stringMatching(/^1 saved scene has no file camera: /),
   });
-  // Of another kind it is another file.
+  // A file of another kind is another file.
   expect(readIdsLacking(world.db, [{ label: 'mask', kind: 'exr' }])).toEqual(['a', 'b', 'c']);
 });
 
-it('puts a scene back as a whole where one of its files is lost or damaged', async () => {
+it('puts a scene back as a whole if one of its files is lost or damaged', async () => {
   const world = new World(withFiles);
   await world.run({ manifest: abc, settings });
   world.images.files.delete('a-mask.png');
@@ -165,4 +168,52 @@ it('puts a scene back as a whole where one of its files is lost or damaged', asy
   expect(filesIn(world)).toContain('b-camera.json.damaged');
   expect(await world.run({ manifest: abc, settings })).toMatchObject({ ending: { kind: 'complete' } });
   expect(world.service.jobs).toHaveLength(5);
+});
+
+it('keeps the bytes of a clip that is not whole, and renders its scene again only on request', async () => {
+  const world = new World((scene, nth) => ({
+    pictures: [{ ...pictureOf(scene === 'sea' && nth === 1 ? 'a bad job' : scene), isClip: true }],
+  }));
+  const manifest = manifestOf([
+    ['a', 'sea'],
+    ['b', 'hills'],
+  ]);
+  const clips = outputWith({ media: 'video', name: { renderText: ({ id }) => `${id as string}.mp4.png` } });
+  for (const _ of ['first', 'second'])
+    expect(await world.run({ manifest, settings: clips })).toMatchObject({ ending: { kind: 'incomplete' } });
+  expect(filesIn(world)).toEqual(['a.png.damaged', 'b.png']);
+  expect(['sea', 'hills'].map((scene) => world.service.submissionsOf(scene))).toEqual([1, 1]);
+  const [failed] = world.rows<{ kind: string; text: string }>(
+    'SELECT failure_kind AS kind, failure_text AS text FROM scenes WHERE failure_kind IS NOT NULL',
+  );
+  expect(failed).toEqual({
+    kind: 'bad-clip',
+    text: 'the clip is cut; the received files are kept as a.png.damaged',
+  });
+});
+
+it.each<[string, FailureKind, string[]]>([
+  [
+    'a clip of a format that is not saved',
+    'output-unsupported',
+    ['a-2.png.kept', 'a-sound.wav.kept', 'a.png.kept'],
+  ],
+  ['a clip that is not whole', 'bad-clip', ['a-2.png.damaged', 'a-sound.wav.kept', 'a.png.kept']],
+])('keeps the files beside %s, because they are paid for', async (_, kind, files) => {
+  const clipOf = (text: string) => ({ ...pictureOf(text), isClip: true as const });
+  const world = new World(() => ({
+    pictures: [clipOf('good'), clipOf('refused'), fileOf('sound', 'wav', 'good sound')],
+  }));
+  const { check } = world.images;
+  world.images.check = async (held, provenance) =>
+    JSON.stringify(held).includes(JSON.stringify(pictureOf('refused')).slice(1, -1))
+      ? { kind, text: 'it is refused', digest: 'refused' }
+      : check.call(world.images, held, provenance);
+  const clips = outputWith({ media: 'video', files: [{ label: 'sound', kind: 'wav' }] });
+  await world.run({ manifest: manifestOf([['a', 'sea']]), settings: clips });
+  expect(filesIn(world)).toEqual(files);
+  const [failed] = world.rows<{ text: string }>('SELECT failure_text AS text FROM scenes');
+  expect(failed?.text).toMatch(
+    /^it is refused; the received files are kept as a\.png\.kept, a-2\.png\..*, a-sound\.wav\.kept$/,
+  );
 });

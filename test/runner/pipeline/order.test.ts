@@ -1,4 +1,4 @@
-/** Promise: write before you act. Where a write does not return, what depends on it is never done. */
+/** Promise: write before you act. If a write does not return, no step that depends on it is taken. */
 import { expect, it } from 'vitest';
 import type { Attempt } from '../../../src/runner/core/attempt.ts';
 import { PictureNames } from '../../../src/runner/pipeline/picture-names.ts';
@@ -18,14 +18,14 @@ it.each<
   expect(world.service.log).toEqual(log);
 });
 
-it('does not say saved before the picture has its name', async () => {
+it('a scene is not saved before the picture has its name', async () => {
   const world = new World();
   await world.run({ manifest: one, hang: 'images.write', until: 600_000 });
   expect(world.rows('SELECT state FROM scenes')).toEqual([{ state: 'active' }]);
   expect(world.rows('SELECT state FROM attempts')).toEqual([{ state: 'submitted' }]);
 });
 
-it('gives one name to one picture only, though nothing of it is on disk yet', async () => {
+it('two pictures never get one name, although nothing of them is on disk yet', async () => {
   const names = new PictureNames({ ownerOf: async () => undefined }, defaultSettings);
   const attempt = (key: number, sceneId: string): Attempt => ({
     key,

@@ -1,4 +1,7 @@
-/** Promise: what another runner of the batch leaves when it dies is taken up by those that go on, and all share its limits. */
+/**
+ * Promise: jobs of a runner that crashed are taken over by the other runners of the batch, and all runners
+ * share its limits.
+ */
 import { expect, it } from 'vitest';
 import { SqliteCheckpoint } from '../../../src/runner/checkpoint/sqlite-checkpoint.ts';
 import type { Attempt, Submitted } from '../../../src/runner/core/attempt.ts';
@@ -10,9 +13,9 @@ import { endpoint, manifestOf, World } from '../../fakes/world.ts';
 
 const list = manifestOf(Array.from({ length: 9 }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]));
 
-/** A batch that another runner works on, too: it dies soon after the run has begun. */
+/** A batch with a second runner, which crashes soon after the run has begun. */
 class WorldOfTwo extends World {
-  /** What the other one does, and leaves. */
+  /** Runs the second runner until it crashes. Returns the attempts that it leaves. */
   left: (other: OtherRunner) => Promise<TakenOver>;
   shared: Parameters<OtherRunners['listen']>[0] | undefined;
 
@@ -58,7 +61,10 @@ class OtherRunner {
     return this.checkpoint.claim(count, endpoint, this.#world.clock.now());
   }
 
-  /** Resolves to the id of its job; `attempt` has it on record then unless its answer is lost. */
+  /**
+   * Submits the attempt and records its job id, unless the answer is lost. Returns the attempt with its job
+   * id.
+   */
   async send(attempt: Attempt | undefined, isAnswerLost = false): Promise<Submitted> {
     if (attempt === undefined) throw new Error('there was nothing to claim');
     const { service, clock } = this.#world;
@@ -70,7 +76,7 @@ class OtherRunner {
     return { ...attempt, job: { endpoint, jobId, submittedAt: job.at } };
   }
 
-  /** The picture is in the folder, and its scene is not settled. */
+  /** Writes the picture into the folder without settling the scene. */
   async write(attempt: Submitted): Promise<void> {
     const { images, clock } = this.#world;
     const found = { bytes: Buffer.from(`picture of ${attempt.job.jobId}`) };
@@ -91,7 +97,7 @@ const statesOf = (world: World): unknown =>
       .map(({ id, state }) => [id, state]),
   );
 
-it('takes up each job where a dead runner left it, and pays for none twice', async () => {
+it('each job is continued where a dead runner left it, and none is paid twice', async () => {
   const world = new WorldOfTwo(async (other) => {
     const [running, lost, written, deadly, keyless, gone] = await other.claim(6);
     const inFlight = [await other.send(running), await other.send(deadly)];
@@ -125,7 +131,7 @@ it('takes up each job where a dead runner left it, and pays for none twice', asy
   expect(polled, 'all but what was written or is deadly').toHaveLength(7);
 });
 
-it('counts what the others spend', async () => {
+it('counts the spending of the others', async () => {
   const world = new WorldOfTwo(async (other) => {
     const claimed = await other.claim(3);
     const inFlight = await Promise.all(claimed.map((attempt) => other.send(attempt)));
@@ -137,7 +143,7 @@ it('counts what the others spend', async () => {
   expect(result?.counts).toMatchObject({ saved: 5, waiting: 4, active: 0 });
 });
 
-it('leaves what others leave once it is asked to finish', async () => {
+it('leaves the scenes that others leave once it is asked to finish', async () => {
   const world = new WorldOfTwo(async () => ({ writing: [], intended: [], submitted: async () => [] }));
   const result = await world.run({
     manifest: list,
@@ -174,7 +180,7 @@ it('sends its share of the rate, however many they are', async () => {
   expect(left).toBeLessThan(1.1 * alone);
 });
 
-it('ends with the bug where the others cannot be listened to', async () => {
+it('a run ends with the bug if the others cannot be listened to', async () => {
   const world = new WorldOfTwo(async () => {
     throw new TypeError('a bug');
   });

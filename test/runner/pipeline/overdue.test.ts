@@ -8,7 +8,7 @@ const minutes = 60_000;
 const one = manifestOf([['a', 'sea']]);
 const slow = (ms: number) => new World((_, nth) => (nth === 1 ? { queueMs: ms } : {}));
 
-it('is cancelled and rendered by another attempt', async () => {
+it('an overdue job is cancelled and rendered by another attempt', async () => {
   const world = slow(999 * minutes);
   const result = await world.run({ manifest: one });
   expect(result?.ending.kind).toBe('complete');
@@ -22,7 +22,7 @@ it('is cancelled and rendered by another attempt', async () => {
   ]);
 });
 
-it('is saved where it completes while it is being cancelled', async () => {
+it('an overdue job is saved if it completes while it is being cancelled', async () => {
   const world = slow(60 * minutes + 1_000);
   world.service.instead.cancel = () => {
     const [job] = world.service.jobs;
@@ -39,7 +39,7 @@ it.each([
   ['429 with a Retry-After', { kind: 'overloaded', text: '429', retryAfterMs: 20_000 }, 5],
   ['502', { kind: 'poll-failed', text: '502' }, 2],
 ] as const)(
-  'is cancelled before its scene is rendered again, also where that is refused (%s)',
+  'an overdue job is cancelled before its scene is rendered again, also if that is refused (%s)',
   async (_, failure, times) => {
     const world = slow(999 * minutes);
     let refusals: number = times;
@@ -59,7 +59,7 @@ it.each([
   },
 );
 
-it('is given up where every cancellation is refused for ten minutes, and the failure says so', async () => {
+it('an overdue job is given up if every cancellation is refused for ten minutes, and the failure says so', async () => {
   const world = slow(999 * minutes);
   world.service.instead.cancel = () => ({ kind: 'failure', failure: { kind: 'overloaded', text: '429' } });
   expect((await world.run({ manifest: one }))?.ending.kind).toBe('complete');
@@ -72,7 +72,7 @@ it('is given up where every cancellation is refused for ten minutes, and the fai
   ]);
 });
 
-it('is left to the next run where this one ends while its cancellation is refused', async () => {
+it('an overdue job is left to the next run if this one ends while its cancellation is refused', async () => {
   const world = slow(999 * minutes);
   const stop = new Stop();
   let refusals = 0;
@@ -84,7 +84,7 @@ it('is left to the next run where this one ends while its cancellation is refuse
   expect(world.rows('SELECT state FROM attempts')).toEqual([{ state: 'submitted' }]);
 });
 
-it('is given up also where the service cannot cancel', async () => {
+it('an overdue job is given up also if the service cannot cancel', async () => {
   const world = slow(999 * minutes);
   world.service.instead.cancel = () => ({ kind: 'unsupported', text: '405' });
   expect((await world.run({ manifest: one }))?.ending.kind).toBe('complete');
@@ -97,7 +97,7 @@ it('is given up also where the service cannot cancel', async () => {
   ]);
 });
 
-it('is given up where only its own status is never answered, while those of others are', async () => {
+it('an overdue job is given up if only its own status is never answered, while those of others are', async () => {
   const world = new World((scene) => (scene === 'sea' ? {} : { executionMs: 60_000 }));
   const many = manifestOf([
     ['a', 'sea'],
@@ -110,7 +110,7 @@ it('is given up where only its own status is never answered, while those of othe
   expect(world.service.submissionsOf('sea')).toBe(2);
 });
 
-it('counts its deadline from the resume, whatever the clock did between the runs', async () => {
+it('an overdue job counts its deadline from the resume, whatever the clock did between the runs', async () => {
   const world = slow(30 * minutes);
   await world.run({ manifest: one, until: 5_000 });
   const [job] = world.service.jobs;

@@ -1,4 +1,7 @@
-/** What a picture is called: the seed that the service tells counts before the one that it was sent. */
+/**
+ * Promise: the name of a picture has its actual seed: the seed that the service returns precedes the seed
+ * that was sent.
+ */
 import { expect, it } from 'vitest';
 import { pictureName, PictureNames } from '../../../src/runner/pipeline/picture-names.ts';
 import { configOf, withRequired } from '../config/pipeline-file.ts';
@@ -13,9 +16,26 @@ it.each([
   expect(pictureName({ ...config, names: 'prompt' }, picture)).toBe(name);
 });
 
+it.each([
+  ['media: video', 'sea/{{ id }}.mp4', 'sea/a.png'],
+  ['media: audio', '{{ id }}.WAV', 'a.png'],
+  ['media: video', '{{ id }}', 'a.png'],
+  ['media: video', '.mp4', 'mp4.png'],
+  ['image: image', '{{ id }}.mp4', 'a.mp4.png'],
+])(
+  'removes the extension of a clip from a name, if the batch has clips: %s, %s',
+  (output, template, name) => {
+    const named = `renders\n  ${output}\n  name: '${template}'`;
+    const config = configOf(withRequired('').replace('renders', named));
+    const picture = { id: 'a', columns: {}, input: {}, seed: '', index: 1 };
+    expect(pictureName({ ...config, names: 'id' }, picture)).toBe(name);
+  },
+);
+
 it.each<[string, string[], string | undefined]>([
   ['as it is named', ['ink/a-7.png'], undefined],
   ['in another format', ['ink/a-7.jpg'], undefined],
+  ['as a clip', ['ink/a-7.mp4', 'ink/a-7-2.webm'], undefined],
   ['apart from an equal name', ['ink/a-7-0123ab.png'], undefined],
   ['in a bucket, or from there', ['ink/a-7-3-0123abcd.png', 'ink/a-7-2-3-0123abcd.png'], undefined],
   [
@@ -24,6 +44,7 @@ it.each<[string, string[], string | undefined]>([
     undefined,
   ],
   ['by another template', ['a-7.png'], 'ink/a-7.png'],
+  ['a clip, which keeps its extension', ['a-7.mp4'], 'ink/a-7.mp4'],
   ['as another picture of a bucket', ['ink/a-7-4-ffffffff.png'], 'ink/a-7.png'],
   ['with a file beside that is named otherwise', ['ink/a-7.png', 'depth a-7-depth.exr'], 'ink/a-7-depth.exr'],
 ])('finds a name that it would not give: %s', (_, names, wanted) => {

@@ -1,4 +1,7 @@
-/** How many looks at jobs bring their results how soon, on whole nights in virtual time, beside a fixed poll of 1 s. */
+/**
+ * Promise: planned polls need far fewer requests than a poll each second, and results arrive as early.
+ * Simulates whole runs in virtual time.
+ */
 import { setMaxListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
@@ -12,7 +15,7 @@ import {
 } from '../../../src/runner/pipeline/poll-scheduler.ts';
 import { Stop } from '../../../src/runner/pipeline/stop.ts';
 import { logNormal, seededRandom } from '../../bench/random.ts';
-import { isWhole, rest } from '../../fakes/tier.ts';
+import { firstTier, isWhole, rest } from '../../fakes/tier.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
 
 interface Night {
@@ -20,9 +23,9 @@ interface Night {
   inFlight: number;
   medianMs: number;
   sigma: number;
-  /** Takes the place of the draws where it is there. */
+  /** Execution time in ms of the nth job. Replaces the random times. */
   executionMs?: (nth: number) => number;
-  /** Whether the service says how long jobs waited and executed. */
+  /** True if the service reports how long jobs waited and executed. */
   tellsTimes: boolean;
 }
 
@@ -51,32 +54,36 @@ it.each(isWhole ? nights : nights.slice(0, 2))(
     ]);
     expect(planned.requests / fixed.requests).toBeLessThanOrEqual(most);
     expect(planned.lagMs).toBeLessThanOrEqual(fixed.lagMs * 1.05);
-    // With no more in flight than there are workers, they idle while results lie there.
+    // If no more jobs are in flight than there are workers, a worker idles while a result waits to be
+    // collected.
     expect(planned.endMs / knowing.endMs).toBeLessThan(night.inFlight > workers ? 1.03 : 1.08);
   },
 );
 
-it('collects the last result of a batch about as soon as looking four times a second would', async () => {
-  const night = { ...usual, scenes: 75 };
-  const planned = await average(night, planningLooks);
-  const knowing = await average(night, knowingAll);
-  expect(planned.endMs - knowing.endMs).toBeLessThan(250 + planned.medianLagMs);
-});
+firstTier.it(
+  'collects the last result of a batch about as soon as looking four times a second would',
+  async () => {
+    const night = { ...usual, scenes: 75 };
+    const planned = await average(night, planningLooks);
+    const knowing = await average(night, knowingAll);
+    expect(planned.endMs - knowing.endMs).toBeLessThan(250 + planned.medianLagMs);
+  },
+);
 
-it('learns from the first jobs at once: none of the others is waited for as if nothing were known', async () => {
+firstTier.it('uses the times of the first jobs at once for all others', async () => {
   const night = { ...usual, scenes: 50, sigma: 0.01, medianMs: 20_000 };
   const { lagMs } = await average(night, planningLooks);
   expect(lagMs).toBeLessThan(3_000);
 });
 
-rest.it('is no nuisance where jobs suddenly take six hundred times as long', async () => {
+rest.it('sends few polls if jobs suddenly take six hundred times as long', async () => {
   const executionMs = (nth: number): number => (nth <= 300 ? 100 : 60_000);
   const { requests, lagMs } = await average({ ...usual, executionMs }, planningLooks);
   expect(requests / 300).toBeLessThan(75);
   expect(lagMs).toBeLessThan(3_000);
 });
 
-it('looks at all jobs once more, and at no more, when the run leaves', async () => {
+firstTier.it('polls all jobs exactly once more when the run leaves', async () => {
   const clock = new VirtualClock(0);
   const stop = new Stop();
   const looks = new PollScheduler(settings, clock, () => 0.5, stop);
@@ -105,7 +112,7 @@ async function average(night: Night, looker: Looker): Promise<Outcome> {
   };
 }
 
-/** How a client knows when to look. */
+/** A strategy for polling jobs. */
 type Looker = (
   clock: VirtualClock,
   seed: number,
@@ -155,7 +162,7 @@ const planningLooks: Looker = (clock, seed) => {
 
 const attempt = {} as Submitted;
 
-/** Workers take the jobs in the order of their submission. */
+/** Simulates a run. Workers take jobs in the order of submission. */
 async function spend(night: Night, looker: Looker, seed: number): Promise<Outcome> {
   const clock = new VirtualClock(0);
   const random = seededRandom(seed);

@@ -1,6 +1,6 @@
 /** Promise: the provenance of a picture is that of its job, and a crash at any moment changes nothing. */
 import { expect, it } from 'vitest';
-import { sampledUpTo } from '../../fakes/tier.ts';
+import { firstTier, sampledUpTo } from '../../fakes/tier.ts';
 import { manifestOf, World, type RunOptions } from '../../fakes/world.ts';
 
 const manifest = manifestOf([
@@ -8,7 +8,7 @@ const manifest = manifestOf([
   ['b', 'moon'],
 ]);
 
-it('survives a death at every call', async () => {
+it('survives a crash at every call', async () => {
   const unharmed = newWorld();
   await finish(unharmed);
   for (const killAt of sampledUpTo(unharmed.killer.halves, { ms: 30 })) {
@@ -19,24 +19,27 @@ it('survives a death at every call', async () => {
   }
 });
 
-it('is completed where the program crashed between a picture and what belongs beside it', async () => {
-  const world = newWorld();
-  const write = world.images.write.bind(world.images);
-  world.images.write = async (picture, file) => {
-    await write({ ...picture, beside: [] }, file);
-    world.killer.isDead = true;
-  };
-  await world.run({ manifest, until: 60_000 });
-  expect(world.images.files.size).toBeGreaterThan(0);
-  expect(world.images.sidecars.size).toBe(0);
-  world.images.write = write;
-  const jobs = world.service.jobs.length;
-  await finish(world, { afterMs: 1_000 });
-  expectOwn(world, 'resumed');
-  expect(world.service.jobs.length).toBe(jobs);
-});
+firstTier.it(
+  'the provenance is completed if the program crashed between a picture and its sidecar',
+  async () => {
+    const world = newWorld();
+    const write = world.images.write.bind(world.images);
+    world.images.write = async (picture, file) => {
+      await write({ ...picture, beside: [] }, file);
+      world.killer.isDead = true;
+    };
+    await world.run({ manifest, until: 60_000 });
+    expect(world.images.files.size).toBeGreaterThan(0);
+    expect(world.images.sidecars.size).toBe(0);
+    world.images.write = write;
+    const jobs = world.service.jobs.length;
+    await finish(world, { afterMs: 1_000 });
+    expectOwn(world, 'resumed');
+    expect(world.service.jobs.length).toBe(jobs);
+  },
+);
 
-it('goes with its picture when the row is edited', async () => {
+firstTier.it('the provenance goes with its picture when the row is edited', async () => {
   const world = newWorld();
   await finish(world);
   await finish(world, {
@@ -50,7 +53,7 @@ it('goes with its picture when the row is edited', async () => {
   expectOwn(world, 'edited');
 });
 
-it('is left out of what is compared where the same damaged bytes come twice', async () => {
+firstTier.it('the provenance is ignored in the comparison if the same damaged bytes come twice', async () => {
   const world = new World(() => ({ pictures: [{ base64: Buffer.from('bad').toString('base64') }] }));
   world.images.hasProvenance = true;
   await finish(world, { manifest: manifestOf([['a', 'sea']]) });
@@ -71,7 +74,10 @@ async function finish(world: World, options: Partial<RunOptions> = {}): Promise<
   expect(await world.run({ manifest, ...options })).toBeDefined();
 }
 
-/** Every picture on record is there, byte for byte, and names the job that it came from, in itself and beside. */
+/**
+ * Expects that every recorded picture exists byte for byte, and that its own metadata and its sidecar name
+ * the right job.
+ */
 function expectOwn({ db, images }: World, when: string): void {
   const saved = db
     .prepare<[], { file: string; jobId: string; bytes: number }>(

@@ -6,7 +6,7 @@ import { defaultSettings } from '../../fakes/world.ts';
 
 const seeds = Array.from({ length: isWhole ? 20 : 1 }, (_, i) => i + 1);
 const lastsMs = isWhole ? 40_000 : 15_000;
-/** Requests a second that the rate allows. */
+/** Requests per second that the rate limit allows. */
 const perSecond = (0.99 * defaultSettings.rate.submit.perTenSeconds) / 10;
 
 describe.each([0.02, 0.05, 0.2])(
@@ -29,7 +29,7 @@ describe.each([0.02, 0.05, 0.2])(
   },
 );
 
-/** Returns how many seconds in a row had fewer than `least`. */
+/** Returns the longest time, in consecutive seconds, with fewer than `least` requests per second. */
 function longestSlump(instants: number[], least: number): number {
   let longest = 0;
   let slump = 0;

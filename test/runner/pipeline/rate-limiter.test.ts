@@ -1,4 +1,7 @@
-/** Promise: requests are sent in the order in which they come, those that are told to leave leave at once, and a Retry-After keeps all waiting. */
+/**
+ * Promise: requests are sent in the order of arrival, aborted requests leave the queue at once, and a
+ * Retry-After delays all that wait.
+ */
 import { expect, it } from 'vitest';
 import type { Failure } from '../../../src/runner/core/failure.ts';
 import { RateLimiter } from '../../../src/runner/pipeline/rate-limiter.ts';
@@ -10,7 +13,7 @@ type Reply = { kind: string; failure?: Failure };
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const { signal } = new AbortController();
 
-it('lets those leave that are told to, and nobody else', async () => {
+it('removes only aborted requests from the queue', async () => {
   const limiter = new RateLimiter({ atOnce: 1, perTenSeconds: 10_000 }, new VirtualClock(0));
   const [staying, leaving] = [new AbortController(), new AbortController()];
   const sent: string[] = [];
@@ -37,7 +40,7 @@ it('lets those leave that are told to, and nobody else', async () => {
   expect(sent).toEqual(['first', 'b', 'd']);
 });
 
-it('leaves no timer behind where all that waited have left', async () => {
+it('leaves no timer behind if all that waited have left', async () => {
   const clock = new VirtualClock(0);
   const limiter = new RateLimiter({ atOnce: 9, perTenSeconds: 1 }, clock);
   const leaving = new AbortController();
@@ -50,7 +53,7 @@ it('leaves no timer behind where all that waited have left', async () => {
   expect(clock.sleeping).toBe(0);
 });
 
-/** A limiter whose first request was refused, and five more that wait. */
+/** Returns a limiter whose first request was refused, with five more requests waiting. */
 async function paused(retryAfterMs: number, maxPauseMs?: number) {
   const clock = new VirtualClock(0);
   const limiter = new RateLimiter({ atOnce: 9, perTenSeconds: 1_000 }, clock, maxPauseMs);
@@ -79,7 +82,7 @@ it('sends nothing before the time that the service has named', async () => {
 it.each([
   ['a request is accepted that was on its way', (there: Paused) => there.answerSlow()],
   ['a job has ended', (there: Paused) => there.limiter.resume()],
-])('goes on at once where %s', async (_, end) => {
+])('continues at once if %s', async (_, end) => {
   const there = await paused(60_000);
   end(there);
   await settle();
@@ -88,7 +91,7 @@ it.each([
   expect(there.clock.elapsed()).toBeLessThan(100);
 });
 
-it('pauses no longer than it is told to', async () => {
+it('pauses no longer than requested', async () => {
   const { clock, waiting, sentAt } = await paused(600_000, 20_000);
   while (clock.advance()) await settle();
   await waiting;

@@ -1,4 +1,7 @@
-/** Promise: a service is trusted with more submissions as it answers, and with one at a time while it answers nobody. */
+/**
+ * Promise: a run sends more submissions as the service answers them, and only one at a time while it answers
+ * none.
+ */
 import { expect, it } from 'vitest';
 import { Reachability } from '../../../src/runner/pipeline/halt-monitor.ts';
 
@@ -36,7 +39,7 @@ it('learns nothing of submissions from answers to status requests', () => {
   expect(of.allowedSubmissions(0, false)).toBe(1);
 });
 
-it('begins anew, with growing waits, once five submissions in a row were not answered', () => {
+it('starts again from one submission, with growing waits, once five in a row were not answered', () => {
   const { of, pass } = reachability();
   for (let answers = 0; answers < 9; answers++) of.answered('submit', true);
   for (let silent = 0; silent < 4; silent++) of.silent('submit');

@@ -1,4 +1,7 @@
-/** Promise: a start that asks before it submits has collected first what is paid for, before it expires. */
+/**
+ * Promise: before a run asks a person whether to submit, it collects the results already paid for, so that
+ * none expires.
+ */
 import { expect, it } from 'vitest';
 import { ListCutOff, UnknownPictures } from '../../../src/runner/core/batch-plan.ts';
 import type { ManifestScenes } from '../../../src/runner/pipeline/ports.ts';
@@ -10,7 +13,7 @@ const three: [string, string][] = [
   ['c', 'a barn'],
 ];
 
-/** Died with two jobs at the service. */
+/** Returns a world whose run crashed with two jobs at the service. */
 async function interrupted(): Promise<World> {
   const world = new World();
   await world.run({ manifest: manifestOf(three), until: 1_000 });
@@ -22,7 +25,7 @@ function shorter(): ManifestScenes {
   return { ...manifestOf(three.slice(0, 1)), allowsFewer: false };
 }
 
-it('of a list that was cut off', async () => {
+it('paid results are collected before the question about a list that was cut off', async () => {
   const world = await interrupted();
   await expect(world.run({ manifest: shorter() })).rejects.toThrow(ListCutOff);
   expect([...world.images.files.keys()].toSorted()).toEqual(['a.png', 'b.png']);
@@ -34,7 +37,7 @@ it('of a list that was cut off', async () => {
   ]);
 });
 
-it('of pictures that nobody knows', async () => {
+it('paid results are collected before the question about unknown pictures', async () => {
   const world = await interrupted();
   world.images.files.set('c.png', 'a picture of somebody else');
   await expect(world.run({ manifest: manifestOf(three) })).rejects.toThrow(UnknownPictures);
@@ -42,7 +45,7 @@ it('of pictures that nobody knows', async () => {
   expect(world.service.jobs).toHaveLength(2);
 });
 
-it('of a list that was cut off, though the endpoint is gone and nothing can be collected', async () => {
+it('the question about a list that was cut off is asked although the endpoint is gone and nothing can be collected', async () => {
   const world = await interrupted();
   world.service.instead = {
     status: () => ({ kind: 'missing', text: 'no such endpoint' }),

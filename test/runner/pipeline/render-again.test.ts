@@ -1,4 +1,7 @@
-/** Promise: a saved picture is rendered again where a person says so, with another seed if asked; the old one is kept. */
+/**
+ * Promise: a saved picture is rendered again if a person requests it, with another seed if wanted. The old
+ * picture is kept.
+ */
 import { expect, it } from 'vitest';
 import { fingerprintOf } from '../../../src/runner/core/scene.ts';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
@@ -26,7 +29,7 @@ const list = listOf({
 });
 const again = { kinds: [], ids: ['a', 'b'], notAt: undefined, isAgain: true };
 
-/** Inputs of the submissions so far, in their order. */
+/** Returns the inputs of the submissions, in their order. Later submissions are appended. */
 function sending(world: World): JsonObject[] {
   const sent: JsonObject[] = [];
   const submit = world.service.submit.bind(world.service);
@@ -38,7 +41,7 @@ function sending(world: World): JsonObject[] {
 }
 
 it('sends another seed at every attempt from then on, of the kind that the input had, and pays for nothing else', async () => {
-  // The service tells no seed, so that names have the one that it was sent.
+  // The service returns no seed, so names have the seed that was sent.
   const world = new World((scene, nth) => {
     if (scene === 'sea' && nth === 2) return { failure: { kind: 'job-failed', text: 'once' } };
     const { seed: _, ...picture } = pictureOf(`${scene} ${nth}`);
@@ -66,12 +69,12 @@ it('sends another seed at every attempt from then on, of the kind that the input
     'b--8-.png.former',
     'c---.png',
   ]);
-  // Nothing of the scene itself has changed, so that the list still is the same.
+  // The scene itself has not changed, so the list is still the same.
   await world.run({ manifest: list, settings });
   expect(sent).toHaveLength(3);
 });
 
-it('refuses another seed where none is sent, and changes nothing', async () => {
+it('refuses another seed if none is sent, and changes nothing', async () => {
   const world = new World();
   await world.run({ manifest: list });
   const choice = { ...again, ids: ['a', 'c'], newSeed: () => 1 };

@@ -1,15 +1,18 @@
-/** Promise: where the service knows submissions by their keys, each scene is one job there, and none is unanswered. */
+/**
+ * Promise: if the service accepts idempotency keys, each scene is one job, and no submission stays
+ * unanswered.
+ */
 import { describe, expect, it } from 'vitest';
 import type { RetryRules } from '../../../src/runner/core/retry-policy.ts';
 import type { PipelineConfig } from '../../../src/runner/pipeline/pipeline-config.ts';
-import { sampledUpTo } from '../../fakes/tier.ts';
+import { firstTier, sampledUpTo } from '../../fakes/tier.ts';
 import { defaultSettings, endpoint, manifestOf, World } from '../../fakes/world.ts';
 
 const minutes = 60_000;
 const scenes = Array.from({ length: 6 }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]);
 const list = manifestOf(scenes);
 
-/** The answers to the first submission of every other scene are lost, that of the very first included. */
+/** Returns a world in which the answer for every other scene is lost, including that of the first scene. */
 function losing(): World {
   const world = new World((scene) => ({ isAnswerLost: Number(scene.at(-1)) % 2 === 0 }));
   world.service.knowsKeysMs = 30 * minutes;
@@ -32,17 +35,18 @@ const statesOf = (world: World): unknown =>
 describe.each(['hold', 'resubmit'] as const)('with retry.unanswered: %s', (unanswered) => {
   const settings = settingsOf(unanswered);
 
-  it('a submission whose answer was lost is sent again, and is the same job', async () => {
+  firstTier.it('a submission whose answer was lost is sent again, and is the same job', async () => {
     const world = losing();
     const result = await world.run({ manifest: list, settings });
     expect(result?.ending.kind).toBe('complete');
     expectOneJobEach(world);
     expect(statesOf(world)).toEqual([{ state: 'saved', n: 6 }]);
-    // Nothing had shown it before the first was lost.
+    // When the first answer was lost, no earlier answer had shown whether the service accepts keys, so the
+    // run asks once.
     expect(world.service.log.filter((line) => line === 'health')).toHaveLength(1);
   });
 
-  it('a run that dies at any call is followed by one that asks for the same jobs', async () => {
+  it('after a crash at any call, the next run gets the same jobs', async () => {
     const unharmed = losing();
     await unharmed.run({ manifest: list, settings });
     for (const killAt of sampledUpTo(unharmed.killer.halves, { ms: 60, weight: 2 })) {
@@ -55,31 +59,43 @@ describe.each(['hold', 'resubmit'] as const)('with retry.unanswered: %s', (unans
     }
   });
 
-  it('a service that is away for a minute after it took the first one is asked until it says whether it knows it', async () => {
-    const world = losing();
-    const isAway = (): boolean => world.service.jobs.length > 0 && world.clock.now() < backAt;
-    const backAt = world.clock.now() + 1 * minutes;
-    world.service.instead.submit = () =>
-      isAway() ? { kind: 'failure', failure: { kind: 'not-reached', text: 'refused' } } : undefined;
-    world.service.instead.health = () =>
-      isAway() ? { kind: 'failure', failure: { kind: 'poll-failed', text: 'refused' } } : undefined;
-    const result = await world.run({ manifest: list, settings: { ...settings, concurrency: 1 } });
-    expect(result?.ending.kind).toBe('complete');
-    expectOneJobEach(world);
-    expect(statesOf(world)).toEqual([{ state: 'saved', n: 6 }]);
-  });
+  firstTier.it(
+    'a service that is away for a minute after it took the first one is asked until it says whether it knows it',
+    async () => {
+      const world = losing();
+      const isAway = (): boolean => world.service.jobs.length > 0 && world.clock.now() < backAt;
+      const backAt = world.clock.now() + 1 * minutes;
+      world.service.instead.submit = () =>
+        isAway() ? { kind: 'failure', failure: { kind: 'not-reached', text: 'refused' } } : undefined;
+      world.service.instead.health = () =>
+        isAway() ? { kind: 'failure', failure: { kind: 'poll-failed', text: 'refused' } } : undefined;
+      const result = await world.run({ manifest: list, settings: { ...settings, concurrency: 1 } });
+      expect(result?.ending.kind).toBe('complete');
+      expectOneJobEach(world);
+      expect(statesOf(world)).toEqual([{ state: 'saved', n: 6 }]);
+    },
+  );
 
-  it('a service that never says so is not waited for beyond the end that the run was given', async () => {
-    const world = losing();
-    world.service.instead.submit = () => ({ kind: 'failure', failure: { kind: 'unanswered', text: '500' } });
-    world.service.instead.health = () => ({ kind: 'failure', failure: { kind: 'poll-failed', text: '500' } });
-    const result = await world.run({ manifest: list, settings: { ...settings, limits: { for: 1_000 } } });
-    expect(result?.ending.kind).toBe('limit-reached');
-    expect(world.clock.elapsed()).toBeLessThan(60_000);
-    expect(statesOf(world), 'the next run asks again').toEqual([{ state: 'intended', n: 1 }]);
-  });
+  firstTier.it(
+    'a service that never says so is not waited for beyond the end that the run was given',
+    async () => {
+      const world = losing();
+      world.service.instead.submit = () => ({
+        kind: 'failure',
+        failure: { kind: 'unanswered', text: '500' },
+      });
+      world.service.instead.health = () => ({
+        kind: 'failure',
+        failure: { kind: 'poll-failed', text: '500' },
+      });
+      const result = await world.run({ manifest: list, settings: { ...settings, limits: { for: 1_000 } } });
+      expect(result?.ending.kind).toBe('limit-reached');
+      expect(world.clock.elapsed()).toBeLessThan(60_000);
+      expect(statesOf(world), 'the next run asks again').toEqual([{ state: 'intended', n: 1 }]);
+    },
+  );
 
-  it('a second death in the same submission changes nothing of that', async () => {
+  it('this also holds after a second crash in the same submission', async () => {
     for (const killAt of sampledUpTo(59, { ms: 20 })) {
       const world = losing();
       await world.run({ manifest: list, settings, killAt: 30 });
@@ -91,11 +107,11 @@ describe.each(['hold', 'resubmit'] as const)('with retry.unanswered: %s', (unans
   });
 });
 
-it('what the answers to others have shown is not asked for, and the latest counts', async () => {
+firstTier.it('facts that answers to others have shown are not requested, and the latest counts', async () => {
   const world = new World((scene) => ({ isAnswerLost: scene === 'scene 2' || scene === 'scene 5' }));
   world.service.knowsKeysMs = 30 * minutes;
   world.service.instead.submit = (scene) => {
-    // From here on, another service answers.
+    // From here on, a service without idempotency keys answers.
     if (scene === 'scene 3') world.service.knowsKeysMs = undefined;
     return undefined;
   };
@@ -114,8 +130,8 @@ it('what the answers to others have shown is not asked for, and the latest count
   ]);
 });
 
-describe('nothing is sent again', () => {
-  it('where the service shows no keys: all is as it was', async () => {
+firstTier.describe('nothing is sent again', () => {
+  it('if the service shows no keys: all is as it was', async () => {
     const world = losing();
     world.service.knowsKeysMs = undefined;
     const result = await world.run({ manifest: list, settings: hold });
@@ -127,7 +143,7 @@ describe('nothing is sent again', () => {
     ]);
   });
 
-  it('where an earlier version recorded the attempt, and sent no key', async () => {
+  it('if an earlier version recorded the attempt, and sent no key', async () => {
     const world = new World();
     world.service.knowsKeysMs = 30 * minutes;
     await world.run({ manifest: list, settings: hold, hang: 'service.submit', until: 1_000 });
@@ -170,8 +186,8 @@ describe('nothing is sent again', () => {
   });
 });
 
-describe('a run that leaves before the answer', () => {
-  /** All answers are lost from the fourth job on, until `isBack`. */
+firstTier.describe('a run that leaves before the answer', () => {
+  /** Loses all answers from the fourth job on, until `comeBack` is called. */
   function silent(): { world: World; comeBack: () => void } {
     const world = new World();
     world.service.knowsKeysMs = 30 * minutes;
@@ -184,7 +200,7 @@ describe('a run that leaves before the answer', () => {
     return { world, comeBack: () => void (isBack = true) };
   }
 
-  it('leaves the submission to the next one, and no death is held against its scene', async () => {
+  it('leaves the submission to the next one, and counts no crash for its scene', async () => {
     const { world, comeBack } = silent();
     for (let run = 0; run < 4; run++) {
       const result = await world.run({
@@ -208,7 +224,7 @@ describe('a run that leaves before the answer', () => {
     expectOneJobEach(world);
   });
 
-  it('stops asking when it drains and the service answers nobody', async () => {
+  it('stops asking when it drains and the service answers no request', async () => {
     const { world } = silent();
     const result = await world.run({
       manifest: list,
@@ -235,24 +251,30 @@ describe('a run that leaves before the answer', () => {
   });
 });
 
-it('a submission that is refused when it is sent again is unanswered: the first may have been accepted', async () => {
-  const world = losing();
-  world.service.instead.submit = () =>
-    world.service.jobs.length === 1
-      ? { kind: 'failure', failure: { kind: 'file-changed', text: 'the file is gone' } }
-      : undefined;
-  await world.run({ manifest: manifestOf(scenes.slice(0, 1)), settings: hold });
-  expect(world.rows('SELECT state, failure_text AS text FROM attempts')).toEqual([
-    { state: 'unanswered', text: 'a proxy says 502; sent again, it brought: the file is gone' },
-  ]);
-});
+firstTier.it(
+  'a submission that is refused when it is sent again is unanswered: the first may have been accepted',
+  async () => {
+    const world = losing();
+    world.service.instead.submit = () =>
+      world.service.jobs.length === 1
+        ? { kind: 'failure', failure: { kind: 'file-changed', text: 'the file is gone' } }
+        : undefined;
+    await world.run({ manifest: manifestOf(scenes.slice(0, 1)), settings: hold });
+    expect(world.rows('SELECT state, failure_text AS text FROM attempts')).toEqual([
+      { state: 'unanswered', text: 'a proxy says 502; sent again, it brought: the file is gone' },
+    ]);
+  },
+);
 
-it('cancelling finds the job of what a dead run may have sent, and cancels it', async () => {
-  const world = losing();
-  world.service.behaviour = () => ({ isAnswerLost: true, queueMs: 10 * minutes });
-  await world.run({ manifest: list, settings: hold, hang: 'service.health', until: 1_000 });
-  expect(world.service.jobs).toHaveLength(1);
-  const result = await world.cancel({ settings: hold, afterMs: 1_000 });
-  expect(result).toMatchObject({ found: 1, unanswered: 0, left: [] });
-  expect(world.service.jobs.map(({ isCancelled }) => isCancelled)).toEqual([true]);
-});
+firstTier.it(
+  'cancelling finds the job of a submission that a dead run may have sent, and cancels it',
+  async () => {
+    const world = losing();
+    world.service.behaviour = () => ({ isAnswerLost: true, queueMs: 10 * minutes });
+    await world.run({ manifest: list, settings: hold, hang: 'service.health', until: 1_000 });
+    expect(world.service.jobs).toHaveLength(1);
+    const result = await world.cancel({ settings: hold, afterMs: 1_000 });
+    expect(result).toMatchObject({ found: 1, unanswered: 0, left: [] });
+    expect(world.service.jobs.map(({ isCancelled }) => isCancelled)).toEqual([true]);
+  },
+);

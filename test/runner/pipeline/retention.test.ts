@@ -7,7 +7,8 @@ it.each(isWhole ? [1, 40, 300] : [1, 40])(
   'collects every result within a minute, with %i jobs in flight',
   async (concurrency) => {
     const count = concurrency * 2;
-    // Between seconds and a quarter of an hour, the same for the same scene.
+    // Queue and execution times are between seconds and a quarter of an hour, and are the same each time for
+    // a scene.
     const world = new World((scene) => {
       const number = Number(scene.split(' ')[1]);
       return { queueMs: (number * 7_919) % 600_000, executionMs: 2_000 + ((number * 104_729) % 300_000) };

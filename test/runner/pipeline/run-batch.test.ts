@@ -1,10 +1,13 @@
-/** The pipeline as a user sees it, in virtual time: what is sent, saved and awaited, and how a run ends. */
+/**
+ * Promise: a batch saves every scene of its list, repeats failed attempts, and continues after an
+ * interruption. These tests use virtual time.
+ */
 import { describe, expect, it } from 'vitest';
 import type { FailureKind } from '../../../src/runner/core/failure.ts';
 import { FatalFailure } from '../../../src/runner/core/failure.ts';
 import { pictureOf, type Behaviour } from '../../fakes/fake-service.ts';
 import { defaultSettings, manifestOf, World } from '../../fakes/world.ts';
-import { isWhole } from '../../fakes/tier.ts';
+import { firstTier, isWhole } from '../../fakes/tier.ts';
 
 const minutes = 60_000;
 const abc = manifestOf([
@@ -13,7 +16,7 @@ const abc = manifestOf([
   ['c', 'moon'],
 ]);
 
-/** The scene's first submissions go wrong like this, the later ones well. */
+/** Fails the first `times` submissions of the scene. Later submissions succeed. */
 function failing(scene: string, times: number, kind: FailureKind): Behaviour {
   return (name, nth) => (name === scene && nth <= times ? { failure: { kind, text: `${kind} ${nth}` } } : {});
 }
@@ -37,7 +40,7 @@ const sceneStates = (world: World): Record<string, string> =>
       .map(({ id, state }) => [id, state]),
   );
 
-describe('a batch', () => {
+firstTier.describe('a batch', () => {
   it('saves every scene, submitting in the order of the manifest and never more at once than allowed', async () => {
     const many = manifestOf(Array.from({ length: 40 }, (_, i) => [`s${i}`, `scene ${i}`]));
     const world = new World();
@@ -63,7 +66,7 @@ describe('a batch', () => {
     expect(world.images.files.size).toBe(40);
   });
 
-  it('puts every instant of an attempt on record, and how often it was asked for', async () => {
+  it('records every instant of an attempt, and the number of its polls', async () => {
     const world = new World(() => ({ queueMs: 3_000, executionMs: 5_000 }));
     const started = world.clock.now();
     await world.run({ manifest: manifestOf([['a', 'sea']]) });
@@ -76,7 +79,7 @@ describe('a batch', () => {
     expect(row?.['settled_at']).toBeGreaterThanOrEqual(row?.['completed_at'] ?? Infinity);
   });
 
-  it('tells when a job that failed was seen to be over', async () => {
+  it('records when a failed job was seen to be over', async () => {
     const world = new World(failing('hills', 9, 'job-failed'));
     await world.run({ manifest: abc });
     expect(
@@ -101,7 +104,7 @@ describe('a batch', () => {
     expect(world.rows('SELECT DISTINCT seed FROM pictures')).toEqual([{ seed: '12345678901234567890' }]);
   });
 
-  it('gives names that would be one file to one scene only, also where they are written at the same moment', async () => {
+  it('gives names that would be one file to one scene only, also if they are written at the same moment', async () => {
     const world = new World();
     const same = manifestOf([
       ['Fox', 'one'],
@@ -114,7 +117,7 @@ describe('a batch', () => {
   });
 });
 
-describe('a failed attempt', () => {
+firstTier.describe('a failed attempt', () => {
   it('is followed by another, after a wait that grows, up to the limit; then the scene has failed with its reason', async () => {
     const world = new World(failing('hills', 3, 'job-failed'));
     const result = await world.run({ manifest: abc });
@@ -175,7 +178,7 @@ describe('a failed attempt', () => {
   });
 });
 
-describe('a submission', () => {
+firstTier.describe('a submission', () => {
   it('that is refused for its input fails the scene at once', async () => {
     const world = new World(answering('hills', 9, 'input-refused'));
     const result = await world.run({ manifest: abc });
@@ -215,7 +218,7 @@ describe('a submission', () => {
     };
     expect((await world.run({ manifest: abc }))?.ending.kind).toBe('complete');
     expect(attemptStates(world, 'b')).toEqual(['unanswered', 'saved']);
-    // It was told to come first, which may be the answer that was wrong.
+    // The wrong answer may have been the one for this scene too, so its job is not trusted.
     expect(attemptStates(world, 'a')).toEqual(['expired', 'saved']);
     expect(new Set(world.images.files.values()).size).toBe(3);
   });
@@ -229,8 +232,8 @@ describe('a submission', () => {
   });
 });
 
-describe('a refused key', () => {
-  it('ends the run after at most as many requests as lanes, and leaves every scene as it was', async () => {
+firstTier.describe('a refused key', () => {
+  it('ends the run after at most as many requests as slots, and leaves every scene unchanged', async () => {
     const many = manifestOf(Array.from({ length: 500 }, (_, i) => [`s${i}`, `scene ${i}`]));
     const world = new World(() => ({ reply: { kind: 'key-refused', text: 'the key was revoked' } }));
     const result = await world.run({ manifest: many, settings: { concurrency: 8 } });
@@ -245,7 +248,7 @@ describe('a refused key', () => {
   });
 });
 
-describe('a run after an interruption', () => {
+firstTier.describe('a run after an interruption', () => {
   const interruptAfter = (saved: number) => {
     let seen = 0;
     return (
@@ -258,12 +261,12 @@ describe('a run after an interruption', () => {
   };
   const many = manifestOf(Array.from({ length: 30 }, (_, i) => [`s${i}`, `scene ${i}`]));
 
-  /** No two are done at the same moment. */
+  /** No two jobs complete at the same moment. */
   const oneByOne: Behaviour = (scene) => ({
     executionMs: 2_000 + 3_000 * Number(scene.replace('scene ', '')),
   });
 
-  it('asks for the jobs in flight first, the oldest before the others, and submits none of them again', async () => {
+  it('polls the jobs in flight first, the oldest before the others, and submits none of them again', async () => {
     const world = new World(oneByOne);
     const first = await world.run({
       manifest: many,
@@ -284,7 +287,7 @@ describe('a run after an interruption', () => {
     for (let i = 0; i < 30; i++) expect(world.service.submissionsOf(`scene ${i}`)).toBe(1);
   });
 
-  it('submits again exactly what expired meanwhile, after every job in flight was asked for', async () => {
+  it('submits exactly the expired jobs again, after every job in flight was polled', async () => {
     const world = new World();
     await world.run({ manifest: many, settings: { concurrency: 10 }, onEvent: interruptAfter(3) });
     const lost = world.rows<{ id: string }>(
@@ -334,7 +337,7 @@ describe('a run after an interruption', () => {
   });
 });
 
-describe('a status request', () => {
+firstTier.describe('a status request', () => {
   it('that brings nothing readable is made again, and the job is left alone', async () => {
     const world = new World();
     const status = world.service.status.bind(world.service);
@@ -368,7 +371,7 @@ describe('a status request', () => {
   });
 });
 
-describe('a run that should not go on', () => {
+firstTier.describe('a run that should not go on', () => {
   const many = manifestOf(Array.from({ length: 200 }, (_, i) => [`s${i}`, `scene ${i}`]));
 
   it('halts after so many failed attempts in a row, and collects what is in flight', async () => {
@@ -384,9 +387,9 @@ describe('a run that should not go on', () => {
 
   it.each([
     [3, 'incomplete', /^67 scenes are not saved$/],
-    [2, 'halted', /^Halted: 11 of 21 attempts brought no picture \(`halt\.percent`\)/],
+    [2, 'halted', /^Halted: 11 of 21 attempts failed \(`halt\.percent`\)/],
   ])(
-    'goes on while pictures come between the failures, of which there are few (one in %i)',
+    'continues while pictures come between the failures, of which there are few (one in %i)',
     async (nth, kind, text) => {
       const world = new World((scene) =>
         Number(scene.replace('scene ', '')) % nth === 0
@@ -414,7 +417,7 @@ describe('a run that should not go on', () => {
     ).toBeLessThanOrEqual(60_000);
   });
 
-  it('stops in order where the disk takes no picture; the next run saves the result that is still there', async () => {
+  it('stops in order if the disk takes no picture; the next run saves the result that is still there', async () => {
     const world = new World();
     const write = world.images.write.bind(world.images);
     world.images.write = () =>
@@ -434,7 +437,7 @@ describe('an edited manifest', () => {
     const list = Array.from({ length: rows }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]);
     const world = new World(() => ({ queueMs: 0, executionMs: 200 }));
     let saved = 0;
-    // No submission waits for its turn when the run is stopped.
+    // The rate is high enough that no submission waits when the run is stopped.
     const rate = { ...defaultSettings.rate, submit: { atOnce: 200, perTenSeconds: 100_000 } };
     await world.run({
       manifest: manifestOf(list),
@@ -460,13 +463,13 @@ describe('an edited manifest', () => {
         .map((job) => job.scene)
         .toSorted(),
     ).toEqual(expected.toSorted());
-    // What was never sent is forgotten.
+    // Rows that were never sent are forgotten.
     const listed = new Set(edited.map(([, scene]) => scene));
     const gone = [...sent].filter((scene) => !listed.has(scene));
     expect(result?.counts.withdrawn).toBe(gone.length);
   });
 
-  it('is complete where it was asked to finish and had nothing left', async () => {
+  firstTier.it('is complete if it was asked to finish and had nothing left', async () => {
     const world = new World();
     const result = await world.run({
       manifest: abc,
@@ -478,16 +481,19 @@ describe('an edited manifest', () => {
     expect(result?.ending).toEqual({ kind: 'complete', text: 'Every scene is saved' });
   });
 
-  it('still collects what is in flight for rows that are gone, and keeps their pictures', async () => {
-    const world = new World();
-    await world.run({ manifest: abc, settings: { concurrency: 3 }, onEvent: leaveWhenSubmitted(3) });
-    const result = await world.run({ manifest: manifestOf([['a', 'sea']]), afterMs: minutes });
-    expect(result?.counts).toMatchObject({ saved: 1, withdrawn: 2 });
-    expect([...world.images.files.keys()].toSorted()).toEqual(['a.png', 'b.png', 'c.png']);
-    expect(world.service.jobs).toHaveLength(3);
-  });
+  firstTier.it(
+    'still collects what is in flight for rows that are gone, and keeps their pictures',
+    async () => {
+      const world = new World();
+      await world.run({ manifest: abc, settings: { concurrency: 3 }, onEvent: leaveWhenSubmitted(3) });
+      const result = await world.run({ manifest: manifestOf([['a', 'sea']]), afterMs: minutes });
+      expect(result?.counts).toMatchObject({ saved: 1, withdrawn: 2 });
+      expect([...world.images.files.keys()].toSorted()).toEqual(['a.png', 'b.png', 'c.png']);
+      expect(world.service.jobs).toHaveLength(3);
+    },
+  );
 
-  it('is not complete where the job of a row that is gone is left', async () => {
+  firstTier.it('is not complete if the job of a row that is gone is left', async () => {
     const world = new World((scene) => ({ executionMs: scene === 'sea' ? 1_000 : 9 * minutes }));
     await world.run({ manifest: abc, settings: { concurrency: 3 }, onEvent: leaveWhenSubmitted(3) });
     const left = await world.run({
@@ -500,38 +506,47 @@ describe('an edited manifest', () => {
     expect(left?.ending.kind).toBe('interrupted');
   });
 
-  it('keeps the old picture of an edited row beside the new one, under a name that tells', async () => {
-    const world = new World();
-    await world.run({ manifest: manifestOf([['a', 'sea']]) });
-    await world.run({ manifest: manifestOf([['a', 'sea at night']]) });
-    const [first, second] = [...world.images.files.keys()].toSorted();
-    expect(first).toBe('a.png');
-    expect(second).toMatch(/^a\.replaced-[0-9a-f]{8}\.png$/);
-    expect(world.images.files.get('a.png')).toBe('picture of job-2');
-  });
+  firstTier.it(
+    'keeps the old picture of an edited row beside the new one, under a name that shows this',
+    async () => {
+      const world = new World();
+      await world.run({ manifest: manifestOf([['a', 'sea']]) });
+      await world.run({ manifest: manifestOf([['a', 'sea at night']]) });
+      const [first, second] = [...world.images.files.keys()].toSorted();
+      expect(first).toBe('a.png');
+      expect(second).toMatch(/^a\.replaced-[0-9a-f]{8}\.png$/);
+      expect(world.images.files.get('a.png')).toBe('picture of job-2');
+    },
+  );
 
-  it('collects the job of a row that was edited while it was in flight, under the name that tells', async () => {
-    const world = new World();
-    await world.run({ manifest: manifestOf([['a', 'sea']]), onEvent: leaveWhenSubmitted(1) });
-    await world.run({ manifest: manifestOf([['a', 'sea at night']]), afterMs: minutes });
-    expect(world.images.files.get('a.png')).toBe('picture of job-2');
-    expect([...world.images.files.values()].toSorted()).toEqual(['picture of job-1', 'picture of job-2']);
-  });
+  firstTier.it(
+    'collects the job of a row that was edited while it was in flight, under a name that shows this',
+    async () => {
+      const world = new World();
+      await world.run({ manifest: manifestOf([['a', 'sea']]), onEvent: leaveWhenSubmitted(1) });
+      await world.run({ manifest: manifestOf([['a', 'sea at night']]), afterMs: minutes });
+      expect(world.images.files.get('a.png')).toBe('picture of job-2');
+      expect([...world.images.files.values()].toSorted()).toEqual(['picture of job-1', 'picture of job-2']);
+    },
+  );
 
-  it('pays nothing for a row that was edited back, and its picture takes its name again', async () => {
-    const world = new World();
-    await world.run({ manifest: manifestOf([['a', 'sea']]) });
-    await world.run({ manifest: manifestOf([['a', 'sea at night']]) });
-    await world.run({ manifest: manifestOf([['a', 'sea']]) });
-    expect(world.service.jobs).toHaveLength(2);
-    expect(world.images.files.get('a.png')).toBe('picture of job-1');
-    expect(sceneStates(world)).toBeTruthy();
-    expect(world.rows("SELECT file, name FROM pictures WHERE file = 'a.png'")).toEqual([
-      { file: 'a.png', name: 'a.png' },
-    ]);
-  });
+  firstTier.it(
+    'pays nothing for a row that was edited back, and its picture takes its name again',
+    async () => {
+      const world = new World();
+      await world.run({ manifest: manifestOf([['a', 'sea']]) });
+      await world.run({ manifest: manifestOf([['a', 'sea at night']]) });
+      await world.run({ manifest: manifestOf([['a', 'sea']]) });
+      expect(world.service.jobs).toHaveLength(2);
+      expect(world.images.files.get('a.png')).toBe('picture of job-1');
+      expect(sceneStates(world)).toBeTruthy();
+      expect(world.rows("SELECT file, name FROM pictures WHERE file = 'a.png'")).toEqual([
+        { file: 'a.png', name: 'a.png' },
+      ]);
+    },
+  );
 
-  it('takes rows that come back as they were left: saved, in flight or failed', async () => {
+  firstTier.it('takes rows that come back as they were left: saved, in flight or failed', async () => {
     const world = new World(failing('moon', 9, 'job-failed'));
     await world.run({ manifest: abc });
     await world.run({ manifest: manifestOf([['b', 'hills']]) });
@@ -541,7 +556,7 @@ describe('an edited manifest', () => {
     expect(world.service.jobs).toHaveLength(5);
   });
 
-  it('keeps bad rows that were skipped apart, and is not complete with them', async () => {
+  firstTier.it('keeps bad rows that were skipped apart, and is not complete with them', async () => {
     const bad = [{ position: 2, source: 'list.csv:3', problem: 'the scene is empty' }];
     const world = new World();
     const result = await world.run({ manifest: manifestOf([['a', 'sea']], bad) });
@@ -549,7 +564,7 @@ describe('an edited manifest', () => {
   });
 });
 
-it.each([
+firstTier.it.each([
   ['is done', {}],
   ['was interrupted', { onEvent: leaveWhenSubmitted(2) }],
   ['may not go on', { behaviour: answering('hills', 1, 'key-refused') }],
@@ -571,7 +586,7 @@ function leaveWhenSubmitted(count: number) {
   };
 }
 
-/** Every hundredth row is edited. */
+/** Edits every hundredth row. */
 function edit([id, scene]: [string, string], i: number): [string, string] {
   return i % 99 === 0 && i / 99 < 100 ? [id, `${scene}, edited`] : [id, scene];
 }

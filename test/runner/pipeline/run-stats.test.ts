@@ -1,4 +1,4 @@
-/** Promise: `--stats` says what a run needed and what held it back, in numbers that are right. */
+/** Promise: `--stats` reports correctly how many requests a run sent and what kept its slots free. */
 import { describe, expect, it } from 'vitest';
 import {
   moreJobsFor,
@@ -13,13 +13,13 @@ import type { Attempt, Submitted } from '../../../src/runner/core/attempt.ts';
 import { pictureOf, type FakeJob } from '../../fakes/fake-service.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
 import { stats as someStats, timeMs as slotTimes } from '../../fakes/stats.ts';
-import { isWhole } from '../../fakes/tier.ts';
+import { firstTier, isWhole } from '../../fakes/tier.ts';
 import { defaultSettings, endpoint, manifestOf, World, type RunOptions } from '../../fakes/world.ts';
 
 const list = (count: number) =>
   manifestOf(Array.from({ length: count }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]));
 
-/** A job takes 5 s, and a look each second finds it done to the moment. */
+/** Polls each second. A job takes 5 s, so the poll finds it exactly when it completes. */
 const eachSecond = { lag: 0.05, shortest: 1_000, longest: 1_000 };
 
 async function statsOf(
@@ -34,14 +34,14 @@ async function statsOf(
   return result.stats;
 }
 
-/** What became of the lanes' time, without what did not happen. */
+/** Returns the time in each slot state, without states that did not occur. */
 function timeOf({ timeMs, tookMs }: RunStats): Partial<Record<SlotState, number>> {
   const entries = slotStates.map((state): [SlotState, number] => [state, timeMs[state]]);
   expect(entries.reduce((sum, [, ms]) => sum + ms, 0)).toBe(tookMs);
   return Object.fromEntries(entries.filter(([, ms]) => ms > 0));
 }
 
-/** The submissions after the first one are answered with 429 so many times. */
+/** Answers the first `times` submissions of other scenes than scene 0 with 429. */
 function refuseFirst(world: World, times: number): void {
   let refusals = times;
   world.service.instead.submit = (scene) =>
@@ -50,7 +50,7 @@ function refuseFirst(world: World, times: number): void {
       : undefined;
 }
 
-it('learns from the first jobs when to ask for the others', async () => {
+firstTier.it('learns from the first jobs when to poll the others', async () => {
   const world = new World(() => ({ queueMs: 0, executionMs: 20_000 }));
   const { requestsPerJob, lagMs } = await statsOf(world, 40, {
     concurrency: 2,
@@ -60,18 +60,18 @@ it('learns from the first jobs when to ask for the others', async () => {
   expect(lagMs?.p95).toBeLessThan(2_000);
 });
 
-describe('the time below the limit', () => {
-  it('is the share of lanes that no scene is left for', async () => {
+firstTier.describe('the time below the limit', () => {
+  it('is the share of slots that no scene is left for', async () => {
     const stats = await statsOf(new World(), 6, { concurrency: 4 });
     expect(stats).toMatchObject({ tookMs: 10_000, concurrency: 4, jobs: { submitted: 6, resumed: 0 } });
     expect(timeOf(stats)).toEqual({ inFlight: 7_500, nothingLeft: 2_500 });
   });
 
-  it('is none where every lane is in flight all the time', async () => {
+  it('is zero if every slot is in flight all the time', async () => {
     expect(timeOf(await statsOf(new World(), 8, { concurrency: 4 }))).toEqual({ inFlight: 10_000 });
   });
 
-  it('names our own rate where a submission waits for its turn', async () => {
+  it('names our own rate if a submission waits for its turn', async () => {
     const world = new World();
     const rate = { ...defaultSettings.rate, submit: { atOnce: 200, perTenSeconds: 10 } };
     const stats = await statsOf(world, 2, { concurrency: 2, rate });
@@ -145,7 +145,7 @@ describe('the time below the limit', () => {
     });
   });
 
-  it('tells the checking of pictures from their writing', async () => {
+  it('distinguishes the checking of pictures from their writing', async () => {
     const world = new World();
     const { check, write } = world.images;
     world.images.check = async (...args) => (pass(world.clock, 200), check.apply(world.images, args));
@@ -154,7 +154,7 @@ describe('the time below the limit', () => {
     expect(timeOf(stats)).toEqual({ inFlight: 10_000, checking: 400, disk: 200 });
   });
 
-  it('names a service that answers nobody, while it is felt out', async () => {
+  it('names a service that answers no request, while it is probed', async () => {
     const world = new World();
     let losses = 5;
     world.service.instead.submit = () =>
@@ -164,7 +164,7 @@ describe('the time below the limit', () => {
     expect(stats.timeMs.outage).toBe(submittedAt(world, 0));
   });
 
-  it('names the jobs of earlier runs that are asked for before anything is submitted', async () => {
+  it('names the jobs of earlier runs that are polled before anything is submitted', async () => {
     const world = new World();
     await world.run({ manifest: list(1), settings: { polling: eachSecond }, until: 1_500 });
     const { status } = world.service;
@@ -209,7 +209,7 @@ describe('the time below the limit', () => {
         },
       },
     );
-    // At 2 s of 5 s, with all lanes in flight.
+    // The run was stopped after 2 of the 5 s, with all slots in flight.
     expect(timeOf(stats)).toEqual({ inFlight: 5_000 });
     const late = await statsOf(
       new World((scene) => (scene === 'scene 0' ? { executionMs: 9_000 } : {})),
@@ -226,7 +226,7 @@ describe('the time below the limit', () => {
 });
 
 describe('the lag', () => {
-  it('is what the books of the service say, at p50 and p95, and the requests are those it was sent', async () => {
+  it('equals the records of the service at p50 and p95, and the number of requests is right', async () => {
     const count = isWhole ? 200 : 60;
     const world = new World((scene) => ({
       executionMs: 1_000 + ((Number(scene.split(' ')[1]) * 7_919) % 9_000),
@@ -244,7 +244,7 @@ describe('the lag', () => {
     expect(pictures).toMatchObject({ files: count, bytes });
   });
 
-  it('is a bound that holds where the service tells no times', async () => {
+  firstTier.it('is an upper bound if the service reports no times', async () => {
     const world = new World((scene) => ({
       executionMs: 1_000 + ((Number(scene.split(' ')[1]) * 7_919) % 9_000),
     }));
@@ -256,7 +256,7 @@ describe('the lag', () => {
     expect(found.p50).toBeLessThan(1_000);
   });
 
-  it('is not told of jobs that were done before the run', async () => {
+  firstTier.it('ignores jobs that were done before the run', async () => {
     const world = new World();
     await world.run({ manifest: list(3), settings: { concurrency: 3, polling: eachSecond }, until: 1_500 });
     const stats = await statsOf(world, 4, { concurrency: 3 }, { afterMs: 600_000 });
@@ -265,7 +265,7 @@ describe('the lag', () => {
   });
 });
 
-it('counts by how much a 429 makes looks come later', async () => {
+firstTier.it('counts the delay of polls by a 429', async () => {
   const world = new World();
   let refusals = 2;
   world.service.instead.status = () =>
@@ -277,14 +277,14 @@ it('counts by how much a 429 makes looks come later', async () => {
   expect(timeMs.load).toBe(0);
 });
 
-it('is what the report is given, too', async () => {
+firstTier.it('the lag is in the report, too', async () => {
   const given: (RunStats | undefined)[] = [];
   const writeReport = async (_: unknown, __: unknown, stats?: RunStats) => (given.push(stats), 'report');
   const stats = await statsOf(new World(), 3, {}, { writeReport });
   expect(given).toEqual([stats]);
 });
 
-it('tells the wait of an answer for memory from what comes before and after it', () => {
+firstTier.it('distinguishes the wait of an answer for memory from the time before and after it', () => {
   const clock = new VirtualClock(0);
   const recorder = new StatsRecorder(1, clock, () => false);
   const attempt = { key: 7, endpoint } as Attempt;
@@ -303,7 +303,7 @@ it('tells the wait of an answer for memory from what comes before and after it',
   expect(timeOf(recorder.result())).toEqual(Object.fromEntries(steps));
 });
 
-it.each([
+firstTier.it.each([
   ['the service tells its times', {}, 500, { lagMs: { jobs: 1, p50: 70, p95: 70 }, lagAtMostMs: null }],
   ['it was done before its acceptance was heard of', {}, 590, { lagMs: { jobs: 1, p50: 0, p95: 0 } }],
   [
@@ -315,7 +315,7 @@ it.each([
   ['its times cannot be', {}, 9_000, { lagMs: null, lagAtMostMs: { jobs: 1, p50: 570, p95: 570 } }],
   ['it tells none', {}, undefined, { lagMs: null, lagAtMostMs: { jobs: 1, p50: 570, p95: 570 } }],
   ['it may have been done before the run', { isResumed: true }, 500, { lagMs: null, lagAtMostMs: null }],
-])('tells how long the result of a job lay there where %s', (_, seen, executionTimeMs, lags) => {
+])('says how long the result of a job lay there if %s', (_, seen, executionTimeMs, lags) => {
   const clock = new VirtualClock(0);
   const recorder = new StatsRecorder(1, clock, () => false);
   pass(clock, 230);
@@ -325,13 +325,24 @@ it.each([
   expect(recorder.result()).toMatchObject(lags);
 });
 
-/** Time passes while nothing else happens. */
+firstTier.it('keeps three digits of a lag, so that long runs with long lags need no more memory', () => {
+  const clock = new VirtualClock(0);
+  const recorder = new StatsRecorder(1, clock, () => false);
+  for (const lagMs of [1_234_567, 1_234_999, 7]) {
+    const job = freshJob(clock, { key: 7, job: {} } as Submitted);
+    pass(clock, lagMs);
+    recorder.collected(job, {});
+  }
+  expect(recorder.result().lagAtMostMs).toEqual({ jobs: 3, p50: 1_230_000, p95: 1_230_000 });
+});
+
+/** Lets time pass without other activity. */
 function pass(clock: VirtualClock, ms: number): void {
   void clock.sleep(ms, new AbortController().signal);
   clock.advance();
 }
 
-/** Ms after the start of the run at which the nth job (from 0) was taken. */
+/** Returns when the nth job (from 0) was submitted, in ms after the start of the run. */
 function submittedAt(world: World, nth: number): number {
   return (world.service.jobs[nth]?.submittedAt ?? NaN) - world.started;
 }
@@ -356,23 +367,23 @@ function withoutTimes(world: World, jobId: string): StatusReply | undefined {
   return { kind: 'completed', status: 'COMPLETED', pictures: [pictureOf(jobId)] };
 }
 
-describe('the advice to have more jobs in flight', () => {
+firstTier.describe('the advice to have more jobs in flight', () => {
   const settings = { concurrency: 4, maxConcurrency: 1_000 };
   const quick = { queueMs: 300, executionMs: 4_700 };
 
-  it('is given where nothing else was the limit, and jobs began at once', async () => {
+  it('is given if nothing else was the limit, and jobs began at once', async () => {
     const stats = await statsOf(new World(() => quick), 400, settings);
     expect(stats.moreJobs).toEqual({ slots: 4, beganWithinMs: 300, concurrency: 16 });
   });
 
   it.each<[string, number, { queueMs: number; executionMs: number }, RunOptions['settings']]>([
-    ['where jobs waited at the service', 400, { queueMs: 2_000, executionMs: 3_000 }, {}],
-    ['where the number of workers is fixed', 400, quick, { maxConcurrency: 0 }],
-    ['where the service takes no more', 400, quick, { maxConcurrency: 4 }],
+    ['if jobs waited at the service', 400, { queueMs: 2_000, executionMs: 3_000 }, {}],
+    ['if the number of workers is fixed', 400, quick, { maxConcurrency: 0 }],
+    ['if the service takes no more', 400, quick, { maxConcurrency: 4 }],
     ['after a short run', 400, { queueMs: 10, executionMs: 490 }, {}],
     ['after a run of few jobs', 200, { queueMs: 100, executionMs: 9_900 }, {}],
     [
-      'where our own rate was the limit',
+      'if our own rate was the limit',
       400,
       quick,
       { rate: { ...defaultSettings.rate, submit: { atOnce: 1, perTenSeconds: 6 } } },
@@ -392,13 +403,13 @@ describe('the advice to have more jobs in flight', () => {
     ['of a service that reports few times', {}, { jobs: 100 }, undefined],
     ['after a refusal', { lostTo429: all.lostTo429 }, {}, undefined],
     [
-      'where a tenth of the slots was empty',
+      'if a tenth of the slots was empty',
       { timeMs: slotTimes({ inFlight: 530_000, disk: 70_000 }) },
       {},
       undefined,
     ],
     [
-      'where a limit stopped the run',
+      'if a limit stopped the run',
       { timeMs: slotTimes({ inFlight: 590_000, limits: 10_000 }) },
       {},
       undefined,

@@ -1,4 +1,7 @@
-/** Promise: whatever a batch goes through, a seed is sent only where those before it fell short. */
+/**
+ * Promise: a seed is sent only if the seeds before it did not meet the condition, whatever happens to the
+ * batch.
+ */
 import { expect, it } from 'vitest';
 import { manifestOf, World, type RunOptions } from '../../fakes/world.ts';
 import { retry, scored, seedList, sendUntil } from './kills/seeds.ts';
@@ -24,18 +27,18 @@ it('renders first seeds alone in a preview, each once', async () => {
   expect(sent()).toHaveLength(10);
 });
 
-it('takes over what was rendered, after the checkpoint was lost, and sends none of it again', async () => {
+it('adopts rendered pictures after the checkpoint was lost, and sends none of their scenes again', async () => {
   const { world, run, sent } = begin();
   const before = await run();
   expect(before?.counts).toMatchObject({ saved: 9, failed: 1, unneeded: 6 });
   await world.forget();
   const after = await run({ settings: { unknownPictures: 'adopt' } });
   expect(after?.counts).toEqual(before?.counts);
-  // Of the failed one there is no picture.
+  // The failed seed has no picture, so it is sent again.
   expect(sent().slice(10)).toEqual(['c 1']);
 });
 
-it('holds later seeds back where all of a row are put back', async () => {
+it('holds later seeds back if all of a row are put back', async () => {
   let isBroken = true;
   const { world, run, sent } = begin((scene) =>
     isBroken ? { failure: { kind: 'job-failed', text: 'no memory' } } : scored(scene),
@@ -47,7 +50,7 @@ it('holds later seeds back where all of a row are put back', async () => {
   expect(sent()).toHaveLength(16 + 10);
 });
 
-it('lets a seed of a row that was edited meanwhile open none of the new ones', async () => {
+it('does not send new seeds because of a seed of a row that was edited meanwhile', async () => {
   const { run, sent } = begin();
   const rowOf = (name: string) =>
     manifestOf([1, 2, 3].map((n): [string, string] => [`row-s${n}`, `${name} ${n}`]));
@@ -57,7 +60,7 @@ it('lets a seed of a row that was edited meanwhile open none of the new ones', a
   expect(result?.counts).toMatchObject({ saved: 1, unneeded: 2, withdrawn: 1 });
 });
 
-it('sends what waits for another try only if it is still needed', async () => {
+it('sends scenes that wait for another try only if they are still needed', async () => {
   const { world, run, sent } = begin((scene) =>
     scene === 'b 2' ? { failure: { kind: 'job-failed', text: 'no memory' } } : scored(scene),
   );

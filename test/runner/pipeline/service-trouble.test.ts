@@ -1,4 +1,7 @@
-/** Promise: load, silence and outages of the service cost time, but no scene, and no flood of unanswered submissions. */
+/**
+ * Promise: overload, silence and outages of the service cost time. They lose no scene and cause no flood of
+ * unanswered submissions.
+ */
 import { describe, expect, it } from 'vitest';
 import { readRecords } from '../../../src/runner/checkpoint/scene-records.ts';
 import type { Event } from '../../../src/runner/pipeline/event.ts';
@@ -6,7 +9,7 @@ import type { Stop } from '../../../src/runner/pipeline/stop.ts';
 import type { FailureKind } from '../../../src/runner/core/failure.ts';
 import type { StatusReply, SubmitReply } from '../../../src/runner/pipeline/ports.ts';
 import { pictureOf } from '../../fakes/fake-service.ts';
-import { isWhole } from '../../fakes/tier.ts';
+import { firstTier, isWhole } from '../../fakes/tier.ts';
 import { defaultSettings, manifestOf, World } from '../../fakes/world.ts';
 
 const minutes = 60_000;
@@ -22,7 +25,7 @@ const refusing = (
 const submissions = (world: World): number =>
   world.service.log.filter((line) => line.startsWith('submit')).length;
 
-/** 0 ≤ random < 1, the same sequence for the same seed. */
+/** Returns a random source in [0, 1). The same seed gives the same sequence. */
 function seeded(seed: number): () => number {
   let state = seed;
   return () => {
@@ -47,11 +50,11 @@ describe('a busy service', () => {
     const result = await world.run({ manifest: list(count), settings: { concurrency: 300 } });
     expect(result?.ending.kind).toBe('complete');
     const lasted = (Math.max(...world.service.jobs.map((job) => job.submittedAt)) - world.started) / 1_000;
-    expect(lasted, 'where the last ones wait up to ten seconds').toBeLessThan(count / (0.9 * 20) + 10);
+    expect(lasted, 'the last ones wait up to ten seconds').toBeLessThan(count / (0.9 * 20) + 10);
     expect(world.rows("SELECT count(*) AS n FROM attempts WHERE state <> 'saved'")).toEqual([{ n: 0 }]);
   });
 
-  it('that has room for 20 jobs is kept full', async () => {
+  firstTier.it('that has room for 20 jobs is kept full', async () => {
     const world = new World(() => ({ queueMs: 0, executionMs: 5_000 }));
     world.random = seeded(20);
     world.service.instead.submit = () => {
@@ -73,7 +76,7 @@ describe('a busy service', () => {
     expect(world.rows("SELECT count(*) AS n FROM scenes WHERE state <> 'saved'")).toEqual([{ n: 0 }]);
   });
 
-  it('is asked for no more than the set number in any ten seconds', async () => {
+  firstTier.it('gets no more than the set number of requests in any ten seconds', async () => {
     const world = new World(() => ({ queueMs: 0, executionMs: 100 }));
     const sent: number[] = [];
     world.service.instead.submit = () => (sent.push(world.clock.elapsed()), undefined);
@@ -85,11 +88,11 @@ describe('a busy service', () => {
   });
 });
 
-describe('a service that refuses most submissions', () => {
+firstTier.describe('a service that refuses most submissions', () => {
   const warningsOf = ({ events }: World): string[] =>
     events.flatMap((event) => (event.type === 'warning' ? event.text : []));
 
-  it('has the run say once what to set', async () => {
+  it('has the run name the setting once', async () => {
     const world = new World(() => ({ queueMs: 0, executionMs: 60_000 }));
     world.random = seeded(20);
     world.service.instead.submit = () => {
@@ -106,7 +109,7 @@ describe('a service that refuses most submissions', () => {
     expect(world.rows('SELECT DISTINCT attempts FROM scenes')).toEqual([{ attempts: 1 }]);
   });
 
-  it('is not worth a word where it refuses fewer than it accepts', async () => {
+  it('is not mentioned if it refuses fewer than it accepts', async () => {
     const world = new World(() => ({ queueMs: 0, executionMs: 2_000 }));
     world.random = seeded(20);
     const random = seeded(7);
@@ -116,7 +119,7 @@ describe('a service that refuses most submissions', () => {
   });
 });
 
-describe('a service that names the time to come back', () => {
+firstTier.describe('a service that names the time to come back', () => {
   const until = 60_000;
   const notNow = (world: World): (SubmitReply & StatusReply & { kind: 'failure' }) | undefined => {
     const retryAfterMs = until - world.clock.elapsed();
@@ -158,7 +161,7 @@ describe('a service that asks to be asked again at once', () => {
     failure: { kind, text: 'Retry-After: 0', retryAfterMs: 0 },
   });
 
-  it('while it cannot tell of a job is asked with growing waits all the same', async () => {
+  firstTier.it('while it knows nothing of a job is asked with growing waits all the same', async () => {
     const world = new World();
     let asked = 0;
     world.service.instead.status = () => {
@@ -186,31 +189,34 @@ describe('a service that asks to be asked again at once', () => {
   });
 });
 
-it('a service that asks to be left alone for ten minutes is asked for results all the same: they are deleted in thirty', async () => {
-  const world = new World();
-  let refusals = 4;
-  world.service.instead.status = () =>
-    refusals-- > 0
-      ? { kind: 'failure', failure: { kind: 'overloaded', text: '429', retryAfterMs: 10 * minutes } }
-      : undefined;
-  const result = await world.run({ manifest: list(1), settings: { concurrency: 1 } });
-  expect(result?.counts).toMatchObject({ saved: 1 });
-  expect(world.clock.elapsed()).toBeLessThan(9 * minutes);
-});
+firstTier.it(
+  'a service that asks to be left alone for ten minutes is polled for results all the same: they are deleted in thirty',
+  async () => {
+    const world = new World();
+    let refusals = 4;
+    world.service.instead.status = () =>
+      refusals-- > 0
+        ? { kind: 'failure', failure: { kind: 'overloaded', text: '429', retryAfterMs: 10 * minutes } }
+        : undefined;
+    const result = await world.run({ manifest: list(1), settings: { concurrency: 1 } });
+    expect(result?.counts).toMatchObject({ saved: 1 });
+    expect(world.clock.elapsed()).toBeLessThan(9 * minutes);
+  },
+);
 
-describe('lost answers', () => {
+firstTier.describe('lost answers', () => {
   it('of one submission in seven do not slow the others down', async () => {
     const world = new World();
     const random = seeded(7);
     world.service.instead.submit = () => (random() < 0.15 ? refusing('unanswered', '502') : undefined);
     await world.run({ manifest: list(600), settings: { concurrency: 30 } });
     const lasted = Math.max(...world.service.jobs.map((job) => job.submittedAt)) - world.started;
-    // 600 jobs of 5 s in 30 lanes take 100 s.
+    // 600 jobs of 5 s in 30 slots take 100 s.
     expect(lasted).toBeLessThan(140_000);
     expect(world.rows("SELECT count(*) AS n FROM scenes WHERE state <> 'saved'")).toEqual([{ n: 0 }]);
   });
 
-  it('of all submissions are felt out one at a time, ever more seldom, and sending recovers at once', async () => {
+  it('of all submissions lead to single probes at growing intervals, and sending recovers at once', async () => {
     const world = new World();
     world.service.instead.submit = () =>
       world.clock.elapsed() < 10 * minutes ? refusing('unanswered', '502') : undefined;
@@ -232,7 +238,7 @@ describe('lost answers', () => {
     expect(submissions(world)).toBeLessThan(40);
   });
 
-  it('of the same scene only end the run at its bound while nobody is answered', async () => {
+  it('of the same scene end the run at its limit only while no request is answered', async () => {
     const world = new World(() => ({ reply: { kind: 'unanswered', text: '502' } }));
     const result = await world.run({ manifest: list(1) });
     expect(result?.ending).toMatchObject({
@@ -243,7 +249,7 @@ describe('lost answers', () => {
     expect(submissions(world)).toBe(10);
   });
 
-  it('are held for a person who wants to decide: nothing is submitted again', async () => {
+  it('are held if a person wants to decide: nothing is submitted again', async () => {
     const world = new World((scene) =>
       scene === 'scene 1' ? { reply: { kind: 'unanswered', text: '502' } } : {},
     );
@@ -256,7 +262,7 @@ describe('lost answers', () => {
     ]);
   });
 
-  it('are listed in the report, also where a later one brought the picture', async () => {
+  it('are listed in the report, also if a later one brought the picture', async () => {
     const world = new World((scene, nth) => ({ isAnswerLost: scene === 'scene 1' && nth < 3 }));
     await world.run({ manifest: list(3) });
     const rows = [...readRecords(world.db)].map(({ id, state, attempts, unanswered }) => ({
@@ -273,10 +279,10 @@ describe('lost answers', () => {
   });
 });
 
-describe('a service whose jobs nobody can ask for', () => {
+firstTier.describe('a service whose jobs cannot be polled', () => {
   const lost: SubmitReply = { ...refusing('unanswered', 'it named the job "job 7"'), isEachLost: true };
 
-  it('is paid for no more of them: the run ends, and what was paid is declared', async () => {
+  it('is paid for no more of them: the run ends, and the paid jobs are declared', async () => {
     const world = new World();
     world.service.instead.submit = () => lost;
     const result = await world.run({ manifest: list(100), settings: { concurrency: 20 } });
@@ -295,7 +301,7 @@ describe('a service whose jobs nobody can ask for', () => {
     world.service.instead.submit = () => {
       tries += 1;
       if (tries < 60) return refusing('overloaded');
-      // All that were refused wait for the same moment.
+      // All refused submissions wait for the same moment.
       if (tries === 60)
         return { kind: 'failure', failure: { kind: 'overloaded', text: '429', retryAfterMs: 30_000 } };
       paid += 1;
@@ -309,7 +315,7 @@ describe('a service whose jobs nobody can ask for', () => {
 
   const named = 'the service answered with the id of another job, job: ';
 
-  /** One picture for all. */
+  /** Returns a world whose service gives all jobs the same id and picture. */
   function oneForAll(): World {
     const world = new World();
     world.service.instead.submit = () => ({ kind: 'accepted', jobId: 'job', status: '' });
@@ -321,7 +327,7 @@ describe('a service whose jobs nobody can ask for', () => {
     return world;
   }
 
-  it('is paid for three where it gives all jobs the same id, and saves nobody the picture of another', async () => {
+  it('is paid for three jobs if it gives all jobs the same id, and no scene gets the picture of another', async () => {
     const world = oneForAll();
     const result = await world.run({ manifest: list(100), settings: { concurrency: 20 } });
     expect(result?.ending).toMatchObject({ kind: 'halted', text: expect.stringContaining(named) as string });
@@ -338,7 +344,7 @@ describe('a service whose jobs nobody can ask for', () => {
     expect(world.images.files.size).toBe(0);
   });
 
-  it('goes on where it gives an id again now and then', async () => {
+  it('continues if it gives an id again now and then', async () => {
     const world = new World();
     let sent = 0;
     world.service.instead.submit = () => {
@@ -368,7 +374,7 @@ describe('a service whose jobs nobody can ask for', () => {
     ]);
   });
 
-  it('keeps what was saved before the id came again', async () => {
+  it('keeps the scenes that were saved before the id came again', async () => {
     const world = oneForAll();
     await world.run({ manifest: list(1) });
     await world.run({ manifest: list(2) });
@@ -377,7 +383,7 @@ describe('a service whose jobs nobody can ask for', () => {
   });
 });
 
-describe('a host that cannot be reached', () => {
+firstTier.describe('a host that cannot be reached', () => {
   it('is tried for half an hour, then the run ends, resumable; nothing was sent, nothing is set aside', async () => {
     const world = new World(() => ({ reply: { kind: 'not-reached', text: 'the host name is not known' } }));
     const result = await world.run({ manifest: list(50), settings: { concurrency: 10 } });
@@ -412,14 +418,14 @@ describe('a host that cannot be reached', () => {
   });
 });
 
-describe('failed attempts', () => {
-  it('halt the run when too large a share fails, though some succeed', async () => {
+firstTier.describe('failed attempts', () => {
+  it('halt the run when too large a share fails, although some succeed', async () => {
     const world = new World((scene) =>
       Number(scene.split(' ')[1]) % 3 === 0 ? {} : { failure: { kind: 'job-failed', text: 'no memory' } },
     );
     const result = await world.run({ manifest: list(1_000), settings: { concurrency: 4 } });
     expect(result?.ending.kind).toBe('halted');
-    expect(result?.ending.text).toMatch(/of \d+ attempts brought no picture.*no memory/);
+    expect(result?.ending.text).toMatch(/of \d+ attempts failed.*no memory/);
     expect(world.service.jobs.length).toBeLessThan(60);
     expect(result?.counts.active).toBe(0);
   });

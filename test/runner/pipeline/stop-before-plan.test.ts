@@ -1,15 +1,18 @@
-/** Promise: a stop while the manifest is read or compared ends the run in order, and the next run does all that is to be done, once. */
+/**
+ * Promise: a stop while the manifest is read or compared ends the run in an orderly way, and the next run
+ * does all remaining work once.
+ */
 import { expect, it } from 'vitest';
 import type { ListedScene } from '../../../src/runner/core/scene.ts';
 import type { ManifestScenes } from '../../../src/runner/pipeline/ports.ts';
 import { Stop } from '../../../src/runner/pipeline/stop.ts';
-import { isWhole, rest } from '../../fakes/tier.ts';
+import { firstTier, isWhole, rest } from '../../fakes/tier.ts';
 import { manifestOf, World } from '../../fakes/world.ts';
 
 const leave = { kind: 'terminated', text: 'Terminated (SIGTERM)' } as const;
 const drain = { kind: 'incomplete', text: 'Asked to finish (SIGHUP)' } as const;
 
-/** More rows than are compared in two slices of 500. */
+/** The rows are compared in slices of 500, and this is more than two slices. */
 const rows = 1_020;
 const many = manifestOf(Array.from({ length: rows }, (_, i) => [`s${i}`, `scene ${i}`]));
 const two = manifestOf([
@@ -18,18 +21,21 @@ const two = manifestOf([
 ]);
 const fast = { concurrency: 400 };
 
-rest.it('leaves with the word of the signal, sends nothing, and the next run saves every scene', async () => {
-  const world = new World();
-  const stop = new Stop();
-  const result = await world.run({ manifest: stoppingAt(510, () => stop.request('leave', leave)), stop });
-  expect(result).toMatchObject({
-    ending: { kind: 'terminated', text: expect.stringContaining('was not compared') as string },
-    counts: { waiting: 0, saved: 0 },
-    report: undefined,
-  });
-  expect(world.service.jobs).toEqual([]);
-  await expectCompleteAfter(world);
-});
+rest.it(
+  'a stop ends the run with the name of the signal, sends nothing, and the next run saves every scene',
+  async () => {
+    const world = new World();
+    const stop = new Stop();
+    const result = await world.run({ manifest: stoppingAt(510, () => stop.request('leave', leave)), stop });
+    expect(result).toMatchObject({
+      ending: { kind: 'terminated', text: expect.stringContaining('was not compared') as string },
+      counts: { waiting: 0, saved: 0 },
+      report: undefined,
+    });
+    expect(world.service.jobs).toEqual([]);
+    await expectCompleteAfter(world);
+  },
+);
 
 const drains: [during: string, listOf: (stop: Stop) => ManifestScenes | undefined][] = [
   ['the comparison', (stop: Stop) => stoppingAt(510, () => stop.request('drain', drain))],
@@ -43,7 +49,7 @@ const drains: [during: string, listOf: (stop: Stop) => ManifestScenes | undefine
 ];
 
 it.each(isWhole ? drains : drains.slice(0, 1))(
-  'asked to finish during %s, collects what is in flight and submits nothing',
+  'a run that is asked to finish during %s collects what is in flight and submits nothing',
   async (_, listOf) => {
     const world = new World();
     await world.run({ manifest: two, until: 1 });
@@ -59,7 +65,7 @@ it.each(isWhole ? drains : drains.slice(0, 1))(
   },
 );
 
-it('is not complete though all that the batch knew of is saved', async () => {
+firstTier.it('a run is not complete although all scenes that the batch knew are saved', async () => {
   const world = new World();
   await world.run({ manifest: two });
   const stop = new Stop();
@@ -67,22 +73,25 @@ it('is not complete though all that the batch knew of is saved', async () => {
   expect(result).toMatchObject({ ending: { kind: 'incomplete' }, report: undefined });
 });
 
-it('a stop during the report ends the run when the grace is over, and says so though every scene is saved', async () => {
-  const world = new World();
-  const stop = new Stop();
-  const result = await world.run({
-    manifest: two,
-    stop,
-    writeReport: async (_, signal) => {
-      stop.request('leave', leave);
-      await passUntil(world, signal);
-      return undefined;
-    },
-  });
-  expect(result).toMatchObject({ ending: leave, counts: { saved: 2 }, report: undefined });
-});
+firstTier.it(
+  'a stop during the report ends the run when the grace is over, and says so although every scene is saved',
+  async () => {
+    const world = new World();
+    const stop = new Stop();
+    const result = await world.run({
+      manifest: two,
+      stop,
+      writeReport: async (_, signal) => {
+        stop.request('leave', leave);
+        await passUntil(world, signal);
+        return undefined;
+      },
+    });
+    expect(result).toMatchObject({ ending: leave, counts: { saved: 2 }, report: undefined });
+  },
+);
 
-it('writes the report of what it leaves though a request took all of the grace', async () => {
+firstTier.it('a run writes the report of the rest although a request took all of the grace', async () => {
   const world = new World();
   const stop = new Stop();
   world.service.status = async (_job, signal) => {
@@ -106,7 +115,7 @@ async function passUntil(world: World, signal: AbortSignal | undefined): Promise
   }
 }
 
-/** The long list, with something that happens when so many of its rows were read. */
+/** Returns the long list. It calls `happen` when this many rows were read. */
 function stoppingAt(row: number, happen: () => void): ManifestScenes {
   function* scenes(): Generator<ListedScene> {
     let read = 0;

@@ -1,4 +1,7 @@
-/** Promise: of several reasons to end a run the strongest counts, and the first of its kind; it is said at once. */
+/**
+ * Promise: of several reasons to end a run, the strongest wins, and of equally strong ones the first. It is
+ * reported at once.
+ */
 import { expect, it } from 'vitest';
 import { FatalFailure } from '../../../src/runner/core/failure.ts';
 import { Stop } from '../../../src/runner/pipeline/stop.ts';
@@ -6,7 +9,7 @@ import { Stop } from '../../../src/runner/pipeline/stop.ts';
 const interrupted = (text: string) => ({ kind: 'interrupted', text }) as const;
 const modesOf = (stop: Stop): boolean[] => [stop.draining.aborted, stop.leaving.aborted];
 
-it('finishes first, and leaves when it is asked again', () => {
+it('a run finishes first, and leaves when it is asked again', () => {
   const stop = new Stop();
   const said: string[] = [];
   stop.onEnding(({ text }) => said.push(text));
@@ -26,7 +29,7 @@ it('finishes first, and leaves when it is asked again', () => {
 it.each([
   ['output-unwritable', 'output-unwritable', 'no room'],
   ['key-refused', 'not-allowed', 'no room'],
-] as const)('leaves for what stops a run, and says its kind (%s)', (kind, ending, text) => {
+] as const)('a run ends for a reason that stops it, and names its kind (%s)', (kind, ending, text) => {
   for (const isCollecting of [false, true]) {
     const stop = new Stop();
     stop.forThrown(new FatalFailure({ kind, text: 'no room' }, isCollecting));
@@ -38,7 +41,7 @@ it.each([
   }
 });
 
-it('takes anything else for a bug, the first of which is kept', () => {
+it('a run treats anything else as a bug, and keeps the first one', () => {
   const stop = new Stop((thrown) =>
     thrown === 'ENOSPC' ? new FatalFailure({ kind: 'output-unwritable', text: 'no room' }) : thrown,
   );

@@ -10,7 +10,10 @@ const list = (count: number) =>
 const garbled: StatusReply = { kind: 'failure', failure: { kind: 'poll-failed', text: '502 <html>' } };
 const busy: StatusReply = { kind: 'failure', failure: { kind: 'overloaded', text: '429' } };
 
-/** A world whose run died with so many jobs in flight, the first `bad` of which are never told of. */
+/**
+ * Returns a world whose run crashed with `count` jobs in flight. Status requests for the first `bad` jobs get
+ * `answer`.
+ */
 async function inFlight(count: number, bad: number, waiting = 0, answer = garbled): Promise<World> {
   const world = new World();
   await world.run({ manifest: list(count + waiting), settings: { concurrency: count }, until: 900 });
@@ -23,7 +26,7 @@ describe('a job whose status is never readable', () => {
   it.each([
     ['garbled', garbled],
     ['429', busy],
-  ])('is given up and rendered again where it is the last one (%s)', async (_name, answer) => {
+  ])('is given up and rendered again if it is the last one (%s)', async (_name, answer) => {
     const world = await inFlight(1, 1, 0, answer);
     const result = await world.run({ manifest: list(1) });
     expect(result?.ending.kind).toBe('complete');
@@ -61,7 +64,7 @@ describe('a job whose status is never readable', () => {
     expect(world.service.jobs).toHaveLength(6 + waiting);
   });
 
-  it('is given up where it is the last one, though another could not be read for a while', async () => {
+  it('is given up if it is the last one, although another could not be read for a while', async () => {
     const world = new World((scene) => (scene === 'scene 0' ? { executionMs: 20 * minutes } : {}));
     const isAlone = (): boolean => world.events.some(({ type }) => type === 'scene-saved');
     let asked = 0;
@@ -73,7 +76,7 @@ describe('a job whose status is never readable', () => {
     expect(world.service.jobs).toHaveLength(3);
   });
 
-  it('is kept where it is readable now and then, however often it was not', async () => {
+  it('is kept if it is readable now and then, however often it was not', async () => {
     const world = await inFlight(2, 0);
     for (const job of world.service.jobs) moveJob(job, 140 * minutes);
     let asked = 0;
@@ -85,7 +88,7 @@ describe('a job whose status is never readable', () => {
     expect(asked).toBeGreaterThan(10);
   });
 
-  it('is kept while nothing but the clock says that it is overdue', async () => {
+  it('is kept while only the clock says that it is overdue', async () => {
     const world = await inFlight(2, 0);
     const isDown = (): boolean => world.clock.elapsed() < 20 * minutes;
     for (const job of world.service.jobs) moveJob(job, 48 * 60 * minutes);
@@ -131,7 +134,7 @@ describe('an outage', () => {
   });
 });
 
-it('ends where the service never says anything but 429, with one job given up to find out', async () => {
+it('a run ends if the service never says anything but 429, with one job given up to find out', async () => {
   const world = await inFlight(1, 10_000, 0, busy);
   const result = await world.run({ manifest: list(1) });
   expect(result?.ending.kind).toBe('halted');
@@ -158,7 +161,7 @@ describe('a replica that still says IN_QUEUE of a job that is gone', () => {
     ]);
   });
 
-  it('costs no job that two 404s by accident were told of', async () => {
+  it('costs no job that got two 404s by accident', async () => {
     const world = new World(() => ({ queueMs: 20 * minutes }));
     let asked = 0;
     world.service.instead.status = () => {

@@ -1,4 +1,7 @@
-/** Promise: every picture on record is looked at once, beside a run as well, and a repair may die at any moment. */
+/**
+ * Promise: `verify` checks every recorded picture once, even during a run, and a repair may crash at any
+ * moment.
+ */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { readSavedJobs, recordedReader } from '../../../src/runner/checkpoint/recorded-pictures.ts';
 import { pictureRepair } from '../../../src/runner/checkpoint/repair-checkpoint.ts';
@@ -8,7 +11,7 @@ import { pictureOf } from '../../fakes/fake-service.ts';
 import { manifestOf, World } from '../../fakes/world.ts';
 
 let world: World;
-/** Names whose bytes are not what they were. */
+/** Names of the files whose content is damaged. */
 let damaged: Set<string>;
 
 async function rendered(scenes: number, pictures = 1): Promise<void> {
@@ -75,7 +78,8 @@ describe('looking', () => {
       inspect: async (picture) => {
         if (isFirst) {
           isFirst = false;
-          // The first look finds every name gone; by then a run has renamed one and a repair forgotten another.
+          // The first inspection finds neither file. Meanwhile a run has renamed one of them, and a repair
+          // has removed the record of the other.
           world.db.exec("UPDATE pictures SET file = 'new.png', file_key = 'new' WHERE file = 's0.png'");
           world.db.exec("DELETE FROM pictures WHERE file = 's1.png'");
         }
@@ -101,7 +105,7 @@ describe('a rename that was decided', () => {
     expect((await verify()).verified).toMatchObject({ good: 1, damaged: 1, missing: 0 });
   });
 
-  it('says of the old name what is wrong where it was not done', async () => {
+  it('reports the problem under the old name if it was not done', async () => {
     expect((await verify()).verified).toMatchObject({ good: 2 });
     damaged.add('s0.png');
     expect((await verify()).verified).toMatchObject({ good: 1, damaged: 1, missing: 0 });
@@ -111,7 +115,7 @@ describe('a rename that was decided', () => {
 describe('a repair', () => {
   beforeEach(() => rendered(4, 2));
 
-  it('puts back whole jobs and no others: what is left of one is rendered again with it', async () => {
+  it('puts back whole jobs and no others: the other pictures of a job are rendered again with it', async () => {
     world.images.files.delete('s1.png');
     damaged.add('s2-2.png');
     const { verified } = await verify({ repair: repairOf() });
@@ -146,7 +150,7 @@ describe('a repair', () => {
       expect((await world.run({ manifest }))?.ending.kind).toBe('complete');
   });
 
-  it('that dies once the damaged file is out of the way is made up for by the next', async () => {
+  it('that crashes once the damaged file was moved away is completed by the next one', async () => {
     damaged.add('s2.png');
     const dying = verify({
       repair: {
@@ -160,7 +164,7 @@ describe('a repair', () => {
     expect(verified).toMatchObject({ missing: 2, putBack: 1 });
   });
 
-  it('that dies before leaves all as it was', async () => {
+  it('that crashes before changes nothing', async () => {
     damaged.add('s2.png');
     const dying = verify({ repair: repairOf({ setAside: () => Promise.reject(new Error('killed')) }) });
     await expect(dying).rejects.toThrow('killed');

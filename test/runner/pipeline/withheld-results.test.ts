@@ -1,8 +1,11 @@
-/** Promise: a finished job is not paid for twice because its result is refused for a while, and an answer about another job is never used. */
+/**
+ * Promise: a finished job is not paid for twice if its result is refused for a while, and an answer about
+ * another job is never used.
+ */
 import { describe, expect, it } from 'vitest';
 import { readSpending } from '../../../src/runner/checkpoint/read-totals.ts';
 import { batchCost } from '../../../src/runner/core/spending.ts';
-import type { FailureKind } from '../../../src/runner/core/failure.ts';
+import type { Failure } from '../../../src/runner/core/failure.ts';
 import type { StatusReply } from '../../../src/runner/pipeline/ports.ts';
 import { manifestOf, World } from '../../fakes/world.ts';
 
@@ -10,9 +13,9 @@ const minutes = 60_000;
 const pricing = { perPicture: 0.003, currency: 'USD' };
 const list = (count: number) =>
   manifestOf(Array.from({ length: count }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]));
-const withheld = (kind: FailureKind = 'poll-failed'): StatusReply => ({
+const withheld = (more: Partial<Failure> = {}): StatusReply => ({
   kind: 'failure',
-  failure: { kind, text: 'its result is 503: busy' },
+  failure: { kind: 'poll-failed', text: 'its result is 503: busy', ...more },
   done: { status: 'COMPLETED', executionTimeMs: 7 },
 });
 const foreign: StatusReply = {
@@ -47,7 +50,7 @@ describe('a result that is refused', () => {
     expect(world.service.jobs).toHaveLength(20);
   });
 
-  it('for so long while those of others come is given up, and is not free in the books', async () => {
+  it('for so long while other results arrive is given up, and its cost is recorded', async () => {
     const world = new World(() => ({ executionMs: 5 * minutes }));
     world.service.instead.status = (id) => (id === 'job-1' ? withheld() : undefined);
     const result = await world.run({ manifest: list(20), settings: { pricing } });
@@ -61,14 +64,14 @@ describe('a result that is refused', () => {
     expect(given).toMatchObject({
       kind: 'job-overdue',
       text: expect.stringMatching(
-        /30 min 0 s \(`halt.unreachable`\); the latest: its result is 503/,
+        /could not be read for 30 min \d+ s; the latest: its result is 503/,
       ) as string,
     });
     expect(batchCost(readSpending(world.db), 0, pricing).spent).toBeCloseTo(21 * pricing.perPicture);
   });
 
-  it('at the moment when a job that takes too long is given up is still asked for', async () => {
-    // The first shows that the time-out fits others.
+  it('at the moment when a job that takes too long is given up is still requested', async () => {
+    // The first job shows that other jobs fit the time-out.
     const world = new World((scene) => (scene === 'scene 1' ? {} : { executionMs: 40 * minutes }));
     let refused = 0;
     world.service.instead.status = (id) =>
@@ -84,19 +87,29 @@ describe('a result that is refused', () => {
 });
 
 describe('a part of a result that is not there', () => {
-  const missing = (times: number): World => {
+  const missing = (times: number, more: Partial<Failure>): World => {
     const world = new World();
     let asked = 0;
     world.service.instead.status = (id) =>
-      id === 'job-1' && (asked += 1) <= times ? withheld('download-failed') : undefined;
+      id === 'job-1' && (asked += 1) <= times ? withheld({ kind: 'download-failed', ...more }) : undefined;
     return world;
   };
 
-  it('gets four tries before its job is paid for again', async () => {
-    const late = missing(3);
+  it('is requested while the service keeps it, and costs no second job', async () => {
+    const world = new World(() => ({ executionMs: 5 * minutes }));
+    world.service.instead.status = (id) =>
+      id === 'job-1' && world.clock.elapsed() < 25 * minutes
+        ? withheld({ kind: 'download-failed', text: 'a.mp4 of node 9 came empty' })
+        : undefined;
+    expect((await world.run({ manifest: list(20) }))?.ending.kind).toBe('complete');
+    expect(world.service.jobs).toHaveLength(20);
+  });
+
+  it('gets four tries before its job is paid for again if the service says that it is gone', async () => {
+    const late = missing(3, { isGone: true });
     expect((await late.run({ manifest: list(1) }))?.ending.kind).toBe('complete');
     expect(late.service.jobs).toHaveLength(1);
-    const gone = missing(4);
+    const gone = missing(4, { isGone: true });
     expect((await gone.run({ manifest: list(1) }))?.ending.kind).toBe('complete');
     expect(gone.service.jobs).toHaveLength(2);
     expect(gone.service.log.filter((line) => line === 'status job-1')).toHaveLength(4);
@@ -104,7 +117,7 @@ describe('a part of a result that is not there', () => {
 });
 
 describe('a status that is another job’s', () => {
-  it('once is asked for again', async () => {
+  it('once is requested again', async () => {
     const world = new World();
     const asked = new Set<string>();
     world.service.instead.status = (id) => {

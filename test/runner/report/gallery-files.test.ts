@@ -1,4 +1,7 @@
-/** The page of the report and its rows: no text becomes code, and no reader sees a mixture of two reports. */
+/**
+ * Promise: no text of a batch becomes code in the report page, and a reader never sees a mixture of two
+ * reports.
+ */
 import { createHash } from 'node:crypto';
 import { spawnSync } from 'node:child_process';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
@@ -21,7 +24,7 @@ import {
 
 const hostile = '</script><script>alert(1)</script><!-- \u2028\u2029 "quoted" \\ \u202eright to left';
 
-it('gives the page what the report tells, and every row in order', async () => {
+it('gives the page the data of the report, and every row in order', async () => {
   await inFolder(async (folder) => {
     await writeReport(folder, sourceOf([savedRow, failedRow, invalidRow]), about);
     const data = await dataOf(folder);
@@ -58,7 +61,7 @@ it('gives the page what the report tells, and every row in order', async () => {
   });
 });
 
-it('tells where the pictures were made, each endpoint with its scenes', async () => {
+it('says where the pictures were made, each endpoint with its scenes', async () => {
   await inFolder(async (folder) => {
     await writeReport(folder, sourceOf([savedRow]), about);
     expect((await dataOf(folder)).endpoint).toBe('renderer at https://api.example/v2');
@@ -70,7 +73,7 @@ it('tells where the pictures were made, each endpoint with its scenes', async ()
   });
 });
 
-it('groups what failed, with the command that puts exactly that back', async () => {
+it('groups failures, with the command that puts exactly these back', async () => {
   await inFolder(async (folder) => {
     const expired: SceneRecord = { ...failedRow, failureKind: 'expired', failureText: 'gone' };
     await writeReport(folder, sourceOf([failedRow, expired, failedRow, invalidRow]), about);
@@ -106,11 +109,11 @@ it('folds failures that differ in numbers, ids and addresses alone, and no two s
   });
 });
 
-it('tells fifty causes of a kind apart, and counts what is beyond them as one more', async () => {
+it('distinguishes fifty causes of a kind, and counts the others as one more', async () => {
   await inFolder(async (folder) => {
     const word = (index: number): string => String.fromCodePoint(0x4e00 + index);
     const texts = Array.from({ length: 70 }, (_, index) => word(index % 60));
-    // What came last may be what is most.
+    // The most frequent cause may come last.
     const rows = [...texts, word(99), word(99), word(99)].map((failureText) => ({
       ...failedRow,
       failureText,
@@ -134,14 +137,14 @@ it('counts the time of the runs, not of the pauses between them, and no time twi
   const run = (startedAt: number, endedAt: number | null) => ({ ...runSpan, startedAt, endedAt });
   const spans = [run(0, hour), run(hour / 2, 2 * hour), run(10 * hour, null), run(20 * hour, 21 * hour)];
   await inFolder(async (folder) => {
-    // The third died after it had saved something; what came later is not its own.
+    // The third run crashed after it had saved something. The picture at 20.5 belongs to the fourth run.
     const saved = [10.5, 11, 20.5].map((at) => ({ ...savedRow, submittedAt: null, savedAt: at * hour }));
     await writeReport(folder, { ...sourceOf(saved), runs: () => spans }, about);
     expect((await dataOf(folder)).times.runMs).toBe(4 * hour);
   });
 });
 
-it('shows the whole batch, and apart its latest run where that began late', async () => {
+it('shows the whole batch, and apart its latest run if that began late', async () => {
   const hour = 3_600_000;
   const nights = (startedAt: number) =>
     inFolder(async (folder) => {
@@ -164,7 +167,7 @@ it('shows the whole batch, and apart its latest run where that began late', asyn
   ]);
 });
 
-it('tells which columns have numbers, and which have the same value in several rows', async () => {
+it('says which columns have numbers, and which have the same value in several rows', async () => {
   await inFolder(async (folder) => {
     const rows = Array.from({ length: 120 }, (_, index) => ({
       ...savedRow,
@@ -201,7 +204,7 @@ it('tells which columns have numbers, and which have the same value in several r
   });
 });
 
-it('tells what is sent where that is in no column, and cuts what is too long to be shown', async () => {
+it('shows the sent input if no column has it, and cuts texts that are too long', async () => {
   await inFolder(async (folder) => {
     const input = { scene: 'a fox, at night', width: 64, steps: 30, photo: 'x'.repeat(50_000) };
     const row: SceneRecord = { ...savedRow, columns: { animal: 'fox', steps: 30 }, input };
@@ -236,7 +239,7 @@ it('leaves nothing of a prompt, a name or a failure in the page that ends a scri
   });
 });
 
-it('lets the page run its own code and style alone', async () => {
+it('the page runs only its own code and style', async () => {
   await inFolder(async (folder) => {
     await writeReport(folder, sourceOf([savedRow]), about);
     const page = await readFile(join(folder, 'index.html'), 'utf8');
@@ -315,7 +318,7 @@ function chunkTexts(folder: string, { chunks }: GalleryData): Promise<string[]> 
   );
 }
 
-/** As a browser reads them. */
+/** Returns the rows as a browser reads them. */
 async function rowsOf(folder: string, data: GalleryData): Promise<GalleryRow[]> {
   const all: GalleryRow[][] = [];
   for (const text of await chunkTexts(folder, data))

@@ -1,9 +1,11 @@
-/** Numbers are counted in a few bins, whatever they are and in whatever order they come. */
+/**
+ * Promise: charts of any number of values need only a few bins, and the order of the values does not matter.
+ */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { NumberBins } from '../../../src/runner/report/gallery-row.ts';
 
-/** Not so little beside the largest that it cannot be told from nothing. */
+/** Excludes values so close to 0 that they vanish beside the largest one. */
 const number = fc
   .double({ noNaN: true, min: -1e150, max: 1e150 })
   .filter((value) => value === 0 || Math.abs(value) > 1e-150);
@@ -31,7 +33,7 @@ it('counts each number once, in the bin that it lies in', () => {
   );
 });
 
-it('does not depend on the order', () => {
+it('the bins do not depend on the order', () => {
   fc.assert(
     fc.property(numbers, (values) => {
       expect(binsOf(values.toReversed())).toEqual(binsOf(values));
@@ -39,7 +41,7 @@ it('does not depend on the order', () => {
   );
 });
 
-it('shows how scores are spread, and nothing where there are none', () => {
+it('shows how scores are spread, and nothing if there are none', () => {
   const { from, width, bins } = binsOf([0.1, 0.11, 0.5, 0.9]) ?? expect.fail();
   expect(bins.length).toBeGreaterThan(20);
   expect(bins.map((count, bin) => [from + bin * width, count]).filter(([, count]) => count !== 0)).toEqual([

@@ -1,4 +1,7 @@
-/** An older report is replaced as a whole or not at all, and writing one does not hold up a live run. */
+/**
+ * Promise: an older report is replaced as a whole or not at all, and writing a report does not delay a live
+ * run.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdir, open, readdir, readFile, stat, writeFile, type FileHandle } from 'node:fs/promises';
 import { join, relative } from 'node:path';
@@ -10,7 +13,7 @@ import { about, failedRow, inFolder, savedRow, sourceOf } from './report-fixture
 
 const names = ['results.csv', 'results.jsonl', 'summary.json'];
 
-/** What is in the folder of a report. */
+/** Names in the folder of a complete report. */
 const whole = ['gallery', 'index.html', ...names];
 
 afterEach(() => {
@@ -30,7 +33,7 @@ async function troubleOf(writing: Promise<unknown>): Promise<unknown> {
   return error.failure;
 }
 
-/** Lets the disk refuse one of the things asked of open files. */
+/** Makes a method of open files fail with `code` after `times` successful calls. */
 async function refuse(work: 'appendFile' | 'sync', code: string, times: number): Promise<void> {
   const probe = await open('/dev/null', 'r');
   const files = Object.getPrototypeOf(probe) as FileHandle;
@@ -81,7 +84,7 @@ describe('writing a report', () => {
     });
   });
 
-  it('that is cut short leaves the older one as it is, and nothing else', async () => {
+  it('that is interrupted leaves only the older one, unchanged', async () => {
     await inFolder(async (folder) => {
       await writeReport(folder, sourceOf([savedRow]), about);
       const before = await contents(folder);
@@ -117,7 +120,7 @@ describe('writing a report', () => {
   });
 });
 
-it('removes what a dead writer left half-written, and nothing that a living one is writing', async () => {
+it('removes half-written files of a dead writer, and none that a living one is writing', async () => {
   await inFolder(async (folder) => {
     const { pid } = spawnSync(process.execPath, ['-e', '0']);
     const living = `.nightrender-${process.ppid}-abc-1.tmp`;
@@ -134,7 +137,7 @@ describe('trouble', () => {
     ['appendFile', 'EDQUOT', 'the disk quota is used up'],
     ['sync', 'EIO', 'the disk reports an error'],
   ] as const)(
-    'with the disk (%s: %s) is said in words, and the older report stays',
+    'with the disk (%s: %s) is reported with a message, and the older report stays',
     async (work, code, words) => {
       await inFolder(async (folder) => {
         await writeReport(folder, sourceOf([savedRow]), about);
@@ -154,7 +157,7 @@ describe('trouble', () => {
     },
   );
 
-  it('with a file where the folder belongs, or a folder where a file belongs', async () => {
+  it('with a file in the place of the folder, or a folder in the place of a file', async () => {
     await inFolder(async (folder) => {
       await writeFile(join(folder, 'file'), '');
       expect(await troubleOf(writeReport(join(folder, 'file'), sourceOf([]), about))).toMatchObject({

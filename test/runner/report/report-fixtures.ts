@@ -1,4 +1,4 @@
-/** Scenes, a batch and a temporary folder for tests of the report. */
+/** Provides scenes, a batch and a temporary folder for tests of the report. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,6 @@
-/** Promise: the report says what happened to every scene, in forms that other programs read back exactly. */
+/**
+ * Promise: the report says what happened to every scene, in formats that other programs read without loss.
+ */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
@@ -18,7 +20,7 @@ async function csvOf(source: Iterable<SceneRecord>, columns?: string[]): Promise
   );
 }
 
-it('results.csv has a row a scene, our columns first, then those of the manifest', async () => {
+it('results.csv has a row for each scene, with our columns first, then those of the manifest', async () => {
   const [header = [], ...cells] = await csvOf(rows);
   expect(header.join()).toBe(
     'id,state,file,more_files,width,height,bytes,sha256,seed,job_id,attempts,unanswered,expired,delay_time_ms,execution_time_ms,stated_cost,' +
@@ -75,7 +77,13 @@ it('results.csv has a row a scene, our columns first, then those of the manifest
   });
 });
 
-it('gives a manifest column with a name of ours another one, so that no value is lost', async () => {
+it('leaves the size of sound empty', async () => {
+  const sound = { file: 'harbour.wav', width: 0, height: 0, bytes: 9, sha256: 'ab' };
+  const [, values = []] = await csvOf([{ ...savedRow, pictures: [sound] }]);
+  expect(values.slice(2, 7)).toEqual(['images/harbour.wav', '', '', '', '9']);
+});
+
+it('a manifest column with a name of ours gets another one, so that no value is lost', async () => {
   const columns = ['State', 'id', 'seed', 'manifest.seed', 'ID', 'Scene', 'endpoint'];
   const row = { ...savedRow, columns: Object.fromEntries(columns.map((name) => [name, `the ${name}`])) };
   const [header = [], values = []] = await csvOf([row], columns);
@@ -94,7 +102,7 @@ it('gives a manifest column with a name of ours another one, so that no value is
   expect(new Set(header.map((name) => name.toLowerCase())).size).toBe(header.length);
 });
 
-it('has columns for words that pictures do not show where a service tells them, and a manifest’s column goes before', () => {
+it('there are columns for words that pictures do not show if a service reports them, and a manifest’s column goes before', () => {
   const [first, ...others] = savedRow.pictures;
   if (first === undefined) throw new Error('a picture was saved');
   const output = { labelled_words: ['buoy', '=ferry'], ignored_words: ['8k'], notes: ['Fifty gulls.'] };
@@ -102,7 +110,7 @@ it('has columns for words that pictures do not show where a service tells them, 
   const row = { ...savedRow, columns, pictures: [{ ...first, output }, ...others] };
   const table = csvTable(['labelled_words', 'scene'], {
     exact: false,
-    lists: ['labelled_words', 'ignored_words'],
+    told: ['labelled_words', 'ignored_words'],
   });
   const [header = [], values = []] = parse(table.header + table.text([row]));
   expect(header.slice(22)).toEqual([
@@ -114,6 +122,37 @@ it('has columns for words that pictures do not show where a service tells them, 
   ]);
   expect(values.slice(22, -1)).toEqual(['buoy|=ferry', '8k', 'mine', 'sea']);
   expect(JSON.parse(resultLine(row))).toMatchObject({ pictures: [{ seed: first.seed, ...output }, {}, {}] });
+});
+
+it('there are columns for the facts of clips if there are any clips', () => {
+  const [first] = savedRow.pictures;
+  if (first === undefined) throw new Error('a picture was saved');
+  const clips: SceneRecord[] = [
+    { durationMs: 4_500, frameRate: 23.976, codecs: ['h264', 'aac'] },
+    { isEndOpen: true as const },
+  ].map((clip) => ({ ...savedRow, columns: {}, pictures: [{ ...first, output: { clip } }] }));
+  const table = csvTable(['codecs'], {
+    exact: true,
+    told: ['duration_s', 'frame_rate', 'codecs', 'end_open'],
+  });
+  const [header = [], ...shown] = parse(table.header + table.text([...clips, failedRow]));
+  expect(header.slice(22)).toEqual([
+    'duration_s',
+    'frame_rate',
+    'output.codecs',
+    'end_open',
+    'codecs',
+    'endpoint',
+  ]);
+  expect(shown.map((cells) => cells.slice(22, 27))).toEqual([
+    ['4.5', '23.976', 'h264|aac', 'false', ''],
+    ['', '', '', 'true', ''],
+    ['', '', '', '', ''],
+  ]);
+  expect(clips.map((row) => JSON.parse(resultLine(row)).pictures[0])).toMatchObject([
+    { duration_s: 4.5, frame_rate: 23.976, codecs: ['h264', 'aac'], end_open: false },
+    { duration_s: null, frame_rate: null, codecs: null, end_open: true },
+  ]);
 });
 
 it('any text comes back from list --csv and from results.jsonl', async () => {
@@ -233,7 +272,7 @@ it('summary.json has the numbers, what they are about and when they were written
   });
 });
 
-it('is the header alone, and no last run, for a batch without either', async () => {
+it('the results are only a header, without a last run, for a batch without scenes and runs', async () => {
   await inFolder(async (folder) => {
     const source = { ...sourceOf([]), summary: () => ({ ...summary, lastRun: null }) };
     const files = await writeReport(join(folder, 'new', 'report'), source, about);

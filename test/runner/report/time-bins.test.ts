@@ -1,8 +1,8 @@
-/** Charts are counted in a few numbers, whatever there is to count. */
+/** Promise: charts of a run need only a few numbers, however long the run and however many the jobs. */
 import { expect, it } from 'vitest';
 import { DurationBins, NightBins } from '../../../src/runner/report/gallery-counts.ts';
 
-it('counts what is saved and failed in its part of the night, the very end with the last part', () => {
+it('counts saved and failed scenes in their part of the night, the very end with the last part', () => {
   const night = new NightBins(1_000, 1_000 + 120_000);
   for (const at of [1_000, 1_999, 2_000, 121_000]) night.add(at, 'saved');
   night.add(60_500, 'failed');
@@ -19,7 +19,7 @@ it('survives a night of no length', () => {
   expect(night.result().saved[0]).toBe(1);
 });
 
-it('tells percentiles within 2 %, and keeps one long job from flattening the rest', () => {
+it('gives percentiles within 2 %, and keeps one long job from flattening the rest', () => {
   const bins = new DurationBins();
   for (let ms = 1; ms <= 1000; ms++) bins.add(ms);
   bins.add(3_600_000);
@@ -33,7 +33,7 @@ it('tells percentiles within 2 %, and keeps one long job from flattening the res
   expect(times?.bins.at(-1)).toBe(1);
 });
 
-it('has nothing to tell of nothing, and takes noughts', () => {
+it('has no values for an empty night, and accepts zeros', () => {
   expect(new DurationBins().result()).toBeNull();
   const bins = new DurationBins();
   bins.add(0);

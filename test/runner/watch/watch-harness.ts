@@ -1,4 +1,6 @@
-/** The page's server over a batch of the test's own: folders of real files, and numbers that the test sets. */
+/**
+ * Starts the server of `nightrender watch` with a batch of real files and with numbers that the test sets.
+ */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request as requestOver, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -23,19 +25,22 @@ export interface Watch {
   imagesDir: string;
   thumbnailsDir: string;
   reading: BatchReading;
-  /** How often the batch was read. */
+  /** Number of times that the batch was read. */
   readings: number;
-  /** File of the marks. */
+  /** Path of the file with the marks. */
   marks: string;
   /** Files of the pictures of each scene. */
   pictures: Record<string, string[]>;
-  /** Why marks cannot be kept. */
+  /** Reason why marks cannot be saved, if any. */
   problem: string | undefined;
-  /** What was told of trouble. */
+  /** Warnings that the server has emitted. */
   troubles: string[];
 }
 
-/** `bucket` holds the objects of the batch's bucket, by key. */
+/**
+ * Starts the server. `bucket` holds the objects of the batch's bucket by key; without it, pictures are in a
+ * folder.
+ */
 export async function startWatch(
   bucket?: Record<string, Buffer>,
   readEveryMs?: number,
@@ -49,7 +54,7 @@ export async function startWatch(
   mkdirSync(join(thumbnailsDir, 'ab'), { recursive: true });
   writeFileSync(join(imagesDir, 'day one', 'fox & 100 %.png'), png);
   writeFileSync(join(thumbnailsDir, 'ab', 'cd.webp'), webp);
-  // A picture by its bytes, so that only its place can keep it from being sent.
+  // The file contains a valid picture, so only its place can keep it from being served.
   writeFileSync(join(dir, 'checkpoint.sqlite'), png);
   const kept = new MarksFile(dir);
   const watch: Watch = {
@@ -80,6 +85,11 @@ export async function startWatch(
       ...(bucket && {
         readElsewhere: async (kind, file) =>
           bucket[`${kind === 'picture' ? 'images' : 'report/thumbnails'}/${file}`] ?? null,
+        openElsewhere: async (file) => {
+          const bytes = bucket[`images/${file}`];
+          if (bytes === undefined) return null;
+          return { length: bytes.length, read: async (at, length) => bytes.subarray(at, at + length) };
+        },
       }),
       read: async () => {
         watch.readings += 1;
@@ -121,7 +131,7 @@ export interface Answer {
   body: Buffer;
 }
 
-/** `path` is sent as it is. */
+/** Sends a request. `path` is sent unchanged, without normalization. */
 export function ask(
   { url }: Watch,
   path: string,
@@ -148,7 +158,7 @@ export function arrived(index: number): ArrivedScene {
   return { picture: index, index, row };
 }
 
-/** Returns the files of a ZIP in its order. Throws if one is not what its checksum says. */
+/** Returns the files of a ZIP in its order. Throws if a file does not match its checksum. */
 export async function unzipped(bytes: Buffer): Promise<Map<string, Buffer>> {
   const zip = await fromBufferPromise(bytes);
   const files = new Map<string, Buffer>();

@@ -1,4 +1,4 @@
-/** Promise: when what a worker elsewhere runs ends, that costs no job but the one that it was at. */
+/** Promise: if a program that a remote worker runs ends, only the job that it was doing is affected. */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import {
   type Worker,
@@ -10,7 +10,7 @@ import { answerJson, type Script } from '../../fakes/scripted-server.ts';
 import { held, reported, scriptedService, type ScriptedService } from './scripted-service.ts';
 import { machine, startAgent } from './started-agent.ts';
 
-it('leaves what an idle worker had asked for to the next one, and tells the service of no death', async () => {
+it('a remote worker passes the job request of an idle worker that ended to the next one, and reports no death', async () => {
   const { take, give } = heldTake();
   const service = await scriptedService({ 'job-take': [take, held] });
   const { workers, workload } = byHand();
@@ -26,7 +26,7 @@ it('leaves what an idle worker had asked for to the next one, and tells the serv
   expect(deathsIn(service)).toEqual(deathsIn(service).map(() => null));
 });
 
-it('says that it has a job that waits for a worker, and gives it back where none is to be started any more', async () => {
+it('a remote worker says that it has a job that waits for a worker, and gives it back if none is to be started any more', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const { take, give } = heldTake();
@@ -47,7 +47,7 @@ it('says that it has a job that waits for a worker, and gives it back where none
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it('tells of a death in a report of its own, not in one that is under way', async () => {
+it('a remote worker reports a death in a new report, not in one that is in progress', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const { take, give } = heldTake();
@@ -72,13 +72,13 @@ it('tells of a death in a report of its own, not in one that is under way', asyn
   expect(deathsIn(service)).toEqual([null, null, 'it fell over']);
 });
 
-it('has a death that the service did not hear of in its last word, and speaks of no start that will not be', async () => {
+it('a remote worker reports a death that the service does not know in its last report, and announces no restart', async () => {
   const { take, give } = heldTake();
   const service = await scriptedService({ 'job-take': [take, held] });
   const { workers, workload } = byHand();
   const { said, drain, ended } = startAgent(service, workload);
   await expect.poll(() => service.of('job-take').length).toBe(1);
-  // The next end of one is not the first.
+  // A first end may be restarted without a report, so this one is not the end that the test is about.
   workers[0]?.end('it fell over');
   await expect.poll(() => workers.length).toBe(2);
   give();
@@ -94,7 +94,7 @@ it('has a death that the service did not hear of in its last word, and speaks of
   expect(said.at(-1)).toBe('a worker ended: it fell over again');
 });
 
-it('has a death whose report is under way in its last word, where it is told to leave at once', async () => {
+it('a remote worker repeats a death whose report is in progress in its last report if it is told to leave at once', async () => {
   const service = await scriptedService({ report: [reported, held, reported] });
   const { workers, workload } = byHand();
   const { leave, ended } = startAgent(service, workload);
@@ -107,13 +107,15 @@ it('has a death whose report is under way in its last word, where it is told to 
 });
 
 interface WorkerByHand {
-  /** The ids of those that it was given. */
+  /** Ids of the jobs that this worker was given. */
   jobs: string[];
   answer: (output: unknown) => void;
   end: (why: string) => void;
 }
 
-/** Its workers end, and so do their jobs, as the test says; so many can be started. */
+/**
+ * Creates a workload whose workers and jobs end when the test says. Only `startable` workers can be started.
+ */
 function byHand(startable = Infinity): { workers: WorkerByHand[]; workload: Workload } {
   const workers: WorkerByHand[] = [];
   const startWorker = async ({ signal }: WorkerContext): Promise<Worker> => {
@@ -136,7 +138,7 @@ function byHand(startable = Infinity): { workers: WorkerByHand[]; workload: Work
   return { workers, workload: { name: 'by hand', startWorker } };
 }
 
-/** A request for a job that is held open until the test gives it one. */
+/** Creates a request for a job that stays open until `give` is called. */
 function heldTake(): { take: Script; give: () => void } {
   let give = (): void => undefined;
   const take: Script = (socket, request) => {

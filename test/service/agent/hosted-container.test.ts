@@ -1,4 +1,7 @@
-/** Promise: a worker that hosts a container ends when it is told to, also while the service is away or refuses it, and keeps one that is at a job. */
+/**
+ * Promise: a worker that hosts a container ends when told to, even if the service is unreachable or refuses
+ * it. It does not end during a job.
+ */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { AgentOptions } from '../../../src/service/agent/agent.ts';
 import type { MachineView } from '../../../src/protocol/console-data.ts';
@@ -22,13 +25,13 @@ async function startWith(options: Partial<Pick<AgentOptions, 'machine'>>, ...rep
   return { service, log, ...startAgent(service, { name: 'me/worker:2', startPullWorker }, options) };
 }
 
-/** Reports are sent when the test lets time pass. */
+/** Makes reports depend on the fake clock of the test. */
 function fakeIntervals(): void {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
 }
 
-/** Time for the next report passes until `log` says so. */
+/** Lets time pass for further reports until the log shows that the container was stopped. */
 async function passTimeUntilStopped(log: string[]): Promise<void> {
   const pass = (): string[] => {
     vi.advanceTimersByTime(2_000);
@@ -37,7 +40,7 @@ async function passTimeUntilStopped(log: string[]): Promise<void> {
   await expect.poll(pass).toEqual(['started', 'stopped']);
 }
 
-it('ends at a signal while the service is away, where it was at no job', async () => {
+it('a worker ends at a signal while the service is away, if it has no job', async () => {
   fakeIntervals();
   const { said, log, drain, ended } = await start(reported, answer(503));
   await expect.poll(() => log).toEqual(['started']);
@@ -49,7 +52,7 @@ it('ends at a signal while the service is away, where it was at no job', async (
   expect(log).toEqual(['started', 'stopped']);
 });
 
-it('ends before it has started one where the service never answered', async () => {
+it('a worker ends before it has started a container if the service never answered', async () => {
   const { said, log, drain, ended } = await start(answer(503));
   await expect.poll(() => said).toHaveLength(1);
   drain.abort();
@@ -57,7 +60,7 @@ it('ends before it has started one where the service never answered', async () =
   expect(log).toEqual([]);
 });
 
-it('keeps it until its job is done', async () => {
+it('a worker keeps its container until its job is done', async () => {
   const atJob = answerJson({ drain: false, jobs: ['j1'], runs: null });
   fakeIntervals();
   const { service, log, drain, ended } = await start(reported, atJob, atJob, reported);
@@ -77,7 +80,7 @@ it('keeps it until its job is done', async () => {
   expect(log).toEqual(['started', 'stopped']);
 });
 
-it('ends where the service refuses it once it has begun', async () => {
+it('a worker ends if the service refuses it once it has begun', async () => {
   const atJob = answerJson({ drain: false, jobs: ['j1'], runs: null });
   const refused = answerJson({ error: 'the API key is missing or unknown' }, 401);
   fakeIntervals();
@@ -88,7 +91,7 @@ it('ends where the service refuses it once it has begun', async () => {
   expect(log).toEqual(['started', 'stopped']);
 });
 
-it('keeps one that was given a job while it was told to end', async () => {
+it('a worker keeps a container that was given a job while it was told to end', async () => {
   fakeIntervals();
   const answers: (() => void)[] = [];
   const hold: Script = (socket, request) => {
@@ -101,7 +104,7 @@ it('keeps one that was given a job while it was told to end', async () => {
   await expect.poll(() => answers.length).toBe(1);
   drain.abort();
   answers[0]?.();
-  // What it says after the signal is on its way.
+  // The report after the signal is on its way.
   await expect.poll(() => answers.length).toBe(2);
   vi.advanceTimersByTime(10_000);
   await new Promise((resolve) => setImmediate(resolve));
@@ -113,7 +116,7 @@ it('keeps one that was given a job while it was told to end', async () => {
   expect(told).toEqual(['working', 'working', 'draining', 'draining', 'leaving']);
 });
 
-it('sends one report at a time, however long its machine takes to answer', async () => {
+it('a worker sends one report at a time, however long its machine takes to answer', async () => {
   fakeIntervals();
   const looks: (() => void)[] = [];
   const look = (): Promise<MachineView> =>
@@ -129,6 +132,6 @@ it('sends one report at a time, however long its machine takes to answer', async
   await expect.poll(() => service.of('report').length).toBeGreaterThan(1);
   drain.abort();
   expect(await ended).toBe('it was told to end');
-  // One for each of its reports but the last word.
+  // Each report looks at the machine once, except the last one.
   expect(looks).toHaveLength(3);
 });

@@ -1,4 +1,4 @@
-/** Promise: a machine is described by what NVIDIA's driver says of its GPUs, and without them where there is no driver. */
+/** Promise: a machine is described with its NVIDIA GPUs, or without GPUs if it has no driver. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
@@ -24,9 +24,9 @@ it('reads names, memory in MiB, and cards without a sensor', () => {
   expect(readGpus('NVIDIA-SMI has failed\n')).toEqual([]);
 });
 
-it('a worker that is told to end before it asks for a driver that is not there kills nothing of its own', async () => {
+it('a worker that is told to end before it looks for a missing driver does not kill its own processes', async () => {
   const fixture = packageFile('dist/test/fixtures/machine-without-driver.js');
-  // A process group of its own, so that a kill of the group stays in it.
+  // The child gets its own process group, so that killing the group cannot affect this process.
   const child = spawn(process.execPath, [fixture], { detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
   const [said, [code, signal]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
   expect([code, signal]).toEqual([0, null]);

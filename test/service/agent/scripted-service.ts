@@ -1,4 +1,6 @@
-/** A service in the words of a test: what it answers to each operation of a worker, in turn; requests to wait stay open. */
+/**
+ * A fake service that answers each operation of a worker with scripts, in turn. Requests for a job stay open.
+ */
 import { onTestFinished } from 'vitest';
 import { ServiceClient } from '../../../src/service/agent/service-client.ts';
 import {
@@ -10,19 +12,19 @@ import {
   type ScriptedServer,
 } from '../../fakes/scripted-server.ts';
 
-/** What a request that is held open gets: nothing. */
+/** Leaves a request without an answer. */
 export const held: Script = () => undefined;
 
 export const reported = answerJson({ drain: false, jobs: [], runs: null });
 
 export interface ScriptedService extends ScriptedServer {
-  /** Of this operation, in the order in which they came. */
+  /** Requests of this operation, in the order of arrival. */
   of(operation: string): ReceivedRequest[];
-  /** Its jobs end with the test. */
+  /** Creates a client of this service. It is stopped at the end of the test. */
   client(say: (text: string) => void): ServiceClient;
 }
 
-/** `job` is given once. Operations that are left out are answered as the service does. */
+/** Starts the service. `job` is given out once. Operations without scripts get the usual answers. */
 export async function scriptedService(
   scripts: Record<string, Script[]>,
   job: object | null = { id: 'j1', input: {} },

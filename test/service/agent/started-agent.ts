@@ -1,4 +1,4 @@
-/** A worker elsewhere as a test has it: it asks a scripted service, and ends with the test, or when it is told to. */
+/** Starts a remote worker that asks a scripted service. It ends with the test, or when told to. */
 import { onTestFinished } from 'vitest';
 import { type AgentOptions, runAgent } from '../../../src/service/agent/agent.ts';
 import type { ScriptedService } from './scripted-service.ts';

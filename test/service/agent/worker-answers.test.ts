@@ -1,4 +1,7 @@
-/** Promise: whatever answers instead of the service, a remote worker continues, says once what came, and loses no result. */
+/**
+ * Promise: if something else answers in place of the service, a remote worker continues, reports it once, and
+ * loses no result.
+ */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import {
   type Worker,
@@ -12,7 +15,7 @@ import { startAgent } from './started-agent.ts';
 
 const page = '<!doctype html>\n<title>Please sign in</title>';
 
-/** A worker that gives back its input. */
+/** Starts a worker that returns its input. */
 function start(service: ScriptedService, run = (input: unknown): unknown => input) {
   return startAgent(
     service,
@@ -46,7 +49,7 @@ const strange: [what: string, came: Script, reason: string][] = [
   ['a cut line', (socket) => socket.destroy(), 'the service does not answer ('],
 ];
 
-it.each(strange)('hands its result in again where %s came instead', async (_, came, reason) => {
+it.each(strange)('a remote worker hands its result in again if %s came instead', async (_, came, reason) => {
   const service = await scriptedService({ 'job-done': [came, came, answerJson({ accepted: true })] });
   const { said, drain, ended } = start(service, () => ({ picture: 'x' }));
   await expect.poll(() => said.at(-1)).toContain('job j1 is done (');
@@ -61,7 +64,7 @@ it.each(strange)('hands its result in again where %s came instead', async (_, ca
 });
 
 it.each(strange)(
-  'goes on reporting and asking where %s comes instead, and says it once',
+  'a remote worker continues reporting and asking if %s comes instead, and says it once',
   async (_, came, reason) => {
     const service = await scriptedService({
       report: [came, came, reported],
@@ -86,7 +89,7 @@ it.each(strange)(
   },
 );
 
-it('says the true reason in the log of the job, and of a result that came twice not that nobody wants it', async () => {
+it('a remote worker logs the true reason of the job, and does not call a repeated result unwanted', async () => {
   const timeout = answerJson({ error: 'the request took too long to arrive' }, 408);
   const service = await scriptedService({ 'job-done': [timeout, answerJson({ accepted: false })] });
   const { said, drain, ended } = start(service);
@@ -99,14 +102,14 @@ it('says the true reason in the log of the job, and of a result that came twice 
   ]);
 });
 
-it('says that nobody wants a result where the service says so', async () => {
+it('a remote worker says that a result is not wanted if the service says so', async () => {
   for (const came of [answerJson({ accepted: false }), answerJson({ error: 'job not found' }, 404)]) {
     const { said } = start(await scriptedService({ 'job-done': [came] }));
     await expect.poll(() => said.at(-1)).toContain('job j1 was done, but is no longer wanted');
   }
 });
 
-it('fails the job in words where a proxy will never let its result through', async () => {
+it('a remote worker fails the job with a message if a proxy will never let its result through', async () => {
   const service = await scriptedService({ 'job-done': [answer(413, page), answerJson({ accepted: true })] });
   const { said } = start(service);
   await expect
@@ -119,7 +122,7 @@ it('fails the job in words where a proxy will never let its result through', asy
   ]);
 });
 
-it('brings a result though the service does not take its report, whose log is lost', async () => {
+it('a remote worker brings a result although the service does not take its report, whose log is lost', async () => {
   const refused = answerJson({ error: 'exceeded max body size of 9 bytes' }, 400);
   const service = await scriptedService({ report: [reported, refused] });
   const { said } = start(service);
@@ -127,7 +130,7 @@ it('brings a result though the service does not take its report, whose log is lo
   expect(said.filter((text) => text.includes('the service refuses a report of this worker'))).toHaveLength(1);
 });
 
-it('brings a result though a proxy lets no report through, whose log is lost', async () => {
+it('a remote worker brings a result although a proxy lets no report through, whose log is lost', async () => {
   const service = await scriptedService({ report: [reported, answer(413, page), reported] });
   const { said } = start(service);
   await expect.poll(() => said.at(-1)).toContain('job j1 is done (');
@@ -136,7 +139,7 @@ it('brings a result though a proxy lets no report through, whose log is lost', a
   );
 });
 
-it('brings a result though something else answers its reports for ever', async () => {
+it('a remote worker brings a result although something else answers its reports for ever', async () => {
   const service = await scriptedService({ report: [reported, answer(403, page)] });
   const limits = holdLimits();
   const { said } = start(service);
@@ -147,7 +150,7 @@ it('brings a result though something else answers its reports for ever', async (
   expect(service.of('job-done').map(({ body }) => body)).toEqual(['{"output":{}}']);
 });
 
-it('finishes its job and brings it where the service refuses a report, and ends with that then', async () => {
+it('a remote worker finishes its job and brings it if the service refuses a report, and ends with that then', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const refused = answerJson({ error: 'the API key is missing or unknown' }, 401);
@@ -159,7 +162,7 @@ it('finishes its job and brings it where the service refuses a report, and ends 
   const { said, ended } = start(service, () => new Promise((resolve) => (done = resolve)));
   await expect.poll(() => said).toEqual(['job j1 begins']);
   vi.advanceTimersByTime(10_000);
-  // It says that it takes no more jobs, or that it has gone.
+  // The worker also reports that it takes no more jobs.
   await expect.poll(() => service.of('report').length).toBe(3);
   done('a picture');
   await expect(ended).rejects.toThrow('401: the API key is missing or unknown');
@@ -168,7 +171,7 @@ it('finishes its job and brings it where the service refuses a report, and ends 
 });
 
 it.each(strange.filter(([what]) => /408|502|line/.test(what)))(
-  'gives a result up where %s keeps it from getting through, once it is wanted no more',
+  'a remote worker gives a result up if %s keeps it from getting through, once it is wanted no more',
   async (_, came) => {
     let stop = (): void => undefined;
     const told: Script = (socket, request) => {
@@ -183,7 +186,7 @@ it.each(strange.filter(([what]) => /408|502|line/.test(what)))(
   },
 );
 
-it('asks for each job under its own path, whatever its id', async () => {
+it('a remote worker uses the path of each job, whatever its id', async () => {
   const id = '../../v1/x?y#z é';
   const service = await scriptedService({}, { id, input: {} });
   const { said } = start(service);
@@ -192,14 +195,14 @@ it('asks for each job under its own path, whatever its id', async () => {
   expect(done?.path).toBe(`/v2/e/job-done/w/${encodeURIComponent(id)}`);
 });
 
-it('takes no job whose id would lead elsewhere', async () => {
+it('a remote worker takes no job whose id would lead elsewhere', async () => {
   for (const id of ['..', '.', '', 5, null]) {
     const { said } = start(await scriptedService({}, { id, input: {} }));
     await expect.poll(() => said.at(-1)).toContain('another server answers instead of the service');
   }
 });
 
-it('reads no answer to its end that does not end', async () => {
+it('a remote worker stops reading an answer that does not end', async () => {
   let sent = 0;
   const endless: Script = (socket) => {
     socket.write(headOf(200, { 'Content-Type': 'text/html' }));
@@ -218,7 +221,7 @@ it('reads no answer to its end that does not end', async () => {
   expect(sent).toBeLessThan(64 * 1024 * 1024);
 });
 
-it('does not have the next job pay for the end of a worker that the service did not come to hear of', async () => {
+it('a remote worker does not charge the next job for the end of a worker that the service did not hear of', async () => {
   let isBlocked = false;
   const service = await scriptedService({
     report: [(socket, request) => (isBlocked ? answer(403, page) : reported)(socket, request)],
@@ -241,7 +244,7 @@ it('does not have the next job pay for the end of a worker that the service did 
   expect(deaths.length).toBeGreaterThan(before);
 });
 
-it('ends without work after its idle time, which does not run out while what it runs is not up', async () => {
+it('a remote worker ends without work after its idle time, which does not run out while its program is not up', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const service = await scriptedService({}, null);
@@ -271,7 +274,7 @@ it('ends without work after its idle time, which does not run out while what it 
   expect(said).toEqual(['a worker ended: it fell over']);
 });
 
-/** A log that does not arrive is waited for until the test ends that. */
+/** Makes timeouts expire only when the test calls `endAll`, so that a log is waited for until then. */
 function holdLimits(): { endAll: () => void } {
   const limits: AbortController[] = [];
   const timeout = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => {
@@ -287,7 +290,7 @@ function holdLimits(): { endAll: () => void } {
   };
 }
 
-/** Its workers do nothing but end at their first job, the second one does what it is given. */
+/** Creates a workload whose first worker ends during its first job. Later workers do their jobs. */
 function endingWorkload(onEnd: () => void): Workload {
   let started = 0;
   const startWorker = (): Promise<Worker> => {
@@ -306,19 +309,19 @@ function endingWorkload(onEnd: () => void): Workload {
   return { name: 'falling over', startWorker };
 }
 
-it('asks a service that says at once that there is no job less and less often', async () => {
+it('a remote worker asks a service that says at once that there is no job less and less often', async () => {
   const empty = answer(204, '');
   const service = await scriptedService({ 'job-take': [...Array.from({ length: 9 }, () => empty), held] });
   const { signal } = new AbortController();
   const client = service.client(() => undefined);
   const begunAt = performance.now();
   for (let asked = 0; asked < 9; asked += 1) expect(await client.take(signal)).toBeUndefined();
-  // The pauses of the test begin with 1 ms, and double.
+  // The pauses in this test begin with 1 ms and double each time.
   expect(performance.now() - begunAt).toBeGreaterThan(500);
   expect(service.of('job-take').length).toBe(9);
 });
 
-it('keeps a long job as the bytes that came', async () => {
+it('a remote worker keeps a long job as the bytes that came', async () => {
   const input = { seed: 'x'.repeat(400_000), deep: [1, { a: null }] };
   const service = await scriptedService({}, { id: 'j1', input, s3Config: { bucket: 'b' } });
   const { signal } = new AbortController();

@@ -1,4 +1,4 @@
-/** Long bodies come into memory a few at a time, whoever sends how many. */
+/** Promise: only a few long request bodies are in memory at once, however many clients send them. */
 import { expect, it } from 'vitest';
 import { runPath } from '../../../src/protocol/paths.ts';
 import { endpointId, key, openService, submit } from '../service-harness.ts';
@@ -6,7 +6,7 @@ import { SlowClient } from '../http/slow-client.ts';
 
 const body = JSON.stringify({ input: { scene: 'x'.repeat(600_000) } });
 
-/** Is told to go on (100) once its body is wanted. */
+/** Sends the head of a long submission. The service answers 100 Continue once it wants the body. */
 async function longSubmission(url: string): Promise<SlowClient> {
   const client = await SlowClient.connect(url);
   client.send(
@@ -16,7 +16,7 @@ async function longSubmission(url: string): Promise<SlowClient> {
   return client;
 }
 
-it('waits with a long body until there is room, and with no short one', async () => {
+it('the service waits with a long body until there is room, and with no short one', async () => {
   const { url } = await openService({ maxBodiesBytes: 1_000_000 });
   const first = await longSubmission(url);
   await first.readUpTo(1);
@@ -31,7 +31,7 @@ it('waits with a long body until there is room, and with no short one', async ()
   expect(await second.readToEnd()).toMatch(/"status":"IN_QUEUE"\}$/);
 });
 
-it('passes over whoever has gone meanwhile, and lets in alone what is larger than all of the room', async () => {
+it('the service skips clients that have disconnected, and admits a body larger than the whole limit alone', async () => {
   const { url, troubles } = await openService({ maxBodiesBytes: 1 });
   const first = await longSubmission(url);
   await first.readUpTo(1);
@@ -45,7 +45,7 @@ it('passes over whoever has gone meanwhile, and lets in alone what is larger tha
   expect(troubles).toEqual([]);
 });
 
-it('tells whoever would wait too long for room to come again', async () => {
+it('the service tells a client that would wait too long for memory to retry', async () => {
   const { url } = await openService({
     maxBodiesBytes: 1_000_000,
     clientLimits: { roomMs: 50, drainMs: 200 },
@@ -62,7 +62,7 @@ it.each([
   ['room', { maxBodiesBytes: 2_500_000 }],
   ['connections', { maxConnections: 4 }],
 ])(
-  'keeps half of the %s for those who are quick: of too many slow ones the one that needs longest is refused',
+  'the service keeps half of the %s for those who are quick: of too many slow ones the one that needs longest is refused',
   async (_, limits) => {
     const clientLimits = { slowMs: 100, checkEveryMs: 10, drainMs: 200 };
     const { url, held, troubles } = await openService({ ...limits, clientLimits });

@@ -1,10 +1,13 @@
-/** Promise: while workers ask, they wait for few submissions; while none does, submissions wait for nothing. */
+/**
+ * Promise: while workers request jobs, only a few submissions run ahead of them. Without such requests,
+ * submissions do not wait.
+ */
 import { afterEach, expect, it, vi } from 'vitest';
 import { ClientTurns } from '../../../src/service/api/quotas.ts';
 
 afterEach(() => void vi.useRealTimers());
 
-/** Submissions that end one after the other, when the test says so. */
+/** Creates submissions that end one after another when the test says so. */
 function open(count: number) {
   vi.useFakeTimers({ toFake: ['performance'] });
   const turns = new ClientTurns();
@@ -26,13 +29,13 @@ function open(count: number) {
   return { turns, begun, all, end };
 }
 
-it('lets all of them in at once while no worker asks', () => {
+it('the service admits all submissions at once while no worker asks', () => {
   const { begun, all } = open(256);
   void all();
   expect(begun.length).toBe(256);
 });
 
-it('lets a few in at a time while workers ask, in the order in which they came', async () => {
+it('the service admits a few submissions at a time while workers ask, in the order in which they came', async () => {
   const { turns, begun, all, end } = open(20);
   turns.noteWorker();
   void all();
@@ -43,7 +46,7 @@ it('lets a few in at a time while workers ask, in the order in which they came',
   await expect.poll(() => begun).toEqual(Array.from({ length: 20 }, (_, index) => index));
 });
 
-it('lets all in that wait once no worker has asked for a second', async () => {
+it('the service admits all submissions that wait once no worker has asked for a second', async () => {
   const { turns, begun, all, end } = open(20);
   turns.noteWorker();
   void all();
@@ -52,7 +55,7 @@ it('lets all in that wait once no worker has asked for a second', async () => {
   await expect.poll(() => begun.length).toBe(20);
 });
 
-it('goes on after one that failed', async () => {
+it('the service continues after a submission that failed', async () => {
   const { turns } = open(0);
   turns.noteWorker();
   const failing = Array.from({ length: 9 }, () => turns.use(() => Promise.reject(new Error('full'))));

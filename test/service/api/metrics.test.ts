@@ -1,4 +1,7 @@
-/** Promise: `GET /metrics` has the service in numbers for Prometheus, for this machine and for keys of all endpoints. */
+/**
+ * Promise: `GET /metrics` has the state of the service in Prometheus format, for local requests and keys of
+ * all endpoints.
+ */
 import { connect } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
@@ -6,7 +9,7 @@ import type { ServiceOptions } from '../../../src/service/instance/service-optio
 import { addKey } from '../pull-harness.ts';
 import { endpointId, key, openService, statusOnce, submit } from '../service-harness.ts';
 
-/** Values by name and labels, as a scraper reads them. */
+/** Parses values by name and labels, as a scraper does. */
 function samplesOf(text: string): Map<string, number> {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(
@@ -19,7 +22,7 @@ function samplesOf(text: string): Map<string, number> {
   );
 }
 
-it('counts jobs, times, workers and requests', async () => {
+it('`/metrics` counts jobs, times, workers and requests', async () => {
   let now = 1_000_000;
   const { url, held } = await openService({ now: () => now });
   const done = await submit(url, { scene: 'x' });
@@ -49,7 +52,7 @@ it('counts jobs, times, workers and requests', async () => {
   expect(samples.get('nightrender_http_requests_total{operation="run",code="200"}')).toBe(4);
 });
 
-it('shows how late the service came to what was due', async () => {
+it('`/metrics` shows how late the service handled due events', async () => {
   const { url } = await openService();
   const samples = async () => samplesOf(await (await fetch(`${url}/metrics`)).text());
   const of = async (le: string): Promise<number> =>
@@ -61,12 +64,12 @@ it('shows how late the service came to what was due', async () => {
   await expect.poll(late).toBeGreaterThan(before);
 });
 
-it('is for this machine and for keys of all endpoints', async () => {
+it('`/metrics` is for this machine and for keys of all endpoints', async () => {
   const { url, dataDir } = await openService();
   const ask = async (headers: Record<string, string>): Promise<number> =>
     (await fetch(`${url}/metrics`, { headers })).status;
   expect(await ask({})).toBe(200);
-  // A proxy hands on what others ask.
+  // A proxy may forward requests of others, so a proxied request needs a key.
   const proxied = { 'X-Forwarded-For': '203.0.113.7' };
   expect(await ask(proxied)).toBe(401);
   expect(await ask({ ...proxied, Authorization: `Bearer ${key}` })).toBe(200);
@@ -78,13 +81,16 @@ it.each<[string, Partial<ServiceOptions>]>([
   ['proxies', { proxies: ['127.0.0.1'] }],
   ['hosts', { hosts: ['render.example'] }],
   ['publicUrl', { publicUrl: 'https://render.example' }],
-])('takes a key if `%s` tells of a proxy, which may not say whose request it is', async (_, options) => {
-  const { url } = await openService(options);
-  expect((await fetch(`${url}/metrics`)).status).toBe(401);
-  expect((await fetch(`${url}/metrics`, { headers: { Authorization: `Bearer ${key}` } })).status).toBe(200);
-});
+])(
+  '`/metrics` takes a key if `%s` reveals a proxy, which may not say whose request it is',
+  async (_, options) => {
+    const { url } = await openService(options);
+    expect((await fetch(`${url}/metrics`)).status).toBe(401);
+    expect((await fetch(`${url}/metrics`, { headers: { Authorization: `Bearer ${key}` } })).status).toBe(200);
+  },
+);
 
-it('takes a key from whoever asks by HTTP/1.0, as nginx does for others', async () => {
+it('`/metrics` requires a key for HTTP/1.0, which nginx uses to forward requests of others', async () => {
   const { port } = new URL((await openService()).url);
   const socket = connect(Number(port), '127.0.0.1');
   socket.end(`GET /metrics HTTP/1.0\r\nHost: 127.0.0.1:${port}\r\nConnection: close\r\n\r\n`);

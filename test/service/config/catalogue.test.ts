@@ -1,4 +1,4 @@
-/** Promise: every card of quick deploy is complete: what runs, what it needs, its input and an example of it. */
+/** Promise: every quick-deploy card is complete: program, requirements, input, and a working example. */
 import { expect, it } from 'vitest';
 import { catalogueSchema, readCatalogue } from '../../../src/service/config/check-endpoint.ts';
 
@@ -28,7 +28,7 @@ it.each(catalogue)('the example of $id can be pasted into a shell and into Pytho
   expect(JSON.stringify(example)).not.toMatch(/'|[:,[](true|false|null)\b/);
 });
 
-it('has workflows whose parts are all there', () => {
+it('a card has workflows whose parts are all there', () => {
   for (const { example } of catalogue) {
     const workflow = (example['workflow'] ?? {}) as Record<string, { inputs: Record<string, unknown> }>;
     const links = Object.values(workflow).flatMap(({ inputs }) =>

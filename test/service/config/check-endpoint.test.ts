@@ -1,4 +1,7 @@
-/** Promise: an endpoint from the console is checked as service.yaml is, each problem by the path of its key, and comes back as it was. */
+/**
+ * Promise: an endpoint from the console is checked as one in service.yaml. Each problem names its field, and
+ * a saved endpoint reads back unchanged.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,10 +47,10 @@ const form = {
   maxQueued: 5,
 };
 
-/** Programs, folders and modules are those of `fill`. */
+/** `fill` creates the programs, folders and modules that these settings name. */
 const worker = { id: 'a', name: 'A', command: ['worker', 'x.py'] };
 
-/** With `console: { programs: false }`. */
+/** Returns the fields with problems if the console may not name programs (`console: { programs: false }`). */
 function refusedFields(given: object, before?: EndpointSettings): string[] {
   const read = checkEndpoint(given, { ...context, hasPrograms: false, before });
   return 'problems' in read ? read.problems.map(({ field }) => field) : [];
@@ -66,7 +69,7 @@ function problemsOf(changes: object, base: object = worker): string[] {
     : [];
 }
 
-it('reads what people write', () => {
+it('reads forms as people write them', () => {
   expect(settingsOf(form)).toEqual({
     id: 'a',
     name: 'A',
@@ -90,7 +93,7 @@ it('reads what people write', () => {
   });
 });
 
-it('gives what is left out as service.yaml does, and an id out of the name', () => {
+it('fills in omitted keys as service.yaml does, and makes an id out of the name', () => {
   expect(settingsOf({ name: ' Über Painter ', quickDeploy: 'scene-renderer' })).toEqual(
     endpointSettings({ id: 'uber-painter', name: 'Über Painter', maxQueued: 10_000 }),
   );
@@ -98,7 +101,7 @@ it('gives what is left out as service.yaml does, and an id out of the name', () 
   expect(settingsOf({ name: 'F', remote: true }).workers.max).toBe(0);
 });
 
-it('has a worker for each box with ComfyUI, which comes back as it was', () => {
+it('an endpoint has a worker for each box with ComfyUI, and comes back unchanged', () => {
   const set = { '3.seed': '{{ seed }}' };
   const comfyui = { url: 'http://box:8188/', workflow: 'flow.json', set };
   const one = settingsOf({ name: 'C', comfyui });
@@ -109,7 +112,7 @@ it('has a worker for each box with ComfyUI, which comes back as it was', () => {
   expect([one, two].map((each) => settingsOf(writtenEndpoint(each)))).toEqual([one, two]);
 });
 
-it('says at the keys of boxes what is wrong with them', () => {
+it('reports problems of boxes at their keys', () => {
   const comfyui = { url: ['box'], set: { '6.text': '{{ a.b }}' } };
   expect(problemsOf({ comfyui }, { id: 'a', name: 'A' })).toEqual([
     'comfyui.url.0: expected an address such as http://box:8188, or several in a list, each once',
@@ -118,7 +121,7 @@ it('says at the keys of boxes what is wrong with them', () => {
   ]);
 });
 
-it('begins a form with what holds where nothing is said', () => {
+it('begins a form with the defaults', () => {
   const begun = { ...endpointFields(7).begun, id: 'a', name: 'A' };
   expect(settingsOf(begun)).toEqual(endpointSettings({ id: 'a', name: 'A', quickStart: true, maxQueued: 7 }));
 });
@@ -147,7 +150,7 @@ it('leaves a container of an earlier version as it was, also when something else
   expect(settingsOf(shown)).toMatchObject({ network: 'host', capabilities: ['default'] });
 });
 
-it('takes a cluster where the service says how its workers reach it', () => {
+it('accepts a cluster if the service says how its workers reach it', () => {
   const on = { on: { slurm: ['--gres=gpu:1'] }, workers: { min: 0, max: 64, idle: '5m' } };
   expect(settingsOf({ ...worker, ...on }).on).toEqual({ slurm: ['--gres=gpu:1'] });
   const without = { ...context, publicUrlExpected: publicUrlExpected(undefined, false) };
@@ -156,7 +159,7 @@ it('takes a cluster where the service says how its workers reach it', () => {
   });
 });
 
-it('tells every problem at once, each beside its field', () => {
+it('reports every problem at once, each beside its field', () => {
   const changes = {
     id: 'Night',
     name: 'NIGHT',
@@ -245,14 +248,14 @@ describe('a field', () => {
     expect(problemsOf(changes, form)).toEqual([said]);
   });
 
-  it.each([null, 5, 'x', []])('of %j is told to be no form', (given) => {
+  it.each([null, 5, 'x', []])('of %j is rejected', (given) => {
     expect(checkEndpoint(given, context)).toEqual({
       problems: [{ field: '', text: 'expected the fields of an endpoint' }],
     });
   });
 });
 
-it('takes paths that are relative to the folder of service.yaml, and names of programs', () => {
+it('accepts paths that are relative to the folder of service.yaml, and names of programs', () => {
   const command = [`${folder}/bin/worker`];
   expect(settingsOf({ ...worker, command: ['bin/worker'], cwd: 'bin' })).toMatchObject({
     command,
@@ -274,7 +277,7 @@ it.each([
   expect(shown).toMatchObject({ ttl, memory });
 });
 
-it('comes back as it was: settings, what is written, and settings again', () => {
+it('an endpoint comes back unchanged: settings, texts, and settings again', () => {
   fc.assert(
     fc.property(settings, (given) => {
       const shown = writtenEndpoint(given);
@@ -321,7 +324,7 @@ describe('an endpoint of a console that may name no programs', () => {
 const text = fc.string({ maxLength: 20 }).filter((each) => !each.includes('${') && !each.includes('\0'));
 const device = fc.oneof(fc.nat(9).map(String), fc.stringMatching(/^GPU-[0-9a-f]{4}$/));
 const ms = fc.integer({ min: 1_000, max: 86_400_000 });
-/** Left out as often as not. */
+/** Omits this key in half of the cases. */
 const maybe = <T>(key: string, value: fc.Arbitrary<T>) => fc.record({ [key]: value }, { requiredKeys: [] });
 const size = fc.oneof(
   fc.integer({ min: 16, max: 64_000 }).map((megabytes) => megabytes * 1e6),

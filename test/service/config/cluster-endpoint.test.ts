@@ -1,4 +1,7 @@
-/** Promise: an endpoint whose workers a cluster runs says all that this takes, and nothing that the cluster decides. */
+/**
+ * Promise: an endpoint with workers on a cluster must have all necessary settings, and none that the cluster
+ * decides.
+ */
 import { expect, it } from 'vitest';
 import { serviceOf, serviceProblems } from '../../runner/config/service-file.ts';
 
@@ -8,7 +11,7 @@ const farm = (keys: string): string => `endpoints: [{name: Farm, ${keys}}]\n`;
 const command = 'command: [python3, worker.py]';
 const on = "on: {slurm: ['--gres=gpu:1']}";
 
-it('is read with the options of sbatch; its files are looked for there, not here', () => {
+it('a cluster endpoint is read with the options of sbatch; its files are looked for there, not here', () => {
   const text = head + farm(`command: [/not/here, x], ${on}, ${workers}, recycle: {jobs: 9}`);
   const { settings } = serviceOf(text);
   expect(settings.publicUrl).toBe('https://render.example');

@@ -1,4 +1,7 @@
-/** Promise: a text in a field of the console's form is read as its key says, and a value is shown as the text that gives it. */
+/**
+ * Promise: a text in a field of the console's form is parsed according to its key, and a value is shown as
+ * the text that gives it.
+ */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { checkEndpoint, endpointTexts } from '../../../src/service/config/check-endpoint.ts';
@@ -14,7 +17,7 @@ const context = {
   before: undefined,
 };
 
-/** Of an endpoint on a cluster, whose program is not looked for. */
+/** Checks an endpoint on a cluster, because its program is not looked for on this machine. */
 function checked(texts: object) {
   const given = { name: 'Mine', command: 'worker', on: 'slurm', workers: '1', ...texts };
   const read = checkEndpoint(given, context);

@@ -1,4 +1,7 @@
-/** Promise: a service.yaml is what the service does, or every problem with it is told at once, each at its place. */
+/**
+ * Promise: service.yaml sets what the service does. All problems are reported at once, each at its line and
+ * column.
+ */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readService } from '../../../src/service/config/read-service.ts';
@@ -22,7 +25,7 @@ const asByDefault = {
 };
 
 describe('a good file', () => {
-  it('says everything in the units of the program, with what is left out as by default', () => {
+  it('has all settings in the units of the program, with defaults for omitted ones', () => {
     const text = `host: 0.0.0.0
 port: 0
 retention: 1h
@@ -150,7 +153,7 @@ endpoints:
     expect(settings.endpoints).toHaveLength(1);
   });
 
-  it('need not be there, nor hold anything', () => {
+  it('may be missing or empty', () => {
     const bare = readService(undefined, [{ path: ['port'], value: 0, from: '--port' }], {});
     expect(bare).toMatchObject({ host: '127.0.0.1', port: 0, retentionMs: 1_800_000, endpoints: [] });
     expect(serviceOf('').settings).toEqual({ ...bare, port: 4747 });
@@ -176,7 +179,7 @@ endpoints:
   });
 });
 
-it('tells every problem at once, in the order of the file', () => {
+it('reports every problem at once, in the order of the file', () => {
   const { text, places } = marked(`host: ▸"-x"
 port: ▸70000
 ▸retension: 1h
@@ -231,12 +234,12 @@ endpoints:
   ]);
 });
 
-it('names the file that was meant where another is given', () => {
+it('names the file that was meant if another is given', () => {
   const { folder } = writeService('');
   expect(() => readService(folder, [], {})).toThrow('this is a folder; expected a service.yaml');
 });
 
-describe('what an endpoint runs', () => {
+describe('the program of an endpoint', () => {
   it.each([
     [
       'workers: 1',
@@ -322,7 +325,7 @@ describe('the script that an interpreter runs', () => {
     ],
     [`${node}, handler.mjs`, undefined],
     [`${node}, ../handler.mjs], cwd: [bin`, undefined],
-    // These name no file, or one that only the program itself knows.
+    // These arguments name no file, or a file that only the program itself can interpret.
     [`${node}, -e, gone.js`, undefined],
     ['/bin/sh, -ec, exec python3 gone.py', undefined],
     ['worker, gone.py', undefined],
@@ -333,7 +336,7 @@ describe('the script that an interpreter runs', () => {
   });
 });
 
-describe('what would have no effect', () => {
+describe('a key that would have no effect', () => {
   it.each([
     [
       'quickDeploy: painter, memory: 8GB',
@@ -451,7 +454,7 @@ describe('one field', () => {
   });
 });
 
-it('has each name and id once, however they are written', () => {
+it('each name and id exists once, however they are written', () => {
   const text = `endpoints:
   - {name: Night, quickDeploy: painter}
   - {name: NIGHT, id: other, quickDeploy: painter}
@@ -471,7 +474,7 @@ it.each([
   ['{private: false}', false],
   ['{allowPrivate: true}', true],
   ['{allowPrivate: true, private: false}', false],
-])('takes webhooks: %s, also by the earlier name', (webhooks, expected) => {
+])('accepts webhooks: %s, also by the earlier name', (webhooks, expected) => {
   expect(serviceOf(`webhooks: ${webhooks}`).settings.hasPrivateWebhooks).toBe(expected);
 });
 

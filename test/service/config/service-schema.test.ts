@@ -1,20 +1,19 @@
-/** Promise: the JSON Schema of service.yaml is that of the code, says what the service says, and the example is valid. */
+/** Promise: the JSON Schema of service.yaml matches the code and its messages, and the example is valid. */
 import { Ajv } from 'ajv';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { workloadKeys } from '../../../src/service/config/endpoint-schema.ts';
-import { serviceExample } from '../../../src/service/config/service-example.ts';
-import { serviceJsonSchema } from '../../../src/service/config/service-schema.ts';
+import { serviceExample, serviceJsonSchema } from '../../../src/service/config/service-schema.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/lib/text/json.ts';
 import { serviceOf, serviceProblems } from '../../runner/config/service-file.ts';
-import { runs } from '../../fakes/tier.ts';
+import { firstTier, runs } from '../../fakes/tier.ts';
 
 const isValid = new Ajv({ strict: true, strictTypes: false, strictRequired: false }).compile(
   serviceJsonSchema(),
 );
 
-it('says of every key what it is for', () => {
+firstTier.it('describes every key', () => {
   const properties = (schema: JsonValue | undefined): [string, JsonValue][] =>
     isJsonObject(schema ?? null) ? Object.entries((schema as JsonObject)['properties'] ?? {}) : [];
   const top = properties(serviceJsonSchema());
@@ -24,7 +23,7 @@ it('says of every key what it is for', () => {
   expect(all.filter(([, each]) => typeof (each as JsonObject)['description'] !== 'string')).toEqual([]);
 });
 
-it('accepts the example, whose endpoints are as its comments say', () => {
+firstTier.it('accepts the example, whose endpoints are as its comments say', () => {
   const text = serviceExample('service.schema.json');
   expect(text).toMatch(/^# yaml-language-server: \$schema=service\.schema\.json\n/);
   expect(isValid(parse(text))).toBe(true);
@@ -33,7 +32,7 @@ it('accepts the example, whose endpoints are as its comments say', () => {
   ]);
 });
 
-it('accepts what the comments of the example show as well', () => {
+firstTier.it('accepts the alternatives in the comments of the example as well', () => {
   const text = serviceExample('x').replaceAll(/^ {2}# ( *(?:- )?\w+:.*| {4}.*)$/gm, '  $1');
   const uncommented = text.replace(/^# (webhooks:)\n# ( +private: true)$/m, '$1\n$2');
   const all = uncommented
@@ -56,7 +55,7 @@ it('accepts what the comments of the example show as well', () => {
 
 const painter = 'name: A, quickDeploy: painter';
 
-it.each([
+firstTier.it.each([
   '',
   'port: 0',
   'port: ${PORT}',
@@ -82,7 +81,7 @@ it.each([
   expect(isValid(parse(text) ?? {})).toBe(true);
 });
 
-it.each([
+firstTier.it.each([
   'prot: 0',
   'port: x',
   'host: 5',
@@ -175,7 +174,7 @@ const fields = Object.fromEntries(
     ]),
 );
 
-/** Written in one way of five, with any of the other keys, mostly with what fits. */
+/** Random endpoints: one of five kinds, with any of the other keys, mostly with fitting values. */
 const endpoint = fc
   .tuple(
     fc.constantFrom(...kinds),

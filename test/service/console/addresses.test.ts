@@ -1,10 +1,10 @@
-/** What the console answers where it is asked for what it has not, or in a way in which it is not asked. */
+/** The console answers unknown paths, wrong methods and malformed requests with a message. */
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { enter, openWithConsole, ownPage, send } from './visit.ts';
 
-/** The target as it stands, which `fetch` would tidy up. */
+/** Sends the request target unchanged. `fetch` would normalize it. */
 async function raw(
   url: string,
   method: string,
@@ -22,7 +22,7 @@ async function raw(
   });
 }
 
-it('shows its page, with its policy, to whoever looks', async () => {
+it('serves its page, with its policy, to every client', async () => {
   const { url } = await openWithConsole();
   const page = await fetch(`${url}/console/`);
   expect([page.status, await page.text()]).toEqual([200, '<p>the page</p>']);
@@ -47,7 +47,7 @@ it('shows pages of the manual as text', async () => {
   }
 });
 
-it('answers every other address in words, and none with an error of its own', async () => {
+it('answers every other address with a message, and none with an error of its own', async () => {
   const { url, troubles } = await openWithConsole();
   const answers: [method: string, path: string, status: number][] = [
     ['POST', '/console/', 405],

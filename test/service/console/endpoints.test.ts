@@ -1,4 +1,6 @@
-/** Endpoints in the console: made, changed, removed, and what comes of their jobs. */
+/**
+ * Promise: endpoints can be created, changed, paused and removed in the console, and no job is lost by it.
+ */
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { expect, it, onTestFinished, vi } from 'vitest';
@@ -11,7 +13,7 @@ import { endpointForm } from '../../web/console-things.ts';
 import { ask, endpointId, instantWorkload, key, makeDataDir, post, submit } from '../service-harness.ts';
 import { enter, openWithConsole } from './visit.ts';
 
-it('fails while the last three jobs that workers did failed, and no longer', async () => {
+it('an endpoint fails while the last three jobs that workers did failed, and no longer', async () => {
   const { url, held } = await openWithConsole({
     endpoints: [endpointSettings({ id: endpointId, retries: 0, quickStart: true })],
   });
@@ -28,7 +30,7 @@ it('fails while the last three jobs that workers did failed, and no longer', asy
   expect([await afterOne(false), await afterOne(false), await afterOne(true)]).toEqual([true, true, false]);
 });
 
-it('has a name for what a command or module is, and no path', async () => {
+it('shows a name for a command or module, and no path', async () => {
   const { url } = await openWithConsole();
   const visit = await enter(url);
   const command = await visit.make({
@@ -41,7 +43,7 @@ it('has a name for what a command or module is, and no path', async () => {
   expect(module.runs).toBe('Module cli.js');
 });
 
-it('tells of the service and of all its endpoints', async () => {
+it('shows the service and all of its endpoints', async () => {
   const { url } = await openWithConsole({ retentionMs: 90_000, now: () => 5_000_000 });
   const visit = await enter(url);
   const made = await visit.make({ id: 'mine', name: 'Mine', workers: 2 });
@@ -60,7 +62,7 @@ it('tells of the service and of all its endpoints', async () => {
   expect((await visit.endpoint('mine'))?.workers).toMatchObject([{ kind: 'own' }, { kind: 'own' }]);
 });
 
-it('tells how a worker ended, what it wrote last and when another is started, until one has done some good', async () => {
+it('shows how a worker ended, its last line and when the next one starts, until a worker succeeds', async () => {
   const ends: ((why: string) => void)[] = [];
   const workload: Workload = {
     name: 'mortal',
@@ -95,7 +97,7 @@ it('tells how a worker ended, what it wrote last and when another is started, un
   await visit.jobOnce(id, ({ status }) => status === 'COMPLETED');
   await workerOnce(({ state, lastDeath }) => state === 'idle' && lastDeath === null);
   expect((await visit.endpoint('mortal'))?.trouble).toBeNull();
-  // The first of a row is replaced at once.
+  // The first worker of a series that ends is replaced at once.
   ends[1]?.('it left');
   await workerOnce(({ state, lastDeath }) => state === 'idle' && lastDeath !== null);
   ends[2]?.('it left again');
@@ -104,7 +106,7 @@ it('tells how a worker ended, what it wrote last and when another is started, un
   expect(dead.startsAt).toBeGreaterThan(dead.lastDeath?.at ?? Infinity);
 });
 
-it('runs what every key of service.yaml says, also after the next start', async () => {
+it('uses every key of service.yaml, also after the next start', async () => {
   const dataDir = await makeDataDir();
   const asked = endpointForm({
     id: 'mine',
@@ -117,14 +119,14 @@ it('runs what every key of service.yaml says, also after the next start', async 
   const first = await openWithConsole({ dataDir });
   const visit = await enter(first.url);
   expect((await visit.make(asked)).settings).toEqual(asked);
-  // One of three is kept without a job.
+  // The endpoint has up to three workers, of which one is kept without a job.
   expect((await visit.endpoint('mine'))?.workers).toHaveLength(1);
   await first.close();
   const again = await enter((await openWithConsole({ dataDir })).url);
   expect((await again.endpoint('mine'))?.settings).toEqual(asked);
 });
 
-it('hides what the file gives to workers, and shows what was given here', async () => {
+it('hides the values of the file that workers get, and shows those of the console', async () => {
   const environment = { TOKEN: 'a-secret' };
   const given = endpointSettings({ id: 'given', environment });
   const visit = await enter((await openWithConsole({ endpoints: [given] })).url);
@@ -160,7 +162,7 @@ it('says all that is wrong beside its fields, and makes nothing', async () => {
   expect((await visit.overview()).endpoints).toHaveLength(2);
 });
 
-it('makes one of many that are asked for at once under one id', async () => {
+it('creates one of many endpoints that are requested at once under one id', async () => {
   const { url } = await openWithConsole();
   const visit = await enter(url);
   const asked = [1, 2, 3, 4].map((n) =>
@@ -201,7 +203,7 @@ it('runs jobs at an endpoint as soon as it is made, and after the next start', a
   });
 });
 
-it('puts a change into effect at once, and what ran goes back to the queue without being counted', async () => {
+it('puts a change into effect at once, and returns running jobs to the queue without counting an attempt', async () => {
   const { url, held } = await openWithConsole();
   const visit = await enter(url);
   await visit.make({ id: 'mine', name: 'Mine', workers: 1, retries: 0 });
@@ -266,7 +268,7 @@ it('removes an endpoint with all that waits and runs there', async () => {
   expect(await again.endpoint('mine')).toBeUndefined();
 });
 
-it('takes no job whose endpoint is removed while the job is on its way', async () => {
+it('accepts no job whose endpoint is removed during the submission', async () => {
   const { url } = await openWithConsole();
   const visit = await enter(url);
   await visit.make({ id: 'mine', name: 'Mine', workers: 0 });
@@ -280,7 +282,7 @@ it('takes no job whose endpoint is removed while the job is on its way', async (
   expect(answer.resume().statusCode).toBe(404);
 });
 
-it('leaves no job waiting whose endpoint is removed while it is written down', async () => {
+it('leaves no job waiting whose endpoint is removed while the job is stored', async () => {
   const { url } = await openWithConsole();
   const visit = await enter(url);
   await visit.make({ id: 'mine', name: 'Mine', workers: 0 });
@@ -301,7 +303,7 @@ it('leaves no job waiting whose endpoint is removed while it is written down', a
   });
 });
 
-it('tells the end of each worker’s log, and stays small however much they write', async () => {
+it('shows the end of each worker’s log, and stays small however much they write', async () => {
   const workload = inProcessWorkload('idle', () => Promise.resolve('done'));
   const writing: Workload = {
     name: 'writing',

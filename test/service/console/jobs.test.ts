@@ -1,7 +1,7 @@
-/** Jobs in the console: the list, and all about one of them. */
+/** The console lists and searches jobs, shows all details of a job, and cancels or retries jobs. */
 import { localWorkload } from '../../../src/service/instance/local-service.ts';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import type { BulkCount, JobHistoryView, JobPage, JobRow } from '../../../src/protocol/console-data.ts';
 import { prepareStatements, firstPicture } from '../../../src/service/console/job-views.ts';
 import { endpointSettings } from '../../../src/service/model/endpoint-settings.ts';
@@ -9,7 +9,7 @@ import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { WorkerDied, type Workload } from '../../../src/service/workloads/workload-definition.ts';
 import { inProcessWorkload, readJob } from '../in-process-workload.ts';
 import { accepted, ask, endpointId, instantWorkload, makeDataDir, post } from '../service-harness.ts';
-import { rest } from '../../fakes/tier.ts';
+import { firstTier, rest } from '../../fakes/tier.ts';
 import { addKey } from '../pull-harness.ts';
 import { enter, openWithConsole, type Visit } from './visit.ts';
 
@@ -24,7 +24,7 @@ async function allPages(visit: Visit, filter = ''): Promise<JobRow[]> {
   return rows;
 }
 
-it('lists thousands of jobs, newest first, page by page, by endpoint and by status', async () => {
+firstTier.it('lists thousands of jobs, newest first, page by page, by endpoint and by status', async () => {
   const dataDir = await makeDataDir();
   const store = new JobStore(join(dataDir, 'service.sqlite'), { retentionMs: 60_000, now: Date.now });
   const submitted = Array.from({ length: 2_000 }, (_, i) =>
@@ -61,58 +61,65 @@ it('lists thousands of jobs, newest first, page by page, by endpoint and by stat
   });
 });
 
-it('searches in ids and prompts, and cancels and retries all that match, as many as it has named', async () => {
-  const { url, held } = await openWithConsole();
-  const visit = await enter(url);
-  await visit.make({ id: 'far', name: 'Far', workers: 0, remote: true, quickStart: false });
-  const fox = await visit.submit(endpointId, { scene: 'A red fox' });
-  const wolf = await visit.submit(endpointId, { scene: 'A wolf' });
-  const far = await visit.submit('far', { scene: 'A far FOX' });
-  const first = await held.next();
-  const found = async (text: string) => (await allPages(visit, `text=${text}`)).map(({ id }) => id);
-  expect(await found('fox')).toEqual([far, fox]);
-  expect(await found(wolf.slice(3, 20))).toEqual([wolf]);
-  expect(await found('%25')).toEqual([]);
-  const bulk = async (method: string, path: string): Promise<unknown> => (await visit.ask(method, path)).body;
-  first.fail(new Error('it broke'));
-  await visit.jobOnce(fox, ({ status }) => status === 'FAILED');
-  expect(await bulk('GET', 'jobs/retry?text=wolf')).toEqual({ jobs: 0, isMore: false } satisfies BulkCount);
-  expect(await bulk('GET', 'jobs/retry?text=fox')).toEqual({ jobs: 1, isMore: false });
-  expect(await bulk('POST', 'jobs/retry?text=fox')).toEqual({ jobs: 1, isMore: false });
-  expect((await visit.job(fox)).endedAt).toBeNull();
-  expect(await bulk('GET', 'jobs/cancel?endpoint=far')).toEqual({ jobs: 1, isMore: false });
-  expect(await bulk('GET', 'jobs/cancel?status=FAILED')).toEqual({ jobs: 0, isMore: false });
-  expect(await bulk('POST', 'jobs/cancel')).toEqual({ jobs: 3, isMore: false });
-  for (const id of [fox, wolf, far]) expect((await visit.job(id)).status).toBe('CANCELLED');
-});
+firstTier.it(
+  'searches in ids and prompts, and cancels and retries all that match, as many as it has named',
+  async () => {
+    const { url, held } = await openWithConsole();
+    const visit = await enter(url);
+    await visit.make({ id: 'far', name: 'Far', workers: 0, remote: true, quickStart: false });
+    const fox = await visit.submit(endpointId, { scene: 'A red fox' });
+    const wolf = await visit.submit(endpointId, { scene: 'A wolf' });
+    const far = await visit.submit('far', { scene: 'A far FOX' });
+    const first = await held.next();
+    const found = async (text: string) => (await allPages(visit, `text=${text}`)).map(({ id }) => id);
+    expect(await found('fox')).toEqual([far, fox]);
+    expect(await found(wolf.slice(3, 20))).toEqual([wolf]);
+    expect(await found('%25')).toEqual([]);
+    const bulk = async (method: string, path: string): Promise<unknown> =>
+      (await visit.ask(method, path)).body;
+    first.fail(new Error('it broke'));
+    await visit.jobOnce(fox, ({ status }) => status === 'FAILED');
+    expect(await bulk('GET', 'jobs/retry?text=wolf')).toEqual({ jobs: 0, isMore: false } satisfies BulkCount);
+    expect(await bulk('GET', 'jobs/retry?text=fox')).toEqual({ jobs: 1, isMore: false });
+    expect(await bulk('POST', 'jobs/retry?text=fox')).toEqual({ jobs: 1, isMore: false });
+    expect((await visit.job(fox)).endedAt).toBeNull();
+    expect(await bulk('GET', 'jobs/cancel?endpoint=far')).toEqual({ jobs: 1, isMore: false });
+    expect(await bulk('GET', 'jobs/cancel?status=FAILED')).toEqual({ jobs: 0, isMore: false });
+    expect(await bulk('POST', 'jobs/cancel')).toEqual({ jobs: 3, isMore: false });
+    for (const id of [fox, wolf, far]) expect((await visit.job(id)).status).toBe('CANCELLED');
+  },
+);
 
-rest.it('looks for so long at a time, and cancels so many, and goes on when asked again', async () => {
-  const dataDir = await makeDataDir();
-  const store = new JobStore(join(dataDir, 'service.sqlite'), { retentionMs: 60_000, now: Date.now });
-  const scenes = Array.from({ length: 20_500 }, (_, i) => (i === 0 ? 'a needle' : 'hay'));
-  const ids = await Promise.all(
-    scenes.map((scene) => accepted(store, endpointId, JSON.stringify({ scene }))),
-  );
-  store.close();
-  const endpoints = [endpointSettings({ id: endpointId, workers: 0 })];
-  const visit = await enter((await openWithConsole({ dataDir, endpoints })).url);
-  // By its whole id at once, however old.
-  const [needle] = ids;
-  const byId = async (filter = ''): Promise<JobPage> =>
-    visit.get<JobPage>(`jobs?text=%20${needle}%20${filter}`);
-  expect(await byId()).toMatchObject({ jobs: [{ id: needle, summary: 'a needle' }], next: null });
-  expect(await byId('&status=IN_QUEUE')).toMatchObject({ jobs: [{ id: needle }], next: null });
-  for (const filter of ['&status=FAILED', '&endpoint=other'])
-    expect(await byId(filter)).toEqual({ jobs: [], next: null });
-  const newest = await visit.get<JobPage>('jobs?text=needle');
-  expect(newest).toEqual({ jobs: [], next: expect.any(String) });
-  const older = await visit.get<JobPage>(`jobs?text=needle&before=${newest.next}`);
-  expect([older.jobs.map(({ summary }) => summary), older.next]).toEqual([['a needle'], null]);
-  expect((await visit.ask('POST', 'jobs/cancel')).body).toEqual({ jobs: 10_000, isMore: true });
-  expect((await visit.endpoint(endpointId))?.jobs).toMatchObject({ cancelled: 10_000, inQueue: 10_500 });
-});
+rest.it(
+  'searches for a limited time, cancels a limited number, and continues with the next request',
+  async () => {
+    const dataDir = await makeDataDir();
+    const store = new JobStore(join(dataDir, 'service.sqlite'), { retentionMs: 60_000, now: Date.now });
+    const scenes = Array.from({ length: 20_500 }, (_, i) => (i === 0 ? 'a needle' : 'hay'));
+    const ids = await Promise.all(
+      scenes.map((scene) => accepted(store, endpointId, JSON.stringify({ scene }))),
+    );
+    store.close();
+    const endpoints = [endpointSettings({ id: endpointId, workers: 0 })];
+    const visit = await enter((await openWithConsole({ dataDir, endpoints })).url);
+    // A search by the whole id finds a job at once, however old it is.
+    const [needle] = ids;
+    const byId = async (filter = ''): Promise<JobPage> =>
+      visit.get<JobPage>(`jobs?text=%20${needle}%20${filter}`);
+    expect(await byId()).toMatchObject({ jobs: [{ id: needle, summary: 'a needle' }], next: null });
+    expect(await byId('&status=IN_QUEUE')).toMatchObject({ jobs: [{ id: needle }], next: null });
+    for (const filter of ['&status=FAILED', '&endpoint=other'])
+      expect(await byId(filter)).toEqual({ jobs: [], next: null });
+    const newest = await visit.get<JobPage>('jobs?text=needle');
+    expect(newest).toEqual({ jobs: [], next: expect.any(String) });
+    const older = await visit.get<JobPage>(`jobs?text=needle&before=${newest.next}`);
+    expect([older.jobs.map(({ summary }) => summary), older.next]).toEqual([['a needle'], null]);
+    expect((await visit.ask('POST', 'jobs/cancel')).body).toEqual({ jobs: 10_000, isMore: true });
+    expect((await visit.endpoint(endpointId))?.jobs).toMatchObject({ cancelled: 10_000, inQueue: 10_500 });
+  },
+);
 
-it('counts what became of jobs by the minute, with the time they waited and took', async () => {
+firstTier.it('counts the ends of jobs by the minute, with the time they waited and took', async () => {
   let now = Date.parse('2026-03-01T20:00:30Z');
   const { url, held } = await openWithConsole({ now: () => now });
   const visit = await enter(url);
@@ -153,7 +160,7 @@ it('counts what became of jobs by the minute, with the time they waited and took
   ]);
 });
 
-it('finds them by an index, however many there are', async () => {
+firstTier.it('finds jobs by an index, however many there are', async () => {
   const path = join(await makeDataDir(), 'service.sqlite');
   const store = new JobStore(path, { retentionMs: 60_000, now: Date.now });
   const { db } = store.file;
@@ -167,7 +174,7 @@ it('finds them by an index, however many there are', async () => {
   expect(lookingThroughAll).toEqual([]);
 });
 
-it('shows what went in and what came out, with its pictures', async () => {
+firstTier.it('shows the input and the output, with its pictures', async () => {
   const visit = await enter((await openWithConsole({ workload: localWorkload })).url);
   const scene = `a red lighthouse ${'and waves '.repeat(90)}`;
   const id = await visit.submit(endpointId, { scene, seed: 7, width: 384, height: 256 });
@@ -195,7 +202,7 @@ rest.it('finds the picture of a thumbnail, however long it is', () => {
   for (const none of ['', 'null', `"${picture}`, `"${picture}!"`]) expect(firstPicture(none)).toBeUndefined();
 });
 
-it('shows outputs that are long, deep or hostile, as far as they can be shown', async () => {
+firstTier.it('shows outputs that are long, deep or hostile, as far as they can be shown', async () => {
   const picture = (type: string, length: number): string => type + 'A'.repeat(length);
   const hostile = `</script><img src=x onerror=alert(1)>\u{2028}"'\u{202e}`;
   const outputs: Record<string, unknown> = {
@@ -232,23 +239,26 @@ it('shows outputs that are long, deep or hostile, as far as they can be shown', 
   expect((await shown('many')).pictures).toHaveLength(12);
 });
 
-it('shows an output of another machine’s worker that is nested too deeply to be written', async () => {
-  const { url, dataDir, troubles } = await openWithConsole({ workers: 0 });
-  const visit = await enter(url);
-  const workerKey = addKey(dataDir, 'worker');
-  const headers = { Authorization: workerKey };
-  const id = await visit.submit(endpointId, { scene: 'x' });
-  await ask(url, `/v2/${endpointId}/job-take/w1`, { headers });
-  const output = '['.repeat(100_000) + ']'.repeat(100_000);
-  const path = `/v2/${endpointId}/job-done/w1/${id}`;
-  expect((await fetch(url + path, { method: 'POST', headers, body: `{"output":${output}}` })).status).toBe(
-    200,
-  );
-  expect(await visit.job(id)).toMatchObject({ status: 'COMPLETED', output: null, pictures: [] });
-  expect(troubles).toEqual([]);
-});
+firstTier.it(
+  'shows an output of another machine’s worker that is nested too deeply to be written',
+  async () => {
+    const { url, dataDir, troubles } = await openWithConsole({ workers: 0 });
+    const visit = await enter(url);
+    const workerKey = addKey(dataDir, 'worker');
+    const headers = { Authorization: workerKey };
+    const id = await visit.submit(endpointId, { scene: 'x' });
+    await ask(url, `/v2/${endpointId}/job-take/w1`, { headers });
+    const output = '['.repeat(100_000) + ']'.repeat(100_000);
+    const path = `/v2/${endpointId}/job-done/w1/${id}`;
+    expect((await fetch(url + path, { method: 'POST', headers, body: `{"output":${output}}` })).status).toBe(
+      200,
+    );
+    expect(await visit.job(id)).toMatchObject({ status: 'COMPLETED', output: null, pictures: [] });
+    expect(troubles).toEqual([]);
+  },
+);
 
-/** Writes what the job says before it does what the test says. */
+/** Creates a workload that writes the text of the job to its log, then does what the test says. */
 function writing(end: (signal: AbortSignal) => Promise<unknown>): Workload {
   return {
     name: 'writing',
@@ -264,7 +274,7 @@ function writing(end: (signal: AbortSignal) => Promise<unknown>): Workload {
   };
 }
 
-it('shows what a worker writes while it is at a job, and afterwards', async () => {
+firstTier.it('shows the lines that a worker writes during a job, and afterwards', async () => {
   let finish: (output: unknown) => void = () => undefined;
   const workload = writing(() => new Promise((resolve) => (finish = resolve)));
   const visit = await enter((await openWithConsole({ workload })).url);
@@ -282,7 +292,7 @@ it('shows what a worker writes while it is at a job, and afterwards', async () =
   expect((await visit.jobOnce(silent, ({ endedAt }) => endedAt !== null)).log).toEqual([]);
 });
 
-it('keeps what a worker wrote for a job that is cancelled', async () => {
+firstTier.it('keeps the lines that a worker wrote for a job that is cancelled', async () => {
   const stopped = async (signal: AbortSignal): Promise<never> => {
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
     throw new WorkerDied('its job was cancelled');
@@ -297,7 +307,7 @@ it('keeps what a worker wrote for a job that is cancelled', async () => {
   });
 });
 
-it('cancels, retries, and cancels all that wait', async () => {
+firstTier.it('cancels, retries, and cancels all that wait', async () => {
   const { url, held } = await openWithConsole();
   const visit = await enter(url);
   const id = await visit.submit(endpointId, { scene: 'x' });
@@ -337,7 +347,7 @@ it('cancels, retries, and cancels all that wait', async () => {
   });
 });
 
-it('keeps the log of a worker that died while its job waits for another', async () => {
+firstTier.it('keeps the log of a worker that died while its job waits for another', async () => {
   let deaths = 0;
   const workload = writing(() =>
     deaths++ === 0 ? Promise.reject(new WorkerDied('it died')) : new Promise(() => undefined),
@@ -347,7 +357,7 @@ it('keeps the log of a worker that died while its job waits for another', async 
   expect(await visit.jobOnce(id, ({ retries }) => retries === 1)).toMatchObject({ log: ['the last words'] });
 });
 
-it('says what is wrong with a submission, and that a queue is full', async () => {
+firstTier.it('says what is wrong with a submission, and that a queue is full', async () => {
   const { url } = await openWithConsole();
   const visit = await enter(url);
   await visit.make({
@@ -369,7 +379,7 @@ it('says what is wrong with a submission, and that a queue is full', async () =>
   expect((await post(url, '{"input":{"a":1}}', '/v2/mine/run')).status).toBe(429);
 });
 
-it('forgets a job when its time is over', async () => {
+firstTier.it('forgets a job when its time is over', async () => {
   let now = Date.now();
   const workload = inProcessWorkload('quick', () => Promise.resolve('done'));
   const visit = await enter((await openWithConsole({ workload, now: () => now, retentionMs: 1_000 })).url);

@@ -1,4 +1,4 @@
-/** Keys in the console: made, told once, used, revoked. */
+/** Promise: keys can be created, limited and revoked in the console, and a new key is shown once. */
 import { expect, it } from 'vitest';
 import type { KeyView } from '../../../src/protocol/console-data.ts';
 import { ask, bytesInUse, endpointId, instantWorkload, statusOnce } from '../service-harness.ts';
@@ -15,7 +15,7 @@ function run(url: string, withKey: string) {
   return ask(url, `/v2/${endpointId}/run`, { method: 'POST', body: '{"input":{"a":1}}', headers });
 }
 
-it('makes a key that is good at once, tells it once, and says what it was used for', async () => {
+it('creates a key that is valid at once, shows it once, and shows its usage', async () => {
   const { url, dataDir } = await openWithConsole({ workload: instantWorkload(() => 'done') });
   const visit = await enter(url);
   expect(await visit.keys()).toEqual([]);
@@ -54,7 +54,7 @@ it('counts what the jobs of a key execute as they end, has it pay for that, and 
   job.complete('done');
   await statusOnce(first.url, done, 'COMPLETED');
   expect(await visit.keys()).toMatchObject([{ todayMs: hour, usage: [{ jobs: 2, gpuMs: hour }] }]);
-  // Neither this attempt nor the time in which the service is down counts.
+  // Neither this attempt nor the time while the service is down counts.
   await first.held.next();
   now += hour / 2;
   await first.close();
@@ -74,7 +74,7 @@ it('counts what the jobs of a key execute as they end, has it pay for that, and 
     error:
       'the key night has used its quota of 2h of execution time a day; the next quota begins at 2026-03-02T00:00:00.000Z',
   });
-  // What was accepted before goes on, and counts on the day on which it ends.
+  // A job that was accepted earlier continues, and counts on the day on which it ends.
   const last = await held.next();
   now += hour;
   last.complete('done');
@@ -82,7 +82,7 @@ it('counts what the jobs of a key execute as they end, has it pay for that, and 
   expect((await run(url, key)).status).toBe(200);
 });
 
-it('tells what was done for a key that the service was given, also once it is started without it', async () => {
+it('shows the work done for a key from the environment, also once the service is started without it', async () => {
   const first = await openWithConsole({ workload: instantWorkload(() => 'done') });
   const id = await (await enter(first.url)).submit(endpointId, { a: 1 });
   await (await enter(first.url)).jobOnce(id, ({ status }) => status === 'COMPLETED');
@@ -100,7 +100,7 @@ it('tells what was done for a key that the service was given, also once it is st
   expect((await visit.ask('POST', 'keys/given-1/revoke')).status).toBe(404);
 });
 
-it('makes a key that knows no jobs but its own', async () => {
+it('creates a key that sees only its own jobs', async () => {
   const { url } = await openWithConsole({ workers: 0 });
   const visit = await enter(url);
   const other = await visit.submit(endpointId, { a: 1 });
@@ -111,11 +111,11 @@ it('makes a key that knows no jobs but its own', async () => {
   expect((await ask(url, `/v2/${endpointId}/status/${other}`, { headers })).status).toBe(404);
   const own = ((await run(url, key)).json as { id: string }).id;
   expect((await ask(url, `/v2/${endpointId}/status/${own}`, { headers })).status).toBe(200);
-  // Whoever is signed in sees all.
+  // A signed-in admin sees all jobs.
   expect((await visit.job(own)).key).toBe('customer');
 });
 
-it('revokes a key, which ends what it was good for, and its session', async () => {
+it('revokes a key, which also ends its session', async () => {
   const { url } = await openWithConsole();
   const visit = await enter(url);
   const client = await addKey(visit, { name: 'c', kind: 'client' });
@@ -128,7 +128,7 @@ it('revokes a key, which ends what it was good for, and its session', async () =
   expect((await visit.keys()).every(({ revokedAt }) => revokedAt !== null)).toBe(true);
 });
 
-it('says beside its fields what is wrong with a key', async () => {
+it('reports the problems of a key beside its fields', async () => {
   const visit = await enter((await openWithConsole()).url);
   await addKey(visit, { name: 'taken', kind: 'client' });
   const wrong: [form: object, fields: string[]][] = [
@@ -153,7 +153,7 @@ it('says beside its fields what is wrong with a key', async () => {
   expect(await visit.keys()).toHaveLength(1);
 });
 
-it('makes a key with limits, and says what is wrong with one', async () => {
+it('creates a key with limits, and reports problems of the limits', async () => {
   const visit = await enter((await openWithConsole()).url);
   const { view } = await addKey(visit, {
     name: 'guest',

@@ -1,10 +1,13 @@
-/** Who can use the console, for how long, and which requests are refused unread. */
+/**
+ * Promise: only admins can use the console, for half a day per session, and no other site can use their
+ * session.
+ */
 import { get, type IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
 import { key } from '../service-harness.ts';
 import { enter, openWithConsole, ownPage, send, withKeys } from './visit.ts';
 
-it('lets in whoever has an admin key, by a token and a cookie that scripts and other sites do not get', async () => {
+it('admits whoever has an admin key, by a token and a cookie that scripts and other sites do not get', async () => {
   const { url } = await openWithConsole();
   const { status, headers, body } = await send(url, 'POST', 'session', { key: ` ${key}\n` });
   expect([status, body]).toEqual([200, { token: expect.stringMatching(/^[\w-]{43}$/) }]);
@@ -15,7 +18,7 @@ it('lets in whoever has an admin key, by a token and a cookie that scripts and o
   );
 });
 
-it('lets in no key of another kind, none that was revoked, and none that is none', async () => {
+it('admits no key of another kind, no revoked key, and no invalid key', async () => {
   const { url, dataDir } = await openWithConsole();
   const keys = withKeys(dataDir, (store) => {
     const [client, worker, revoked] = (['client', 'worker', 'admin'] as const).map((kind) =>
@@ -30,7 +33,7 @@ it('lets in no key of another kind, none that was revoked, and none that is none
   }
 });
 
-it('has whoever tries keys wait', async () => {
+it('makes a client that guesses keys wait', async () => {
   let now = 1_000_000;
   const { url } = await openWithConsole({ now: () => now });
   for (let i = 0; i < 20; i++)
@@ -41,7 +44,7 @@ it('has whoever tries keys wait', async () => {
   expect((await send(url, 'POST', 'session', { key })).status).toBe(200);
 });
 
-it('is one of several on a machine, whose cookies browsers do not tell apart by their ports', async () => {
+it('one of several consoles on a machine works, although browsers do not distinguish their cookies by port', async () => {
   const [one, other] = await Promise.all([openWithConsole(), openWithConsole()]);
   const [here, there] = [await enter(one.url), await enter(other.url)];
   const [hereName, thereName] = [here, there].map(({ cookie }) => cookie.split('=')[0]);
@@ -54,7 +57,7 @@ it('is one of several on a machine, whose cookies browsers do not tell apart by 
   expect((await send(other.url, 'GET', 'overview', undefined, bothThere)).status).toBe(200);
 });
 
-it('tells nothing to a program on another port that received the cookie, changes nothing for it, and keeps the session', async () => {
+it('reveals nothing to a program on another port that received the cookie, changes nothing for it, and keeps the session', async () => {
   const { url } = await openWithConsole();
   const [visit, other] = [await enter(url), await enter(url)];
   const { cookie } = visit;
@@ -72,7 +75,7 @@ it('tells nothing to a program on another port that received the cookie, changes
       const refused = path === 'session' ? [204, 403] : [401, 403];
       expect([proof, method, path, refused.includes(status)]).toEqual([proof, method, path, true]);
     }
-  // The token alone is worth as little.
+  // The token without the cookie is rejected too.
   const { status } = await send(url, 'GET', 'overview', undefined, {
     ...ownPage,
     'X-Nightrender-Console': visit.token,
@@ -118,7 +121,7 @@ it('says whether a browser is signed in, without refusing it', async () => {
   expect(await visit.get('session')).toEqual({ signedIn: false });
 });
 
-it('tells nobody anything who is not signed in', async () => {
+it('reveals nothing to a client that is not signed in', async () => {
   const { url } = await openWithConsole();
   const name = (await enter(url)).cookie.split('=')[0];
   for (const [method, path] of [
@@ -138,7 +141,7 @@ it('tells nobody anything who is not signed in', async () => {
   }
 });
 
-it('takes no change from pages of other sites', async () => {
+it('accepts no change from pages of other sites', async () => {
   const { url } = await openWithConsole();
   const visit = await enter(url);
   const foreign: Record<string, string>[] = [
@@ -189,17 +192,19 @@ it('answers with data that no browser takes for a page, refused or not', async (
     });
 });
 
-it('tells nothing to a page whose name is made to lead here', async () => {
+it('reveals nothing to a page whose name is made to lead here', async () => {
   const { url } = await openWithConsole();
   const host = `rebound.example:${new URL(url).port}`;
-  // The browser that is signed in keeps its cookie for the name that it signed in at.
+  // A browser that is signed in has a cookie for the name at which it signed in.
   await enter(url);
   const headers = { ...ownPage, Host: host, Origin: `http://${host}` };
   for (const path of ['overview', 'jobs', 'keys', 'endpoints'])
     expect([path, (await ask(url, headers, `/console/api/${path}`)).statusCode]).toEqual([path, 421]);
 });
 
-/** `fetch` sends neither another host nor what only browsers say. */
+/**
+ * Sends a request with any headers. `fetch` can send neither another Host nor headers that only browsers set.
+ */
 function ask(
   url: string,
   headers: Record<string, string>,

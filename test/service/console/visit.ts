@@ -1,4 +1,4 @@
-/** Somebody who is signed in to the console of a service for one test. */
+/** Signs in to the console of a service for a test, and sends its requests. */
 import sharp from 'sharp';
 import { expect } from 'vitest';
 import { triedThumbnail } from '../../../src/runner/images/other-formats.ts';
@@ -43,11 +43,11 @@ export function openWithConsole(options: TestServiceOptions = {}): Promise<TestS
 export interface ConsoleReply {
   status: number;
   headers: Headers;
-  /** JSON, or the text where it is none. */
+  /** Parsed JSON, or text if it is not JSON. */
   body: unknown;
 }
 
-/** What the page sends to sign in. */
+/** Headers that the page sends to sign in. */
 export const ownPage = { 'X-Nightrender-Console': '1', 'Sec-Fetch-Site': 'same-origin' };
 
 export async function send(
@@ -77,7 +77,7 @@ export class Visit {
   readonly #url: string;
   readonly cookie: string;
   readonly token: string;
-  /** What the page sends with each request once it is signed in. */
+  /** Headers that the page sends with each request after signing in. */
   readonly headers: Record<string, string>;
 
   constructor(url: string, cookie: string, token: string) {
@@ -91,7 +91,7 @@ export class Visit {
     return send(this.#url, method, path, body, this.headers);
   }
 
-  /** Asks for what has to succeed. */
+  /** Sends a GET request that must succeed. */
   async get<T>(path: string): Promise<T> {
     const { status, body } = await this.ask('GET', path);
     expect([status, body]).toEqual([200, body]);
@@ -112,7 +112,7 @@ export class Visit {
     return body as EndpointView;
   }
 
-  /** Submits and returns the job's id. */
+  /** Submits a job and returns its id. */
   async submit(endpointId: string, input: Record<string, unknown>): Promise<string> {
     const { status, body } = await this.ask('POST', `endpoints/${endpointId}/jobs`, { input });
     expect([status, body]).toEqual([201, body]);
@@ -123,7 +123,7 @@ export class Visit {
     return this.get(`jobs/${id}`);
   }
 
-  /** Looks until it is so. */
+  /** Polls the job until the condition holds. */
   async jobOnce(id: string, isSo: (job: JobView) => boolean): Promise<JobView> {
     for (;;) {
       const job = await this.job(id);
@@ -131,7 +131,7 @@ export class Visit {
     }
   }
 
-  /** Those that were made here. */
+  /** Returns the keys that were created in the console. */
   async keys(): Promise<KeyView[]> {
     return (await this.get<KeyView[]>('keys')).filter(({ origin }) => origin === 'book');
   }
@@ -145,7 +145,7 @@ export async function enter(url: string, withKey = key): Promise<Visit> {
   return new Visit(url, headers.get('set-cookie')?.split(';')[0] ?? '', token);
 }
 
-/** As another program changes the keys of a service. */
+/** Changes the keys of a service as another program does. */
 export function withKeys<T>(dataDir: string, work: (keys: KeyStore) => T): T {
   const keys = new KeyStore(`${dataDir}/keys.sqlite`, { now: Date.now });
   try {

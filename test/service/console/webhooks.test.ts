@@ -1,4 +1,4 @@
-/** Promise: the console lists webhooks that failed, and sends them again, also those that were given up. */
+/** Promise: the console lists failed webhooks and sends them again, including those given up. */
 import { createServer } from 'node:http';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { FailedWebhooks } from '../../../src/protocol/console-data.ts';
@@ -6,7 +6,7 @@ import { listenOnLoopback } from '../../e2e/listen-on-loopback.ts';
 import { endpointId, instantWorkload, post } from '../service-harness.ts';
 import { enter, openWithConsole } from './visit.ts';
 
-/** A target, and a service whose clock and polls the test turns. */
+/** Starts a webhook receiver, and a service whose clock the test controls. */
 async function openBoth() {
   const target = { status: 500, paths: [] as string[] };
   const server = createServer((request, response) => {
@@ -34,7 +34,7 @@ async function openBoth() {
   return { target, clock, visit, submit, once, host: new URL(hook).host };
 }
 
-it('lists one that failed by its host alone, with the next try, and sends it at once when asked to', async () => {
+it('lists a failed webhook by its host alone, with the next try, and sends it at once when asked to', async () => {
   const { target, clock, visit, submit, once, host } = await openBoth();
   expect(await visit.get('webhooks')).toEqual({ givenUp: 0, waiting: 0, webhooks: [] });
   const id = await submit('T0P/SECRET');
@@ -48,7 +48,7 @@ it('lists one that failed by its host alone, with the next try, and sends it at 
   expect((await visit.ask('POST', `webhooks/${id}/send`)).status).toBe(204);
   await once(({ waiting }) => waiting === 0);
   expect(target.paths).toHaveLength(2);
-  // It was delivered.
+  // The webhook was delivered, so it is no longer listed.
   expect((await visit.ask('POST', `webhooks/${id}/send`)).status).toBe(404);
   expect((await visit.ask('POST', 'webhooks/none/send')).status).toBe(404);
 });

@@ -1,4 +1,7 @@
-/** Whoever holds connections, with a key or without, leaves the service to the others. */
+/**
+ * Promise: a client that holds many connections, with or without a key, does not keep others from the
+ * service.
+ */
 import { Socket } from 'node:net';
 import { expect, it, vi } from 'vitest';
 import { Connections } from '../../../src/service/http/connections.ts';
@@ -21,17 +24,18 @@ async function silent(url: string, count: number, localAddress = '127.0.0.1'): P
   return clients;
 }
 
-/** Opens connections on which a request of the key waits. */
+/** Opens connections, and leaves a waiting request of the key on each. */
 async function wait(url: string, path: string, withKey: string, count: number): Promise<void> {
   for (const client of await silent(url, count)) {
-    // A connection is answered in turn: what comes behind an answer has begun once the answer is here.
+    // Requests of a connection are answered in order. Once the first answer is here, the service has begun
+    // the second request.
     client.ask(healthOf(path), 'GET', withKey);
     client.ask(path, 'GET', withKey);
     await client.readUpTo(1);
   }
 }
 
-/** What is answered at once on the same side of the interface. */
+/** Returns a path of the same kind of key that is answered at once. */
 function healthOf(path: string): string {
   return path.includes('/job-') ? `/v2/${endpointId}/ping/w1` : health;
 }
@@ -49,7 +53,7 @@ async function opened(maxConnections: number) {
   return { service, client: client ?? '', other: other ?? '', worker: worker ?? '' };
 }
 
-it('answers clients, workers and the console while others connect and never ask, the oldest of which goes', async () => {
+it('answers clients, workers and the console while others connect without a request, and closes the oldest of those', async () => {
   const { service, client, worker } = await opened(16);
   const { url } = service;
   const clients = await silent(url, 60);
@@ -144,7 +148,7 @@ it('does not count connections that have ended', async () => {
   expect((await idle.readToEnd()).match(/HTTP\/1\.1 200 /g)).toHaveLength(2);
 });
 
-it('takes a connection whose key is not good at the process that leads for one without a key', () => {
+it('treats a connection whose key the leading process rejects as one without a key', () => {
   const connections = new Connections(2);
   const requests = [1, 2, 3].map((remotePort) => {
     const socket = Object.assign(new Socket(), { destroy: vi.fn(() => socket) });
@@ -166,7 +170,7 @@ it('takes a connection whose key is not good at the process that leads for one w
   expect(requests.map(({ socket }) => socket.destroy.mock.calls.length)).toEqual([0, 1, 0]);
 });
 
-/** Takes connections without a network: `take` returns the status of the refusal, if there is one. */
+/** Takes connections without a network. `take` returns the status of the refusal, if any. */
 function connectionsOf(max: number) {
   const connections = new Connections(max);
   let remotePort = 0;
@@ -184,7 +188,7 @@ function connectionsOf(max: number) {
 it.each([
   ['client', 10],
   ['worker', 13],
-] as const)('bounds what one %s key has in progress of short requests as well', (kind, most) => {
+] as const)('bounds the short requests in progress of one %s key as well', (kind, most) => {
   const { take, count } = connectionsOf(16);
   expect(count(kind, 'greedy', false)).toBe(most);
   expect(take(kind, 'other', false)).toBeUndefined();

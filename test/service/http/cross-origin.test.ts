@@ -1,4 +1,7 @@
-/** Promise: pages of the sites that are named may use the job interface, those of others may not, and none the console. */
+/**
+ * Promise: pages of configured sites may use the job interface. Pages of other sites may not, and none may
+ * use the console.
+ */
 import { expect, it } from 'vitest';
 import { key, openService } from '../service-harness.ts';
 import { openWithConsole } from '../console/visit.ts';
@@ -17,7 +20,7 @@ function get(url: string, origin: string, to = path): Promise<Response> {
 
 const allowed = (answer: Response) => answer.headers.get('access-control-allow-origin');
 
-it('answers what browsers ask before, and lets the page read answers and refusals', async () => {
+it('answers the preflight requests of browsers, and lets the page read answers and refusals', async () => {
   const { url } = await openService({ origins: [studio] });
   const asked = await preflight(url, studio);
   expect([asked.status, allowed(asked)]).toEqual([204, studio]);
@@ -37,7 +40,7 @@ it('allows nothing to other sites, and nothing at all by default', async () => {
   expect(allowed(await get(byDefault.url, studio))).toBeNull();
 });
 
-it('allows any site where that is said, and still not the console', async () => {
+it('allows any site if that is said, and still not the console', async () => {
   const { url } = await openWithConsole({ origins: ['*'] });
   expect(allowed(await get(url, studio))).toBe('*');
   expect(allowed(await get(url, studio, '/console/api/session'))).toBeNull();

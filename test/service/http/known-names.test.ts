@@ -1,10 +1,13 @@
-/** Promise: requests without a key are answered only under the names of the service, so no other site reads them by DNS rebinding. */
+/**
+ * Promise: requests without a key are answered only under the host names of the service, so no other site
+ * reads them by DNS rebinding.
+ */
 import { hostname } from 'node:os';
 import { Agent, request, type Dispatcher } from 'undici';
 import { expect, it, onTestFinished } from 'vitest';
 import { Connections } from '../../../src/service/http/connections.ts';
 import { TrustedProxies } from '../../../src/lib/net/addresses.ts';
-import { KnownNames } from '../../../src/lib/http/known-names.ts';
+import { KnownNames } from '../../../src/lib/http/http-server.ts';
 import { openService as openBehind } from '../../../src/service/instance/open-service.ts';
 import { checkServiceOptions } from '../../../src/service/instance/service-options.ts';
 import { healthPath } from '../../../src/protocol/paths.ts';
@@ -24,7 +27,7 @@ async function statusOf(url: string, path: string, host: string, { headers, ...a
   return { status: statusCode, text: await body.text() };
 }
 
-/** What needs no key, and how it is answered. */
+/** Paths that need no key, with their status. */
 const open: [path: string, status: number, asking?: Asking][] = [
   ['/metrics', 401],
   ['/openapi.json', 200],
@@ -36,7 +39,7 @@ const open: [path: string, status: number, asking?: Asking][] = [
   ['/console/api/overview', 401, { headers: ownPage }],
 ];
 
-it('under addresses, its own names and those that it was told', async () => {
+it('the service answers under IP addresses, its own names and configured ones', async () => {
   const { url } = await openWithConsole({
     hosts: ['Render.example', '*.farm.example'],
     publicUrl: 'https://public.example/',
@@ -61,7 +64,7 @@ it('under addresses, its own names and those that it was told', async () => {
       expect([host, path, (await statusOf(url, path, host, asking)).status]).toEqual([host, path, status]);
 });
 
-it('under no other name, with the way on in words', async () => {
+it('the service answers under no other name, and says what to do', async () => {
   const { url } = await openWithConsole({ hosts: ['render.example', '*.farm.example'] });
   const unknown = [
     'evil.example',
@@ -87,7 +90,7 @@ it('under no other name, with the way on in words', async () => {
   });
 });
 
-it('with a good key under any name, as proxies and Kubernetes ask', async () => {
+it('the service answers with a good key under any name, as proxies and Kubernetes ask', async () => {
   const { url } = await openWithConsole({ origins: ['https://studio.example'] });
   const headers = { authorization: `Bearer ${key}` };
   for (const path of [healthPath('v2', endpointId), '/metrics', '/openapi.json'])
@@ -106,11 +109,11 @@ it('with a good key under any name, as proxies and Kubernetes ask', async () => 
   expect(asked.status).toBe(204);
 });
 
-it('knows whoever says no name: no browser does that', () => {
+it('accepts a request without a Host header, because browsers always send one', () => {
   expect([undefined, ''].map((host) => new KnownNames([]).has(host))).toEqual([true, true]);
 });
 
-it.skipIf(!hasOpenssl)('knows the names of its certificate (skipped where there is no openssl)', async () => {
+it.skipIf(!hasOpenssl)('knows the names of its certificate (skipped if there is no openssl)', async () => {
   const names = ['render.example', '*.farm.example'];
   const { cert, key: privateKey } = certificatesIn(await makeDataDir(), { names });
   const { url } = await openWithConsole({ tls: { cert, key: privateKey } });
@@ -125,7 +128,7 @@ it.skipIf(!hasOpenssl)('knows the names of its certificate (skipped where there 
 });
 
 it.skipIf(!hasOpenssl)(
-  'knows the names of a certificate as soon as it is renewed (skipped where there is no openssl)',
+  'knows the names of a certificate as soon as it is renewed (skipped if there is no openssl)',
   async () => {
     const dir = await makeDataDir();
     const { cert, key: privateKey } = certificatesIn(dir, { names: ['old.example'] });
@@ -145,7 +148,7 @@ it.skipIf(!hasOpenssl)(
   },
 );
 
-it('opens whatever has become of the files of its certificate, as where it begins to lead', async () => {
+it('starts whatever has become of the files of its certificate, also when it begins to lead', async () => {
   const nowhere = { cert: '/nowhere/cert.pem', key: '/nowhere/key.pem' };
   const options = { dataDir: await makeDataDir(), keys: [key], endpoints: [], workloadOf: () => undefined };
   const service = await openBehind(checkServiceOptions({ ...options, tls: nowhere }), {

@@ -1,10 +1,12 @@
-/** Promise: long results are streamed from their file to any number of slow readers, complete or not at all. */
+/**
+ * Promise: long results are streamed from their file to any number of slow readers, complete or not at all.
+ */
 import { readdirSync, readlinkSync, rmSync, truncateSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { rest } from '../../fakes/tier.ts';
+import { firstTier, rest } from '../../fakes/tier.ts';
 import type { AnswerOf } from '../../../src/protocol/operations.ts';
 import { runPath, statusPath } from '../../../src/protocol/paths.ts';
 import { listenOnLoopback } from '../../e2e/listen-on-loopback.ts';
@@ -23,7 +25,7 @@ import { SlowClient } from './slow-client.ts';
 
 const megabyte = 2 ** 20;
 
-/** More than connections hold by themselves. */
+/** More than the buffers of a connection hold. */
 const resultBytes = 12 * megabyte;
 
 interface WithResult extends TestService {
@@ -41,14 +43,14 @@ async function serviceWithResult(options: TestServiceOptions = {}): Promise<With
   return { ...service, id, path: statusPath('v2', endpointId, id) };
 }
 
-/** What was told of the body's length, and how much of it came. */
+/** Returns the announced length of the body, and the number of bytes received. */
 function bodyBytes(reader: SlowClient): { announced: number; received: number } {
   const [head = ''] = reader.text().split('\r\n\r\n', 1);
   const [, length] = /^content-length: (\d+)$/im.exec(head) ?? [];
   return { announced: Number(length), received: reader.received - head.length - 4 };
 }
 
-/** How many of the results this process has open. */
+/** Returns the number of result files that this process has open. */
 function openResults({ dataDir }: Pick<TestService, 'dataDir'>): number {
   const names = readdirSync('/proc/self/fd').map((fd) => {
     try {
@@ -65,7 +67,7 @@ async function untilClosed(service: Pick<TestService, 'dataDir'>): Promise<void>
 }
 
 rest.it.each(['status', 'status-sync'])(
-  'is whole and of the length that was told: %s, in both versions',
+  'a long answer is whole and of the stated length: %s, in both versions',
   async (operation) => {
     const { url, id } = await serviceWithResult();
     for (const version of ['v1', 'v2']) {
@@ -78,42 +80,48 @@ rest.it.each(['status', 'status-sync'])(
   },
 );
 
-it('is the answer to a submission that waits for it as well', async () => {
+firstTier.it('a long answer is the answer to a submission that waits for it as well', async () => {
   const { url } = await openService({ workload: instantWorkload(() => 'x'.repeat(megabyte)) });
   const reply = await post(url, '{"input":{"scene":"x"}}', `/v2/${endpointId}/runsync`);
   expect((reply.json as AnswerOf<'status'>).output).toHaveLength(megabyte);
 });
 
-it('takes the memory of its pieces only, with many readers who do not read', async () => {
-  const { url, path } = await serviceWithResult();
-  const before = process.memoryUsage().arrayBuffers;
-  const readers = await Promise.all(Array.from({ length: 10 }, () => SlowClient.connect(url)));
-  for (const reader of readers) reader.ask(path);
-  await Promise.all(readers.map((reader) => reader.readUpTo(1)));
-  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(resultBytes);
-  await Promise.all(readers.map((reader) => reader.readUpTo(resultBytes)));
-});
+firstTier.it(
+  'a long answer uses only the memory of its chunks, with many clients that do not read',
+  async () => {
+    const { url, path } = await serviceWithResult();
+    const before = process.memoryUsage().arrayBuffers;
+    const readers = await Promise.all(Array.from({ length: 10 }, () => SlowClient.connect(url)));
+    for (const reader of readers) reader.ask(path);
+    await Promise.all(readers.map((reader) => reader.readUpTo(1)));
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(resultBytes);
+    await Promise.all(readers.map((reader) => reader.readUpTo(resultBytes)));
+  },
+);
 
-rest.describe.skipIf(process.platform !== 'linux')('its file (skipped where there is no /proc)', () => {
-  it('is closed when the answer was read', async () => {
-    const service = await serviceWithResult();
-    await askStatus(service.url, service.id);
-    await untilClosed(service);
-  });
+rest.describe.skipIf(process.platform !== 'linux')(
+  'the file of a long answer (skipped if there is no /proc)',
+  () => {
+    it('is closed when the answer was read', async () => {
+      const service = await serviceWithResult();
+      await askStatus(service.url, service.id);
+      await untilClosed(service);
+    });
 
-  it('is closed when its reader goes away in the middle', async () => {
-    const service = await serviceWithResult();
-    const reader = await SlowClient.connect(service.url);
-    reader.ask(service.path);
-    await reader.readUpTo(megabyte);
-    expect(openResults(service)).toBe(1);
-    reader.leave();
-    await untilClosed(service);
-    expect(service.troubles).toEqual([]);
-  });
-});
+    it('is closed when its reader goes away in the middle', async () => {
+      const service = await serviceWithResult();
+      const reader = await SlowClient.connect(service.url);
+      reader.ask(service.path);
+      await reader.readUpTo(megabyte);
+      expect(openResults(service)).toBe(1);
+      reader.leave();
+      await untilClosed(service);
+      expect(service.troubles).toEqual([]);
+    });
+  },
+);
 
-rest.it('is read to its end where it is deleted in the middle', async () => {
+rest.it('a long answer is read to its end if it is deleted in the middle', async () => {
   const { url, path, dataDir, id } = await serviceWithResult();
   const reader = await SlowClient.connect(url);
   reader.ask(path);
@@ -126,7 +134,7 @@ rest.it('is read to its end where it is deleted in the middle', async () => {
   expect(reader.text().slice(-60)).toMatch(/"},"status":"COMPLETED","workerId":"\w+"}$/);
 });
 
-rest.it('breaks off, and is told of, where its file cannot be read to its end', async () => {
+rest.it('breaks off with a logged error if its file cannot be read to the end', async () => {
   const { url, path, dataDir, troubles } = await serviceWithResult();
   const reader = await SlowClient.connect(url);
   reader.ask(path);
@@ -140,16 +148,19 @@ rest.it('breaks off, and is told of, where its file cannot be read to its end', 
   await expect.poll(() => troubles).toEqual([expect.stringContaining('the file is shorter than it was')]);
 });
 
-rest.it('takes the memory of its pieces only on its way to webhooks that do not read, too', async () => {
-  let heard = 0;
-  const target = await listenOnLoopback(createServer(() => void heard++));
-  const { url } = await openService({ workload: instantWorkload(() => 'x'.repeat(resultBytes)) });
-  const before = process.memoryUsage().arrayBuffers;
-  const body = JSON.stringify({ input: { scene: 'x' }, webhook: target });
-  for (let count = 0; count < 4; count++) await post(url, body, runPath('v2', endpointId));
-  await expect.poll(() => heard).toBe(4);
-  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 * resultBytes);
-});
+rest.it(
+  'a long answer takes the memory of its pieces only on its way to webhooks that do not read, too',
+  async () => {
+    let heard = 0;
+    const target = await listenOnLoopback(createServer(() => void heard++));
+    const { url } = await openService({ workload: instantWorkload(() => 'x'.repeat(resultBytes)) });
+    const before = process.memoryUsage().arrayBuffers;
+    const body = JSON.stringify({ input: { scene: 'x' }, webhook: target });
+    for (let count = 0; count < 4; count++) await post(url, body, runPath('v2', endpointId));
+    await expect.poll(() => heard).toBe(4);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 * resultBytes);
+  },
+);
 
 rest.describe('while the service ends', () => {
   it('arrives whole', async () => {

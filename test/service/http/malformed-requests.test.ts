@@ -1,4 +1,4 @@
-/** Requests that are wrong in any way end in a 4xx, and the service goes on. */
+/** Promise: every malformed request is answered with 4xx, and the service continues. */
 import { connect } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import * as fc from 'fast-check';
@@ -7,7 +7,7 @@ import { type OperationName, operations } from '../../../src/protocol/operations
 import { jobIdPattern } from '../../../src/protocol/paths.ts';
 import { addKey } from '../pull-harness.ts';
 import { endpointId, key, openService, statusOnce, submit, type TestService } from '../service-harness.ts';
-import { runs } from '../../fakes/tier.ts';
+import { firstTier, runs } from '../../fakes/tier.ts';
 
 const text = (maxLength: number) => fc.string({ unit: 'binary', maxLength });
 const token = fc.stringMatching(/^[A-Za-z]{1,10}$/);
@@ -16,7 +16,10 @@ const framed = (start: string, body: Buffer) =>
   Buffer.concat([Buffer.from(`${start}\r\n${goodHead}Content-Length: ${body.length}\r\n\r\n`), body]);
 const runLine = `POST /v2/${endpointId}/run HTTP/1.1`;
 
-/** A good submission's JSON with one character changed, or any JSON or bytes that are none. */
+/**
+ * Random bodies: valid submissions with one byte changed, any JSON, and bytes that are not JSON. Valid ones
+ * are filtered out later.
+ */
 const badBody = fc.oneof(
   text(200)
     .filter((body) => !isGoodBody(Buffer.from(body)))
@@ -55,10 +58,10 @@ const badRequest: fc.Arbitrary<Buffer> = fc.oneof(
     ),
 );
 
-/** Stand for the keys, of which one is known only once there is a service. */
+/** Placeholders for keys, because the worker key exists only once a service runs. */
 const placeholders = { client: '<client>', worker: '<worker>' };
 
-/** An operation, asked for with everything right but one thing. */
+/** Random requests for an operation with exactly one mistake. */
 const badOperation: fc.Arbitrary<Buffer> = fc
   .record({
     operation: fc.constantFrom(...(Object.keys(operations) as OperationName[])),
@@ -102,7 +105,7 @@ it('answers 4xx to malformed requests', { timeout: 300_000 }, async () => {
       const sent = request.toString('latin1').replace('<client>', key).replace('<worker>', workerKey);
       const bytes = Buffer.from(sent, 'latin1');
       const answer = await exchange(service, bytes);
-      // Line ends alone, which may stand before a request, are no request and get no answer.
+      // Line breaks alone may precede a request. They are not a request and get no answer.
       if (/^[\r\n]*$/.test(bytes.toString('latin1'))) return;
       expect(answer, sent).toMatch(/^HTTP\/1\.1 4\d\d /);
       expect(Object.keys(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)) as object)).toEqual([
@@ -119,7 +122,7 @@ it('answers 4xx to malformed requests', { timeout: 300_000 }, async () => {
   await statusOnce(service.url, id, 'COMPLETED');
 });
 
-it('answers a request that is whole, whatever follows it on its connection', async () => {
+firstTier.it('answers a request that is whole, whatever follows it on its connection', async () => {
   const service = await openService();
   const request = `GET /v2/${endpointId}/health HTTP/1.1\r\n${goodHead}\r\n`;
   const answer = await exchange(service, Buffer.from(`${request}\0\r\n\r\n`));
@@ -149,13 +152,17 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Sends the bytes, and the end of them unless they ask for it; returns the first answer. */
+/**
+ * Sends the bytes and returns the first answer. Ends the connection unless the request asks the service to
+ * close it.
+ */
 function exchange({ url }: TestService, bytes: Buffer): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     const socket = connect(Number(port), hostname, () => {
-      // Who ends a request that is whole before it is answered is taken for gone.
+      // If the client ends the connection before a complete request is answered, the service assumes that the
+      // client has gone.
       if (bytes.includes('Connection: close')) socket.write(bytes);
       else socket.end(bytes);
     });
@@ -164,12 +171,12 @@ function exchange({ url }: TestService, bytes: Buffer): Promise<string> {
   });
 }
 
-it.each(['Host: localhost\r\nHost: evil.example', 'Host: evil.example\r\nhOST: localhost'])(
+firstTier.it.each(['Host: localhost\r\nHost: evil.example', 'Host: evil.example\r\nhOST: localhost'])(
   'refuses a request of two hosts: %j',
   async (hosts) => {
     const { url } = await openService();
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
-    // What follows on the connection is not answered.
+    // The second request on the connection gets no answer.
     socket.end(`GET /openapi.json HTTP/1.1\r\n${hosts}\r\n\r\nGET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n`);
     const answer = await readText(socket);
     expect(answer.match(/^HTTP\/1\.1 \d+/gm)).toEqual(['HTTP/1.1 400']);

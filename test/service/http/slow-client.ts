@@ -1,4 +1,4 @@
-/** A client that sends and reads as slowly as a test likes. */
+/** A client that sends and reads as slowly as the test wants. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
@@ -24,7 +24,7 @@ export class SlowClient {
 
   private constructor(socket: Socket) {
     this.#socket = socket;
-    // A connection that is cut is what these tests are about.
+    // These tests expect broken connections, so errors of the socket are ignored.
     socket.on('error', () => undefined);
     socket.on('data', (chunk: Buffer) => this.#keep(chunk)).pause();
     socket.once('close', () => {
@@ -42,7 +42,7 @@ export class SlowClient {
     this.send(`${method} ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${withKey}\r\n\r\n`);
   }
 
-  /** Until so many bytes of all have come, or a few more, or the connection has ended. */
+  /** Reads until at least this many bytes were received in all, or the connection has ended. */
   async readUpTo(byteCount: number): Promise<void> {
     this.#wantedBytes = byteCount;
     if (this.received < byteCount) this.#socket.resume();
@@ -50,13 +50,13 @@ export class SlowClient {
       await new Promise<void>((resolve) => (this.#onNews = resolve));
   }
 
-  /** All that comes until the other side ends the connection. */
+  /** Reads until the service ends the connection. */
   async readToEnd(): Promise<string> {
     await this.readUpTo(Infinity);
     return this.text();
   }
 
-  /** What has come so far. */
+  /** Returns the text received so far. */
   text(): string {
     return Buffer.concat(this.#chunks).toString();
   }
@@ -74,7 +74,7 @@ export class SlowClient {
   }
 }
 
-/** A client that was asked for the body of its request, and has sent half of it. */
+/** Starts a client that was asked for its request body and has sent half of it. */
 export async function halfSent(url: string, path: string, headers: Record<string, string>, body: string) {
   const client = await SlowClient.connect(url);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { rest } from '../../fakes/tier.ts';
+import { firstTier, rest } from '../../fakes/tier.ts';
 import type { ServiceOptions } from '../../../src/service/instance/service-options.ts';
 import { type ClientLimits, defaultClientLimits, refusal } from '../../../src/lib/http/http-response.ts';
 import { startHttpServer } from '../../../src/lib/http/http-server.ts';
@@ -14,7 +14,7 @@ import { SlowClient } from './slow-client.ts';
 
 const never = 10 * 60_000;
 
-/** All of the limits out of the way, but for one or two. */
+/** Disables all limits except the given ones. */
 function only(limits: Partial<ClientLimits>): Required<Pick<ServiceOptions, 'requestTimeoutMs'>> & {
   clientLimits: Partial<ClientLimits>;
 } {
@@ -29,7 +29,7 @@ const body = JSON.stringify({ input: { scene: 'x'.repeat(200_000) } });
 const run = runPath('v2', endpointId);
 const head = `POST ${run} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n`;
 
-/** A byte at each turn of the event loop, for as long as anybody listens. */
+/** Sends a byte in each turn of the event loop, until the connection is closed. */
 async function drip(client: SlowClient): Promise<string> {
   const end = client.readToEnd();
   while (!client.isClosed) {
@@ -40,20 +40,23 @@ async function drip(client: SlowClient): Promise<string> {
 }
 
 describe('a client that', () => {
-  it('says nothing is told so, and cut', async () => {
+  firstTier.it('sends nothing gets an error and is disconnected', async () => {
     const { url } = await openService(only({ headMs: 50 }));
     const client = await SlowClient.connect(url);
     expect(await client.readToEnd()).toMatch(/^HTTP\/1\.1 408 .*the request took too long to arrive"\}$/s);
   });
 
-  it('sends the head of its request a byte at a time is told so, and cut', async () => {
-    const { url } = await openService(only({ headMs: 50 }));
-    const client = await SlowClient.connect(url);
-    client.send(`${head}X: `);
-    expect(await drip(client)).toMatch(/^HTTP\/1\.1 408 /);
-  });
+  firstTier.it(
+    'sends the head of its request a byte at a time gets an error and is disconnected',
+    async () => {
+      const { url } = await openService(only({ headMs: 50 }));
+      const client = await SlowClient.connect(url);
+      client.send(`${head}X: `);
+      expect(await drip(client)).toMatch(/^HTTP\/1\.1 408 /);
+    },
+  );
 
-  it.each([
+  firstTier.it.each([
     ['of a known length', `Content-Length: ${body.length}\r\n\r\n`, (text: string) => text],
     [
       'in chunks',
@@ -86,8 +89,8 @@ describe('a client that', () => {
     expect([held.runs, troubles]).toEqual([[], []]);
   });
 
-  it.each([1, 100_000])(
-    'stops %i bytes before the end is refused, and what it asked for is not done, though the rest comes after all',
+  firstTier.it.each([1, 100_000])(
+    'stops %i bytes before the end is refused, and its request is not done, although the rest comes after all',
     async (missing) => {
       let now = 0;
       let passesMs = 10;
@@ -96,7 +99,7 @@ describe('a client that', () => {
       const client = await SlowClient.connect(url);
       client.send(`${head}Content-Length: ${body.length}\r\n\r\n${body.slice(0, -missing)}`);
       await client.readUpTo(1);
-      // The other requests have all the time that they need, even on a busy machine.
+      // From here on no time passes, so other requests do not time out on a slow machine.
       passesMs = 0;
       expect(client.text()).toMatch(/^HTTP\/1\.1 408 /);
       client.send(body.slice(-missing));
@@ -111,7 +114,7 @@ describe('a client that', () => {
     },
   );
 
-  it('sends on and on without a key is let go as soon as it could read why', async () => {
+  firstTier.it('sends on and on without a key is let go as soon as it could read why', async () => {
     const { url } = await openService(only({ drainMs: 50 }));
     const client = await SlowClient.connect(url);
     client.send(`POST ${run} HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n\r\n`);
@@ -125,7 +128,7 @@ describe('a client that', () => {
     expect(await drip(client)).toMatch(/^HTTP\/1\.1 400 /);
   });
 
-  rest.it('is still sending when the service stops is told so, and nothing is done', async () => {
+  rest.it('is still sending when the service stops gets an error, and nothing is done', async () => {
     const { url, dataDir, close } = await openService(only({ drainMs: 50 }));
     const client = await SlowClient.connect(url);
     client.send(`${head}Content-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`);
@@ -138,14 +141,14 @@ describe('a client that', () => {
     expect((await ask(again.url, healthPath('v2', endpointId))).json).toMatchObject({ jobs: { inQueue: 0 } });
   });
 
-  it('goes on sending what is refused is cut once it could read why', async () => {
+  firstTier.it('continues to send a refused body is cut once it could read why', async () => {
     const { url } = await openService({ ...only({ drainMs: 50 }), maxRequestBytes: 1_000 });
     const client = await SlowClient.connect(url);
     client.send(`${head}Content-Length: 9000000\r\n\r\n`);
     expect(await drip(client)).toMatch(/^HTTP\/1\.1 400 .*exceeded max body size/s);
   });
 
-  rest.it('asks for nothing more is let go', async () => {
+  rest.it('requests nothing more is let go', async () => {
     const { url } = await openService(only({ keepAliveMs: 50 }));
     const client = await SlowClient.connect(url);
     client.ask(healthPath('v2', endpointId));
@@ -153,7 +156,7 @@ describe('a client that', () => {
   });
 });
 
-/** Resolves to the service's side of the connection on which the next request comes. */
+/** Resolves to the service's socket of the next request. */
 function nextAsked(): Promise<Socket> {
   return new Promise((resolve) => {
     const noteContact = (message: unknown): void => {
@@ -165,7 +168,7 @@ function nextAsked(): Promise<Socket> {
 }
 
 rest.describe('an answer that is not read', () => {
-  /** More than the system takes on for a reader. */
+  /** More text than the buffers of the operating system hold. */
   const text = 'x'.repeat(40_000_000);
 
   it.each<[string, string, Partial<ClientLimits>]>([
@@ -228,7 +231,7 @@ async function untilCompleted(url: string): Promise<void> {
   while (!(await ask(url, healthPath('v2', endpointId))).text.includes('"completed":1'));
 }
 
-it('closes the connection on which nothing was asked for longest, where there are too many', async () => {
+firstTier.it('closes the connection without a request for longest, if there are too many', async () => {
   const { url } = await openService({ ...only({}), maxConnections: 3 });
   const silent = await Promise.all([1, 2, 3].map(() => SlowClient.connect(url)));
   const fourth = await SlowClient.connect(url);
@@ -238,7 +241,7 @@ it('closes the connection on which nothing was asked for longest, where there ar
   await expect.poll(() => silent.filter(({ isClosed }) => isClosed).length, { timeout: 60_000 }).toBe(1);
 });
 
-it('answers requests that come in one packet one after the other, in their order', async () => {
+firstTier.it('answers requests that come in one packet one after the other, in their order', async () => {
   const { url, held } = await openService();
   const id = await submit(url, { scene: 'x' });
   const atWork = await held.next();

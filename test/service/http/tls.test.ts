@@ -1,4 +1,4 @@
-/** Promise: an encrypted service is reached over HTTPS alone, and goes on with a renewed certificate. */
+/** Promise: an encrypted service is reached over HTTPS only, and continues with a renewed certificate. */
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
@@ -25,7 +25,7 @@ const opened = (options: object = {}) => {
 };
 const open = opened();
 
-/** The certificate of the service; rejects where it is not to be trusted. */
+/** Returns the certificate of the service. Rejects if it is not trusted. */
 function certificateAt(url: string, authority: string): Promise<PeerCertificate> {
   return new Promise((resolve, reject) => {
     const socket = connect({
@@ -40,7 +40,7 @@ function certificateAt(url: string, authority: string): Promise<PeerCertificate>
   });
 }
 
-it.skipIf(!hasOpenssl)('speaks HTTPS alone (skipped where there is no openssl)', async () => {
+it.skipIf(!hasOpenssl)('speaks HTTPS alone (skipped if there is no openssl)', async () => {
   const { url, files } = await open();
   expect(url).toMatch(/^https:/);
   expect((await certificateAt(url, files.authority)).subjectaltname).toContain('DNS:localhost');
@@ -48,7 +48,7 @@ it.skipIf(!hasOpenssl)('speaks HTTPS alone (skipped where there is no openssl)',
 });
 
 it.skipIf(!hasOpenssl)(
-  'uses a renewed certificate without a restart, and keeps the old one while the files do not fit (skipped where there is no openssl)',
+  'uses a renewed certificate without a restart, and keeps the old one while the files do not fit (skipped if there is no openssl)',
   async () => {
     const { dir, url, files, troubles } = await open();
     const { authority, cert, key } = files;
@@ -66,7 +66,7 @@ it.skipIf(!hasOpenssl)(
   },
 );
 
-it.skipIf(!hasOpenssl)('tells what is wrong with the files (skipped where there is no openssl)', async () => {
+it.skipIf(!hasOpenssl)('reports problems of the files (skipped if there is no openssl)', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'nightrender-tls-'));
   const { cert, key, authority } = certificatesIn(dir);
   const now = Date.now();
@@ -81,7 +81,7 @@ it.skipIf(!hasOpenssl)('tells what is wrong with the files (skipped where there 
 });
 
 it.skipIf(!hasOpenssl)(
-  'has browsers stay with HTTPS, unless `hsts: false` (skipped where there is no openssl)',
+  'has browsers stay with HTTPS, unless `hsts: false` (skipped if there is no openssl)',
   async () => {
     const dir = await makeDataDir();
     const { cert, key } = certificatesIn(dir);
@@ -99,7 +99,7 @@ it.skipIf(!hasOpenssl)(
 );
 
 it.skipIf(!hasOpenssl)(
-  'knows whose an encrypted connection is, and bounds what a key has in progress (skipped where there is no openssl)',
+  'knows the key of an encrypted connection, and bounds the requests that a key has in progress (skipped if there is no openssl)',
   async () => {
     const { url, files, dataDir } = await open();
     const form = { name: 'guest', kind: 'client', endpoints: null, maxHeld: '1' };
@@ -120,7 +120,7 @@ it.skipIf(!hasOpenssl)(
     const body = '{"input":{"a":1}}';
     const accepted = await ask(`POST ${at}/run\nContent-Length: ${body.length}\r\n\r\n${body}`);
     const path = `${at}/status-sync/${/"id":"([^"]+)"/.exec(accepted)?.[1]}`;
-    // The second has begun once the first is answered.
+    // Requests are answered in order, so the second one has begun once the first is answered.
     expect(await ask(`GET ${at}/health\n\r\n`, `GET ${path}\n\r\n`)).toMatch(/^HTTP\/1\.1 200 /);
     expect(await ask(`GET ${path}?wait=1\n\r\n`)).toMatch(/^HTTP\/1\.1 429 /);
   },

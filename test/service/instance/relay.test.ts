@@ -1,4 +1,7 @@
-/** Promise: what was handed on to the process that leads is given up only where that one is silent, and asked again where that is safe. */
+/**
+ * Promise: a request forwarded to the leading process is given up only if that process is silent, and
+ * repeated if that is safe.
+ */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,7 +10,10 @@ import { TrustedProxies } from '../../../src/lib/net/addresses.ts';
 import { Relay } from '../../../src/service/instance/relay.ts';
 import { answerJson, scriptedServer, type Script } from '../../fakes/scripted-server.ts';
 
-/** Where to ask; the answer is what became of the request. */
+/**
+ * Starts a server that relays requests to the leader, and returns its URL. It answers with the result of each
+ * request.
+ */
 async function relayTo(
   leader: Script | string,
   proxies: string[] = [],
@@ -23,7 +29,7 @@ async function relayTo(
   return listening(front);
 }
 
-it('goes on waiting for one that takes no more connections', async () => {
+it('waits on for a leading process that accepts no more connections', async () => {
   let answer = (): void => undefined;
   let looks = 0;
   const takingNoMore: Script = (socket, request) => {
@@ -52,7 +58,7 @@ it.each<[method: string, path: string, headers: Record<string, string>, told: st
   expect(await (await fetch(`${url}/v2/e/${path}`, { method, headers })).text()).toBe(told);
 });
 
-it('has what may be done once only wait for one whose connection broke until that is heard of again', async () => {
+it('a request that may be done once only waits if its connection broke, until the leading process is heard of again', async () => {
   let isThere = false;
   let sent = 0;
   const url = await relayTo((socket, request) => {
@@ -67,7 +73,7 @@ it('has what may be done once only wait for one whose connection broke until tha
   expect([await told(), sent]).toEqual(['unknown', 2]);
 });
 
-it('tells the process that leads who has asked, which nobody else can', async () => {
+it('tells the leading process who has sent the request, which no other client can fake', async () => {
   const proxies = new TrustedProxies([]);
   const leader = new Relay(Buffer.from('secret'), proxies);
   onTestFinished(() => leader.close());

@@ -1,4 +1,7 @@
-/** Promise: a backup of a running service is complete and private, and a service that starts from it pays for nothing twice. */
+/**
+ * Promise: a backup of a running service is complete and private, and a service started from it pays for
+ * nothing twice.
+ */
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -35,7 +38,7 @@ function modesIn(dir: string): string[] {
   return [...new Set(modes.map((mode) => mode.toString(8)))].toSorted();
 }
 
-it('is written while the service runs; what waited or ran then waits for a person once it is put back', async () => {
+it('a backup is written while the service runs; waiting and running jobs of that moment wait for a person once it is put back', async () => {
   const endpoints = [endpointSettings({ id: endpointId }), endpointSettings({ id: 'other' })];
   const first = await openWithConsole({ dataDir, endpoints });
   const client = addKey(dataDir, 'client');
@@ -91,13 +94,13 @@ it('is written while the service runs; what waited or ran then waits for a perso
     expect(run.job.id).toBe(id);
     run.complete(1);
   }
-  // Who was signed in before has to sign in anew.
+  // Sessions are not part of a backup, so users must sign in again.
   expect(
     (await fetch(`${second.url}/console/api/overview`, { headers: { Cookie: visit.cookie } })).status,
   ).toBe(401);
 });
 
-it('says the same as JSON, as the published schema has it', async () => {
+it('a backup says the same as JSON, as the published schema has it', async () => {
   const store = await openStore({}, dataDir);
   await accepted(store, 'a', JSON.stringify({ picture: long }));
   const [line = {}] = await backup(to, '--json').lines();
@@ -129,12 +132,12 @@ function forget({ file: { db } }: JobStore, id: string): void {
 
 const unstopped = new AbortController().signal;
 
-it('has no job whose result was deleted while it was written', async () => {
+it('a backup has no job whose result was deleted while it was written', async () => {
   const store = await openStore({}, dataDir);
   const [kept, early] = [await ended(store), await ended(store)];
   let late = '';
   const events = [
-    // Before the store is copied for the first time.
+    // Called before the store is copied for the first time.
     () => undefined,
     () => {
       forget(store, early);
@@ -146,7 +149,7 @@ it('has no job whose result was deleted while it was written', async () => {
       writeFileSync(join(dataDir, 'results/late'), long);
       late = 'late';
     },
-    // The copy names the third by now.
+    // The copy has the row of the third job by now.
     () => forget(store, late),
   ];
   const signal = Object.assign(new AbortController().signal, { throwIfAborted: () => events.shift()?.() });
@@ -158,7 +161,7 @@ it('has no job whose result was deleted while it was written', async () => {
   expect(readdirSync(join(to, 'results'))).toHaveLength(1);
 });
 
-it('does not say that it knows what was submitted after the backup', async () => {
+it('a backup does not say that it knows what was submitted after the backup', async () => {
   let now = 1_000_000;
   const options = { now: () => now, retentionMs: 60_000 };
   const store = await openStore(options, dataDir);
@@ -174,14 +177,14 @@ it('does not say that it knows what was submitted after the backup', async () =>
   expect((await openStore(options, to)).expiry.idempotencyMs).toBe(10_000);
 });
 
-it('says how many files the service itself has lost', async () => {
+it('a backup says how many files the service itself has lost', async () => {
   const store = await openStore({}, dataDir);
   await ended(store);
   for (const name of readdirSync(join(dataDir, 'results'))) rmSync(join(dataDir, 'results', name));
   await backup(to).exits(0, "1 file is missing in the service's folder");
 });
 
-it('leaves nothing behind if it is stopped', async () => {
+it('a backup leaves nothing behind if it is stopped', async () => {
   await openStore({}, dataDir);
   const stopped = AbortSignal.abort(new Error('stopped'));
   await expect(backUpService(dataDir, { temporary: `${to}.tmp`, to, signal: stopped })).rejects.toThrow(
@@ -190,7 +193,7 @@ it('leaves nothing behind if it is stopped', async () => {
   expect(readdirSync(dirname(to))).toEqual([]);
 });
 
-describe('is refused in words, and nothing is written', () => {
+describe('a backup is refused with a message, and nothing is written', () => {
   const refused = async (dir: string): Promise<string> => {
     const before = existsSync(dirname(to)) ? allIn(dirname(to)) : [];
     const { stderr } = await backup(dir).exits(2);
@@ -250,7 +253,7 @@ describe('is refused in words, and nothing is written', () => {
 });
 
 it.skipIf(!canMount)(
-  'is refused where there is too little space, with the number (skipped where this user may not mount a disk)',
+  'a backup is refused if there is too little space, with the number (skipped if this user may not mount a disk)',
   async () => {
     const store = await openStore({}, dataDir);
     for (let job = 0; job < 4; job++) await accepted(store, 'a', `{"picture":"${long}"}`);

@@ -1,4 +1,4 @@
-/** Promise: invalid options of a service are refused with a message before anything changes. */
+/** Promise: invalid options of a service are rejected with a message before anything changes. */
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -27,16 +27,16 @@ it.each(refused)('refuses %s', async (_what, options, text) => {
   await expect(access(dataDir)).rejects.toThrow('ENOENT');
 });
 
-it('does not start for the whole network where nobody has a key', async () => {
+it('a service does not start for the whole network if nobody has a key', async () => {
   await expect(openService({ keys: [], host: '0.0.0.0' })).rejects.toThrow(/0\.0\.0\.0 is not a loopback/);
 });
 
-it('listens for the network where there is a key', async () => {
+it('a service listens for the network if there is a key', async () => {
   const { url } = await openService({ host: '0.0.0.0' });
   expect((await ask(url, '/')).status).toBe(404);
 });
 
-it.each(['127.0.0.1', 'localhost', '127.1.2.3'])('listens on %s', async (host) => {
+it.each(['127.0.0.1', 'localhost', '127.1.2.3'])('a service listens on %s', async (host) => {
   const { url } = await openService({ host });
   expect((await ask(url, '/')).status).toBe(404);
 });

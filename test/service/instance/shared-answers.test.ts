@@ -1,13 +1,16 @@
-/** Promise: who leads answers only what is true, and whoever waits for that waits as long as the manual says. */
+/**
+ * Promise: the leading process answers only once it is sure that it leads, and a client waits for that as
+ * long as the manual says.
+ */
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { TrustedProxies } from '../../../src/lib/net/addresses.ts';
 import { Connections } from '../../../src/service/http/connections.ts';
 import { Relay } from '../../../src/service/instance/relay.ts';
-import { type AnsweringService, SharedAnswers } from '../../../src/service/instance/share-service.ts';
+import { type AnsweringService, SharedAnswers } from '../../../src/service/instance/start-service.ts';
 
-/** `then` is what happens when it has answered. */
+/** Creates a service that answers with this status. `then` is called after each answer. */
 function service(status: number, then: () => void = () => undefined): AnsweringService {
   return {
     answer: async () => {
@@ -20,11 +23,11 @@ function service(status: number, then: () => void = () => undefined): AnsweringS
   };
 }
 
-/** What this process leads with; undefined where it is not sure of that. */
+/** State of leadership. `service` is undefined if the process is not sure that it leads. */
 interface Leading {
   leads: boolean;
   service: AnsweringService | undefined;
-  /** Called while it is waited for; time passes then. */
+  /** Called while a request waits. Fake time passes then. */
   news: () => void;
 }
 
@@ -52,7 +55,7 @@ async function answered(method: string, leading: Leading) {
   return { status: answer?.status, seconds: Math.floor((performance.now() - begunAt) / 1_000) };
 }
 
-it('waits for 20 seconds in all to be sure that it leads, before it answers and after', async () => {
+it('the leading process waits for 20 seconds in all to be sure that it leads, before it answers and after', async () => {
   const inTime = expect.toSatisfy((seconds: number) => seconds >= 20 && seconds < 22) as number;
   for (const newsBefore of [0, 10]) {
     let left = newsBefore;
@@ -71,7 +74,7 @@ it.each([
   ['POST', 0],
   ['GET', 60_000],
 ])(
-  'asks the next one that leads where a status was asked for by %s, and waited for %i ms',
+  'asks the next process that leads if a status was requested by %s, and waited for %i ms',
   async (method, lastsMs) => {
     const next = service(201);
     const leading: Leading = {

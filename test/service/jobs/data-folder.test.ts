@@ -1,4 +1,4 @@
-/** Watching over the data folder while its files are open, and no longer. */
+/** Promise: the service notices if its data folder or files disappear or are replaced while it runs. */
 import { chmodSync, chownSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ it('says once that a file went or is another, and once that it is back', () => {
   expect(told.slice(1)).toEqual([`the data folder ${dir} is back; jobs are accepted again`]);
 });
 
-it("is one service's at a time", () => {
+it("the data folder is one service's at a time", () => {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const lock = lockDataFolder(join(dir, 'lock'));
@@ -48,25 +48,28 @@ it("is one service's at a time", () => {
   lockDataFolder(join(dir, 'lock')).release();
 });
 
-it.skipIf(process.platform === 'win32')('is made private at a start if others may write in it', async () => {
-  const dataDir = await makeDataDir();
-  for (const mode of [0o777, 0o770, 0o702]) {
-    chmodSync(dataDir, mode);
-    const { troubles, close } = await openService({ dataDir });
-    expect([statSync(dataDir).mode & 0o777, troubles]).toEqual([
-      0o700,
-      [`other users could write in the data folder ${dataDir}; it is private now`],
-    ]);
-    await close();
-  }
-  // What others may read only is left as it is.
-  chmodSync(dataDir, 0o755);
-  const { troubles } = await openService({ dataDir });
-  expect([statSync(dataDir).mode & 0o777, troubles]).toEqual([0o755, []]);
-});
+it.skipIf(process.platform === 'win32')(
+  'the data folder is made private at a start if others may write in it',
+  async () => {
+    const dataDir = await makeDataDir();
+    for (const mode of [0o777, 0o770, 0o702]) {
+      chmodSync(dataDir, mode);
+      const { troubles, close } = await openService({ dataDir });
+      expect([statSync(dataDir).mode & 0o777, troubles]).toEqual([
+        0o700,
+        [`other users could write in the data folder ${dataDir}; it is private now`],
+      ]);
+      await close();
+    }
+    // Folders that others may only read are left as they are.
+    chmodSync(dataDir, 0o755);
+    const { troubles } = await openService({ dataDir });
+    expect([statSync(dataDir).mode & 0o777, troubles]).toEqual([0o755, []]);
+  },
+);
 
 it.skipIf(process.getuid?.() !== 0)(
-  'is told of at each start if others may write in it and it is not of this user (skipped where the tests do not run as root)',
+  'the data folder is reported at each start if others may write in it and it is not of this user (skipped if the tests do not run as root)',
   async () => {
     const dataDir = await makeDataDir();
     chmodSync(dataDir, 0o777);

@@ -1,4 +1,4 @@
-/** Promise: nobody waits for all that somebody else has submitted before. */
+/** Promise: a key's jobs do not wait for all earlier jobs of another key. */
 import { expect, it } from 'vitest';
 import type { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { accepted, makeDataDir, openStore } from '../service-harness.ts';
@@ -12,7 +12,7 @@ async function submit(store: JobStore, keyId: string, count: number, isLowPriori
   return ids;
 }
 
-/** Whose job one worker does, one after the other. */
+/** Lets one worker do this many jobs, and returns whose jobs they were, in order. */
 async function doNext(store: JobStore, count: number): Promise<string> {
   let whose = '';
   for (let each = 0; each < count; each++) {
@@ -24,7 +24,7 @@ async function doNext(store: JobStore, count: number): Promise<string> {
   return whose;
 }
 
-it('does ten jobs of one key behind hundreds of another within twice their time alone', async () => {
+it('the queue does ten jobs of one key behind hundreds of another within twice their time alone', async () => {
   const store = await openStore();
   await submit(store, 'a', 300);
   await submit(store, 'b', 10);
@@ -33,7 +33,7 @@ it('does ten jobs of one key behind hundreds of another within twice their time 
   expect(await doNext(store, 300)).toBe('a'.repeat(290));
 });
 
-it('has the next free worker do the job of whom fewest work for', async () => {
+it('the queue gives the next free worker a job of the key for which the fewest workers work', async () => {
   const store = await openStore();
   await submit(store, 'a', 10);
   const first = await store.work.take('farm', [worker('w1'), worker('w2'), worker('w3')]);
@@ -42,7 +42,7 @@ it('has the next free worker do the job of whom fewest work for', async () => {
   expect(await doNext(store, 3)).toBe('bbb');
 });
 
-it('keeps the order of each key, and low priority behind all others', async () => {
+it('the queue keeps the order of each key, and low priority behind all others', async () => {
   const store = await openStore();
   const late = await submit(store, 'b', 2, true);
   const ids = await submit(store, 'a', 3);
@@ -53,7 +53,7 @@ it('keeps the order of each key, and low priority behind all others', async () =
   expect(taken.map(({ id }) => id)).toEqual([...ids, ...late]);
 });
 
-it('gives a batch of jobs to one worker in turns as well', async () => {
+it('the queue gives a batch of jobs to one worker in turns as well', async () => {
   const store = await openStore();
   await submit(store, 'a', 4);
   await submit(store, 'b', 2);
@@ -64,7 +64,7 @@ it('gives a batch of jobs to one worker in turns as well', async () => {
   expect(jobs.map(({ input }) => (JSON.parse(String(input)) as { of: string }).of).join('')).toBe('ababaa');
 });
 
-it('knows since when the next job of a key has waited, however late others came', async () => {
+it('the queue knows since when the next job of a key has waited, however late others came', async () => {
   let now = 1_000;
   const store = await openStore({ now: () => now });
   expect(store.reads.nextQueuedAt('farm')).toBeUndefined();
@@ -87,7 +87,7 @@ it('knows since when the next job of a key has waited, however late others came'
   expect(store.reads.queueLengths()).toEqual([]);
 });
 
-it('gives the turn to the key that has waited longest for one, also where it began later', async () => {
+it('the queue gives the turn to the key that has waited longest for one, also if it began later', async () => {
   const store = await openStore();
   await submit(store, 'b', 3);
   expect(await doNext(store, 1)).toBe('b');
@@ -96,7 +96,7 @@ it('gives the turn to the key that has waited longest for one, also where it beg
   expect(await doNext(store, 6)).toBe('acbacb');
 });
 
-it('is of each endpoint by itself, and keeps a pause over a new start', async () => {
+it('the queue of each endpoint is separate, and keeps a pause over a new start', async () => {
   const dir = await makeDataDir();
   const store = await openStore({}, dir);
   for (const endpoint of ['farm', 'other']) await accepted(store, endpoint, '{"of":"a"}');

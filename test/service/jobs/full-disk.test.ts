@@ -2,10 +2,10 @@
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { JobReserve } from '../../../src/service/jobs/job-reserve.ts';
+import { JobReserve } from '../../../src/service/jobs/data-folder.ts';
 import { cancelPath } from '../../../src/protocol/paths.ts';
 import { canMount, fillDisk, mountSmallDisk } from '../../e2e/small-disk.ts';
-import { rest, runs } from '../../fakes/tier.ts';
+import { firstTier, rest, runs } from '../../fakes/tier.ts';
 import {
   openStore,
   accepted,
@@ -22,7 +22,7 @@ import {
 const purgePath = `/v2/${endpointId}/purge-queue`;
 const body = JSON.stringify({ input: { scene: 'x' } });
 
-describe.skipIf(!canMount)('on a disk that is full (skipped where this user may not mount one)', () => {
+describe.skipIf(!canMount)('on a disk that is full (skipped if this user may not mount one)', () => {
   let dataDir: string;
   const reserveBytes = 2 * 1024 * 1024;
   const waitingJobs = runs(300, { ms: 4 });
@@ -39,7 +39,7 @@ describe.skipIf(!canMount)('on a disk that is full (skipped where this user may 
     const waiting = [];
     for (let count = 0; count < waitingJobs; count++) waiting.push(await submit(first.url, { count }));
     const others = fillDisk(dataDir);
-    // Until what was free within its own files is used up.
+    // Submits until the free space within the files of the service is used up too.
     let late = await post(first.url, body);
     for (; late.status === 200; late = await post(first.url, body)) waiting.push((late.json as Job).id);
     expect(late.status).toBe(507);
@@ -67,7 +67,7 @@ describe.skipIf(!canMount)('on a disk that is full (skipped where this user may 
       expect((await askStatus(second.url, id)).json).toMatchObject({ status: 'CANCELLED' });
   });
 
-  it('begins no job, and puts none into the queue anew, until there is space', async () => {
+  it('begins no job, and requeues none, until there is space', async () => {
     const { url, held } = await openService({ dataDir, reserveBytes });
     const failed = await submit(url, { scene: 'failing' });
     (await held.next()).fail(new Error('no'));
@@ -107,7 +107,7 @@ describe.skipIf(!canMount)('on a disk that is full (skipped where this user may 
     expect((await statusOnce(url, ids[0] ?? '', 'COMPLETED')).output).toHaveLength(5_000_000);
   });
 
-  rest.it('deletes what is over, which gives the space for more', async () => {
+  rest.it('deletes expired jobs, which frees space for more', async () => {
     let now = 1_000_000;
     const service = await openService({ dataDir, reserveBytes, retentionMs: 10_000, now: () => now });
     const id = await submit(service.url, { scene: 'x' });
@@ -126,7 +126,7 @@ interface Job {
   status: string;
 }
 
-it('gives out no job while the disk is full', async () => {
+firstTier.it('gives out no job while the disk is full', async () => {
   const store = await openStore();
   const id = await accepted(store, 'a', '{"scene":"x"}');
   const take = () => store.work.take('a', [{ workerId: 'w', isPulled: true }]);
@@ -136,7 +136,7 @@ it('gives out no job while the disk is full', async () => {
   expect(await take()).toMatchObject([{ id }]);
 });
 
-describe('the room that is kept', () => {
+firstTier.describe('the room that is kept', () => {
   const full = () => Promise.reject(Object.assign(new Error('no space left'), { code: 'ENOSPC' }));
   const bytes = 3_000_000;
   let path: string;
@@ -150,7 +150,7 @@ describe('the room that is kept', () => {
   const reserveOf = (size = bytes) =>
     new JobReserve({ path, bytes: size, onProblem: (text) => troubles.push(text) });
 
-  it('is given to what must be possible, once, for all that failed together', async () => {
+  it('is given to necessary writes, once, for all that failed together', async () => {
     const reserve = reserveOf();
     expect(statSync(path).size).toBeGreaterThanOrEqual(bytes);
     const needing = (done: string) =>

@@ -1,4 +1,7 @@
-/** Promise: what is over is deleted a little at a time, and what it left in the file goes while nobody works. */
+/**
+ * Promise: expired jobs are deleted a few at a time, and their remains in the database file are erased when
+ * the service is idle.
+ */
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
@@ -8,12 +11,12 @@ import { jobSchema } from '../../../src/service/jobs/job-schema.ts';
 import { accepted, openStore } from '../service-harness.ts';
 import { Sweeper } from '../../../src/service/instance/open-service.ts';
 
-it('deletes what is over, no more, and cleans the file once it is idle', async () => {
+it('deletes only expired jobs, and cleans the file once it is idle', async () => {
   let now = 1_000;
   const store = await openStore({ now: () => now, retentionMs: 100 });
   const { db } = store.file;
   const jobs = () => db.prepare('SELECT count(*) FROM job').pluck().get();
-  /** Pages that hold nothing, which a rewrite leaves none of. */
+  /** Returns the number of free pages. Rewriting the file removes all of them. */
   const empty = () => Number(db.pragma('freelist_count', { simple: true }));
   const text = JSON.stringify({ scene: 'x'.repeat(50_000) });
   const ids = await Promise.all(Array.from({ length: 60 }, () => accepted(store, 'a', text)));
@@ -52,7 +55,7 @@ it('waits for no reader, such as a backup, and empties the log once that has end
   const store = await openStore();
   const { db } = store.file;
   const logBytes = () => statSync(`${db.name}-wal`).size;
-  // Who waited would wait for longer than a test may take.
+  // With this timeout, a scrub that waits for the reader would exceed the time limit of the test.
   db.pragma('busy_timeout = 600000');
   const reader = openForReading(db.name, jobSchema);
   reader?.exec('BEGIN; SELECT count(*) FROM job');

@@ -1,4 +1,7 @@
-/** Promise: who waits for a job, or for work, is told as soon as it is there, and of nothing else. */
+/**
+ * Promise: a client that waits for a job, or a worker that waits for work, is woken as soon as it is
+ * available.
+ */
 import { expect, it, onTestFinished } from 'vitest';
 import { JobSignals, waitUntilFound } from '../../../src/service/jobs/job-signals.ts';
 import type { JobStore } from '../../../src/service/jobs/job-store.ts';
@@ -7,7 +10,7 @@ import { accepted, openStore } from '../service-harness.ts';
 const worker = { workerId: 'w', isPulled: true };
 const failure = { state: 'FAILED', error: 'no' } as const;
 
-/** What is told of the endpoint `a` and of the job while it happens. */
+/** Returns the signals for endpoint `a` and the job that are sent during `happens`. */
 async function told(store: JobStore, id: string, happens: () => Promise<unknown>): Promise<string[]> {
   const heard = new Set<string>();
   const ends = ([`queued a`, `changed ${id}`, `streamed ${id}`] as const).map((event) =>
@@ -18,7 +21,7 @@ async function told(store: JobStore, id: string, happens: () => Promise<unknown>
   return [...heard].toSorted();
 }
 
-it('tells of every move of a job to whom it concerns', async () => {
+it('reports every move of a job to those who wait for it', async () => {
   let now = 1_000;
   const store = await openStore({ now: () => now });
   const id = await accepted(store, 'a', '{"scene":"x"}', { maxRetries: 1, ttlMs: 5_000 });
@@ -56,7 +59,7 @@ it('tells of every move of a job to whom it concerns', async () => {
   expect(await told(store, timely, async () => store.bulk.announceWaiting())).toEqual(['queued']);
 });
 
-it('tells of what is done to many jobs', async () => {
+it('reports changes of many jobs', async () => {
   const store = await openStore();
   const [waiting, running, elsewhere] = [
     await accepted(store, 'a', '{"scene":"x"}', { keyId: 'me' }),
@@ -82,7 +85,7 @@ it('tells of what is done to many jobs', async () => {
   ]);
 });
 
-it('has all who wait look again when the store closes', async () => {
+it('wakes all waiting clients when the store closes', async () => {
   const store = await openStore();
   const id = await accepted(store, 'a', '{"scene":"x"}');
   expect(await told(store, id, async () => store.close())).toEqual(['changed', 'queued', 'streamed']);
@@ -108,7 +111,7 @@ function whoWaits(waitMs = long) {
   return { signals, over, values, found, looks: () => looks };
 }
 
-it('looks at once, and after each of what it waits for', async () => {
+it('checks at once, and after each of its signals', async () => {
   const { signals, values, found, looks } = whoWaits();
   await expect.poll(looks).toBe(1);
   signals.changed('3');
@@ -119,9 +122,9 @@ it('looks at once, and after each of what it waits for', async () => {
   expect([await found, looks()]).toEqual(['here', 3]);
 });
 
-it('looks again after what happened while it looked', async () => {
+it('checks again after a signal during a check', async () => {
   const { signals, values, found, looks } = whoWaits();
-  // The first look is under way.
+  // The first check is in progress.
   values.push(undefined, 'here');
   signals.changed('1');
   signals.changed('1');
@@ -131,7 +134,7 @@ it('looks again after what happened while it looked', async () => {
   expect(await found).toBe('here');
 });
 
-it('ends with nothing when the time is over, after a last look, or where nobody waits any more', async () => {
+it('ends without a result when the time is over, after a last check, or if the client has gone', async () => {
   const short = whoWaits(1);
   expect([await short.found, short.looks()]).toEqual([undefined, 2]);
   const left = whoWaits();

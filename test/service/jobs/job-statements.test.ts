@@ -1,4 +1,4 @@
-/** Promise: what the service asks of its book takes no longer because many jobs are in it. */
+/** Promise: queries of the job store do not become slower as the number of jobs grows. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { jobSchema } from '../../../src/service/jobs/job-schema.ts';
@@ -6,10 +6,13 @@ import { prepareJobStatements, prepareWebhookStatements } from '../../../src/ser
 import { openForWriting } from '../../../src/lib/sqlite/database.ts';
 import { makeDataDir } from '../service-harness.ts';
 
-/** Statements that may read a whole table: once at the start, a tally with a few rows for each endpoint, a table of one row, or rows whose number has a limit. */
+/**
+ * Statements that may read a whole table: one runs once at the start, and the others read tables of limited
+ * size.
+ */
 const mayReadAll = new Set(['files', 'waiting', 'idempotentSince', 'restartIdempotency', 'queues']);
 
-it('finds what it asks for by an index', async () => {
+it('each statement finds its rows by an index', async () => {
   const db = openForWriting(join(await makeDataDir(), 'service.sqlite'), jobSchema);
   const statements = { ...prepareJobStatements(db), ...prepareWebhookStatements(db) };
   const readingAll = Object.entries(statements).flatMap(([name, { source }]) => {

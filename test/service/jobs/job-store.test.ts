@@ -1,16 +1,16 @@
-/** The job book by itself: what it leaves on the disk, and moves that no job makes. */
+/** Promise: the job store deletes expired results from the disk, and handles unusual orders of events. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { longText } from '../../../src/service/jobs/long-texts.ts';
 import type { TakenJob } from '../../../src/service/jobs/job-statements.ts';
-import { isWhole, runs } from '../../fakes/tier.ts';
+import { firstTier, isWhole, runs } from '../../fakes/tier.ts';
 import { openStore, accepted, bytesIn, makeDataDir } from '../service-harness.ts';
 
 const taker = { workerId: 'w', isPulled: false };
 
-it('drops the result of a job that was cancelled, also where both come at once', async () => {
+firstTier.it('drops the result of a job that was cancelled, also if both come at once', async () => {
   const store = await openStore({ retentionMs: 10, now: () => 1_000 });
   const ids = [await accepted(store, 'a', '{"scene":"x"}'), await accepted(store, 'a', '{"scene":"y"}')];
   await store.work.take('a', [taker, taker]);
@@ -24,18 +24,21 @@ it('drops the result of a job that was cancelled, also where both come at once',
   expect([...ids, third].map((id) => store.reads.find('a', id)?.state)).toEqual(Array(3).fill('CANCELLED'));
 });
 
-it('deletes a job that has ended before its time is over, with its texts, and none that is open', async () => {
-  const dataDir = await makeDataDir();
-  const store = new JobStore(join(dataDir, 'book.sqlite'), { retentionMs: 1_000, now: () => 1_000 });
-  const long = JSON.stringify({ text: 'z'.repeat(longText) });
-  const [ended, open] = [await accepted(store, 'a', long), await accepted(store, 'a', '{"scene":"y"}')];
-  await store.work.take('a', [taker]);
-  await store.work.settle({ id: ended, workerId: 'w' }, { state: 'COMPLETED', output: long });
-  for (const id of [ended, open, 'unknown']) await store.expiry.deleteEnded(id);
-  expect([ended, open].map((id) => store.reads.find('a', id)?.state)).toEqual([undefined, 'IN_QUEUE']);
-  expect(['inputs', 'results'].flatMap((folder) => readdirSync(join(dataDir, folder)))).toEqual([]);
-  store.close();
-});
+firstTier.it(
+  'deletes a job that has ended before its time is over, with its texts, and none that is open',
+  async () => {
+    const dataDir = await makeDataDir();
+    const store = new JobStore(join(dataDir, 'book.sqlite'), { retentionMs: 1_000, now: () => 1_000 });
+    const long = JSON.stringify({ text: 'z'.repeat(longText) });
+    const [ended, open] = [await accepted(store, 'a', long), await accepted(store, 'a', '{"scene":"y"}')];
+    await store.work.take('a', [taker]);
+    await store.work.settle({ id: ended, workerId: 'w' }, { state: 'COMPLETED', output: long });
+    for (const id of [ended, open, 'unknown']) await store.expiry.deleteEnded(id);
+    expect([ended, open].map((id) => store.reads.find('a', id)?.state)).toEqual([undefined, 'IN_QUEUE']);
+    expect(['inputs', 'results'].flatMap((folder) => readdirSync(join(dataDir, folder)))).toEqual([]);
+    store.close();
+  },
+);
 
 it('leaves nothing of results of all sizes that come and go in any order', async () => {
   const dataDir = await makeDataDir();
@@ -78,7 +81,7 @@ it('leaves nothing of results of all sizes that come and go in any order', async
 
 const sizes = [40, 200, 900, 2_500, 9_000];
 
-/** The same whole numbers below a bound every time. */
+/** Returns a random source. The same seed gives the same integers below the bound. */
 function randomOf(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {

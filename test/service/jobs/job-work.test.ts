@@ -1,19 +1,22 @@
-/** Promise: a job is its worker's alone, goes back or ends as is told of it, and what it brings is kept as it came or refused in words. */
+/**
+ * Promise: a job belongs to one worker, ends or returns to the queue as that worker says, and its result is
+ * kept exactly or rejected with a message.
+ */
 import { describe, expect, it } from 'vitest';
-import { JobResults } from '../../../src/service/jobs/job-results.ts';
+import { JobResults } from '../../../src/service/jobs/job-work.ts';
 import type { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { accepted, openStore } from '../service-harness.ts';
 
 const own = { workerId: 'w', isPulled: false };
 
-/** A job that `w` runs. */
+/** Creates a job that worker `w` runs. */
 async function running(store: JobStore, terms = {}): Promise<{ id: string; workerId: string }> {
   const id = await accepted(store, 'a', '{"scene":"x"}', terms);
   await store.work.take('a', [own]);
   return { id, workerId: 'w' };
 }
 
-describe('what is taken', () => {
+describe('a job that is taken', () => {
   it('is one job for each worker, and after the first no more than fits', async () => {
     const store = await openStore();
     const input = JSON.stringify({ scene: 'x'.repeat(90) });
@@ -44,7 +47,7 @@ describe('what is taken', () => {
     expect(await store.work.take('a', [own])).toHaveLength(1);
   });
 
-  it('goes with its webhook and where its results go', async () => {
+  it('goes with its webhook and the place of its results', async () => {
     const store = await openStore();
     await accepted(store, 'a', '{"scene":"x"}', { webhook: 'https://hook.example', s3Config: '{"a":1}' });
     expect(await store.work.take('a', [own])).toMatchObject([
@@ -54,7 +57,7 @@ describe('what is taken', () => {
 });
 
 describe('a job that runs', () => {
-  it('shows the progress that its worker tells, and nobody else', async () => {
+  it('shows progress from its worker only', async () => {
     const store = await openStore();
     const job = await running(store);
     expect(await store.work.setProgress({ ...job, workerId: 'other' }, '"no"')).toBe(false);
@@ -65,7 +68,7 @@ describe('a job that runs', () => {
     expect(store.reads.find('a', job.id)).toMatchObject({ progress: null, startedAt: null, retries: 1 });
   });
 
-  it('takes its result after all where it was put back for silence, unless another has it', async () => {
+  it('takes its result after all if it was put back for silence, unless another has it', async () => {
     const store = await openStore();
     const job = await running(store);
     await store.work.requeue(job, 'it was silent');
@@ -87,7 +90,7 @@ describe('a job that runs', () => {
     expect(store.reads.find('a', next.id)?.workerId).toBe('other');
   });
 
-  it('goes back uncounted where it never reached its worker', async () => {
+  it('goes back uncounted if it never reached its worker', async () => {
     const store = await openStore();
     const job = await running(store, { maxRetries: 0 });
     expect(await store.work.requeue(job, 'not sent', { isCounted: false })).toBe('IN_QUEUE');
@@ -96,7 +99,7 @@ describe('a job that runs', () => {
     expect(await store.work.requeue(job, 'it died')).toBeUndefined();
   });
 
-  it('is to its worker what has become of it', async () => {
+  it('is described to its worker as it is now', async () => {
     const store = await openStore();
     const [done, failed, cancelled] = [await running(store), await running(store), await running(store)];
     expect(store.reads.standing(done)).toBe('in progress');
@@ -140,7 +143,7 @@ describe('a job that runs', () => {
   });
 });
 
-it('puts a job that had credentials of its own back for nobody', async () => {
+it('never retries a job that had its own credentials', async () => {
   const store = await openStore();
   const failure = { state: 'FAILED', error: 'no' } as const;
   const job = await running(store, { s3Config: '{"a":1}' });
@@ -158,7 +161,7 @@ it('puts a job that had credentials of its own back for nobody', async () => {
   expect(store.reads.find('a', other.id)).toMatchObject({ error: null, errorValue: null, retries: 0 });
 });
 
-it('cancels what is not over, once, and says of what is over what it is', async () => {
+it('cancels a job that has not ended, once, and returns the state of one that has', async () => {
   const store = await openStore();
   const [job, waiting] = [await running(store), await accepted(store, 'a', '{"scene":"y"}')];
   expect([await store.cancel('a', waiting), await store.cancel('a', waiting)]).toEqual([
@@ -208,7 +211,7 @@ it('knows a job while its time is not over, and its key as long', async () => {
   expect(await submit(Buffer.from('other'))).toMatchObject({ isNew: true, state: 'IN_QUEUE' });
 });
 
-describe('what a worker brings', () => {
+describe('a result that a worker brings', () => {
   async function book() {
     const store = await openStore();
     const results = new JobResults(store, 20);
@@ -219,7 +222,7 @@ describe('what a worker brings', () => {
     return { store, results, shown };
   }
 
-  it('is kept up to its size in bytes, and beyond it fails in words', async () => {
+  it('is kept up to its size in bytes, and beyond it fails with a message', async () => {
     const { store, results, shown } = await book();
     const [fits, long] = [await running(store), await running(store)];
     expect(await results.complete(fits, `"${'x'.repeat(18)}"`)).toBe(true);
@@ -228,7 +231,7 @@ describe('what a worker brings', () => {
     expect(shown(long.id)).toEqual(['FAILED', undefined, "the worker's output exceeds 20 bytes", null]);
   });
 
-  it('of a failure is what it says and what it has', async () => {
+  it('of a failure has its message and its details', async () => {
     const { store, results, shown } = await book();
     const jobs = [];
     for (let count = 0; count < 4; count++) jobs.push(await running(store));
@@ -250,7 +253,7 @@ describe('what a worker brings', () => {
     expect(shown(long.id)).toEqual(['FAILED', undefined, 'x'.repeat(10_000), null]);
   });
 
-  it('is 100 MB at most where nothing is said', async () => {
+  it('is 100 MB at most if nothing is said', async () => {
     const { store } = await book();
     const job = await running(store);
     await new JobResults(store).failTooLarge(job);

@@ -1,4 +1,7 @@
-/** Inputs, outputs and streams that are long: whole, out of the way of all that moves, and gone in time. */
+/**
+ * Promise: long inputs, outputs and streams are kept complete in files, do not slow down other jobs, and are
+ * deleted in time.
+ */
 import { readdirSync, rmSync, statSync, truncateSync, writeFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -88,7 +91,7 @@ describe('a long input', () => {
     expect(await textOf(await store.reads.inputOf(id))).toBe(input);
   });
 
-  it('is there after a restart, and what a dead service did not come to name is not', async () => {
+  it('is there after a restart, and a file that a dead service did not name is not', async () => {
     const first = await openJobStore();
     const input = inputOf('MARK', 400_000);
     await accepted(first, 'a', input);
@@ -100,7 +103,7 @@ describe('a long input', () => {
     expect(await takeOne(second)).toBe(input);
   });
 
-  it('is not kept where the queue is full', async () => {
+  it('is not kept if the queue is full', async () => {
     const store = await openJobStore();
     await accepted(store, 'a', '{"scene":"x"}');
     const both = [1, 2].map(() => store.accept('a', inputOf('MARK', 400_000), {}, { maxQueued: 2 }));
@@ -109,7 +112,7 @@ describe('a long input', () => {
     expect(filesIn('inputs')).toHaveLength(1);
   });
 
-  it('fails its job in words where somebody has deleted it, and the worker gets the next', async () => {
+  it('fails its job with a message if its file was deleted, and the worker gets the next one', async () => {
     const store = await openJobStore();
     const id = await accepted(store, 'a', inputOf('MARK', 400_000));
     const next = '{"scene":"next"}';
@@ -122,7 +125,7 @@ describe('a long input', () => {
     });
   });
 
-  it('keeps no worker from what was taken with it, where that cannot be written either', async () => {
+  it('keeps no worker from the jobs taken with it, if that cannot be written either', async () => {
     const store = await openJobStore();
     await accepted(store, 'a', inputOf('MARK', 400_000));
     const next = '{"scene":"next"}';
@@ -173,7 +176,7 @@ it('hands a long part of a stream out once, in its place', async () => {
   expect([filesIn('streams'), await store.streams.drain(id)]).toEqual([[], []]);
 });
 
-it('deletes a stream of very many parts that nobody has read a little at a time', async () => {
+it('deletes a long unread stream a little at a time', async () => {
   const store = await openJobStore();
   const id = await accepted(store, 'a', '{"scene":"x"}');
   await store.work.take('a', [taker]);
@@ -195,7 +198,7 @@ it('does not keep a message of progress as long as a result', async () => {
   expect(store.reads.find('a', id)?.progress).toBe('"half"');
 });
 
-it('takes over a book of the last version with all that is in it', async () => {
+it('upgrades a store of the last version with all its content', async () => {
   const db = new Sqlite(join(dir, 'service.sqlite'));
   db.pragma('journal_mode = WAL');
   for (const statements of jobSchema.migrations.slice(0, 3)) db.exec(statements);
@@ -262,7 +265,7 @@ describe('by themselves, long texts', () => {
     expect(filesIn('results')).toEqual([]);
   });
 
-  it('are neither shared nor named where they cannot be written', async () => {
+  it('are neither shared nor named if they cannot be written', async () => {
     const put: string[] = [];
     const shared: FileStore = {
       putFile: async (name) => void put.push(name),
@@ -277,7 +280,7 @@ describe('by themselves, long texts', () => {
     expect([put, name.mock.calls]).toEqual([[], []]);
   });
 
-  it('go where they are not named after all, and stay where nobody knows', async () => {
+  it('are deleted if no row refers to them, and kept if that is unknown', async () => {
     const failing = (code: string) => () => Promise.reject(Object.assign(new Error(code), { code }));
     expect(await texts().withStored('inputs', text, () => Promise.resolve(false))).toBe(false);
     await expect(texts().withStored('inputs', text, failing('ENOSPC'))).rejects.toThrow('ENOSPC');
@@ -327,7 +330,7 @@ describe('by themselves, long texts', () => {
 describe('a file that is read piece by piece', () => {
   const path = () => join(dir, 'text.json');
 
-  it('is whole, also where it is deleted meanwhile', async () => {
+  it('is whole, also if it is deleted meanwhile', async () => {
     const bytes = Buffer.alloc(200_000, 'äbc');
     writeFileSync(path(), bytes);
     const file = await OpenFile.open(path());
@@ -338,13 +341,13 @@ describe('a file that is read piece by piece', () => {
     ]);
     const whole = await wholeOf(['[', file, Buffer.from(']')]);
     expect(Buffer.from(whole).equals(Buffer.concat([Buffer.from('['), bytes, Buffer.from(']')]))).toBe(true);
-    // It is closed by that.
+    // Reading the whole file closes it.
     await expect(wholeOf([file])).rejects.toThrow();
     expect(await OpenFile.open(path())).toBeUndefined();
     await expect(OpenFile.open(join(dir, 'x'.repeat(300)))).rejects.toThrow('ENAMETOOLONG');
   });
 
-  it('throws where it has become shorter', async () => {
+  it('throws if it has become shorter', async () => {
     writeFileSync(path(), 'x'.repeat(100_000));
     const file = await OpenFile.open(path());
     truncateSync(path(), 50_000);

@@ -1,4 +1,7 @@
-/** Promise: if the data folder of a running service is deleted, moved or replaced, nothing is accepted that would be lost. */
+/**
+ * Promise: if the data folder of a running service is deleted, moved or replaced, the service accepts nothing
+ * that would be lost.
+ */
 import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
@@ -45,7 +48,7 @@ it.each<[string, (dir: string) => void]>([
   ],
   ['without its book', (dir) => rmSync(join(dir, 'service.sqlite'))],
   ['without the log of its book', (dir) => rmSync(join(dir, 'service.sqlite-wal'))],
-])('%s: submissions are refused in words, and it is said once', async (_how, lose) => {
+])('%s: submissions are refused with a message, and it is said once', async (_how, lose) => {
   const dataDir = join(await makeDataDir(), 'data');
   const { url, troubles, held } = await openIn(dataDir);
   const before = await submit(url, { scene: 'before' });
@@ -64,7 +67,7 @@ it.each<[string, (dir: string) => void]>([
   expect(held.runs).toHaveLength(1);
 });
 
-it('is noticed without anybody asking', async () => {
+it('a lost folder is noticed without a request', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const dataDir = join(await makeDataDir(), 'data');
@@ -76,7 +79,7 @@ it('is noticed without anybody asking', async () => {
   expect(troubles).toHaveLength(1);
 });
 
-it('takes jobs on again once it was moved back, and has them at the next start', async () => {
+it('a service accepts jobs again once its folder was moved back, and has them at the next start', async () => {
   const dataDir = join(await makeDataDir(), 'data');
   const first = await openIn(dataDir);
   renameSync(dataDir, `${dataDir}-away`);
@@ -89,7 +92,7 @@ it('takes jobs on again once it was moved back, and has them at the next start',
   expect((await askStatus(second.url, id)).status).toBe(200);
 });
 
-it('does not put a failed job back where it would be lost', async () => {
+it('does not put a failed job back if it would be lost', async () => {
   const dataDir = join(await makeDataDir(), 'data');
   const { url, held } = await openIn(dataDir);
   const id = await submit(url, { scene: 'x' });

@@ -1,4 +1,4 @@
-/** Who is admitted while somebody guesses keys, over real connections. */
+/** Promise: while somebody guesses keys over real connections, other clients are admitted. */
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -11,7 +11,7 @@ const start = 1_000_000;
 let now = start;
 
 interface Asker {
-  /** Of this machine; all of 127.0.0.0/8 is. */
+  /** Local address of the client. All addresses of 127.0.0.0/8 belong to this machine. */
   from: string;
   authorization: string;
 }
@@ -45,7 +45,7 @@ async function statusOf(url: string, from: string, authorization: string): Promi
   return (await health(url, { from, authorization })).statusCode;
 }
 
-/** Tries keys until it is told to wait; returns how many answers were 401 before. */
+/** Tries wrong keys until told to wait. Returns the number of 401 answers before that. */
 async function tryKeys(url: string, from: string): Promise<number> {
   for (let tried = 0; ; tried++)
     if ((await statusOf(url, from, `Bearer guess-${tried}`)) === 429) return tried;
@@ -72,7 +72,7 @@ describe.skipIf(process.platform === 'darwin')(
       expect(await statusOf(url, '127.0.0.2', 'Bearer another')).toBe(401);
     });
 
-    it('goes on answering 401 to a program that says the same wrong key with all its requests', async () => {
+    it('continues answering 401 to a program that says the same wrong key with all its requests', async () => {
       const { url } = await open();
       const asked = Array.from({ length: 50 }, () => statusOf(url, '127.0.0.2', 'Bearer a-typo'));
       expect(new Set(await Promise.all(asked))).toEqual(new Set([401]));
@@ -81,14 +81,14 @@ describe.skipIf(process.platform === 'darwin')(
       expect(await statusOf(url, '127.0.0.2', '')).toBe(401);
     });
 
-    it('lets in a key of the book all the while, from the same address as well', async () => {
+    it('always admits a stored key, also from the same address', async () => {
       const { url, stored } = await open();
       await tryKeys(url, '127.0.0.2');
       expect(await statusOf(url, '127.0.0.2', `Bearer ${stored}`)).toBe(200);
       expect(await signIn(url, '127.0.0.2', stored)).toBe(200);
     });
 
-    it('does not tell who tries keys that one which people have chosen is right, unless it had come from there before', async () => {
+    it('does not reveal to a guesser that a key chosen by a person is right, unless it was used from there before', async () => {
       const { url } = await open();
       expect(await statusOf(url, '127.0.0.2', `Bearer ${key}`)).toBe(200);
       for (const address of ['127.0.0.2', '127.0.0.3']) await tryKeys(url, address);
@@ -97,7 +97,7 @@ describe.skipIf(process.platform === 'darwin')(
       expect(await statusOf(url, '127.0.0.4', `Bearer ${key}`)).toBe(200);
     });
 
-    it('keeps nobody out of the console but who tries keys, there or at the interface', async () => {
+    it('blocks only clients that guess keys from the console, whether they guess there or at the interface', async () => {
       const { url } = await open();
       for (let tried = 0; tried < 20; tried++)
         expect(await signIn(url, '127.0.0.2', `guess-${tried}`)).toBe(401);

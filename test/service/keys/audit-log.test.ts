@@ -1,4 +1,7 @@
-/** Promise: who signed in, tried a wrong key or changed something as admin can be read later, in a private file and in the console, and no flood fills the disk. */
+/**
+ * Promise: sign-ins, wrong keys and changes by admins are logged in a private file and shown in the console,
+ * and a flood of them does not fill the disk.
+ */
 import { appendFileSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -22,14 +25,14 @@ async function openForAdmin() {
   return { ...service, admin: await enter(service.url) };
 }
 
-/** As if a proxy handed it on from this address. */
+/** Sends a request with a wrong key, as if forwarded by a proxy from this address. */
 function knock(url: string, wrong: string, from: string): Promise<number> {
   const headers = { Authorization: `Bearer ${wrong}`, 'X-Forwarded-For': from };
   return ask(url, `/v2/${endpointId}/health`, { headers }).then(({ status }) => status);
 }
 
 describe('a line', () => {
-  it('tells who signed in, and what was changed, without secrets', async () => {
+  it('says who signed in, and what was changed, without secrets', async () => {
     const { url, dataDir, admin } = await openForAdmin();
     const command = ['cat', '--token=secret-word'];
     const workers = { min: 0, max: 1 };
@@ -66,7 +69,7 @@ describe('a line', () => {
     expect((await admin.get<AuditEntry[]>('audit'))[0]).toMatchObject({ what: `purge-queue ${endpointId}` });
   });
 
-  it('tells of no look, no refusal, and no change by a client', async () => {
+  it('records no reads, no refusals, and no changes by a client', async () => {
     const { url, dataDir, admin } = await openForAdmin();
     await admin.overview();
     await admin.keys();
@@ -77,7 +80,7 @@ describe('a line', () => {
     expect(linesIn(dataDir, 'audit.jsonl').map(({ what }) => what)).toEqual([null, 'POST keys']);
   });
 
-  it('tells the address of each wrong key, once, and the name of one that was revoked', async () => {
+  it('shows the address of each wrong key, once, and the name of one that was revoked', async () => {
     const { url, dataDir, admin } = await openForAdmin();
     const old = withKeys(dataDir, (keys) => {
       const { key: text } = keys.add({ ...clientForm, name: 'old' });
@@ -120,13 +123,13 @@ describe('the files', () => {
     expect(linesIn(dataDir, 'audit.jsonl')).toMatchObject([{ what: 'POST keys' }]);
     expect(log.latest()).toHaveLength(51);
     expect(log.latest().at(-1)).toMatchObject({ event: 'change', what: 'POST keys' });
-    // Of 700 a minute 600 were written, and the rest counted.
+    // 700 wrong keys came in a minute. 600 were written, and the others are counted.
     now += 60_000;
     log.note({ event: 'wrong-key', key: null, from: null, what: null });
     expect(linesIn(dataDir, 'wrong-keys.jsonl').at(-1)).toMatchObject({ omitted: '100' });
   });
 
-  it('are read over their change, also where a crash has cut a line', async () => {
+  it('are read over their change, also if a crash has cut a line', async () => {
     let now = 0;
     const dataDir = await makeDataDir();
     const log = new AuditLog(dataDir, { now: () => now, onProblem: () => undefined, maxBytes: 1 });
@@ -140,7 +143,7 @@ describe('the files', () => {
     expect(other.latest().map(({ what }) => what)).toEqual([`${'x'.repeat(1_000)}…`, 'two', 'one']);
   });
 
-  it('do not stop the service where they cannot be written, which is told once', async () => {
+  it('do not stop the service if they cannot be written, which is reported once', async () => {
     const dataDir = await makeDataDir();
     mkdirSync(join(dataDir, 'audit.jsonl'));
     const { url, troubles } = await openWithConsole({ dataDir });

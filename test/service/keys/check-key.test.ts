@@ -1,11 +1,11 @@
-/** What a key may be called and be good for is said in words, all that is wrong at once. */
+/** Promise: an invalid name, scope or limit of a key is rejected, with all problems at once. */
 import { assert as assertProperty, property, string } from 'fast-check';
 import { expect, it } from 'vitest';
 import { checkKey } from '../../../src/service/keys/check-key.ts';
 import { client } from './key-harness.ts';
 
 it.each(['a', 'laptop', 'Render box 2', 'ci_nightly.v2', '_-.', 'x'.repeat(64)])(
-  'takes the name %j',
+  'accepts the name %j',
   (name) => {
     expect(checkKey(client(name))).toEqual([]);
   },
@@ -26,7 +26,7 @@ it.each([
   expect(problems).toEqual([{ field: 'name', text: expect.stringContaining(said) as string }]);
 });
 
-it('takes no name that a terminal or a shell would read as something else', () => {
+it('accepts no name that a terminal or a shell would read as something else', () => {
   assertProperty(
     property(string({ unit: 'binary', maxLength: 70 }), (name) => {
       const isTaken = checkKey(client(name)).length === 0;

@@ -1,4 +1,4 @@
-/** Promise: what a key has begun ends with it: its uploads, its results, what it waits for, and forms of the console. */
+/** Promise: when a key ends, its uploads, results, waiting requests and console forms end too. */
 import { expect, it } from 'vitest';
 import { enter, openWithConsole, withKeys } from '../console/visit.ts';
 import { halfSent, SlowClient } from '../http/slow-client.ts';
@@ -7,14 +7,14 @@ import { ask, askStatus, endpointId, openService, submit } from '../service-harn
 
 const ended = 'the API key was revoked or has expired since the request began';
 
-/** Resolves when the service has let in a request with the key at this instant. */
+/** Resolves when the service has admitted a request of the key at this time. */
 async function usedAt(dataDir: string, name: string, now: number): Promise<void> {
   const lastUse = () =>
     withKeys(dataDir, (keys) => keys.list().find((key) => key.name === name)?.lastUsedAt ?? null);
   await expect.poll(lastUse, { timeout: 60_000, interval: 5 }).toBe(now);
 }
 
-it('takes no job whose body ends after its key did', async () => {
+it('the service takes no job whose body ends after its key did', async () => {
   const { url, dataDir } = await openService({ workers: 0 });
   const key = addKey(dataDir, 'client');
   const headers = { Authorization: `Bearer ${key}` };
@@ -24,7 +24,7 @@ it('takes no job whose body ends after its key did', async () => {
   expect((await ask(url, `/v2/${endpointId}/health`)).json).toMatchObject({ jobs: { inQueue: 0 } });
 });
 
-it('takes no result whose body ends after the key of its worker did', async () => {
+it('the service takes no result whose body ends after the key of its worker did', async () => {
   const { url, dataDir, troubles } = await openService({ workers: 0 });
   const key = addKey(dataDir, 'worker');
   const worker = new PullingWorker(url, key, 'w1');
@@ -39,7 +39,7 @@ it('takes no result whose body ends after the key of its worker did', async () =
 });
 
 it.each(['status-sync', 'stream'])(
-  'tells nothing by a %s that was held while its key ended',
+  'the service reveals nothing by a %s that was held while its key ended',
   async (what) => {
     const now = Date.now();
     const { url, dataDir, held } = await openService({ now: () => now });
@@ -53,7 +53,7 @@ it.each(['status-sync', 'stream'])(
       revokeKey(dataDir, name);
       run.complete('secret');
       const { status, json } = await waiting;
-      // A stream is held for a second, which a busy machine may have used up.
+      // A stream request is held for a second, which a slow machine may exceed.
       const isTooLate = status === 200 && (json as { status: string }).status === 'IN_PROGRESS';
       return isTooLate ? await answerOnceEnded(attempt + 1) : [status, json];
     };
@@ -61,13 +61,13 @@ it.each(['status-sync', 'stream'])(
   },
 );
 
-it('tells a worker nothing by a job-stop that was held while its key ended', async () => {
+it('the service reveals nothing to a worker by a job-stop that was held while its key ended', async () => {
   let now = Date.now();
   const { url, dataDir } = await openService({ workers: 0, now: () => now });
   const worker = new PullingWorker(url, addKey(dataDir, 'worker'), 'w1');
   const id = await submit(url, { scene: 'x' });
   await worker.take();
-  // Long enough for a use to be noted again.
+  // After this time, the next use of the key is recorded again.
   now += 100_000;
   const stopping = worker.ask('/job-stop/w1');
   await usedAt(dataDir, 'worker-0', now);
@@ -76,7 +76,7 @@ it('tells a worker nothing by a job-stop that was held while its key ended', asy
   expect(await stopping).toMatchObject({ status: 204, text: '' });
 });
 
-it('makes no key for a form of the console that ends after its session did', async () => {
+it('the service makes no key for a form of the console that ends after its session did', async () => {
   const { url, dataDir } = await openWithConsole();
   const { key } = withKeys(dataDir, (keys) => keys.add({ name: 'mine', kind: 'admin', endpoints: null }));
   const { headers } = await enter(url, key);
@@ -87,7 +87,7 @@ it('makes no key for a form of the console that ends after its session did', asy
   expect(withKeys(dataDir, (keys) => keys.list().map(({ name }) => name))).toEqual(['mine']);
 });
 
-it('refuses a body that keeps arriving after its time is over, and does nothing', async () => {
+it('the service refuses a body that keeps arriving after its time is over, and does nothing', async () => {
   const { url } = await openService({
     workers: 0,
     bodyTimeMs: 50,

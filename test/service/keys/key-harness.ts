@@ -1,4 +1,4 @@
-/** A key book for one test, in a folder of its own. */
+/** Creates a key store for a test, in a temporary folder. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,14 +11,14 @@ export function makePath(): string {
   return join(dir, 'keys.sqlite');
 }
 
-/** Closed at the end of the test. */
+/** Opens a key store, which is closed at the end of the test. */
 export function openJobStore(path = makePath(), options: Partial<KeyStoreOptions> = {}): KeyStore {
   const store = new KeyStore(path, { now: () => 1_000_000, ...options });
   onTestFinished(() => store.close());
   return store;
 }
 
-/** What is asked for where nothing else matters. */
+/** Returns a client key for tests in which only its name matters. */
 export function client(name: string) {
   return { name, kind: 'client', endpoints: null };
 }

@@ -19,7 +19,7 @@ describe('finding', () => {
       expect(store.find(value)).toEqual(holder);
   });
 
-  it('knows nobody by another key, a part of one, a digest or a name', () => {
+  it('accepts no other key, no part of a key, no digest and no name', () => {
     const store = openJobStore();
     const { key, record } = store.add(client('laptop'));
     const others = [key.slice(0, -1), `${key}x`, key.toUpperCase(), record.id, 'laptop', ''];
@@ -58,8 +58,8 @@ describe('finding', () => {
   );
 });
 
-describe('two programs with one book', () => {
-  it('see what the other made or revoked at the next request', () => {
+describe('two programs with one key store', () => {
+  it('see the keys that the other made or revoked at the next request', () => {
     const path = makePath();
     const [service, command] = [openJobStore(path), openJobStore(path)];
     const { key, record } = command.add(client('laptop'));
@@ -92,7 +92,7 @@ describe('two programs with one book', () => {
     expect([a, b, c, d, later].map(isFound)).toEqual([false, false, false, false, false]);
   });
 
-  it('find keys while somebody else writes, and say so where they cannot write themselves', () => {
+  it('find keys while another program writes, and report that they cannot write themselves', () => {
     const path = makePath();
     const store = openJobStore(path, { busyMs: 1 });
     const { key } = store.add(client('laptop'));
@@ -120,7 +120,7 @@ describe('when a key was used last', () => {
     expect([useAfter(1), useAfter(59_999), useAfter(1), useAfter(10)]).toEqual([
       1_000_001, 1_000_001, 1_060_001, 1_060_001,
     ]);
-    // A service that starts anew goes on from what is written.
+    // A restarted service continues from the recorded time.
     const again = openJobStore(path, { now: () => 1_060_500 });
     again.find(`Bearer ${key}`);
     expect(again.list()[0]?.lastUsedAt).toBe(1_060_001);
@@ -197,7 +197,7 @@ describe('the file', () => {
     expect(bytes.includes('client')).toBe(true);
   });
 
-  it('is left as it is where it is damaged or of another program', () => {
+  it('is left unchanged if it is damaged or belongs to another program', () => {
     const damaged = makePath();
     writeFileSync(damaged, 'no keys at all, but for long enough to be read as the head of a file');
     expect(() => openJobStore(damaged)).toThrow(UnusableDatabase);

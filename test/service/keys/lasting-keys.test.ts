@@ -1,4 +1,4 @@
-/** Promise: a key that is read-only changes nothing, one that expires is refused from then on, and one that is rotated stays the same customer. */
+/** Promise: a read-only key changes nothing, an expired key is refused, and a rotated key keeps its jobs. */
 import { describe, expect, it } from 'vitest';
 import type { AnswerOf } from '../../../src/protocol/operations.ts';
 import type { KeyForm } from '../../../src/service/keys/check-key.ts';
@@ -82,7 +82,7 @@ describe('a read-only key', () => {
 describe('a key that expires', () => {
   it('is refused from then on by the system clock, and so is its session', async () => {
     let now = Date.now();
-    // The clock by which jobs age stands still.
+    // The clock for the ages of jobs stands still.
     const { url } = await openWithConsole({ workers: 0, now: () => now, elapsed: () => 0 });
     const owner = await enter(url);
     const form = { kind: 'admin', endpoints: null, expires: '2h' };
@@ -111,7 +111,7 @@ describe('a key that expires', () => {
   });
 });
 
-it('tells when and from where a key was last used', async () => {
+it('shows when and from where a key was last used', async () => {
   const { url, dataDir } = await openService({ workers: 0, proxies: ['127.0.0.1'] });
   const key = madeIn(dataDir, {});
   const headers = { Authorization: `Bearer ${key}`, 'X-Forwarded-For': '203.0.113.7' };
@@ -153,7 +153,7 @@ describe('a rotated key', () => {
     expect(keys.rotate('nobody', {})).toBeUndefined();
   });
 
-  it('has a new life if one is asked for', () => {
+  it('has a new life on request', () => {
     let now = 0;
     const keys = openJobStore(undefined, { now: () => now });
     keys.add({ ...client('customer'), expires: '1d' });

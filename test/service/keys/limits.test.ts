@@ -1,4 +1,7 @@
-/** Promise: a key submits no more than its limits allow, also where many submissions come at once; others are not affected. */
+/**
+ * Promise: a key submits no more than its limits allow, even with many submissions at once. Other keys are
+ * not affected.
+ */
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { openForWriting } from '../../../src/lib/sqlite/database.ts';
@@ -91,7 +94,7 @@ it('refuses by its quota before more is accepted than jobs that wait and run may
   const refused = await run(endpointId);
   expect([refused.status, refused.headers.get('Retry-After')]).toEqual([429, '10']);
   expect(refused.text).toContain('that wait or run may take 30m by their execution timeouts');
-  // One that took no time leaves room for one, or for many that may take less.
+  // A job that took no time leaves room for one job, or for many that may take less.
   (await held.next()).complete('done');
   const running = (await held.next()).job.id;
   const short = await Promise.all(
@@ -104,7 +107,7 @@ it('refuses by its quota before more is accepted than jobs that wait and run may
   expect(troubles).toEqual([]);
 });
 
-it('accepts one job after the other where the quota is shorter than what one may take', async () => {
+it('accepts one job after the other if the quota is shorter than the time that one may take', async () => {
   const { run, held } = await openLimited({ quota: '1m' });
   expect((await run(endpointId)).status).toBe(200);
   expect((await run(endpointId)).status).toBe(429);
@@ -112,7 +115,7 @@ it('accepts one job after the other where the quota is shorter than what one may
   await expect.poll(async () => (await run(endpointId)).status, { timeout: 60_000 }).toBe(200);
 });
 
-it('accepts no job that asks for more time than the quota of a day', async () => {
+it('accepts no job whose timeout is longer than the quota of a day', async () => {
   const { run } = await openLimited({ quota: '1m' });
   const asking = (executionTimeout: number) => run(endpointId, { policy: { executionTimeout } });
   expect(await asking(20 * 86_400_000)).toMatchObject({
@@ -126,7 +129,7 @@ it('accepts no job that asks for more time than the quota of a day', async () =>
   expect((await asking(20_000)).status).toBe(200);
 });
 
-it('answers so many requests a second, whatever they ask for', async () => {
+it('answers so many requests a second, of whatever kind', async () => {
   const { asGuest, asOther } = await openLimited({ requestsPerSecond: '5' }, { endpoints: two });
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
@@ -139,7 +142,7 @@ it('answers so many requests a second, whatever they ask for', async () => {
   expect((await statuses(asGuest)).filter((status) => status === 429)).toHaveLength(3);
 });
 
-it('counts what waits in a store of an earlier version, and over a restart', async () => {
+it('counts waiting jobs in a store of an earlier version, and over a restart', async () => {
   const dir = await makeDataDir();
   const before = jobSchema.migrations.findIndex((text) => text.includes('ADD COLUMN inputBytes'));
   const old = openForWriting(join(dir, 'service.sqlite'), {

@@ -1,4 +1,4 @@
-/** Promise: a key that is limited to its own jobs cannot see, cancel, retry, stream or purge those of others. */
+/** Promise: a key limited to its own jobs cannot see, cancel, retry, stream or purge those of others. */
 import { expect, it } from 'vitest';
 import type { AnswerOf } from '../../../src/protocol/operations.ts';
 import { openForWriting } from '../../../src/lib/sqlite/database.ts';
@@ -19,7 +19,7 @@ const operations = [
   ['POST', 'retry'],
 ] as const;
 
-/** Two keys that are limited, one that is not, and what asks with each. */
+/** Opens a service with two limited keys and an unlimited one, and a client for each. */
 async function openKeyed(options: Parameters<typeof openService>[0] = {}) {
   const service = await openService(options);
   const made = (name: string, ownJobs: boolean) => {
@@ -52,7 +52,7 @@ class Holder {
   }
 }
 
-it('answers as if the jobs of others did not exist, whatever is asked of them', async () => {
+it('a key limited to its own jobs is answered as if the jobs of others did not exist, whatever it requests', async () => {
   const { held, ann, bob, all } = await openKeyed();
   const waiting = [await ann.submit(), await ann.submit()];
   const atWork = await held.next();
@@ -71,11 +71,11 @@ it('answers as if the jobs of others did not exist, whatever is asked of them', 
   await expect.poll(() => ann.statusOf(atWork.job.id)).toBe('FAILED');
   expect((await bob.ask('POST', `retry/${atWork.job.id}`)).status).toBe(404);
   expect(await ann.statusOf(atWork.job.id)).toBe('FAILED');
-  // A key without that limit may do all this, as the manual says.
+  // A key without this limit may do all this, as the manual says.
   expect(await all.statusOf(atWork.job.id)).toBe('FAILED');
 });
 
-it('does with its own jobs what any key may', async () => {
+it('a key limited to its own jobs does with them what any key may', async () => {
   const workload = inProcessWorkload('streaming', async (_job, { stream }) => {
     await stream('part');
     throw new Error('no');
@@ -90,7 +90,7 @@ it('does with its own jobs what any key may', async () => {
   expect(waited.json).toMatchObject({ status: 'FAILED' });
 });
 
-it('purges its own jobs, and health and the queue of the others stay', async () => {
+it('a key limited to its own jobs purges these, and health and the queue of the others stay', async () => {
   const { ann, bob, all } = await openKeyed({ workers: 0 });
   const anns = await Promise.all(Array.from({ length: 150 }, () => ann.submit()));
   const low = (
@@ -100,7 +100,7 @@ it('purges its own jobs, and health and the queue of the others stay', async () 
   expect((await bob.ask('POST', 'purge-queue')).json).toEqual({ removed: 2, status: 'completed' });
   expect((await bob.ask('POST', 'purge-queue')).json).toEqual({ removed: 0, status: 'completed' });
   for (const id of bobs) expect(await bob.statusOf(id)).toBe('CANCELLED');
-  // How busy the endpoint is may be known to everybody who uses it.
+  // Every user of the endpoint may know how busy it is.
   expect((await bob.ask('GET', 'health')).json).toMatchObject({ jobs: { inQueue: 151 } });
   expect(await ann.statusOf(low)).toBe('IN_QUEUE');
   expect((await ann.ask('POST', 'purge-queue')).json).toEqual({ removed: 151, status: 'completed' });
@@ -110,7 +110,7 @@ it('purges its own jobs, and health and the queue of the others stay', async () 
   expect(await ann.statusOf(others)).toBe('CANCELLED');
 });
 
-it('finds its own job by the key of its submission, and no other’s', async () => {
+it('a key limited to its own jobs finds one by the key of its submission, and no other’s', async () => {
   const { ann, bob } = await openKeyed({ workers: 0 });
   const same = { 'Idempotency-Key': 'night-1' };
   const id = await ann.submit(same);
@@ -120,14 +120,14 @@ it('finds its own job by the key of its submission, and no other’s', async () 
   expect((await ann.ask('GET', `status/${other}`)).status).toBe(404);
 });
 
-it('reads no metrics: they are of the jobs of all', async () => {
+it('a key limited to its own jobs reads no metrics: they are of the jobs of all', async () => {
   const { url, ann, all } = await openKeyed();
   const statusFor = async ({ headers }: Holder): Promise<number> =>
     (await fetch(`${url}/metrics`, { headers: { ...headers, 'X-Forwarded-For': '203.0.113.7' } })).status;
   expect([await statusFor(ann), await statusFor(all)]).toEqual([404, 200]);
 });
 
-it('is no limit of keys that were made before there was one', () => {
+it('keys that were made before this limit existed are not limited', () => {
   const path = makePath();
   const own = keySchema.migrations.findIndex((text) => text.includes('ADD COLUMN ownJobs'));
   const before = { ...keySchema, migrations: keySchema.migrations.slice(0, own) };

@@ -1,4 +1,7 @@
-/** Promise: only who leads writes, and what it writes stands on what the store has, whatever happens to its session. */
+/**
+ * Promise: only the leading process writes, and always on top of the latest state of the store, whatever
+ * happens to its session.
+ */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { parsePostgresAddress, Postgres } from '../../../src/lib/postgres/postgres.ts';
@@ -34,7 +37,7 @@ describe.skipIf(noPostgres !== undefined)(
       return store;
     };
 
-    /** Of one process: what it has opened, the newest last. */
+    /** Creates a process. `opened` lists the services that it has opened, the newest last. */
     const process = async (
       schema: string,
       whenOpened: (write: Write) => Promise<void>,
@@ -66,7 +69,7 @@ describe.skipIf(noPostgres !== undefined)(
       await sql.query(`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'`);
     };
 
-    /** The service that it may answer with now. */
+    /** Returns the service with which the process may answer now. */
     const serviceOf = async (leadership: Leadership<LedService>) => {
       const since = performance.now();
       await leadership.news();
@@ -75,7 +78,7 @@ describe.skipIf(noPostgres !== undefined)(
 
     const newSchema = (): string => `led_${++schemas}`;
 
-    it('pages of a term that is over are not taken, also where its session holds the lock', async () => {
+    it('pages of a term that is over are not taken, also if its session holds the lock', async () => {
       const session = await (await open(newSchema())).lead();
       await session?.announce({ url: 'http://one', term: 'first' });
       expect(await session?.write('first', 'a', page)).toBe(1);
@@ -85,7 +88,7 @@ describe.skipIf(noPostgres !== undefined)(
       session?.end();
     });
 
-    it('where another has begun to lead in between, and failed, it opens what the store has anew', async () => {
+    it('if another process has led in between and failed, it opens the state of the store again', async () => {
       const schema = newSchema();
       const { leadership, opened, store } = await process(schema, async () => undefined);
       await leadership.start();
@@ -97,7 +100,7 @@ describe.skipIf(noPostgres !== undefined)(
       });
       await other.leadership.start();
       const [before] = opened;
-      // The other is the first to ask for the lock.
+      // The other process is the first to ask for the lock.
       const asks = vi.spyOn(store, 'lead').mockResolvedValue(undefined);
       await endSession();
       await expect.poll(() => failures.length).toBe(1);
@@ -107,7 +110,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect(opened.at(-1)).not.toBe(before);
     });
 
-    it('where the store lacks what it wrote last, such as after a failover, it opens that anew', async () => {
+    it('if the store lacks the last writes, for example after a failover, it opens the state of the store again', async () => {
       const schema = newSchema();
       const { leadership, opened } = await process(schema, (write) => write('a', page));
       await leadership.start();
@@ -118,7 +121,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect(opened[0]?.isClosed).toBe(true);
     });
 
-    it('a log that has grown is begun anew with a copy, beside all else', async () => {
+    it('a long log is restarted with a new copy, while other work continues', async () => {
       const schema = newSchema();
       const bytes = randomBytes(9 * 1024 * 1024);
       const count = bytes.length / pageBytes;
@@ -149,7 +152,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect(problems).toEqual([]);
     });
 
-    it('an outage is told once, however many ask meanwhile', async () => {
+    it('an outage is reported once, however many requests arrive meanwhile', async () => {
       const { leadership, store, problems } = await process(newSchema(), async () => undefined);
       await leadership.start();
       const spies = [
@@ -163,7 +166,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect(problems).toEqual(expect.arrayContaining(['no answer', 'no connection']));
     });
 
-    it('a session that ends while it opens is told, and not waited for', async () => {
+    it('a session that ends while the state is opened is reported, and not waited for', async () => {
       const { leadership } = await process(newSchema(), async (write) => {
         await endSession();
         await write('a', page);

@@ -1,4 +1,7 @@
-/** Promise: what a store is given is there again as it was, whole, whoever leads next and whatever was under way. */
+/**
+ * Promise: data given to a store is read back complete and unchanged, whoever leads next and whatever was in
+ * progress.
+ */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,7 +41,7 @@ describe.skipIf(noPostgres !== undefined)(
       return store;
     };
 
-    /** Once nobody else does. */
+    /** Waits until no other process leads, then leads. */
     const lead = async (store: PageStore, term: string): Promise<LeadingSession> => {
       let session: LeadingSession | undefined;
       await expect.poll(async () => (session = await store.lead())).toBeDefined();
@@ -59,7 +62,7 @@ describe.skipIf(noPostgres !== undefined)(
 
     const whole = (page: number, byte: number): Buffer => packPage(page, undefined, filled(byte));
 
-    /** A database that is copied: three pages of 1. */
+    /** Returns a database to copy: three pages filled with 1. */
     const ones = (read = async (): Promise<void> => undefined) => ({
       name: 'a',
       truncate: () => true,
@@ -79,7 +82,7 @@ describe.skipIf(noPostgres !== undefined)(
         )
       ).map((row) => row.tablename);
 
-    it('where the one that led is gone in the middle of a copy, has what was before and what came since', async () => {
+    it('if the leader is gone in the middle of a copy, the store has what was before and what came since', async () => {
       const schema = newSchema();
       const first = await lead(await open(schema), 'first');
       await first.write('first', 'a', {
@@ -119,7 +122,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect(await restored(session)).toEqual(filled(5));
     });
 
-    it('keeps nothing old beyond the next copy, also while a long transaction is open or a dump holds it', async () => {
+    it('the store keeps nothing old beyond the next copy, also while a long transaction is open or a dump holds it', async () => {
       const schema = newSchema();
       const store = await open(schema);
       const session = await lead(store, 'first');
@@ -137,7 +140,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect(await tablesOf(schema)).toEqual(['page_copy_3', 'page_log_3']);
     });
 
-    it('is copied within an hour of a change, since what was deleted is in its log still, and not without one', async () => {
+    it('the store is copied within an hour of a change, since deleted data is still in its log, and not without a change', async () => {
       const session = await lead(await open(newSchema()), 'first');
       await session.copy('first', [ones()], settled);
       vi.useFakeTimers({ toFake: ['performance'] });
@@ -150,7 +153,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect(session.isCopyDue).toBe(false);
     });
 
-    it('of an earlier version is taken over, and that version leads no more', async () => {
+    it('a store of an earlier version is taken over, and that version leads no more', async () => {
       const schema = newSchema();
       await sql.query(`CREATE SCHEMA ${schema};
       CREATE TABLE ${schema}.leader (

@@ -1,4 +1,4 @@
-/** Promise: what a replica has written is the database as of a commit, whole, whatever is done to it. */
+/** Promise: a replica always equals the complete database as of a commit, whatever is done to it. */
 import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,10 @@ const small = {
   migrations: ['CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT); CREATE INDEX i ON t (text)'],
 };
 
-/** A database with its replica, which writes to a store that is kept here: a copy of the file, and all changes since that was begun. */
+/**
+ * Creates a database and its replica. The store has a copy of the file, and all changes since the copy was
+ * begun.
+ */
 function open(schema = small) {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-replica-'));
   const db = openForWriting(join(dir, 'a.sqlite'), schema);
@@ -24,7 +27,7 @@ function open(schema = small) {
     db.close();
     rmSync(dir, { recursive: true });
   });
-  /** While `meanwhile` is done between any two of its pages. */
+  /** Copies the database page by page. Calls `meanwhile` between two pages. */
   const copy = async (meanwhile: () => void | Promise<void>): Promise<void> => {
     const from = store.log.length;
     expect(replica.truncate()).toBe(true);
@@ -59,7 +62,7 @@ function open(schema = small) {
 
 const text = (): string => 'x'.repeat(random(3_000));
 
-it('whatever is inserted, deleted, undone, vacuumed and truncated, also while it is copied', async () => {
+it('a replica equals the database, whatever is inserted, deleted, undone, vacuumed and truncated, also while it is copied', async () => {
   for (let round = 0; round < runs(12, { ms: 170 }); round++) {
     const { db, replica, copy, restored, rows } = open();
     const insert = db.prepare('INSERT INTO t (text) VALUES (?)');
@@ -68,7 +71,7 @@ it('whatever is inserted, deleted, undone, vacuumed and truncated, also while it
       () => void db.transaction(() => Array.from({ length: random(200) }, () => insert.run(text())))(),
       () => void db.prepare('DELETE FROM t WHERE id % ? = 0').run(2 + random(4)),
       () => {
-        // More than the cache holds: some of it is in the log by now.
+        // This is more than the cache holds, so a part is already in the log.
         db.exec('BEGIN');
         for (let i = 0; i < random(4_000); i++) insert.run(text());
         db.exec('ROLLBACK');
@@ -88,7 +91,7 @@ it('whatever is inserted, deleted, undone, vacuumed and truncated, also while it
 });
 
 it.each(['written', 'not written'])(
-  'what shrinks and grows again is there, with its end %s in between',
+  'a database that shrinks and grows again is there, with its end %s in between',
   async (between) => {
     const { db, replica, restored, rows } = open();
     const fill = (): void => {
@@ -96,7 +99,7 @@ it.each(['written', 'not written'])(
       for (let i = 0; i < 300; i++) insert.run('x'.repeat(1_000));
     };
     fill();
-    // The file has the pages, and keeps them until the log is begun anew.
+    // The pages are in the file, and stay there until the log is restarted.
     replica.truncate();
     db.exec('DELETE FROM t; VACUUM');
     if (between === 'written') await replica.settled();
@@ -106,7 +109,7 @@ it.each(['written', 'not written'])(
   },
 );
 
-it('a transaction that is not over is none of it', async () => {
+it('a replica does not contain a transaction that has not ended', async () => {
   const { db, replica, restored, rows } = open();
   db.prepare("INSERT INTO t (text) VALUES ('kept')").run();
   const before = rows();
@@ -119,7 +122,7 @@ it('a transaction that is not over is none of it', async () => {
   expect(restored()).toEqual(rows());
 });
 
-rest.it('what a new version makes of a large database is there, all of it', async () => {
+rest.it('every change that a new version makes to a large database is there', async () => {
   const rewritten = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
     INSERT INTO t (text) SELECT hex(randomblob(1500)) FROM n`;
   const { db, replica, restored, rows } = open({ ...small, migrations: [...small.migrations, rewritten] });
@@ -128,7 +131,7 @@ rest.it('what a new version makes of a large database is there, all of it', asyn
   expect(restored()).toEqual(rows());
 });
 
-rest.it('a log that has grown begins anew, and what is written after it is there', async () => {
+rest.it('a long log is restarted, and later writes are included', async () => {
   const { db, replica, restored, rows } = open();
   const insert = db.prepare('INSERT INTO t (text) VALUES (?)');
   for (let i = 0; i < 6; i++) {
@@ -140,7 +143,7 @@ rest.it('a log that has grown begins anew, and what is written after it is there
   expect(restored()).toEqual(rows());
 });
 
-it('says where another program that reads the file is in the way of a copy', () => {
+it('says if another program that reads the file is in the way of a copy', () => {
   const { db, replica } = open();
   db.pragma('busy_timeout = 0');
   db.prepare("INSERT INTO t (text) VALUES ('x')").run();
@@ -153,7 +156,7 @@ it('says where another program that reads the file is in the way of a copy', () 
   expect(replica.truncate()).toBe(true);
 });
 
-it('of a page in which little has changed little is written, once the page is known', async () => {
+it('little is written of a page in which little has changed, once the page is known', async () => {
   const { db, replica, store } = open();
   const insert = db.prepare('INSERT INTO t (text) VALUES (?)');
   for (let i = 0; i < 100; i++) insert.run('x'.repeat(300));

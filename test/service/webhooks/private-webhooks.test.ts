@@ -1,4 +1,4 @@
-/** Whoever can submit reaches nothing of the service's machine and network by having it tell of a job's end. */
+/** Promise: a client cannot use webhooks to reach the machine or private network of the service. */
 import { createServer } from 'node:http';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { theInternet } from '../../../src/lib/net/addresses.ts';
@@ -10,7 +10,7 @@ import { accepted, instantWorkload, makeDataDir, openService, post, submit } fro
 
 const metadata = 'http://169.254.169.254/latest/meta-data/';
 
-/** Of this machine; answers all who come. */
+/** Starts a webhook receiver on this machine, which records the paths of requests. */
 async function openTarget(): Promise<{ port: number; paths: string[] }> {
   const paths: string[] = [];
   const server = createServer((request, response) => {
@@ -41,7 +41,7 @@ it.each([
   'http://localhost:8080/',
   'http://LOCALHOST./',
   'http://a.localhost/',
-])('takes %s for an address of this machine or its network', (url) => {
+])('the service takes %s for an address of this machine or its network', (url) => {
   expect(isPrivateTarget(url)).toBe(true);
 });
 
@@ -50,11 +50,11 @@ it.each([
   'http://93.184.215.14/',
   'http://[2606:4700::1111]/',
   'http://mylocalhost/',
-])('takes %s for one of the internet, as far as it says', (url) => {
+])('the service takes %s for one of the internet, as far as it says', (url) => {
   expect(isPrivateTarget(url)).toBe(false);
 });
 
-it('refuses, in words, to lead to them where others can reach the service', async () => {
+it('private webhooks are refused with a message if others can reach the service', async () => {
   const { url } = await openService({ host: '0.0.0.0' });
   const { status, json } = await ask(url, metadata);
   expect([status, json]).toEqual([
@@ -69,7 +69,7 @@ it.each([
   ['hosts', { hosts: ['render.example'] }],
   ['publicUrl', { publicUrl: 'https://render.example' }],
 ])(
-  'refuses to lead to them behind a proxy, which `%s` tells of, unless its owner wants it so',
+  'private webhooks are refused behind a proxy, which `%s` reveals, unless the owner allows them',
   async (_name, way) => {
     const closed = await openService(way);
     expect((await ask(closed.url, metadata)).status).toBe(400);
@@ -79,7 +79,7 @@ it.each([
   },
 );
 
-it('leads to them where only this machine reaches the service, or its owner wants it so', async () => {
+it('private webhooks are allowed if only this machine reaches the service, or its owner allows them', async () => {
   const { port, paths } = await openTarget();
   const workload = instantWorkload(() => 1);
   const [own, wanted] = [
@@ -91,13 +91,13 @@ it('leads to them where only this machine reaches the service, or its owner want
   await expect.poll(() => paths.toSorted()).toEqual(['/own', '/wanted']);
 });
 
-it('does not lead to them on this machine alone, either, where its owner does not want it', async () => {
+it('private webhooks are refused even on this machine alone if its owner forbids them', async () => {
   const { url } = await openService({ hasPrivateWebhooks: false });
   expect((await ask(url, metadata)).status).toBe(400);
   await submit(url, { scene: 'x' });
 });
 
-it('goes through a proxy only if `webhooks.proxy` says so', async () => {
+it('a webhook goes through a proxy only if `webhooks.proxy` says so', async () => {
   const { port, paths } = await openTarget();
   const proxy = await loopbackProxy(port);
   vi.stubEnv('HTTP_PROXY', 'http://127.0.0.1:9');
@@ -116,7 +116,7 @@ it.each([
   ['rebound.example', false],
   ['rebound.example', true],
 ])(
-  'does not connect to %s for a job that was taken on before, or a name that turned out to be one (through a proxy: %s)',
+  'a webhook does not connect to %s for a job that was accepted before, or a name that turned out to be one (through a proxy: %s)',
   async (host, isProxied) => {
     const { port, paths } = await openTarget();
     const proxy = await loopbackProxy(port);

@@ -1,17 +1,17 @@
-/** How many webhooks may be on their way, to whom, and how large. */
+/** The number and size of webhooks in progress is limited, in total and for each host. */
 import { expect, it } from 'vitest';
 import { WebhookSlots } from '../../../src/service/webhooks/webhooks.ts';
 
 const mega = 1024 * 1024;
 
-/** How many of so many hosts get a place, one each. */
+/** Returns how many of these hosts get a slot, each for one webhook. */
 function placesFor(slots: WebhookSlots, hosts: number, bytes = 1_000, name = 'host'): number {
   return Array.from({ length: hosts }, (_, index) =>
     slots.acquire({ queue: `${name}-${index}`, bytes }),
   ).filter((leave) => leave !== undefined).length;
 }
 
-/** How many webhooks to this host get a place. */
+/** Returns how many webhooks to this host get a slot. */
 function placesOf(slots: WebhookSlots, host: string): number {
   const places = Array.from({ length: 10 }, () => slots.acquire({ queue: host, bytes: 1 }));
   return places.filter((leave) => leave !== undefined).length;
@@ -21,7 +21,7 @@ function learn(slots: WebhookSlots, host: string, hasAnswered: boolean): void {
   slots.acquire({ queue: host, bytes: 1_000 })?.(hasAnswered);
 }
 
-it('holds no more than 64 MiB, of which silent hosts hold up a quarter', () => {
+it('webhooks use no more than 64 MiB, of which silent hosts hold up a quarter', () => {
   const slots = new WebhookSlots();
   for (let index = 0; index < 10; index++) learn(slots, `silent-${index}`, false);
   learn(slots, 'answering', true);
@@ -31,7 +31,7 @@ it('holds no more than 64 MiB, of which silent hosts hold up a quarter', () => {
   expect(slots.acquire({ queue: 'answering', bytes: 9 * mega })).toBeUndefined();
 });
 
-it('lets one that is larger than all of that through, alone', () => {
+it('a webhook that is larger than all of the memory is sent, alone', () => {
   const slots = new WebhookSlots();
   const leave = slots.acquire({ queue: 'a', bytes: 500 * mega });
   expect([leave !== undefined, slots.acquire({ queue: 'b', bytes: 1 })]).toEqual([true, undefined]);
@@ -39,7 +39,7 @@ it('lets one that is larger than all of that through, alone', () => {
   expect(slots.acquire({ queue: 'b', bytes: 1 })).toBeDefined();
 });
 
-it('gives a host one place until it has answered, and four from then on', () => {
+it('a host gets one place until it has answered, and four from then on', () => {
   const slots = new WebhookSlots();
   const places = (): number => placesOf(slots, 'host');
   expect(slots.hasRoom('host')).toBe(true);
@@ -49,7 +49,7 @@ it('gives a host one place until it has answered, and four from then on', () => 
   expect(placesOf(slots, 'other')).toBe(4);
 });
 
-it('forgets the oldest of ten thousand hosts', () => {
+it('the oldest of ten thousand hosts is forgotten', () => {
   const slots = new WebhookSlots();
   for (let index = 0; index < 10_001; index++) learn(slots, `answering-${index}`, true);
   expect([placesOf(slots, 'answering-0'), placesOf(slots, 'answering-1')]).toEqual([1, 4]);

@@ -1,16 +1,16 @@
-/** Many webhooks for a host that never answers keep nobody else from being told. */
+/** Promise: many webhooks to a host that never answers do not delay those to other hosts. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, vi } from 'vitest';
 import { theInternet } from '../../../src/lib/net/addresses.ts';
 import { Sqlite } from '../../../src/lib/sqlite/database.ts';
 import { jobSchema } from '../../../src/service/jobs/job-schema.ts';
 import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { Webhooks } from '../../../src/service/webhooks/webhooks.ts';
-import { rest } from '../../fakes/tier.ts';
+import { firstTier, rest } from '../../fakes/tier.ts';
 import { accepted } from '../service-harness.ts';
 
 let dir: string;
@@ -33,7 +33,8 @@ beforeEach(async () => {
       onHeard(body);
     });
   });
-  // On all addresses of this machine, of which 127.0.0.0/8 are many.
+  // The servers listen on all addresses of this machine, because each address of 127.0.0.0/8 counts as
+  // another host.
   await Promise.all([silent, heard].map(listen));
 });
 
@@ -74,7 +75,7 @@ function nextHeard(): Promise<string> {
   return new Promise<string>((resolve) => (onHeard = resolve));
 }
 
-test('a webhook behind a thousand for a host that never answers is sent', async () => {
+firstTier.it('a webhook behind a thousand for a host that never answers is sent', async () => {
   await Promise.all(Array.from({ length: 1_000 }, () => endedJob(silent)));
   const id = await endedJob(heard);
   const told = nextHeard();
@@ -82,7 +83,7 @@ test('a webhook behind a thousand for a host that never answers is sent', async 
   expect(JSON.parse(await told)).toMatchObject({ id, status: 'CANCELLED' });
 });
 
-test.skipIf(process.platform === 'darwin')(
+firstTier.it.skipIf(process.platform === 'darwin')(
   'each host has a queue of its own: what hundreds to hosts that hang are in front of is sent at once (skipped on macOS, which has one loopback address only)',
   async () => {
     const hosts = Array.from({ length: 600 }, (_, index) => `127.1.0.${index % 120}`);
@@ -90,7 +91,7 @@ test.skipIf(process.platform === 'darwin')(
     const ids = await Promise.all(Array.from({ length: 40 }, () => endedJob(heard)));
     const told: string[] = [];
     onHeard = (body) => void told.push((JSON.parse(body) as { id: string }).id);
-    // It looks once, at its beginning.
+    // Timers are fake from here on, so the service looks for due webhooks only once, at its start.
     vi.useFakeTimers({ toFake: ['setInterval'] });
     onTestFinished(() => void vi.useRealTimers());
     begin();
@@ -99,34 +100,40 @@ test.skipIf(process.platform === 'darwin')(
   },
 );
 
-test('a key whose webhooks hang at a receiver does not hold up those of another key to the same one', async () => {
-  await Promise.all(Array.from({ length: 20 }, () => endedJob(heard, '127.0.0.1', 'one', 'hangs')));
-  const id = await endedJob(heard, '127.0.0.1', 'other');
-  const told = nextHeard();
-  vi.useFakeTimers({ toFake: ['setInterval'] });
-  onTestFinished(() => void vi.useRealTimers());
-  begin();
-  expect(JSON.parse(await told)).toMatchObject({ id });
-});
+firstTier.it(
+  'a key whose webhooks hang at a receiver does not hold up those of another key to the same one',
+  async () => {
+    await Promise.all(Array.from({ length: 20 }, () => endedJob(heard, '127.0.0.1', 'one', 'hangs')));
+    const id = await endedJob(heard, '127.0.0.1', 'other');
+    const told = nextHeard();
+    vi.useFakeTimers({ toFake: ['setInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    begin();
+    expect(JSON.parse(await told)).toMatchObject({ id });
+  },
+);
 
-test('a host that cannot be reached is asked a few times for hundreds of webhooks, and all of them wait', async () => {
-  const cancelled = async (nth: number): Promise<void> => {
-    const id = await accepted(store, 'farm', '{"scene": "x"}', { webhook: `http://gone.example/${nth}` });
-    await store.cancel('farm', id);
-  };
-  await Promise.all(Array.from({ length: 300 }, (_, nth) => cancelled(nth)));
-  let lookups = 0;
-  const lookup = (): Promise<never> => Promise.reject(new Error(`no address, asked ${++lookups} times`));
-  begin({ hasPrivate: false, internet: { ...theInternet, lookup } });
-  const { db } = store.file;
-  const tried = db.prepare<[], { jobs: number }>(
-    "SELECT count(*) AS jobs FROM webhook WHERE tries = 1 AND dueAt IS NOT NULL AND why LIKE '%no address%'",
-  );
-  await expect.poll(() => tried.get()?.jobs, { timeout: 60_000 }).toBe(300);
-  expect(lookups).toBeLessThan(20);
-});
+firstTier.it(
+  'a host that cannot be reached is asked a few times for hundreds of webhooks, and all of them wait',
+  async () => {
+    const cancelled = async (nth: number): Promise<void> => {
+      const id = await accepted(store, 'farm', '{"scene": "x"}', { webhook: `http://gone.example/${nth}` });
+      await store.cancel('farm', id);
+    };
+    await Promise.all(Array.from({ length: 300 }, (_, nth) => cancelled(nth)));
+    let lookups = 0;
+    const lookup = (): Promise<never> => Promise.reject(new Error(`no address, asked ${++lookups} times`));
+    begin({ hasPrivate: false, internet: { ...theInternet, lookup } });
+    const { db } = store.file;
+    const tried = db.prepare<[], { jobs: number }>(
+      "SELECT count(*) AS jobs FROM webhook WHERE tries = 1 AND dueAt IS NOT NULL AND why LIKE '%no address%'",
+    );
+    await expect.poll(() => tried.get()?.jobs, { timeout: 60_000 }).toBe(300);
+    expect(lookups).toBeLessThan(20);
+  },
+);
 
-test('what is due in a store of an earlier version is sent', async () => {
+firstTier.it('webhooks that are due in a store of an earlier version are sent', async () => {
   await endedJob(heard);
   const url = `http://127.0.0.1:${(heard.address() as AddressInfo).port}/`;
   store.close();
@@ -152,7 +159,7 @@ rest.it.skipIf(process.platform === 'darwin')(
   },
 );
 
-/** Returns the path of a copy of the store as the version before queues of webhooks had it. */
+/** Returns the path of a copy of the store in the format before webhooks had queues. */
 function earlierStore(newer: string): string {
   const path = `${newer}.earlier`;
   const old = new Sqlite(path);

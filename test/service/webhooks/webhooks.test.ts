@@ -1,4 +1,7 @@
-/** Whoever asked for it is told of a job's end, signed: tried with growing waits while the job is kept, over restarts, whatever the target does. */
+/**
+ * Promise: a signed webhook reports the end of a job. It is repeated with growing waits while the job is
+ * kept, over restarts, whatever its target does.
+ */
 import { createHmac } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
@@ -16,7 +19,7 @@ interface Told {
   headers: IncomingHttpHeaders;
 }
 
-/** A target that is told; it answers as it is asked to. */
+/** Starts a webhook receiver that answers as the test says. */
 async function openTarget(answer: (response: ServerResponse) => void) {
   const told: Told[] = [];
   const noteContact = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -37,7 +40,7 @@ function holdTime(): { now: number } {
   return { now: 1_000_000 };
 }
 
-/** Moves the clock on, and has the service look at it. */
+/** Advances the clock, and lets the service check for due webhooks. */
 async function pass(clock: { now: number }, ms: number): Promise<void> {
   clock.now += ms;
   await vi.advanceTimersByTimeAsync(500);
@@ -56,7 +59,7 @@ async function submitWith(url: string, webhook: string, input: object = { scene:
   return (reply.json as AnswerOf<'status'>).id;
 }
 
-it('posts the job with its input and output, once where it is heard', async () => {
+it('a webhook posts the job with its input and output, once if it is heard', async () => {
   const clock = holdTime();
   const target = await openTarget(ok);
   const { url, troubles } = await openService({
@@ -80,7 +83,7 @@ it('posts the job with its input and output, once where it is heard', async () =
   expect(troubles).toEqual([]);
 });
 
-it('tells of a failure, of a large result, and of a job that is cancelled, too', async () => {
+it('a webhook reports a failure, a large result, and a cancelled job, too', async () => {
   const clock = holdTime();
   const target = await openTarget(ok);
   const { url, held } = await openService({ now: () => clock.now });
@@ -106,7 +109,7 @@ it.each([
     (response: ServerResponse) => void response.writeHead(302, { Location: '/other' }).end(),
   ],
 ])(
-  'tries with growing waits at a target that %s, while the job is kept, and says once that it gave up',
+  'a webhook tries with growing waits at a target that %s, while the job is kept, and says once that it gave up',
   async (_what, answer) => {
     const clock = holdTime();
     const target = await openTarget(answer);
@@ -127,7 +130,7 @@ it.each([
   },
 );
 
-it('gives up at once at a target that wants no more, with 410', async () => {
+it('a webhook gives up at once at a target that wants no more, with 410', async () => {
   const clock = holdTime();
   const target = await openTarget((response) => void response.writeHead(410).end());
   const { url, troubles } = await openService({ now: () => clock.now, workload: instantWorkload(() => 1) });
@@ -138,7 +141,7 @@ it('gives up at once at a target that wants no more, with 410', async () => {
   expect(troubles[0]).toMatch(/given up after 1 try, .*: it answered 410$/);
 });
 
-it('goes on with its tries after restarts in the middle of one', async () => {
+it('a webhook continues with its tries after restarts in the middle of one', async () => {
   const clock = holdTime();
   let isHeard = false;
   const target = await openTarget((response) => void (isHeard && response.end()));
@@ -160,7 +163,7 @@ it('goes on with its tries after restarts in the middle of one', async () => {
   expect(target.told).toHaveLength(3);
 });
 
-/** As receivers do it, by the book of Standard Webhooks. */
+/** Verifies the signature as receivers do, by the Standard Webhooks specification. */
 function isGenuine({ headers, text }: Told, secret: string): boolean {
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
   const content = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${text}`;
@@ -174,7 +177,7 @@ async function secretOf(url: string, withKey?: string): Promise<string> {
   return (json as { secret: string }).secret;
 }
 
-it('signs each try with the secret of the key that submitted the job: the same id, a time of its own', async () => {
+it('a webhook signs each try with the secret of the key that submitted the job: the same id, a time of its own', async () => {
   const clock = holdTime();
   const target = await openTarget(
     (response) => void response.writeHead(target.told.length < 2 ? 500 : 200).end(),
@@ -188,7 +191,7 @@ it('signs each try with the secret of the key that submitted the job: the same i
   await submitWith(first.url, target.url);
   await until(() => target.told.length === 1);
   await first.close();
-  // The secret is that of before.
+  // The secret is the same after a restart.
   const { url } = await openService(options);
   expect(await secretOf(url)).toBe(secret);
   await pass(clock, 10_000);
@@ -200,12 +203,12 @@ it('signs each try with the secret of the key that submitted the job: the same i
     expect(isGenuine({ ...told, text: told.text.replace('COMPLETED', 'FAILED') }, secret)).toBe(false);
     const later = { ...told.headers, 'webhook-timestamp': '1999999999' };
     expect(isGenuine({ ...told, headers: later }, secret)).toBe(false);
-    // The time is that of the machine, whatever the ages of jobs are counted by.
+    // The timestamp is the system time, whatever clock is used for the ages of jobs.
     expect(Math.abs(Number(told.headers['webhook-timestamp']) * 1_000 - Date.now())).toBeLessThan(600_000);
   }
 });
 
-it('signs with the secrets of both texts of a rotated key while they overlap, and then with the new one', async () => {
+it('a webhook signs with the secrets of both texts of a rotated key while they overlap, and then with the new one', async () => {
   const target = await openTarget(ok);
   const dataDir = await makeDataDir();
   let key = addKey(dataDir, 'client');
@@ -228,7 +231,7 @@ it('signs with the secrets of both texts of a rotated key while they overlap, an
   ]);
 });
 
-it('has another id for the next end of a job', async () => {
+it('a webhook has another id for the next end of a job', async () => {
   const clock = holdTime();
   const target = await openTarget(ok);
   const { url, held } = await openService({ now: () => clock.now });
@@ -242,7 +245,7 @@ it('has another id for the next end of a job', async () => {
   expect(new Set(target.told.map(({ headers }) => headers['webhook-id'])).size).toBe(2);
 });
 
-it('tells of each end of a job that is retried', async () => {
+it('a webhook reports each end of a job that is retried', async () => {
   const clock = holdTime();
   const target = await openTarget(ok);
   const { url, held } = await openService({ now: () => clock.now });

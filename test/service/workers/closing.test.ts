@@ -1,4 +1,6 @@
-/** A service that ends while its workers are still on their way, or does not get to open, leaves nothing of them. */
+/**
+ * Promise: a service that ends during the start of its workers, or fails to start, leaves no worker behind.
+ */
 import { expect, it } from 'vitest';
 import type {
   PullWorker,
@@ -20,7 +22,7 @@ function container() {
   return { done, workloadOf: () => ({ name: 'image', startPullWorker }) };
 }
 
-it('waits until what a container tool has begun is taken back', async () => {
+it('the service waits until containers that a tool has begun are removed', async () => {
   const { done, workloadOf } = container();
   const { close, troubles } = await openService({ workloadOf });
   expect(done).toEqual(['begun']);
@@ -29,13 +31,13 @@ it('waits until what a container tool has begun is taken back', async () => {
   expect(troubles).toEqual([]);
 });
 
-it('takes it back where the service cannot be opened after all', async () => {
+it('the service removes the containers if it cannot be opened after all', async () => {
   const { done, workloadOf } = container();
   await expect(openWithConsole({ workloadOf, publicUrl: 'nowhere' })).rejects.toThrow('Invalid URL');
   expect(done).toEqual(['begun', 'taken back']);
 });
 
-it('is closed only when its workers have ended, however long that takes them', async () => {
+it('the service is closed only when its workers have ended, however long that takes them', async () => {
   const done: string[] = [];
   let end = (): void => undefined;
   const ended = new Promise<void>((resolve) => (end = resolve));
@@ -59,14 +61,14 @@ it('is closed only when its workers have ended, however long that takes them', a
   const id = await submit(url, { scene: 'a' });
   await isRunning;
   const closing = close().then(() => done.push('service closed'));
-  // Many turns of the event loop are no reason to go on without it.
+  // The service keeps waiting for the worker during many turns of the event loop.
   for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve));
   expect(done).toEqual([]);
   end();
   await closing;
   expect(done).toEqual(['worker ended', 'service closed']);
   expect(troubles).toEqual([]);
-  // The next one gives the job to another.
+  // The next service gives the job to another worker.
   const again = await openService({ dataDir });
   expect((await again.held.next()).job.id).toBe(id);
 });

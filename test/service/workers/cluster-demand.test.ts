@@ -1,9 +1,12 @@
-/** Promise: a cluster runs as many workers as there are jobs, within min and max, and those that work are never among what is cancelled. */
+/**
+ * Promise: a cluster runs as many workers as there are jobs, between min and max, and a working one is never
+ * cancelled.
+ */
 import { expect, it } from 'vitest';
 import { clusterChange, type ClusterDemand } from '../../../src/service/workers/cluster-pool.ts';
 import { clusterSuffix, taskOfWorker, type ClusterTask } from '../../../src/service/workloads/workload-of.ts';
 
-/** `R0 W3 E1`: place 0 runs, 3 waits, 1 is about to end. */
+/** Parses tasks: `R0 W3 E1` means that place 0 runs, 3 waits, and 1 is about to end. */
 function tasksIn(text: string): ClusterTask[] {
   const states = { R: 'running', W: 'waiting', E: 'ending' } as const;
   return text.split(' ').flatMap((word) => {
@@ -43,7 +46,7 @@ it.each<[string, string, Partial<ClusterDemand>, number[], string[]]>([
   expect([change.start, change.cancel.map(({ id }) => id)]).toEqual([start, cancel]);
 });
 
-it('a worker is known for the task that it is by what it calls itself', () => {
+it('the task of a worker is recognized by the name of the worker', () => {
   const env = { SLURM_ARRAY_JOB_ID: '71', SLURM_ARRAY_TASK_ID: '3' };
   expect(taskOfWorker(`box${clusterSuffix(env)}`)).toBe('71_3');
   const { SLURM_ARRAY_JOB_ID: job, SLURM_ARRAY_TASK_ID: task } = env;

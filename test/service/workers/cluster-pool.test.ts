@@ -1,22 +1,28 @@
-/** Promise: a cluster runs the workers that its queue asks for, is asked ever more slowly where it refuses them or they end at once, and told of once; what it may have taken is not asked for again. */
+/**
+ * Promise: a cluster runs the workers that the queue needs. If it refuses them or they end at once, it is
+ * asked ever more slowly, with one message. A submission that it may have accepted is not repeated.
+ */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { ClusterPool } from '../../../src/service/workers/cluster-pool.ts';
 import type { ClusterTask, ClusterWorkload } from '../../../src/service/workloads/workload-of.ts';
-import { JobResults } from '../../../src/service/jobs/job-results.ts';
+import { JobResults } from '../../../src/service/jobs/job-work.ts';
 import { RemoteWorkers } from '../../../src/service/workers/remote-workers.ts';
-import { pullingWorker } from '../../../src/service/model/worker-view.ts';
+import { pullingWorker } from '../../../src/service/model/job.ts';
 import { accepted, endpointId, openStore } from '../service-harness.ts';
 
 interface Begin {
-  /** Jobs that wait. */
+  /** Number of waiting jobs. */
   jobs?: number;
-  /** Workers that are kept. */
+  /** Minimum number of workers. */
   min?: number;
-  /** Of a submission whose answer is not known. */
+  /** Mark of a submission whose answer was lost. */
   intent?: string;
 }
 
-/** How often the cluster is asked, and how many times at once; how long it takes to answer, or why it does not. */
+/**
+ * Queries of the cluster: their number, how many are in progress now and at most, how long each takes, and
+ * the error of each if it fails.
+ */
 interface Looks {
   count: number;
   atOnce: number;
@@ -25,7 +31,7 @@ interface Looks {
   trouble?: Error;
 }
 
-/** A cluster in memory, and one job that waits; `startedAt` in minutes. */
+/** Starts a pool with a cluster in memory. `startedAt` has the times of submissions, in minutes. */
 async function open(take: (cluster: ClusterTask[], mark: string) => void, begin: Begin = {}) {
   const { jobs = 1, min = 0, intent } = begin;
   const store = await openStore();
@@ -82,7 +88,7 @@ async function open(take: (cluster: ClusterTask[], mark: string) => void, begin:
   });
   const pass = (minutes: number) => vi.advanceTimersByTimeAsync(minutes * 60_000);
   const hasIntent = (): boolean => db.prepare('SELECT 1 FROM clusterIntent').get() !== undefined;
-  /** What the worker of a task does: it asks, takes a job, and hands it in. */
+  /** Acts as the worker of a task: asks for a job, takes it, and returns its result. */
   const workerOf = (task: string) => {
     const id = pullingWorker(`box-slurm${task}`, 'key');
     const ask = () => remote.noteContact(id, null, true);
@@ -110,14 +116,14 @@ async function open(take: (cluster: ClusterTask[], mark: string) => void, begin:
   };
 }
 
-/** Each submission brings one that runs, in a place of its own. */
+/** Accepts a submission. Its worker runs at once, in its own place. */
 function begins(cluster: ClusterTask[], mark: string): void {
   cluster.push({ id: `${cluster.length + 7}_0`, place: cluster.length, mark, state: 'running' });
 }
 
 const slower = [0, 1, 3, 7, 15, 30, 45, 60];
 
-it('refused, it tries after 1, 2, 4, 8 and then every 15 minutes, and says so once', async () => {
+it('a cluster that refuses is asked again after 1, 2, 4, 8 and then every 15 minutes, and that is said once', async () => {
   const { startedAt, problems, pool, pass } = await open(() => {
     throw new Error('no such partition');
   });
@@ -129,7 +135,7 @@ it('refused, it tries after 1, 2, 4, 8 and then every 15 minutes, and says so on
   expect(pool.problem).toContain('no such partition');
 });
 
-it('workers that end before they have come are started anew as slowly', async () => {
+it('workers that end before their first request are restarted as slowly', async () => {
   const { startedAt, tasks, problems, pass } = await open((all, mark) => {
     all.push({ id: `${all.length}_0`, place: 0, mark, state: 'running' });
     setTimeout(() => all.splice(0), 15_000);
@@ -139,7 +145,7 @@ it('workers that end before they have come are started anew as slowly', async ()
   expect([tasks, problems]).toEqual([[], [expect.stringContaining('ended before its worker came')]]);
 });
 
-it('whether it was taken is not known: it is not asked for again before that can be told', async () => {
+it('a submission that may have been accepted is not repeated before that is known', async () => {
   const { startedAt, problems, pass, hasIntent } = await open(() => {
     throw Object.assign(new Error('timed out'), { isUncertain: true });
   });
@@ -150,7 +156,7 @@ it('whether it was taken is not known: it is not asked for again before that can
   expect(problems).toEqual([expect.stringContaining('Slurm does not say if it accepts workers: timed out')]);
 });
 
-it('the service was killed while it asked: what comes of that is waited for, and counts', async () => {
+it('the submission of a service that was killed meanwhile is waited for, and counts', async () => {
   const { startedAt, tasks, pass, hasIntent, pool } = await open(() => undefined, { intent: 'mark' });
   await pass(1);
   expect([startedAt, hasIntent()]).toEqual([[], true]);
@@ -167,7 +173,7 @@ it('a worker is started within a second of its job, seen until it has come, and 
   await pass(5);
   const { count } = looks;
   await pass(5);
-  // An empty queue asks nothing of the cluster.
+  // With an empty queue, the cluster is not queried.
   expect([startedAt, looks.count - count]).toEqual([[], 0]);
   await submit();
   await pass(1 / 60);
@@ -183,7 +189,7 @@ it('a worker is started within a second of its job, seen until it has come, and 
   expect([startedAt, pool.problem]).toEqual([[10], null]);
 });
 
-it('one that has done a job, or has waited for one long enough, may end: another is started at once', async () => {
+it('a worker that has done a job, or has waited for one long enough, may end: another is started at once', async () => {
   const { startedAt, tasks, problems, submit, pass, pool, remote, workerOf } = await open(begins);
   await pass(0.1);
   const first = workerOf('7_0');
@@ -191,7 +197,7 @@ it('one that has done a job, or has waited for one long enough, may end: another
     await first.takeJob()
   )();
   await pass(0.5);
-  // It is forgotten before its task has gone.
+  // The worker is forgotten before its task has ended.
   pool.noteLeaving(first.id);
   await remote.remove(first.id, 'it has ended', { isCounted: false });
   tasks.splice(0);
@@ -206,7 +212,7 @@ it('one that has done a job, or has waited for one long enough, may end: another
   expect([startedAt, problems]).toEqual([[0, 1, 2], []]);
 });
 
-it('what ended without any good is forgotten once a later one has done a job', async () => {
+it('workers that ended without a job are forgotten once a later one has done a job', async () => {
   const { startedAt, tasks, problems, submit, pass, pool, workerOf } = await open(begins);
   await pass(0.1);
   const first = workerOf('7_0');
@@ -227,7 +233,7 @@ it('what ended without any good is forgotten once a later one has done a job', a
   await submit();
   await pass(0.5);
   expect(pool.problem).toBeNull();
-  // The next one is again replaced after a minute.
+  // The next worker is replaced after a minute again.
   await submit();
   await pass(0.3);
   expect(tasks.length).toBe(2);
@@ -236,7 +242,7 @@ it('what ended without any good is forgotten once a later one has done a job', a
   expect([problems.length, startedAt.length]).toEqual([2, 4]);
 });
 
-it('what ended without any good is not forgotten for what an earlier one has done', async () => {
+it('workers that ended without a job are not forgotten because an earlier one has done a job', async () => {
   const { tasks, submit, pass, pool, workerOf } = await open(begins);
   await pass(0.1);
   const first = workerOf('7_0');
@@ -254,7 +260,7 @@ it('what ended without any good is not forgotten for what an earlier one has don
   expect(pool.problem).toContain('ended before its worker came');
 });
 
-it('a cluster that does not answer is told of once, and that it does again', async () => {
+it('a cluster that does not answer is reported once, and its recovery too', async () => {
   const { looks, startedAt, problems, pass, pool } = await open(begins, { min: 1 });
   await pass(0.5);
   looks.trouble = new Error('timed out');
@@ -266,7 +272,7 @@ it('a cluster that does not answer is told of once, and that it does again', asy
   expect([startedAt, pool.problem]).toEqual([[0], null]);
 });
 
-it('workers that wait at the cluster are cancelled where there are too many, and count as no waste', async () => {
+it('workers that wait at the cluster are cancelled if there are too many, and count as no waste', async () => {
   const waiting = (all: ClusterTask[], mark: string): void => {
     for (const place of [0, 1]) all.push({ id: `7_${place}`, place, mark, state: 'waiting' });
   };
@@ -290,7 +296,7 @@ it('workers that wait at the cluster are cancelled where there are too many, and
   expect([problems, pool.problem]).toEqual([[], null]);
 });
 
-it('another takes the place of one that takes no more jobs, or of which nothing is heard for three minutes', async () => {
+it('a worker that takes no more jobs, or is silent for three minutes, is replaced', async () => {
   const { startedAt, submit, pass, remote, workerOf } = await open(begins);
   await pass(0.1);
   const first = workerOf('7_0');
@@ -313,7 +319,7 @@ it('another takes the place of one that takes no more jobs, or of which nothing 
   expect(startedAt).toEqual([0, 5, 8]);
 });
 
-it('after a refusal it says nothing more once workers are taken', async () => {
+it('after a refusal nothing more is said once workers are accepted', async () => {
   let isFull = true;
   const { startedAt, pass, pool } = await open((all, mark) => {
     if (isFull) throw new Error('no such partition');
@@ -326,7 +332,7 @@ it('after a refusal it says nothing more once workers are taken', async () => {
   expect([startedAt, pool.problem]).toEqual([[0, 1], null]);
 });
 
-it('one that has waited at the cluster for long is given as long to come as any other', async () => {
+it('a worker that has waited at the cluster for long is given as long to come as any other', async () => {
   const { startedAt, tasks, pass } = await open((all, mark) => {
     if (all.length > 0) begins(all, mark);
     else all.push({ id: '7_0', place: 0, mark, state: 'waiting' });
@@ -339,7 +345,7 @@ it('one that has waited at the cluster for long is given as long to come as any 
   expect(startedAt).toEqual([0, 13]);
 });
 
-it('what was taken though the answer was lost counts, and more is asked for at once', async () => {
+it('a submission that was accepted although its answer was lost counts, and more is requested at once', async () => {
   const { startedAt, submit, pass, pool, hasIntent } = await open((all, mark) => {
     begins(all, mark);
     throw Object.assign(new Error('timed out'), { isUncertain: true });
@@ -368,7 +374,7 @@ it('a cluster that answers slowly is not asked again meanwhile, nor more often f
   expect(looks.most).toBe(1);
 });
 
-it('once stopped, it asks for nothing', async () => {
+it('a stopped pool asks for nothing', async () => {
   const { looks, submit, pass, pool } = await open(begins, { min: 1 });
   await pass(1);
   await pool.stop();
@@ -378,7 +384,7 @@ it('once stopped, it asks for nothing', async () => {
   expect([count > 3, looks.count]).toEqual([true, count]);
 });
 
-it('stopped while it asks, it asks for nothing more', async () => {
+it('a pool that is stopped while it asks asks for nothing more', async () => {
   let stop = (): Promise<void> => Promise.resolve();
   const { looks, pool, pass } = await open((all, mark) => {
     begins(all, mark);

@@ -1,8 +1,11 @@
-/** Endpoints that are changed while workers wait at them, and those that an earlier version kept. */
+/**
+ * Promise: workers that wait at an endpoint notice its changes, and endpoints saved by earlier versions are
+ * read.
+ */
 import { expect, it, onTestFinished } from 'vitest';
 import { endpointSettings } from '../../../src/service/model/endpoint-settings.ts';
 import { Endpoints } from '../../../src/service/workers/endpoints.ts';
-import { JobResults } from '../../../src/service/jobs/job-results.ts';
+import { JobResults } from '../../../src/service/jobs/job-work.ts';
 import { openStore } from '../service-harness.ts';
 
 async function open() {
@@ -27,7 +30,7 @@ async function open() {
   return { store, start };
 }
 
-it('has whoever waited at an endpoint find the changed one as he asks anew', async () => {
+it('a worker that waited at an endpoint finds the changed one with its next request', async () => {
   const { store, start } = await open();
   const endpoints = start();
   const before = endpointSettings({ id: 'farm', workers: 0, retries: 0 }, { remote: true });
@@ -43,7 +46,7 @@ it('has whoever waited at an endpoint find the changed one as he asks anew', asy
   expect(found).toEqual([[5, false]]);
 });
 
-/** Keys that 0.2.0 wrote for every endpoint. */
+/** Keys that version 0.2.0 wrote for every endpoint. */
 const first = {
   name: 'Old',
   workers: 2,
@@ -58,7 +61,7 @@ const first = {
   maxQueued: 5,
 };
 
-/** Keys that versions after it wrote as well. */
+/** Keys that later versions wrote too. */
 const later = {
   ...first,
   on: null,
@@ -150,7 +153,7 @@ it.each<[object, object]>([
     },
     { ...asLater, image: 'u/x:1', arguments: [], network: 'farm', serviceUrl: 'http://b', capabilities: [] },
   ],
-])('opens what an earlier version kept as %j', async (kept, settings) => {
+])('opens endpoints that an earlier version kept as %j', async (kept, settings) => {
   const { store, start } = await open();
   const row = { id: 'old', ...kept };
   store.file.db
@@ -159,7 +162,7 @@ it.each<[object, object]>([
   expect(start().find('old')?.settings).toEqual({ id: 'old', ...settings });
 });
 
-it('opens what it has kept itself', async () => {
+it('reads endpoints that it has saved itself', async () => {
   const { start } = await open();
   const made = endpointSettings({ id: 'a', workers: 3, stall: 5_000 }, { module: '/srv/a.mjs' });
   await start().add(made);

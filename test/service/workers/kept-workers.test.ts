@@ -1,18 +1,18 @@
-/** Promise: of idle workers as many are kept as are wanted, however long the others take to end. */
+/** Promise: the wanted number of idle workers is kept, however long the others take to end. */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { endpointSettings } from '../../../src/service/model/endpoint-settings.ts';
-import { JobResults } from '../../../src/service/jobs/job-results.ts';
+import { JobResults } from '../../../src/service/jobs/job-work.ts';
 import type { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { OwnWorkerKeys } from '../../../src/service/model/key.ts';
 import { RemoteWorkers } from '../../../src/service/workers/remote-workers.ts';
 import { WorkerPool } from '../../../src/service/workers/worker-pool.ts';
-import { pullingWorker } from '../../../src/service/model/worker-view.ts';
+import { pullingWorker } from '../../../src/service/model/job.ts';
 import { accepted, endpointId, openStore } from '../service-harness.ts';
 
 const idleMs = 60_000;
 const endpoint = endpointSettings({ id: endpointId, workers: { min: 1, max: 2, idle: idleMs } });
 
-/** Workers that do not end before they are let go, and a store with two jobs for them. */
+/** Creates workers that end only when the test calls `letGo`, and a store with two jobs for them. */
 async function open() {
   const store = await openStore();
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance', 'Date'] });
@@ -41,7 +41,7 @@ function remoteOf(store: JobStore): RemoteWorkers {
   return new RemoteWorkers({ store, endpointId, stallMs: null, silenceMs: 100 * idleMs, ...none });
 }
 
-it('of those that are handed jobs', async () => {
+it('the wanted number is kept of workers that are handed jobs', async () => {
   const { store, jobs, stopped, start, letGo, untilStarted } = await open();
   const workload = {
     name: 'slow to end',
@@ -60,7 +60,7 @@ it('of those that are handed jobs', async () => {
   remote.stop();
 });
 
-it('of those that are handed jobs, whose idle time begins with the end of a job, and who was free last has the next', async () => {
+it('the wanted number is kept of workers whose idle time begins with the end of a job, and who was free last has the next', async () => {
   const { store, jobs, started, stopped, start, letGo, untilStarted } = await open();
   const running: ((output: number) => void)[] = [];
   const given: string[] = [];
@@ -104,7 +104,7 @@ it('of those that are handed jobs, whose idle time begins with the end of a job,
   remote.stop();
 });
 
-it('of those that ask for jobs, and one that is on its way out is given none', async () => {
+it('the wanted number is kept of workers that request jobs, and a worker that is stopping gets none', async () => {
   const { store, started, stopped, start, letGo, untilStarted } = await open();
   const results = new JobResults(store);
   const remote = remoteOf(store);
@@ -121,7 +121,7 @@ it('of those that ask for jobs, and one that is on its way out is given none', a
     .poll(() => pool.views(remote.views).map(({ state }) => state))
     .toEqual(['initializing', 'initializing']);
   vi.advanceTimersByTime(2 * idleMs);
-  // One whose job has shown nothing is ended as well.
+  // A worker whose job shows no progress is ended too.
   pool.restart(ids[0] ?? '');
   await new Promise((resolve) => setImmediate(resolve));
   expect(stopped).toEqual([started[0]]);

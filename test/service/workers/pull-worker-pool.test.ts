@@ -1,4 +1,7 @@
-/** Workers that the service starts and that then pull, as containers do: what becomes of their jobs with them. */
+/**
+ * Promise: jobs of workers that the service starts and that pull jobs, such as containers, are not lost when
+ * a worker ends.
+ */
 import { join } from 'node:path';
 import { Sqlite } from '../../../src/lib/sqlite/database.ts';
 import { expect, it } from 'vitest';
@@ -21,12 +24,12 @@ interface Started {
   id: string;
   say: (line: string) => void;
   isStopped: boolean;
-  /** Before it does, it has not gone when it is stopped. */
+  /** The worker ends after it was stopped only once this resolves. */
   goes: Promise<void>;
   end: (why: string) => void;
 }
 
-/** Pullers that do nothing by themselves: the test asks in their place, under their ids. */
+/** Creates workers that do nothing by themselves. The test sends requests with their ids. */
 function pullers() {
   const started: Started[] = [];
   const workload: PullWorkload = {
@@ -69,7 +72,7 @@ async function openWith(dataDir: string) {
   return { ...service, next, key, started };
 }
 
-it('gives the job of one that ends to the next, and counts it', async () => {
+it('the pool gives the job of one that ends to the next, and counts it', async () => {
   const dataDir = await makeDataDir();
   const { url, next, key } = await openWith(dataDir);
   const first = await next(0);
@@ -81,7 +84,7 @@ it('gives the job of one that ends to the next, and counts it', async () => {
   expect((await askStatus(url, id)).json).toMatchObject({ status: 'IN_PROGRESS', retries: 1 });
 });
 
-it('keeps what it writes of a job with the job, also where it is cancelled, or dies of it', async () => {
+it('the pool keeps the log of a job with the job, also if the job is cancelled or the worker dies', async () => {
   const dataDir = await makeDataDir();
   const { url, next, key } = await openWith(dataDir);
   const first = await next(0);
@@ -107,7 +110,7 @@ it('keeps what it writes of a job with the job, also where it is cancelled, or d
   expect(logs).toEqual(['at the first', 'half way', 'at the second\nit exited with 137']);
 });
 
-it('starts another where one asks to be restarted with its result', async () => {
+it('the pool starts another if one asks to be restarted with its result', async () => {
   const dataDir = await makeDataDir();
   const { url, next, key } = await openWith(dataDir);
   const first = await next(0);
@@ -123,7 +126,7 @@ it('starts another where one asks to be restarted with its result', async () => 
   expect((await askStatus(url, id)).json).toMatchObject({ status: 'COMPLETED', output: 1 });
 });
 
-it('counts one worker where one is replaced, and starts the other when it has gone', async () => {
+it('the pool counts one worker if one is replaced, and starts the other when it has gone', async () => {
   const dataDir = await makeDataDir();
   const { url, next, key, started } = await openWith(dataDir);
   const workers = async (): Promise<unknown> =>
@@ -140,7 +143,7 @@ it('counts one worker where one is replaced, and starts the other when it has go
   expect(first.isStopped).toBe(true);
   const one = { idle: 0, initializing: 1, ready: 0, running: 0, throttled: 0, unhealthy: 0 };
   expect([await workers(), started.length]).toEqual([one, 1]);
-  // What it asks for on its way out it does not get.
+  // A worker that is stopping gets no job.
   const gone = new AbortController();
   const late = worker.take(gone.signal).then(
     ({ text }) => text,
@@ -157,7 +160,7 @@ it('counts one worker where one is replaced, and starts the other when it has go
   expect(await workers()).toEqual({ ...one, initializing: 0, running: 1 });
 });
 
-it('has the jobs of those that it stops back in the queue at once, and counts them against nobody', async () => {
+it('the pool requeues the jobs of workers that it stops at once, without counting an attempt', async () => {
   const dataDir = await makeDataDir();
   const first = await openWith(dataDir);
   const { id: workerId } = await first.next(0);

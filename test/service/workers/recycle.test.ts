@@ -1,4 +1,7 @@
-/** Promise: a worker is replaced between two jobs when it is worn out, and one that shows nothing of its job is ended. */
+/**
+ * Promise: a worker is replaced between two jobs after a set number of jobs, age or memory, and ended if its
+ * job shows no progress.
+ */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
@@ -15,7 +18,7 @@ import {
   submit,
 } from '../service-harness.ts';
 
-/** Does what a job's input says, and answers with its own process id. */
+/** A program that does what the input of a job says, and returns its process id. */
 const program = `
 import { existsSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -36,7 +39,7 @@ for await (const line of createInterface(process.stdin)) {
 
 const stallMs = 60_000;
 
-/** Time passes for the service when the test says so. */
+/** Makes time pass for the service only when the test says so. */
 function holdTime(): void {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
   onTestFinished(() => void vi.useRealTimers());
@@ -60,7 +63,7 @@ async function open(settings: Partial<Pick<EndpointSettings, 'recycle' | 'stall'
   return { ...service, done };
 }
 
-it('replaces a worker after so many jobs', async () => {
+it('the pool replaces a worker after so many jobs', async () => {
   const { done, troubles } = await open({ recycle: { jobs: 2 } });
   const pids = [];
   for (let job = 0; job < 5; job++) pids.push(await done({ job }));
@@ -69,7 +72,7 @@ it('replaces a worker after so many jobs', async () => {
   expect(troubles).toEqual([]);
 });
 
-it('replaces a worker that is as old as it may be, and no other', async () => {
+it('the pool replaces a worker that is as old as it may be, and no other', async () => {
   const old = await open({ recycle: { time: 1 } });
   expect(await old.done({ a: 1 })).not.toBe(await old.done({ a: 2 }));
   const young = await open({ recycle: { time: 3_600_000 } });
@@ -77,7 +80,7 @@ it('replaces a worker that is as old as it may be, and no other', async () => {
 });
 
 it.skipIf(process.platform !== 'linux')(
-  'replaces a worker that has too much memory, when its job is done (skipped where there is no /proc)',
+  'the pool replaces a worker that has too much memory, when its job is done (skipped if there is no /proc)',
   async () => {
     const { done } = await open({ recycle: { memory: 200_000_000 } });
     const first = await done({ a: 1 });
@@ -86,7 +89,7 @@ it.skipIf(process.platform !== 'linux')(
   },
 );
 
-it('ends a worker that shows nothing of its job, and gives the job to the next', async () => {
+it('the pool ends a worker that shows nothing of its job, and gives the job to the next', async () => {
   holdTime();
   const { url, dataDir, troubles } = await open({ stall: stallMs });
   const hung = join(dataDir, 'hung');
@@ -98,7 +101,7 @@ it('ends a worker that shows nothing of its job, and gives the job to the next',
   expect(troubles).toEqual([]);
 });
 
-it('leaves one alone that goes on showing something', async () => {
+it('the pool leaves one alone that continues showing something', async () => {
   holdTime();
   const { url, dataDir } = await open({ stall: stallMs });
   const stepFile = join(dataDir, 'step');
@@ -115,7 +118,7 @@ it('leaves one alone that goes on showing something', async () => {
   expect(job).not.toHaveProperty('retries');
 });
 
-it('fails a job in words that stalls each time', async () => {
+it('the pool fails a job in words that stalls each time', async () => {
   holdTime();
   const { url, held } = await openService({
     endpoints: [endpointSettings({ id: endpointId, retries: 0, stall: 1_000 })],
@@ -127,7 +130,7 @@ it('fails a job in words that stalls each time', async () => {
   expect(job.error).toContain('wrote nothing about the job for 1s');
 });
 
-it('keeps as many workers without a job as are wanted, and starts more for jobs', async () => {
+it('the pool keeps as many workers without a job as are wanted, and starts more for jobs', async () => {
   const { url, held } = await openService({
     endpoints: [endpointSettings({ id: endpointId, workers: { min: 1, max: 3, idle: 100 } })],
   });
@@ -144,7 +147,7 @@ it('keeps as many workers without a job as are wanted, and starts more for jobs'
   await expect.poll(counts).toEqual({ idle: 1, running: 0 });
 });
 
-/** A worker of the service's own that asks for jobs itself: the test asks in its place. */
+/** Starts a service whose own worker pulls jobs. The test sends the requests of this worker. */
 async function openPulling(settings: Partial<Pick<EndpointSettings, 'recycle' | 'stall' | 'workers'>>) {
   const started: { id: string; isStopped: boolean; goes: Promise<void> }[] = [];
   let key = '';
@@ -181,7 +184,7 @@ async function openPulling(settings: Partial<Pick<EndpointSettings, 'recycle' | 
   return { ...service, started, worker };
 }
 
-it('replaces a container after so many jobs: it is given no more, and ended', async () => {
+it('the pool replaces a container after so many jobs: it is given no more, and ended', async () => {
   const { url, started, worker } = await openPulling({ recycle: { jobs: 1 } });
   const first = await worker(0);
   const [id, next] = [await submit(url, { a: 1 }), await submit(url, { a: 2 })];
@@ -190,7 +193,7 @@ it('replaces a container after so many jobs: it is given no more, and ended', as
   if (started[0] !== undefined) started[0].goes = new Promise((resolve) => (letGo = resolve));
   await first.done(id, '{"output":1}');
   const gone = new AbortController();
-  // While one of them is refused for it the other waits.
+  // While one of the two requests is refused, the other waits.
   const asked = [first.take(gone.signal), first.take(gone.signal)];
   const refused = Promise.allSettled(asked);
   expect((await Promise.race(asked)).status).toBe(409);
@@ -202,7 +205,7 @@ it('replaces a container after so many jobs: it is given no more, and ended', as
   await refused;
 });
 
-it('ends a container that shows nothing of its job', async () => {
+it('the pool ends a container that shows nothing of its job', async () => {
   holdTime();
   const { url, started, worker } = await openPulling({ stall: 1_000 });
   const first = await worker(0);

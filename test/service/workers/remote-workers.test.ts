@@ -1,9 +1,12 @@
-/** Promise: it is known of each worker what it is at, whether it shows anything of it, and what it is to stop; a job that is lost with it is somebody else's. */
+/**
+ * Promise: the service knows for each worker its job, its progress and what it must stop. A job that is lost
+ * with its worker is given to another.
+ */
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { JobResults } from '../../../src/service/jobs/job-results.ts';
+import { JobResults } from '../../../src/service/jobs/job-work.ts';
 import { KeptLog, readWorkerReport, type WorkerReport } from '../../../src/service/workers/remote-worker.ts';
 import { RemoteWorkers } from '../../../src/service/workers/remote-workers.ts';
-import { pullingWorker } from '../../../src/service/model/worker-view.ts';
+import { pullingWorker } from '../../../src/service/model/job.ts';
 import { accepted, endpointId, openStore } from '../service-harness.ts';
 
 const silenceMs = 60_000;
@@ -11,7 +14,7 @@ const report: WorkerReport = { machine: null, workload: null, state: 'working', 
 const w1 = pullingWorker('w1', 'key');
 const w2 = pullingWorker('w2', 'key');
 
-/** So many jobs wait. */
+/** Creates a store with this many waiting jobs, and its remote workers. */
 async function open(jobs: number, stallMs: number | null = null) {
   const store = await openStore();
   for (let job = 0; job < jobs; job++) await accepted(store, endpointId, '{}');
@@ -45,7 +48,7 @@ async function open(jobs: number, stallMs: number | null = null) {
   return { store, remote, make, take, done, jobOf, view, takenAway, stalled };
 }
 
-it('says what a worker is at, what it did, and how long that took', async () => {
+it('the service shows the job of a worker, its finished jobs, and how long they took', async () => {
   const { remote, take, done, view } = await open(2);
   remote.noteContact(w1, 'RTX 4090', true);
   expect(view(w1)).toMatchObject({ state: 'initializing', jobIds: [], gpu: 'RTX 4090', jobsDone: 0 });
@@ -62,7 +65,7 @@ it('says what a worker is at, what it did, and how long that took', async () => 
   expect([remote.jobsDoneBy(w1), remote.jobsDoneBy(w2)]).toEqual([2, 0]);
 });
 
-it('gives the job of one that is silent to another; what is heard of one job, or arrives of it, counts for that', async () => {
+it('the service gives the job of a silent worker to another; any request or data about the job counts as a sign', async () => {
   const { remote, take, jobOf, view } = await open(3);
   const [silent, named, arriving] = [await take(w1), await take(w1), await take(w1)];
   let arrive: () => void = () => undefined;
@@ -86,16 +89,16 @@ it('gives the job of one that is silent to another; what is heard of one job, or
   expect(view(w1)?.state).toBe('running');
 });
 
-it('counts no time as silence in which this process stood still', async () => {
+it('the service counts no time as silence in which this process stood still', async () => {
   const { store, remote, take, jobOf } = await open(2, 30_000);
   const [id, closed] = [await take(w1), await take(w2)];
   remote.hold(w2, false)?.(true);
   vi.advanceTimersByTime(9_000);
-  // All clocks go on, and no timer is heard of it.
+  // All clocks advance, but no timer fires in between, as if the process had been suspended.
   const now = performance.now.bind(performance);
   const stalled = vi.spyOn(performance, 'now').mockImplementation(() => now() + 10 * silenceMs);
   vi.advanceTimersByTime(9_000);
-  // What would be put back is before this in the store.
+  // A job put back into the queue would be written before this one.
   await accepted(store, 'another', '{}');
   expect([jobOf(id)?.state, jobOf(closed)?.state]).toEqual(['IN_PROGRESS', 'IN_PROGRESS']);
   vi.advanceTimersByTime(silenceMs);
@@ -103,7 +106,7 @@ it('counts no time as silence in which this process stood still', async () => {
   stalled.mockRestore();
 });
 
-it('gives the job of one that closed its connections and opens none to another, whatever pings', async () => {
+it('the service gives the job of one that closed its connections and opens none to another, whatever pings', async () => {
   const { remote, take, jobOf, view } = await open(2);
   const id = await take(w1);
   const [one, two] = [remote.hold(w1, true), remote.hold(w1, false)];
@@ -128,7 +131,7 @@ it('gives the job of one that closed its connections and opens none to another, 
   await expect.poll(() => view(w1)?.state).toBe('unhealthy');
 });
 
-it('takes a job from one that shows nothing of it, and lets it stop; lines, parts and bodies are signs', async () => {
+it('the service takes a job from one that shows nothing of it, and lets it stop; lines, parts and bodies are signs', async () => {
   const { remote, take, jobOf, stalled } = await open(2, 10_000);
   const [id, other] = [await take(w1), await take(w2)];
   const pass = () => passing(remote, [w1, id], [w2, other]);
@@ -155,7 +158,7 @@ it('takes a job from one that shows nothing of it, and lets it stop; lines, part
   expect(jobOf(other)?.state).toBe('IN_PROGRESS');
 });
 
-it('takes a line that it has written for a sign', async () => {
+it('the service takes a line that a worker has written for a sign', async () => {
   const { remote, take, jobOf } = await open(2, 10_000);
   const [id, other] = [await take(w1), await take(w2)];
   const pass = () => passing(remote, [w1, id], [w2, other]);
@@ -163,7 +166,7 @@ it('takes a line that it has written for a sign', async () => {
   await remote.report(w1, { ...report, log: ['step 1'] });
   await remote.report(w2, report);
   pass();
-  // The first was looked at before it.
+  // The first worker was checked before the second one.
   await expect.poll(() => jobOf(other)).toMatchObject({ state: 'IN_QUEUE', retries: 1 });
   expect(jobOf(id)?.state).toBe('IN_PROGRESS');
 });
@@ -186,7 +189,7 @@ it('one in this process is never silent, and has its job until it has ended', as
   await remote.remove('own', 'it has ended', { isCounted: true });
 });
 
-it('says to stop what was cancelled, to the one that has it and to one that names it later', async () => {
+it('the service says to stop a cancelled job, to the worker that has it and to one that names it later', async () => {
   const { store, remote, take, takenAway, view } = await open(2);
   const [id, other] = [await take(w1), await take(w1)];
   await store.bulk.cancelAll(endpointId);
@@ -200,7 +203,7 @@ it('says to stop what was cancelled, to the one that has it and to one that name
   expect([remote.takeUnwanted(w1), remote.takeUnwanted(w2)]).toEqual([undefined, ['unknown']]);
 });
 
-it('keeps what a worker says of itself, and gives back the jobs of one whose program died', async () => {
+it('the service keeps the report of a worker, and requeues the jobs of one whose program died', async () => {
   const { remote, take, jobOf, view, store } = await open(1);
   await remote.report(w1, { ...report, workload: 'painter', log: ['ready'] });
   const id = await take(w1);
@@ -214,14 +217,14 @@ it('keeps what a worker says of itself, and gives back the jobs of one whose pro
   expect([view(w1)?.isDraining, remote.isDraining(w1)]).toEqual([true, true]);
 });
 
-it('drains all that are called so, and says where there are none', async () => {
+it('the service drains all workers of a name, and says if there are none', async () => {
   const { remote } = await open(0);
   for (const id of [w1, pullingWorker('w1', 'other'), w2]) remote.noteContact(id, null, true);
   expect([remote.drain('w1'), remote.drain('w3')]).toEqual([true, false]);
   expect(remote.views.map(({ isDraining }) => isDraining)).toEqual([true, true, false]);
 });
 
-it('forgets one that is at nothing and not heard of for three minutes, and has room for a thousand, half of them of one key', async () => {
+it('the service forgets one that is at nothing and not heard of for three minutes, and has room for a thousand, half of them of one key', async () => {
   const { remote, take } = await open(1);
   for (let worker = 0; worker < 1_000; worker++)
     expect(remote.noteContact(pullingWorker(`w${worker}`, worker < 500 ? 'key' : 'other'), null, true)).toBe(
@@ -241,7 +244,7 @@ it('forgets one that is at nothing and not heard of for three minutes, and has r
   expect(await take(w2)).not.toBe('none');
 });
 
-it('knows again after a start of the service what each was at', async () => {
+it('the service knows after a restart the job of each worker', async () => {
   const { make, take, remote } = await open(2);
   const id = await take(w1);
   remote.addLocal('own');
@@ -252,7 +255,7 @@ it('knows again after a start of the service what each was at', async () => {
   expect(next.views.map((view) => [view.id, view.jobIds])).toEqual([[w1, [id]]]);
 });
 
-it('keeps the latest lines of a worker, and of a job the end, each cut where it is too long', () => {
+it('the service keeps the latest lines of a worker, and of a job the end, each cut if it is too long', () => {
   const log = new KeptLog();
   log.add('x'.repeat(2_001));
   expect([log.latest, log.ofJob]).toEqual([[`${'x'.repeat(2_000)}…`], []]);
@@ -265,13 +268,13 @@ it('keeps the latest lines of a worker, and of a job the end, each cut where it 
   expect(log.ofJob).toHaveLength(1);
 });
 
-it('says what is wrong with a report', () => {
+it('the service says what is wrong with a report', () => {
   expect(readWorkerReport({ state: 'working' })).toEqual(report);
   expect(readWorkerReport({ state: 'asleep' })).toEqual({ problem: expect.stringMatching(/^state: /) });
   expect(readWorkerReport(7)).toEqual({ problem: expect.stringMatching(/^the body: /) });
 });
 
-/** Six seconds, in which workers are there with their jobs. */
+/** Lets six seconds pass, in which workers report that they have their jobs. */
 function passing(remote: RemoteWorkers, ...held: [worker: string, job: string][]): void {
   vi.advanceTimersByTime(6_000);
   for (const [worker, job] of held) remote.keepAlive(worker, [job]);

@@ -1,15 +1,14 @@
-/** Promise: a worker that ends again and again is started at growing intervals, and those who run the service are told. */
+/** Promise: a worker that ends repeatedly is restarted at growing intervals, and the operator is told. */
 import { expect, it, onTestFinished } from 'vitest';
 import { endpointSettings } from '../../../src/service/model/endpoint-settings.ts';
-import { JobResults } from '../../../src/service/jobs/job-results.ts';
-import { JobsAtHand } from '../../../src/service/workers/jobs-at-hand.ts';
+import { JobResults } from '../../../src/service/jobs/job-work.ts';
+import { JobsAtHand, WorkerPool } from '../../../src/service/workers/worker-pool.ts';
 import { PullingWorker, Supervised } from '../../../src/service/workers/supervised.ts';
 import { RemoteWorkers } from '../../../src/service/workers/remote-workers.ts';
-import { WorkerPool } from '../../../src/service/workers/worker-pool.ts';
 import type { Worker } from '../../../src/service/workloads/workload-definition.ts';
 import { accepted, openStore } from '../service-harness.ts';
 
-it('is excused for an end that was asked for, and not for the one after that', async () => {
+it('a worker is excused for an end that was requested, and not for the one after that', async () => {
   const ends: ((why: string) => void)[] = [];
   const problems: string[] = [];
   const supervised = new Supervised({
@@ -23,7 +22,7 @@ it('is excused for an end that was asked for, and not for the one after that', a
   });
   onTestFinished(() => supervised.stop());
   await supervised.start();
-  // Its job was cancelled, which only its end can do.
+  // The job was cancelled, and only the end of the worker can stop it.
   supervised.isExcused = true;
   ends.at(-1)?.('exited');
   await expect.poll(() => supervised.state).toBe('stopped');
@@ -33,7 +32,7 @@ it('is excused for an end that was asked for, and not for the one after that', a
   await expect.poll(() => problems).toEqual(['a worker ended: exited: no memory on the GPU']);
 });
 
-it('takes a job that ends without an output for no good of its worker', async () => {
+it('the service does not count a job without an output as a success of its worker', async () => {
   const store = await openStore();
   const onProblem = (): void => undefined;
   const none = { logOf: () => [], onTakenAway: () => undefined, onStalled: () => undefined };
@@ -62,7 +61,7 @@ it('takes a job that ends without an output for no good of its worker', async ()
     });
 });
 
-it('says once that workers end in the same way, however many jobs they do before', async () => {
+it('the service says once that workers end in the same way, however many jobs they do before', async () => {
   const store = await openStore();
   const problems: string[] = [];
   const onProblem = (text: string): void => void problems.push(text);
@@ -88,7 +87,7 @@ it('says once that workers end in the same way, however many jobs they do before
   expect(problems).toEqual(['endpoint one: a worker ended: exited']);
 });
 
-/** It ends with its first job, of which that comes. */
+/** Creates a worker that ends during its first job, which returns this output. */
 function fruitless(output: unknown = null): Worker {
   let end: (why: string) => void = () => undefined;
   const ended = new Promise<string>((resolve) => (end = resolve));

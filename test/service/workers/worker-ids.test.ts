@@ -1,4 +1,7 @@
-/** A job is its worker's and its key's: whoever has another key and says the worker's id is somebody else. */
+/**
+ * Promise: a job belongs to a worker id and its key. A request with the same worker id and another key counts
+ * as another worker.
+ */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { enter, openWithConsole } from '../console/visit.ts';
 import { addKey, PullingWorker } from '../pull-harness.ts';
@@ -17,13 +20,13 @@ async function openTaken(dataDir: string) {
   return { ...service, rightful, stranger, strangersKey, id };
 }
 
-/** Silence passes when the test says so. */
+/** Makes time for silence pass only when the test says so. */
 function holdTime(): void {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
   onTestFinished(() => void vi.useRealTimers());
 }
 
-it('has its result, its parts and its progress taken from nobody else', async () => {
+it('a job accepts result, parts and progress only from its own worker', async () => {
   const { url, rightful, stranger, id } = await openTaken(await makeDataDir());
   const before = (await askStatus(url, id)).text;
   const bodies = ['{"output":1}', '{"error":"no"}', '{"output":1,"status":"IN_PROGRESS"}'];
@@ -37,7 +40,7 @@ it('has its result, its parts and its progress taken from nobody else', async ()
   expect((await askStatus(url, id)).json).toMatchObject({ status: 'COMPLETED', output: 2 });
 });
 
-it('is failed by no result of somebody else that is too large', async () => {
+it('a job is not failed by a too large result from another worker', async () => {
   const dataDir = await makeDataDir();
   const { url } = await openService({ dataDir, workers: 0, maxResultBytes: 1_000 });
   const [rightful, stranger] = ['a', 'b'].map(() => new PullingWorker(url, addKey(dataDir, 'worker'), 'w1'));
@@ -47,7 +50,7 @@ it('is failed by no result of somebody else that is too large', async () => {
   expect((await askStatus(url, id)).json).toMatchObject({ status: 'IN_PROGRESS' });
 });
 
-it('is kept by no word of somebody else, who is told to stop what he says he is at', async () => {
+it('a job is not kept by a ping from another worker, which is told to stop the job', async () => {
   holdTime();
   const { url, stranger, id } = await openTaken(await makeDataDir());
   vi.advanceTimersByTime(silenceMs - 1_000);
@@ -57,7 +60,7 @@ it('is kept by no word of somebody else, who is told to stop what he says he is 
   expect(await statusOnce(url, id, 'IN_QUEUE')).toMatchObject({ retries: 1 });
 });
 
-it('is its own over a restart, too, and goes back to the queue where its key was changed meanwhile', async () => {
+it('a job stays with its worker over a restart, and goes back to the queue if its key was changed meanwhile', async () => {
   holdTime();
   const dataDir = await makeDataDir();
   const first = await openTaken(dataDir);
@@ -71,7 +74,7 @@ it('is its own over a restart, too, and goes back to the queue where its key was
   expect((await renewed.done(first.id, '{"output":1}')).text).toBe('{"accepted":true}');
 });
 
-it('is shown in the console beside its worker by the name that the worker has', async () => {
+it('a job is shown in the console beside its worker by the name that the worker has', async () => {
   const { url, dataDir } = await openWithConsole({ workloadOf: () => undefined });
   const workerKey = addKey(dataDir, 'worker');
   const id = await submit(url, { scene: 'x' });

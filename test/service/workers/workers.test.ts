@@ -1,7 +1,10 @@
-/** Workers: how many at once, in which order, and what a workload cannot do to the service. */
-import { describe, expect, it, onTestFinished } from 'vitest';
+/**
+ * Promise: an endpoint runs as many jobs at once as it has workers, in the order of the queue, and a failing
+ * workload does not affect the service.
+ */
+import { expect, it, onTestFinished } from 'vitest';
 import { endpointSettings } from '../../../src/service/model/endpoint-settings.ts';
-import { JobResults } from '../../../src/service/jobs/job-results.ts';
+import { JobResults } from '../../../src/service/jobs/job-work.ts';
 import { RemoteWorkers } from '../../../src/service/workers/remote-workers.ts';
 import { WorkerPool } from '../../../src/service/workers/worker-pool.ts';
 import {
@@ -11,7 +14,7 @@ import {
   WorkerDied,
   type WorkloadJob,
 } from '../../../src/service/workloads/workload-definition.ts';
-import { runs } from '../../fakes/tier.ts';
+import { firstTier, runs } from '../../fakes/tier.ts';
 import { inProcessWorkload, type ReadJob } from '../in-process-workload.ts';
 import {
   openStore,
@@ -24,7 +27,7 @@ import {
   submit,
 } from '../service-harness.ts';
 
-it('runs as many jobs at once as the endpoint has workers, first come first served', async () => {
+it('the service runs as many jobs at once as the endpoint has workers, first come first served', async () => {
   const { url, held } = await openService({ workers: 2 });
   const ids = [];
   for (let count = 0; count < 5; count++) ids.push(await submit(url, { count }));
@@ -40,7 +43,7 @@ it('runs as many jobs at once as the endpoint has workers, first come first serv
   expect(held.runs.length).toBe(4);
 });
 
-it('keeps the queues of its endpoints apart', async () => {
+firstTier.it('the service keeps the queues of its endpoints apart', async () => {
   const seen: string[] = [];
   const endpoints = ['one', 'two', 'idle'].map((id) =>
     endpointSettings({ id, workers: id === 'idle' ? 0 : 1 }),
@@ -52,7 +55,7 @@ it('keeps the queues of its endpoints apart', async () => {
   expect(seen.toSorted()).toEqual([`one ${ids[1]}`, `two ${ids[2]}`]);
 });
 
-it('works off a burst with many workers, every job once', async () => {
+it('the service works off a burst with many workers, every job once', async () => {
   const seen: string[] = [];
   const { url } = await openService({ workers: 8, workload: instantWorkload(({ id }) => seen.push(id)) });
   const ids = await Promise.all(
@@ -62,42 +65,48 @@ it('works off a burst with many workers, every job once', async () => {
   expect(seen.toSorted()).toEqual(ids.toSorted());
 });
 
-it('has another worker in its place at once, without a word, however many in a row are ended because their jobs are cancelled', async () => {
-  const store = await openStore();
-  const results = new JobResults(store);
-  const endpoint = endpointSettings({ id: 'one' });
-  const begun: string[] = [];
-  const workload = { name: 'single-minded', startWorker: () => Promise.resolve(singleMinded(begun)) };
-  const troubles: string[] = [];
-  const onProblem = (text: string) => void troubles.push(text);
-  const none = { logOf: () => [], onTakenAway: () => undefined, onStalled: () => undefined };
-  const remote = new RemoteWorkers({ store, endpointId: 'one', stallMs: null, ...none, onProblem });
-  onTestFinished(() => remote.stop());
-  const pool = new WorkerPool({ store, remote, endpoint, onProblem }, results, workload);
-  for (let count = 1; count <= 8; count++) {
-    const id = await accepted(store, 'one', '{"scene":"x"}');
-    while (begun.length < count) await new Promise((next) => setImmediate(next));
-    await store.cancel('one', id);
-  }
-  expect(new Set(begun).size).toBe(8);
-  expect([troubles, pool.problem]).toEqual([[], null]);
-  await pool.stop();
-});
+firstTier.it(
+  'the service replaces a worker that is ended to cancel its job at once and without a message, however many in a row',
+  async () => {
+    const store = await openStore();
+    const results = new JobResults(store);
+    const endpoint = endpointSettings({ id: 'one' });
+    const begun: string[] = [];
+    const workload = { name: 'single-minded', startWorker: () => Promise.resolve(singleMinded(begun)) };
+    const troubles: string[] = [];
+    const onProblem = (text: string) => void troubles.push(text);
+    const none = { logOf: () => [], onTakenAway: () => undefined, onStalled: () => undefined };
+    const remote = new RemoteWorkers({ store, endpointId: 'one', stallMs: null, ...none, onProblem });
+    onTestFinished(() => remote.stop());
+    const pool = new WorkerPool({ store, remote, endpoint, onProblem }, results, workload);
+    for (let count = 1; count <= 8; count++) {
+      const id = await accepted(store, 'one', '{"scene":"x"}');
+      while (begun.length < count) await new Promise((next) => setImmediate(next));
+      await store.cancel('one', id);
+    }
+    expect(new Set(begun).size).toBe(8);
+    expect([troubles, pool.problem]).toEqual([[], null]);
+    await pool.stop();
+  },
+);
 
-it('keeps the long result of a worker that ends as it hands it in, and counts that as no death of the job', async () => {
-  const output = 'x'.repeat(3_000_000);
-  const { url } = await openService({
-    endpoints: [endpointSettings({ id: endpointId, retries: 0 })],
-    workload: { name: 'once', startWorker: () => Promise.resolve(endsWith(output)) },
-  });
-  for (let count = 0; count < 3; count++) {
-    const job = await statusOnce(url, await submit(url, { count }), 'COMPLETED');
-    expect(job.output === output).toBe(true);
-    expect(job).not.toHaveProperty('retries');
-  }
-});
+firstTier.it(
+  'the service keeps the long result of a worker that ends while it returns it, and counts no death for the job',
+  async () => {
+    const output = 'x'.repeat(3_000_000);
+    const { url } = await openService({
+      endpoints: [endpointSettings({ id: endpointId, retries: 0 })],
+      workload: { name: 'once', startWorker: () => Promise.resolve(endsWith(output)) },
+    });
+    for (let count = 0; count < 3; count++) {
+      const job = await statusOnce(url, await submit(url, { count }), 'COMPLETED');
+      expect(job.output === output).toBe(true);
+      expect(job).not.toHaveProperty('retries');
+    }
+  },
+);
 
-it('counts nothing against a job whose worker was gone before it had begun', async () => {
+firstTier.it('the service counts no attempt of a job whose worker ended before the job began', async () => {
   let gone = 0;
   const { url } = await openService({
     endpoints: [endpointSettings({ id: endpointId, retries: 0 })],
@@ -133,7 +142,7 @@ function endsWith(output: string): Worker {
   return { ended, run, stop: () => Promise.resolve() };
 }
 
-/** It can let go of a job only by its own end. */
+/** Creates a worker that can stop a job only by ending. */
 function singleMinded(begun: string[]): Worker {
   let end: (why: string) => void = () => undefined;
   const ended = new Promise<string>((resolve) => {
@@ -148,7 +157,7 @@ function singleMinded(begun: string[]): Worker {
   return { ended, run, stop: () => Promise.resolve() };
 }
 
-describe('a workload that does not do its work', () => {
+firstTier.describe('a workload that does not do its work', () => {
   const cases: [string, (input: unknown) => unknown, string | RegExp][] = [
     ['throws an error', () => raise(new RangeError('too wide')), 'too wide'],
     ['throws an error without a message', () => raise(new TypeError()), 'TypeError'],
@@ -169,7 +178,7 @@ describe('a workload that does not do its work', () => {
     expect(troubles).toEqual([]);
   });
 
-  it('fails the job where it throws before there is a promise, and the worker goes on', async () => {
+  it('fails the job if it throws before there is a promise, and the worker continues', async () => {
     const { url } = await openService({ workload: inProcessWorkload('rash', runRashly) });
     const bad = await submit(url, { bad: true });
     const good = await submit(url, { bad: false });
@@ -186,7 +195,7 @@ function raise(reason: unknown): never {
   throw reason;
 }
 
-describe('close', () => {
+firstTier.describe('close', () => {
   it('tells running workloads to stop, and hears them no more', async () => {
     const { url, held, close, dataDir } = await openService({ workers: 2 });
     const ids = [await submit(url, { scene: 'one' }), await submit(url, { scene: 'two' })];

@@ -1,4 +1,4 @@
-/** Promise: Blender in a container has no network, and keeps the capabilities that its endpoint says. */
+/** Promise: Blender in a container has no network, and only the capabilities that its endpoint sets. */
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import { blenderWorkload } from '../../../src/service/workloads/blender-workload
 import { endpointSettings } from '../../../src/service/model/endpoint-settings.ts';
 import { folderWith } from '../../e2e/cli.ts';
 
-/** What podman is told, whose container ends at once. */
+/** Returns the arguments given to podman. Its container ends at once. */
 async function toldBy(capabilities?: string[]): Promise<string> {
   const folder = folderWith({});
   const podman = join(folder, 'podman');
@@ -21,14 +21,17 @@ async function toldBy(capabilities?: string[]): Promise<string> {
   return readFileSync(join(folder, 'told'), 'utf8');
 }
 
-it('drops all but what writing to its own folder takes', async () => {
+it('a container drops all capabilities except those for writing to its own folder', async () => {
   expect(await toldBy([])).toContain(
     ' --cap-drop=all --cap-add=DAC_OVERRIDE --security-opt=no-new-privileges --pids-limit=4096 --network=none ',
   );
 });
 
-it.each([[['default']], [undefined]])('leaves them to the tool with %j', async (capabilities) => {
-  const told = await toldBy(capabilities);
-  expect(told).toContain(' --network=none ');
-  expect(told).not.toMatch(/--cap-|--security-opt|--pids-limit/);
-});
+it.each([[['default']], [undefined]])(
+  'the endpoint leaves the capabilities to the tool with %j',
+  async (capabilities) => {
+    const told = await toldBy(capabilities);
+    expect(told).toContain(' --network=none ');
+    expect(told).not.toMatch(/--cap-|--security-opt|--pids-limit/);
+  },
+);

@@ -1,9 +1,12 @@
-/** Promise: boxes with ComfyUI work as workers: a job is done, fails in words, is cancelled by its id, or goes back where its box goes away. */
+/**
+ * Promise: machines with ComfyUI work as workers. A job is completed, fails with a message, is cancelled by
+ * its id, or returns to the queue if its machine is lost.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import type { Workflow } from '../../../src/protocol/comfyui-workflow.ts';
+import { textOf, type Workflow } from '../../../src/protocol/comfyui-workflow.ts';
 import { comfyuiWorkload, type ComfyuiOptions } from '../../../src/service/workloads/comfyui-workload.ts';
 import {
   outputText,
@@ -12,7 +15,8 @@ import {
   type Workload,
 } from '../../../src/service/workloads/workload-definition.ts';
 import { startComfyStandIn, type ComfyStandIn } from '../../fakes/comfyui.ts';
-import { emptyImage, failing, saving, sleeping } from '../../fakes/comfyui-workflows.ts';
+import { clip } from '../../fakes/clips.ts';
+import { emptyImage, failing, saving, savingClips, sleeping } from '../../fakes/comfyui-workflows.ts';
 import { unusedPort } from '../../e2e/listen-on-loopback.ts';
 import { reset, send, sendJson } from '../../faults/answers.ts';
 import { makeFolder, start, type StartedWorker } from './started-worker.ts';
@@ -38,7 +42,7 @@ async function boxOf(
   return { comfy, workload, worker: await start(workload) };
 }
 
-/** Until a request of it has come. */
+/** Waits until a request for this path was received. */
 async function asked(comfy: ComfyStandIn, path: string): Promise<void> {
   await expect.poll(() => comfy.requests.map((request) => request.path)).toContain(path);
 }
@@ -50,7 +54,7 @@ function away(comfy: ComfyStandIn): void {
   };
 }
 
-it('does one job after another, each with files of its own', async () => {
+it('a ComfyUI worker does one job after another, each with files of its own', async () => {
   const { comfy, worker } = await boxOf();
   for (const [id, color] of [
     ['a', 0x00ff00],
@@ -70,7 +74,30 @@ it('does one job after another, each with files of its own', async () => {
   expect(worker.log).toEqual([`ComfyUI 0.3.64 at ${comfy.url}`]);
 });
 
-it('sets what the input has, and leaves the rest as the workflow has it', async () => {
+it('a ComfyUI worker returns clips beside pictures, each kind in a list of its own, and no previews of them', async () => {
+  const workflow = savingClips(saving(emptyImage(1)), ['SaveVideo', 'VHS_VideoCombine', 'SaveAudio']);
+  const preview = { class_type: 'PreviewImage', inputs: { images: ['1', 0] } };
+  const { comfy, worker } = await boxOf({ ...workflow, 8: preview });
+  type File = { filename: string; data: string };
+  const output = (await worker.job({}).output) as Record<string, File[]>;
+  const endings = Object.entries(output).map(([list, files]) => [
+    list,
+    files.map(({ filename }) => filename.split('.').at(-1)),
+  ]);
+  expect(endings).toEqual([
+    ['images', ['png']],
+    ['videos', ['mp4', 'gif']],
+    ['audio', ['flac']],
+  ]);
+  const [video] = output['videos'] ?? [];
+  const prefix = textOf(comfy.accepted[0]?.workflow['30']?.inputs['filename_prefix']);
+  const whole = clip('MP4', { mark: `${prefix} 30` });
+  expect(whole.equals(Buffer.from(video?.data ?? '', 'base64'))).toBe(true);
+  const only = await boxOf(savingClips(emptyImage(1), ['SaveAudio']));
+  expect(await only.worker.job({}).output).toMatchObject({ audio: [{ type: 'base64' }] });
+});
+
+it('a ComfyUI worker sets the values of the input, and leaves the rest of the workflow', async () => {
   const text = saving({ ...emptyImage(7), 6: { class_type: 'LatentCut', inputs: { dim: 'x', seed: 3 } } });
   const all = { ...set, '6.dim': 'a {{ kind }} of {{ n }}', '6.seed': '{{ seed }}', '1.width': 9 };
   const { comfy, worker } = await boxOf(text, { set: all });
@@ -92,7 +119,7 @@ it('sets what the input has, and leaves the rest as the workflow has it', async 
   expect(second).toMatchObject([{}, { dim: 'a sort of 2', seed: 3 }]);
 });
 
-it('fetches no more pictures once they are larger than a result may be', async () => {
+it('a ComfyUI worker downloads no more pictures once they are larger than a result may be', async () => {
   const nodes = Object.fromEntries(
     Array.from({ length: 6 }, (_, index) => [`${20 + index}`, saving(emptyImage(1))['9']] as const),
   ) as Workflow;
@@ -102,7 +129,7 @@ it('fetches no more pictures once they are larger than a result may be', async (
   const viewed = comfy.requests.filter(({ path }) => path.startsWith('/view')).length;
   expect(viewed).toBeGreaterThan(1);
   expect(viewed).toBeLessThan(7);
-  // The next job is done as ever.
+  // The next job is done as usual.
   const { worker: roomy } = await boxOf({ ...saving(emptyImage(1)), ...nodes });
   expect(((await roomy.job({}).output) as { images: unknown[] }).images.length).toBe(7);
 });
@@ -111,27 +138,27 @@ it.each([
   [{ colour: 1 }, 'the input has "colour"; did you mean color?'],
   [{ steps: 1 }, 'the input has "steps"; expected color'],
   [{ color: ['9', 0] }, '"color" of the input is not a text, number, true or false'],
-])('refuses the input %j', async (input, text) => {
+])('a ComfyUI worker refuses the input %j', async (input, text) => {
   const { comfy, worker } = await boxOf();
   await expect(worker.job(input).output).rejects.toThrow(text);
   expect(comfy.accepted).toEqual([]);
 });
 
-it('fails the job with the node that failed and what that said', async () => {
+it('a ComfyUI worker fails the job with the node that failed and its message', async () => {
   const { worker } = await boxOf(failing(1, 'x'));
   const { output } = worker.job({});
   await expect(output).rejects.toThrow(/node 5 \(TestSyncError\): RuntimeError: Intentional sync/);
   await expect(output).rejects.not.toBeInstanceOf(WorkerDied);
 });
 
-it('fails the job where ComfyUI refuses its workflow', async () => {
+it('a ComfyUI worker fails the job if ComfyUI refuses its workflow', async () => {
   const { worker } = await boxOf();
   await expect(worker.job({ color: -1 }).output).rejects.toThrow(
     'ComfyUI refused what the input sets: node 1 (EmptyImage): Value -1 smaller than min of 0 (color)',
   );
 });
 
-it('fails the job where a part of its workflow is refused, and has the rest stopped', async () => {
+it('a ComfyUI worker fails the job if a part of its workflow is refused, and has the rest stopped', async () => {
   const bad = { class_type: 'EmptyImage', inputs: { width: 0, height: 8, batch_size: 1, color: 0 } };
   const save = { class_type: 'SaveImage', inputs: { images: ['2', 0], filename_prefix: 'x' } };
   const { comfy, worker } = await boxOf({ ...sleeping(1, 'x', 9), 2: bad, 3: save });
@@ -140,7 +167,7 @@ it('fails the job where a part of its workflow is refused, and has the rest stop
   expect(await historyOf(comfy)).toMatch(/execution_interrupted/);
 });
 
-it('fails the job where a part of its workflow is refused and its box does not stop the rest in time', async () => {
+it('a ComfyUI worker fails the job if a part of its workflow is refused and its box does not stop the rest in time', async () => {
   const { comfy, worker } = await boxOf(undefined, { cancelMs: 20 });
   const errors = { '9': { class_type: 'SaveImage', errors: [{ message: 'no images', details: '' }] } };
   let isRefused = false;
@@ -152,12 +179,12 @@ it('fails the job where a part of its workflow is refused and its box does not s
     return true;
   };
   await expect(worker.job({}).output).rejects.toThrow('refused the workflow: node 9 (SaveImage): no images');
-  // Without a limit it would be asked nine times.
+  // Without the time limit, the worker would ask nine times.
   const stops = comfy.requests.filter(({ path }) => path === '/interrupt');
   expect(stops.length).toBeLessThan(9);
 });
 
-it('cancels what runs by its id, and takes the next job', async () => {
+it('a ComfyUI worker cancels the running job by its id, and takes the next', async () => {
   const { comfy, worker } = await boxOf(sleeping(1, 'x', 9));
   const job = worker.job({}, 'a');
   await asked(comfy, '/prompt');
@@ -173,7 +200,7 @@ it('cancels what runs by its id, and takes the next job', async () => {
   expect(await next).toMatchObject({ images: [{}] });
 });
 
-it("cancels what waits behind somebody else's, and leaves that alone", async () => {
+it("a ComfyUI worker cancels a job that waits behind somebody else's, and leaves that alone", async () => {
   const { comfy, worker } = await boxOf();
   await fetch(`${comfy.url}/prompt`, {
     method: 'POST',
@@ -190,7 +217,7 @@ it("cancels what waits behind somebody else's, and leaves that alone", async () 
   expect(all).toMatch(/execution_success/);
 });
 
-it('gives its job back where the box is restarted, and has another worker there', async () => {
+it('a ComfyUI worker gives its job back if the box is restarted, and has another worker there', async () => {
   const { comfy, worker, workload } = await boxOf(sleeping(1, 'x', 9));
   const { output } = worker.job({});
   await asked(comfy, '/prompt');
@@ -204,7 +231,7 @@ it('gives its job back where the box is restarted, and has another worker there'
   expect(await again).toMatchObject({ images: [{}] });
 });
 
-it('bears with a box that is cut off for a moment', async () => {
+it('a ComfyUI worker tolerates a machine that is cut off for a moment', async () => {
   const { comfy, worker } = await boxOf(sleeping(1, 'x', 9));
   const { output } = worker.job({});
   await asked(comfy, '/prompt');
@@ -221,7 +248,7 @@ it('bears with a box that is cut off for a moment', async () => {
   expect(comfy.accepted).toHaveLength(1);
 });
 
-it('gives a job back as it was where the box went away before it', async () => {
+it('a ComfyUI worker requeues a job unchanged if its machine was lost before the job began', async () => {
   const { comfy, worker } = await boxOf();
   away(comfy);
   await expect(worker.job({}).output).rejects.toThrow(WorkerAway);
@@ -229,7 +256,7 @@ it('gives a job back as it was where the box went away before it', async () => {
   await expect(worker.job({}).output).rejects.toThrow(WorkerAway);
 });
 
-it('has an attempt counted where the box answers a workflow with an error of its own', async () => {
+it('a ComfyUI worker has an attempt counted if the box answers a workflow with an error of its own', async () => {
   const { comfy, worker } = await boxOf();
   comfy.meet = (path, response) => path === '/prompt' && (send(response, 500, 'Got itself in trouble'), true);
   const { output } = worker.job({});
@@ -238,14 +265,14 @@ it('has an attempt counted where the box answers a workflow with an error of its
   await expect(output).rejects.not.toBeInstanceOf(WorkerAway);
 });
 
-it('finds what it has sent where the answer was lost', async () => {
+it('a ComfyUI worker finds its submission if the answer was lost', async () => {
   const { comfy, worker } = await boxOf();
   comfy.lostAnswers = 1;
   expect(await worker.job({}).output).toMatchObject({ images: [{}] });
   expect(comfy.accepted).toHaveLength(1);
 });
 
-it('follows the job under the id that ComfyUI gave it', async () => {
+it('a ComfyUI worker follows the job under the id that ComfyUI gave it', async () => {
   const { comfy, worker } = await boxOf();
   const messages = [['execution_error', { exception_type: 'Error', exception_message: 'of its own' }]];
   const entry = { outputs: {}, status: { completed: false, messages } };
@@ -258,7 +285,7 @@ it('follows the job under the id that ComfyUI gave it', async () => {
   await expect(worker.job({}).output).rejects.toThrow('it failed: Error: of its own');
 });
 
-it('finds what a service that was killed had it begin', async () => {
+it('a ComfyUI worker finds the job that a killed service had started', async () => {
   const { comfy, worker, workload } = await boxOf(sleeping(1, 'x', 9));
   const before = worker.job({}, 'a');
   await asked(comfy, '/prompt');
@@ -269,7 +296,7 @@ it('finds what a service that was killed had it begin', async () => {
   expect(comfy.accepted).toHaveLength(1);
 });
 
-it('leaves out a box that is away, and takes it when it is back', async () => {
+it('a ComfyUI worker leaves out a box that is away, and takes it when it is back', async () => {
   const gone = { url: `http://127.0.0.1:${await unusedPort()}` };
   const [late, there] = [await startComfyStandIn(), await startComfyStandIn()];
   away(late);
@@ -287,7 +314,7 @@ it('leaves out a box that is away, and takes it when it is back', async () => {
   expect((await start(workload)).log).toEqual([`ComfyUI 0.3.64 at ${there.url}`]);
 });
 
-it('says where the workflow is not what it was', async () => {
+it('a ComfyUI worker reports that the workflow has changed', async () => {
   const workload = await workloadOf([await startComfyStandIn()]);
   writeFileSync(pathOf(workload), '{"nodes": []}');
   await expect(start(workload)).rejects.toThrow(/flow\.json is in the format of ComfyUI's editor/);
@@ -303,7 +330,7 @@ async function historyOf({ url }: ComfyStandIn): Promise<string> {
   return (await fetch(`${url}/history`)).text();
 }
 
-it('tries a box again that a wrong HTTP_PROXY keeps out of reach', async () => {
+it('a ComfyUI worker tries a box again that a wrong HTTP_PROXY keeps out of reach', async () => {
   onTestFinished(() => void vi.unstubAllEnvs());
   vi.stubEnv('HTTP_PROXY', 'socks5://proxy.example:1080');
   const workload = await workloadOf([{ url: 'http://box.example:8188' }]);

@@ -1,4 +1,4 @@
-/** Promise: a program in any language works as a worker, and whatever it does harms only itself and its job. */
+/** Promise: a program in any language works as a worker, and its errors affect only itself and its job. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import {
   JsonText,
   WorkerDied,
 } from '../../../src/service/workloads/workload-definition.ts';
-import { isWhole } from '../../fakes/tier.ts';
+import { firstTier, isWhole } from '../../fakes/tier.ts';
 import {
   answering,
   holdTimers,
@@ -21,7 +21,7 @@ import {
 
 const endless = 'setInterval(() => undefined, 1000);';
 
-describe('a program that keeps to the protocol', () => {
+firstTier.describe('a program that keeps to the protocol', () => {
   it('answers one job after another in one process', async () => {
     const worker = await startScript(answering('say({ output: { pid: process.pid, got: job } })'));
     const first = (await worker.job({ scene: 'a cube' }, 'a').output) as { pid: number };
@@ -48,7 +48,7 @@ describe('a program that keeps to the protocol', () => {
     );
   });
 
-  it('tells its progress and partial outputs before it ends', async () => {
+  it('reports its progress and partial outputs before it ends', async () => {
     const worker = await startScript(
       answering(
         'say({ progress: 1 }); say({ stream: "a" }); say({ stream: { b: 2 } }); say({ output: [3] })',
@@ -89,8 +89,8 @@ describe('a program that keeps to the protocol', () => {
   });
 });
 
-describe('its environment', () => {
-  it('is a small one with the settings of the endpoint and who it is, without a key of the service', async () => {
+firstTier.describe('its environment', () => {
+  it('has only the settings of the endpoint and the identity of the worker, without a key of the service', async () => {
     process.env['NIGHTRENDER_API_KEY'] = 'secret-of-the-service';
     const worker = await startScript(answering('say({ output: process.env })'), {
       environment: { MODEL: 'xl', LANG: 'C.UTF-8' },
@@ -119,8 +119,8 @@ describe('its environment', () => {
   });
 });
 
-describe('its log', () => {
-  it('has what it writes to standard error and the lines that are no messages', async () => {
+firstTier.describe('its log', () => {
+  it('contains its standard error, and lines of output that are not messages', async () => {
     const worker = await startScript(
       answering(
         `write('loading\\n[1]\\n{"level":"info"}\\n{not json\\n'); say({ log: 'two\\nlines' }); say({ output: 1 })`,
@@ -149,7 +149,7 @@ describe('its log', () => {
     expect(worker.log).toEqual([`${'é'.repeat(2_048)}…`, 'end']);
   });
 
-  it('leaves out lines where there are too many, and says how many', async () => {
+  it('leaves out lines if there are too many, and says how many', async () => {
     const worker = await startScript(
       `for (let i = 1; i <= 20000; i++) require('fs').writeSync(2, 'line ' + i + '\\n');`,
     );
@@ -162,7 +162,7 @@ describe('its log', () => {
   });
 });
 
-describe('a program that cannot be started', () => {
+firstTier.describe('a program that cannot be started', () => {
   const options = { endpointId: 'e', cwd: null, environment: {} };
 
   it.each([
@@ -175,12 +175,12 @@ describe('a program that cannot be started', () => {
       'command-workload.test.ts may not be executed',
     ],
     ['has an impossible name', { command: ['a\0b'] }, 'null bytes'],
-  ])('is refused in words where it %s', async (_, given, text) => {
+  ])('is refused with a message if it %s', async (_, given, text) => {
     await expect(start(commandWorkload({ ...options, ...given }))).rejects.toThrow(text);
   });
 });
 
-describe('a program that ends', () => {
+firstTier.describe('a program that ends', () => {
   it.each([
     ['exits', 'process.exit(3)', "the worker's process exited with code 3"],
     ['exits as if all were well', 'process.exit(0)', "the worker's process exited with code 0"],
@@ -190,7 +190,7 @@ describe('a program that ends', () => {
       `require('fs').writeSync(1, '{"output": [1'); process.exit(1)`,
       "the worker's process exited with code 1",
     ],
-  ])('gives its job back where it %s', async (_, statements, reason) => {
+  ])('gives its job back if it %s', async (_, statements, reason) => {
     const worker = await startScript(answering(statements));
     const { output } = worker.job({});
     await expect(output).rejects.toBeInstanceOf(WorkerDied);
@@ -206,7 +206,7 @@ describe('a program that ends', () => {
     expect(await worker.job({}).output).toBe(1);
   });
 
-  it('gives its job back where it reads no jobs any more', async () => {
+  it('gives its job back if it reads no jobs any more', async () => {
     const worker = await startScript(`require('fs').closeSync(0); console.error('closed'); ${endless}`);
     await expect.poll(() => worker.log).toEqual(['closed']);
     holdTimers();
@@ -216,7 +216,7 @@ describe('a program that ends', () => {
     expect(await worker.ended).toContain('closed its input');
   });
 
-  it('gives its job back where it can answer no more', async () => {
+  it('gives its job back if it can answer no more', async () => {
     holdTimers();
     const worker = await startScript(`require('fs').closeSync(1); ${endless}`);
     const { output } = worker.job({});
@@ -233,11 +233,11 @@ describe('a program that ends', () => {
         child.on('spawn', () => process.exit(1))`),
     );
     await expect(worker.job({}).output).rejects.toBeInstanceOf(WorkerDied);
-    // It is gone before the kernel lists it as ended.
+    // The process disappears before the kernel reports it as ended.
     await expect.poll(() => isRunning(Number(worker.log[0]))).toBe(false);
   });
 
-  it('is not waited for where a child that left its group holds its output open', async () => {
+  it('is not waited for if a child that left its group holds its output open', async () => {
     const worker = await startScript(
       answering(`
         const child = require('node:child_process').spawn('sleep', ['1000'], { stdio: 'inherit', detached: true });
@@ -249,7 +249,7 @@ describe('a program that ends', () => {
   });
 });
 
-describe('a program that does not end', () => {
+firstTier.describe('a program that does not end', () => {
   it.each([
     ['computes for ever', 'for (;;) {}'],
     ['waits for ever', ''],
@@ -282,7 +282,7 @@ describe('a program that does not end', () => {
     expect(await worker.ended).toContain('cancelled');
   });
 
-  it('is ended by force where it does not heed SIGTERM', async () => {
+  it('is ended by force if it does not heed SIGTERM', async () => {
     const worker = await startScript(
       `process.on('SIGTERM', () => console.error('no')); console.error(process.pid); ${endless}`,
     );
@@ -291,7 +291,7 @@ describe('a program that does not end', () => {
     const stopped = worker.stop();
     await expect.poll(() => worker.log[1]).toBe('no');
     await passTimeUntil(stopped);
-    // It is gone before the kernel lists it as ended.
+    // The process disappears before the kernel reports it as ended.
     await expect.poll(() => isRunning(Number(worker.log[0]))).toBe(false);
     expect(await worker.ended).toBe('the worker was stopped');
   });
@@ -307,8 +307,8 @@ describe('a program that does not end', () => {
   });
 });
 
-describe('a program that answers what it was not asked', () => {
-  it('is not heard where it names another job', async () => {
+firstTier.describe('a program that answers unexpectedly', () => {
+  it('is not heard if it names another job', async () => {
     const worker = await startScript(
       answering(
         `say({ id: 'old', output: 'old' }); say({ id: 'old', progress: 0 }); say({ id: job.id, output: 'new' })`,
@@ -320,7 +320,7 @@ describe('a program that answers what it was not asked', () => {
     expect(worker.log[0]).toContain('for job old dropped');
   });
 
-  it('is not heard where it names the job that it has answered', async () => {
+  it('is not heard if it names the job that it has answered', async () => {
     const worker = await startScript(
       answering(`say({ id: job.id, output: job.id }); say({ id: job.id, output: 'again' })`),
     );
@@ -328,13 +328,13 @@ describe('a program that answers what it was not asked', () => {
     expect(await worker.job({}, 'b').output).toBe('b');
   });
 
-  it('is ended where it answers twice and does not say to what', async () => {
+  it('is ended if it answers twice and does not say to which job', async () => {
     const worker = await startScript(answering(`write('{"output":1}\\n{"output":2}\\n')`));
     expect(await worker.job({}).output).toBe(1);
     expect(await worker.ended).toContain('answered without having a job');
   });
 
-  it('is not minded where it tells its progress late', async () => {
+  it('is not ended if it reports its progress late', async () => {
     const worker = await startScript(
       answering(`say({ output: 1 }); say({ progress: 1 }); say({ stream: 1 })`),
     );
@@ -344,8 +344,8 @@ describe('a program that answers what it was not asked', () => {
 });
 
 describe('a program that takes too much', () => {
-  it('has its job failed, not given back, where its line is longer than an output may be', async () => {
-    // The default.
+  it('has its job failed, not given back, if its line is longer than an output may be', async () => {
+    // The longer tier uses the default.
     const most = isWhole ? 104_857_600 : 2_097_152;
     const worker = await startScript(
       answering(`write('{"output":"' + 'x'.repeat(${most}) + '"}\\n')`),
@@ -355,14 +355,14 @@ describe('a program that takes too much', () => {
     void worker.ended.then(() => (hasEnded = true));
     const { output } = worker.job({});
     await expect(output).rejects.toThrow(`a line of more than ${most} bytes`);
-    // Before that it would be given another job.
+    // If the worker had not ended by now, it would be given another job.
     expect(hasEnded).toBe(true);
     await expect(output).rejects.not.toBeInstanceOf(WorkerDied);
     expect(await worker.ended).toContain(`a line of more than ${most} bytes`);
   });
 
-  it('has what it nested too deeply passed on as it is, or its job failed', async () => {
-    // Deep enough for all that recurses.
+  it('has a deeply nested output passed on unchanged, or its job failed', async () => {
+    // Deep enough to exhaust the stack of any recursive function.
     const depth = isWhole ? 200_000 : 50_000;
     const worker = await startScript(
       answering(`
@@ -376,7 +376,7 @@ describe('a program that takes too much', () => {
     await expect(worker.job({ fails: true }).output).rejects.toThrow('[');
   });
 
-  it('is ended where its line never ends', async () => {
+  firstTier.it('is ended if its line never ends', async () => {
     const worker = await startScript(
       `const part = 'x'.repeat(1 << 20); const next = () => process.stdout.write(part, next); next();`,
       { limits: { ...defaultAnswerLimits, maxBytes: 8 << 20 } },
@@ -385,8 +385,8 @@ describe('a program that takes too much', () => {
     expect(await worker.ended).toContain('a line of more than 8388608 bytes');
   });
 
-  it.skipIf(process.platform !== 'linux')(
-    'is killed where it and its children have more memory than they may (skipped where there is no /proc)',
+  firstTier.it.skipIf(process.platform !== 'linux')(
+    'is killed if it and its children have more memory than they may (skipped if there is no /proc)',
     async () => {
       holdTimers();
       const child = `const kept = Buffer.alloc(200 << 20, 1); setInterval(() => kept.length, 1000)`;

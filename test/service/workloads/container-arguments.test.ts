@@ -1,4 +1,4 @@
-/** Promise: what an endpoint asks for its containers is what the tool is told. */
+/** Promise: the container settings of an endpoint become the right arguments of the container tool. */
 import { describe, expect, it } from 'vitest';
 import {
   containerEnvironment,
@@ -52,13 +52,13 @@ describe('the arguments', () => {
     expect(told({ arguments: ['--net=none'] })).toBe(`create --net=none ${always}`);
   });
 
-  it('name the network that the endpoint asks for, or leave it to the tool', () => {
+  it('name the network that the endpoint sets, or leave it to the tool', () => {
     expect(told({ network: 'host' })).toBe(`create --network=host ${always}`);
     expect(told({ network: 'farm' })).toBe(`create --network=farm ${always}`);
     expect(told({ network: 'default' })).toBe(`create ${always}`);
   });
 
-  it('drop all capabilities but those that the endpoint asks for, before its own arguments, which win', () => {
+  it('drop all capabilities except those that the endpoint sets, before its own arguments, which win', () => {
     const bounds = '--security-opt=no-new-privileges --pids-limit=4096';
     expect(told({ network: 'default', capabilities: [] })).toBe(`create --cap-drop=all ${bounds} ${always}`);
     const kept = told({
@@ -72,7 +72,7 @@ describe('the arguments', () => {
     expect(told({ network: 'default', capabilities: ['default'] })).toBe(`create ${always}`);
   });
 
-  it('take what the machine wants for all containers as it is', () => {
+  it('include the arguments that the machine sets for all containers', () => {
     const tool = {
       kind: 'docker',
       command: ['docker'],
@@ -84,7 +84,7 @@ describe('the arguments', () => {
   });
 
   it.each(['1g', '-', '--', '', ' --init', '--=x', 'evil/image:1'])(
-    'refuse, in words, %j, which would be taken for the image',
+    'refuse %j with a message, because it would be taken for the image',
     (word) => {
       expect(() => told({ arguments: ['--shm-size', word] })).toThrow(
         `the argument ${JSON.stringify(word)} is not an option; write the value of an option after =`,
@@ -92,7 +92,7 @@ describe('the arguments', () => {
     },
   );
 
-  it('leave no word over for an image where an option lacks its value', () => {
+  it('never mistake the image for the missing value of an option', () => {
     const words = told({ arguments: ['--volume'], memory: 1_000, cpus: 1, gpu: { devices: ['0'] } });
     const bare = words.split(' ').filter((word) => !word.startsWith('-'));
     expect(bare).toEqual(['create', 'user/image:1']);
@@ -100,7 +100,7 @@ describe('the arguments', () => {
 });
 
 describe('the environment', () => {
-  it('spares public workers a check of the internet, unless the endpoint wants it; who the worker is stands firm', () => {
+  it('disables the internet check of public workers unless the endpoint wants it; the identity of the worker cannot be overridden', () => {
     const pullEnvironment = (workerId: string) => ({ RUNPOD_POD_ID: workerId });
     const of = (environment: Record<string, string>) =>
       containerEnvironment({ environment, pullEnvironment }, 'w');
@@ -118,7 +118,7 @@ describe('the environment', () => {
     [{ 'A\nB': '1' }, '"A\\nB" is not a variable name'],
     [{ '#A': '1' }, '"#A" is not a variable name'],
     [{ '': '1' }, '"" is not a variable name'],
-  ])('refuses in words what cannot be said, as in %j', (environment, text) => {
+  ])('refuses a variable that cannot be passed on, such as %j, with a message', (environment, text) => {
     expect(() => environmentFile(environment)).toThrow(text);
   });
 });

@@ -1,4 +1,4 @@
-/** Containers for tests: a tool that really runs them here, with a storage of its own, and a tiny image. */
+/** Runs real containers for tests, with a separate storage and a tiny image. */
 import { afterAll } from 'vitest';
 import { findPython } from './find-python.ts';
 import { execFile } from 'node:child_process';
@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { ContainerTool } from '../../../src/service/workloads/container-tool.ts';
 
-/** It runs what the variable SCRIPT holds, in a shell that has `env` and `sleep`. */
+/** An image that runs the script in the variable SCRIPT, in a shell that has `env` and `sleep`. */
 export const testImage = 'localhost/nightrender/test:1';
 
 const run = promisify(execFile);
@@ -20,15 +20,15 @@ interface Usable {
   remove(): Promise<void>;
 }
 
-/** A text says why there is none. */
+/** Prepares containers. Returns the reason as text if there are none. */
 export async function prepareContainers(): Promise<Usable | string> {
-  // Podman takes no path of its own above 50 characters.
+  // Podman rejects paths longer than 50 characters.
   const folder = await mkdtemp(join(tmpdir(), 'c-'));
   const storage = ['--root', `${folder}/storage`, '--runroot', `${folder}/run`, '--storage-driver=vfs'];
   const restricted = ['--runtime', 'runc', '--cgroup-manager=cgroupfs'];
   const limits = ['--ulimit', 'nofile=1024:1024', '--ulimit', 'nproc=1024:1024'];
   const remove = async (): Promise<void> => {
-    // What runs yet keeps its storage in use.
+    // Running containers keep their storage in use.
     const all = ['rm', '--all', '--force', '--time', '0'];
     await run('podman', [...storage, ...restricted, ...all]).catch(() => undefined);
     await rm(folder, { recursive: true, force: true });
@@ -73,7 +73,10 @@ async function tryOut({ command, containerArguments }: ContainerTool, root: stri
   await run(program, [...rest, ...trial]);
 }
 
-/** Prepares containers for tests whose workers run in Python. `skipped` says why there are none; it is empty if there are. */
+/**
+ * Prepares containers for tests whose workers run in Python. `skipped` has the reason if there are none, and
+ * is empty otherwise.
+ */
 export async function prepareWithPython() {
   const prepared = await prepareContainers();
   const python = await findPython();

@@ -1,4 +1,4 @@
-/** Promise: whichever tool for containers answers is used, and where none does that is said in words. */
+/** Promise: any container tool that works is used, and if there is none, the message says so. */
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
@@ -12,7 +12,7 @@ async function program(name: string, script: string): Promise<string> {
   return path;
 }
 
-it('takes the one that is wished for, with its arguments', async () => {
+it('the service uses the tool that is requested, with its arguments', async () => {
   const podman = await program('podman', '[ "$*" = "--runtime runc version" ]');
   const command = [podman, '--runtime', 'runc'];
   expect(await findContainerTool({ command }, {})).toEqual({
@@ -22,7 +22,7 @@ it('takes the one that is wished for, with its arguments', async () => {
   });
 });
 
-it('takes the one that the environment names', async () => {
+it('the service uses the tool that the environment names', async () => {
   const docker = await program('docker', '[ "$*" = "--context gpu version" ]');
   const env = {
     NIGHTRENDER_CONTAINER_TOOL: `${docker} --context  gpu`,
@@ -35,7 +35,7 @@ it('takes the one that the environment names', async () => {
   });
 });
 
-it('says what is wrong where none answers', async () => {
+it('the service says what is wrong if no tool answers', async () => {
   const down = await program('docker', 'echo "Cannot connect to the Docker daemon" >&2; exit 1');
   await expect(findContainerTool({ command: [down] }, {})).rejects.toThrow(
     `containers cannot be run here: ${down} does not answer (Cannot connect to the Docker daemon)`,

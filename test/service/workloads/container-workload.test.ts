@@ -1,4 +1,4 @@
-/** Promise: a container image works as a worker that pulls its jobs, and nothing of it is left behind. */
+/** Promise: a container image works as a worker that pulls jobs, and no container is left behind. */
 import { execFile, fork } from 'node:child_process';
 import { packageFile } from '../../../src/lib/files/package-file.ts';
 import { promisify } from 'node:util';
@@ -25,11 +25,11 @@ async function podman(...toolArguments: string[]): Promise<string> {
   return (await run(program, [...rest, ...toolArguments])).stdout;
 }
 
-/** The names of all containers there are. */
+/** Returns the names of all containers. */
 const names = async (): Promise<string[]> =>
   (await podman('ps', '--all', '--format', '{{.Names}}')).split('\n').filter(Boolean);
 
-/** Where it is restricted podman warns of what does not matter here. */
+/** False for warnings of podman about its restricted environment, which do not matter here. */
 const isOurs = (line: string): boolean => !/^time=.* level=warning/.test(line);
 
 let count = 0;
@@ -70,7 +70,7 @@ describe.skipIf(skipped !== '')(`a container ${skipped}`, () => {
     expect(await names()).toEqual([]);
   });
 
-  it('shows its key to nobody who lists processes', async () => {
+  it('does not show its key in the list of processes', async () => {
     const { container, log } = await start(
       `echo started; ${endless}`,
       {},
@@ -93,7 +93,7 @@ describe.skipIf(skipped !== '')(`a container ${skipped}`, () => {
     expect(await names()).toEqual([]);
   });
 
-  it('is stopped by force where it does not heed that', async () => {
+  it('is stopped by force if it does not heed that', async () => {
     const { container, log } = await start('trap "" TERM; echo started; while :; do sleep 0.1; done');
     await expect.poll(() => log).toContain('started');
     await container.stop();
@@ -117,14 +117,14 @@ describe.skipIf(skipped !== '')(`a container ${skipped}`, () => {
     expect(await names()).toEqual([]);
   });
 
-  it('says so when somebody else removes it', async () => {
+  it('says so when it is removed from outside', async () => {
     const { container, log, name } = await start(`echo started; ${endless}`);
     await expect.poll(() => log).toContain('started');
     await podman('rm', '--force', '--time', '0', name);
     expect(await container.ended).toMatch(/^the container (exited with code|was killed by)/);
   });
 
-  it('is removed at the next start where the service went without it, and those of others are not', async () => {
+  it('is removed at the next start if the service ended without removing it, and foreign containers are not', async () => {
     await start(`echo started; ${endless}`, { serviceId: 'service-2' });
     const left = await start(`echo started; ${endless}`);
     await expect.poll(() => left.log).toContain('started');
@@ -141,7 +141,7 @@ describe.skipIf(skipped !== '')(`a container ${skipped}`, () => {
     ],
     ['an argument that there is not', { arguments: ['--no-such-flag'] }, 'no-such-flag'],
     ['a variable of two lines', { environment: { A: '1\n2' } }, 'A holds a line break'],
-  ])('is refused in words with %s', async (_, options, text) => {
+  ])('with %s is refused with a message', async (_, options, text) => {
     await expect(start('exit 0', options)).rejects.toThrow(text);
     expect(await names()).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** Promise: an image is taken in the form that the console asks for, with a registry where it has one. */
+/** Promise: image names are accepted in the form that the console describes, with or without a registry. */
 import { expect, it } from 'vitest';
 import { imageExpected } from '../../../src/service/workloads/container-tool.ts';
 
@@ -14,7 +14,7 @@ it.each([
   'user-name/image__x:V_1',
   `user/image@sha256:${'0'.repeat(64)}`,
   `user/image:1@sha256:${'0'.repeat(64)}`,
-])('takes %s', (image) => {
+])('accepts %s', (image) => {
   expect(imageExpected(image)).toBeUndefined();
 });
 
@@ -33,6 +33,6 @@ it.each([
   ['user/image:.1', 'an image such as'],
   ['../image:1', 'an image such as'],
   [`user/${'i'.repeat(300)}:1`, 'at most 255 characters'],
-])('refuses %j in words', (image, text) => {
+])('refuses %j with a message', (image, text) => {
   expect(imageExpected(image)).toContain(text);
 });

@@ -1,4 +1,4 @@
-/** Promise: nothing of a worker goes on running when the service is killed. */
+/** Promise: no process of a worker survives when the service is killed. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { packageFile } from '../../../src/lib/files/package-file.ts';

@@ -1,4 +1,6 @@
-/** A worker that is a process gets each job as one piece: some programs take what they read at a time for whole lines. */
+/**
+ * A worker process gets each job in a single write, because some programs take each read for a whole line.
+ */
 import { PassThrough, Writable } from 'node:stream';
 import { expect, it } from 'vitest';
 import { LineWorker } from '../../../src/service/workloads/line-worker.ts';

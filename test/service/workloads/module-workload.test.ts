@@ -1,12 +1,12 @@
-/** Promise: a JavaScript module works as a worker, and whatever it does harms only itself and its job. */
+/** Promise: a JavaScript module works as a worker, and its errors affect only itself and its job. */
 import { describe, expect, it } from 'vitest';
 import { moduleWorkload } from '../../../src/service/workloads/module-workload.ts';
 import { WorkerDied } from '../../../src/service/workloads/workload-definition.ts';
-import { isWhole } from '../../fakes/tier.ts';
+import { firstTier, isWhole } from '../../fakes/tier.ts';
 import { holdTimers, isRunning, makeFolder, passTimeUntil, start, startModule } from './started-worker.ts';
 
 describe('a module that keeps to its part', () => {
-  it('answers one job after another in one process', async () => {
+  firstTier.it('answers one job after another in one process', async () => {
     const worker = await startModule('export const handler = async (job) => ({ pid: process.pid, job });');
     const first = (await worker.job({ scene: 'Ä\u2028 "🎨"' }, 'a').output) as { pid: number };
     expect(first.pid).not.toBe(process.pid);
@@ -14,7 +14,7 @@ describe('a module that keeps to its part', () => {
     expect(await worker.job({}, 'b').output).toEqual({ pid: first.pid, job: { id: 'b', input: {} } });
   });
 
-  it('tells its progress, and has what it prints as its log', async () => {
+  firstTier.it('reports its progress, and its output becomes the log', async () => {
     const worker = await startModule(`
       console.log('loaded');
       export const handler = async ({ input }, { log, progress }) => {
@@ -28,7 +28,7 @@ describe('a module that keeps to its part', () => {
     await expect.poll(() => worker.log.toSorted()).toEqual(['loaded', 'one', 'three', '{ two: 2 }']);
   });
 
-  it.each([
+  firstTier.it.each([
     ['the list of its items', '', ['a', { b: 2 }]],
     ['what it returns', 'return "all";', 'all'],
   ])('streams the items of a generator, whose output is %s', async (_, last, output) => {
@@ -40,7 +40,7 @@ describe('a module that keeps to its part', () => {
     expect(job.stream).toEqual(['a', { b: 2 }]);
   });
 
-  it('may be written in CommonJS', async () => {
+  firstTier.it('may be written in CommonJS', async () => {
     const worker = await startModule('exports.handler = () => [1];', { file: 'workload.cjs' });
     expect(await worker.job({}).output).toEqual([1]);
     const assigned = await startModule('const own = { handler: () => [2] }; module.exports = own;', {
@@ -49,7 +49,7 @@ describe('a module that keeps to its part', () => {
     expect(await assigned.job({}).output).toEqual([2]);
   });
 
-  it('has the environment of its endpoint, and no key of the service', async () => {
+  firstTier.it('has the environment of its endpoint, and no key of the service', async () => {
     process.env['NIGHTRENDER_API_KEY'] = 'secret-of-the-service';
     const worker = await startModule('export const handler = () => process.env;', {
       environment: { MODEL: 'xl' },
@@ -70,13 +70,13 @@ describe('a module that keeps to its part', () => {
   });
 });
 
-describe('a handler that fails', () => {
+firstTier.describe('a handler that fails', () => {
   it.each([
     ['throws', `throw new Error('no such scene')`, 'no such scene'],
     ['throws what is no error', `throw { code: 7 }`, '{ code: 7 }'],
     ['returns what has no JSON', `return 1n`, 'BigInt'],
     ['returns a ring', `const ring = {}; ring.ring = ring; return ring`, 'circular'],
-  ])('fails its job where it %s, and goes on', async (_, statements, text) => {
+  ])('fails its job if it %s, and continues', async (_, statements, text) => {
     const worker = await startModule(
       `export const handler = async ({ input }) => { if (input.fails) { ${statements} } return 1; };`,
     );
@@ -93,29 +93,29 @@ describe('a handler that fails', () => {
     expect(worker.log[1]).toContain('at handler');
   });
 
-  it('is told of as no output where it gives none', async () => {
+  it('is reported as without output if it returns none', async () => {
     const worker = await startModule('export const handler = () => undefined;');
     expect(await worker.job({}).output).toBeNull();
   });
 });
 
-describe('a module that cannot be loaded', () => {
+firstTier.describe('a module that cannot be loaded', () => {
   it.each([
     ['has a mistake', 'export const = 1', 'Unexpected token'],
     ['throws', `throw new Error('no model')`, 'no model'],
     ['exports no handler', 'export const run = 1', 'exports no function named handler'],
     ['exits', 'process.exit(4)', "the worker's process exited with code 4"],
-  ])('is refused in words where it %s', async (_, source, text) => {
+  ])('is refused with a message if it %s', async (_, source, text) => {
     await expect(startModule(source)).rejects.toThrow(text);
   });
 
-  it('is refused in words where it is not there', async () => {
+  it('is refused with a message if it is not there', async () => {
     const path = `${await makeFolder()}/none.mjs`;
     const workload = moduleWorkload({ endpointId: 'e', path, environment: {} });
     await expect(start(workload)).rejects.toThrow(`there is no file ${path}`);
   });
 
-  it('is ended where it does not become ready', async () => {
+  it('is ended if it does not become ready', async () => {
     const endless = startModule('await new Promise(() => setInterval(() => undefined, 1000));', {
       startTimeoutMs: 200,
     });
@@ -123,7 +123,7 @@ describe('a module that cannot be loaded', () => {
   });
 });
 
-describe('a module that ends its process', () => {
+firstTier.describe('a module that ends its process', () => {
   it.each([
     ['exits', 'process.exit(0)', "the worker's process exited with code 0"],
     ['aborts', 'process.abort()', "the worker's process was killed by SIGABRT"],
@@ -138,7 +138,7 @@ describe('a module that ends its process', () => {
       'const kept = []; for (;;) kept.push(new Array(1000).fill(kept.length))',
       "the worker's process",
     ],
-  ])('gives its job back where it %s', async (_, statements, reason) => {
+  ])('gives its job back if it %s', async (_, statements, reason) => {
     const worker = await startModule(`export const handler = async () => { ${statements} };`, {
       memoryBytes: 150 * 2 ** 20,
     });
@@ -148,7 +148,7 @@ describe('a module that ends its process', () => {
   });
 
   it.skipIf(process.platform !== 'linux')(
-    'is killed where it has more beside its heap than it may (skipped where there is no /proc)',
+    'is killed if it has more beside its heap than it may (skipped if there is no /proc)',
     async () => {
       holdTimers();
       const worker = await startModule(
@@ -162,7 +162,7 @@ describe('a module that ends its process', () => {
     },
   );
 
-  it('is ended where it computes for ever and its job is called off', async () => {
+  it('is ended if it computes for ever and its job is called off', async () => {
     const worker = await startModule(
       'export const handler = ({}, { log }) => { process.stderr.write(process.pid + "\\n"); for (;;); };',
     );

@@ -1,4 +1,7 @@
-/** Promise: a workload that stands in the table, and nowhere else, has a schema, rules, a form, words, and workers. */
+/**
+ * Promise: a new kind of workload needs only an entry in the table. It then has a schema, checks, a form,
+ * messages and workers.
+ */
 import { Ajv } from 'ajv';
 import { expect, it, vi } from 'vitest';
 import { endpointFields } from '../../../src/service/config/check-endpoint.ts';
@@ -34,7 +37,7 @@ vi.mock(import('../../../src/service/workloads/workloads.ts'), async (importOrig
   return { workloads: [...workloads, echo] };
 });
 
-it('is read from service.yaml, and known to editors', () => {
+it('a new kind is read from service.yaml, and known to editors', () => {
   const { settings } = serviceOf('endpoints: [{name: A, echo: ho, loudness: 2, workers: 3}]');
   expect(settings.endpoints).toMatchObject([{ id: 'a', echo: 'ho', loudness: 2, workers: { max: 3 } }]);
   const isValid = new Ajv({ strict: false }).compile(serviceJsonSchema());
@@ -55,13 +58,13 @@ it.each([
     'workers: 1',
     'is keys and values; expected exactly one of quickDeploy, image, command, module, comfyui, ',
   ],
-])('refuses {%s} in words', (keys, problem) => {
+])('refuses {%s} with a message', (keys, problem) => {
   const expected = endpointProblemsOf(keys).map(() => expect.stringContaining(problem) as string);
   expect(endpointProblemsOf(keys)).toEqual(expected);
   expect(expected).not.toEqual([]);
 });
 
-it('is run by `nightrender work` if --allow names it', () => {
+it('a new kind is run by `nightrender work` if --allow names it', () => {
   const read = readAllowed('scene, echo:ho, ho, image:acme/box:1');
   const workloads = 'workloads' in read ? read.workloads : [];
   expect(workloads.map(({ keys }) => keys)).toEqual([
@@ -74,7 +77,7 @@ it('is run by `nightrender work` if --allow names it', () => {
   expect(readAllowed('eco:ho')).toEqual(misspelt);
 });
 
-it('has the fields that it takes in the form of the console', () => {
+it('a new kind has the fields that it takes in the form of the console', () => {
   const form = endpointFields(1).workloads.find(({ key }) => key === 'echo');
   expect(form).toMatchObject({ choice: { title: 'Echo' }, gpu: 'needs no GPU', isElsewhere: false });
   const keys = form?.cards.map(({ title, fields }) => [title, fields.map(([key]) => key)]);
@@ -91,7 +94,7 @@ it('has the fields that it takes in the form of the console', () => {
   expect(JSON.stringify(form)).not.toContain('"devices"');
 });
 
-it('is created in the console, described in words, and does jobs', async () => {
+it('a new kind is created in the console, described there, and does jobs', async () => {
   const service = await openWithConsole({
     workloadOf: (settings, context) => {
       const containerTool = () => Promise.reject(new Error('none is needed'));

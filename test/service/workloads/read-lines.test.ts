@@ -1,4 +1,4 @@
-/** Reading what processes write: all of it, and no faster than there is time for it. */
+/** Promise: the output of a process is read completely, and no faster than it is handled. */
 import { once } from 'node:events';
 import { PassThrough, Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { type Line, readLines } from '../../../src/service/workloads/worker-log.ts';
 
 const many = 200_000;
-/** As a process writes that has no bounds: pieces of 64 kB, one right after the other. */
+/** Returns unlimited output as a process writes it: pieces of 64 kB, one right after another. */
 const flood = (): Readable =>
   Readable.from(Array.from({ length: 20 }, () => Buffer.from('a line\n'.repeat(many / 20))));
 
@@ -24,7 +24,7 @@ describe('a process that writes without end', () => {
     expect(count).toBe(many);
   });
 
-  it('waits until what it asked for is done', async () => {
+  it('waits until its earlier lines are handled', async () => {
     let count = 0;
     const undone = new Promise<void>(() => undefined);
     const input = flood();
@@ -51,7 +51,7 @@ describe('a process that has ended', () => {
     input.write('one\n');
     while (!input.isPaused()) await nextTurn();
     input.end('two\nthree');
-    // As the system does for a process that has gone.
+    // The operating system does the same for a process that has ended.
     input.resume();
     await once(input, 'end');
     expect(heard).toEqual(['one', 'two', 'three']);

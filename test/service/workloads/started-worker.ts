@@ -1,4 +1,4 @@
-/** A worker for one test: started, its log kept, ended with the test. */
+/** Starts a worker for a test and keeps its log. The worker ends with the test. */
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { JsonText, type Worker, type Workload } from '../../../src/service/workl
 
 export interface StartedWorker extends Worker {
   log: string[];
-  /** Runs a job and keeps what it reports. */
+  /** Runs a job and records its progress. */
   job(input: Record<string, unknown>, id?: string): RunningJob;
 }
 
@@ -50,7 +50,7 @@ function valueOf(said: unknown): unknown {
   return said instanceof JsonText ? (JSON.parse(said.text.toString()) as unknown) : said;
 }
 
-/** A program in JavaScript as a command. */
+/** Starts a JavaScript program as a command worker. */
 export function startScript(script: string, options: Partial<CommandOptions> = {}): Promise<StartedWorker> {
   const command = [process.execPath, '--input-type=commonjs', '--eval', script];
   return start(
@@ -58,7 +58,7 @@ export function startScript(script: string, options: Partial<CommandOptions> = {
   );
 }
 
-/** Answers each job with what `answer`, an expression, is for the line read (`job`, `write`). */
+/** Returns a program that runs these statements for each line read. They can use `job`, `write` and `say`. */
 export function answering(statements: string): string {
   return `
     const write = (text) => process.stdout.write(text);
@@ -78,14 +78,14 @@ export async function startModule(
   return start(moduleWorkload({ endpointId: 'endpoint-1', path, environment: {}, ...options }));
 }
 
-/** A folder that goes with the test. */
+/** Creates a folder, which is removed at the end of the test. */
 export async function makeFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'nightrender-workloads-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** A process that has ended but was not yet waited for is none any more. */
+/** True if the process runs. A process that has ended but was not reaped does not count. */
 export function isRunning(pid: number): boolean {
   if (!existsSync('/proc/self/status')) return process.kill(pid, 0);
   try {
@@ -95,13 +95,13 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** Time passes for timers only when the test lets it. */
+/** Makes timers advance only when the test says so. */
 export function holdTimers(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
 }
 
-/** Lets half a second pass again and again until `ended` resolves. */
+/** Lets half a second pass repeatedly until `ended` resolves. */
 export async function passTimeUntil(ended: Promise<unknown>): Promise<void> {
   let hasEnded = false;
   void ended.then(() => (hasEnded = true));

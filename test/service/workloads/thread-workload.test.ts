@@ -1,4 +1,4 @@
-/** Promise: what a worker's thread does, or what befalls it, holds up neither its service nor the jobs of others. */
+/** Promise: a worker thread that is busy, fails or ends delays neither the service nor other jobs. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -14,7 +14,7 @@ import {
   submit,
 } from '../service-harness.ts';
 
-/** Is told what to do: to answer, to fail, to end its thread, or to be busy, without pause, until a file is there. */
+/** A module that answers, fails, ends its thread, or is busy until a file exists, as its input says. */
 const module = `
 import { existsSync, writeFileSync } from 'node:fs';
 export async function handler({ input }, { progress }) {
@@ -40,7 +40,7 @@ async function open(): Promise<{ url: string; begun: string; until: string }> {
   return { url, begun: join(dir, 'own', 'begun'), until: join(dir, 'own', 'until') };
 }
 
-it('answers while its worker is busy without a pause, and takes on more', async () => {
+it('the service answers while its worker is busy without a pause, and takes on more', async () => {
   const { url, begun, until } = await open();
   const busy = await submit(url, { begun, until });
   await statusOnce(url, busy, 'IN_PROGRESS');
@@ -53,7 +53,7 @@ it('answers while its worker is busy without a pause, and takes on more', async 
   expect((await statusOnce(url, next, 'COMPLETED')).output).toBe('done');
 });
 
-it('ends a busy one whose job is cancelled, and goes on with another', async () => {
+it('the service ends a busy one whose job is cancelled, and continues with another', async () => {
   const { url, begun, until } = await open();
   const busy = await submit(url, { begun, until });
   while (!existsSync(begun)) await askStatus(url, busy);
@@ -65,13 +65,13 @@ it('ends a busy one whose job is cancelled, and goes on with another', async () 
 it.each([
   ['that ends in the middle', { crash: true }, 'thread was ended'],
   ['with a bug', { break: true }, 'a bug'],
-])('fails the job of a thread %s, and not the next one', async (_name, input, reason) => {
+])('the service fails the job of a thread %s, and not the next one', async (_name, input, reason) => {
   const { url } = await open();
   expect((await statusOnce(url, await submit(url, input), 'FAILED')).error).toContain(reason);
   expect((await statusOnce(url, await submit(url, { say: 'done' }), 'COMPLETED')).output).toBe('done');
 });
 
-it('hands on what a job reports, and its error in its own words', async () => {
+it('the service passes on the progress and the error message of a job', async () => {
   const { url } = await open();
   const job = await submit(url, { progress: { done: 1 }, fail: 'no such colour' });
   expect((await statusOnce(url, job, 'FAILED')).error).toBe('no such colour');

@@ -1,8 +1,8 @@
-/** Promise: a public worker finds in its environment what the open-source worker SDK reads there. */
+/** Promise: a public worker finds in its environment all variables that the open-source worker SDK reads. */
 import { expect, it } from 'vitest';
 import { helperEnvironment, workerEnvironment } from '../../../src/service/workloads/worker-environment.ts';
 
-it('has the addresses with what the worker replaces in them, its id and its key', () => {
+it('the environment has the addresses with what the worker replaces in them, its id and its key', () => {
   expect(
     workerEnvironment({
       baseUrl: 'http://192.0.2.7:8000',
@@ -26,13 +26,13 @@ it('has the addresses with what the worker replaces in them, its id and its key'
   });
 });
 
-it('has a query in every address, to which the worker appends', () => {
+it('the environment has a query in every address, to which the worker appends', () => {
   const identity = { baseUrl: 'http://h', endpointId: 'e', workerId: 'w', workerKey: 'k', gpuName: null };
   const addresses = Object.entries(workerEnvironment(identity)).filter(([name]) => name.includes('WEBHOOK'));
   expect(addresses.map(([, address]) => address.split('?')[1])).toEqual(Array(4).fill('gpu=none'));
 });
 
-it('leaves the secrets of the service out of what helpers get, and keeps what container tools need', () => {
+it('the environment of helpers lacks the secrets of the service, and has the variables of container tools', () => {
   const needed = {
     PATH: '/bin',
     HOME: '/root',

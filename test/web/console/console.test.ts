@@ -1,4 +1,7 @@
-/** Promise: the console lets in who has the key, keeps what was typed and shown, and can be used on a phone, by keyboard and in the dark, whatever names say. */
+/**
+ * Promise: the console admits only owners of a key, keeps what was typed and shown, and works on a phone, by keyboard
+ * and in dark mode, whatever names contain.
+ */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { noBrowser, openBrowser } from '../browser.ts';
@@ -23,8 +26,8 @@ beforeAll(async () => {
 
 afterAll(() => noBrowser ?? browser.close());
 
-describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is no chromium)', () => {
-  it('lets in who has the key, and says how to begin', async () => {
+describe.skipIf(noBrowser !== undefined)('in a browser (skipped if there is no chromium)', () => {
+  it('admits only the owner of a key, and explains how to begin', async () => {
     const service = await startFakeConsole();
     const { page, troubles } = await look(browser, service);
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -43,7 +46,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(troubles()).toEqual([]);
   });
 
-  it('keeps what was typed where the service knows the browser no more', async () => {
+  it('keeps the typed text if the session has ended', async () => {
     const service = await startFakeConsole();
     const { page } = await enter(browser, service, '#/new');
     await field(page, 'Name').fill('Half typed');
@@ -57,7 +60,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.getByRole('heading', { level: 1, name: 'Half typed' }).waitFor();
   });
 
-  it('says since when the service does not answer, keeps what it showed, and finds it again', async () => {
+  it('shows since when the service does not answer, keeps its data, and connects again', async () => {
     const service = await startFakeConsole();
     service.overview.endpoints.push(endpointView());
     const { page } = await enter(browser, service);
@@ -70,13 +73,13 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await away.waitFor({ state: 'detached' });
   });
 
-  it('asks for nothing while it cannot be seen', async () => {
+  it('sends no requests while the page is hidden', async () => {
     const service = await startFakeConsole();
     const { page } = await enter(browser, service);
     await page.evaluate<void>(
       "Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true })",
     );
-    // The round that was under way ends; the next would come after two seconds.
+    // A poll in progress ends. The next one would come after two seconds.
     await page.clock.runFor(3_000);
     const before = service.asked.length;
     await page.clock.runFor(60_000);
@@ -87,7 +90,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await expect.poll(() => service.asked.length).toBeGreaterThan(before);
   });
 
-  it('is walked by keyboard alone: in, to a new endpoint, a job, and back', async () => {
+  it('is used by keyboard alone: to sign in, create an endpoint, submit a job, and go back', async () => {
     const service = await startFakeConsole();
     const { page, troubles } = await look(browser, service);
     await expect.poll(() => labelOfFocus(page)).toBe('API key');
@@ -114,7 +117,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(troubles()).toEqual([]);
   });
 
-  it('takes names, logs and errors for text, and fits a phone with them, 200 workers and 10,000 jobs', async () => {
+  it('shows names, logs and errors as text, and fits a phone with 200 workers and 10,000 jobs', async () => {
     const service = await startFakeConsole();
     const [image = '', script = '', marks = '', wide = ''] = hostile;
     const view = endpointView(endpointForm({ name: image, environment: { [wide]: script } }), {

@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 afterAll(() => noBrowser ?? browser.close());
 
-/** A finished batch of five scenes, with files of both passwords. */
+/** Returns the folder of a finished batch of five scenes, with files of both passwords. */
 async function finished(list = scenes(5), keys = 'input: {scene: "{{ scene }}"}\n'): Promise<string> {
   const service = await startStandIn();
   const cwd = folderWith({
@@ -61,8 +61,8 @@ const marked = (page: Page): Promise<string[]> =>
 
 const textOf = (page: Page): Promise<string> => page.locator('body').innerText();
 
-describe.skipIf(noBrowser !== undefined)('marks of a batch (skipped where there is no chromium)', () => {
-  it('are set by the link that watch prints, seen by everybody, and those of the browser are taken over', async () => {
+describe.skipIf(noBrowser !== undefined)('marks of a batch (skipped if there is no chromium)', () => {
+  it('are set by the link that watch prints, shown to everybody, and can include those of the browser', async () => {
     const cwd = await finished();
     const { url, link } = await watching(cwd);
     const { page: other, troubles } = await look(browser, url);
@@ -73,7 +73,7 @@ describe.skipIf(noBrowser !== undefined)('marks of a batch (skipped where there 
 
     const { page } = await look(browser, link);
     await page.locator('.picture').nth(4).waitFor();
-    // No screenshot and no bookmark shows the password.
+    // The password must not appear in screenshots and bookmarks.
     expect(page.url()).toBe(url);
     expect(await marked(page)).toEqual([]);
     await press(page, 0, 's');
@@ -88,7 +88,7 @@ describe.skipIf(noBrowser !== undefined)('marks of a batch (skipped where there 
     // The batch sends no seeds.
     expect(command).toMatch(/^nightrender retry .*pipeline\.yaml --marked$/);
 
-    // The link is pasted into the open page.
+    // This is like pasting the link into the open page.
     await other.goto(link);
     await other.getByRole('button', { name: 'Keep 1 mark of this browser with the batch' }).click();
     await expect.poll(() => marked(other)).toEqual(['s0 Star', 's1 Render again', 's3 Star']);
@@ -99,7 +99,7 @@ describe.skipIf(noBrowser !== undefined)('marks of a batch (skipped where there 
     expect(troubles).toEqual([]);
   });
 
-  it('are behind a password where there is a file of it, and a viewer can only star', async () => {
+  it('need a password if there is a file with one, and a viewer can only star', async () => {
     const cwd = await finished();
     writeFileSync(
       join(cwd, 'out/marks.jsonl'),
@@ -116,7 +116,7 @@ describe.skipIf(noBrowser !== undefined)('marks of a batch (skipped where there 
     await press(page, 1, 'r');
     await press(page, 1, 's');
     await expect.poll(() => marked(page)).toEqual(['s1 Star']);
-    // Commands are for those who have the program and the batch.
+    // Commands are shown only to people who have the program and the batch.
     await page.getByRole('button', { name: '1 starred' }).click();
     await page.getByRole('button', { name: 'Download the pictures (ZIP)' }).waitFor();
     expect(await page.locator('.marked pre').count()).toBe(0);
@@ -132,7 +132,7 @@ describe.skipIf(noBrowser !== undefined)('marks of a batch (skipped where there 
     await expect.poll(() => marked(page)).toEqual(['s1 Star', 's2 Reject']);
   });
 
-  it('are made on a phone by swiping through seeds, downloaded as a ZIP, and seen in the report of the morning', async () => {
+  it('are set on a phone while swiping through seeds, downloaded as a ZIP, and shown in the report', async () => {
     const cwd = await finished(
       'id,prompt\nfox,a fox\nhare,a hare\nowl,an owl\n',
       'input: {scene: "{{ prompt }}", seed: "{{ seed }}"}\nscenes: {seeds: 4}\n',
@@ -158,7 +158,7 @@ describe.skipIf(noBrowser !== undefined)('marks of a batch (skipped where there 
       [-150, 'fox-s2'],
       [-150, 'fox-s3'],
       [150, 'fox-s2'],
-      // A finger that only trembles, or scrolls, turns no page.
+      // A finger that only trembles, or scrolls, does not turn the page.
       [-20, 'fox-s2'],
     ] as const) {
       await swipe(page, by);
@@ -209,7 +209,7 @@ describe.skipIf(noBrowser !== undefined)('marks of a batch (skipped where there 
     await press(morning, 1, 's');
     await morning.reload();
     await expect.poll(() => marked(morning)).toEqual(['fox-s3 Star']);
-    // A later star of `watch` counts again.
+    // A star that is set again at `watch` overrides the earlier change in the report.
     await desk.getByRole('button', { name: 'Show everything' }).click();
     await desk.locator('.picture').nth(11).waitFor();
     await press(desk, 1, 's');
@@ -240,7 +240,7 @@ describe.skipIf(noBrowser !== undefined)('marks of a batch (skipped where there 
         image.src = ${JSON.stringify(picture)};
       })`);
     expect(await seen(page)).toBe('shown');
-    // The browser sends the cookie there too, because cookies do not know ports.
+    // The browser sends the cookie there as well, because cookies ignore ports.
     const other = createServer((_, response) => response.end('<p>another program'));
     other.listen(0, '127.0.0.1');
     await once(other, 'listening');
@@ -251,7 +251,7 @@ describe.skipIf(noBrowser !== undefined)('marks of a batch (skipped where there 
   });
 });
 
-/** Moves a finger sideways over the open picture. */
+/** Moves a finger sideways over the open picture by `by` pixels. */
 async function swipe(page: Page, by: number): Promise<void> {
   const finger = await page.context().newCDPSession(page);
   const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', x?: number) =>

@@ -1,4 +1,4 @@
-/** Promise: pictures can be zoomed, and two to four of them compared, with their differences. */
+/** Promise: pictures can be zoomed, and two to four of them compared, with the differences between them. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -15,7 +15,10 @@ let browser: Browser;
 let folder = '';
 let url = '';
 
-/** One row of a list in two seasons and two sizes with two seeds each, and what it was before it was edited. */
+/**
+ * One row of a list in two seasons, two sizes and two seeds each, 20 other rows, and the first row as it was before an
+ * edit.
+ */
 const rows: SceneRecord[] = [
   ...['spring', 'autumn'].flatMap((season) =>
     [1, 2].flatMap((size) => [11, 12].map((seed) => row('An old harbour at dawn', season, size, seed))),
@@ -63,7 +66,7 @@ async function written(path: string, bytes: Buffer): Promise<void> {
   await writeFile(path, bytes);
 }
 
-/** Nothing may have gone wrong in it at the end. */
+/** Opens the page and calls `look`. Fails if the page had errors. */
 async function looking(
   hash: string,
   look: (page: Page) => Promise<void>,
@@ -77,7 +80,7 @@ async function looking(
   await page.context().close();
 }
 
-/** Pictures that stand beside the first one, itself included. */
+/** Returns the number of pictures in the first row. */
 function inFirstRow(page: Page): Promise<number> {
   return page.locator('.pictures > li:not(.filler)').evaluateAll((all) => {
     const topOf = (each: unknown): number =>
@@ -86,15 +89,15 @@ function inFirstRow(page: Page): Promise<number> {
   });
 }
 
-/** Screen pixels of the widest picture for one of its own: what is above 1 is stretched. */
+/** Returns the largest ratio of screen pixels to picture pixels. Above 1, a picture is stretched. */
 function stretched(page: Page): Promise<number> {
   return page.evaluate(
     `Math.max(...[...document.querySelectorAll('.frame img')].filter((img) => img.naturalWidth > 0).map((img) => img.clientWidth / img.naturalWidth))`,
   );
 }
 
-describe.skipIf(noBrowser !== undefined)('tiles (skipped where there is no chromium)', () => {
-  it('stand twelve in a row or alone, never stretched, and stay so', async () => {
+describe.skipIf(noBrowser !== undefined)('tiles (skipped if there is no chromium)', () => {
+  it('stand one to twelve in a row, are never stretched, and keep the chosen size', async () => {
     await looking('', async (page) => {
       expect(await inFirstRow(page)).toBe(5);
       const slider = page.getByRole('slider', { name: 'How large pictures are' });
@@ -103,7 +106,7 @@ describe.skipIf(noBrowser !== undefined)('tiles (skipped where there is no chrom
       await expect.poll(() => inFirstRow(page)).toBe(12);
       expect(await slider.getAttribute('aria-valuetext')).toBe('12 in a row');
       expect(await page.locator('.words:visible, .caption:visible').count()).toBe(0);
-      // Two keys before the page is painted again.
+      // The second key comes before the page is painted again.
       await page.evaluate(`(async () => {
         for (let nth = 1; nth <= 2; nth++) {
           document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '+', bubbles: true }));
@@ -123,7 +126,7 @@ describe.skipIf(noBrowser !== undefined)('tiles (skipped where there is no chrom
     });
   });
 
-  it('are thumbnails where these will do', async () => {
+  it('are thumbnails if these are large enough', async () => {
     await looking('', async (page) => {
       await expect.poll(() => stretched(page)).toBeGreaterThan(0);
       expect(await stretched(page)).toBeLessThanOrEqual(1);
@@ -141,8 +144,8 @@ describe.skipIf(noBrowser !== undefined)('tiles (skipped where there is no chrom
 
 const harbour = '&scene=1&id=harbour%20at%20dawn-spring-1-11';
 
-describe.skipIf(noBrowser !== undefined)('side by side (skipped where there is no chromium)', () => {
-  it('are those that were picked by key, at most four, until Escape or Back', async () => {
+describe.skipIf(noBrowser !== undefined)('side by side (skipped if there is no chromium)', () => {
+  it('are the pictures that were picked by key, at most four, until Escape or Back', async () => {
     await looking('', async (page) => {
       for (const index of [0, 1, 2, 3, 4]) {
         await page.locator('.picture').nth(index).focus();
@@ -166,7 +169,28 @@ describe.skipIf(noBrowser !== undefined)('side by side (skipped where there is n
     });
   });
 
-  it('are offered with an open scene: before its edit, by seed, by the values of one list', async () => {
+  it('stay open after Back and Forward in quick succession', async () => {
+    await looking(sidesOf(1, 2), async (page) => {
+      await page.locator('dialog figure').nth(1).waitFor();
+      // The address changes in the moment in which the dialog is removed.
+      await page.evaluate(`new Promise((resolve) => {
+        const { hash } = location;
+        new MutationObserver((_, observer) => {
+          if (document.querySelector('dialog') !== null) return;
+          observer.disconnect();
+          location.hash = hash;
+          resolve();
+        }).observe(document.body, { childList: true, subtree: true });
+        location.hash = '';
+      })`);
+      await expect.poll(() => page.locator('dialog figure').count()).toBe(2);
+      // Two frames later the dialog is still open.
+      await page.evaluate('new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)))');
+      expect(await page.locator('dialog figure').count()).toBe(2);
+    });
+  });
+
+  it('are offered with an open scene: its version before an edit, other seeds, and other values of a list', async () => {
     await looking(`#${harbour}`, async (page) => {
       const offers = page.getByRole('region', { name: 'Compare with' }).getByRole('button');
       await expect
@@ -183,7 +207,7 @@ describe.skipIf(noBrowser !== undefined)('side by side (skipped where there is n
       await page.getByText('6 more values equal in all').click();
       expect(await page.locator('.compared dl').innerText()).toMatch(/season\s+spring[^]*steps\s+30/);
       await page.keyboard.press('Escape');
-      // Back at the scene that it was opened from.
+      // The page is back at the scene from which the comparison was opened.
       await expect.poll(() => page.locator('dialog').count()).toBe(1);
       await offers.nth(3).click();
       await expect
@@ -220,7 +244,7 @@ describe.skipIf(noBrowser !== undefined)('side by side (skipped where there is n
         await page.keyboard.press('0');
         await expect.poll(async () => (await places())[0]?.[2]).toBeCloseTo(width);
         await page.keyboard.press('1');
-        // Its own pixels.
+        // At key 1, a picture pixel is a screen pixel.
         await expect.poll(async () => (await places())[0]?.[2]).toBeCloseTo(600, 0);
       },
       { width: 900 },
@@ -250,7 +274,7 @@ describe.skipIf(noBrowser !== undefined)('side by side (skipped where there is n
     });
   });
 
-  it('are marked by key, the one under the pointer', async () => {
+  it('are marked by key: the picture under the pointer gets the mark', async () => {
     await looking(sidesOf(1, 2), async (page) => {
       await page.locator('dialog figure').nth(1).hover();
       await page.keyboard.press('s');
@@ -269,7 +293,7 @@ describe.skipIf(noBrowser !== undefined)('side by side (skipped where there is n
           await placeOf(page.locator('dialog figure').first()),
           await placeOf(page.locator('dialog figure').nth(1)),
         ];
-        // On a phone they stand one below the other.
+        // On a phone the pictures are one below the other.
         expect(first[0] === second[0]).toBe(width === 390);
         const over = await page.evaluate("document.querySelector('dialog').scrollWidth - innerWidth");
         expect(over).toBeLessThanOrEqual(0);
@@ -279,7 +303,7 @@ describe.skipIf(noBrowser !== undefined)('side by side (skipped where there is n
   });
 });
 
-it('shows of texts only the words that differ', () => {
+it('shows only the words in which texts differ', () => {
   expect(apart(['a red fox at dusk', 'a big blue fox at dusk'])).toEqual([
     ['a ', 'red ', 'fox at dusk'],
     ['a ', 'big blue ', 'fox at dusk'],
@@ -299,13 +323,13 @@ function namesOf(page: Page): Promise<string[]> {
   return page.locator('dialog figcaption').allInnerTexts();
 }
 
-/** Rows of the table: what differs, and the text of each side. */
+/** Returns the rows of the table: the name of the difference, and the text of each side. */
 async function differences(page: Page): Promise<string[][]> {
   const all = await page.locator('.compared tbody tr').all();
   return Promise.all(all.map((each) => each.locator('th, td').allInnerTexts()));
 }
 
-/** Left, top, width and height in the window. */
+/** Returns left, top, width and height in the window. */
 async function placeOf(element: Locator): Promise<number[]> {
   const { x = 0, y = 0, width = 0, height = 0 } = (await element.boundingBox()) ?? {};
   return [x, y, width, height];

@@ -1,4 +1,7 @@
-/** The gallery in a real browser, from the file system and without a network. */
+/**
+ * Promise: the gallery opens from the file system without a network, and shows, finds and sorts all pictures, whatever
+ * prompts contain.
+ */
 import { durationWords, moneyWords } from '../../../src/web/shared/number-words.ts';
 import type { SceneRecord } from '../../../src/runner/core/scene-record.ts';
 import { statSync } from 'node:fs';
@@ -33,7 +36,7 @@ afterAll(async () => {
   if (folder !== '') await rm(folder, { recursive: true });
 });
 
-/** The page as it is when its first pictures are there; nothing may have gone wrong in it at the end. */
+/** Opens the page, waits for its first pictures and calls `look`. Fails if the page had errors. */
 async function looking(
   url: string,
   look: (opened: OpenPage & { found: () => Promise<string> }) => Promise<void>,
@@ -61,7 +64,7 @@ function captions(page: Page): Promise<string[]> {
 const dialog = 'dialog[open]';
 const side = '#side=1.1.s0&side=5.1.s4';
 
-/** Of a product with seeds that are others for each prompt; two of the first prompt have no picture. */
+/** Returns a scene of a product whose seeds differ for each prompt. Two scenes of the first prompt have no picture. */
 function sceneOf(prompt: number, style: string, lens: number, take: number): SceneRecord {
   const columns = { scene: `prompt ${prompt}`, style, lens, seed: prompt * 7919 + take };
   const row = {
@@ -78,8 +81,8 @@ function sceneOf(prompt: number, style: string, lens: number, take: number): Sce
   return lens === 2 ? { ...row, state: 'unneeded', savedAt: null } : row;
 }
 
-describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no chromium)', () => {
-  it('shows pictures with their prompts, whatever stands in them', async () => {
+describe.skipIf(noBrowser !== undefined)('the gallery (skipped if there is no chromium)', () => {
+  it('shows pictures with their prompts, whatever these contain', async () => {
     await looking(small, async ({ page, found }) => {
       await expect.poll(found).toBe('300 scenes');
       await expect.poll(async () => (await captions(page)).length).toBe(60);
@@ -136,7 +139,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
     });
   });
 
-  it('says which words a picture does not show as they are, and finds such pictures', async () => {
+  it('shows which words are missing in a picture or were not drawn exactly, and finds such pictures', async () => {
     await looking(small, async ({ page, found }) => {
       await page.getByRole('button', { name: 'Filter' }).click();
       await page.getByLabel('Words').selectOption('left out');
@@ -152,7 +155,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
     });
   });
 
-  it('finds and sorts by values, and says the command that lists the same', async () => {
+  it('finds and sorts by values, and shows the command that lists the same', async () => {
     const rows = [0.25, 0.123456789, 1, undefined, 0.5].map((score, index) => ({
       ...savedRow,
       id: `s${index}`,
@@ -183,7 +186,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
     });
   });
 
-  it('shows no seeds that were not needed, unless they are asked for', async () => {
+  it('hides seeds that were not needed, unless a filter selects them', async () => {
     const rows = (['saved', 'unneeded', 'unneeded', 'saved'] as const).map((state, index) => ({
       ...savedRow,
       id: `s${index}`,
@@ -202,7 +205,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
     });
   });
 
-  it('shows beside a picture of a stage the one that it was made from, and in place of one where a job brings none', async () => {
+  it('shows the source picture beside a picture of a stage, or instead of it if the job brings none', async () => {
     const { url } = await startStandIn();
     const stage = (dir: string, output = '') =>
       pipeline(url, "input: {image: '{{ picture | file_base64 }}'}\n")
@@ -232,7 +235,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
     });
   });
 
-  it('shows a scene in full and goes on by keyboard, and back to where it was left', async () => {
+  it('shows a scene, moves to others by keyboard, and returns to the same place', async () => {
     await looking(small, async ({ page }) => {
       await page.locator('.picture').first().waitFor();
       await page.locator('.picture').first().focus();
@@ -282,7 +285,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
     });
   });
 
-  it('finds the scene of a link by its id where the list has changed', async () => {
+  it('finds the scene of a link by its id if the list has changed', async () => {
     await looking(`${small}#scene=2&id=s250`, async ({ page }) => {
       await expect.poll(() => page.locator(`${dialog} h2`).innerText()).toBe('s250');
     });
@@ -294,7 +297,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
       expect(await page.locator('thead th').allInnerTexts()).toEqual(['64', '128', '256']);
       const cell = page.locator('tbody tr').nth(1).locator('td').first();
       await expect.poll(() => cell.locator('.picture').count()).toBe(9);
-      // Pictures that are compared are shown whole.
+      // Pictures that are compared are shown completely.
       const { width = 0, height = 1 } = (await cell.locator('img').first().boundingBox()) ?? {};
       expect(width / height).toBeCloseTo(4 / 3, 1);
       await page.locator('.axes').getByLabel('Columns').selectOption('take');
@@ -313,7 +316,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
     });
   });
 
-  it('steps through two more columns, pages prompts of any number, and says why a cell is empty', async () => {
+  it('steps through two more columns, has pages for any number of prompts, and shows why a cell is empty', async () => {
     const rows = [...Array(130).keys()].flatMap((prompt) =>
       ['oil', 'ink'].flatMap((style) =>
         [1, 2].flatMap((lens) =>
@@ -346,7 +349,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
       await expect.poll(() => row.innerText()).toMatch(/^prompt 100\s/);
       expect(await page.locator('tbody tr').count()).toBe(30);
       expect(await step('style').innerText()).toMatch(/style\s+ink/);
-      // What is asked for is another thing: one begins at its start.
+      // After another search, the table begins at its start.
       await page.getByLabel('Search prompts and columns').fill('120-oil');
       await expect.poll(() => row.innerText()).toMatch(/^prompt 120\s/);
       expect(await page.locator('tbody tr').count()).toBe(1);
@@ -354,7 +357,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
     });
   });
 
-  it('says that a cell is empty because its scenes are not selected', async () => {
+  it('shows that a cell is empty because its scenes are not selected', async () => {
     await looking(`${small}#view=grid&column.take=take+0&search=winter`, async ({ page }) => {
       await expect.poll(() => page.locator('tbody tr').count()).toBe(1);
       await page.getByLabel('Search prompts and columns').fill('number 8');
@@ -402,7 +405,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
     );
   });
 
-  it('shows how numbers are spread, and what the bounds leave out', async () => {
+  it('shows the distribution of numbers, and what the bounds exclude', async () => {
     const rows = [...Array(100).keys()].map((index) => ({
       ...savedRow,
       id: `s${index}`,
@@ -426,7 +429,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
     });
   });
 
-  it('folds failures by cause', async () => {
+  it('groups failures by cause', async () => {
     const texts = ['out of memory: # GiB', 'no model at /models/#', 'lost: worker #', 'no such node'];
     const rows = [...Array(40).keys()].map((index) => ({
       ...failedRow,
@@ -454,7 +457,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
     });
   });
 
-  it('tells what failed with the command that retries it, and how the night went', async () => {
+  it('shows what failed with the command that retries it, and a summary of the night', async () => {
     await looking(`${small}#view=failures`, async ({ page, found }) => {
       expect(await page.getByRole('region', { name: 'Command that retries them' }).innerText()).toBe(
         "nightrender retry '/home/me/my night/pipeline.yaml' --kind job-failed",
@@ -487,7 +490,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
     });
   });
 
-  it.each([390, 800, 1280])('begins with pictures, whole ones, at %i pixels', async (width) => {
+  it.each([390, 800, 1280])('begins with complete pictures at %i pixels', async (width) => {
     await looking(
       small,
       async ({ page }) => {
@@ -507,7 +510,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
     );
   });
 
-  it('hides the grid where no two columns have few values', async () => {
+  it('hides the grid if no two columns have few values', async () => {
     const own = join(folder, 'plain');
     const { url } = await writtenReport(own, [{ ...savedRow, pictures: [] }], ['id', 'scene']);
     await looking(`${url}#view=grid`, async ({ page }) => {
@@ -537,7 +540,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
   });
 
   it.each(['light', 'dark'] as const)(
-    'can be used without seeing it, and read where it is %s',
+    'can be used without seeing it, and read if it is %s',
     async (colors) => {
       for (const view of ['', '#view=grid', '#view=failures', '#view=night', '#scene=1&id=s0', side])
         await looking(
@@ -548,7 +551,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
     },
   );
 
-  it('says so where the report was replaced while it was open', async () => {
+  it('shows that the report was replaced while it was open', async () => {
     const own = join(folder, 'replaced');
     const { url } = await smallReport(own);
     if (browser === undefined) throw new Error('no browser');
@@ -568,7 +571,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
 });
 
 describe.skipIf(noBrowser !== undefined)(
-  'a hundred thousand scenes (skipped where there is no chromium)',
+  'a hundred thousand scenes (skipped if there is no chromium)',
   () => {
     it('are less than a megabyte until they are looked at', async () => {
       const index = fileURLToPath(large);
@@ -585,7 +588,7 @@ describe.skipIf(noBrowser !== undefined)(
       );
       expect(loaded.filter((url) => url.endsWith('.js'))).toHaveLength(1);
       expect(await page.locator('*').count()).toBeLessThan(1_000);
-      // Neither the thumbnail is there nor, behind it, the picture.
+      // Both the thumbnail and the picture itself are missing.
       await expect
         .poll(() => page.locator('.picture .word').first().innerText())
         .toMatch(/the file is missing$/);
@@ -610,7 +613,7 @@ describe.skipIf(noBrowser !== undefined)(
   },
 );
 
-/** What a person with a screen reader, a keyboard or weak eyes would stumble over. Runs in the page. */
+/** Finds problems for people with a screen reader, a keyboard or weak eyesight. Runs in the page. */
 const unusable = `(() => {
   const wrong = [];
   const all = (selector) => [...document.querySelectorAll(selector)];

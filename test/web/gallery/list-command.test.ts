@@ -1,4 +1,4 @@
-/** What a reader has filtered for is said as a condition that finds the same scenes. */
+/** Promise: the command that the gallery shows for a filter lists the same scenes. */
 import { expect, it } from 'vitest';
 import type { GalleryData } from '../../../src/runner/core/gallery-data.ts';
 import { compileCondition } from '../../../src/runner/core/condition.ts';

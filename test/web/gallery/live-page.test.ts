@@ -1,4 +1,7 @@
-/** Promise: `watch` shows the gallery of a live, ended or killed batch, on a phone and by keyboard, whatever prompts contain. */
+/**
+ * Promise: `watch` shows the gallery of an active, ended or killed batch, on a phone and by keyboard, whatever prompts
+ * contain.
+ */
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -24,7 +27,7 @@ beforeAll(async () => {
 
 afterAll(() => noBrowser ?? browser.close());
 
-describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is no chromium)', () => {
+describe.skipIf(noBrowser !== undefined)('in a browser (skipped if there is no chromium)', () => {
   it.each([
     ['a phone', phone],
     ['a desktop', { width: 1280, height: 900, colors: 'dark' as const }],
@@ -39,7 +42,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     const run = night.program('run', 'pipeline.yaml', '--json');
     await stateOf(page, 'running').waitFor();
     await tile(page, 'in flight', '5').waitFor();
-    // The whole list is there; what has no picture says how it stands.
+    // The whole list is shown. A scene without a picture shows its state.
     await expect.poll(() => page.locator('main .picture .word').count()).toBe(5);
     expect(await page.locator('.picture img').count()).toBe(0);
     service.release();
@@ -86,7 +89,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(troubles).toEqual([]);
   });
 
-  it('says that a killed run is gone, what failed how, and the commands that go on', async () => {
+  it('shows that a run was killed, what failed and why, and the commands that continue', async () => {
     const service = await startPatientService();
     const night = nightOf(service.url, 20);
     const { url } = await startWatching(night.cwd);
@@ -107,7 +110,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
 
   it('shows failures by kind, in the service’s words, with the command that retries exactly them', async () => {
     const night = nightOf('local', 2, 'input: {scene: "{{ scene }}", width: 7, height: 7}\n');
-    await night.built('run', 'pipeline.yaml', '--quiet');
+    await night.run('--quiet');
     const { url } = await startWatching(night.cwd);
     const { page } = await look(browser, url);
     await page.getByRole('button', { name: 'Failures 2' }).click();
@@ -117,7 +120,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(await failures.locator('pre.bad').innerText()).toMatch(/width/);
   });
 
-  it('takes prompts and ids for text, whatever they are', async () => {
+  it('shows prompts and ids as text, whatever they contain', async () => {
     const hostile = [
       '</script><script>document.title = "taken"</script>',
       '<img src=x onerror="document.title = 1">',
@@ -129,7 +132,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
       'pipeline.yaml': pipeline('local', small).replace('scenes.csv', 'scenes.jsonl'),
       'scenes.jsonl': `${rows.join('\n')}\n`,
     });
-    await night.built('run', 'pipeline.yaml', '--quiet').exits(0);
+    await night.run('--quiet').exits(0);
     const { url } = await startWatching(night.cwd);
     const { page, troubles } = await look(browser, url, phone);
     await expect.poll(() => widthsOfPictures(page)).toEqual([96, 96, 96, 96]);
@@ -146,7 +149,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(troubles).toEqual([]);
   });
 
-  it('is walked by keyboard: to a picture, into it, along the others, and back to where one was', async () => {
+  it('is used by keyboard: to a picture, into it, to the next ones, and back to the same place', async () => {
     const { page, troubles } = await look(browser, await doneBatch(3));
     await page.locator('.picture').nth(2).waitFor();
     await page.getByRole('slider').focus();
@@ -175,7 +178,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(troubles).toEqual([]);
   });
 
-  it('has landmarks, one first heading, a name for each picture and a bar that can be read', async () => {
+  it('has landmarks, one main heading, a name for each picture and a readable progress bar', async () => {
     const service = await startHeldService();
     const night = nightOf(service.url, 2, small);
     const { url } = await startWatching(night.cwd);
@@ -259,7 +262,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(troubles).toEqual([]);
   });
 
-  it('keeps what was marked, filtered and opened before the first submission', async () => {
+  it('keeps marks, filters and the open scene from before the first submission', async () => {
     let isOpen = false;
     const service = await startStandIn({
       meet: (asked) =>
@@ -286,13 +289,13 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(troubles).toEqual([]);
   });
 
-  it('moves no picture that somebody looks at, however the list grows', async () => {
+  it('never moves a picture that somebody looks at, however the list grows', async () => {
     const night = await doneFolder(30);
     const { url } = await startWatching(night.cwd);
     const { page } = await look(browser, url, phone);
     await page.locator('.picture').nth(29).scrollIntoViewIfNeeded();
     const more = folderWith({ 'scenes.csv': scenes(33) });
-    await night.built('run', 'pipeline.yaml', '--quiet', '--manifest', join(more, 'scenes.csv'));
+    await night.run('--quiet', '--manifest', join(more, 'scenes.csv'));
     await expect.poll(() => page.locator('main .picture').count()).toBe(33);
     expect((await captions(page)).slice(0, 30)).toEqual(Array.from({ length: 30 }, (_, i) => `s${i}`));
   });
@@ -304,7 +307,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await expect.poll(() => captions(page)).toEqual(Array.from({ length: 10 }, (_, i) => `s${60 + i}`));
   });
 
-  it('says that the connection is lost, keeps what it knew, and finds it again', async () => {
+  it('shows that the connection is lost, keeps its data, and connects again', async () => {
     const night = await doneFolder(2);
     const first = await startWatching(night.cwd);
     const { page } = await look(browser, first.url);
@@ -317,7 +320,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.getByText('Connection lost.', { exact: true }).waitFor({ state: 'detached' });
   });
 
-  it('works behind a reverse proxy, under a path of its own', async () => {
+  it('works behind a reverse proxy, below a path', async () => {
     const behind = new URL(await doneBatch(2));
     const proxy = createServer((asked, answer) => {
       const path = asked.url?.replace(/^\/night\//, '/');
@@ -360,24 +363,24 @@ function tile(page: Page, name: string, value: string) {
   return named.locator('dd', { hasText: new RegExp(`^${value}$`) });
 }
 
-/** Of those that are loaded, as their files have them. */
+/** Returns the natural widths of pictures that are loaded. */
 function widthsOfPictures(page: Page): Promise<number[]> {
   return page.evaluate("[...document.querySelectorAll('main .picture img')].map((img) => img.naturalWidth)");
 }
 
-/** Controls that a screen reader has no word for. */
+/** Controls without a name for screen readers. Runs in the page. */
 const nameless = `[...document.querySelectorAll('button, a, input, select')]
   .filter((each) => each.checkVisibility() && !(each.innerText || each.labels?.[0]?.innerText || each.ariaLabel || each.querySelector('img')?.alt || '').trim())
   .map((each) => each.outerHTML.slice(0, 90))`;
 
-/** Pixels by which something is wider than the window. */
+/** Returns the number of pixels by which the page or a dialog is wider than the window. */
 function overflow(page: Page): Promise<number> {
   return page.evaluate(
     "Math.max(...[...document.querySelectorAll('html, dialog')].map((each) => each.scrollWidth - each.clientWidth))",
   );
 }
 
-/** The caption or the text of what has the focus. */
+/** Returns the caption or the text of the focused element. */
 function focused(page: Page): Promise<string> {
   return page.evaluate(
     "(document.activeElement.querySelector('.caption') ?? document.activeElement).textContent",
@@ -386,7 +389,7 @@ function focused(page: Page): Promise<string> {
 
 async function doneFolder(count: number): Promise<Night> {
   const night = nightOf('local', count, small);
-  await night.built('run', 'pipeline.yaml', '--quiet');
+  await night.run('--quiet');
   return night;
 }
 

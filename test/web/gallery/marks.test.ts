@@ -31,7 +31,7 @@ async function opened(address = url): Promise<Page> {
   return page;
 }
 
-/** The id of the scene and its mark. */
+/** Returns the ids of marked scenes with their marks. */
 function marked(page: Page): Promise<string[]> {
   return page
     .locator('.marks [aria-pressed=true]')
@@ -40,7 +40,7 @@ function marked(page: Page): Promise<string[]> {
     );
 }
 
-/** The ids of the scenes whose pictures are outlined. */
+/** Returns the ids of scenes whose pictures are outlined. */
 function outlined(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(`
     [...document.querySelectorAll('.pictures > li .frame')]
@@ -52,8 +52,8 @@ async function textOf(download: Download): Promise<string> {
   return readFile(await download.path(), 'utf8');
 }
 
-describe.skipIf(noBrowser !== undefined)('marks (skipped where there is no chromium)', () => {
-  it('are set and taken away by key, where the focus or the pointer is, and by pointer', async () => {
+describe.skipIf(noBrowser !== undefined)('marks (skipped if there is no chromium)', () => {
+  it('are set and removed by key, at the focus or the pointer, and by click', async () => {
     const page = await opened();
     await page.locator('.picture').nth(2).focus();
     await page.keyboard.press('s');
@@ -68,7 +68,7 @@ describe.skipIf(noBrowser !== undefined)('marks (skipped where there is no chrom
     await expect.poll(() => marked(page)).toEqual(['s2 Reject', 's3 Star']);
     await page.keyboard.press('s');
     await expect.poll(() => marked(page)).toEqual(['s2 Reject']);
-    // What is typed is no mark.
+    // A key that is typed into a field is no mark.
     await page.getByLabel('Search prompts and columns').fill('');
     await page.keyboard.press('s');
     await expect.poll(() => page.getByLabel('Search prompts and columns').inputValue()).toBe('s');
@@ -76,25 +76,25 @@ describe.skipIf(noBrowser !== undefined)('marks (skipped where there is no chrom
     await page.context().close();
   });
 
-  it('go to what was used last, pointer or focus, which is outlined', async () => {
+  it('are set on the picture that was hovered or focused last, which is outlined', async () => {
     const page = await opened();
     const tile = (number: number) => page.locator('.pictures > li').nth(number);
     await tile(2).hover();
     await tile(2).getByRole('button', { name: 'Star' }).click();
     await expect.poll(() => marked(page)).toEqual(['s2 Star']);
-    // The button has the focus still, and the eye is on another.
+    // The button still has the focus, but the pointer is on another picture.
     await tile(4).hover();
     expect(await outlined(page)).toEqual(['s4']);
     await page.keyboard.press('s');
     await expect.poll(() => marked(page)).toEqual(['s2 Star', 's4 Star']);
     await page.keyboard.press('p');
     await expect.poll(() => tile(4).locator('.pick').getAttribute('aria-pressed')).toBe('true');
-    // Beside all pictures there is nothing to mark.
+    // If the pointer is on no picture, nothing is marked.
     await page.locator('h1').hover();
     expect(await outlined(page)).toEqual([]);
     await page.keyboard.press('s');
     expect(await marked(page)).toEqual(['s2 Star', 's4 Star']);
-    // A focus that keys have moved comes before the pointer, until that moves.
+    // A focus that was moved by keys comes before the pointer, until the pointer moves.
     await tile(6).hover();
     await tile(5).locator('.picture').focus();
     await page.keyboard.press('Tab');
@@ -156,7 +156,7 @@ describe.skipIf(noBrowser !== undefined)('marks (skipped where there is no chrom
     await page.context().close();
   });
 
-  it('are those of all tabs that show the gallery', async () => {
+  it('are the same in all tabs that show the gallery', async () => {
     const page = await opened();
     const other = await page.context().newPage();
     await other.goto(url);
@@ -187,7 +187,7 @@ describe.skipIf(noBrowser !== undefined)('marks (skipped where there is no chrom
     await page.context().close();
   });
 
-  it('work where the browser keeps nothing, and say so', async () => {
+  it('work in a browser that stores nothing, with a note about it', async () => {
     const { page } = await openPage(browser);
     const headers = { 'content-security-policy': 'sandbox allow-scripts' };
     await page.route('http://gallery.test/**', (route) =>

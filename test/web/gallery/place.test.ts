@@ -1,4 +1,4 @@
-/** The address of the page says where a reader is, whatever columns are called. */
+/** Promise: a link to the gallery leads a reader to the same view, whatever columns are called. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { readPlace, writePlace, type Place, type Side } from '../../../src/web/gallery/page-location.ts';
@@ -6,7 +6,7 @@ import { everything, orders, type Order } from '../../../src/web/gallery/query.t
 
 const text = fc.string({ unit: 'grapheme' });
 
-it('comes back from the address as it was', () => {
+it('the view of a link is the same after it was written into the address and read again', () => {
   fc.assert(
     fc.property(
       fc.uniqueArray(text, { minLength: 3, maxLength: 3 }),
@@ -52,7 +52,7 @@ it('comes back from the address as it was', () => {
   );
 });
 
-it('is the first page of everything where the address says nothing, or nothing that is known', () => {
+it('the view of a link is the first page without filters if the address is empty or unknown', () => {
   const nothing = { open: undefined, sides: [], across: '', down: '', steps: [], at: [] };
   const start = { view: 'pictures', query: everything, page: 1, ...nothing };
   expect(readPlace('', ['a'])).toEqual(start);

@@ -1,4 +1,4 @@
-/** What a reader asks for is found in every column, in whatever type it came. */
+/** Promise: a search of the gallery covers every column, whatever type its values have. */
 import { expect, it } from 'vitest';
 import type { GalleryRow } from '../../../src/runner/core/gallery-data.ts';
 import { everything, isEverything, matcher, promptOf, type Query } from '../../../src/web/gallery/query.ts';
@@ -61,12 +61,12 @@ it.each<[Partial<Query>, boolean]>([
   expect(asks(query)).toBe(isFound);
 });
 
-it('knows the prompt that stands in a column', () => {
+it('finds a prompt that is a column', () => {
   expect(promptOf({ ...row, prompt: 0 })).toBe('a red boat');
   expect(promptOf({ state: 'invalid', source: 'x' })).toBe('');
 });
 
-it('asks for everything only where nothing is left out or moved', () => {
+it('shows everything only if nothing is filtered or sorted', () => {
   expect(isEverything({ ...everything, text: '  ', columns: { 1: '' } })).toBe(true);
   expect(isEverything({ ...everything, order: 'id' })).toBe(false);
   expect(isEverything({ ...everything, columns: { 1: '3' } })).toBe(false);

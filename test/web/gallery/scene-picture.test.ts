@@ -1,4 +1,4 @@
-/** Promise: a picture whose row has changed or gone is not taken for one of the list. */
+/** Promise: the gallery never shows the picture of a changed or removed row as if it belonged to the present list. */
 import { expect, it } from 'vitest';
 import type { GalleryData, GalleryRow } from '../../../src/runner/core/gallery-data.ts';
 import { scenePicture, seedCount, seedWords } from '../../../src/web/gallery/scene-picture.ts';
@@ -11,7 +11,7 @@ it.each<[string, GalleryRow['pictures'], string]>([
   ['withdrawn', [one], 'withdrawn'],
   ['withdrawn', [one, one], 'withdrawn +1'],
   ['withdrawn', undefined, ''],
-])('a scene that is %s is told as such on its picture', (state, pictures, badge) => {
+])('a scene that is %s is marked as such on its picture', (state, pictures, badge) => {
   const row: GalleryRow = { id: 's3', state, source: 'scenes.csv:5', ...(pictures && { pictures }) };
   expect(scenePicture(row, 0).badge).toBe(badge);
 });
@@ -38,14 +38,14 @@ it.each([
   ],
   ['one seed', { name: 'seed_number', choices: [['1', 8]] }, 1, 's3'],
   ['no seeds', { name: 'style', choices: [['2', 8]] }, 1, 's3'],
-])('is called by the number of its seed: %s', (_, column, count, caption) => {
+])('a picture is called by the number of its seed: %s', (_, column, count, caption) => {
   const data = { columns: [{ name: 'id', choices: null }, column] } as unknown as GalleryData;
   const row: GalleryRow = { id: 's3', state: 'saved', source: 'scenes.csv:5', values: ['s3', 2] };
   expect(seedCount(data)).toBe(count);
   expect(scenePicture(row, 0, { seed: seedWords(row, data) }).caption).toBe(caption);
 });
 
-it('is shown by its thumbnail, by that of an earlier version, or else by itself', () => {
+it('a picture is shown by its thumbnail, by that of an earlier version, or else by itself', () => {
   const saved = { id: 's3', state: 'saved', source: 'scenes.csv:5' };
   const sources = (picture: typeof one): string[] =>
     scenePicture({ ...saved, pictures: [picture] }, 0).sources;

@@ -1,4 +1,4 @@
-/** Axes say what they count, and when, in numbers that people grasp. */
+/** Promise: the axes of charts have readable numbers and times. */
 import { expect, it } from 'vitest';
 import { clockTicks, rateUnit, roundTop } from '../../../src/web/shared/number-words.ts';
 
@@ -18,7 +18,7 @@ it.each([
   expect(ticks.at(-1)?.at).toBe(1);
 });
 
-it('has no times of no time', () => {
+it('the axis has no times for an empty period', () => {
   expect(clockTicks(noon + 1, noon + 1)).toEqual([]);
 });
 

@@ -7,13 +7,12 @@ import { Drawing } from './drawing.ts';
 import { depthOf, eyeOf, nearest, projected, type Eye } from './eye.ts';
 import { airOf, exactDaylight, type Lamp, orbOf, SkyGrid, skyToward, skyViewOf, wallAt } from './light.ts';
 import { Mesh, type Extent, pointSize } from './mesh.ts';
-import { drawLampShine, drawOrb, drawStars, drawWeather, type Picture, drawClouds } from './overlays.ts';
+import { drawOverlays, type Picture } from './overlays.ts';
 import { backdropsOf, behind, type Piece, shoreAway, type AnyPart, soilOf } from '../around/backdrops.ts';
 import { lengthOf, minus, plus, snap, snapped, cosine, sine, toward, type Vector } from '../vector.ts';
-import type { Scene } from './shade.ts';
+import { type Scene, Surfaces, surfaceSize } from './shade.ts';
 import { Shadows } from './shadows.ts';
 import { addSolid, Builder, type Placement } from './solids.ts';
-import { surfaceSize, Surfaces } from './surfaces.ts';
 import { windowPane } from '../things/buildings.ts';
 import { boundsOf, sizeOf, paintOf, type Part, ball, post, straight } from '../things/parts.ts';
 
@@ -56,12 +55,7 @@ export function drawPlan(given: PicturePlan, width: number, height: number): Uin
   };
   const drawing = new Drawing(plan, scene, sky);
   const picture: Picture = { bytes: drawing.draw(), skyShare: drawing.skyShare, width, height };
-  if (daylight.stars > 0) drawStars(picture, daylight.stars, plan.seed);
-  if (!daylight.isStudio && plan.setting.weather === 'clear' && daylight.clouds > 0)
-    drawClouds(picture, eye, plan.setting.time, plan.seed);
-  if (scene.orb !== null) drawOrb(picture, eye, scene.orb);
-  drawLampShine(picture, eye, scene.lamps);
-  drawWeather(picture, plan.setting.weather, plan.seed);
+  drawOverlays(picture, plan, scene);
   return picture.bytes;
 }
 

@@ -1,8 +1,7 @@
 /** Shades places of the ground and of water. */
 import type { Ground } from '../layout/setting-of.ts';
 import { airAt, mirrored, type Orb } from './light.ts';
-import { fadeInto, lamplight, lamplightAt, type Scene } from './shade.ts';
-import { smooth } from './surfaces.ts';
+import { fadeInto, lamplight, lamplightAt, type Scene, smooth } from './shade.ts';
 
 /** Writes the light of a place into `out`. `near`: 1 / depth of the place. `ray`: its direction, one metre deep. */
 export function shadeGround(

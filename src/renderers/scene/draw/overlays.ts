@@ -2,10 +2,11 @@
 import { type Colour, mix, rgb } from '../../colour.ts';
 import { createRandom, type Random, fade } from '../../random.ts';
 import type { Weather } from '../layout/setting-of.ts';
+import type { PicturePlan } from '../plan-picture.ts';
 import { dot, falling, long, minus, snap, type Vector } from '../vector.ts';
 import { depthOf, type Eye } from './eye.ts';
 import type { Lamp, Orb } from './light.ts';
-import { smooth } from './surfaces.ts';
+import { type Scene, smooth } from './shade.ts';
 import type { TimeOfDay } from '../../language/other-words.ts';
 
 export interface Picture {
@@ -16,7 +17,18 @@ export interface Picture {
   height: number;
 }
 
-export function drawStars(picture: Picture, amount: number, seed: string): void {
+/** Draws over a finished picture what has no surface: stars, clouds, sun or moon, the shine of lamps, and weather. */
+export function drawOverlays(picture: Picture, plan: PicturePlan, { eye, air, orb, lamps }: Scene): void {
+  const { stars, clouds, isStudio } = air.daylight;
+  const { weather, time } = plan.setting;
+  if (stars > 0) drawStars(picture, stars, plan.seed);
+  if (!isStudio && weather === 'clear' && clouds > 0) drawClouds(picture, eye, time, plan.seed);
+  if (orb !== null) drawOrb(picture, eye, orb);
+  drawLampShine(picture, eye, lamps);
+  drawWeather(picture, weather, plan.seed);
+}
+
+function drawStars(picture: Picture, amount: number, seed: string): void {
   const { width, height } = picture;
   const random = createRandom(`stars ${seed}`);
   const unit = Math.sqrt(width * height) / 627;
@@ -29,7 +41,7 @@ export function drawStars(picture: Picture, amount: number, seed: string): void 
   }
 }
 
-export function drawOrb(picture: Picture, eye: Eye, { toward, colour, radius, shine, isMoon }: Orb): void {
+function drawOrb(picture: Picture, eye: Eye, { toward, colour, radius, shine, isMoon }: Orb): void {
   const [x, y] = placeOf(eye, toward);
   const size = radius * eye.focal;
   const reach = Math.ceil(size * (isMoon ? 7 : 13));
@@ -56,7 +68,7 @@ function placeOf(
   ];
 }
 
-export function drawLampShine(picture: Picture, eye: Eye, lamps: readonly Lamp[]): void {
+function drawLampShine(picture: Picture, eye: Eye, lamps: readonly Lamp[]): void {
   for (const { at, size, colour } of lamps) {
     const depth = depthOf(eye, ...at);
     if (depth < 0.2) continue;
@@ -69,7 +81,7 @@ export function drawLampShine(picture: Picture, eye: Eye, lamps: readonly Lamp[]
   }
 }
 
-export function drawWeather(picture: Picture, weather: Weather, seed: string): void {
+function drawWeather(picture: Picture, weather: Weather, seed: string): void {
   const random = createRandom(`falling ${seed}`);
   const { width, height } = picture;
   if (weather === 'snowfall') {
@@ -160,7 +172,7 @@ interface Puff {
   radius: number;
 }
 
-export function drawClouds(picture: Picture, eye: Eye, time: TimeOfDay, seed: string): void {
+function drawClouds(picture: Picture, eye: Eye, time: TimeOfDay, seed: string): void {
   const random = createRandom(`clouds ${seed}`);
   const [light, shade] = cloudColours[time].split(' ').map(rgb) as [Colour, Colour];
   const horizon = Math.min(eye.height, eye.height / 2 + (eye.forward[1] / eye.above[1]) * eye.focal);

@@ -15,7 +15,9 @@ const nameLost = JSON.stringify({
  * - `me`: the run; `nr`: number of the group; `g`: its writes by kind, each a list; returns a `GroupAnswer`
  * - Calls `next_version` first, so that groups are written one after another. This keeps the budget over all
  *   runners, and gives attempts their keys in the order of commits.
- * - If the answer to a group is lost, the group comes again. Then the function only reads what became of it.
+ * - If the answer to a group is lost, the group comes again, perhaps after later groups. Then the function only
+ *   reads what became of it. Attempts that the run took over are not its claims, although their groups may have the
+ *   same number.
  * - `seen`: what the runner remembers. If the database has less, it has gone back, and nothing is written
  *   (`writeBack`). `reclaim` is then how the runner writes back its claims. They keep their numbers, because
  *   attempts before and after them may not be back or settled yet. If the number is taken meanwhile, the
@@ -58,7 +60,10 @@ BEGIN
     _is_repeated := true;
   END IF;
 
-  IF g->'reclaim' IS NOT NULL AND NOT _is_repeated THEN
+  IF g->'reclaim' IS NOT NULL AND _is_repeated THEN
+    SELECT count(*) INTO _conflicts FROM json_array_elements(g->'reclaim') AS c WHERE NOT EXISTS (
+      SELECT 1 FROM attempts WHERE attempt = (c.value->>'attempt')::bigint AND run = me AND write_group = nr);
+  ELSIF g->'reclaim' IS NOT NULL THEN
     FOR _claim IN SELECT value FROM json_array_elements(g->'reclaim') LOOP
       SELECT * INTO _scene FROM scenes WHERE id = _claim->>'sceneId' AND fingerprint = _claim->>'fingerprint' ORDER BY state = 'withdrawn' LIMIT 1;
       IF NOT FOUND THEN
@@ -86,7 +91,7 @@ BEGIN
     END LOOP;
   END IF;
 
-  IF g->'status' IS NOT NULL THEN
+  IF g->'status' IS NOT NULL AND NOT _is_repeated THEN
     UPDATE attempts a SET status = x.status, executing_at = coalesce(a.executing_at, x."executingAt"),
       failure_kind = coalesce(x.held->>'kind', a.failure_kind), failure_text = coalesce(x.held->>'text', a.failure_text),
       failure_digest = CASE WHEN x.held IS NULL THEN a.failure_digest ELSE x.held->>'answer' END,
@@ -94,11 +99,11 @@ BEGIN
     FROM json_to_recordset(g->'status') AS x(attempt bigint, status text, "executingAt" bigint, held json)
     WHERE a.attempt = x.attempt AND a.owner = me AND a.state = 'submitted';
   END IF;
-  IF g->'hand' IS NOT NULL THEN
+  IF g->'hand' IS NOT NULL AND NOT _is_repeated THEN
     UPDATE attempts a SET in_hand = x."isInHand" FROM json_to_recordset(g->'hand') AS x(attempt bigint, "isInHand" boolean)
     WHERE a.attempt = x.attempt AND a.owner = me AND a.in_hand <> x."isInHand";
   END IF;
-  IF g->'drop' IS NOT NULL THEN
+  IF g->'drop' IS NOT NULL AND NOT _is_repeated THEN
     WITH x AS (SELECT attempt FROM json_to_recordset(g->'drop') AS x(attempt bigint)),
     freed AS (DELETE FROM names n USING x WHERE n.attempt = x.attempt)
     UPDATE attempts a SET writing = NULL FROM x WHERE a.attempt = x.attempt AND a.owner = me;
@@ -118,7 +123,10 @@ BEGIN
     WHERE a.owner = me AND a.job_id = x."jobId" AND (_is_repeated OR a.state = 'submitted');
   END IF;
 
-  IF g->'writing' IS NOT NULL THEN
+  IF g->'writing' IS NOT NULL AND _is_repeated THEN
+    SELECT array_agg(a.attempt) INTO _taken FROM json_to_recordset(g->'writing') AS w(attempt bigint, writing text)
+    JOIN attempts a USING (attempt) WHERE a.owner = me AND a.state = 'submitted' AND a.writing IS DISTINCT FROM w.writing;
+  ELSIF g->'writing' IS NOT NULL THEN
     WITH mine AS (
       SELECT x.attempt, x.file_key, a.scene FROM json_to_recordset(g->'names') AS x(attempt bigint, file_key text) JOIN attempts a USING (attempt)
     ), taken AS (
@@ -176,7 +184,7 @@ BEGIN
     SELECT array_agg(attempt) INTO _settled FROM settled;
   END IF;
 
-  IF g->'claim' IS NOT NULL THEN
+  IF g->'claim' IS NOT NULL AND NOT _is_repeated THEN
     SELECT claims_from > clock_timestamp() INTO _is_held FROM account;
     IF _is_held IS NOT TRUE THEN
       UPDATE account SET lost = lost + greatest(0, claimed_seen - claimed), untold = untold + greatest(0, claimed_seen - claimed), untimed = untimed + greatest(0, claimed_seen - claimed),
@@ -185,9 +193,9 @@ BEGIN
     END IF;
   END IF;
   FOR _claim IN SELECT value FROM json_array_elements(g->'claim') LOOP
-    IF _is_repeated THEN
-      SELECT array_agg(attempt ORDER BY attempt) INTO _keys FROM attempts WHERE owner = me AND write_group = nr AND state = 'intended';
-    ELSIF _is_held THEN
+    IF _is_repeated AND cardinality(_claimed) = 0 THEN
+      SELECT array_agg(attempt ORDER BY attempt) INTO _keys FROM attempts WHERE owner = me AND run = me AND write_group = nr AND state = 'intended';
+    ELSIF _is_repeated OR _is_held THEN
       _keys := '{}';
     ELSE
       _among := CASE WHEN (_claim->>'isPart')::boolean THEN 'AND scene IN (SELECT scene FROM parts WHERE run = $3)' ELSE 'AND $3 > 0' END;

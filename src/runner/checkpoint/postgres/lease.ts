@@ -1,4 +1,4 @@
-/** A runner's lease of a shared batch, which it renews from time to time, and the jobs that it adopts from dead runners. */
+/** A runner's lease on a shared batch, which it renews from time to time, and the jobs that it adopts from dead runners. */
 import { type Postgres, PostgresFailure, type PostgresSession } from '../../../lib/postgres/postgres.ts';
 import type { Attempt, Endpoint, Held, SavedSettlement, Settlement } from '../../core/attempt.ts';
 import { FatalFailure } from '../../core/failure.ts';
@@ -8,9 +8,9 @@ import type { RunRow } from '../batch-lock.ts';
 import type { Recall } from './recall.ts';
 
 export interface LeaseClock {
-  /** Wall clock, epoch ms. It runs on while the machine sleeps, and may jump. */
+  /** Wall clock, epoch ms. It keeps running while the machine sleeps, and may jump. */
   now(): number;
-  /** Monotonic ms. It never jumps, and stands still while the machine sleeps. */
+  /** Monotonic ms. It never jumps, and stops while the machine sleeps. */
   elapsed(): number;
 }
 
@@ -115,7 +115,7 @@ export class Lease {
   }
 
   /** True if other runners that were cut off too may still be on their way back. Nothing is taken from them. */
-  get isToGiveOthersTime(): boolean {
+  get mustWaitForOthers(): boolean {
     return this.#runners > 1 && this.#hasMissed;
   }
 
@@ -140,7 +140,7 @@ export class Lease {
     // The lease counts from before the request, because the answer may take long.
     const asked = { now: this.#clock.now(), elapsed: this.#clock.elapsed() };
     const renewed = await this.#db.transaction((session) => this.#renewWithin(session));
-    // If nobody could renew a lease for as long as it lasts, all are over at once, although the others are alive.
+    // After an outage as long as a lease, all leases have run out although the other runners live, so the last count stays.
     const runners = this.#hasMissed ? Math.max(this.#runners, renewed.runners) : renewed.runners;
     if (renewed.isBehind) {
       this.#recall.isBehind = true;
@@ -152,10 +152,10 @@ export class Lease {
     this.#until = { now: asked.now + this.#leaseMs, elapsed: asked.elapsed + this.#leaseMs };
     if (runners !== this.#runners) this.#events.onCount?.(runners);
     this.#runners = runners;
-    if (this.isAdopting && !this.isToGiveOthersTime) await this.#adoptAndTell();
+    if (this.isAdopting && !this.mustWaitForOthers) await this.#adoptAndTell();
   }
 
-  /** Takes over again what dead runners left behind, after the database lost that. */
+  /** Repeats the adoptions that the database has lost. */
   async adoptAgain(): Promise<void> {
     if (this.#adopted.size > 0) await this.#adoptAndTell([...this.#adopted]);
   }
@@ -190,7 +190,7 @@ export class Lease {
       `UPDATE ${this.#schema}.runners SET lease_until = now() + $2 * interval '1 ms' WHERE run = $1 AND NOT is_dead RETURNING run`,
       [this.#run, this.#leaseMs],
     );
-    // Writing back may take long, so claims stay banned; whoever locked the account prevents claims too.
+    // Writing back may take long, so claims stay blocked. A locked account is skipped, because its owner prevents claims too.
     if (isBehind)
       await session.query(
         `UPDATE ${this.#schema}.account SET claims_from = now() + $1 * interval '1 ms'
@@ -246,7 +246,7 @@ export class Lease {
   }
 }
 
-/** Returns SQL on `runners`: the lease is over, or the runner was declared dead and still has something in flight. */
+/** Returns an SQL condition on `runners`: the lease is over, or the runner was declared dead and still has something in flight. */
 const isDead = (s: string): string =>
   `(NOT is_dead AND lease_until < now() OR is_dead AND EXISTS (
      SELECT 1 FROM ${s}.attempts WHERE owner = runners.run AND (state IN ('intended', 'submitted') OR writing IS NOT NULL)))`;
@@ -254,8 +254,8 @@ const isDead = (s: string): string =>
 /**
  * Gives `run` what dead runners had in flight, in one transaction, so that each attempt has one owner.
  * Returns the keys of the attempts and the version of the batch. `ofOwners`: take only from the owners of
- * these attempts. Attempts that a crashed runner was working on count as crashes of their scenes, unless the
- * runner ended in order. Undefined if `run` itself was declared dead, because nobody would take over what it
+ * these attempts. Attempts that a dead runner was working on count as crashes of their scenes, unless it
+ * ended in order. Undefined if `run` itself was declared dead, because nobody would take over what it
  * took.
  */
 export async function adoptDead(
@@ -317,7 +317,7 @@ export type Write =
   | { do: 'writing'; attempt: Attempt; settlement: SavedSettlement }
   | { do: 'drop'; attempt: number }
   | { do: 'owner'; key: string }
-  /** `next`: id of the seed to send after that. */
+  /** `next`: id of the scene with the next seed. */
   | { do: 'settle'; attempt: Attempt; settlement: Settlement; next: string | undefined };
 
 export type Of<Kind extends Write['do']> = Write & { do: Kind };
@@ -348,6 +348,6 @@ export interface GroupContext {
 /** A change outside of a group. It is repeated only if the database loses it. */
 interface Lasting {
   work: () => Promise<unknown>;
-  /** Version of the batch, and at least of the run's own row, when the change was recorded. */
+  /** Version of the run's own row after the change. If the row is older, the change is lost. */
   version: number;
 }

@@ -7,7 +7,7 @@ import { openForReading, openForWriting, type Database } from '../../../lib/sqli
 import type { SavedSettlement } from '../../core/attempt.ts';
 import { nameKey } from '../../core/naming.ts';
 import { syncFolder } from '../../files/folders.ts';
-import { BatchHeld } from '../batch-lock.ts';
+import { BatchInUse } from '../batch-lock.ts';
 import {
   checkpointFile,
   copiesFolder,
@@ -30,37 +30,103 @@ import {
 } from './shared-schema.ts';
 import { hasRunners } from './shared-batch.ts';
 
-export interface Place {
+interface Place {
   db: Postgres;
   name: string;
 }
 
 export type Counts = Record<Table, number>;
 
-/** Copies `source` to the database, closed until `openArrived`. Replaces the copy of an interrupted move. */
-export async function copyThere({ db, name }: Place, source: Database): Promise<void> {
-  const schema = quoted(name);
-  await db.transaction(async (session) => {
-    await lockSchema(session, name);
-    const found = await lookUpSchema(session, name);
-    if (found?.moving === 'arriving') await session.query(`DROP SCHEMA ${schema} CASCADE`);
-    else if (found !== undefined) throw new UnusableSchema(takenText(name, found.moving));
-    await makeTables(session, name);
-    await session.query(`SELECT ${schema}.next_version()`);
-    for (const table of tableNames) await sendTable(source, session, schema, table);
-    await session.query(
-      `INSERT INTO ${schema}.runners (run, lease_until) SELECT max(run), '-infinity' FROM ${schema}.runs HAVING max(run) IS NOT NULL`,
-    );
-    await session.query(
-      `UPDATE ${schema}.attempts SET owner = (SELECT max(run) FROM ${schema}.runs)
-       WHERE state IN ('intended', 'submitted') OR writing IS NOT NULL`,
-    );
-    await keepNames(source, session, schema);
-    await session.query(`UPDATE ${schema}.account SET lost = $1`, [readLostSubmissions(source)]);
-    await agreeWithRows(session, schema);
-    await goOnFrom(session, schema, 'runs', 'run');
-    await markSchema(session, name, 'arriving');
-  });
+/** A batch on its way between its own file and a schema of a database. */
+export class MovingBatch {
+  readonly #place: Place;
+
+  constructor(place: Place) {
+    this.#place = place;
+  }
+
+  /** Copies `source` to the database, closed until `openArrived`. Replaces the copy of an interrupted move. */
+  async copyThere(source: Database): Promise<void> {
+    const { db, name } = this.#place;
+    const schema = quoted(name);
+    await db.transaction(async (session) => {
+      await lockSchema(session, name);
+      const found = await lookUpSchema(session, name);
+      if (found?.moving === 'arriving') await session.query(`DROP SCHEMA ${schema} CASCADE`);
+      else if (found !== undefined) throw new UnusableSchema(takenText(name, found.moving));
+      await makeTables(session, name);
+      await session.query(`SELECT ${schema}.next_version()`);
+      for (const table of tableNames) await sendTable(source, session, schema, table);
+      await session.query(
+        `INSERT INTO ${schema}.runners (run, lease_until) SELECT max(run), '-infinity' FROM ${schema}.runs HAVING max(run) IS NOT NULL`,
+      );
+      await session.query(
+        `UPDATE ${schema}.attempts SET owner = (SELECT max(run) FROM ${schema}.runs)
+         WHERE state IN ('intended', 'submitted') OR writing IS NOT NULL`,
+      );
+      await keepNames(source, session, schema);
+      await session.query(`UPDATE ${schema}.account SET lost = $1`, [readLostSubmissions(source)]);
+      await agreeWithRows(session, schema);
+      await goOnFrom(session, schema, 'runs', 'run');
+      await markSchema(session, name, 'arriving');
+    });
+  }
+
+  /** Ends the move to the database. Compares the copy with the renamed file, and opens it for work. */
+  async openArrived(dir: string): Promise<Counts> {
+    const { db, name } = this.#place;
+    const path = checkpointFile(dir);
+    for (const left of [`${path}-wal`, `${path}-shm`, markFile(dir), join(dir, '.in-hand')])
+      rmSync(left, { force: true });
+    return db.transaction(async (session) => {
+      await lockSchema(session, name);
+      await upgradeMoving(session, name);
+      const counts = assertSame(countFile(movedFile(dir)), await countThere(session, quoted(name)), name);
+      await markSchema(session, name);
+      return counts;
+    });
+  }
+
+  /** Begins the move back and closes the batch in the database. Work of dead runners counts as crashes. */
+  async closeThere(dir: string, advice: string): Promise<void> {
+    const { db, name } = this.#place;
+    const schema = quoted(name);
+    await db.transaction(async (session) => {
+      await lockSchema(session, name);
+      await upgradeMoving(session, name);
+      if ((await lookUpSchema(session, name))?.moving === 'moved') return;
+      const isThere = (await versionOf(session, name)) !== undefined;
+      const [known] = isThere ? await session.query(`SELECT birth FROM ${schema}.account`) : [];
+      if (known === undefined || known['birth'] !== birthOfCopy(dir))
+        throw new UnusableSchema(strangerText(name));
+      // Whoever is about to join waits, and then finds no such table.
+      await session.query(`LOCK TABLE ${schema}.runners IN ACCESS EXCLUSIVE MODE`);
+      if (await hasRunners({ db: session, schema })) throw new BatchInUse(undefined, advice);
+      await adoptDead(session, schema, 0);
+      await session.query(`ALTER TABLE ${schema}.runners RENAME TO runners_before_move`);
+      await markSchema(session, name, 'moved');
+    });
+  }
+
+  /** Ends the move back. Calls `prepare` when everything is copied, before a run can begin with the file. */
+  async takeBack(dir: string, prepare: (db: Database) => Promise<void>): Promise<Counts> {
+    const { db, name } = this.#place;
+    const path = checkpointFile(dir);
+    const coming = `${path}.arriving`;
+    const replica = new Replica(copyOf(dir), db, quoted(name));
+    try {
+      await replica.pull();
+      for (const end of ['', '-wal', '-shm']) rmSync(coming + end, { force: true });
+      fillFile(coming, replica.db);
+      const counts = assertSame(countFile(coming), await countThere(db, quoted(name)), name);
+      await prepare(replica.db);
+      renameSync(coming, path);
+      await syncFolder(dirname(path));
+      return counts;
+    } finally {
+      replica.close();
+    }
+  }
 }
 
 function takenText(name: string, moving: Moving | undefined): string {
@@ -106,40 +172,6 @@ export async function setFileAside(dir: string): Promise<void> {
   await syncFolder(dir);
 }
 
-/** Ends the move to the database. Compares the copy with the renamed file, and opens it for work. */
-export async function openArrived({ db, name }: Place, dir: string): Promise<Counts> {
-  const path = checkpointFile(dir);
-  for (const left of [`${path}-wal`, `${path}-shm`, markFile(dir), join(dir, '.in-hand')])
-    rmSync(left, { force: true });
-  return db.transaction(async (session) => {
-    await lockSchema(session, name);
-    await upgradeMoving(session, name);
-    const counts = assertSame(countFile(movedFile(dir)), await countThere(session, quoted(name)), name);
-    await markSchema(session, name);
-    return counts;
-  });
-}
-
-/** Begins the move back and closes the batch in the database. Work of dead runners counts as crashes. */
-export async function closeThere({ db, name }: Place, dir: string, advice: string): Promise<void> {
-  const schema = quoted(name);
-  await db.transaction(async (session) => {
-    await lockSchema(session, name);
-    await upgradeMoving(session, name);
-    if ((await lookUpSchema(session, name))?.moving === 'moved') return;
-    const isThere = (await versionOf(session, name)) !== undefined;
-    const [known] = isThere ? await session.query(`SELECT birth FROM ${schema}.account`) : [];
-    if (known === undefined || known['birth'] !== birthOfCopy(dir))
-      throw new UnusableSchema(strangerText(name));
-    // Whoever is about to join waits, and then finds no such table.
-    await session.query(`LOCK TABLE ${schema}.runners IN ACCESS EXCLUSIVE MODE`);
-    if (await hasRunners({ db: session, schema })) throw new BatchHeld(undefined, advice);
-    await adoptDead(session, schema, 0);
-    await session.query(`ALTER TABLE ${schema}.runners RENAME TO runners_before_move`);
-    await markSchema(session, name, 'moved');
-  });
-}
-
 function strangerText(name: string): string {
   return `nothing on this machine shows that the batch in schema ${name} is the one of this folder. Is the address the one that checkpoint: had, with its ?batch=? If so, set it again, look at the batch once with \`nightrender status <pipeline>\`, and move it then`;
 }
@@ -155,29 +187,6 @@ function birthOfCopy(dir: string): string | undefined {
     return db?.prepare<[], string>('SELECT birth FROM copied').pluck().get()?.split('/')[0];
   } finally {
     db?.close();
-  }
-}
-
-/** Ends the move back. Calls `prepare` when everything is copied, before a run can begin with the file. */
-export async function takeBack(
-  { db, name }: Place,
-  dir: string,
-  prepare: (db: Database) => Promise<void>,
-): Promise<Counts> {
-  const path = checkpointFile(dir);
-  const coming = `${path}.arriving`;
-  const replica = new Replica(copyOf(dir), db, quoted(name));
-  try {
-    await replica.pull();
-    for (const end of ['', '-wal', '-shm']) rmSync(coming + end, { force: true });
-    fillFile(coming, replica.db);
-    const counts = assertSame(countFile(coming), await countThere(db, quoted(name)), name);
-    await prepare(replica.db);
-    renameSync(coming, path);
-    await syncFolder(dirname(path));
-    return counts;
-  } finally {
-    replica.close();
   }
 }
 

@@ -1,5 +1,8 @@
 /** The journal of a batch in PostgreSQL, shared by many runners. Implements the pipeline's `Checkpoint` port. */
-import type { AdoptedScene } from '../../core/provenance.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { GroupedWrites } from '../../../lib/postgres/grouped-writes.ts';
+import { type Postgres, PostgresFailure, type PostgresSession } from '../../../lib/postgres/postgres.ts';
+import type { Database } from '../../../lib/sqlite/database.ts';
 import type {
   Attempt,
   Endpoint,
@@ -9,20 +12,21 @@ import type {
   Submitted,
   UnfinishedWriting,
 } from '../../core/attempt.ts';
+import type { Plan } from '../../core/batch-plan.ts';
 import { FatalFailure } from '../../core/failure.ts';
 import { nameKey } from '../../core/naming.ts';
+import type { AdoptedScene } from '../../core/provenance.ts';
+import { suspectCrashes } from '../../core/retry-policy.ts';
 import type { Part } from '../../core/scene.ts';
-import type { Plan } from '../../core/batch-plan.ts';
 import type { BatchSpending } from '../../core/spending.ts';
 import type { AcceptedJob, Checkpoint, ManifestScenes, PictureMove } from '../../pipeline/ports.ts';
-import type { Database } from '../../../lib/sqlite/database.ts';
-import { GroupedWrites } from '../../../lib/postgres/grouped-writes.ts';
-import { PostgresFailure, type Postgres, type PostgresSession } from '../../../lib/postgres/postgres.ts';
-import { recordAdopted, prepareAttemptWrites } from '../attempt-records.ts';
+import { prepareAttemptWrites, recordAdopted } from '../attempt-records.ts';
 import { foundValue, readComparedList } from '../batch-identity.ts';
 import { choosePart } from '../due-scenes.ts';
-import { hasHeldSeeds, holdSeedsNow, RecordedBatch } from '../recorded-batch.ts';
 import { hasOldOutcomes, planOfSame, reconcile } from '../reconcile.ts';
+import { hasDeferredSeeds, deferSeedsNow, RecordedBatch } from '../recorded-batch.ts';
+import type { NameOwner } from './group-function.ts';
+import type { Claimed, GroupContext, Write } from './lease.ts';
 import {
   asFatalDatabaseFailure,
   Orphans,
@@ -30,14 +34,10 @@ import {
   readSharedSpending,
   readSubmitted,
   readWritings,
-  retryUntilReachable,
 } from './read-shared.ts';
 import { changeBatch, type Replica } from './replica.ts';
-import type { NameOwner } from './group-function.ts';
 import { isBatchGone } from './shared-schema.ts';
-import type { Claimed, GroupContext, Write } from './lease.ts';
-import { showOwn, writeGroup } from './write-group.ts';
-import { suspectCrashes } from '../../core/retry-policy.ts';
+import { raiseOwnVersion, writeGroup } from './write-group.ts';
 
 /** How often to look again while other runners have jobs in flight, whose scenes may have to be sent again. */
 const recheckMs = 2_000;
@@ -186,7 +186,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
   }
 
   async settle(attempt: Attempt, settlement: Settlement): Promise<void> {
-    const next = this.nextSeedAfter(this.#replica.db, attempt, settlement);
+    const next = await this.#replica.read((db) => this.nextSeedAfter(db, attempt, settlement));
     await this.#write({ do: 'settle', attempt, settlement, next });
     this.#own.delete(attempt.key);
     this.#marked.delete(attempt.key);
@@ -198,7 +198,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
       changeBatch(this.#db, this.#schema, this.#replica, (db) => {
         const sql = prepareAttemptWrites(db);
         for (const scene of adopted) if (areThose(db, scene)) recordAdopted(sql, scene, mark);
-        holdSeedsNow(db);
+        deferSeedsNow(db);
       });
     const names = new Map<AdoptedScene, string | undefined>();
     await retryUntilReachable(() =>
@@ -218,7 +218,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
   /** Does `work` again if the database loses what it recorded. */
   async #keep(work: () => Promise<unknown>): Promise<void> {
     const { again, recall } = this.#context;
-    const seen = await this.#read(() => showOwn(this.#context, recall.seen.own));
+    const seen = await this.#read(() => raiseOwnVersion(this.#context, recall.seen.own));
     recall.seen.own = Math.max(recall.seen.own, seen?.own ?? 0);
     again.push({ work, version: seen?.own ?? Infinity });
   }
@@ -264,20 +264,21 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
   }
 
   async #reconcile(manifest: ManifestScenes, signal: AbortSignal, part?: Part): Promise<Plan> {
-    const { db } = this.#replica;
     await this.#replica.pull();
     signal.throwIfAborted();
-    const compared = readComparedList(db);
-    const isListed = compared !== undefined && compared.digest === manifest.digest;
-    const isSame = isListed && !hasHeldSeeds(db) && !hasOldOutcomes(db);
-    const plan = isSame
-      ? planOfSame(compared)
-      : await changeBatch(this.#db, this.#schema, this.#replica, async (copy) => {
-          const { isEdited: _isEdited, ...made } = await reconcile(copy, manifest, signal);
-          return made;
-        });
+    const same = await this.#replica.read((db) => {
+      const compared = readComparedList(db);
+      const isListed = compared !== undefined && compared.digest === manifest.digest;
+      return isListed && !hasDeferredSeeds(db) && !hasOldOutcomes(db) ? planOfSame(compared) : undefined;
+    });
+    const plan =
+      same ??
+      (await changeBatch(this.#db, this.#schema, this.#replica, async (copy) => {
+        const { isEdited: _isEdited, ...made } = await reconcile(copy, manifest, signal);
+        return made;
+      }));
     await this.#replica.pull();
-    await choosePart(db, part, signal);
+    await this.#replica.changeLocally((db) => choosePart(db, part, signal));
     this.hasPart = part !== undefined;
     if (part !== undefined) await this.#recordPart();
     return plan;
@@ -298,7 +299,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
 
   protected async recorded<T>(read: (db: Database) => T): Promise<T> {
     await this.refresh();
-    return read(this.#replica.db);
+    return this.#replica.read(read);
   }
 
   /** Waits while the database does not answer. */
@@ -327,6 +328,23 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
       this.#givenUp.signal.throwIfAborted();
       throw asFatalDatabaseFailure(error);
     }
+  }
+}
+
+const firstWaitMs = 200;
+const maxWaitMs = 5_000;
+
+/** Retries until the database answers. Throws a `FatalFailure` if it refuses, and the reason of `signal`. */
+async function retryUntilReachable<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  for (let waitMs = firstWaitMs; ; waitMs = Math.min(maxWaitMs, 2 * waitMs)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof PostgresFailure)) throw error;
+      if (error.kind === 'wrong') throw asFatalDatabaseFailure(error);
+    }
+    signal?.throwIfAborted();
+    await delay(waitMs, undefined, signal && { signal }).catch(() => signal?.throwIfAborted());
   }
 }
 

@@ -1,5 +1,4 @@
 /** Reads of a shared batch that cannot use the local copy, waiting for the database, and jobs of runners that died. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { PostgresFailure, type PostgresSession } from '../../../lib/postgres/postgres.ts';
 import type { Attempt, Submitted, UnfinishedWriting } from '../../core/attempt.ts';
 import { FatalFailure } from '../../core/failure.ts';
@@ -36,8 +35,8 @@ export async function readSharedSpending(
     `SELECT jobs, executed_ms AS executed, untold, untimed, lost,
        (SELECT count(*) FROM ${s}.attempts WHERE state IN ('intended', 'submitted')) AS open FROM ${s}.account`,
   );
-  const { at, perPicture, perMegapixel } = pricing ?? {};
-  const isByPicture = (perPicture ?? perMegapixel) !== undefined;
+  const { at, perPicture, perMegapixel, perSecondOfVideo } = pricing ?? {};
+  const isByPicture = (perPicture ?? perMegapixel ?? perSecondOfVideo) !== undefined;
   const lost = row?.lost ?? 0;
   const latest = latestQueries(`${s}.`, at);
   const read = async (query: string): Promise<number[]> => {
@@ -83,13 +82,13 @@ async function readSharedPictures(
   at: string | undefined,
 ): Promise<Brought> {
   const [brought = nothingBrought] = await session.query<Brought & Record<string, number>>(
-    `SELECT ${broughtColumns} FROM ${s}.pictures WHERE ${spentSql(`${s}.`, at).isPicture}`,
+    `SELECT ${broughtColumns.postgres} FROM ${s}.pictures WHERE ${spentSql(`${s}.`, at).isPicture}`,
   );
   const [forgotten] = await session.query<{ value: string }>(forgottenQuery(`${s}.`));
   return addBrought(brought, forgottenOf(forgotten?.value));
 }
 
-/** Reads attempts of a shared batch with scenes and history. `where`: condition on `attempts a`. */
+/** Reads attempts of a shared batch with scenes and history. `where`: SQL condition on `attempts a`. */
 async function readAttemptRows(
   session: PostgresSession,
   schema: string,
@@ -119,6 +118,7 @@ async function readAttemptRows(
   }));
 }
 
+/** Reads attempts that are recorded but perhaps not sent. `where`: a further SQL condition on `attempts a`. */
 export async function readIntended(
   session: PostgresSession,
   schema: string,
@@ -129,7 +129,7 @@ export async function readIntended(
   return read.map(({ attempt }) => attempt);
 }
 
-/** Reads the oldest submission first. */
+/** Reads the jobs in flight, the oldest submission first. `where`: a further SQL condition on `attempts a`. */
 export async function readSubmitted(
   session: PostgresSession,
   schema: string,
@@ -141,6 +141,7 @@ export async function readSubmitted(
   return read.map(({ row, attempt }) => withJob(attempt, row));
 }
 
+/** Reads attempts whose pictures were being written. `where`: a further SQL condition on `attempts a`. */
 export async function readWritings(
   session: PostgresSession,
   schema: string,
@@ -150,23 +151,6 @@ export async function readWritings(
   const which = { where: `a.writing IS NOT NULL AND ${where}` };
   const read = await readAttemptRows(session, schema, which, values);
   return read.map(({ row, attempt }) => writingOf(withJob(attempt, row), row));
-}
-
-const firstWaitMs = 200;
-const maxWaitMs = 5_000;
-
-/** Retries until the database answers. Throws a `FatalFailure` if it refuses, and the reason of `signal`. */
-export async function retryUntilReachable<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-  for (let waitMs = firstWaitMs; ; waitMs = Math.min(maxWaitMs, 2 * waitMs)) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof PostgresFailure)) throw error;
-      if (error.kind === 'wrong') throw asFatalDatabaseFailure(error);
-    }
-    signal?.throwIfAborted();
-    await delay(waitMs, undefined, signal && { signal }).catch(() => signal?.throwIfAborted());
-  }
 }
 
 /** Returns errors of the database as `FatalFailure`, and any other error unchanged, because it is a bug. */

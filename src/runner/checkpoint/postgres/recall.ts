@@ -10,6 +10,13 @@ export interface Seen {
   claimed: number;
 }
 
+export interface Found {
+  /** Number of the last group that the database had. */
+  lastGroup: number;
+  /** True if others had declared the run dead. */
+  isDead: boolean;
+}
+
 /** Longer than most replicas lag behind. A write takes a few hundred bytes. */
 const keptMs = 5 * 60_000;
 const keptWrites = 100_000;
@@ -28,6 +35,8 @@ export class Recall {
   seen: Seen = { own: 0, version: 0, claimed: 0 };
   /** True from when a loss is noticed until everything is written back. */
   isBehind = false;
+  /** State of the database when writing back began. If that is interrupted, the database shows it no more. */
+  found: Found | undefined;
   #groups: Group[] = [];
   /** Number of the latest group that is no longer remembered. */
   #forgotten = 0;

@@ -2,7 +2,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Postgres, PostgresSession } from '../../../lib/postgres/postgres.ts';
-import { type Database, openForWriting, Sqlite, UnusableDatabase } from '../../../lib/sqlite/database.ts';
+import { type Database, isBusy, openForWriting, UnusableDatabase } from '../../../lib/sqlite/database.ts';
 import { checkpointFile } from '../find-loss.ts';
 import { checkpointSchema, type Table, tableNames, tables } from '../checkpoint-schema.ts';
 import { countAgain, type Followed, followed } from './shared-schema.ts';
@@ -48,7 +48,7 @@ export class Replica {
 
   /** Brings the copy up to date within the transaction of `session`, which keeps all others from writing. */
   async pullWithin(session: PostgresSession): Promise<void> {
-    const apply = await this.#readRest(session, this.#mark());
+    const apply = await this.#readRest(session, await this.read(() => this.#mark()));
     await apply();
   }
 
@@ -59,7 +59,7 @@ export class Replica {
   async #pull(): Promise<void> {
     for (;;) {
       const birth = await this.#pullPages();
-      const before = this.#mark();
+      const before = await this.read(() => this.#mark());
       const apply = await this.#from.transaction(
         // If the database has gone back since, everything has to be read again.
         async (session) =>
@@ -72,7 +72,7 @@ export class Replica {
 
   /** Reads most of a long batch in short reads, so that the database can vacuum. Returns the batch's id. */
   async #pullPages(): Promise<string> {
-    const mark = await this.#recogniseBatch(this.#from, this.#mark());
+    const mark = await this.#recogniseBatch(this.#from, await this.read(() => this.#mark()));
     const { version } = await this.#read(this.#from);
     const firsts = followed.map((table) => this.#page(table, mark.version, Number.MAX_SAFE_INTEGER, version));
     const isLong = (await Promise.all(firsts)).some((rows) => rows.length === copiedRows);
@@ -196,7 +196,26 @@ export class Replica {
     return this.whenFree(() => apply.immediate());
   }
 
-  /** Waits, without blocking, while another process of this machine uses the copy. */
+  /** Reads the copy as it is. */
+  read<T>(read: (db: Database) => T): Promise<T> {
+    return this.whenFree(() => read(this.db));
+  }
+
+  /** Runs `work` in a transaction on the copy. What it changes stays on this machine. */
+  async changeLocally(work: (db: Database) => Promise<void>): Promise<void> {
+    await this.whenFree(() => this.db.exec('BEGIN IMMEDIATE'));
+    try {
+      await work(this.db);
+      this.db.exec('COMMIT');
+    } finally {
+      if (this.db.inTransaction) this.db.exec('ROLLBACK');
+    }
+  }
+
+  /**
+   * Waits, without blocking, while another process of this machine uses the copy. Readers wait too while one of
+   * them restores the copy after a crash, or is the last to close it.
+   */
   async whenFree<T>(begin: () => T): Promise<T> {
     for (;;) {
       try {
@@ -207,10 +226,6 @@ export class Replica {
       await delay(busyMs);
     }
   }
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY');
 }
 
 /** Returns the columns that the batch has. A copy also has the version that changed each row. */

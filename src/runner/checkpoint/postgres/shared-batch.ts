@@ -22,7 +22,7 @@ import {
 import { ownRun, type RunRow } from '../batch-lock.ts';
 import { copiesFolder } from '../find-loss.ts';
 import type { BatchLease, OpenCheckpoint } from '../open-checkpoint.ts';
-import { readAttemptStates } from '../read-totals.ts';
+import { countUntold } from '../read-totals.ts';
 import { changeBatch, Replica } from './replica.ts';
 import { Lease, type LeaseClock } from './lease.ts';
 import { Recall } from './recall.ts';
@@ -43,6 +43,8 @@ export interface SharedBatch {
 /** Long enough for a busy machine, and short enough for results to exist when another runner takes over. */
 const defaultLeaseMs = 20_000;
 const connectMs = 10_000;
+/** A busy machine takes a second to open a connection, however short the lease is. */
+const minDeadMs = 3_000;
 const maxDeadMs = 10_000;
 const minSilentMs = 5_000;
 /** How long a reader waits for a copy that another process is using. */
@@ -89,7 +91,7 @@ export async function openDatabase(
   const db = await Postgres.open(parsed, {
     connectMs,
     silentMs: Math.max(minSilentMs, leaseMs),
-    deadMs: Math.min(leaseMs / 2, maxDeadMs),
+    deadMs: Math.max(minDeadMs, Math.min(leaseMs / 2, maxDeadMs)),
   });
   return { db, name: schemaNameOf(parsed.own.get('batch') ?? batchName(dir)), leaseMs };
 }
@@ -120,7 +122,8 @@ export async function joinBatch(shared: SharedBatch, joining: Joining): Promise<
   const { db, schema, schemaName, replica, leaseMs } = shared;
   const { batch, clock } = joining;
   const remember = async (): Promise<void> => {
-    if (batch !== undefined && wouldChangeBatch(replica.db, asBegun(replica.db, batch)))
+    if (batch === undefined) return;
+    if (await replica.read((copy) => wouldChangeBatch(copy, asBegun(copy, batch))))
       await changeBatch(db, schema, replica, (copy) => rememberBatch(copy, asBegun(copy, batch)));
   };
   await remember();
@@ -146,12 +149,13 @@ export async function joinBatch(shared: SharedBatch, joining: Joining): Promise<
     replica,
   );
   await replica.pull();
+  const known = await replica.read((copy) => ({ begun: readBatch(copy), rules: rulesOf(copy) }));
   return {
     checkpoint,
     others: checkpoint.others,
     // Several runs may write pictures at the same time, so every token counts as known.
     run: { token: `${schema}-${run}`, isKnown: () => true, lastAttempt: undefined },
-    pictures: readBatch(replica.db)?.pictures,
+    pictures: known.begun?.pictures,
     lease: {
       isFresh: () => lease.isFresh(),
       on: (events) => lease.on(events),
@@ -163,12 +167,9 @@ export async function joinBatch(shared: SharedBatch, joining: Joining): Promise<
     },
     dir: replica.dir,
     refresh: () => checkpoint.refresh(),
-    names: readBatch(replica.db)?.names ?? 'id',
-    rules: rulesOf(replica.db),
-    untold: () => {
-      const { unanswered, expired } = readAttemptStates(replica.db);
-      return unanswered + expired;
-    },
+    names: known.begun?.names ?? 'id',
+    rules: known.rules,
+    untold: () => replica.read(countUntold),
     recordEnd: async ({ at, exitCode, ending, stats }) => {
       await db
         .query(

@@ -146,7 +146,10 @@ const ninth = `
 ALTER TABLE attempts ADD COLUMN cost double precision, ADD COLUMN cost_from text;
 ${writeGroupFunction}`;
 
-const migrations = [first, second, third, fourth, fifth, sixth, seventh, eighth, ninth];
+/** A group that comes again changes nothing, and its claims are only the run's own. */
+const tenth = writeGroupFunction;
+
+const migrations = [first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth];
 
 /** Thrown if this program cannot work with the schema. */
 export class UnusableSchema extends Error {}
@@ -188,7 +191,7 @@ const whyMoving = {
   arriving: (schema: string) =>
     `the move of this batch to ${schema} is not complete; \`nightrender verify <pipeline> --move\` completes it`,
   moved: (schema: string) =>
-    `what ${schema} has was moved to a checkpoint in an output folder, where that batch continues; leave checkpoint out for it, or choose another name for this batch (?batch= in the address)`,
+    `the batch in ${schema} was moved to a checkpoint file in an output folder, and continues there; remove checkpoint from its pipeline.yaml, or choose another name for this batch (?batch= in the address)`,
 } as const satisfies Record<Moving, (schema: string) => string>;
 
 /** Returns undefined if there is no batch. Throws if the schema is another program's or closed. */

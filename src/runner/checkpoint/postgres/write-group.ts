@@ -12,7 +12,7 @@ import { checksumOf } from '../damage.ts';
 import { readIntended, readSharedSpending } from './read-shared.ts';
 import type { GroupAnswer, NameOwner } from './group-function.ts';
 import type { Claimed, GroupContext, Of, Write } from './lease.ts';
-import type { Seen } from './recall.ts';
+import type { Found, Seen } from './recall.ts';
 import { isBatchGone, migrate } from './shared-schema.ts';
 
 /** The commit function of `GroupedWrites`. Throws the `FatalFailure` of a lost lease, and errors of the database. */
@@ -34,7 +34,7 @@ export async function writeGroup(context: GroupContext, group: Write[], number: 
   throw notWhole();
 }
 
-/** Tries to create the batch, to write it back, and to write the group. */
+/** One try may create the batch, one may write it back, and one writes the group. */
 const maxTries = 3;
 
 /** Returns undefined if the database has gone back. */
@@ -45,7 +45,7 @@ async function writeOnce(
 ): Promise<Outcome[] | undefined> {
   const { db, lease, limits, recall } = context;
   const isLimited = limits.jobs !== undefined || limits.cost !== undefined;
-  const asked = lease.isToGiveOthersTime ? group.map(claimingNothing) : group;
+  const asked = lease.mustWaitForOthers ? group.map(claimingNothing) : group;
   const lists = listsOf(context, asked);
   const answer =
     isLimited && asked.some((write) => write.do === 'claim')
@@ -158,7 +158,10 @@ async function outcomeOf(
 
 const nothing: Outcome = { result: undefined };
 
-/** Explains why a write had no effect: another runner owns the attempt by now, or `attemptMoves` has no such move. */
+/**
+ * Explains why a write had no effect: another runner owns the attempt by now, or `attemptMoves` has no such move. Undefined if
+ * the move is allowed. Loses the lease if the attempt is another runner's.
+ */
 async function whyForbidden(
   { db, schema, run, lease }: GroupContext,
   attempt: Attempt,
@@ -178,7 +181,7 @@ async function whyForbidden(
   }
 }
 
-/** Marks a job id that another attempt has already as shared. */
+/** Marks a job id as shared, because another attempt already has it. */
 async function shareId({ db, schema: s }: GroupContext, { attempt, job }: Of<'submitted'>): Promise<Outcome> {
   const place = [job.jobId, attempt.endpoint.baseUrl, attempt.endpoint.id];
   const atPlace = 'job_id = $1 AND base_url = $2 AND endpoint_id = $3';
@@ -275,7 +278,7 @@ function pictureRows({ attempt, settlement }: Of<'settle'>): object[] {
   }));
 }
 
-/** Keys to skip, so that no key that somebody remembers is given again. A failover never loses so many. */
+/** Keys to skip, so that no key that somebody remembers is assigned again. A failover never loses so many. */
 const skippedKeys = 100_000;
 
 /**
@@ -287,13 +290,14 @@ const skippedKeys = 100_000;
 async function writeBack(context: GroupContext): Promise<void> {
   const { db, schema: s, run, recall, lease } = context;
   const { version } = recall.seen;
-  const { lastGroup, own, was, isDead } = await db.transaction((session) => restoreRun(context, session));
+  const { lastGroup, isDead, own, was } = await db.transaction((session) => restoreRun(context, session));
   const lost = context.again.filter((each) => each.version > own);
   for (const { work } of lost)
     await work().catch((error: unknown) => {
       throw error instanceof ListCutOff ? lease.lose(`${cutOffText}: ${error.message}`) : error;
     });
   await lease.adoptAgain();
+  // If an earlier call was interrupted, this also gets the answers to the groups that it wrote.
   let conflicts = 0;
   let writes = 0;
   for (const group of recall.after(lastGroup)) {
@@ -305,17 +309,18 @@ async function writeBack(context: GroupContext): Promise<void> {
     conflicts += row?.answer.conflicts ?? 0;
     writes += group.writes;
   }
-  recall.seen = (await showOwn(context, 0)) ?? { own: 0, version: 0, claimed: 0 };
+  recall.seen = (await raiseOwnVersion(context, 0)) ?? { own: 0, version: 0, claimed: 0 };
   for (const each of lost) each.version = recall.seen.own;
   recall.isBehind = false;
+  recall.found = undefined;
   if (isDead) throw lease.lose();
   if (recall.hasForgotten(lastGroup)) throw lease.lose(forgottenText);
   if (conflicts > 0) throw lease.lose(conflictText(conflicts));
   lease.reportWrittenBack(wentBackText(version, was, writes));
 }
 
-/** Updates the run's row and returns the batch's progress; undefined if the batch has gone back. */
-export async function showOwn(
+/** Raises the version of the run's row and returns the batch's progress. Undefined if the row is missing or older than `atLeast`. */
+export async function raiseOwnVersion(
   { db, schema: s, run }: Pick<GroupContext, 'db' | 'schema' | 'run'>,
   atLeast: number,
 ): Promise<Seen | undefined> {
@@ -331,7 +336,7 @@ export async function showOwn(
 async function restoreRun(
   { schema: s, run, recall, lease, row }: GroupContext,
   session: PostgresSession,
-): Promise<{ lastGroup: number; own: number; was: number; isDead: boolean }> {
+): Promise<Found & { own: number; was: number }> {
   const [account] = await session.query<{ version: number }>(`SELECT version FROM ${s}.account FOR UPDATE`);
   if (account === undefined) throw notWhole();
   const [known] = await session.query<{
@@ -345,6 +350,11 @@ async function restoreRun(
     [run],
   );
   if (known !== undefined && known.token !== recall.token) throw lease.lose(numberTakenText);
+  // Remembered before the commit, because its answer may be lost.
+  recall.found = {
+    lastGroup: Math.min(known?.last ?? 0, recall.found?.lastGroup ?? Infinity),
+    isDead: known?.dead === true || recall.found?.isDead === true,
+  };
   await session.query(
     `INSERT INTO ${s}.runs (run, pid, host, program, started_at, boot, process_started, idempotency_key)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (run) DO NOTHING`,
@@ -370,11 +380,10 @@ async function restoreRun(
        FROM (SELECT pg_get_serial_sequence('${s}.${table}', '${key}')::regclass AS q) AS of`,
       [table === 'runs' ? 1 : skippedKeys],
     );
-  const { last, own, dead } = known ?? {};
-  return { lastGroup: last ?? 0, own: own ?? 0, was: account.version, isDead: dead === true };
+  return { ...recall.found, own: known?.own ?? 0, was: account.version };
 }
 
-/** Returns a failure that callers wait for, because the rest may still come, for example while a backup is restored. */
+/** Returns the failure `gone`, which makes callers wait, because the rest may still come, for example while a backup is restored. */
 function notWhole(): PostgresFailure {
   return new PostgresFailure('gone', 'the shared checkpoint lacks a part of the batch', undefined);
 }

@@ -1,4 +1,7 @@
-/** A chain of two batches in fake worlds: the list of the second is read from the checkpoint of the first by the code of stages. */
+/**
+ * A chain of two batches in fake worlds. The second reads its list from the checkpoint of the first, by the
+ * code of stages.
+ */
 import { createHash } from 'node:crypto';
 import { StagePictures } from '../../../../src/runner/list/stage-pictures.ts';
 import { ByteSemaphore } from '../../../../src/lib/limits.ts';
@@ -48,7 +51,7 @@ export class Chain {
     this.second.run = async (options) => run({ ...options, manifest: await this.list() });
   }
 
-  /** The pictures that the first has at this moment; each start of the second reads them. */
+  /** Returns the pictures that the first batch has now. Each run of the second batch reads them. */
   async list(): Promise<ManifestScenes> {
     const batch = { manifest: [], endpoint, columns: ['id', 'scene'] };
     const paths = { pathOf: (file: string) => place + file, passedOn: (path: string) => path };
@@ -73,14 +76,17 @@ export class Chain {
     return { digest: JSON.stringify(scenes), allowsFewer: true, scenes: () => scenes, badRows: () => [] };
   }
 
-  /** To its end; nothing where the first has no picture yet. */
+  /** Runs the second batch to its end. Does nothing if the first batch has no picture yet. */
   async runSecond(): Promise<void> {
     const manifest = await this.list();
     const isEmpty = [...manifest.scenes()].length === 0;
     if (!isEmpty) await this.second.run({ manifest, afterMs: 1_000 });
   }
 
-  /** In sentences: where a picture is not made from the one on record, or one was paid for twice. */
+  /**
+   * Returns a sentence for each picture that was not made from the recorded one, and for each that was paid
+   * for twice.
+   */
   wrong(): string[] {
     const onRecord = this.first.rows<{ id: string; sha256: string }>(
       `SELECT id, sha256 FROM scenes s JOIN attempts a USING (scene) JOIN pictures USING (attempt)

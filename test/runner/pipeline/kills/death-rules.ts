@@ -1,11 +1,14 @@
-/** What must hold after the deaths of a walk: the rules of the account, and those of a comparison with the same night undisturbed. */
+/**
+ * Rules that must hold after the crashes of a walk: those of the account, and those that compare with the
+ * same scenario without crashes.
+ */
 import type { Books } from '../../../account/books.ts';
 import { fatesOf, leftBy } from '../../../account/fake-world.ts';
 import { defaultSettings } from '../../../fakes/world.ts';
 import type { Scenario } from './scenario.ts';
 import type { Seen } from './walk.ts';
 
-/** Every difference is a sentence. `undisturbed` is the same night without a death. */
+/** Returns a sentence for every difference. `undisturbed` is the same scenario without a crash. */
 export function differences(scenario: Scenario, seen: Seen, undisturbed: Seen): string[] {
   const setAside = quarantined(seen);
   const { world, books } = seen;
@@ -38,7 +41,7 @@ function wrongEndings({ steps }: Scenario, seen: Seen, undisturbed: Seen): strin
   const isSetAside = quarantined(seen).size > 0;
   return steps.flatMap(({ what }, i) => {
     const [is, was] = [seen.endings[i], undisturbed.endings[i]];
-    // Jobs that nobody cancels come to their end while the program is dead.
+    // A job that is not cancelled goes on while the program is down, and may complete.
     const hasRunOn = what === 'cancel' && was === 'incomplete' && is === 'complete';
     return is === was || is === 'died' || hasRunOn || (isSetAside && is === 'incomplete')
       ? []
@@ -46,13 +49,16 @@ function wrongEndings({ steps }: Scenario, seen: Seen, undisturbed: Seen): strin
   });
 }
 
-/** Scenes that were set aside, for which the program has to have died with them three times. */
+/**
+ * Returns the quarantined scenes that were in progress at three or more crashes. Only these may be
+ * quarantined.
+ */
 function quarantined({ books, inHandAtDeaths }: Seen): Set<string> {
   const scenes = books.scenes.filter(({ kind }) => kind === 'quarantined').map(({ scene }) => scene);
   return new Set(scenes.filter((scene) => (inHandAtDeaths.get(scene) ?? 0) >= 3));
 }
 
-/** Each scene is where it would have ended undisturbed, save for a scene that was in hand at three deaths. */
+/** Each scene must end as it does without crashes, unless it was in progress at three crashes. */
 function wrongScenes(now: Books, undisturbed: Books, setAside: ReadonlySet<string>): string[] {
   return undisturbed.scenes.flatMap((expected) => {
     const scene = now.scenes.find(({ id, scene: text }) => id === expected.id && text === expected.scene);
@@ -64,14 +70,17 @@ function wrongScenes(now: Books, undisturbed: Books, setAside: ReadonlySet<strin
   });
 }
 
-/** A death leaves no more old pictures than there are undisturbed. */
+/** Crashes must not leave more `.former` pictures than the same scenario without crashes. */
 function wrongFormers({ world }: Seen, undisturbed: Seen): string[] {
   return [...world.images.files.keys()]
     .filter((file) => file.includes('.former') && !undisturbed.world.images.files.has(file))
     .map((file) => `${file} is kept`);
 }
 
-/** Unanswered are the submissions that were on their way at a death and those whose answer got lost: no fewer, no more. */
+/**
+ * The unanswered submissions must be exactly those in flight at a crash, plus at most those whose answer was
+ * lost.
+ */
 function wrongUnanswered({ world, books, intendedAtDeaths }: Seen): string[] {
   const unanswered = countUnanswered(books);
   const lost = world.service.jobs.filter((job) => job.plan.isAnswerLost).length;
@@ -80,7 +89,7 @@ function wrongUnanswered({ world, books, intendedAtDeaths }: Seen): string[] {
   return [`${unanswered} are unanswered; ${intended} were intended at deaths, ${lost} answers lost`];
 }
 
-/** Nothing was paid twice: a death adds the submissions that it left unanswered, and nothing else. */
+/** Nothing may be paid twice. A crash may add only the submissions that it left unanswered. */
 function wrongCount({ moreJobs = () => 0 }: Scenario, seen: Seen, undisturbed: Seen): string[] {
   const more = countUnanswered(seen.books) - countUnanswered(undisturbed.books) + moreJobs(seen.deaths);
   const most = undisturbed.world.service.jobs.length + more;

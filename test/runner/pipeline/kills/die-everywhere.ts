@@ -1,16 +1,22 @@
-/** Lets the program die at every call of a scenario, and again in what resumes it, and holds each night against its account. */
+/**
+ * Kills the program at every half call of a scenario, and again in the run that resumes it. Compares the
+ * result of each with its account. A half call is the moment before or after a call.
+ */
 import { expect } from 'vitest';
 import { differences } from './death-rules.ts';
 import type { Scenario } from './scenario.ts';
 import { walk, type MakeWorld, type Seen } from './walk.ts';
 
-/** A step, and the half call of it that is the last. */
+/** A step, and the half call at which its first run is killed. */
 export interface Place {
   step: number;
   first: number;
 }
 
-/** How many different deaths there were; each was followed by the rest of the night, and by an account of it. */
+/**
+ * Runs the scenario once for each chosen place, kills the program there, and checks the account at the end.
+ * Returns the number of kills, in all and in resumed runs.
+ */
 export async function dieEverywhere(
   scenario: Scenario,
   choose: (places: Place[]) => readonly Place[],
@@ -33,7 +39,7 @@ export async function dieEverywhere(
   return counted;
 }
 
-/** How many deaths followed in what resumes it. */
+/** Returns the number of kills in the resumed runs. */
 async function dieAt(
   scenario: Scenario,
   undisturbed: Seen,
@@ -41,14 +47,15 @@ async function dieAt(
   makeWorld?: MakeWorld,
 ): Promise<number> {
   const every = scenario.everyNthInResume;
-  // Another one each time, so that in the end all have had their turn.
+  // The offset depends on `first`, so that over all places every half call of the resumed run is tried.
   for (let nth = 0; ; nth++) {
     const kills = [first, 1 + ((first * 7) % every) + nth * every];
     const seen = await walk(scenario, { step, kills }, makeWorld);
     const place = `step ${step + 1}, killed at half calls ${kills.slice(0, seen.deaths).join(' and ')}`;
     expect(differences(scenario, seen, undisturbed), place).toEqual([]);
     await seen.world.close();
-    // A run on a database makes now one call more, now one less: the last one of a step may not come.
+    // With a database, a run sometimes makes one call more or fewer, so the last half call of a step may
+    // never come.
     if (seen.deaths === 0 && makeWorld !== undefined && first > 1)
       return dieAt(scenario, undisturbed, { step, first: first - 1 }, makeWorld);
     expect(seen.deaths, place).toBeGreaterThanOrEqual(1);

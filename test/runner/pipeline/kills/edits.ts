@@ -1,4 +1,4 @@
-/** Nights in which the manifest is edited between the runs. */
+/** Scenarios in which the manifest is edited between the runs. */
 import { manifestOf, type World } from '../../../fakes/world.ts';
 import { pictureOf, type Behaviour } from '../../../fakes/fake-service.ts';
 import type { Scenario } from './scenario.ts';

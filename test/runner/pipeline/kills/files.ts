@@ -1,4 +1,4 @@
-/** Nights of jobs that give files besides pictures. */
+/** Scenarios of jobs that return files besides pictures. */
 import { fileOf, pictureOf } from '../../../fakes/fake-service.ts';
 import { manifestOf, outputWith } from '../../../fakes/world.ts';
 import { noPicture } from '../../../../src/runner/core/picture.ts';
@@ -23,7 +23,7 @@ export const files: Scenario[] = [
     steps: [
       {
         what: 'run',
-        // The mask of the first, and the sidecar of the last, would have the names of others.
+        // The mask of the first scene and the sidecar of the last one collide with names of other scenes.
         manifest: manifestOf([
           ['a', 'sea'],
           ['a-mask', 'cut once'],

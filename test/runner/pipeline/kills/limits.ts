@@ -1,4 +1,4 @@
-/** Nights that stop by themselves, and go on when what stopped them is gone. */
+/** Scenarios that stop at a limit, and continue once its cause is gone. */
 import { defaultSettings, manifestOf, type World } from '../../../fakes/world.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -74,7 +74,7 @@ export const limits: Scenario[] = [
     ],
     everyNthInResume: 97,
     atLeast: { deaths: 160, inResume: 70 },
-    // Each run counts its own failures, and what is in flight at the halt may fail as well.
+    // Each run counts its own failures, and jobs in flight at the halt may fail as well.
     moreJobs: (deaths) => deaths * (3 + 1),
   },
   {
@@ -97,7 +97,7 @@ export const limits: Scenario[] = [
     atLeast: { deaths: 110, inResume: 40 },
   },
   {
-    name: 'pictures by address where no host is allowed',
+    name: 'pictures by address while no host is allowed',
     behaviour: byAddress,
     steps: [
       {

@@ -1,4 +1,7 @@
-/** Nights in which the service forgets, refuses or loses what is said, or the program is away. */
+/**
+ * Scenarios in which the service forgets jobs, refuses requests or loses answers, or the program is not
+ * running for a while.
+ */
 import type { StatusReply } from '../../../../src/runner/pipeline/ports.ts';
 import { manifestOf, defaultSettings, type World } from '../../../fakes/world.ts';
 import type { Scenario, Step } from './scenario.ts';
@@ -26,7 +29,7 @@ const leftInFlight: Step = {
   isSetup: true,
 };
 
-/** The first status request of each job is answered with each of these in turn. */
+/** Answers the first status requests of each job with one of these failures after another. */
 function troubledAtFirst(world: World): void {
   const troubles: StatusReply[] = [
     { kind: 'failure', failure: { kind: 'overloaded', text: '429', retryAfterMs: 3_000 } },
@@ -45,7 +48,7 @@ const holding = { retry: { ...defaultSettings.retry, unanswered: 'hold' } } as c
 
 export const outages: Scenario[] = [
   {
-    name: 'twenty minutes of being down',
+    name: 'a program that is down for twenty minutes',
     steps: [
       leftInFlight,
       {
@@ -59,7 +62,7 @@ export const outages: Scenario[] = [
     atLeast: { deaths: 45, inResume: 15 },
   },
   {
-    name: 'forty minutes of being down: results have expired, one has not',
+    name: 'a program that is down for forty minutes: results have expired, one has not',
     behaviour: (scene) => (scene === 'slow' ? { queueMs: 35 * minutes } : {}),
     steps: [
       leftInFlight,
@@ -75,7 +78,7 @@ export const outages: Scenario[] = [
     atLeast: { deaths: 100, inResume: 45 },
   },
   {
-    name: 'forty minutes of being down at a service that does not tell its health',
+    name: 'a program that is down for forty minutes, at a service without health',
     steps: [
       leftInFlight,
       {
@@ -89,7 +92,7 @@ export const outages: Scenario[] = [
     atLeast: { deaths: 215, inResume: 90 },
   },
   {
-    name: 'an endpoint that knows nothing for a while: 404 for everything',
+    name: 'an endpoint that answers 404 to everything for a while',
     steps: [
       { ...leftInFlight, manifest: four },
       {
@@ -119,14 +122,14 @@ export const outages: Scenario[] = [
     atLeast: { deaths: 120, inResume: 55 },
   },
   {
-    name: 'submissions whose answer gets lost',
+    name: 'submissions whose answer is lost',
     behaviour: (scene, nth) => ({ isAnswerLost: scene !== 'sea' && nth === 1 }),
     steps: [{ what: 'run', manifest: three }],
     everyNthInResume: 97,
     atLeast: { deaths: 135, inResume: 65 },
   },
   {
-    name: 'submissions of one scene that nobody ever answers',
+    name: 'submissions of one scene that never get an answer',
     behaviour: (scene) => ({ isAnswerLost: scene === 'hills' }),
     steps: [
       {
@@ -140,7 +143,7 @@ export const outages: Scenario[] = [
     atLeast: { deaths: 100, inResume: 40 },
   },
   {
-    name: 'submissions whose answer gets lost, held for a person and then put back',
+    name: 'submissions whose answer is lost, held for a person and then put back',
     behaviour: (scene, nth) => ({ isAnswerLost: scene === 'hills' && nth === 1 }),
     steps: [
       {

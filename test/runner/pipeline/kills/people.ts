@@ -1,4 +1,4 @@
-/** Nights in which a person steps in: Ctrl-C, cancel, verify --repair, retry. */
+/** Scenarios in which a person intervenes: Ctrl-C, `cancel`, `verify --repair`, `retry`. */
 import { pictureOf } from '../../../fakes/fake-service.ts';
 import { endpoint, manifestOf, type World } from '../../../fakes/world.ts';
 import type { Scenario, Step } from './scenario.ts';
@@ -51,14 +51,14 @@ export const people: Scenario[] = [
     atLeast: { deaths: 190, inResume: 85 },
   },
   {
-    name: 'cancel, and cancel again after its death',
+    name: 'cancel, and cancel again after a crash',
     behaviour: quick,
     steps: [leftInFlight, cancel, { what: 'run', manifest: three }],
     everyNthInResume: 97,
     atLeast: { deaths: 90, inResume: 30 },
   },
   {
-    name: 'cancel, and a run after its death',
+    name: 'cancel, and a run after a crash',
     behaviour: quick,
     steps: [leftInFlight, { ...cancel, afterDeath: 'on' }, { what: 'run', manifest: three }],
     everyNthInResume: 97,
@@ -117,7 +117,7 @@ export const people: Scenario[] = [
     atLeast: { deaths: 60, inResume: 25 },
   },
   {
-    name: 'retry --elsewhere of jobs at another address, whenever the run there died',
+    name: 'retry --elsewhere of jobs at another address, whenever the run there crashed',
     steps: [
       { ...leftAtOnce, afterDeath: 'on' },
       { what: 'retry', choice: { kinds: [], ids: [], notAt: elsewhere.baseUrl } },

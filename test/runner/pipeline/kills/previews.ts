@@ -1,4 +1,7 @@
-/** Nights that begin with a preview of a part, and go on with the whole list, another part, or an edited list. */
+/**
+ * Scenarios that begin with a preview of a part, and continue with the whole list, another part, or an edited
+ * list.
+ */
 import { manifestOf, type World } from '../../../fakes/world.ts';
 import type { Scenario } from './scenario.ts';
 

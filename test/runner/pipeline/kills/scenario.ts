@@ -1,4 +1,4 @@
-/** What a scenario of the kill tests is: the starts of the program in a night, and the service they meet. */
+/** A scenario of the kill tests: the runs and commands of a batch, and the behaviour of the service. */
 import type { PutBackChoice } from '../../../../src/runner/core/retry-policy.ts';
 import type { Event } from '../../../../src/runner/pipeline/event.ts';
 import type { ManifestScenes } from '../../../../src/runner/pipeline/ports.ts';
@@ -11,31 +11,34 @@ export interface Scenario {
   name: string;
   behaviour?: Behaviour;
   steps: Step[];
-  /** A second death is tried at every so manieth half call of what resumes it. */
+  /** Interval at which a second kill is tried in the resumed run, in half calls. */
   everyNthInResume: number;
-  /** Deaths that it takes at least, and how many of them in a resume: so that no change makes the net wider unseen. */
+  /**
+   * Minimum number of kills in all and in resumed runs. It reveals a change that makes the test try fewer
+   * places.
+   */
   atLeast: { deaths: number; inResume: number };
-  /** Jobs that deaths explain beyond those of a world without any, besides one for each unanswered submission. */
+  /** Number of additional jobs that these kills explain, besides one for each unanswered submission. */
   moreJobs?: (deaths: number) => number;
 }
 
-/** One start of the program, and those that resume it. */
+/** One run or command, and the runs that resume it. */
 export interface Step {
   what: 'run' | 'cancel' | 'verify' | 'retry';
   manifest?: ManifestScenes;
   settings?: Partial<PipelineConfig>;
   choice?: PutBackChoice;
-  /** Wall time since the step before. */
+  /** Wall time since the previous step, in ms. */
   afterMs?: number;
-  /** The run is left, as if killed, after so much time. */
+  /** Time after which the run is abandoned, as if killed, in ms. */
   until?: number;
   onEvent?: (event: Event, stop: Stop) => void;
-  /** What the world does before this step. */
+  /** Called before this step. */
   before?: (world: World) => unknown;
-  /** What holds when it has ended, in a sentence for each thing that does not. */
+  /** Called after this step. Returns a sentence for each condition that does not hold. */
   wrong?: (world: World, deaths: number) => string[];
-  /** It only makes what the others find. */
+  /** True if the step only prepares the state for others, so no kill is tried in it. */
   isSetup?: true;
-  /** What follows its death: the same again (where left out), or the next step. */
+  /** Step after a kill of this one: the same step again (default), or the next step. */
   afterDeath?: 'again' | 'on';
 }

@@ -1,4 +1,5 @@
-/** The nights that the kill tests go through, a death at every call of each. */
+/** All scenarios of the kill tests. Each is killed at every call. */
+import { clips } from './clips.ts';
 import { edits } from './edits.ts';
 import { files } from './files.ts';
 import { limits } from './limits.ts';
@@ -13,6 +14,7 @@ import { workers } from './workers.ts';
 export const scenarios: Scenario[] = [
   ...workers,
   ...files,
+  ...clips,
   ...edits,
   ...outages,
   ...limits,

@@ -1,9 +1,12 @@
-/** Nights in which a seed is sent only where the one before it fell short, and what decides that changes. */
+/**
+ * Scenarios in which a seed is sent only if the one before it did not meet `until`, and the condition
+ * changes.
+ */
 import type { FoundPicture } from '../../../../src/runner/core/picture.ts';
 import { manifestOf, type World } from '../../../fakes/world.ts';
 import type { Scenario } from './scenario.ts';
 
-/** Of the seeds of each row; null where the job fails each time. */
+/** Scores of the seeds of each row. Null if the job always fails. */
 const scores: Record<string, (number | null)[]> = {
   a: [0.7, 0.9, 0.9, 0.9, 0.9],
   b: [0.2, 0.65, 0.9, 0.9, 0.9],
@@ -11,7 +14,7 @@ const scores: Record<string, (number | null)[]> = {
   d: [0.1, 0.2, 0.3, 0.4, 0.9],
 };
 
-/** Four rows with so many seeds. */
+/** Returns four rows with `count` seeds each. */
 export const seedList = (count: number) =>
   manifestOf(
     Object.keys(scores).flatMap((row) =>
@@ -19,7 +22,7 @@ export const seedList = (count: number) =>
     ),
   );
 
-/** As `scores` says. */
+/** Returns a picture with the score of this seed, or a failure, as `scores` says. */
 export function scored(
   scene: string,
 ): { failure: { kind: 'job-failed'; text: string } } | { pictures: FoundPicture[] } {
@@ -35,7 +38,10 @@ export const sendUntil = (until?: string) => (world: World) => {
   world.batch = { values, ...(until !== undefined && { until }) };
 };
 
-/** Which were sent so far, and no others; `a1 b2` are the seeds of each row up to that one. */
+/**
+ * Compares the seeds that were sent with the expected ones. `a1 b2` means: row a up to seed 1 and row b up to
+ * seed 2.
+ */
 const sentUpTo =
   (text: string) =>
   ({ service }: World): string[] => {

@@ -1,4 +1,7 @@
-/** Nights in which the pictures are not where the settings look, until a person corrects them. */
+/**
+ * Scenarios in which outputs have their pictures at another place than the settings name, until a person
+ * corrects the settings.
+ */
 import { manifestOf } from '../../../fakes/world.ts';
 import type { Scenario, Step } from './scenario.ts';
 
@@ -17,7 +20,7 @@ const behaviour = (scene: string) => ({
 
 const wrong: Step = { what: 'run', manifest: three, settings: { concurrency: 2 } };
 
-/** By then the service has forgotten all that waited. */
+/** The service has forgotten all waiting results by then. */
 const corrected: Step = {
   ...wrong,
   settings: { concurrency: 2, outputDigest: 'corrected' },

@@ -1,4 +1,7 @@
-/** Walks through a scenario, dying where it is told to, and writes down what only an onlooker can know. */
+/**
+ * Runs the steps of a scenario, kills the program at given half calls, and records facts that the program
+ * itself cannot know.
+ */
 import { Account } from '../../../account/account.ts';
 import { readBooks, type Books } from '../../../account/books.ts';
 import type { WorldJob } from '../../../account/fake-world.ts';
@@ -6,35 +9,41 @@ import type { Behaviour } from '../../../fakes/fake-service.ts';
 import { World } from '../../../fakes/world.ts';
 import type { Scenario, Step } from './scenario.ts';
 
-/** What was seen of a walk. */
+/** Observations during a walk. */
 export interface Seen {
   world: World;
-  /** Has seen the books after every start. */
+  /** Account that has seen the checkpoint after every run. */
   account: Account<WorldJob>;
-  /** As the latest start has left them. */
+  /** Checkpoint content after the latest run. */
   books: Books;
-  /** How many of the deaths that were asked for came about. */
+  /** Number of requested kills that happened. */
   deaths: number;
-  /** Keys of the attempts that were on record as intended when the program died. */
+  /** Keys of the attempts whose intent was recorded but not confirmed when the program was killed. */
   intendedAtDeaths: Set<number>;
-  /** Deaths by the text of the scene that was being sent, or whose result was in hand. */
+  /** Number of kills while this scene was being submitted or its result handled, by text of the scene. */
   inHandAtDeaths: Map<string, number>;
-  /** How each step ended. */
+  /** Ending of each step. */
   endings: string[];
-  /** How many half calls each step made at its last start. */
+  /** Number of half calls that each step made in its latest run. */
   halves: number[];
-  /** What went wrong on the way, in sentences. */
+  /** A sentence for each rule that was broken during the walk. */
   wrong: string[];
 }
 
-/** The step that dies, and at which half calls: first itself, then what resumes it. */
+/**
+ * The step to kill, and its half calls: the first one in the step itself, the others in the runs that resume
+ * it.
+ */
 export interface Deaths {
   step: number;
   kills: number[];
 }
 
 const downMs = 1_000;
-/** Of many looks at a job in a row, one is as good a moment to die at as the next. */
+/**
+ * Polls rarely, because killing the program at one of many consecutive polls of a job is as good as at
+ * another.
+ */
 const polling = { lag: 0.05, shortest: 2_000, longest: 30_000 };
 
 export type MakeWorld = (behaviour: Behaviour | undefined) => Promise<World>;
@@ -56,7 +65,7 @@ export async function walk({ behaviour, steps }: Scenario, at?: Deaths, makeWorl
   };
   for (const [i, step] of steps.entries()) {
     await step.before?.(world);
-    // A checkpoint that was deleted begins anew.
+    // The checkpoint was deleted, so the account begins anew too.
     if (world.rows('SELECT 1 FROM attempts LIMIT 1').length === 0) seen.account = new Account();
     await takeStep(seen, step, at?.step === i ? at.kills : []);
     seen.halves.push(world.killer.halves);
@@ -71,7 +80,7 @@ async function takeStep(seen: Seen, step: Step, kills: number[]): Promise<void> 
   for (const killAt of kills) {
     const ending = await start(seen, step, afterMs, killAt);
     if (ending !== undefined) {
-      // It makes fewer calls than that.
+      // The step ended before it reached this half call.
       seen.endings.push(ending);
       return;
     }
@@ -93,10 +102,10 @@ async function takeStep(seen: Seen, step: Step, kills: number[]): Promise<void> 
   seen.endings.push(ending ?? 'left');
 }
 
-/** Returns how it ended, or undefined if it died; and takes in the books as they are then. */
+/** Runs the step and reads the checkpoint. Returns the ending, or undefined if the program was killed. */
 async function start(seen: Seen, step: Step, afterMs: number, killAt?: number): Promise<string | undefined> {
   const ending = await command(seen, step, afterMs, killAt);
-  // What a dead program had on its way to the disk arrives there.
+  // Writes that a killed program had already started still reach the disk.
   if (ending === undefined) await new Promise((resolve) => setImmediate(resolve));
   seen.books = readBooks(seen.world.db, 'text');
   seen.wrong.push(...seen.account.see(seen.books, step.what));
@@ -136,7 +145,10 @@ async function command(
   }
 }
 
-/** Every job in flight is to be asked for before anything is submitted, unless all that it brought is written already. */
+/**
+ * Watches the requests of a run. The returned function gives a sentence for each job in flight that was not
+ * polled before the first submission. Jobs whose files are all written need no poll.
+ */
 function watchQuestions({ db, service, images }: World): () => string[] {
   const inFlight = db
     .prepare<[], { job_id: string; file: string | null }>(

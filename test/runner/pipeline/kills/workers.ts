@@ -1,4 +1,4 @@
-/** Nights in which jobs and pictures go wrong. */
+/** Scenarios in which jobs fail and pictures are damaged. */
 import type { Failure } from '../../../../src/runner/core/failure.ts';
 import { pictureOf } from '../../../fakes/fake-service.ts';
 import { defaultSettings, manifestOf, type World } from '../../../fakes/world.ts';
@@ -26,7 +26,7 @@ function failedAttempts(world: World, scene: string): number {
 
 export const workers: Scenario[] = [
   {
-    name: 'an everyday night',
+    name: 'a usual night',
     behaviour: (scene, nth) => {
       if (scene === 'fails once' && nth === 1) return { failure: failed };
       if (scene === 'two pictures') return { pictures: [pictureOf('first'), pictureOf('second')] };
@@ -118,7 +118,7 @@ export const workers: Scenario[] = [
     atLeast: { deaths: 70, inResume: 30 },
   },
   {
-    name: 'pictures by address whose first download fails',
+    name: 'pictures by address whose first five downloads fail',
     behaviour: (scene) => byAddress(`${scene}.png`),
     steps: [
       {
@@ -128,7 +128,7 @@ export const workers: Scenario[] = [
           ['b', 'hills'],
         ]),
         before: ({ downloads }) =>
-          (downloads.answer = (_, nth) => (nth === 1 ? { kind: 'download-failed', text: '503' } : undefined)),
+          (downloads.answer = (_, nth) => (nth <= 5 ? { kind: 'download-failed', text: '503' } : undefined)),
       },
     ],
     everyNthInResume: 97,

@@ -10,7 +10,7 @@ import { noBrowser, openBrowser } from './browser.ts';
 import { endpointForm, endpointView, workerView } from './console-things.ts';
 import { endpointTexts } from '../../src/service/config/check-endpoint.ts';
 import { writtenEndpoint } from '../../src/service/config/endpoint-schema.ts';
-import { enter, unfold, go, labelOfFocus, field, problemOf } from './console-visit.ts';
+import { enter, unfold, go, labelOfFocus, field, expectProblem } from './console-visit.ts';
 import { startFakeConsole } from './fake-console.ts';
 
 let browser: Browser;
@@ -77,9 +77,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped if there is no c
     const make = page.getByRole('button', { name: 'Create endpoint' });
     await make.click();
     await expect.poll(() => labelOfFocus(page)).toBe('Address of the service');
-    expect(await problemOf(page, 'Address of the service')).toMatch(
-      /^expected the address at which .* host$/,
-    );
+    await expectProblem(page, 'Address of the service').toMatch(/^expected the address at which .* host$/);
     await field(page, 'Address of the service').fill('http://172.17.0.1:4747');
     await make.click();
     await page.getByRole('heading', { level: 1, name: 'Words' }).waitFor();
@@ -126,11 +124,11 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped if there is no c
     await make.click();
     await page.getByText('expected a name of at most 64 characters').waitFor();
     await expect.poll(() => labelOfFocus(page)).toBe('Name');
-    expect(await problemOf(page, 'Image')).toBe(
+    await expectProblem(page, 'Image').toBe(
       'expected an image such as user/name:1.0 or registry.example.com:5000/user/name:1.0',
     );
-    expect(await problemOf(page, 'Memory')).toMatch(/^expected a size from 16MB .* such as 500kB/);
-    expect(await problemOf(page, 'Retries')).toMatch(/a whole number from 0 to 100$/);
+    await expectProblem(page, 'Memory').toMatch(/^expected a size from 16MB .* such as 500kB/);
+    await expectProblem(page, 'Retries').toMatch(/a whole number from 0 to 100$/);
     await field(page, 'Retries').fill('5');
 
     await field(page, 'Name').fill('Mine');
@@ -147,7 +145,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped if there is no c
     await field(page, 'GPU devices').fill('0, 1');
     await field(page, 'Variables').fill('MODEL');
     await make.click();
-    expect(await problemOf(page, 'Variables')).toBe('“MODEL” is not NAME=value.');
+    await expectProblem(page, 'Variables').toBe('“MODEL” is not NAME=value.');
     await field(page, 'Variables').fill('MODEL=a\nMODEL=b');
     await make.click();
     await page.getByText('MODEL is given twice.').waitFor();

@@ -52,12 +52,14 @@ export function field(page: Page, label: string) {
   return page.getByRole('textbox', { name: label, exact: true });
 }
 
-/** Returns the error that is shown beside a field. */
-export function problemOf(page: Page, label: string): Promise<string> {
-  return field(page, label).evaluate((element) => {
-    const id = element.getAttribute('aria-describedby')?.split(' ').at(-1) ?? '';
-    return element.ownerDocument.querySelector(`[id="${id}"]`)?.textContent ?? '';
-  });
+/** Waits until the error beside a field matches. A form shows the errors of the service when its answer has come. */
+export function expectProblem(page: Page, label: string) {
+  return expect.poll(() =>
+    field(page, label).evaluate((element) => {
+      const id = element.getAttribute('aria-describedby')?.split(' ').at(-1) ?? '';
+      return element.ownerDocument.querySelector(`[id="${id}"]`)?.textContent ?? '';
+    }),
+  );
 }
 
 /** Presses Tab until the focus is on an element with this name. The focus must be visible at every step. */

@@ -3,7 +3,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { noBrowser, openBrowser } from './browser.ts';
 import { endpointForm, endpointView, failedWebhook, jobView, keyView } from './console-things.ts';
-import { enter, labelOfFocus, field, problemOf } from './console-visit.ts';
+import { enter, labelOfFocus, field, expectProblem } from './console-visit.ts';
 import { startFakeConsole } from './fake-console.ts';
 
 const picture =
@@ -59,10 +59,8 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped if there is no c
     await page.getByText('Time-outs, priority, webhook').click();
     await page.getByRole('button', { name: 'Submit job' }).click();
     await expect.poll(() => labelOfFocus(page)).toBe('Execution time-out');
-    expect(await problemOf(page, 'Execution time-out')).toBe(
-      '“soon” is not a duration such as 30s, 10m or 2h.',
-    );
-    expect(await problemOf(page, 'Webhook')).toMatch(/^Expected a URL/);
+    await expectProblem(page, 'Execution time-out').toBe('“soon” is not a duration such as 30s, 10m or 2h.');
+    await expectProblem(page, 'Webhook').toMatch(/^Expected a URL/);
     expect(service.jobs).toEqual([]);
     await field(page, 'Execution time-out').fill('90s');
     await field(page, 'Time to live').fill('1h 30m');

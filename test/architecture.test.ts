@@ -194,7 +194,7 @@ it('only the command line imports commands, and only programs end their process'
   ]);
 });
 
-it('the parts have few dependencies between them', () => {
+it('the parts of the program have few dependencies on each other', () => {
   const partOf = (path: string): string => (path.includes('/') ? (path.split('/')[0] ?? '') : 'cli');
   const arrows = files.flatMap((file) =>
     importsOf(file)
@@ -377,7 +377,7 @@ const numbers: Record<string, [count: () => number, entered: number]> = {
 };
 
 it.each(Object.entries(numbers))(
-  'counts %s: a number that rises is refused, one that falls is entered',
+  'counts %s: a number that rises is refused, and a number that falls is entered',
   (_, [count, entered]) => {
     expect(count()).toBe(entered);
   },

@@ -72,7 +72,7 @@ it('the manual as a whole can be read in an evening', () => {
 const isOfOthers = (block: string): boolean => /^(apiVersion|scrape_configs):/m.test(block);
 const isOfService = (block: string): boolean => /^(endpoints|tls|proxies):/m.test(block);
 
-it('shows a valid service.yaml', () => {
+it('the manual shows a valid service.yaml', () => {
   const shown = blocksIn('yaml').filter(isOfService);
   // The files of the examples do not exist here, and some programs are not installed.
   const isOfFiles = (line: string): boolean =>
@@ -99,7 +99,7 @@ const files = {
   'atelier.yaml': descriptions[0] ?? '',
 };
 
-it('shows the description of one service', () => {
+it('the manual shows the description of one service', () => {
   expect(descriptions).toHaveLength(1);
 });
 
@@ -107,7 +107,7 @@ it.each(
   blocksIn('yaml')
     .filter((block) => !isOfService(block) && !isOfOthers(block) && !isDescription(block))
     .map((block) => [block.split('\n')[0], block]),
-)('shows a pipeline.yaml, or a part of one, that is read: %s', (_, block) => {
+)('the manual shows a valid pipeline.yaml, or a valid part of one: %s', (_, block) => {
   const shown = parse(block ?? '') as { scenes?: { from?: string } };
   const whole = {
     // A stage has another batch instead of a manifest.
@@ -128,7 +128,7 @@ it.each(
   expect(problemsOf(text, { env, files })).toEqual([]);
 });
 
-it.each(commandLines())('shows a valid command line: nightrender %s', async (line) => {
+it.each(commandLines())('the manual shows a valid command line: nightrender %s', async (line) => {
   const [name = '', ...words] = line.split(' ').filter((word) => word !== '');
   const command = commandNamed(name);
   if (command === undefined) throw new Error(`there is no command ${name}`);
@@ -145,33 +145,33 @@ it.each(commandLines())('shows a valid command line: nightrender %s', async (lin
 });
 
 it.each([...Object.keys(attemptMoves), ...Object.keys(sceneMoves)])(
-  'says what the state %s means',
+  'the manual says what the state %s means',
   (state) => {
     expect(manual).toMatch(new RegExp(`^\\| \`${state}\` +\\| [a-z]`, 'm'));
   },
 );
 
-it('names every table of the checkpoint', () => {
+it('the manual names every table of the checkpoint', () => {
   const tables = checkpointSchema.migrations.join('\n').matchAll(/CREATE TABLE (\w+)/g);
   for (const [, name] of tables) expect(manual).toMatch(new RegExp(`^\\| \`${name}\``, 'm'));
 });
 
-it('tests each promise in npm test, or states what its test needs', () => {
+it('each promise is tested by `npm test`, or states what its test needs', () => {
   const shown = Object.values(promises).flatMap((list) => Object.values(list));
   const left = [...new Set(shown)].filter((file) => rest.includes(`test/${file}`));
   expect(left.toSorted()).toEqual(Object.keys(inRestOnly).toSorted());
 });
 
-it('leaves no test of the longer tier to npm test that npm test does not run', () => {
+it('every test that the longer tier leaves to `npm test` is run there', () => {
   expect(leftToFirst.filter((file) => rest.includes(file))).toEqual([]);
 });
 
-it('no promise is there twice', () => {
+it('no promise is listed twice', () => {
   const sentences = Object.values(promises).flatMap((list) => Object.keys(list));
   expect(new Set(sentences).size).toBe(sentences.length);
 });
 
-it('maps every folder and file of src', () => {
+it('src/README.md maps every folder and file of src', () => {
   const [, map = ''] = /```\nsrc\/\n([^]*?)jobs\//.exec(textOf('src/README.md')) ?? [];
   const named = [...map.matchAll(/^ {2}(\S+?)\/? /gm)].map(([, name = '']) => name);
   expect(named.toSorted()).toEqual(readdirSync(join(root, 'src')).toSorted());

@@ -99,7 +99,7 @@ it('a backup has each job whole, or not at all', { timeout: 600_000 }, async () 
 });
 
 it.skipIf(noPostgres !== undefined)(
-  `so does a dump of a store in PostgreSQL, by its own tools${noPostgres ? ` (skipped: ${noPostgres})` : ''}`,
+  `a dump of a PostgreSQL store by its own tools has each job whole, or not at all${noPostgres ? ` (skipped: ${noPostgres})` : ''}`,
   async () => {
     const server = await startPostgres();
     onTestFinished(() => server.stop());

@@ -86,7 +86,7 @@ it('a worker key that invents 1,000 workers and refused results keeps out no oth
   expect((stdout + stderr).split('was not accepted').length).toBeLessThan(30);
 });
 
-it('a key with limits gets no further than these, with 300 submissions at once', async () => {
+it('a key never exceeds its limits, even with 300 submissions at once', async () => {
   const { served, addKey } = await start();
   const limits = ['--own-jobs', '--max-queued', '5', '--quota', '2h'];
   const guest = await addKey('guest', ...limits);

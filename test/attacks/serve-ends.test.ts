@@ -33,7 +33,7 @@ async function pidIn(cwd: string): Promise<number> {
 }
 
 it.each(isWhole ? (['SIGTERM', 'SIGINT'] as const) : (['SIGTERM'] as const))(
-  'the service ends by %s with a module that is still loading',
+  'the service ends at %s although a module is still loading',
   async (signal) => {
     const cwd = folderWith({
       'service.yaml': 'endpoints: [{name: Slow, module: ./slow.mjs, quickStart: true}]',
@@ -125,7 +125,7 @@ rest.it('the service ends at once by a second signal while jobs have their grace
   expect(program.child.signalCode).toBe('SIGTERM');
 });
 
-rest.it('the service takes back what runs longer than shutdown.grace of service.yaml', async () => {
+rest.it('the service requeues jobs that run longer than shutdown.grace of service.yaml', async () => {
   const cwd = folderWith({
     ...slowFiles,
     'service.yaml': `shutdown: {grace: 1s}\n${slowFiles['service.yaml']}`,

@@ -50,7 +50,7 @@ function tools(cwd: string): string {
 const isLinux = process.platform === 'linux';
 
 describe.skipIf(!isLinux)('secrets of the service (skipped if there is no /proc)', () => {
-  it('are in no environment that a command can read, and in none of a tool', async () => {
+  it('are in no environment of a command or of a container tool', async () => {
     const cwd = folderWith({
       'thief.mjs': thief,
       'service.yaml': JSON.stringify({
@@ -176,7 +176,7 @@ describe.skipIf(noContainers !== '')(`a container ${noContainers}`, () => {
     return { ...(JSON.parse(readFileSync(join(cwd, 'out/seen.json'), 'utf8')) as object), stderr };
   }
 
-  it('reaches the service, nothing that listens on loopback alone, and has no power', async () => {
+  it('reaches the service, reaches no program that listens only on loopback, and has no privileges', async () => {
     expect(await seenBy({ network: 'default', capabilities: [] })).toEqual({
       loopback: null,
       capabilities: '0000000000000000',
@@ -185,7 +185,7 @@ describe.skipIf(noContainers !== '')(`a container ${noContainers}`, () => {
     });
   });
 
-  it('of an earlier service.yaml goes on as it did, and the start warns of that', async () => {
+  it('of an earlier service.yaml runs as before, and the start warns about it', async () => {
     expect(await seenBy({})).toEqual({
       loopback: 200,
       capabilities: expect.stringMatching(/[1-9a-f]/),

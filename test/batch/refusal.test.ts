@@ -23,7 +23,7 @@ it.each([
   expect(refusal).toMatchObject({ ending: 'output-unwritable', text: expect.stringMatching(text) as string });
 });
 
-it('names the folder in which nothing can be created, not the missing file', () => {
+it('a refusal names the folder in which nothing can be created, not the missing file', () => {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-refusal-'));
   onTestFinished(() => rmSync(dir, { recursive: true }));
   const error = Object.assign(new Error('EROFS'), {
@@ -91,7 +91,7 @@ it.each(['read', 'write', 'connect'])(
   },
 );
 
-it('counts the problems of a line that stands for many', () => {
+it('a refusal counts all problems that one of its lines sums up', () => {
   const problems = [
     { where: 'a.csv:2', text: 'has 1 column; the header has 2' },
     { where: '', text: '19,990 more rows are bad', count: 19_990 },

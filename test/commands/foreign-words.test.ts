@@ -104,7 +104,7 @@ it.each(views)('a control character is made visible by %s', (_, show) => {
   expect(said()).not.toMatch(/(?!\n)[\p{Cc}\u202e]/u);
 });
 
-it('cuts the redrawn line to the cells of the terminal, not to its letters', () => {
+it('the redrawn line is cut by cells of the terminal, not by letters', () => {
   const said = listen();
   vi.stubEnv('TERM', 'xterm');
   Object.assign(process.stderr, { isTTY: true, columns: 20 });

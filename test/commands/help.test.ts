@@ -11,21 +11,21 @@ import { helpGroups, helpTopics } from '../../src/commands/help.ts';
 import { inProcess, nightWith, root } from '../e2e/cli.ts';
 import { firstTier, rest } from '../fakes/tier.ts';
 
-firstTier.it('lists all topics with their summaries', async () => {
+firstTier.it('`help` lists all topics with their summaries', async () => {
   const { stdout } = await inProcess(['help']).exits(0);
   for (const [name, summary] of helpGroups.flatMap(([, topics]) => topics))
     expect(stdout).toMatch(new RegExp(`^  ${name} +${summary.replaceAll(/[.()]/g, '\\$&')}$`, 'm'));
   expect(stdout).not.toContain('\u001B');
 });
 
-firstTier.it('prints a page as Markdown if there is no terminal', async () => {
+firstTier.it('`help` prints a page as Markdown if there is no terminal', async () => {
   const { stdout } = await inProcess(['help', 'operators']).exits(0);
   const page = readFileSync(join(root, 'src/help/operators.md'), 'utf8');
   expect(stdout.trimEnd()).toBe(page.replaceAll(/<!--.*-->\n+/g, '').trimEnd());
 });
 
 firstTier.it.each(['states', 'failures', 'checkpoint'])(
-  'still knows the page by its earlier name %s',
+  '`help` still finds a page by its earlier name %s',
   async (topic) => {
     const { stdout } = await inProcess(['help', topic]).exits(0);
     expect(stdout).toMatch(/^# States, failures and the checkpoint/);
@@ -38,7 +38,7 @@ firstTier.it.each([
   ['Money', 'there is no topic "Money"; did you mean money?'],
   ['retyr', 'there is no topic "retyr"; did you mean retry?'],
   ['../README', 'there is no topic "../README"; nightrender help lists the topics'],
-])('refuses the topic %s', async (topic, said) => {
+])('`help` refuses the topic %s', async (topic, said) => {
   const { stderr } = await inProcess(['help', topic]).exits(2).printsOnly('');
   expect(stderr.trimEnd()).toMatch(new RegExp(`${said.replaceAll(/[.?]/g, '\\$&')}$`));
 });
@@ -63,16 +63,19 @@ function onTerminal(topic: string, env: Record<string, string>, first = ''): { t
   return { text: stdout.replaceAll('\r\n', '\n'), dir: night.cwd };
 }
 
-firstTier.it.skipIf(!hasScript)('gives a long page to the pager (skipped if there is no script)', () => {
-  const { text, dir } = onTerminal('manifest', { PAGER: 'cat > paged.txt; echo left' });
-  expect(text).toBe('left\n');
-  expect(readFileSync(join(dir, 'paged.txt'), 'utf8')).toMatch(
-    /^\p{Cc}\[1mManifest\p{Cc}\[22m\n\n {2}A manifest lists/u,
-  );
-});
+firstTier.it.skipIf(!hasScript)(
+  '`help` gives a long page to the pager (skipped if there is no script)',
+  () => {
+    const { text, dir } = onTerminal('manifest', { PAGER: 'cat > paged.txt; echo left' });
+    expect(text).toBe('left\n');
+    expect(readFileSync(join(dir, 'paged.txt'), 'utf8')).toMatch(
+      /^\p{Cc}\[1mManifest\p{Cc}\[22m\n\n {2}A manifest lists/u,
+    );
+  },
+);
 
 rest.it.skipIf(!hasScript)(
-  'does not give the pager a page that fits the terminal (skipped if there is no script)',
+  '`help` does not give the pager a page that fits the terminal (skipped if there is no script)',
   () => {
     const { text } = onTerminal('console', { PAGER: 'cat > paged.txt; echo left' }, 'stty rows 200;');
     expect(text).toMatch(/The console/);
@@ -80,7 +83,7 @@ rest.it.skipIf(!hasScript)(
 );
 
 rest.it.skipIf(!hasScript).each(['no-such-pager-is-there', 'cat', ''])(
-  'prints a long page if PAGER is %j (skipped if there is no script)',
+  '`help` prints a long page if PAGER is %j (skipped if there is no script)',
   (PAGER) => {
     const { text } = onTerminal('manifest', { PAGER, NO_COLOR: '1' });
     expect(text).toMatch(/^Manifest\n\n[^]*gets its name back/m);
@@ -89,7 +92,7 @@ rest.it.skipIf(!hasScript).each(['no-such-pager-is-there', 'cat', ''])(
 );
 
 rest.it.skipIf(!hasScript)(
-  'prints a long page if there is no pager at all (skipped if there is no script)',
+  '`help` prints a long page if there is no pager at all (skipped if there is no script)',
   () => {
     const { text } = onTerminal('manifest', {}, 'PATH=/nowhere;');
     expect(text).toMatch(/gets its name back/);

@@ -34,7 +34,7 @@ const keys = [
   },
 ];
 
-it('shows a line for each key', () => {
+it('the list of keys has a line for each key', () => {
   expect(keyLines(keys, 120)).toEqual([
     'NAME    KIND    ENDPOINTS          CREATED           LAST USED         JOBS   WORKER SECONDS  REVOKED',
     'laptop  client  all endpoints      2026-11-21 22:05  never             0      0.0',
@@ -42,7 +42,7 @@ it('shows a line for each key', () => {
   ]);
 });
 
-it('shows the usage of a key given from outside, although nothing else of it is stored', () => {
+it('the list of keys shows the usage of a key from the environment, of which nothing else is stored', () => {
   const unknown = { createdAt: null, lastUsedAt: null, revokedAt: null, ...noTerms };
   const usage = [{ endpointId: 'b', jobs: 2, gpuMs: 1_500 }];
   const given = {
@@ -64,7 +64,7 @@ it('shows the usage of a key given from outside, although nothing else of it is 
   ]);
 });
 
-it('shows what a key costs and may use if a key has a price or a quota', () => {
+it('the list of keys shows cost and limits if any key has a price or a quota', () => {
   const usage = [{ endpointId: 'b', jobs: 2, gpuMs: 1_500 }];
   const terms = { quotaMs: 36_000_000, price: 0.5 };
   const night = {
@@ -93,7 +93,7 @@ it('shows what a key costs and may use if a key has a price or a quota', () => {
   expect(keyLines([{ ...night, hasOwnJobsOnly: true }], 120)[1]).toMatch(/^night +client, own jobs +all/);
 });
 
-it('breaks the lines of a narrow terminal between words', () => {
+it('the list of keys breaks its lines between words on a narrow terminal', () => {
   const lines = keyLines(keys, 60);
   expect(lines).toEqual([
     'laptop',

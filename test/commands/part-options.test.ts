@@ -33,7 +33,7 @@ it.each([
   expect(problemsOf(argv)).toContain(words);
 });
 
-it('names both wrong options at once', () => {
+it('both wrong options for a part of a batch are named at once', () => {
   expect(problemsOf({ sample: 'x', limit: 'y' })).toMatch(/--sample: .*\n--limit: /);
 });
 

@@ -3,7 +3,7 @@ import { optionRules, overridesOf, variableOf, type OptionName } from '../../src
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 
-it('every option has a key and a variable', () => {
+it('every option of `run` for a setting has a key and an environment variable', () => {
   const names = Object.keys(optionRules) as OptionName[];
   expect(names.map((name) => [variableOf(name), optionRules[name].path.join('.')])).toEqual([
     ['NIGHTRENDER_MANIFEST', 'manifest'],
@@ -20,7 +20,7 @@ it('every option has a key and a variable', () => {
   ]);
 });
 
-it('flags come after variables, so that they win', () => {
+it('flags follow environment variables, so that flags win', () => {
   const env = { NIGHTRENDER_CONCURRENCY: '3', NIGHTRENDER_QUIET: 'true', NIGHTRENDER_JSON: '' };
   expect(overridesOf({ concurrency: 4, 'skip-bad-rows': false, other: 1 }, env)).toEqual([
     { path: ['concurrency'], value: 3, from: 'NIGHTRENDER_CONCURRENCY' },
@@ -30,7 +30,7 @@ it('flags come after variables, so that they win', () => {
   ]);
 });
 
-it('a flag whose key has words takes words', () => {
+it('a flag whose key is a word accepts words', () => {
   const given = [{ 'accept-edits': true }, { 'accept-edits': false }, { 'accept-edits': 'always' }];
   const values = given.map((argv) => overridesOf(argv, {})[0]?.value);
   expect(values).toEqual(['always', 'never', 'always']);
@@ -41,9 +41,12 @@ it.each([
   ['NIGHTRENDER_CONCURRENCY', '4.5'],
   ['NIGHTRENDER_CONCURRENCY', ' 4'],
   ['NIGHTRENDER_JSON', '1'],
-])('an invalid text is passed on, so that the check names it: %s=%j', (variable, text) => {
-  expect(overridesOf({}, { [variable]: text })).toMatchObject([{ value: text, from: variable }]);
-});
+])(
+  'an invalid text of a variable is passed on, so that the check of the configuration names it: %s=%j',
+  (variable, text) => {
+    expect(overridesOf({}, { [variable]: text })).toMatchObject([{ value: text, from: variable }]);
+  },
+);
 
 it.each([
   ['a.csv', resolve('a.csv')],
@@ -54,6 +57,6 @@ it.each([
     ['a.csv', '-'],
     [resolve('a.csv'), '-'],
   ],
-])('--manifest %j', (given, value) => {
+])('--manifest %j is made absolute, except standard input', (given, value) => {
   expect(overridesOf({ manifest: given }, {})).toEqual([{ path: ['manifest'], value, from: '--manifest' }]);
 });

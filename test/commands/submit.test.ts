@@ -27,7 +27,7 @@ const inBucket = (text: string): string =>
   text.replace('dir: out', 'dir: out\n  pictures: s3://bucket/night');
 const onKubernetes = ['--on', 'kubernetes', '--image', 'me/nightrender:1'];
 
-describe('refuses with 2', () => {
+describe('`submit` ends with 2 for', () => {
   it.each<[string, string, string[], RegExp]>([
     ['no cluster', pipeline('local'), [], /--on: is missing; expected slurm or kubernetes/],
     [
@@ -167,7 +167,7 @@ output: {dir: out, pictures: 's3://bucket/night'}
   });
 });
 
-it('shows a script that bash can read, with paths and options of any kind', async () => {
+it('`submit` shows a script that bash can read, with paths and options of any kind', async () => {
   const night = new Night(join(nightOf('local', 1).cwd, "it's 100% night"));
   cpSync(nightOf('local', 1).cwd, night.cwd, { recursive: true });
   const more = ['--', '--partition=cpu', '--comment', 'for "me"', '-t', '2:00:00'];
@@ -186,13 +186,13 @@ it('shows a script that bash can read, with paths and options of any kind', asyn
   });
 });
 
-it('asks for as many tasks as runners', async () => {
+it('`submit` asks Slurm for as many tasks as runners', async () => {
   await submit(batch(pipeline(remote, shared)), '--on', 'slurm', '--runners', '16', '--dry-run')
     .exits(0, '#SBATCH --array=0-15\n')
     .printsNo('secret-of-a-test');
 });
 
-it('prints a manifest for several runners, with names of variables and no value', async () => {
+it('`submit` prints a Kubernetes manifest for several runners, with names of variables and no value', async () => {
   const night = batch(inBucket(pipeline(remote, shared)));
   const { stdout } = await submit(night, ...onKubernetes, '--runners', '16')
     .exits(0)
@@ -207,7 +207,7 @@ it('prints a manifest for several runners, with names of variables and no value'
   expect(stdout).toContain('AWS_ACCESS_KEY_ID');
 });
 
-it("includes the files that the endpoint names: a workflow, and a description of one's own", async () => {
+it("`submit` includes the files that the endpoint names: a workflow, and a description of one's own", async () => {
   const flow = { 6: { class_type: 'CLIPTextEncode', inputs: { text: '' } } };
   const own = `submit: { post: '{{ baseUrl }}/jobs', job: id }
 status: { get: '{{ baseUrl }}/jobs/{{ job.id }}', at: state, map: { done: done } }
@@ -240,7 +240,7 @@ auth: none
   expect(has('a-key-of-a-test')).toEqual([false, false, false]);
 });
 
-it('repeats what kubectl says of the Jobs of the batch', async () => {
+it('`submit --status` repeats the words of kubectl about the Jobs of the batch', async () => {
   const night = batch(pipeline('local'));
   const items = [
     {
@@ -269,7 +269,7 @@ it('repeats what kubectl says of the Jobs of the batch', async () => {
     );
 });
 
-it('says which tasks Slurm had to kill', async () => {
+it('`submit --status` says which tasks Slurm had to kill', async () => {
   const night = nightOf('local', 1);
   const columns = (...texts: (string | number)[]): string =>
     texts.map((text) => String(text).padEnd(60)).join('');

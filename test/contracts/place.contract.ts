@@ -26,7 +26,7 @@ function contract(open: () => Promise<PlaceUnderTest>): void {
     return opened;
   };
 
-  it('has what was put, under its name, with its facts', async () => {
+  it('has a file that was put, under its name, with its facts', async () => {
     const { place } = await prepared();
     const content = Buffer.from('a picture');
     expect(await place.put('sea/deep/a.png', content, { sha256: hash('sha256', content) })).toBe(true);
@@ -50,7 +50,7 @@ function contract(open: () => Promise<PlaceUnderTest>): void {
     expect(await namesIn(place)).toEqual(['a.png']);
   });
 
-  it('replaces a file by another, and by one that is as long', async () => {
+  it('replaces a file by another file, even of the same length', async () => {
     const { place } = await prepared({ 'a.png': 'first' });
     for (const text of ['other', 'a longer one', '']) {
       await place.put('a.png', Buffer.from(text));
@@ -69,7 +69,7 @@ function contract(open: () => Promise<PlaceUnderTest>): void {
     expect(readFileSync(path).equals(content)).toBe(true);
   });
 
-  it('moves a file of this machine into its place, whatever its size, and over another', async () => {
+  it('moves a file of this machine into its place, whatever its size, even over another file', async () => {
     const { place } = await prepared({ 'a.mp4': 'before' });
     for (const length of [0, 5, readBytes + 1]) {
       const path = join(folder(), 'here');
@@ -216,7 +216,7 @@ function contract(open: () => Promise<PlaceUnderTest>): void {
     expect(await everything()).toEqual(['a.png']);
   });
 
-  it('keeps a file that it had, removes one, and is none the worse if it is gone', async () => {
+  it('keeps an existing file, removes a file, and accepts that a file is already gone', async () => {
     const { place } = await prepared({ 'sea/a.png': 'a', 'sea/b.png': 'b' });
     await place.makeLast('sea/a.png');
     await place.remove('sea/b.png');

@@ -165,7 +165,7 @@ const priced: Record<
 
 const of = (body: object): Answers => ({ status: answerJson(body) });
 
-it.each(serviceNames)('%s: a completed job brings its clip with output.media', async (name) => {
+it.each(serviceNames)('%s: a completed job returns its clip if output.media is set', async (name) => {
   const { says, clipOutput, words } = services[name];
   const path = { jobs: 'video_url', fal: 'video.url', comfyui: '9', own: '[*]', replicate: '[*]' }[name];
   for (const media of ['video', path]) {

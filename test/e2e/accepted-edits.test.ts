@@ -91,7 +91,7 @@ firstTier.it(
 );
 
 firstTier.it.each(['always', 'never'])(
-  'acceptEdits: %s decides for terminals and all else',
+  'acceptEdits: %s decides for terminals and for all other outputs',
   async (acceptEdits) => {
     const { night, edit } = await saved();
     edit(`${input.replace('{{ prompt }}', 'a {{ prompt }}')}acceptEdits: ${acceptEdits}\n`);

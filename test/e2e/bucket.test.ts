@@ -67,7 +67,7 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     };
   }
 
-  it('has them there, with thumbnails, copies and the report; says so; and checks them', async () => {
+  it('stores them there with thumbnails, copies and the report, says so, and checks them', async () => {
     const { cwd, start, keys } = batch({ more: '  formats: [{format: webp}]\n  metadata: sidecar\n' });
     const run = await start('run', 'pipeline.yaml');
     expect([run.code, run.stderr]).toEqual([0, expect.any(String)]);
@@ -99,7 +99,7 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     expect((await keys('report/gallery/')).length).toBe(1);
   });
 
-  it('has pictures as they came there too, checked, taken over and moved', async () => {
+  it('stores original pictures there too, and checks, adopts and moves them', async () => {
     const jpeg = await sharp(Buffer.from(await blackPicture(), 'base64'))
       .jpeg()
       .toBuffer();
@@ -141,7 +141,7 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     await run('verify', 'pipeline.yaml').exits(0);
   });
 
-  it('has files besides pictures there too, checked, moved and taken over with their pictures', async () => {
+  it('stores named files there too, and checks, moves and adopts them with their pictures', async () => {
     const passes = { depth: exr().toString('base64') };
     const service = await startInstantService([
       { rendered_image: await blackPicture(), files: passes, camera: { fov: 50 } },
@@ -175,7 +175,7 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     expect(readdirSync(join(cwd, 'out/images')).filter((name) => name.endsWith('.exr'))).toHaveLength(count);
   });
 
-  it('has clips there too, sent in parts, checked, and played in parts by `watch`', async () => {
+  it('stores clips there too, sends them in parts, checks them, and plays them in parts by `watch`', async () => {
     const whole = clip('MP4', { bytes: 9_000_000 });
     const host = await listenOnLoopback(createServer((_, response) => response.end(whole)));
     const service = await startInstantService({ video: `${host}/a.mp4` });
@@ -317,7 +317,7 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     expect(after).toEqual(expect.arrayContaining(before));
   });
 
-  it('gets other names there, with the files beside, and none twice', async () => {
+  it('is renamed there with its sidecars, and no name is given twice', async () => {
     const { cwd, start, keys } = batch({ more: '  metadata: sidecar\n' });
     await start('run', 'pipeline.yaml');
     const path = join(cwd, 'pipeline.yaml');

@@ -11,7 +11,7 @@ import { startStandIn } from './stand-ins.ts';
 const smallScenes = 'id,scene,width,height\ns0,A hill,32,32\n';
 const env = { NIGHTRENDER_API_KEY: testKey };
 
-firstTier.it('keeps the key out of everything a good run leaves and says', async () => {
+firstTier.it('a complete run keeps the key out of its files and outputs', async () => {
   const dir = folderWith({});
   const { url, program } = await Served.start(dir, [], env);
   const night = nightOf(url, smallScenes);
@@ -28,7 +28,7 @@ firstTier.it('keeps the key out of everything a good run leaves and says', async
   expect(filesHolding(testKey, join(dir, 'service'))).toEqual([]);
 });
 
-it('keeps the key out of the answers of a service that repeats it everywhere', async () => {
+it('a run keeps the key out of its files and outputs if the service repeats it everywhere', async () => {
   for (const status of [200, 400, 401, 404, 429, 500]) {
     const { url } = await startEchoingService(status, isWhole ? Infinity : 4);
     const limits = isWhole ? 'limits: {for: 1s}\n' : '';
@@ -41,7 +41,7 @@ it('keeps the key out of the answers of a service that repeats it everywhere', a
 });
 
 firstTier.it(
-  'keeps a key that stands in the file itself out of the warning about it, and out of problems',
+  'a key in pipeline.yaml itself appears neither in the warning about it nor in problems',
   async () => {
     const { url } = await serve(folderWith({}));
     const literal = pipeline(url).replace('${NIGHTRENDER_API_KEY}', testKey);

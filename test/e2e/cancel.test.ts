@@ -9,27 +9,30 @@ import { startPatientService } from './stand-ins.ts';
 
 const small = 'input: {scene: "{{ scene }}", width: 48, height: 32}\n';
 
-rest.it('cancels the jobs of a run that was stopped, and the next run renders their scenes', async () => {
-  const service = await startHeldService();
-  const night = nightOf(service.url, 12, `${small}retry: {attempts: 1}\n`);
-  await night.killAfter(12);
-  await night.do('cancel').exits(0, /^Nothing is in flight\.\n {2}in flight +12\n {2}cancelled +12 /);
-  expect(new Set(statesAt(service.dataDir))).toEqual(new Set(['CANCELLED']));
-  expect(await night.state()).toMatchObject({
-    summary: {
-      scenes: { waiting: 12, active: 0, failed: 0 },
-      attempts: { submitted: 0 },
-      failures: [{ kind: 'cancelled', attempts: 12 }],
-      lastRun: { exitCode: 0, ending: 'Nothing is in flight' },
-    },
-  });
-  service.release();
-  await night.run('--quiet').exits(0);
-  expect(statesAt(service.dataDir).filter((state) => state === 'COMPLETED')).toHaveLength(12);
-  expect(statesAt(service.dataDir)).toHaveLength(24);
-});
+rest.it(
+  '`cancel` cancels the jobs of a run that was stopped, and the next run renders their scenes',
+  async () => {
+    const service = await startHeldService();
+    const night = nightOf(service.url, 12, `${small}retry: {attempts: 1}\n`);
+    await night.killAfter(12);
+    await night.do('cancel').exits(0, /^Nothing is in flight\.\n {2}in flight +12\n {2}cancelled +12 /);
+    expect(new Set(statesAt(service.dataDir))).toEqual(new Set(['CANCELLED']));
+    expect(await night.state()).toMatchObject({
+      summary: {
+        scenes: { waiting: 12, active: 0, failed: 0 },
+        attempts: { submitted: 0 },
+        failures: [{ kind: 'cancelled', attempts: 12 }],
+        lastRun: { exitCode: 0, ending: 'Nothing is in flight' },
+      },
+    });
+    service.release();
+    await night.run('--quiet').exits(0);
+    expect(statesAt(service.dataDir).filter((state) => state === 'COMPLETED')).toHaveLength(12);
+    expect(statesAt(service.dataDir)).toHaveLength(24);
+  },
+);
 
-firstTier.it('saves finished jobs, because they are paid for', async () => {
+firstTier.it('`cancel` saves finished jobs, because they are paid for', async () => {
   const service = await startHeldService();
   const night = nightOf(service.url, 3, small);
   await night.killAfter(3);
@@ -48,7 +51,7 @@ firstTier.it('saves finished jobs, because they are paid for', async () => {
 });
 
 rest.it(
-  'leaves jobs in flight that the service does not cancel, says so, and the next run follows them',
+  '`cancel` leaves jobs in flight that the service does not cancel, says so, and the next run follows them',
   async () => {
     const service = await startPatientService();
     const night = nightOf(service.url, 2);
@@ -79,7 +82,7 @@ rest.it(
 );
 
 rest.it(
-  'ends with 12 if the key is refused, with 2 if there is no batch, and with 0 if nothing is in flight',
+  '`cancel` ends with 12 if the key is refused, with 2 if there is no batch, and with 0 if nothing is in flight',
   async () => {
     const service = await startHeldService();
     const night = nightOf(service.url, 6, small);
@@ -95,7 +98,7 @@ rest.it(
   },
 );
 
-rest.it('cancels at the local service of the batch', async () => {
+rest.it('`cancel` cancels jobs at the local service of the batch', async () => {
   const night = nightOf('local', 16, small);
   await night.killAfter(16);
   expect((await night.do('cancel', '--json').exits(0).lines()).at(-1)).toMatchObject({ left: [] });

@@ -19,7 +19,7 @@ describe.skipIf(url === '')('ComfyUI itself (skipped if NIGHTRENDER_COMFYUI name
   comfyuiContract('a real ComfyUI', async () => url);
   renderServiceContract('a real ComfyUI', open);
   it.skipIf(restart === '')(
-    'a night through kills, restarts and lost answers (skipped if NIGHTRENDER_COMFYUI_RESTART has no command)',
+    'renders a night through kills, restarts and lost answers (skipped if NIGHTRENDER_COMFYUI_RESTART has no command)',
     () => comfyuiNight({ url, restart: async () => void (await promisify(exec)(restart)) }, 200),
   );
 });

@@ -16,7 +16,7 @@ import { sendJson } from '../faults/answers.ts';
 import { type Night, nightWith, type Started } from './cli.ts';
 import { comfyuiNight } from './comfyui-night.ts';
 
-rest.it('a night through kills, restarts and lost answers', async () => {
+rest.it('ComfyUI renders a night through kills, restarts and lost answers', async () => {
   const comfy = await startComfyStandIn();
   await comfyuiNight({ url: comfy.url, restart: async () => comfy.restart() }, 40);
 });
@@ -45,28 +45,34 @@ retry: {firstWait: 10ms, longestWait: 100ms}
   });
 }
 
-firstTier.it('enlarges the pictures of the stage before, and sends nothing twice', async () => {
-  const comfy = await startComfyStandIn();
-  const night = chain(comfy.url);
-  await night.start('run', 'draw.yaml', 'enlarge.yaml', '--limit', '3').exits(0);
-  await night.start('run', 'enlarge.yaml').exits(0);
-  await expectEnlarged(night, 3);
-  expect([comfy.accepted.length, comfy.uploaded.length]).toEqual([6, 3]);
-  const [file = ''] = picturesIn(night, 'enlarged');
-  const { stdout } = await night.start('explain', 'enlarge.yaml', basename(file, '.png')).exits(0);
-  expect(stdout).toMatch(/"10\.image\\?":\\?"<drawn\/images\/s\d+\.png, \d+ bytes>/);
-});
+firstTier.it(
+  'a stage on ComfyUI enlarges the pictures of the stage before, and sends nothing twice',
+  async () => {
+    const comfy = await startComfyStandIn();
+    const night = chain(comfy.url);
+    await night.start('run', 'draw.yaml', 'enlarge.yaml', '--limit', '3').exits(0);
+    await night.start('run', 'enlarge.yaml').exits(0);
+    await expectEnlarged(night, 3);
+    expect([comfy.accepted.length, comfy.uploaded.length]).toEqual([6, 3]);
+    const [file = ''] = picturesIn(night, 'enlarged');
+    const { stdout } = await night.start('explain', 'enlarge.yaml', basename(file, '.png')).exits(0);
+    expect(stdout).toMatch(/"10\.image\\?":\\?"<drawn\/images\/s\d+\.png, \d+ bytes>/);
+  },
+);
 
-firstTier.it('sends nothing for a picture that is no longer the one of the stage', async () => {
-  const comfy = await startComfyStandIn();
-  const night = chain(comfy.url);
-  await night.start('run', 'draw.yaml', '--limit', '2').exits(0);
-  const [file = ''] = picturesIn(night, 'drawn');
-  night.write(`drawn/images/${file}`, 'other');
-  await night.start('run', 'enlarge.yaml').exits(3);
-  await night.start('explain', 'enlarge.yaml', basename(file, '.png')).prints('nothing was sent');
-  expect([comfy.accepted.length, comfy.uploaded.length]).toEqual([3, 1]);
-});
+firstTier.it(
+  'a stage on ComfyUI sends nothing for a picture that the stage before has replaced',
+  async () => {
+    const comfy = await startComfyStandIn();
+    const night = chain(comfy.url);
+    await night.start('run', 'draw.yaml', '--limit', '2').exits(0);
+    const [file = ''] = picturesIn(night, 'drawn');
+    night.write(`drawn/images/${file}`, 'other');
+    await night.start('run', 'enlarge.yaml').exits(3);
+    await night.start('explain', 'enlarge.yaml', basename(file, '.png')).prints('nothing was sent');
+    expect([comfy.accepted.length, comfy.uploaded.length]).toEqual([3, 1]);
+  },
+);
 
 firstTier.it('the key of partner nodes is in no file, message or command, and each job has it', async () => {
   const comfy = await startComfyStandIn();
@@ -95,7 +101,7 @@ firstTier.it('the key of partner nodes is in no file, message or command, and ea
   );
 });
 
-rest.it('a night of uploads through kills, lost answers and an emptied folder', async () => {
+rest.it('ComfyUI renders a night of uploads through kills, lost answers and an emptied folder', async () => {
   const comfy = await startComfyStandIn();
   const night = chain(comfy.url);
   await night.start('run', 'draw.yaml').exits(0);
@@ -198,7 +204,7 @@ firstTier.it.each([
   ['video', ['a-2.gif', 'a-3.webm', 'a.mp4', 'b-2.gif', 'b-3.webm', 'b.mp4']],
   ['audio', ['a.flac', 'b.flac']],
   ['31', ['a.gif', 'b.gif']],
-])('saves the clips of all nodes that make such, or of one: output.media: %s', async (media, files) => {
+])('saves the clips of all nodes that make clips, or of one node: output.media: %s', async (media, files) => {
   const comfy = await startComfyStandIn();
   const night = batch(comfy.url, clips, `, media: ${media}`);
   await night.run().exits(0, / {2}clips +out/);
@@ -207,7 +213,7 @@ firstTier.it.each([
   expect(comfy.accepted).toHaveLength(2);
 });
 
-firstTier.it('names what ComfyUI lacks before the night, and starts nothing', async () => {
+firstTier.it('`plan --check` names the nodes and models that ComfyUI lacks, and starts nothing', async () => {
   const comfy = await startComfyStandIn();
   const workflow: Workflow = {
     ...saving(emptyImage(1)),

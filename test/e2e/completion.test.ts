@@ -56,7 +56,7 @@ it.skipIf(!has('zsh'))('zsh can read its script (skipped if there is no zsh)', a
   expect([status, stderr]).toEqual([0, '']);
 });
 
-it('takes the shell from the environment, and asks which was meant if it has no script for it', async () => {
+it('`completion` takes the shell from the environment, and asks for a shell if it has no script for that one', async () => {
   const named = await inProcess(['completion', 'bash']);
   await inProcess(['completion'], { env: { SHELL: '/usr/bin/bash' } }).printsOnly(named.stdout);
   await inProcess(['completion', 'bsh'])

@@ -41,7 +41,7 @@ firstTier.it.skipIf(!canMount)(
 );
 
 firstTier.it.skipIf(!canMount)(
-  `a disk that is read-only from the middle of the run on: the same ${notMounted}`,
+  `a disk that becomes read-only during a run: ends with 14 and continues when it is writable ${notMounted}`,
   async () => {
     const { night, service, count } = await batch({ held: 6 });
     const images = night.path('out/images');
@@ -58,18 +58,21 @@ firstTier.it.skipIf(!canMount)(
   },
 );
 
-firstTier.it('a folder with the name of a picture: the same', async () => {
-  const { night, service } = await batch();
-  const folder = night.path('out/images/s3.png');
-  mkdirSync(folder, { recursive: true });
-  await night.run().exits(14, 'images/s3.png: a folder stands where the file belongs (EISDIR)');
-  rmdirSync(folder);
-  await wholePictures(night);
-  await expectFinished(night, service);
-});
+firstTier.it(
+  'a folder with the name of a picture: ends with 14 and continues when it is removed',
+  async () => {
+    const { night, service } = await batch();
+    const folder = night.path('out/images/s3.png');
+    mkdirSync(folder, { recursive: true });
+    await night.run().exits(14, 'images/s3.png: a folder stands where the file belongs (EISDIR)');
+    rmdirSync(folder);
+    await wholePictures(night);
+    await expectFinished(night, service);
+  },
+);
 
 firstTier.it.skipIf(process.platform !== 'linux')(
-  'an impossible output folder: 14, with a message (skipped if there is no /proc)',
+  'an impossible output folder: ends with 14 and a message (skipped if there is no /proc)',
   async () => {
     const night = nightOf('local', 1);
     await night
@@ -79,7 +82,7 @@ firstTier.it.skipIf(process.platform !== 'linux')(
 );
 
 it.skipIf(process.platform === 'win32')(
-  'too many open files: 14, with a message, wherever it happens (skipped if a shell has no ulimit)',
+  'too many open files: ends with 14 and a message, wherever that happens (skipped if a shell has no ulimit)',
   async () => {
     const { night, service, count } = await batch({ count: 40, concurrency: 40 });
     // The lowest limits prevent the program from loading itself, the others from writing many pictures at

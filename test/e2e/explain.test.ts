@@ -5,7 +5,7 @@ import { nightOf, nightWith, small } from './cli.ts';
 import { lookedAtBatch } from './looked-at.ts';
 import { startPatientService } from './stand-ins.ts';
 
-it('shows the row, every attempt, the picture and the failures, and which of them count', async () => {
+it('`explain` shows the row, every attempt, the picture and the failures, and which of them count', async () => {
   const { explain } = await lookedAtBatch();
   await explain('夜の港').exits(
     0,
@@ -43,7 +43,7 @@ it('shows the row, every attempt, the picture and the failures, and which of the
   });
 });
 
-it('suggests an id if there is none with this name', async () => {
+it('`explain` suggests a similar id for an unknown id', async () => {
   const { explain } = await lookedAtBatch();
   await explain('harbor')
     .fails(2, 'no scene of this batch has "harbor" as', /did you mean "harbour"\?\n$/)
@@ -53,7 +53,7 @@ it('suggests an id if there is none with this name', async () => {
   await explain().fails(2, 'Specify a scene');
 });
 
-it('finds a scene by words of its prompt and by the file of its picture, if the list has no ids', async () => {
+it('`explain` finds a scene by words of its prompt and by the file of its picture, if the list has no ids', async () => {
   const night = nightWith({
     'prompts.txt': 'a photo of a bench\na photo of a harbour\n',
     'pipeline.yaml': `manifest: prompts.txt\nendpoint: {baseUrl: local, id: painter}\ninput: {prompt: '{{ prompt }}', width: 32, height: 32}\noutput: {dir: out}\n`,
@@ -76,7 +76,7 @@ it('finds a scene by words of its prompt and by the file of its picture, if the 
   );
 });
 
-it('shows what an id was before its row was edited, and what became of an id that is no longer listed', async () => {
+it('`explain` shows the earlier row of an edited id, and the fate of an id that is no longer listed', async () => {
   const night = nightOf('local', 2, small);
   await night.run('--quiet');
   const edited = night
@@ -93,7 +93,7 @@ it('shows what an id was before its row was edited, and what became of an id tha
   await night.explain('s1').prints('its row is no longer in the manifest');
 });
 
-it('shows what a live run does with a scene, and what a kill leaves of it', async () => {
+it('`explain` shows the state of a scene during a run, and after a kill', async () => {
   const service = await startPatientService();
   const night = nightOf(service.url, 20);
   await night.cutOff(16);

@@ -72,7 +72,7 @@ rest.it.skipIf(!canTrace)(
   },
 );
 
-firstTier.it('reads calls that ran beside each other: what has not ended is not done', () => {
+firstTier.it('the reader of traces understands overlapping calls: a call without an end is not done', () => {
   const [slow, quick, never] = parseTrace(
     [
       '11 fsync(20</out/a> <unfinished ...>',

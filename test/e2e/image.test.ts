@@ -59,7 +59,7 @@ const container = (name: string, ...args: string[]) =>
   podman('run', `--name=${name}`, '--network=none', ...tool().containerArguments, ...args);
 
 it.skipIf(skipped !== '')(
-  `the image renders, ends in order when it is stopped, and resumes ${skipped}`,
+  `the container image renders, ends in order when it is stopped, and resumes ${skipped}`,
   async () => {
     const count = 12;
     const batch = nightOf('local', count, 'concurrency: 2\n');
@@ -83,7 +83,7 @@ it.skipIf(skipped !== '')(
   },
 );
 
-it.skipIf(skipped !== '')(`the image serves, and says whether it answers ${skipped}`, async () => {
+it.skipIf(skipped !== '')(`the container image serves, and says whether it answers ${skipped}`, async () => {
   const serve = (name: string, port: number) =>
     container(name, '--detach', '--volume=farm:/data', image, 'serve', '--port', String(port));
   const health = async (name: string) => (await podman('healthcheck', 'run', name)).code;

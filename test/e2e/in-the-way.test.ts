@@ -109,7 +109,7 @@ describe.skipIf(process.platform === 'win32')(
     );
 
     it.each(sampled(['plan', 'status', 'report', 'verify', 'retry', 'cancel', 'explain'], startCost))(
-      '%s does not wait at one either',
+      '`%s` does not wait at a named pipe in the place of the checkpoint',
       async (command) => {
         const night = await begun(true);
         const path = put(night, 'checkpoint.sqlite', (place) => execFileSync('mkfifo', [place]));
@@ -139,7 +139,7 @@ describe.skipIf(process.platform === 'win32')(
     });
 
     rest.it(
-      'a named pipe in the place of a sidecar is not waited for by --adopt, which goes by the name',
+      '`--adopt` does not wait for a named pipe in the place of a sidecar, and adopts by the name',
       async () => {
         const night = await begun(true);
         rmSync(night.path('out/checkpoint.sqlite'));

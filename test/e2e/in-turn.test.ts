@@ -27,7 +27,7 @@ function files(of: Record<string, string>): Night {
   return nightWith({ 'scenes.csv': scenes(2), ...Object.fromEntries(named) });
 }
 
-it('continues after failed scenes, one file after the other, and ends with their code', async () => {
+it('a run of several pipeline files continues after failed scenes, one file after the other, and ends with their code', async () => {
   const night = files({ a: own('a', refusedByWorker), b: own('b') });
   const ends = (
     await night.start('run', 'a.yaml', 'b.yaml', '--json').exits(3).lines<{ type: string }>()
@@ -40,7 +40,7 @@ it('continues after failed scenes, one file after the other, and ends with their
   ]);
 });
 
-it('any other ending stops the series, and the files that were not started are named', async () => {
+it('a run of several pipeline files stops at any other ending, and names the files that were not started', async () => {
   const { url } = await serve(folderWith({}));
   const night = files({
     a: own('a', refusedByWorker),
@@ -65,7 +65,7 @@ it('any other ending stops the series, and the files that were not started are n
 });
 
 it.each(['run', 'plan'])(
-  '%s reports what is wrong with any of the files before the first begins',
+  '%s of several pipeline files reports all their problems before the first begins',
   async (command) => {
     const night = files({ a: own('a'), b: own('b', 'concurency: 2\n'), c: own('a') });
     const args = [command, 'a.yaml', 'b.yaml', 'c.yaml', './a.yaml', 'd.yaml', '--sample', '0', '--adopt'];
@@ -98,7 +98,7 @@ it.each([
   ['SIGTERM', 143],
   // Everything in flight is then saved, so this file alone would end with 0.
   ['SIGHUP', 3],
-] as const)('%s begins no other file, and the code is %i', async (signal, code) => {
+] as const)('%s stops a run of several pipeline files with the code %i', async (signal, code) => {
   const service = await startHeldStandIn();
   const night = files({ a: own('a', small, service.url), b: own('b') });
   const at = [
@@ -114,7 +114,7 @@ it.each([
   expect(night.has('out-b')).toBe(false);
 });
 
-it('plans each file under its name, and shows the sum', async () => {
+it('a plan of several pipeline files names each of them, and shows the sum', async () => {
   const priced = `${small}pricing: {perSecond: 0.5, currency: EUR}\n`;
   const night = files({ a: own('a', priced), b: own('b', priced) });
   await night
@@ -136,7 +136,7 @@ it('plans each file under its name, and shows the sum', async () => {
   expect(Math.abs(Number(told) - spent)).toBeLessThanOrEqual(0.005 + 1e-9);
 });
 
-it('plans the others although one is refused, and ends with its code', async () => {
+it('a plan of several pipeline files continues if one is refused, and ends with its code', async () => {
   const night = files({ a: own('a'), b: own('b') });
   night.write('nowhere.yaml', own('c').replace('scenes.csv', 'nowhere.csv'));
   await night
@@ -146,7 +146,7 @@ it('plans the others although one is refused, and ends with its code', async () 
     .printsNo('Together');
 });
 
-it('a folder stands for the file in it, even if it is named like a command', async () => {
+it('a folder stands for the pipeline.yaml in it, even if it is named like a command', async () => {
   const night = nightWith({});
   for (const name of ['list', 'run']) {
     mkdirSync(night.path(name));

@@ -7,7 +7,7 @@ import { firstTier, isWhole, rest, sampled } from '../fakes/tier.ts';
 import { nightWith, testKey } from './cli.ts';
 import { Served } from './served.ts';
 
-it('init, plan, run', async () => {
+it('`init` writes files that `plan` and `run` accept unchanged', async () => {
   const night = nightWith({});
   const made = await night.start('init').exits(0);
   expect(readdirSync(night.cwd).toSorted()).toEqual(['pipeline.schema.json', 'pipeline.yaml', 'scenes.csv']);
@@ -76,7 +76,7 @@ it.each(sampled(lists, { ms: 400 }))(
   },
 );
 
-firstTier.it('fits a list from a spreadsheet program of Western Europe', async () => {
+firstTier.it('the written file fits a list from a spreadsheet program of Western Europe', async () => {
   const list = Buffer.from('ID;Prompt\r\nm\xfcller;Ein H\xfcgel, ein See\r\n;\r\n', 'latin1');
   const night = nightWith({ 'liste.csv': list });
   await night.start('init', '--manifest', 'liste.csv').exits(0);

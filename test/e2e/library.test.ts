@@ -136,7 +136,7 @@ console.log(
 );
 `;
 
-it('does what the other commands do, with types, and does not change the process', async () => {
+it('the library does the work of the other commands, with types, and does not change the process', async () => {
   const project = await newProject({
     'upkeep.ts': upkeep,
     'pipeline.yaml': pipeline('local'),
@@ -157,7 +157,7 @@ it('does what the other commands do, with types, and does not change the process
   });
 });
 
-it('runs, stops, resumes and reads batches, several in one process, without changing the process', async () => {
+it('the library runs, stops, resumes and reads batches, several in one process, without changing the process', async () => {
   const project = await newProject({
     'night.ts': night,
     'pipeline.yaml': pipeline('local'),
@@ -196,7 +196,7 @@ it('runs, stops, resumes and reads batches, several in one process, without chan
   expect(said['neverBegun']).not.toHaveProperty('counts');
 });
 
-it('waits for a run of another process', async () => {
+it('the library waits for a run of another process', async () => {
   const service = await startHeldService();
   const project = await newProject({
     'wait.ts': waiter,
@@ -220,7 +220,7 @@ it('waits for a run of another process', async () => {
   ]);
 });
 
-it('says on import which Node it needs', async () => {
+it('the library says on import which Node it needs', async () => {
   const old =
     "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.20.8' } });";
   const { stdout } = await run(

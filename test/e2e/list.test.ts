@@ -7,38 +7,43 @@ import { firstTier, rest } from '../fakes/tier.ts';
 import { lookedAtBatch } from './looked-at.ts';
 import { startPatientService } from './stand-ins.ts';
 
-firstTier.it('lists a batch: a line each, harmless, and the same as the report if requested', async () => {
-  const night = await lookedAtBatch();
-  const { list } = night;
-  const all = await list().exits(0);
-  expect(all.stdout.split('\n')).toEqual([
-    expect.stringMatching(/^harbour +saved +3× +A harbour at dawn +out\/images\/harbour\.png$/),
-    expect.stringMatching(/^夜の港 +saved +3× +夜の港に船が三隻 +out\/images\/夜の港\.png$/),
-    expect.stringMatching(/^loud +failed +2× +Hills \[31mred \[0m and a second line +picture-too-small: /),
-    expect.stringMatching(/^\(no id\) +invalid +scenes\.csv:\d+: /),
-    expect.stringMatching(/^lighthouse +failed +2× +A lighthouse, seen from far +picture-too-small: /),
-    '',
-  ]);
-  await list('--json').printsOnly(night.read('out/report/results.jsonl'));
-  await list('--csv').printsOnly(night.read('out/report/results.csv'));
+firstTier.it(
+  '`list` prints a line for each scene, without control characters, and the same data as the report if requested',
+  async () => {
+    const night = await lookedAtBatch();
+    const { list } = night;
+    const all = await list().exits(0);
+    expect(all.stdout.split('\n')).toEqual([
+      expect.stringMatching(/^harbour +saved +3× +A harbour at dawn +out\/images\/harbour\.png$/),
+      expect.stringMatching(/^夜の港 +saved +3× +夜の港に船が三隻 +out\/images\/夜の港\.png$/),
+      expect.stringMatching(/^loud +failed +2× +Hills \[31mred \[0m and a second line +picture-too-small: /),
+      expect.stringMatching(/^\(no id\) +invalid +scenes\.csv:\d+: /),
+      expect.stringMatching(/^lighthouse +failed +2× +A lighthouse, seen from far +picture-too-small: /),
+      '',
+    ]);
+    await list('--json').printsOnly(night.read('out/report/results.jsonl'));
+    await list('--csv').printsOnly(night.read('out/report/results.csv'));
 
-  const idsOf = async (...args: string[]): Promise<unknown[]> =>
-    (await list('--json', ...args).lines<{ id: unknown }>()).map(({ id }) => id);
-  expect(await idsOf('--state', 'failed')).toEqual(['loud', 'lighthouse']);
-  expect(await idsOf('--state', 'saved', '--state', 'invalid')).toEqual(['harbour', '夜の港', null]);
-  expect(await idsOf('--kind', 'picture-too-small')).toEqual(['loud', 'lighthouse']);
-  expect(await idsOf('--kind', 'invalid-row')).toEqual([null]);
-  expect(await idsOf('--search', 'HARBOUR')).toEqual(['harbour']);
-  expect(await idsOf('--search', '港に船')).toEqual(['夜の港']);
-  expect(await idsOf('--search', 'ink', '--state', 'failed')).toEqual([]);
-  expect(await idsOf('--search', 'style')).toEqual([]);
-  expect(await idsOf('--search', '\u0007\nand')).toEqual(['loud']);
-  expect(await idsOf('--limit', '2')).toEqual(['harbour', '夜の港']);
-  expect(await idsOf('--where', "state = 'failed' and not prompt contains 'hills'")).toEqual(['lighthouse']);
-  expect(await idsOf('--where', 'attempts >= 3', '--search', 'HARBOUR')).toEqual(['harbour']);
-});
+    const idsOf = async (...args: string[]): Promise<unknown[]> =>
+      (await list('--json', ...args).lines<{ id: unknown }>()).map(({ id }) => id);
+    expect(await idsOf('--state', 'failed')).toEqual(['loud', 'lighthouse']);
+    expect(await idsOf('--state', 'saved', '--state', 'invalid')).toEqual(['harbour', '夜の港', null]);
+    expect(await idsOf('--kind', 'picture-too-small')).toEqual(['loud', 'lighthouse']);
+    expect(await idsOf('--kind', 'invalid-row')).toEqual([null]);
+    expect(await idsOf('--search', 'HARBOUR')).toEqual(['harbour']);
+    expect(await idsOf('--search', '港に船')).toEqual(['夜の港']);
+    expect(await idsOf('--search', 'ink', '--state', 'failed')).toEqual([]);
+    expect(await idsOf('--search', 'style')).toEqual([]);
+    expect(await idsOf('--search', '\u0007\nand')).toEqual(['loud']);
+    expect(await idsOf('--limit', '2')).toEqual(['harbour', '夜の港']);
+    expect(await idsOf('--where', "state = 'failed' and not prompt contains 'hills'")).toEqual([
+      'lighthouse',
+    ]);
+    expect(await idsOf('--where', 'attempts >= 3', '--search', 'HARBOUR')).toEqual(['harbour']);
+  },
+);
 
-firstTier.it('says why scenes cannot be listed, and that nothing matches', async () => {
+firstTier.it('`list` says why it cannot list scenes, and says if no scene matches', async () => {
   const night = nightOf('local', 1, small);
   const { list } = night;
   await list().fails(2, 'there is no batch here yet');
@@ -60,7 +65,7 @@ firstTier.it('says why scenes cannot be listed, and that nothing matches', async
   expect([empty.code, empty.stdout, empty.stderr]).toEqual([0, '', 'No scene matches.\n']);
 });
 
-firstTier.it('shows a live run, and the same after it was killed', async () => {
+firstTier.it('`list` shows the scenes of a live run, and the same scenes after it was killed', async () => {
   const service = await startPatientService();
   const night = nightOf(service.url, 20);
   await night.cutOff(16);
@@ -71,7 +76,7 @@ firstTier.it('shows a live run, and the same after it was killed', async () => {
   await night.list('--state', 'active').printsOnly(live.stdout);
 });
 
-rest.it('ends quietly if its reader has seen enough', async () => {
+rest.it('`list` ends quietly if its reader closes the pipe', async () => {
   const night = nightOf('local', 2, small);
   await night.run('--quiet');
   const program = `'${process.execPath}' '${join(root, 'dist/nightrender.cjs')}'`;
@@ -83,7 +88,7 @@ rest.it('ends quietly if its reader has seen enough', async () => {
   expect([stdout, stderr]).toEqual(['0\n', '']);
 });
 
-firstTier.it('takes the state of a scene from a column of that name', async () => {
+firstTier.it('`list` takes the state of a scene from a column of that name', async () => {
   const night = await finishedNight({
     'pipeline.yaml': pipeline('local', small),
     'scenes.csv': 'id,scene,state\nfox,a fox,Ohio\nowl,an owl,Utah\n',

@@ -35,7 +35,7 @@ async function lost(metadata: string): Promise<{ night: Night; images: string; j
 }
 
 it.each(sampled(['none', 'embed', 'sidecar'], { ms: 400 }))(
-  'adopts matching pictures (metadata: %s), and renders the others',
+  '`--adopt` takes matching pictures (metadata: %s), and the run renders the others',
   async (metadata) => {
     const { night, images, jobs } = await lost(metadata);
     const cut = readFileSync(join(images, 's1.png')).subarray(0, -20);
@@ -60,7 +60,7 @@ firstTier.it.each([
   ['their prompts', {}],
   ['their ids, as earlier versions did', { name: "  name: '{{ id }}.png'\n" }],
 ])(
-  'adopts pictures of a list without ids that were named by %s',
+  '`--adopt` takes pictures of a list without ids that were named by %s',
   async (_, { name = '' }: { name?: string }) => {
     const text = pipeline('local', small).replace('scenes.csv', 'prompts.txt');
     const named = text.replace('  dir: out\n', `  dir: out\n${name}`);
@@ -87,7 +87,7 @@ const sweep = `input: {scene: '{{ prompt }}', guidance: '{{ guidance }}', seed: 
 const formerRules: RulesVersion = 2;
 
 it.each([['newer', undefined], ...(isWhole ? [['older', formerRules] as const] : [])] as const)(
-  'adopts a sweep and lines by the %s rules of the batch, and values that come later keep these',
+  '`--adopt` finds the %s rules of a batch with a sweep and text lines, and keeps these rules for added values',
   async (_, rules) => {
     const text = (guidance: string): string =>
       pipeline('local', `${sweep}scenes: {matrix: {guidance: ${guidance}}, seeds: 2}\n`)
@@ -111,7 +111,7 @@ it.each([['newer', undefined], ...(isWhole ? [['older', formerRules] as const] :
 );
 
 rest.it(
-  'asks most of the pictures, also if jobs are on record that saved none, and else the report',
+  '`--adopt` takes the rules of a batch from most of its pictures, even if recorded jobs saved none, or else from the report',
   async () => {
     const text = (metadata: string, more = ''): string =>
       pipeline('local', `${sweep}scenes: {matrix: {guidance: [3, 7]}, seeds: 2}\n${more}`)
@@ -186,7 +186,7 @@ firstTier.it('--fresh keeps every picture as .former, and forgets nothing that i
 });
 
 firstTier.it.each(['--adopt', '--fresh'])(
-  'asks about pictures whose records were lost with the log and the mark, and %s leads on',
+  'a run asks about pictures whose records were lost with the log and its mark, and continues with %s',
   async (way) => {
     const { night, jobs } = await lost('sidecar');
     const out = night.path('out');

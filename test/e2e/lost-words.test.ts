@@ -17,7 +17,7 @@ const files = {
 const lost = { labelled_words: ['gryphlet'], ignored_words: ['masterpiece'] };
 const said = 'drawn as labelled boxes in 1 and left out in 1 of 3 pictures; results.csv names them';
 
-it('says how many pictures do not show every word, and shows these words wherever it shows the picture', async () => {
+it('a run says how many pictures do not show every word, and every view of a picture shows these words', async () => {
   const night = nightWith(files);
   const start = (...args: string[]) => night.do(args[0] ?? '', ...args.slice(1));
   await start('run').exits(0, `  words     ${said}\n`);
@@ -50,7 +50,7 @@ it('says how many pictures do not show every word, and shows these words whereve
   });
 });
 
-it('works as well without such words: from a service that reports none, and if their record is damaged', async () => {
+it('a run works if the service reports no missing words, or if their record is damaged', async () => {
   const silent = await startInstantService([{ rendered_image: await blackPicture(), seed: 1 }]);
   const other = nightOf(silent.url, 1);
   const run = await other.run();
@@ -67,7 +67,7 @@ it('works as well without such words: from a service that reports none, and if t
   }
 });
 
-it('continues with a checkpoint from before such words were kept', async () => {
+it('a run continues with a checkpoint of a version that recorded no missing words', async () => {
   const night = await finishedNight(files);
   const db = new Sqlite(night.path('out/checkpoint.sqlite'));
   forgetUnneeded(db);

@@ -54,7 +54,7 @@ it('the report contains the marks, so that it shows them without `watch`', async
   expect(data()).not.toHaveProperty('marks');
 });
 
-it('list, export and a stage take what is starred', async () => {
+it('`list`, `export` and a stage take the starred scenes', async () => {
   const { cwd, service, start, mark } = await finished();
   for (const args of [
     ['list', 'pipeline.yaml', '--starred'],
@@ -102,7 +102,7 @@ it('retry --marked renders each marked scene again, once, and keeps the picture'
   expect(sum(service.submissions().values())).toBe(5);
 });
 
-it('a line that a crash has cut costs nothing but its mark, and the next one is kept', async () => {
+it('a line of marks that a crash has cut loses only its mark, and the next mark is kept', async () => {
   const { cwd, start, mark } = await finished();
   mark({ s1: 'star', s2: 'star' });
   const path = join(cwd, 'out/marks.jsonl');
@@ -113,7 +113,7 @@ it('a line that a crash has cut costs nothing but its mark, and the next one is 
   expect(stderr).toContain('marks.jsonl: 1 line cannot be read, the first is 2; skipped.');
 });
 
-it('watch keeps marks of scenes of the batch alone, and says why it cannot', async () => {
+it('`watch` saves marks only for scenes of the batch, and says why it cannot save a mark', async () => {
   const { cwd } = await finished();
   const program = new Program(['watch', 'pipeline.yaml', '--json', '--port', '0'], { cwd });
   const { url, link } = await program.event('watching');
@@ -146,7 +146,7 @@ it('watch keeps marks of scenes of the batch alone, and says why it cannot', asy
   expect(news.numbers).toMatchObject({ scenes: { saved: 4 } });
 });
 
-it('retry --marked allows no other choice, and says what it leaves out', async () => {
+it('`retry --marked` allows no other choice of scenes, and says which marked scenes it leaves out', async () => {
   const { start, mark } = await finished();
   mark({ s0: 'again', gone: 'again' });
   const beside = await start('retry', 'pipeline.yaml', '--marked', '--id', 's1');

@@ -24,7 +24,7 @@ import { canMount, mountSmallDisk, RemovableDisk, setReadOnly } from './small-di
 
 const count = 6;
 
-describe.skipIf(!canMount)('(skipped if this user may not mount a file system)', () => {
+describe.skipIf(!canMount)('nightrender (skipped if this user may not mount a file system)', () => {
   const places = [
     ['is the output folder', 'out', 'out'],
     ['holds it', 'disk', 'disk/night/out'],

@@ -141,7 +141,7 @@ it('leaves a job in flight if its output lacks a file, and names the file; saves
   await night.list().prints('images/s0-depth.exr and 2 more');
 });
 
-it('reads a checkpoint from before such files existed, and continues with it', async () => {
+it('reads a checkpoint of a version without named files, and continues with it', async () => {
   const { night } = await batchOf('');
   await night.run('--quiet');
   const db = new Sqlite(night.path('out/checkpoint.sqlite'));
@@ -165,7 +165,7 @@ it('reads a checkpoint from before such files existed, and continues with it', a
   await night.verify().prints('checked   2\ngood      2\n');
 });
 
-it('adopts such files when the checkpoint is lost', async () => {
+it('adopts named files when the checkpoint is lost', async () => {
   const { night, images, service } = await batchOf();
   await night.run('--quiet');
   for (const name of ['', '-wal', '-shm'])

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { nightOf } from './cli.ts';
 import { startStandIn } from './stand-ins.ts';
 
-it('keeps the record of the last run that did something, until there is something to do', async () => {
+it('a run with nothing to do keeps the record of the last run that submitted or saved anything', async () => {
   const night = nightOf((await startStandIn()).url, 3);
   const start = async (command: string): Promise<void> => {
     await night.do(command, '--quiet').exits(0);
@@ -35,7 +35,7 @@ it('keeps the record of the last run that did something, until there is somethin
   expect(lastRun()).toMatchObject({ stats: { jobs: { submitted: 1 } } });
 });
 
-it('reports edits of the list, although nothing is rendered again', async () => {
+it('a run with nothing to do still reports edits of the list', async () => {
   const night = nightOf((await startStandIn()).url, 3);
   const list = night.path('scenes.csv');
   const columns = readFileSync(list, 'utf8').trimEnd().split('\n');
@@ -55,7 +55,7 @@ it('reports edits of the list, although nothing is rendered again', async () => 
   expect(await results([...tagged('wild'), 'x,y,z,4,5'])).toContain('5 columns');
 });
 
-it('writes the report that the run before did not write', async () => {
+it('a run with nothing to do writes the report that the run before did not write', async () => {
   const night = nightOf((await startStandIn()).url, 2);
   const run = async (): Promise<void> => {
     await night.run('--quiet').exits(0);
@@ -68,7 +68,7 @@ it('writes the report that the run before did not write', async () => {
   expect(readFileSync(path, 'utf8')).not.toContain('"writtenAt": "2020');
 });
 
-it('keeps the run of a preview that is repeated, while other scenes wait', async () => {
+it('a repeated preview keeps the record of the first one, while other scenes wait', async () => {
   const night = nightOf((await startStandIn()).url, 4);
   const run = async (...more: string[]): Promise<unknown> => {
     await night.run('--quiet', ...more).exits(0);

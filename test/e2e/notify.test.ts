@@ -10,7 +10,7 @@ import { listenOnLoopback } from './listen-on-loopback.ts';
 
 const env = { NIGHTRENDER_API_KEY: testKey, HC_UUID: 'secret-uuid' };
 
-firstTier.it('a whole run: start, then success; no address and no key anywhere', async () => {
+firstTier.it('a complete run sends start and success, and shows no address and no key anywhere', async () => {
   const { url, heard } = await startMonitor();
   const batch = night('local', `${small}notify:\n  - ping: ${url}/\${HC_UUID}\n  - command: env > env.txt\n`);
   const { stdout, stderr } = await batch
@@ -25,7 +25,7 @@ firstTier.it('a whole run: start, then success; no address and no key anywhere',
   expect(filesWith(batch, 'secret-uuid')).toEqual([]);
 });
 
-firstTier.it('a run that a halt rule stops: failure', async () => {
+firstTier.it('a run that a halt rule stops sends failure', async () => {
   const { url, heard } = await startMonitor();
   const { url: service } = await startStandIn();
   const more = `check: {blank: true}\nhalt: {consecutive: 2}\nretry: {firstWait: 10ms}\nnotify: [{ping: "${url}/x"}]\n`;
@@ -34,7 +34,7 @@ firstTier.it('a run that a halt rule stops: failure', async () => {
   expect(heard).toEqual(['/x/start', '/x/fail']);
 });
 
-it('a run that is killed: nothing more; one that is interrupted: failure', async () => {
+it('a killed run sends nothing more, and an interrupted run sends failure', async () => {
   for (const [signal, told] of [
     ['SIGINT', ['/x/fail']],
     // Only a separate program can be killed.
@@ -55,7 +55,7 @@ it('a run that is killed: nothing more; one that is interrupted: failure', async
 });
 
 firstTier.it(
-  'a run that is refused for its list: failure, and what is wrong; one beside a run that continues: nothing',
+  'a run that is refused for its list sends failure with the problems, and a run beside a live run sends nothing',
   async () => {
     const { url, heard } = await startMonitor();
     const service = await startPatientService();
@@ -73,7 +73,7 @@ firstTier.it(
   },
 );
 
-firstTier.it('a run whose bucket has no key: failure', async () => {
+firstTier.it('a run without the key of its bucket sends failure', async () => {
   const { url, heard } = await startMonitor();
   const batch = night('local', `${small}notify: [{ping: "${url}/x"}]\n`);
   const file = batch.path('pipeline.yaml');
@@ -129,7 +129,7 @@ function filesWith(batch: Night, text: string): string[] {
   return files.filter((file) => readFileSync(file).includes(text));
 }
 
-firstTier.it('no text that a notice quotes can control the terminal in which it is read', async () => {
+firstTier.it('no text that a notice quotes can control the terminal of its reader', async () => {
   const { url: service } = await startStandIn();
   const more = 'check: {blank: true}\nretry: {attempts: 1}\nnotify: [{command: cat > told.json}]\n';
   const batch = night(service, more);

@@ -52,13 +52,13 @@ async function twoOfEach() {
   return { night, exported };
 }
 
-it('leaves the id to the scene that is called so, if both are rendered in one night', async () => {
+it('a scene keeps its id if a second picture of another scene would get the same one in that night', async () => {
   const { night, exported } = await twoOfEach();
   expect(await night('x', 'x.2', 'x.2~')).toEqual(['x', 'x.2', 'x.2.2', 'x.2~', 'x.2~.2', 'x.2~~']);
   expect(await exported()).toEqual(['x', 'x.2~~', 'x.2', 'x.2.2', 'x.2~', 'x.2~.2']);
 });
 
-it('leaves the id to the picture that a stage knows by it, if the scene came later', async () => {
+it('a picture keeps the id that a stage knows, if a scene with that id comes later', async () => {
   const { night, exported } = await twoOfEach();
   expect(await night('x', 'y')).toEqual(['x', 'x.2', 'y', 'y.2']);
   expect(await night('x', 'y', 'x.2')).toEqual(['x.2.2', 'x.2~']);

@@ -40,7 +40,7 @@ async function planOf(night: Night, ...args: string[]): Promise<Told> {
 }
 
 firstTier.it(
-  'shows the requests that a run then sends and the files that it then makes, and writes nothing',
+  'a plan shows the requests that a run then sends and the files that it then makes, and writes nothing',
   async () => {
     const name = 'output:\n  dir: out\n  name: "{{ mood }}.png"';
     const rows = ['id,scene,mood', 'a,sea,calm', 'b,hills,Calm', 'c,a lake,"odd: name"'].join('\n');
@@ -69,55 +69,52 @@ firstTier.it(
   },
 );
 
-firstTier.it(
-  'the text is for people, and shows an edited list and the times and costs of earlier runs',
-  async () => {
-    const more = `${small}pricing: {perSecond: 0.001}\nlimits: {jobs: 5}\n`;
-    const night = nightOf('local', 4, more);
-    const before = await night
-      .plan()
-      .prints(
-        'A run of pipeline.yaml would submit 4 scenes.',
-        'cost      unknown: no scene of this batch has been rendered yet',
-      );
-    const unpriced = await nightOf('local', 1).plan('--concurrency', '1');
-    await nightOf(
-      'local',
-      40,
-      'concurrency: 4\npricing: {perPicture: 0.003, perMegapixel: 0.002, expect: 8s}\n',
-    )
-      .plan()
-      .prints(
-        /cost {6}about 0\.20 USD: 0\.0050 USD a scene, by `pricing` for 1 picture and\s+1 megapixel; no scene/,
-        /time {6}about 1 min 20 s: by `pricing\.expect`/,
-      );
-    expect(unpriced.stdout).toContain('cost      unknown: `pricing` sets no price');
-    expect(before.stdout).toContain('POST the local service/v2/scene-renderer/run');
-    await night.run('--quiet');
-    night.write(
-      'scenes.csv',
-      scenes(8)
-        .replace('and 1 trees', 'and one tree')
-        .replace(/s0,.*\n/, ''),
+firstTier.it('the text of a plan shows an edited list and the times and costs of earlier runs', async () => {
+  const more = `${small}pricing: {perSecond: 0.001}\nlimits: {jobs: 5}\n`;
+  const night = nightOf('local', 4, more);
+  const before = await night
+    .plan()
+    .prints(
+      'A run of pipeline.yaml would submit 4 scenes.',
+      'cost      unknown: no scene of this batch has been rendered yet',
     );
-    await night
-      .plan('--requests', '1')
-      .exits(
-        0,
-        '5 to render, 2 saved',
-        /4 new; 1 edited since.*; 1 no longer listed/,
-        /cost {6}about .* USD: .* USD a scene, from 4 saved scenes of this batch/,
-        /time {6}.*median of 4.*the last run did 4 jobs/,
-        '`limits.jobs` ends the run after 1 submission: 4 of 5 used',
-        'images/s1.png',
-      )
-      .printsNo('  2. ');
-    expect((await planOf(night, '--requests', '1')).requests).toHaveLength(1);
-    await night.plan('--requests', 'x').exits(2);
-  },
-);
+  const unpriced = await nightOf('local', 1).plan('--concurrency', '1');
+  await nightOf(
+    'local',
+    40,
+    'concurrency: 4\npricing: {perPicture: 0.003, perMegapixel: 0.002, expect: 8s}\n',
+  )
+    .plan()
+    .prints(
+      /cost {6}about 0\.20 USD: 0\.0050 USD a scene, by `pricing` for 1 picture and\s+1 megapixel; no scene/,
+      /time {6}about 1 min 20 s: by `pricing\.expect`/,
+    );
+  expect(unpriced.stdout).toContain('cost      unknown: `pricing` sets no price');
+  expect(before.stdout).toContain('POST the local service/v2/scene-renderer/run');
+  await night.run('--quiet');
+  night.write(
+    'scenes.csv',
+    scenes(8)
+      .replace('and 1 trees', 'and one tree')
+      .replace(/s0,.*\n/, ''),
+  );
+  await night
+    .plan('--requests', '1')
+    .exits(
+      0,
+      '5 to render, 2 saved',
+      /4 new; 1 edited since.*; 1 no longer listed/,
+      /cost {6}about .* USD: .* USD a scene, from 4 saved scenes of this batch/,
+      /time {6}.*median of 4.*the last run did 4 jobs/,
+      '`limits.jobs` ends the run after 1 submission: 4 of 5 used',
+      'images/s1.png',
+    )
+    .printsNo('  2. ');
+  expect((await planOf(night, '--requests', '1')).requests).toHaveLength(1);
+  await night.plan('--requests', 'x').exits(2);
+});
 
-firstTier.it('works beside a live run, which continues, and recognizes a killed one', async () => {
+firstTier.it('a plan works beside a live run, which continues, and recognizes a killed run', async () => {
   const service = await startPatientService();
   const night = nightOf(service.url, 10, 'concurrency: 4\n');
   const run = night.program('run', 'pipeline.yaml', '--json');
@@ -145,7 +142,7 @@ firstTier.it('works beside a live run, which continues, and recognizes a killed 
   expect(service.inputs).toHaveLength(4);
 });
 
-firstTier.it('shows what a preview does, which a run then does', async () => {
+firstTier.it('a plan of a preview shows the scenes that the run then renders', async () => {
   const night = nightOf('local', 40, small);
   const told = await planOf(night, '--sample', '10%', '--requests', '10');
   expect(told).toMatchObject({ counts: { waiting: 40 }, part: { waiting: 4 } });
@@ -165,7 +162,7 @@ firstTier.it('shows what a preview does, which a run then does', async () => {
 });
 
 firstTier.it.skipIf(!canMount)(
-  'shows the plan of a folder that nobody may write, and ends as a run would: 14 (skipped if this user may not mount)',
+  'a plan is shown for a read-only folder, and ends with 14 as a run would (skipped if this user may not mount)',
   async () => {
     const night = nightOf('local', 6, small);
     mountSmallDisk(night.path('out'), 16);
@@ -180,7 +177,7 @@ const lastLines = (text: string): string =>
   (text.trimEnd().split('\n\n').at(-1) ?? '').replaceAll(/\n */g, ' ');
 
 firstTier.it(
-  'counts as submissions of a scene those that may have been paid, not starts that the service refused',
+  'a plan counts submissions of a scene that may have been paid, and not those that the service refused',
   async () => {
     const { url } = await serve(folderWith({}));
     const night = nightOf(url, 1, small);
@@ -193,7 +190,7 @@ firstTier.it(
   },
 );
 
-firstTier.it('asks the service with --check, and starts nothing there', async () => {
+firstTier.it('`plan --check` sends requests to the service, and starts nothing there', async () => {
   const { url } = await serve(folderWith({}));
   const night = nightOf(url, 2);
   const check = (more: string[] = [], env = withKey.env) => night.with({ env }).plan('--check', ...more);
@@ -232,7 +229,7 @@ firstTier.it.each(
   ['', '/v2', '/v2/', '/v2/scene-renderer', '/scene-renderer'].concat(
     ['run', 'runsync', 'status', 'status/a-1', 'health/'].map((operation) => `/v2/another/${operation}`),
   ),
-)('names the address that is meant by …%s', async (path) => {
+)('a plan suggests the right address for …%s', async (path) => {
   const night = nightOf(`https://api.service.example/renders${path}`, 2);
   const { code, stdout, stderr } = await night.plan();
   if (path === '') expect([code, stderr]).toEqual([0, '']);
@@ -240,7 +237,7 @@ firstTier.it.each(
   if (path === '') expect(stdout).toContain('https://api.service.example/renders/v2/scene-renderer/run');
 });
 
-firstTier.it('says what becomes of a name that ends in .jpg', async () => {
+firstTier.it('a plan says how a name that ends in .jpg is changed', async () => {
   const night = nightOf('local', 1);
   const text = pipeline('local').replace('dir: out', "dir: out\n  name: '{{ id }}.jpg'");
   night.write('pipeline.yaml', text);
@@ -251,7 +248,7 @@ firstTier.it('says what becomes of a name that ends in .jpg', async () => {
 });
 
 firstTier.it(
-  'takes a folder for the pipeline.yaml in it, and suggests the intended path for others',
+  'a plan takes a folder for the pipeline.yaml in it, and suggests an existing path for a mistyped one',
   async () => {
     const night = nightOf('local', 1);
     night.write('list.json', '["a hill"]');
@@ -267,7 +264,7 @@ firstTier.it(
   },
 );
 
-it('reading ends at the quote that is never closed, and no ids after it are compared', async () => {
+it('a plan reads a list up to a quote that is never closed, and compares no ids behind it', async () => {
   const rows = [
     'id,scene',
     'a,"open',
@@ -278,7 +275,7 @@ it('reading ends at the quote that is never closed, and no ids after it are comp
 });
 
 firstTier.it.each([404, 400])(
-  'requests a job that cannot exist if the service reports no health, and is answered %i',
+  '`plan --check` requests a job that cannot exist if the service reports no health, and accepts the answer %i',
   async (status) => {
     const { url, requests } = await startStandIn({
       meet: ({ operation, response }) =>
@@ -306,7 +303,7 @@ firstTier.it.each(['missing', 'scenes.csv'])(
 );
 
 firstTier.it.skipIf(!canMount)(
-  'says that the folder of temporary files is full, not the output folder (skipped if this user may not mount)',
+  'a plan says that the folder of temporary files is full, not the output folder (skipped if this user may not mount)',
   async () => {
     const night = nightOf('local', 1);
     const smallDisk = night.path('small');

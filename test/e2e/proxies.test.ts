@@ -30,7 +30,7 @@ it.each([
   ['https://render.corp.example', '', null],
   ['https://10.1.2.3', '', null],
   ['https://10.1.2.3', 'proxy: all\n', 'http://proxy.example:3128'],
-])('`plan` says what leads to %s (%s): %s', async (baseUrl, more, proxy) => {
+])('`plan` says which proxy leads to %s (%s): %s', async (baseUrl, more, proxy) => {
   const cwd = nightOf(baseUrl, 1, more).path('.');
   const { stdout } = await inProcess(['plan', 'pipeline.yaml'], { cwd, env });
   expect(/^ +proxy +(\S+)$/m.exec(stdout)?.[1] ?? null).toBe(proxy);
@@ -68,7 +68,7 @@ it.each([
   expect(stdout + stderr + planned.stdout + planned.stderr).not.toContain('secret');
 });
 
-it('such a variable does not matter if its proxy would not be used', async () => {
+it('an invalid proxy variable does not matter if its proxy would not be used', async () => {
   const service = await startStandIn();
   const cwd = nightOf(service.url, 1).path('.');
   for (const command of ['run', 'status']) {
@@ -77,7 +77,7 @@ it('such a variable does not matter if its proxy would not be used', async () =>
   }
 });
 
-it('`--version` says what is wrong with such a variable', async () => {
+it('`--version` says what is wrong with an invalid proxy variable', async () => {
   const { code, stdout } = await inProcess(['--version'], { env: wrong });
   expect([code, stdout]).toEqual([
     0,

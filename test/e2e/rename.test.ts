@@ -65,7 +65,7 @@ async function png(width: number): Promise<string> {
 const beside = '  metadata: sidecar\n  formats: [{format: webp}, {format: jpeg, size: 16}]\n';
 
 firstTier.it(
-  'says in the plan which names would change, renames the files with their sidecars, and sends nothing',
+  'a rename shows its plan, renames the files with their sidecars, and sends nothing',
   async () => {
     const { night, jobs, edit, widths, files } = await named(beside);
     await night.do('plan').exits(0).printsNo('another name');
@@ -101,7 +101,7 @@ firstTier.it(
 );
 
 rest.it(
-  'exchanges names, changes only the case of one, and keeps names apart that would be equal',
+  'a rename exchanges names, changes only the case of a name, and keeps names apart that would be equal',
   async () => {
     const { night, jobs, edit, widths } = await named(beside, '{{ title }}');
     edit('{{ title }}', ['Noon', 'Dawn', 'dusk', 'Dawn']);
@@ -121,7 +121,7 @@ rest.it(
   },
 );
 
-rest.it('touches no file of others, and a missing picture keeps its name', async () => {
+rest.it('a rename changes no file of others, and a missing picture keeps its name', async () => {
   const { night, edit, widths, files } = await named();
   edit('{{ title }}');
   for (const name of ['Dusk.png', 'Dusk.json', 'DUSK.webp']) {
@@ -144,7 +144,7 @@ rest.it('touches no file of others, and a missing picture keeps its name', async
 });
 
 rest.it(
-  'waits for no run, rejects options that contradict each other, and leaves a picture that a run was saving to the next run',
+  'a rename does not wait for a run, rejects contradicting options, and leaves a picture that a run was saving to the next run',
   async () => {
     const { night, edit } = await named();
     edit('{{ title }}');

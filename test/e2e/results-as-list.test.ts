@@ -74,7 +74,7 @@ it('reads lines with added or removed keys unchanged', async () => {
   expect(inputs[0]).toEqual({ prompt: expect.stringMatching(/^cup-.*: A red cup, saved$/) });
 });
 
-it('renders nothing again for a batch that read such lines as they stood, and says what to change', async () => {
+it('a batch of a version that read results.jsonl as a plain list renders nothing again, and is told which line to change', async () => {
   const night = await finishedNight(files);
   const list = night.path('list.jsonl');
   const old = "input: {prompt: '{{ columns.prompt }}, {{ columns.style }}', width: 32, height: 32}";

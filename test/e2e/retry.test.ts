@@ -98,7 +98,7 @@ it.each(sampled(choices, { ms: 250, least: 3 }))(
 );
 
 firstTier.it(
-  'says how many scenes, which ones and their cost; and that there is none, which is not a failure',
+  '`retry` names the scenes that it puts back and their cost, and ends with 0 if there are none',
   async () => {
     const night = await setAside(kinds);
     await night
@@ -148,7 +148,7 @@ firstTier.it('--again renders a saved scene again with another seed, and keeps i
     );
 });
 
-firstTier.it('gives a scene fresh attempts, and no longer counts earlier ones', async () => {
+firstTier.it('`retry` gives a scene fresh attempts, and no longer counts earlier attempts', async () => {
   const night = await setAside(['job-failed']);
   await night.retry();
   // No attempt can succeed. If the earlier attempt still counted, there would be only one more.
@@ -175,7 +175,7 @@ firstTier.it.each([
 });
 
 firstTier.it(
-  'names an id that is in flight or waiting, a batch that runs, and a folder without a batch',
+  '`retry` refuses an id that is in flight or waiting, a live batch, and a folder without a batch',
   async () => {
     const service = await startPatientService();
     const night = nightOf(service.url, 2, 'concurrency: 1\n');
@@ -231,7 +231,7 @@ rest.it('jobs of the local service are collected with its own key, whatever the 
   await night.run('--json').exits(0).printsNo('"scene-submitted"');
 });
 
-firstTier.it('another endpoint at the same address is no other address', async () => {
+firstTier.it('another endpoint at the same address still gets the key', async () => {
   const service = await startPatientService();
   const night = nightOf(service.url, 1);
   await night.cutOff(1);
@@ -240,13 +240,16 @@ firstTier.it('another endpoint at the same address is no other address', async (
   expect(await night.with({ at }).run('--json').events('recovered')).toMatchObject([{ inFlight: 1 }]);
 });
 
-firstTier.it('--ids takes the ids of a file, one a line, each once', async () => {
-  const night = await setAside(kinds);
-  night.write('ids.txt', '\uFEFFs1\r\n\r\n  s3 \r\ns1\r\n');
-  await night
-    .retry('--ids', 'ids.txt', '--id', 's4')
-    .prints('3 scenes wait to be rendered again:\n  s1 (unanswered)\n  s3 (quarantined)\n  s4');
-});
+firstTier.it(
+  '`retry --ids` takes the ids of a file, one on each line, and counts repeated ids once',
+  async () => {
+    const night = await setAside(kinds);
+    night.write('ids.txt', '\uFEFFs1\r\n\r\n  s3 \r\ns1\r\n');
+    await night
+      .retry('--ids', 'ids.txt', '--id', 's4')
+      .prints('3 scenes wait to be rendered again:\n  s1 (unanswered)\n  s3 (quarantined)\n  s4');
+  },
+);
 
 firstTier.it.each([
   ['s0\nnobody\n', 'ids.txt:2: "nobody" is not the id of a scene in this batch\n'],

@@ -55,7 +55,7 @@ it.each<[string, (cwd: string) => void, object]>([
   ['a row, though the file is as long and as old as it was', editUnseen, { changed: 1, unchanged: 1 }],
   ['what is sent', (cwd) => writePipeline(cwd, input('{{ scene }}!')), { changed: 2 }],
   ['the list is another file', moveList, { unchanged: 2 }],
-])('edited: %s', async (_, edit, plan) => {
+])('the list is read again after an edit: %s', async (_, edit, plan) => {
   const night = nightWith({ 'pipeline.yaml': input('{{ scene }}'), 'scenes.csv': withBad });
   await start(night);
   mark(night.cwd);
@@ -67,7 +67,7 @@ it.each<[string, (cwd: string) => void, object]>([
 it.each([
   ['bad rows are not skipped any more', 'true', 'false', 'scenes.csv:4: has 1 column; the header has 2'],
   ['the name speaks of a column', 'out\n', "out\n  name: '{{ style }}.png'\n", 'no column "style"'],
-])('refused, although the list is the same: %s', async (_, from, to, problem) => {
+])('an unchanged list is refused because pipeline.yaml changed: %s', async (_, from, to, problem) => {
   const night = nightWith({ 'pipeline.yaml': input('{{ scene }}'), 'scenes.csv': withBad });
   await start(night);
   writePipeline(night.cwd, input('{{ scene }}').replace(from, to));

@@ -20,7 +20,7 @@ output: { dir: renders }
 `;
 
 rest.it.skipIf(!hasOpenssl)(
-  'renders on machines that trust its authority (skipped if there is no openssl)',
+  'a service with a certificate renders on machines that trust its authority (skipped if there is no openssl)',
   async () => {
     const night = nightWith({
       'service.yaml': 'tls: {cert: cert.pem, key: key.pem}\nendpoints: [{name: Farm, remote: true}]\n',
@@ -56,7 +56,7 @@ rest.it.skipIf(!hasOpenssl)(
 );
 
 firstTier.it.skipIf(!hasOpenssl)(
-  'refuses a file that is not a certificate, and says where it is (skipped if there is no openssl)',
+  'a service refuses a file that is not a certificate, and says where the file is (skipped if there is no openssl)',
   async () => {
     const night = nightWith({
       'service.yaml': 'tls: {cert: none.pem, key: key.pem}\n',
@@ -74,7 +74,7 @@ firstTier.it.skipIf(!hasOpenssl)(
   },
 );
 
-firstTier.it('opens to other machines without encryption only if the user says so', async () => {
+firstTier.it('a service accepts other machines without encryption only if the user says so', async () => {
   const night = nightWith({});
   await night
     .with({ env })

@@ -19,7 +19,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
   afterAll(() => server.stop());
 
   it.each(nights(runs(20, { ms: 15_000, weight: 4 })))(
-    'unanswered: %s, round %i',
+    'batch survives lost database connections (unanswered: %s, round %i)',
     { timeout: nightMs },
     async (unanswered, round) => {
       const night = await SharedNight.begin(server.url, `cut-${unanswered}-${round}`, unanswered);

@@ -17,7 +17,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
   afterAll(() => server.stop());
 
   it.each(nights(runs(20, { ms: 15_000, weight: 4 })))(
-    'unanswered: %s, round %i',
+    'batch survives random kills and stops (unanswered: %s, round %i)',
     { timeout: nightMs },
     async (unanswered, round) => {
       onTestFailed(() => void process.stdout.write(server.log()));

@@ -141,7 +141,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
     await other.expectAllOnce();
   });
 
-  it('a moved batch continues with a database of an earlier version, and keeps there what that did not know', async () => {
+  it('a moved batch continues with a database of an earlier version, which then keeps its new columns', async () => {
     const batch = await halfDone();
     batch.setShared(true);
     await batch.verify('--move').exits(0);

@@ -45,7 +45,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect((await second.ask('/v2/scene-renderer/health', { key: 'wrong' })).status).toBe(401);
     });
 
-    it('the one that leads is killed in the middle of a batch: every scene is saved, no job is made or done twice', async () => {
+    it('the leader is killed in the middle of a batch: every scene is saved, no job is created or done twice', async () => {
       const processes = new Processes(server.url, 'remote: true', 'limits: {silence: 15s}\n');
       const [first, second, third] = [
         await processes.start(),
@@ -79,7 +79,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect(code, stdout + stderr).toBe(0);
     });
 
-    it('killed under the load of clients without keys for repeats: each sees one failed request at most, and all that was confirmed to it is there', async () => {
+    it('the leader is killed while clients without idempotency keys submit: each client sees at most one failed request, and no confirmed job is missing', async () => {
       const processes = new Processes(server.url, 'remote: true');
       const [first, ...others] = [await processes.start(), await processes.start(), await processes.start()];
       let accepted = 0;
@@ -101,7 +101,7 @@ describe.skipIf(noPostgres !== undefined)(
       }
     });
 
-    it('it ends in order: the next one leads at once, and nothing it accepted is missing', async () => {
+    it('the leader ends in order: another process leads at once, and no accepted job is missing', async () => {
       const processes = new Processes(server.url, 'remote: true');
       const [first, second] = [await processes.start(), await processes.start()];
       const ids = await Promise.all(Array.from({ length: 50 }, () => second.submit('scene-renderer', input)));
@@ -110,7 +110,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect(processes.leader()).toBe(second);
     });
 
-    it('the next one has a clock that is a day ahead: nothing is over or timed out for that', async () => {
+    it('the next leader has a clock that is a day ahead: no job expires or times out because of it', async () => {
       const processes = new Processes(server.url, 'remote: true');
       const first = await processes.start();
       const second = await processes.start({ env: { NODE_OPTIONS: clockAhead(25 * 3_600_000) } });
@@ -125,7 +125,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect((await second.status('scene-renderer', waiting)).status).toBe('IN_QUEUE');
     });
 
-    it('it is killed between two tries of a webhook: the next one makes the second, with the same id and secret', async () => {
+    it('the leader is killed between two tries of a webhook: the next leader makes the second try, with the same id and secret', async () => {
       const processes = new Processes(server.url, 'remote: true');
       const [first, second] = [await processes.start(), await processes.start()];
       const ids: unknown[] = [];
@@ -147,7 +147,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect(await secretOf(second)).toEqual(secret);
     });
 
-    it('it is stopped while its own workers have jobs: these end first, and none is done twice', async () => {
+    it('the leader is stopped while its own workers have jobs: these end first, and none is done twice', async () => {
       const processes = new Processes(server.url, 'module: ./slow.mjs, workers: 2');
       const slow = `export async function handler() { await new Promise((done) => setTimeout(done, 2_000)); return 'done'; }`;
       const [first, second] = [
@@ -172,7 +172,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect(jobs).toMatchObject({ completed: 2, retried: 0 });
     });
 
-    it('it stands still for longer than its lease: another leads, and when it comes back it says nothing false', async () => {
+    it('the leader stands still for longer than its lease: another process leads, and the first one gives no wrong answer when it continues', async () => {
       const processes = new Processes(server.url, 'remote: true');
       const [first, second] = [await processes.start(), await processes.start()];
       const before = await first.submit('scene-renderer', input);
@@ -221,7 +221,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect((await first.status('scene-renderer', job)).status).toBe('CANCELLED');
     });
 
-    it('its network ends in the middle of a statement: another leads', async () => {
+    it('the leader loses its network in the middle of a statement: another process leads', async () => {
       const way = await startWay(Number(new URL(server.url).port));
       const processes = new Processes(server.url, 'remote: true');
       const first = await processes.start({ databasePort: way.port });
@@ -237,7 +237,7 @@ describe.skipIf(noPostgres !== undefined)(
       await lost;
     });
 
-    it('it is stopped while the database is gone, with something to write: it ends', async () => {
+    it('the leader is stopped while the database is gone and a write is due: it ends', async () => {
       const processes = new Processes(server.url, 'remote: true');
       const first = await processes.start();
       const sql = await openDatabase();
@@ -287,7 +287,7 @@ describe.skipIf(noPostgres !== undefined)(
       expectResultKept(new Processes(server.url, 'quickDeploy: painter, workers: 1')));
 
     it.skipIf(noCeph !== undefined)(
-      `the same with long texts in a bucket${noCeph ? ` (skipped: ${noCeph})` : ''}`,
+      `a result of a megabyte survives the process whose worker made it, if long texts are in a bucket${noCeph ? ` (skipped: ${noCeph})` : ''}`,
       async () => {
         const ceph = await startCeph();
         onTestFinished(() => ceph.stop());
@@ -304,7 +304,7 @@ describe.skipIf(noPostgres !== undefined)(
       },
     );
 
-    it('keys are good everywhere, and end everywhere', async () => {
+    it('keys are valid at every process, and end at every process', async () => {
       const processes = new Processes(server.url, 'remote: true');
       const [first, second] = [await processes.start(), await processes.start()];
       const key = await makeKey(second, 'client');
@@ -382,7 +382,7 @@ async function startWorker(served: Served): Promise<void> {
   await worker.says(/Working for scene-renderer/);
 }
 
-it('says what is missing before anything is touched', async () => {
+it('a process without its database or bucket says what is missing before it changes anything', async () => {
   const night = nightWith({
     'service.yaml': 'files: s3://bucket\nendpoints: [{name: Painter, quickDeploy: painter}]\n',
     'open.yaml': 'store: ${DATABASE_URL}\nhost: 0.0.0.0\ninsecure: true\n',

@@ -15,7 +15,7 @@ describe.skipIf(process.platform === 'win32')(
       ['SIGTERM', 143, /^Terminated \(SIGTERM\)\. .* nothing was sent or changed\.$/m],
       ['SIGHUP', 3, /^Asked to finish \(SIGHUP\): .* nothing was sent or changed\.$/m],
     ] as const)(
-      '%s ends it with %i and a sentence, and the next run does all',
+      '%s ends the run with %i and a message, and the next run renders every scene',
       async (signal, code, words) => {
         const night = nightOf('local', 3, small);
         const { run, pipe } = await startReading(night);

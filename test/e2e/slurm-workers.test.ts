@@ -193,7 +193,7 @@ endpoints:
     );
 
     it(
-      'starts no second worker after a lost answer or a kill during a submission',
+      'the service starts no second worker after a lost answer or a kill during a submission',
       { timeout: longest },
       async () => {
         const farm = await Farm.start(upToTwo);
@@ -223,7 +223,7 @@ endpoints:
       },
     );
 
-    it('repeats once what Slurm refuses, also in the console', { timeout: longest }, async () => {
+    it('the refusal of Slurm is printed once, and shown in the console', { timeout: longest }, async () => {
       const farm = await Farm.start('on: {slurm: [--partition=none]}, workers: {min: 0, max: 2, idle: 3s}');
       const refusal =
         /endpoint farm: Slurm refuses workers: sbatch: .*invalid partition specified: none.* tried again in a minute, then less and less often/;
@@ -238,7 +238,7 @@ endpoints:
     });
 
     it(
-      'starts nothing while squeue does not answer, and goes on when it does',
+      'the service starts no worker while squeue does not answer, and continues when it does',
       { timeout: longest },
       async () => {
         const lost = '{ echo "slurm_load_jobs error: Unable to contact slurm controller" >&2; exit 1; }';

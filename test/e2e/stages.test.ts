@@ -65,7 +65,7 @@ async function twoBatches(stage: string, tones: Record<string, number>) {
 
 const sent = (inputs: JsonObject[]) => inputs.map(({ text, of, image }) => [text, of, sha256Of(image)]);
 
-firstTier.it('sends pictures that are good enough, as they are on record', async () => {
+firstTier.it('a stage sends the pictures that meet its condition, byte for byte as recorded', async () => {
   const { start, scaling, pictures } = await twoBatches(
     "scenes: {from: render.yaml, keep: 'score >= 0.6'}\n",
     {
@@ -101,7 +101,7 @@ firstTier.it('sends pictures that are good enough, as they are on record', async
 });
 
 firstTier.it(
-  'follows changes of the batch before: new pictures, pictures rendered again, and pictures no longer chosen',
+  'a stage follows changes of the batch before: new pictures, pictures rendered again, and pictures no longer chosen',
   async () => {
     const { night, start, rendering, scaling, tones, pictures } = await twoBatches(
       "scenes: {from: render.yaml, keep: 'score >= 0.6'}\n",
@@ -141,7 +141,7 @@ firstTier.it(
 );
 
 firstTier.it(
-  'names a picture as the batch before did, with what the stage adds; a stage that began earlier keeps its names',
+  'a stage names a picture as the batch before did, with its own suffix, and a stage that began earlier keeps its names',
   async () => {
     const stage = 'scenes: {from: render.yaml, matrix: {scale: [2, 4]}}\n';
     const { night, start, scaling } = await twoBatches(stage, { 'owl 1': 70, 'fox 1': 60 });
@@ -214,7 +214,7 @@ firstTier.it('a stage takes the scenes that were starred, and says which ids hav
   expect(readdirSync(night.path('large/images'))).toHaveLength(1);
 });
 
-firstTier.it('passes the picture on through a stage without its own pictures', async () => {
+firstTier.it('a stage without pictures of its own passes the picture on to the next stage', async () => {
   const { night, start, scaling, pictures } = await twoBatches(
     "scenes: {from: score.yaml, keep: 'good > 4'}\n",
     {
@@ -236,7 +236,7 @@ firstTier.it('passes the picture on through a stage without its own pictures', a
   expect(sent(scaling.inputs)).toEqual([['owl', 5, sha256Of(pictures.get(70))]]);
 });
 
-firstTier.it('sends no picture that is another than the one on record', async () => {
+firstTier.it('a stage sends no picture that differs from its record', async () => {
   const { night, start, scaling } = await twoBatches('scenes: {from: render.yaml}\n', {
     'owl 1': 70,
     'fox 1': 60,
@@ -297,28 +297,31 @@ firstTier.it(
   },
 );
 
-firstTier.it('plans a chain before it has begun: how many each stage sends at most', async () => {
-  const stage = 'scenes: {from: render.yaml, matrix: {scale: [2, 4]}}\n';
-  const { night, start, scaling } = await twoBatches(stage, { 'owl 1': 70, 'fox 1': 60, 'bat 1': 50 });
-  const text = night.read('upscale.yaml');
-  night.write('upscale.yaml', text.replace('input: {', "input: {scale: '{{ scale }}', "));
-  await start('plan', 'render.yaml', 'upscale.yaml').exits(
-    0,
-    'A run of upscale.yaml would submit up to 6 scenes once render.yaml has their pictures.',
-    'Together they would submit 3 scenes; up to 6 scenes more, as pictures come in.',
-  );
-  await start('run', 'render.yaml', '--limit', '1').exits(0);
-  const halfway = await start('plan', 'render.yaml', 'upscale.yaml', '--json').lines<{
-    upTo?: number;
-    counts: { waiting: number };
-  }>();
-  expect(halfway.map(({ upTo, counts }) => [counts.waiting, upTo])).toEqual([
-    [2, undefined],
-    [2, 4],
-  ]);
-  await start('run', 'render.yaml', 'upscale.yaml').exits(0);
-  expect(scaling.inputs).toHaveLength(6);
-});
+firstTier.it(
+  'the plan of a chain that has not begun says how many scenes each stage sends at most',
+  async () => {
+    const stage = 'scenes: {from: render.yaml, matrix: {scale: [2, 4]}}\n';
+    const { night, start, scaling } = await twoBatches(stage, { 'owl 1': 70, 'fox 1': 60, 'bat 1': 50 });
+    const text = night.read('upscale.yaml');
+    night.write('upscale.yaml', text.replace('input: {', "input: {scale: '{{ scale }}', "));
+    await start('plan', 'render.yaml', 'upscale.yaml').exits(
+      0,
+      'A run of upscale.yaml would submit up to 6 scenes once render.yaml has their pictures.',
+      'Together they would submit 3 scenes; up to 6 scenes more, as pictures come in.',
+    );
+    await start('run', 'render.yaml', '--limit', '1').exits(0);
+    const halfway = await start('plan', 'render.yaml', 'upscale.yaml', '--json').lines<{
+      upTo?: number;
+      counts: { waiting: number };
+    }>();
+    expect(halfway.map(({ upTo, counts }) => [counts.waiting, upTo])).toEqual([
+      [2, undefined],
+      [2, 4],
+    ]);
+    await start('run', 'render.yaml', 'upscale.yaml').exits(0);
+    expect(scaling.inputs).toHaveLength(6);
+  },
+);
 
 firstTier.it('names the batch with the damaged checkpoint, and sends nothing', async () => {
   const { night, start, scaling } = await twoBatches('scenes: {from: render.yaml}\n', { 'owl 1': 70 });

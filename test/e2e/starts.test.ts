@@ -72,7 +72,7 @@ firstTier.it.each([
   ['a process that lives and has nothing to do with it', () => ({ pid: process.pid })],
   ['a process of another machine', () => ({ host: 'elsewhere' })],
   ['a process that is no more', () => ({ pid: endedPid() })],
-])('a name in the batch is not taken for a lock: that of %s', async (_, change) => {
+])('the name of %s in the lock file does not keep a run from starting', async (_, change) => {
   const service = await startPatientService();
   const night = nightOf(service.url, 3);
   await night.cutOff(3);

@@ -5,7 +5,7 @@ import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import { nightOf, small } from './cli.ts';
 import { startPatientService } from './stand-ins.ts';
 
-it('shows a live run without the key and without the manifest; then that it was killed', async () => {
+it('`status` shows a live run without the key and the manifest, and then that it was killed', async () => {
   const service = await startPatientService();
   const night = nightOf(service.url, 40);
   const run = night.program('run', 'pipeline.yaml', '--json');
@@ -22,14 +22,14 @@ it('shows a live run without the key and without the manifest; then that it was 
   await night.status().exits(0, /exited without a final status/, /16 in flight, 24 waiting/);
 });
 
-it('shows an ended run, and that there is no batch yet', async () => {
+it('`status` shows an ended run, and says if there is no batch yet', async () => {
   const night = nightOf('local', 2, small);
   await night.status().fails(2, 'there is no batch here yet').warnsNo('nothing was sent');
   await night.run('--quiet');
   await night.status().prints(/2 of 2 saved \(100 %\)/, /ended 20.* with exit code 0/);
 });
 
-it('instants are written as in the report: ISO 8601', async () => {
+it('`status --json` writes times as in the report: ISO 8601', async () => {
   const night = nightOf('local', 2, small);
   await night.run('--quiet');
   const { stdout } = await night.status('--json');
@@ -41,7 +41,7 @@ it('instants are written as in the report: ISO 8601', async () => {
   expect([lastRun.startedAt, lastRun.endedAt]).toEqual(Array(2).fill(expect.stringMatching(instant)));
 });
 
-it('treats a checkpoint that nothing was ever written to as no batch yet, and a run begins it', async () => {
+it('`status` treats a checkpoint without any write as no batch yet, and a run begins it', async () => {
   const night = nightOf('local', 1, small);
   mkdirSync(night.path('out'));
   night.write('out/checkpoint.sqlite', '');
@@ -49,14 +49,14 @@ it('treats a checkpoint that nothing was ever written to as no batch yet, and a 
   await night.run('--quiet').exits(0);
 });
 
-it('treats a checkpoint whose run was killed at once as no batch yet', async () => {
+it('`status` treats a checkpoint whose run was killed at once as no batch yet', async () => {
   const night = nightOf('local', 1, small);
   await night.run('--quiet');
   editCheckpoint(night.path('out'), 'DELETE FROM batch');
   await night.do('report').fails(2, 'there is no batch here yet');
 });
 
-it('refuses to pay again for pictures that no checkpoint knows, and names the two ways', async () => {
+it('a run refuses to pay again for pictures that no checkpoint knows, and names the two options', async () => {
   const night = nightOf('local', 1, small);
   await night.run('--quiet');
   const checkpoint = night.path('out/checkpoint.sqlite');

@@ -59,7 +59,7 @@ ${more}`;
   return { night, service, start, edit, states };
 }
 
-it('counts the seeds that may be sent among the scenes that a stage may get', async () => {
+it('the plan of a stage counts the seeds that `until` may still send', async () => {
   const { night } = await begin();
   const stage = "scenes: {from: pipeline.yaml}\ninput: {scene: '{{ scene }}'}\n";
   const text = pipeline('local', stage)
@@ -74,7 +74,7 @@ it('counts the seeds that may be sent among the scenes that a stage may get', as
     );
 });
 
-it('sends seeds until one is good, counts those that are not needed, and says that the set is biased', async () => {
+it('a run with `until` sends seeds until a picture is good, counts the other seeds as not needed, and says that the set is biased', async () => {
   const { night, service, start, states } = await begin();
   await start('plan').prints(/seeds {5}`scenes\.until` decides how many are sent: 4 at least, 16 at most\n/);
   const run = await start('run')
@@ -113,7 +113,7 @@ it('sends seeds until one is good, counts those that are not needed, and says th
   expect(service.inputs).toHaveLength(10);
 });
 
-it('accepts another condition, more seeds, and no condition', async () => {
+it('a batch with `until` accepts another condition, more seeds, and no condition', async () => {
   const { service, start, edit, states } = await begin('score >= 0.6', 'limits: {jobs: 4}\n');
   await start('run').exits(13);
   const sent = async (...args: string[]) => {
@@ -140,7 +140,7 @@ it('accepts another condition, more seeds, and no condition', async () => {
   expect((await states()).filter((each) => each.endsWith(' unneeded'))).toEqual([]);
 });
 
-it('rejects a condition about unknown values, and one without values or seeds', async () => {
+it('`until` is rejected with unknown values, and without values or seeds', async () => {
   const { service, start, edit } = await begin('scores >= 0.6');
   for (const command of ['plan', 'run']) {
     await start(command).fails(2, '"scores" at character 1 is no column; did you mean score?');

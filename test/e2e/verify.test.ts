@@ -46,12 +46,12 @@ it('a run that finds pictures missing names `verify --repair`, after which none 
   expect(jobs()).toBe(8);
 });
 
-it('says that all pictures are valid, without the key and with exit code 0', async () => {
+it('`verify` says that all pictures are valid, without the key and with exit code 0', async () => {
   const { night } = await rendered(4);
   await night.verify().exits(0).printsOnly('checked   4\ngood      4\nmissing   0\ndamaged   0\n');
 });
 
-it('finds missing, truncated and altered pictures, and changes nothing', async () => {
+it('`verify` finds missing, truncated and altered pictures, and changes nothing', async () => {
   const { night, images } = await rendered(8);
   spoil(images);
   const before = readdirSync(images);
@@ -83,7 +83,7 @@ it('finds missing, truncated and altered pictures, and changes nothing', async (
   });
 });
 
-it('decodes pictures, and so finds one that was recorded with its damage', async () => {
+it('`verify` decodes pictures, and so finds a picture that was recorded with its damage', async () => {
   const { night, images } = await rendered(1);
   const cut = readFileSync(join(images, 's0.png')).subarray(0, -1);
   writeFileSync(join(images, 's0.png'), cut);
@@ -95,7 +95,7 @@ it('decodes pictures, and so finds one that was recorded with its damage', async
   await night.verify().exits(3, 'damaged: it is cut');
 });
 
-it('puts exactly the bad pictures back, keeps damaged ones, and the next run renders them', async () => {
+it('`verify --repair` puts back exactly the bad pictures, keeps damaged files, and the next run renders them', async () => {
   const { night, images, jobs } = await rendered(8);
   spoil(images);
   const damaged = readFileSync(join(images, 's3.png'));
@@ -113,7 +113,7 @@ it('puts exactly the bad pictures back, keeps damaged ones, and the next run ren
   expect(readFileSync(join(images, 's3.png.damaged-2'), 'utf8')).toBe('no picture');
 });
 
-it('reports pictures of rows that are gone or edited, and does not render them again', async () => {
+it('`verify` reports pictures of removed or edited rows, and does not have them rendered again', async () => {
   const { night, images, jobs } = await rendered(4);
   night.write('scenes.csv', scenes(3).replace('Hills and 2 trees', 'A lake'));
   await night.run('--quiet');
@@ -135,7 +135,7 @@ it('reports pictures of rows that are gone or edited, and does not render them a
   expect(jobs(), 'rows that came back without their pictures').toBe(7);
 });
 
-it('names a damaged checkpoint, repairs it on a word, and the next run continues', async () => {
+it('`verify` names a damaged checkpoint, repairs it on request, and the next run continues', async () => {
   const { night, jobs } = await rendered(3);
   const path = night.path('out/checkpoint.sqlite');
   const bytes = readFileSync(path, 'latin1');
@@ -156,7 +156,7 @@ it('names a damaged checkpoint, repairs it on a word, and the next run continues
   expect(jobs()).toBe(3);
 });
 
-it('finds a picture that was renamed before a crash, although the new name was not recorded', async () => {
+it('`verify` finds a picture that was renamed before a crash, although the new name was not recorded', async () => {
   const { night, images } = await rendered(3);
   // This is the state after a run that crashed between planning its renames and recording them: one is done
   // and one is not.
@@ -175,7 +175,7 @@ it('every scene is rendered again only if the images folder exists', async () =>
   await night.verify('--repair').fails(2, 'mount it');
 });
 
-it('reads beside a run, and repairs only without one', async () => {
+it('`verify` reads during a run, and repairs only without a run', async () => {
   const service = await startPatientService();
   const night = nightOf(service.url, 2);
   await night.verify().exits(2);

@@ -19,7 +19,7 @@ async function heldRun() {
   return { night, run, service };
 }
 
-it('prints lines if there is no terminal, and ends with 0 and the last state when the run is over', async () => {
+it('`status --watch` prints lines if there is no terminal, and ends with 0 and the last state when the run is over', async () => {
   const { night, service, run } = await heldRun();
   const watch = night.program('status', 'pipeline.yaml', '--watch', '--stats');
   await watch.says(/^20\S+ \S+ {2}0 of 3 saved \(0 %\), 3 in flight\n/);
@@ -32,7 +32,7 @@ it('prints lines if there is no terminal, and ends with 0 and the last state whe
     .warnsOnly('');
 });
 
-it('prints each change as a JSON line, and the kill of the run as the last one', async () => {
+it('`status --watch --json` prints each change as a JSON line, and the kill of the run as the last one', async () => {
   const { night, run } = await heldRun();
   const watch = night.program('status', 'pipeline.yaml', '--watch', '--json');
   await watch.says(/\n/);
@@ -46,17 +46,20 @@ it('prints each change as a JSON line, and the kill of the run as the last one',
   expect([code, ...states]).toEqual([0, true, false]);
 });
 
-it.each(['SIGINT', 'SIGTERM'] as const)('ends with 0 at %s, and the run continues', async (signal) => {
-  const { night, run, service } = await heldRun();
-  const watch = night.program('status', 'pipeline.yaml', '--watch');
-  await watch.says(/3 in flight/);
-  watch.child.kill(signal);
-  await watch.finish().exits(0, 'running since');
-  service.release();
-  await run.finish().exits(0);
-});
+it.each(['SIGINT', 'SIGTERM'] as const)(
+  '`status --watch` ends with 0 at %s, and the run continues',
+  async (signal) => {
+    const { night, run, service } = await heldRun();
+    const watch = night.program('status', 'pipeline.yaml', '--watch');
+    await watch.says(/3 in flight/);
+    watch.child.kill(signal);
+    await watch.finish().exits(0, 'running since');
+    service.release();
+    await run.finish().exits(0);
+  },
+);
 
-it('shows a batch without a run once, and ends', async () => {
+it('`status --watch` shows a batch without a run once, and ends', async () => {
   const night = nightOf('local', 1);
   await night.run('--quiet');
   const { stdout } = await night.status();

@@ -18,35 +18,41 @@ async function watching(night: Night, args: string[] = [], env: Record<string, s
   return { program, url, data, json };
 }
 
-rest.it.each(['SIGINT', 'SIGTERM'] as const)('says its address, and ends with 0 at %s', async (signal) => {
-  const night = nightOf('local', 1);
-  const program = night.program('watch', 'pipeline.yaml', '--port', '0');
-  program.child.stdout.on('data', () => program.stdout.includes('Ctrl-C') && program.child.kill(signal));
-  const words =
-    /^Watch out \(on this machine only\): there is no batch yet, and the page waits for one\.\n {2}http:\/\/127\.0\.0\.1:\d+\/#password=(\w{4}-){3}\w{4}\n/;
-  await program.finish().exits(0, words).warnsOnly('');
-});
+rest.it.each(['SIGINT', 'SIGTERM'] as const)(
+  '`watch` says its address, and ends with 0 at %s',
+  async (signal) => {
+    const night = nightOf('local', 1);
+    const program = night.program('watch', 'pipeline.yaml', '--port', '0');
+    program.child.stdout.on('data', () => program.stdout.includes('Ctrl-C') && program.child.kill(signal));
+    const words =
+      /^Watch out \(on this machine only\): there is no batch yet, and the page waits for one\.\n {2}http:\/\/127\.0\.0\.1:\d+\/#password=(\w{4}-){3}\w{4}\n/;
+    await program.finish().exits(0, words).warnsOnly('');
+  },
+);
 
-firstTier.it('waits for the first run, shows it without its key, and shows that it was killed', async () => {
-  const service = await startPatientService();
-  const night = nightOf(service.url, 20);
-  const { data, url } = await watching(night, [], { NIGHTRENDER_API_KEY: testKey });
-  expect(await data()).toMatchObject({ run: { kind: 'none' }, numbers: null });
-  const run = night.program('run', 'pipeline.yaml', '--json');
-  await run.event('scene-submitted', 16);
-  await expect.poll(data).toMatchObject({
-    run: { kind: 'running' },
-    command: 'nightrender run pipeline.yaml',
-    numbers: { scenes: { active: 16, waiting: 4, saved: 0 } },
-  });
-  for (const path of ['', 'data.json', 'rows/a/1.json'])
-    expect(await (await fetch(`${url}${path}`)).text()).not.toContain(testKey);
-  run.child.kill('SIGKILL');
-  await run.finish();
-  await expect.poll(async () => (await data()).run.kind).toBe('killed');
-});
+firstTier.it(
+  '`watch` waits for the first run, shows it without its key, and shows that it was killed',
+  async () => {
+    const service = await startPatientService();
+    const night = nightOf(service.url, 20);
+    const { data, url } = await watching(night, [], { NIGHTRENDER_API_KEY: testKey });
+    expect(await data()).toMatchObject({ run: { kind: 'none' }, numbers: null });
+    const run = night.program('run', 'pipeline.yaml', '--json');
+    await run.event('scene-submitted', 16);
+    await expect.poll(data).toMatchObject({
+      run: { kind: 'running' },
+      command: 'nightrender run pipeline.yaml',
+      numbers: { scenes: { active: 16, waiting: 4, saved: 0 } },
+    });
+    for (const path of ['', 'data.json', 'rows/a/1.json'])
+      expect(await (await fetch(`${url}${path}`)).text()).not.toContain(testKey);
+    run.child.kill('SIGKILL');
+    await run.finish();
+    await expect.poll(async () => (await data()).run.kind).toBe('killed');
+  },
+);
 
-rest.it('shows an ended run and its pictures, and changes nothing', async () => {
+rest.it('`watch` shows an ended run and its pictures, and changes nothing', async () => {
   const night = nightOf('local', 3, small);
   await night.run('--quiet');
   // The page reads the checkpoint, so it needs no report.
@@ -83,7 +89,7 @@ rest.it('shows an ended run and its pictures, and changes nothing', async () => 
   expect(filesIn(night.path('out'))).toEqual(before);
 });
 
-firstTier.it('prevents no run from starting, however often it polls', async () => {
+firstTier.it('`watch` prevents no run from starting, however often it polls', async () => {
   const night = nightOf('local', 1, small);
   const { data } = await watching(night);
   const done = new AbortController();
@@ -95,7 +101,7 @@ firstTier.it('prevents no run from starting, however often it polls', async () =
   await looking;
 });
 
-rest.it('says in the page that a checkpoint is damaged, and continues watching', async () => {
+rest.it('`watch` says in the page that a checkpoint is damaged, and continues watching', async () => {
   const night = nightOf('local', 1);
   mkdirSync(night.path('out'));
   night.write('out/checkpoint.sqlite', 'not a database, but somebody wants to keep it');
@@ -104,7 +110,7 @@ rest.it('says in the page that a checkpoint is damaged, and continues watching',
   expect(run).toMatchObject({ kind: 'unreadable', text: expect.stringContaining('it was not changed') });
 });
 
-rest.it('says that a port is in use or invalid, or that a file does not exist, with 2', async () => {
+rest.it('`watch` ends with 2 if a port is in use or invalid, or a file does not exist', async () => {
   const night = nightOf('local', 1);
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));

@@ -321,7 +321,7 @@ describe('a remote worker ends at once, in order and without a job to give back'
   });
 });
 
-it('a remote worker brings the result of one lane although another is refused for good', async () => {
+it('a remote worker brings the result of one slot although the service refuses another slot for good', async () => {
   const ended = new Map([
     ['job-take', answerJson({ id: 'j1', input: {} })],
     ['job-done', inTurn(...Array<Script>(isWhole ? 4 : 1).fill(answer(503)), answerJson({ accepted: true }))],

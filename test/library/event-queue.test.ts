@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { EventQueue } from '../../src/library/event-queue.ts';
 import type { BatchEvent } from '../../src/library/library.ts';
 
-it('gives the events from before and during the reading, and ends', async () => {
+it('the event queue gives the events from before and during the reading, and ends', async () => {
   const queue = new EventQueue();
   queue.push(warning(1));
   const seen = textsOf(queue.read());
@@ -17,7 +17,7 @@ it('gives the events from before and during the reading, and ends', async () => 
   expect(await seen).toEqual(['1', '2', '3']);
 });
 
-it('drops the oldest of more than ten thousand, says how many, and gives the newest in order', async () => {
+it('the event queue drops the oldest of more than ten thousand events, says how many, and gives the newest in order', async () => {
   const queue = new EventQueue();
   const count = 40_000;
   for (let i = 1; i <= count; i++) queue.push(warning(i));
@@ -28,7 +28,7 @@ it('drops the oldest of more than ten thousand, says how many, and gives the new
   expect(others).toEqual(others.map((_, i) => String(count - others.length + 1 + i)));
 });
 
-it('keeps nothing for a reader that has left', async () => {
+it('the event queue keeps no events for a reader that has left', async () => {
   const queue = new EventQueue();
   queue.push(warning(1));
   const events = queue.read();

@@ -444,7 +444,7 @@ describe('the only picture of an output is found by its first bytes', () => {
     ['JSON in JSON', { result: JSON.stringify({ art: JSON.stringify({ b: base64 }) }) }],
     ['a hash', { sha256: 'ab'.repeat(32) }],
     ['latents', { latents: Buffer.alloc(600, 3).toString('base64') }],
-  ])('and in nothing else: %s', (_what, output) => {
+  ])('but in nothing else: %s', (_what, output) => {
     expect(findPictures(output).kind).toBe('unknown');
   });
 
@@ -476,7 +476,7 @@ describe('words are a failure in the words of the worker, whatever they are', ()
   });
 });
 
-test('of endless parts the last, where the picture stands, are searched, and the first are not', () => {
+test('an output of very many parts is searched from its end, where the picture is', () => {
   let looks = 0;
   const first = {
     get images() {

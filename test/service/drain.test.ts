@@ -17,7 +17,7 @@ import {
 const graceMs = 600_000;
 const syncPath = (id: string): string => `/v2/${endpointId}/status-sync/${id}`;
 
-it('a running job ends and keeps its result, one that waits is not begun, and the service is there meanwhile', async () => {
+it('while a service drains, a running job ends and keeps its result, a waiting job is not begun, and the service answers', async () => {
   const dataDir = await makeDataDir();
   const first = await openService({ dataDir, graceMs, workers: 2 });
   const [one, other] = [
@@ -76,7 +76,7 @@ it('without a grace the service ends without waiting for jobs, and still answers
   expect(service.troubles).toEqual([]);
 });
 
-it('a worker elsewhere keeps its job over the stop, and its poll is answered', async () => {
+it('a worker on another machine keeps its job while the service restarts, and its poll is answered', async () => {
   const dataDir = await makeDataDir();
   const options = { dataDir, graceMs, workers: 0 };
   const first = await openService(options);

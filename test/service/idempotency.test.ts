@@ -50,7 +50,7 @@ async function jobsOf(url: string): Promise<number> {
   return inQueue + inProgress + completed + failed;
 }
 
-describe('the same submission', () => {
+describe('a repeated submission', () => {
   firstTier.it(
     'is the same job each time, with its status of now, and says that the key is honoured',
     async () => {
@@ -129,7 +129,7 @@ describe('the same submission', () => {
   });
 });
 
-firstTier.describe('a key', () => {
+firstTier.describe('an idempotency key', () => {
   it('that was used for another body is refused with a message, and the job stays', async () => {
     const { url } = await openService({ workers: 0 });
     const id = await idOf(send(url, 'k'));
@@ -246,7 +246,7 @@ it('holds over kills of the service, whichever answers were lost', { timeout: 30
   expect(await jobsOf(service.url)).toBe(40 * kills);
 });
 
-firstTier.describe('for how long a submission is known', () => {
+firstTier.describe('the time for which submissions are known', () => {
   it('is also part of the health of an endpoint', async () => {
     const { url } = await openService({ retentionMs: 90_500 });
     const { headers } = await ask(url, healthPath('v2', endpointId));

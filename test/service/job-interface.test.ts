@@ -40,7 +40,7 @@ describe.each(versions)('under %s', (version) => {
     });
   });
 
-  it('reports for a completed job its times and its output, and its input no more', async () => {
+  it('reports for a completed job its times and its output, and no longer its input', async () => {
     let now = 1_000_000;
     const { url, held } = await openService({ now: () => now });
     const id = await submit(url, { scene: 'a hill' }, version);

@@ -71,7 +71,7 @@ describe('a job', () => {
     expect(await workersOf(url)).toMatchObject({ idle: 0, running: 1 });
   });
 
-  firstTier.it('is not given to one that waits with a key that is revoked by then', async () => {
+  firstTier.it('is not given to a worker whose key was revoked while it waited', async () => {
     const { url, dataDir, worker } = await openPulled();
     const taking = worker('w1').take();
     await untilKnown(url, 1);
@@ -82,7 +82,7 @@ describe('a job', () => {
     expect((await askStatus(url, id)).json).toMatchObject({ status: 'IN_QUEUE' });
   });
 
-  firstTier.it('is given to one of many that wait', async () => {
+  firstTier.it('is given to one of many workers that wait', async () => {
     const { url, worker } = await openPulled();
     const leaving = new AbortController();
     const taking = ['a', 'b', 'c', 'd'].map((id) => worker(id).take(leaving.signal));
@@ -200,7 +200,7 @@ firstTier.describe('a result', () => {
     },
   );
 
-  it('that failed with an output goes with its file if it is retried', async () => {
+  it('that failed with an output is deleted with its file if the job is retried', async () => {
     const { url, worker, dataDir } = await openPulled();
     const id = await submit(url, { scene: 'x' });
     await worker('w1').take();
@@ -386,7 +386,7 @@ firstTier.describe('a worker that falls silent', () => {
     });
   });
 
-  it('is not heard any more once another has the job', async () => {
+  it('is ignored once another worker has the job', async () => {
     holdTime();
     const { url, worker } = await openPulled();
     const id = await submit(url, { scene: 'x' });
@@ -516,7 +516,7 @@ firstTier.describe('a worker is ready', () => {
     expect(await waiting).toBe('left');
   });
 
-  it('not if it has never asked: one that pings stands still, one that reports starts what it runs', async () => {
+  it('not if it has never asked: a worker that only pings is unhealthy, and a worker that reports is starting', async () => {
     holdTime();
     const { url, worker } = await openPulled();
     await worker('pings').ping();
@@ -526,7 +526,7 @@ firstTier.describe('a worker is ready', () => {
   });
 });
 
-firstTier.describe('the jobs that a worker must stop', () => {
+firstTier.describe('a job that a worker must stop', () => {
   it('is reported once to a worker that waits for it', async () => {
     const { url, worker } = await openPulled();
     const id = await submit(url, { scene: 'x' });
@@ -538,7 +538,7 @@ firstTier.describe('the jobs that a worker must stop', () => {
     expect([status, type, JSON.parse(text)]).toEqual([200, 'application/json', { jobsToStop: [id] }]);
   });
 
-  it('is a job that timed out or was purged as well, and one that it names and never had', async () => {
+  it('may be a job that timed out, or a job that the worker never had', async () => {
     holdTime();
     const { url, worker } = await openPulled();
     const { json } = await post(url, '{"input":{"scene":"x"},"policy":{"executionTimeout":1}}');
@@ -556,7 +556,7 @@ firstTier.describe('the jobs that a worker must stop', () => {
     expect(JSON.parse((await waiting).text)).toEqual({ jobsToStop: ['never-had'] });
   });
 
-  it('is nothing that it has handed in itself', async () => {
+  it('is not a job whose result the worker has handed in', async () => {
     const { url, worker } = await openPulled();
     const [done, failed, cancelled] = [
       await submit(url, { scene: 'x' }),
@@ -573,7 +573,7 @@ firstTier.describe('the jobs that a worker must stop', () => {
     expect(JSON.parse((await waiting).text)).toEqual({ jobsToStop: [cancelled] });
   });
 
-  it('is not a job that it was given again', async () => {
+  it('is not a job that the worker was given again', async () => {
     holdTime();
     const { url, worker } = await openPulled();
     const id = await submit(url, { scene: 'x' });
@@ -660,7 +660,7 @@ firstTier.describe('over a restart of the service', () => {
     expect((await askStatus(second.url, id)).json).toMatchObject({ status: 'COMPLETED' });
   });
 
-  it('one that does not come back loses its job after a while', async () => {
+  it('a worker that does not come back loses its job after a while', async () => {
     holdTime();
     const dataDir = await makeDataDir();
     const first = await openPulled({ dataDir });

@@ -11,7 +11,7 @@ import { ask, askStatus, endpointId, key, openService, post, submit } from './se
 const run = runPath('v2', endpointId);
 const goodBody = '{"input":{"scene":"a hill"}}';
 
-describe('without a known key', () => {
+describe('a request without a known key', () => {
   const wrongKeys = [
     '',
     'Bearer',
@@ -22,7 +22,7 @@ describe('without a known key', () => {
     `Basic ${key}`,
   ];
 
-  it.each(wrongKeys)('answers 401 to "%s"', async (authorization) => {
+  it.each(wrongKeys)('is answered with 401: "%s"', async (authorization) => {
     const { url } = await openService();
     const headers = { Authorization: authorization };
     const reply = await ask(url, run, { method: 'POST', body: goodBody, headers });
@@ -31,7 +31,7 @@ describe('without a known key', () => {
     expect(reply.json).toEqual({ error: expect.any(String) as string });
   });
 
-  it('reveal nothing else: not which endpoints, jobs, paths or methods there are', async () => {
+  it('learns nothing else: not which endpoints, jobs, paths or methods exist', async () => {
     const { url } = await openService();
     const id = await submit(url, { scene: 'a hill' });
     const headers = { Authorization: 'Bearer wrong' };
@@ -47,7 +47,7 @@ describe('without a known key', () => {
   });
 });
 
-it.each(['abc', '-1', '', '1e3'])('accepts no job that is waited for with ?wait=%s', async (wait) => {
+it.each(['abc', '-1', '', '1e3'])('a submission with ?wait=%s is refused', async (wait) => {
   const { url } = await openService();
   const reply = await post(url, goodBody, `/v2/${endpointId}/runsync?wait=${wait}`);
   expect(reply.status).toBe(400);
@@ -58,7 +58,7 @@ it.each(['abc', '-1', '', '1e3'])('accepts no job that is waited for with ?wait=
   expect(Object.values(health.jobs).every((count) => count === 0)).toBe(true);
 });
 
-it.each(['first', 'second', 'third'])('accepts each of its keys: the %s', async (each) => {
+it.each(['first', 'second', 'third'])('a service accepts each of its keys: the %s', async (each) => {
   const { url } = await openService({ keys: ['first', 'second', 'third'] });
   const reply = await ask(url, run, {
     method: 'POST',
@@ -68,9 +68,9 @@ it.each(['first', 'second', 'third'])('accepts each of its keys: the %s', async 
   expect(reply.status).toBe(200);
 });
 
-describe('an address that is not there', () => {
+describe('an answer for an unknown address', () => {
   it.each(['/v2/no-such/run', '/v1/no-such/run', '/v2//run', '/v2/%E0%A4%A/run', '/v2/__proto__/run'])(
-    'says that %s names no endpoint',
+    'says that %s does not name an endpoint',
     async (path) => {
       const { url } = await openService();
       const reply = await post(url, goodBody, path);
@@ -94,7 +94,7 @@ describe('an address that is not there', () => {
     `/v2/${endpointId}/status/x/`,
     `/v2/${endpointId}/status`,
     `/v2/${endpointId}/purge`,
-  ])('answers 404 to %s', async (path) => {
+  ])('is 404 for %s', async (path) => {
     const { url } = await openService();
     const reply = await post(url, goodBody, path);
     expect(reply.status).toBe(404);
@@ -102,7 +102,7 @@ describe('an address that is not there', () => {
   });
 
   it.each(['6b0e7c0e-8f57-4a5e-9d43-6a1f0c5d2b11', 'x', '%20', 'a%2Fb', 'é', 'x'.repeat(129), ''])(
-    'answers 404 for the unknown job "%s"',
+    'is 404 for the unknown job "%s"',
     async (id) => {
       const { url } = await openService();
       for (const operation of ['status', 'status-sync', 'stream'])
@@ -123,14 +123,14 @@ describe('an address that is not there', () => {
   });
 });
 
-it('accepts POST for a status as well', async () => {
+it('a status can be requested with POST too', async () => {
   const { url } = await openService({ workers: 0 });
   const id = await submit(url, { scene: 'x' });
   const { status, json } = await post(url, '{}', statusPath('v2', endpointId, id));
   expect([status, json]).toEqual([200, { id, status: 'IN_QUEUE' }]);
 });
 
-it('names the method that it wants', async () => {
+it('a wrong method is refused with the right one', async () => {
   const { url } = await openService();
   const wrongRun = await ask(url, run);
   const wrongStatus = await ask(url, statusPath('v2', endpointId, 'x'), { method: 'PUT' });
@@ -138,7 +138,7 @@ it('names the method that it wants', async () => {
   expect([wrongStatus.status, wrongStatus.headers.get('allow')]).toEqual([405, 'GET, POST']);
 });
 
-describe('a body of no use', () => {
+describe('an invalid body', () => {
   const bodies: [string, string | Uint8Array<ArrayBuffer>][] = [
     ['nothing', ''],
     ['malformed JSON', '{"input":{"scene":'],

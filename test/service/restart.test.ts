@@ -58,8 +58,8 @@ it('the service knows the workers of a cluster after a restart, although no endp
   expect(await secretAfterStart()).toBe(first);
 });
 
-describe('killed without warning', () => {
-  it('works again on jobs in progress, then on the rest, and keeps the results', async () => {
+describe('a service that was killed without warning', () => {
+  it('does jobs in progress again, then the rest, and keeps the results', async () => {
     const dataDir = await makeDataDir();
     const { child, url } = await forkService(dataDir, 2);
     const done = await submit(url, { ends: true });

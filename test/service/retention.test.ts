@@ -16,7 +16,7 @@ import {
 const retentionMs = 10_000;
 
 it.each(['COMPLETED', 'FAILED', 'CANCELLED'])(
-  'forgets a job that is %s exactly when its time is over',
+  'a job that is %s is forgotten exactly when its retention is over',
   async (status) => {
     let now = 1_000_000;
     const { url, held } = await openService({ retentionMs, now: () => now });
@@ -37,7 +37,7 @@ it.each(['COMPLETED', 'FAILED', 'CANCELLED'])(
   },
 );
 
-it('keeps jobs that have not settled, however long they take', async () => {
+it('jobs that have not ended are kept, however long they take', async () => {
   let now = 1_000_000;
   const { url, held } = await openService({ retentionMs, now: () => now });
   const running = await submit(url, { scene: 'running' });
@@ -48,8 +48,8 @@ it('keeps jobs that have not settled, however long they take', async () => {
   expect((await askStatus(url, queued)).json).toMatchObject({ status: 'IN_QUEUE' });
 });
 
-describe('on the disk', () => {
-  it('leaves nothing of an input, output or error that is over, and all of the others', async () => {
+describe('an expired job on the disk', () => {
+  it('leaves nothing of its input, output or error, and the other jobs stay', async () => {
     let now = 1_000_000;
     const dataDir = await makeDataDir();
     const first = await openService({ dataDir, retentionMs, now: () => now });

@@ -6,7 +6,7 @@ import { sweep } from './sweep.ts';
 /** The complete sweep is `npm run simulate -- --sweep`. */
 const seed = Number(process.env['SWEEP_SEED'] ?? 1);
 
-it(`a part of the sweep, SWEEP_SEED=${seed}`, { timeout: 600_000 }, async () => {
+it(`damaged files of a batch lose nothing silently, SWEEP_SEED=${seed}`, { timeout: 600_000 }, async () => {
   const result = await sweep(seed, {
     flips: isWhole ? 12 : 2,
     isWhole: false,

@@ -9,7 +9,7 @@ import { plantedBugs } from './planted.ts';
 const nights = runs(300, { ms: 250, weight: 5 });
 const first = Number(process.env['NIGHT_SEED'] ?? 1);
 
-it(`${nights} nights`, { timeout: 600_000 }, async () => {
+it(`every promise holds in ${nights} simulated nights`, { timeout: 600_000 }, async () => {
   const sums = { starts: 0, kills: 0, damages: 0 };
   const wrong: string[] = [];
   for (let seed = first; seed < first + nights; seed++) {
@@ -26,7 +26,7 @@ it(`${nights} nights`, { timeout: 600_000 }, async () => {
   expect(sums.damages).toBeGreaterThan(nights / 10);
 });
 
-it('plants at least twenty bugs, each at exactly one place', () => {
+it('the simulation can plant at least twenty bugs, each at exactly one place', () => {
   expect(plantedBugs.length).toBeGreaterThanOrEqual(20);
   const places = plantedBugs.map(({ name, file, from }) => ({
     name,
@@ -35,7 +35,7 @@ it('plants at least twenty bugs, each at exactly one place', () => {
   expect(places).toEqual(plantedBugs.map(({ name }) => ({ name, places: 1 })));
 });
 
-it('repeats a night exactly', async () => {
+it('the simulation repeats a night exactly', async () => {
   for (const seed of sampled([3, 7, 11], { ms: 400 })) {
     const once = await night(seed);
     const twice = await night(seed);

@@ -10,7 +10,7 @@ import { jsonLine } from '../../src/terminal/terminal.ts';
 
 const list = manifestOf(Array.from({ length: 12 }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]));
 
-it('lets lines and fields be added, and says what each line means', () => {
+it('the schema of events allows added lines and fields, and describes each line', () => {
   const isValid = new Ajv({ strictTypes: false }).compile(eventsSchema());
   const at = '2026-11-21T21:45:00.000Z';
   expect(isValid({ type: 'warning', at, text: 'mind', hint: 'new' })).toBe(true);
@@ -43,7 +43,7 @@ function troubledWorld(): World {
   return world;
 }
 
-it('holds for nights with troubles, resumed, halted, stopped and cancelled ones', async () => {
+it('the schema of events holds for troubled, resumed, halted, stopped and cancelled nights', async () => {
   const pricing = { perSecond: 0.001, currency: 'USD' };
   const settings = { service: { kind: 'jobs' }, pricing, limits: { cost: 5 } };
   const world = troubledWorld();

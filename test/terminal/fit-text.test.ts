@@ -30,7 +30,7 @@ it.each([
   ['abc', 1, '…'],
   ['abc', 0, ''],
   ['夜', 0, ''],
-])('%j in %i cells is %j', (text, columns, cut) => {
+])('the text %j in %i cells is %j', (text, columns, cut) => {
   expect(cutTo(text, columns)).toBe(cut);
 });
 
@@ -44,7 +44,7 @@ it('a text takes no more cells than there are, and as many if it is padded', () 
   );
 });
 
-it('leaves nothing that a terminal obeys', () => {
+it('a fitted text has no control characters', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       expect(escapeControls(text)).not.toMatch(/\p{Cc}/u);

@@ -67,17 +67,17 @@ it.each([
       'trouble   22:40 harbour-7: FAILED: out…',
     ],
   ],
-])('in %i columns', (columns, lines) => {
+])('the live display fits %i columns', (columns, lines) => {
   expect(frameLines(frame, columns, plain)).toEqual(lines);
 });
 
-it('leaves out unknown values', () => {
+it('the live display leaves out unknown values', () => {
   const progress = { ...usual, saved: 0, perSecond: undefined, leftMs: undefined, cost: undefined };
   const start = { ...frame, progress, health: undefined, latest: undefined, trouble: undefined };
   expect(frameLines(start, 80, plain)).toHaveLength(2);
 });
 
-it('says when no worker is ready and nothing comes', () => {
+it('the live display says that no worker is ready if nothing finishes', () => {
   const progress = { ...usual, stalledMs: 6.5 * minuteMs };
   const health = { workers: { running: 0, idle: 0, initializing: 2, throttled: 1 }, jobs: {} };
   const last = (shown: Frame): string | undefined => frameLines(shown, 100, plain).at(-1);
@@ -90,7 +90,7 @@ it('says when no worker is ready and nothing comes', () => {
   );
 });
 
-it('says that jobs in flight are collected while some are, and of no time left that it is 0 s', () => {
+it('the live display says that jobs in flight are collected, and never shows 0 s as the time left', () => {
   const stopping = stop('limit-reached', 'The time for submissions (`limits.for`) has passed');
   const shown = (inFlight: number, leftMs: number): string[] =>
     frameLines({ ...frame, progress: { ...usual, inFlight, leftMs }, stopping }, 120, plain);
@@ -101,7 +101,7 @@ it('says that jobs in flight are collected while some are, and of no time left t
   expect(shown(0, 0)[2]).toBe('30.0/min · 1.23 of 5.00 USD');
 });
 
-it('blames no worker if the service has no job left, as while a bucket takes no picture', () => {
+it('the live display does not blame workers if all jobs are done and results wait to be saved', () => {
   const progress = { ...usual, stalledMs: 6.5 * minuteMs };
   const last = (health: Frame['health']): string | undefined =>
     frameLines({ ...frame, progress, health }, 100, plain).at(-1);
@@ -112,7 +112,7 @@ it('blames no worker if the service has no job left, as while a bucket takes no 
   expect(last({ workers, jobs: { inQueue: 1, inProgress: 0 } })).toMatch(/no worker is ready/);
 });
 
-it('names the word of the service if that is why nothing comes', () => {
+it('the live display names an unknown status if nothing finishes because of it', () => {
   const words = [
     { word: 'IN_QUEUE', jobs: 11 },
     { word: 'SUCCEEDED', jobs: 5 },
@@ -125,7 +125,7 @@ it('names the word of the service if that is why nothing comes', () => {
 });
 
 it.each(['v2', 'dev', 'fal', 'replicate'] as const)(
-  'finds nothing odd in the words of jobs that wait or run: %s',
+  'the live display does not mention the usual statuses of jobs that wait or run: %s',
   (name) => {
     const { status } =
       name === 'v2' || name === 'dev' ? jobsDescription(name) : readDescription(name, '', {});
@@ -140,7 +140,7 @@ it.each(['v2', 'dev', 'fal', 'replicate'] as const)(
   },
 );
 
-it('colours only meaningful parts', () => {
+it('the live display colours only meaningful parts', () => {
   const paint: Paint = (text, colour) => `<${colour}>${text}</>`;
   const shown = frameLines(frame, 120, paint);
   expect(shown[1]).toBe('16 in flight · 798 waiting · <red>3 failed</>');
@@ -149,7 +149,7 @@ it('colours only meaningful parts', () => {
   expect(calm[1]).toBe('16 in flight · 798 waiting · 0 failed');
 });
 
-it('fits, with any numbers and texts', () => {
+it('the live display fits the terminal with any numbers and texts', () => {
   const number = fc.oneof(fc.nat(20), fc.nat(3_000_000));
   const text = fc.string({ unit: 'binary', maxLength: 150 });
   const progress = fc

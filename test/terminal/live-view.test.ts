@@ -19,7 +19,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('keeps a request that is asked again to the block, and puts a failed attempt above it', () => {
+it('the live display shows a repeated request only in its block, and a failed attempt above it', () => {
   const options = {
     json: false,
     quiet: false,

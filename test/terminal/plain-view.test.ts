@@ -92,7 +92,7 @@ it('the log stays under 2,000 lines in eight hours in which everything goes wron
   expect(told + heldBack.reduce((sum, count) => sum + Number(count), 0)).toBe(8 * 60 * 400);
 });
 
-it('says now and then how far it is, with a rate and a time left that are right', () => {
+it('the plain log reports progress now and then, with the right rate and time left', () => {
   const shown = view();
   shown.emit(planMade({ waiting: 100 }));
   for (let i = 0; i < 50; i++) {
@@ -106,7 +106,7 @@ it('says now and then how far it is, with a rate and a time left that are right'
   expect(during).toMatch(/39 of 100 saved, 1 in flight, 0 failed, 1\.0\/s, about 1 min 0 s left$/);
 });
 
-it('says nothing of a time left that would be 0 s, and writes numbers as people do', () => {
+it('the plain log never shows 0 s as the time left, and writes numbers as people do', () => {
   const shown = view();
   shown.emit(planMade({ waiting: 1_126 }));
   for (let i = 0; i < 1_000; i++) {
@@ -119,7 +119,7 @@ it('says nothing of a time left that would be 0 s, and writes numbers as people 
   expect(lines.join('\n')).not.toMatch(/ 0 s left|still collected/);
 });
 
-it('names failures and what follows, and ends with where things are', () => {
+it('the plain log names failures and their consequences, and ends with the places of results', () => {
   const shown = view();
   shown.emit({ ...failure, dueAt: Date.now() + 4_000 });
   shown.emit({ ...failure, attempt: 3, next: 'failed' });
@@ -130,7 +130,7 @@ it('names failures and what follows, and ends with where things are', () => {
   expect(lines.slice(2).join('\n')).toContain('8 saved, 2 failed');
 });
 
-it('says of a submission without an answer that it may be billed', () => {
+it('the plain log says that a submission without an answer may be billed', () => {
   const shown = view();
   shown.emit({ ...failure, kind: 'unanswered', text: 'the service answered 502', dueAt: Date.now() + 4_000 });
   expect(lines[0]).toMatch(/the service answered 502; it may run and be billed; trying again in 4 s$/);
@@ -149,7 +149,7 @@ it('with --quiet, prints warnings and an end that is not a good one, and nothing
   expect(said[1]).toBe('2 scenes are not saved.');
 });
 
-it('says once why it stops, in its last words', () => {
+it('the plain log says once why the run stops, in its last lines', () => {
   const shown = view();
   shown.emit({ type: 'stopping', ending: 'halted', text: 'Halted: 20 attempts' });
   shown.emit({ ...ended, ending: 'halted', text: 'Halted: 20 attempts' });
@@ -160,7 +160,7 @@ it('says once why it stops, in its last words', () => {
 it.each([
   ['Asked to finish (SIGHUP): the next run renders the rest', 'Asked to finish (SIGHUP)'],
   ['the endpoint is not known; see `endpoint.id` (404: gone)', 'the endpoint is not known'],
-])('says in the first words of %s that it stops', (text, words) => {
+])('the plain log says in the first words of %s that the run stops', (text, words) => {
   view().emit({ type: 'stopping', ending: 'halted', text });
   expect(lines[0]?.endsWith(`  stopping: ${words}`)).toBe(true);
 });
@@ -172,7 +172,7 @@ it('with --quiet, prints nothing of a good night', () => {
   expect(lines).toEqual([]);
 });
 
-it('says that access is refused, what that means, and when it is back', () => {
+it('the plain log says that access is refused, what that means, and when it is back', () => {
   const log = view();
   log.emit({ type: 'access-refused', kind: 'key-refused', text: 'the key is unknown (401)', waitMs: 2_000 });
   log.emit({ type: 'access-regained', afterMs: 3_000 });

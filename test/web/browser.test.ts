@@ -14,7 +14,7 @@ afterAll(async () => {
 });
 
 it.skipIf(noBrowser !== undefined)(
-  'notices errors of a page and its network requests (skipped if there is no chromium)',
+  'the browser of the tests notices errors of a page and its network requests (skipped if there is no chromium)',
   async () => {
     if (browser === undefined) return;
     const { page, troubles } = await openPage(browser);

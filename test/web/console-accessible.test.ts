@@ -44,7 +44,7 @@ async function arriveAt(page: Page, place: string): Promise<void> {
   await expect.poll(() => page.getByText('Looking …').count()).toBe(0);
 }
 
-describe.skipIf(noBrowser !== undefined)('in a browser (skipped if there is no chromium)', () => {
+describe.skipIf(noBrowser !== undefined)('the console in a browser (skipped if there is no chromium)', () => {
   it('has landmarks, heading levels without gaps, and a name for every control', async () => {
     const { page } = await enter(browser, await fullService());
     for (const place of places) {

@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 afterAll(() => noBrowser ?? browser.close());
 
-describe.skipIf(noBrowser !== undefined)('in a browser (skipped if there is no chromium)', () => {
+describe.skipIf(noBrowser !== undefined)('the console in a browser (skipped if there is no chromium)', () => {
   it('creates an endpoint by quick deploy, with an id made from its name', async () => {
     const service = await startFakeConsole();
     const { page, troubles } = await enter(browser, service, '#/new');

@@ -159,7 +159,7 @@ function pathsOf(schema: FieldSchema, path = ''): string[] {
   return [...own, ...all].filter((each) => each !== 'workers.max');
 }
 
-describe.skipIf(noBrowser !== undefined)('in a browser (skipped if there is no chromium)', () => {
+describe.skipIf(noBrowser !== undefined)('the console in a browser (skipped if there is no chromium)', () => {
   it('has an input with a name and a hint for every key of the schema', async () => {
     const service = await startFakeConsole();
     const { page, troubles } = await enter(browser, service, '#/new');

@@ -42,7 +42,7 @@ async function startWithMachines() {
   return service;
 }
 
-describe.skipIf(noBrowser !== undefined)('in a browser (skipped if there is no chromium)', () => {
+describe.skipIf(noBrowser !== undefined)('the console in a browser (skipped if there is no chromium)', () => {
   it('groups workers by machine, and shows what each machine has and did', async () => {
     const service = await startWithMachines();
     const { page, troubles } = await enter(browser, service, '#/machines');

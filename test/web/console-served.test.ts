@@ -69,7 +69,7 @@ async function submitScene(page: Page, scene: string): Promise<void> {
   await page.getByRole('button', { name: 'Submit job' }).click();
 }
 
-describe.skipIf(noBrowser !== undefined)('in a browser (skipped if there is no chromium)', () => {
+describe.skipIf(noBrowser !== undefined)('the console in a browser (skipped if there is no chromium)', () => {
   it('creates keys, and endpoints that render at once and still exist after the next start', async () => {
     const dir = folderWith({ 'worker.cjs': worker });
     const first = await serve(dir);

@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 afterAll(() => noBrowser ?? browser.close());
 
-describe.skipIf(noBrowser !== undefined)('in a browser (skipped if there is no chromium)', () => {
+describe.skipIf(noBrowser !== undefined)('the console in a browser (skipped if there is no chromium)', () => {
   it('submits a job in fields or as JSON, follows it and shows its picture', async () => {
     const service = await startFakeConsole();
     service.overview.endpoints.push(endpointView());

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { DiskReserve } from '../../../src/lib/files/disk-reserve.ts';
 
-it('the reserve keeps the file of an earlier start, and gives its space away once', () => {
+it('the disk reserve keeps the file of an earlier start, and gives its space away once', () => {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const path = join(dir, 'reserve');

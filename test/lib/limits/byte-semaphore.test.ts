@@ -18,7 +18,7 @@ it('the semaphore is first come, first served, even if a small request behind wo
   expect(order).toEqual(['large', 'small']);
 });
 
-it('the semaphore admits others if the one before them leaves', async () => {
+it('the semaphore admits waiting requests if the request before them is withdrawn', async () => {
   const memory = new ByteSemaphore(100);
   memory.tryTake(60);
   const leaving = new AbortController();

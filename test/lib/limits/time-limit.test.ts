@@ -13,7 +13,7 @@ function untilAborted(signal: AbortSignal): Promise<string> {
   });
 }
 
-it('ends work that has taken too long, although memory was freed meanwhile', async () => {
+it('a time limit ends work that has taken too long, although memory was freed meanwhile', async () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const never = new AbortController();
@@ -23,7 +23,7 @@ it('ends work that has taken too long, although memory was freed meanwhile', asy
   clearInterval(collecting);
 });
 
-it('ends work with its signal, at once if that has aborted', async () => {
+it('a time limit passes the abort of its signal on, at once if that has aborted before', async () => {
   const stop = new AbortController();
   const work = withTimeLimit(600_000, stop.signal, untilAborted);
   stop.abort();
@@ -31,7 +31,7 @@ it('ends work with its signal, at once if that has aborted', async () => {
   expect(await withTimeLimit(600_000, stop.signal, untilAborted)).toBe('AbortError');
 });
 
-it('returns what the work returns, and passes on what it throws', async () => {
+it('a time limit returns the result of the work, and throws its errors', async () => {
   const { signal } = new AbortController();
   expect(await withTimeLimit(600_000, signal, async () => 'done')).toBe('done');
   await expect(withTimeLimit(600_000, signal, () => Promise.reject(new Error('no')))).rejects.toThrow('no');

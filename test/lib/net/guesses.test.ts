@@ -8,13 +8,13 @@ function guessTwenty(guesses: Guesses, address: string, now: number): number[] {
   return Array.from({ length: 20 }, (_, index) => guesses.add(address, `wrong ${index}`, now));
 }
 
-it('blocks no client after the clock was set back', () => {
+it('the count of guessed keys blocks no client after the clock was set back', () => {
   const guesses = new Guesses();
   guessTwenty(guesses, 'here', minute);
   expect(guesses.waitMs('here', 0)).toBe(0);
 });
 
-it('forgets the oldest of ten thousand addresses, so that it does not grow', () => {
+it('the count of guessed keys forgets the oldest of ten thousand addresses', () => {
   const guesses = new Guesses();
   for (const address of ['first', 'second']) guessTwenty(guesses, address, 0);
   for (let other = 0; other < 9_999; other++) guesses.add(`address ${other}`, 'wrong', 1);

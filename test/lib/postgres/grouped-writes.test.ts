@@ -13,7 +13,7 @@ function doubled(group: number[]): Outcome[] {
   return group.map((each) => (each < 0 ? { error: new Error(`not ${each}`) } : { result: 2 * each }));
 }
 
-it('groups writes that are requested at once, and those that come while a group is in progress', async () => {
+it('writes are grouped if they are requested at once, or while a group is in progress', async () => {
   const groups: [number[], number][] = [];
   let arrive = (): void => undefined;
   const writes = new GroupedWrites<number>(async (group, number) => {
@@ -37,7 +37,7 @@ it('groups writes that are requested at once, and those that come while a group 
   ]);
 });
 
-it('fails one write alone if only that was not done, and all if none was', async () => {
+it('a group fails one write alone if only that was not done, and all if none was', async () => {
   const writes = new GroupedWrites<number>(async (group) => {
     if (group.includes(0)) throw new PostgresFailure('wrong', 'no such table', undefined);
     return doubled(group);
@@ -53,7 +53,7 @@ it('fails one write alone if only that was not done, and all if none was', async
   expect(await writes.ask(3)).toBe(6);
 });
 
-it('tries a group again under its number while the database is gone', async () => {
+it('a group of writes is tried again under its number while the database is gone', async () => {
   const numbers: number[] = [];
   const writes = new GroupedWrites<number>(async (group, number) => {
     numbers.push(number);
@@ -64,7 +64,7 @@ it('tries a group again under its number while the database is gone', async () =
   expect(numbers).toEqual([1, 1, 1]);
 });
 
-it('does not wait for an unreachable database once it is closed, and is idle then', async () => {
+it('the writer does not wait for an unreachable database once it is closed, and is idle then', async () => {
   let tries = 0;
   const writes = new GroupedWrites<number>(async () => {
     tries += 1;
@@ -80,7 +80,7 @@ it('does not wait for an unreachable database once it is closed, and is idle the
   expect(tries).toBe(before + 1);
 });
 
-it('is idle when every request has its answer', async () => {
+it('the writer is idle when every request has its answer', async () => {
   let isAnswered = false;
   const writes = new GroupedWrites<number>(async (group) => {
     await nextTurn();

@@ -95,10 +95,10 @@ describe('a list', () => {
   });
 });
 
-describe('what is above 64 MB', () => {
+describe('an object above 64 MB', () => {
   const large = Buffer.alloc(65 * 1024 * 1024, randomBytes(1_021));
 
-  it('goes in parts, and is known afterwards', async () => {
+  it('is sent in parts, and is recognized afterwards', async () => {
     const store = await MemoryStore.start();
     const bucket = await store.open('s3://any/');
     await bucket.put('a', large, { type });
@@ -112,7 +112,7 @@ describe('what is above 64 MB', () => {
     expect(store.log.filter((line) => line.startsWith('PUT'))).toHaveLength(9);
   });
 
-  rest.it('goes so from a file, and less at once', async () => {
+  rest.it('is sent in parts from a file, and a smaller file in one request', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'nightrender-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const path = join(folder, 'file');
@@ -140,7 +140,7 @@ describe('what is above 64 MB', () => {
     expect([store.uploads.size, store.objects.size]).toEqual([0, 0]);
   });
 
-  rest.it('is there if only the answer to its last request was lost', async () => {
+  rest.it('is stored if only the answer to its last request was lost', async () => {
     let lost = '';
     const store = await MemoryStore.start({
       losesAnswer: (method, path) => method === 'POST' && path.includes('uploadId') && lost !== (lost = path),
@@ -183,7 +183,7 @@ describe('a probe', () => {
     ]);
   });
 
-  it('does not ask a store for more that cannot be reached', async () => {
+  it('sends no further requests to a store that cannot be reached', async () => {
     const store = await MemoryStore.start({ trouble: () => 'busy' });
     await expect((await store.open('s3://any/', { patienceMs: 0 })).probe()).rejects.toThrow('SlowDown');
     expect(store.requests).toBe(1);

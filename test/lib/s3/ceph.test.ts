@@ -103,7 +103,7 @@ describe.skipIf(noCeph !== undefined)(`a bucket (skipped if Ceph is not installe
       'the access key (AWS_ACCESS_KEY_ID) is not known there',
     ],
     ['no such bucket', {}, 's3://nowhere/', 'there is no such bucket'],
-  ])('says at once what is wrong: %s', async (_, env, url, text) => {
+  ])('reports at once: %s', async (_, env, url, text) => {
     const bucket = await open(url, {}, env);
     await expect(bucket.put('a', Buffer.from('a'), { type })).rejects.toThrow(text);
   });

@@ -24,7 +24,7 @@ it.each([
   ['https', 503],
   ['https', 429],
   ['http', 503],
-])('an answer of the proxy for %s that passes (%d) is no reason to give up', async (scheme, status) => {
+])('a temporary error of the proxy for %s (%d) is retried', async (scheme, status) => {
   const proxy = await loopbackProxy(0, status);
   const stop = new AbortController();
   const onTrouble = (text: string): void => {
@@ -41,15 +41,18 @@ it.each([
   ['https', 403, 'the connection was refused (403)'],
   ['https', 407, 'it asks for a user name and a password (407)'],
   ['http', 407, 'it asks for a user name and a password (407)'],
-])('a refusal for %s that stays (%d) names the proxy', async (scheme, status, words) => {
-  const proxy = await loopbackProxy(0, status);
-  const bucket = await bucketThrough(scheme, proxy.url, { patienceMs: 60_000 });
-  await expect(bucket.get('a')).rejects.toMatchObject({
-    message: `s3://bucket/night/: ${words}, through the proxy ${proxy.url}`,
-    isPassing: false,
-  });
-  expect(proxy.asked).toHaveLength(1);
-});
+])(
+  'the message about a lasting refusal of the proxy for %s (%d) names the proxy',
+  async (scheme, status, words) => {
+    const proxy = await loopbackProxy(0, status);
+    const bucket = await bucketThrough(scheme, proxy.url, { patienceMs: 60_000 });
+    await expect(bucket.get('a')).rejects.toMatchObject({
+      message: `s3://bucket/night/: ${words}, through the proxy ${proxy.url}`,
+      isPassing: false,
+    });
+    expect(proxy.asked).toHaveLength(1);
+  },
+);
 
 it('a proxy that closes the connection for a tunnel is asked again', async () => {
   const proxy = await scriptedServer(inTurn((socket) => socket.end(), answer(403)));

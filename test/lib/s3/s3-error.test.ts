@@ -11,7 +11,7 @@ function factsOf(error: S3Error | undefined): string[] {
   return names.filter((name) => error?.[name]);
 }
 
-describe('an answer', () => {
+describe('an answer of a store', () => {
   it.each<[number, string, string, string[], string]>([
     [403, '', 'HEAD', [], 'access is denied (403)'],
     [403, 'Odd', 'PUT', [], 'it refuses the request (403 Odd)'],
@@ -59,7 +59,7 @@ describe('an answer', () => {
   });
 });
 
-describe('a connection that failed', () => {
+describe('a failed connection to a store', () => {
   const thrown = (code: string | undefined, name = 'Error'): S3Error =>
     failureOf(Object.assign(new Error('x'), { name, ...(code !== undefined && { code }) }));
 
@@ -75,7 +75,7 @@ describe('a connection that failed', () => {
     expect([factsOf(error), error.message]).toEqual([facts, expect.stringContaining(text)]);
   });
 
-  it('is none if the program is wrong, and what it is if that is known', () => {
+  it('is not reported for a bug of the program, and an S3Error stays as it is', () => {
     for (const bug of [new TypeError('a bug'), new RangeError('a bug')])
       expect(() => failureOf(bug)).toThrow(bug);
     const known = new S3Error('known');

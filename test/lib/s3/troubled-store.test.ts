@@ -66,7 +66,7 @@ describe.each(['silent', 'dripping'] as const)('a store that is %s is given up w
   });
 });
 
-it('says that a store is silent when it has been for the first time', async () => {
+it('a store that does not answer is reported after its first silence', async () => {
   const told: string[] = [];
   const store = await MemoryStore.start({ trouble: (n) => (n === 1 ? 'silent' : undefined) });
   const bucket = await store.open('s3://any/', { answerMs: 200, onTrouble: (text) => told.push(text) });
@@ -74,7 +74,7 @@ it('says that a store is silent when it has been for the first time', async () =
   expect(told).toEqual([expect.stringContaining('has not answered')]);
 });
 
-it('a start has the patience of one request, however many of them fail once', async () => {
+it('a start ends after the time that one request may take, even if every request fails once', async () => {
   const store = await MemoryStore.start({ trouble: (n) => (n % 2 === 1 ? 'busy' : undefined) });
   // Each request is repeated after at least 0.1 s.
   const bucket = await store.open('s3://any/night/', { patienceMs: 300, firstWaitMs: 200 });

@@ -55,8 +55,8 @@ const namesIn = (db: Database): unknown[] => db.prepare('SELECT text FROM name O
 const add = (db: Database, name: string): unknown => db.prepare('INSERT INTO name VALUES (?)').run(name);
 const pragma = (db: Database, name: string): unknown => db.pragma(name, { simple: true });
 
-describe('for writing', () => {
-  it('creates a database for its owner alone, whose commits last', () => {
+describe('a database opened for writing', () => {
+  it('is created for its owner alone, and its commits last', () => {
     const db = closing(openForWriting(path, schema));
     expect(namesIn(db)).toEqual(['second']);
     expect(
@@ -66,13 +66,13 @@ describe('for writing', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  it('upgrades a database of an earlier format to the newest, once', () => {
+  it('is upgraded from an earlier format to the newest, once', () => {
     openForWriting(path, { ...schema, migrations: schema.migrations.slice(0, 1) }).close();
     for (let time = 0; time < 2; time++) openForWriting(path, schema).close();
     expect(namesIn(closing(openForWriting(path, schema)))).toEqual(['second']);
   });
 
-  it('accepts an empty file, and says of other files what to do with them', () => {
+  it('may be an empty file, and any other file is refused with a way out', () => {
     writeFileSync(path, '');
     openForWriting(path, schema).close();
     chmodSync(path, 0o644);
@@ -84,7 +84,7 @@ describe('for writing', () => {
 describe.each([
   ['writing', openForWriting],
   ['reading', openForReading],
-] as const)('for %s', (_, open) => {
+] as const)('a database opened for %s', (_, open) => {
   const refused = (words: RegExp, its: Partial<typeof schema> & { advice?: string } = {}): void => {
     const before = readFileSync(path);
     const opening = (): unknown => open(path, { ...schema, ...its });
@@ -93,7 +93,7 @@ describe.each([
     expect(readFileSync(path).equals(before)).toBe(true);
   };
 
-  it('refuses a database of another program or of a newer version', () => {
+  it('is refused if it belongs to another program or a newer version', () => {
     openForWriting(path, schema).close();
     refused(/is a SQLite file of another program.*Move it away/, { applicationId: 8 });
     refused(/newer version of nightrender \(format 2, this one knows 1\)/, { migrations: [''] });
@@ -104,7 +104,7 @@ describe.each([
     refused(/of another program/);
   });
 
-  it('refuses a damaged database, says what to do, and opens it once however often it is tried', () => {
+  it('is refused if it is damaged, with a way out, and is opened only once however often that is tried', () => {
     writeFileSync(path, 'no database '.repeat(1_000));
     refused(/is damaged, or not an SQLite file; it was not changed. Put a copy of it back/);
     refused(/was not changed. Ask$/, { advice: 'Ask' });
@@ -112,7 +112,7 @@ describe.each([
     expect(all.filter((fd) => linkOf(`/proc/self/fd/${fd}`) === path).length).toBeLessThanOrEqual(1);
   });
 
-  it.each(['', '-wal', '-shm', '-journal'])('refuses a socket as its file%s', async (end) => {
+  it.each(['', '-wal', '-shm', '-journal'])('is refused if its file%s is a socket', async (end) => {
     if (end !== '') openForWriting(path, schema).close();
     const server = createServer().listen(path + end);
     await once(server, 'listening');
@@ -129,8 +129,8 @@ function linkOf(link: string): string {
   }
 }
 
-describe('for reading', () => {
-  it('reads beside a writer, and nothing if nothing was ever written', () => {
+describe('a database opened for reading', () => {
+  it('can be read beside a writer, and has no rows before the first write', () => {
     writeFileSync(path, '');
     expect(openForReading(path, schema)).toBeUndefined();
     const writer = closing(openForWriting(path, schema));
@@ -141,12 +141,12 @@ describe('for reading', () => {
     expect(() => add(reader, 'fourth')).toThrow('readonly');
   });
 
-  it('throws if there is no database', () => {
+  it('is an error if there is no file', () => {
     expect(() => openForReading(path, schema)).toThrow('unable to open');
     expect(existsSync(path)).toBe(false);
   });
 
-  it('finds damage that is hard to see if the database has to be whole', () => {
+  it('is checked for hidden damage if it has to be whole', () => {
     openForWriting(path, schema).close();
     const inSchema = (work: (db: Database) => void): void => {
       const db = new Sqlite(path);
@@ -172,8 +172,8 @@ describe('for reading', () => {
   });
 });
 
-describe('a lock', () => {
-  it('is held by one, until it lets it go', () => {
+describe('a lock of a database', () => {
+  it('is held by one process until that releases it', () => {
     expect([isLocked(path), existsSync(path)]).toEqual([false, false]);
     const lock = lockExclusively(path);
     expect([isLocked(path), lockExclusively(path)]).toEqual([true, undefined]);
@@ -192,7 +192,7 @@ describe('a lock', () => {
   });
 });
 
-describe('a copy', () => {
+describe('a copy of a database', () => {
   const copied = async (isOpen: () => boolean): Promise<unknown[]> => {
     const to = join(dir, 'copy.sqlite');
     await copyDatabase(path, to, isOpen);

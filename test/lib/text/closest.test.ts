@@ -16,7 +16,7 @@ it.each([
   expect(closest(typed, words)).toBe(meant);
 });
 
-it('names the likeliest few, of a hundred thousand too', () => {
+it('the few likeliest suggestions are found among a hundred thousand names', () => {
   const ids = Array.from({ length: 100_000 }, (_, i) => `harbour-${i}`);
   expect(closestFew('harbour-4711O', ids, 3)).toEqual(['harbour-4711', 'harbour-47110', 'harbour-47111']);
   expect(closestFew('mountains', ids, 3)).toEqual([]);

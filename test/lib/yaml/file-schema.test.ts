@@ -52,7 +52,7 @@ it.each<[string, z.ZodType, unknown]>([
   expect(propertyOf(schema)).toEqual(expected);
 });
 
-it('keeps what it is for and what it is without being set', () => {
+it('the schema of a key keeps its description and its default', () => {
   expect(propertyOf(z.boolean().default(false).describe('Whether.'))).toEqual({
     description: 'Whether.',
     default: false,
@@ -64,7 +64,7 @@ it('keeps what it is for and what it is without being set', () => {
   });
 });
 
-it('names itself and what a variable is', () => {
+it('the schema of a file has a title and defines environment variables', () => {
   expect(fileSchema(z.object({}), 'a title')).toMatchObject({
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: 'a title',

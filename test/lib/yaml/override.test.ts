@@ -8,7 +8,7 @@ function given(argv: Record<string, unknown>, env: NodeJS.ProcessEnv = {}) {
   return { overrides: overridesOf(argv, env) };
 }
 
-it('flags over environment over file', () => {
+it('a flag overrides a variable, which overrides the file', () => {
   const text = withRequired('concurrency: 2\nterminal: {quiet: true}');
   const concurrencyOf = (...args: Parameters<typeof given>) => configOf(text, given(...args)).concurrency;
   expect(concurrencyOf({})).toBe(2);
@@ -36,7 +36,7 @@ it('flags and variables stand in for sections that the file does not have', () =
   expect(output.dir).toBe(join(process.cwd(), 'here'));
 });
 
-it('problems name the flag or the variable', () => {
+it('a problem names the flag or variable that caused it', () => {
   const env = { NIGHTRENDER_JSON: '1', NIGHTRENDER_CONCURRENCY: 'many', NIGHTRENDER_SKIP_BAD_ROWS: 'yes' };
   expect(
     problemsOf(withRequired('foo: 1\nconcurrency: x'), given({ concurrency: 0, output: '' }, env)),

@@ -53,11 +53,11 @@ it.each([
   ['a'.repeat(25), 'this key'],
   ['sk1234', 'this key'],
   ['', 'this key'],
-])('%j is %s', (key, shown) => {
+])('the key %j is shown as %s', (key, shown) => {
   expect(shownKey(key)).toBe(shown);
 });
 
-it('finds the key wherever the file or the environment has it', () => {
+it('secrets are found wherever the file or the environment has them', () => {
   const env = { NIGHTRENDER_API_KEY: 'from-the-environment' };
   expect(secretsOf({ endpoint: { apiKey: secret } }, env)).toEqual(['from-the-environment', secret]);
   expect(secretsOf({ endpoint: { apiKey: { a: [secret, 1234567, null, 'short'] } } }, {})).toEqual([
@@ -95,7 +95,7 @@ describe('durations and sizes', () => {
     expect(sizeWithin('1kB', '1GiB').safeParse(text).data).toBe(bytes);
   });
 
-  it('are written as people do', () => {
+  it('are written as people write them', () => {
     expect([0, 1, 90_000, 600_000, 86_400_000, 172_800_000, 129_600_000].map(durationText)).toEqual([
       '0h',
       '1ms',

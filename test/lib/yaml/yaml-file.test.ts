@@ -17,7 +17,7 @@ import {
 
 afterEach(() => void vi.restoreAllMocks());
 
-it('tells several syntax errors at once, one a line', () => {
+it('several syntax errors are reported at once, one on each line', () => {
   const { text, places } = marked('manifest: [a, b\n▸endpoint:\n▸\tbaseUrl: local\noutput: "abc\n▸');
   expect(placesOf(problemsOf(text))).toEqual(places);
 });
@@ -127,21 +127,21 @@ it('a manifest in the place of a pipeline.yaml is not parsed for minutes', () =>
   ]);
 });
 
-it('yes and no are texts, as YAML 1.2 has it', () => {
+it('yes and no are texts, as in YAML 1.2', () => {
   expect(configOf(withRequired('input: {a: "{{ a }}", b: no}')).input?.render({ a: 'x' })).toEqual({
     a: 'x',
     b: 'no',
   });
 });
 
-it('tabs are reported once, at the first, with what was expected, and do not hide another mistake', () => {
+it('tabs are reported once, at the first of them, and hide no other mistake', () => {
   expect(problemsOf('endpoint:\n\tbaseUrl: local\n\tid: x\noutput:\n\tdir: @o\nretry: @a\n')).toEqual([
     '2:1: a tab in the indentation; expected spaces',
     expect.stringMatching(/^6:8: /),
   ]);
 });
 
-it('reads from any folder', () => {
+it('a YAML file is read from any folder', () => {
   const file = join(tempFolder(), 'x.yaml');
   expect(linesOf(file, () => readConfig(file, [], {}))).toHaveLength(1);
 });

@@ -76,7 +76,7 @@ function blend(libraries: [name: string, savedAt: string][], form = usual): Buff
   ]);
 }
 
-it.each(forms)('reads the names as Blender does, not where the libraries once were (%j)', (form) => {
+it.each(forms)('names of libraries are read as Blender reads them, not as paths of the past (%j)', (form) => {
   const file = blend(
     [
       ['//parts/library.blend', '/home/somebody/library.blend'],
@@ -89,7 +89,7 @@ it.each(forms)('reads the names as Blender does, not where the libraries once we
   expect(linkedLibraries(file, 1e9)).toEqual(names);
 });
 
-it('unpacks a file, and refuses one that is larger than allowed, before it fills the memory', () => {
+it('a packed Blender file is unpacked, or refused before it fills the memory', () => {
   const file = blend([['//library.blend', '']]);
   for (const packed of [gzipSync(file), zstdOf(file)]) {
     expect(linkedLibraries(packed, file.length)).toEqual(['./library.blend']);
@@ -119,7 +119,7 @@ function zstdBlock(length: number, kind: 0 | 1, isLast: boolean): Buffer {
   return head.subarray(0, 3);
 }
 
-it('accepts a file whose libraries are in its folder, and no other', () => {
+it('a Blender file is accepted only if its libraries are in its folder', () => {
   const assets = realpathSync(mkdtempSync(join(tmpdir(), 'nightrender-')));
   onTestFinished(() => rmSync(assets, { recursive: true }));
   mkdirSync(join(assets, 'rooms'));
@@ -138,7 +138,7 @@ it('accepts a file whose libraries are in its folder, and no other', () => {
     expect(() => find(name)).toThrow(/leads out of the folder/);
 });
 
-it('refuses a file that is cut or damaged in the description of its libraries', () => {
+it('a Blender file is refused if the description of its libraries is cut or damaged', () => {
   const whole = blend([['//library.blend', '']]);
   for (let length = 1200; length < whole.length - 24; length += 7)
     expect(() => linkedLibraries(whole.subarray(0, length), 1e9)).toThrow(/The file/);

@@ -12,7 +12,7 @@ const prompts = benchmarkPrompts(1000, 'benchmark').map((prompt, index) => ({
   plan: planPicture(prompt.text, index, 1.5),
 }));
 
-it('shows every requested thing, in the requested number', () => {
+it('the scene renderer shows every requested thing, in the requested number', () => {
   const wrong = prompts.filter(({ wanted, plan }) => {
     const isComplete = wanted.every(({ object, count }) => thingsOf(plan, object).length === count);
     return !isComplete || plan.things.length !== wanted.reduce((sum, { count }) => sum + count, 0);
@@ -20,7 +20,7 @@ it('shows every requested thing, in the requested number', () => {
   expect(wrong.map(({ text }) => text)).toEqual([]);
 });
 
-it('shows each in its colour', () => {
+it('the scene renderer shows each requested thing in its colour', () => {
   const coloured = prompts.filter(({ wanted }) => wanted.some(({ colour }) => colour !== null));
   const wrong = coloured.filter(({ wanted, plan }) =>
     wanted.some(({ object, colour }) => !thingsOf(plan, object).every((thing) => isOf(colour, thing))),
@@ -28,15 +28,18 @@ it('shows each in its colour', () => {
   expect(wrong.map(({ text }) => text)).toEqual([]);
 });
 
-it.each<Side>(['left', 'right', 'above', 'below'])('shows where one is from the other: %s', (side) => {
-  const related = prompts.filter((prompt) => prompt.side === side);
-  const wrong = related.filter(({ wanted, plan }) => {
-    const [one = [], other = []] = wanted.map(({ object }) => thingsOf(plan, object));
-    return !isAt(side, one, other, plan.view);
-  });
-  const texts = wrong.map(({ text }) => text);
-  expect(wrong.length / related.length, texts.join('; ')).toBeLessThanOrEqual(0.03);
-});
+it.each<Side>(['left', 'right', 'above', 'below'])(
+  'the scene renderer shows where one thing is relative to another: %s',
+  (side) => {
+    const related = prompts.filter((prompt) => prompt.side === side);
+    const wrong = related.filter(({ wanted, plan }) => {
+      const [one = [], other = []] = wanted.map(({ object }) => thingsOf(plan, object));
+      return !isAt(side, one, other, plan.view);
+    });
+    const texts = wrong.map(({ text }) => text);
+    expect(wrong.length / related.length, texts.join('; ')).toBeLessThanOrEqual(0.03);
+  },
+);
 
 function thingsOf({ things, prompt }: PicturePlan, { noun }: ObjectClass): Standing[] {
   return things.filter(({ subject }) => prompt.subjects[subject]?.noun === noun);

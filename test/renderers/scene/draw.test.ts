@@ -173,7 +173,7 @@ describe('every text gives a picture', () => {
 
   const prompts = new URL('../../../../shared/data/parti-prompts.tsv', import.meta.url);
   test.skipIf(!existsSync(prompts))(
-    'each sixteenth of real prompts (skipped if ../shared/data is absent)',
+    'each sixteenth prompt of a real list (skipped if ../shared/data is absent)',
     async () => {
       const rows = readFileSync(prompts, 'utf8')
         .split('\n')

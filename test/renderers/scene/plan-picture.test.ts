@@ -58,7 +58,7 @@ describe.each(seeds)('with seed %i', (seed) => {
     expect(cat.high[0] < dog.low[0] || dog.high[0] < cat.low[0]).toBe(true);
   });
 
-  it('puts several onto one table side by side', () => {
+  it('puts several things onto one table side by side', () => {
     const [teapot, cups, table] = boxesOf('a teapot and two cups on a table', seed);
     expect(teapot?.low[1]).toBeCloseTo(table?.high[1] ?? Number.NaN, 1);
     expect(cups?.low[1]).toBeCloseTo(table?.high[1] ?? Number.NaN, 1);
@@ -75,14 +75,14 @@ it.each(['a man riding a horse', 'a woman on a bench'])('has people sit: %s', (t
   expect(rider.high[1]).toBeGreaterThan(mount.high[1]);
 });
 
-it('shows as many as requested, in the requested colour', () => {
+it('shows as many things as requested, in the requested colour', () => {
   const { things } = planPicture('seven blue cubes', 1, 1);
   expect(things).toHaveLength(7);
   const colours = things.map(({ parts }: Standing) => parts[0]?.paint.colour);
   expect(colours).toEqual(Array.from({ length: 7 }, () => namedColours.blue));
 });
 
-it('puts as many as requested around a thing', () => {
+it('puts as many things as requested around another thing', () => {
   expect(planPicture('four cups surrounding a teapot', 1, 1).things).toHaveLength(5);
 });
 
@@ -90,7 +90,7 @@ it.each([
   ['five cats on five tables', [1, 1, 1, 1, 1]],
   ['three cats on two tables', [2, 1]],
   ['dogs wearing hats', [1, 1, 1]],
-])('puts each on its own: %s', (text, expected) => {
+])('distributes things over several tables or heads: %s', (text, expected) => {
   const { things } = planPicture(text, 3, 1.5);
   const hosts = things.filter(({ subject }) => subject === 1 - Number(text.startsWith('dogs')));
   const guests = things.filter((thing) => !hosts.includes(thing));
@@ -102,7 +102,7 @@ it.each([
   expect(on).toEqual(expected);
 });
 
-it('shares several colours out', () => {
+it('distributes several colours over several things', () => {
   const { things } = planPicture('two red and yellow balls', 1, 1);
   expect(things.map(({ parts }) => parts[0]?.paint.colour)).toEqual([namedColours.red, namedColours.yellow]);
 });

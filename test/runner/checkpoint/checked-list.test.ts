@@ -58,7 +58,7 @@ it('returns scenes in their order, with every value and type', () => {
   expect([list.count(), list.lastPosition()]).toEqual([{ scenes: 2, badRows: 2 }, 9]);
 });
 
-it('an empty list', () => {
+it('an empty list has no scenes, no bad rows and no ids', () => {
   const list = listOf([]);
   expect([list.count(), list.lastPosition(), idsOf(list)]).toEqual([{ scenes: 0, badRows: 0 }, 0, []]);
 });

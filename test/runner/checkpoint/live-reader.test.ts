@@ -285,7 +285,7 @@ describe('the list', () => {
     expect(follower.rows(reader, (await reader.read(Date.now()))?.list)).toEqual(rowsOf(dir));
   });
 
-  it('has the latest pictures at their rows, the newest first', async () => {
+  it('names the rows of the latest pictures, the newest first', async () => {
     const dir = folder();
     const run = await begun(dir, 230);
     const reader = new LiveReader(dir);
@@ -300,7 +300,7 @@ describe('the list', () => {
     expect(later.map(({ index }) => index)).toEqual(Array.from({ length: maxArrived }, (_, i) => 211 - i));
   });
 
-  it('has no pieces but its own', async () => {
+  it('has no pieces beyond its length', async () => {
     const dir = folder();
     await begun(dir, 3);
     const reader = new LiveReader(dir);
@@ -311,7 +311,7 @@ describe('the list', () => {
   });
 });
 
-it('measures how long pictures take from the end of their jobs, by the times of the service', async () => {
+it('the time from the end of a job to its picture is measured by the times of the service', async () => {
   const dir = folder();
   const run = await begun(dir, 3);
   const reader = new LiveReader(dir);

@@ -136,7 +136,7 @@ describe('after a kill', () => {
     expect(await open(dead, true).untold()).toBe(4);
   });
 
-  it('counts a loss in the cost and on the page of `watch`', async () => {
+  it('an accepted loss is counted in the cost and on the page of `watch`', async () => {
     const dir = copyOf(killed);
     rmSync(log(dir));
     const opened = open(dir, true);
@@ -147,14 +147,14 @@ describe('after a kill', () => {
 });
 
 describe('after an end', () => {
-  it('continues without looking through the file', () => {
+  it('a run continues without searching the checkpoint for damage', () => {
     const dir = copyOf(ended);
     expect(readdirSync(dir)).not.toContain('checkpoint.sqlite-wal');
     open(dir);
     expect(attemptsIn(dir)).toBe(24);
   });
 
-  it('continues if a reader had it open meanwhile, and left its files', async () => {
+  it('a run continues if a reader had the checkpoint open, and left its files', async () => {
     const dir = copyOf(killed);
     const opened = open(dir);
     const reader = openCheckpointForReading(dir);
@@ -183,14 +183,14 @@ describe('after an end', () => {
     expect(contentOf(dir)).toEqual(before);
   });
 
-  it('a file that is gone is refused; its mark says how much is gone with it', () => {
+  it('a missing checkpoint is refused, and its mark says how much is lost with it', () => {
     const dir = copyOf(ended);
     rmSync(join(dir, 'checkpoint.sqlite'));
     expect(() => open(dir)).toThrow(/checkpoint\.sqlite is missing, .*24 submissions/);
     expect(readdirSync(dir)).not.toContain('checkpoint.sqlite');
   });
 
-  it('with a full disk is looked through at the next start', () => {
+  it('of a full disk, the next start searches the checkpoint for damage', () => {
     const dir = copyOf(ended);
     const opened = open(dir);
     opened.recordEnd({ ...complete, exitCode: 14 });

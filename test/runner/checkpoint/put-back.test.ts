@@ -30,7 +30,7 @@ async function inFlight(): Promise<World> {
   return world;
 }
 
-it('gives up jobs in flight at another address, and only those', async () => {
+it('`retry` gives up jobs in flight at another address, and only those', async () => {
   const world = await inFlight();
   const session = putBackSession(world.db);
   expect(session.putBack({ ...none, notAt: 'https://here.example' }, 7)).toEqual({ scenes: 2, givenUp: 3 });
@@ -51,7 +51,7 @@ it('gives up jobs in flight at another address, and only those', async () => {
   ]);
 });
 
-it('identifies the scene of an edited row by its id', async () => {
+it('`retry` identifies the scene of an edited row by its id', async () => {
   const world = new World((scene) =>
     scene === 'lake' ? { failure: { kind: 'job-failed', text: 'no memory' } } : {},
   );
@@ -68,7 +68,7 @@ it('identifies the scene of an edited row by its id', async () => {
   ]);
 });
 
-it('gives up the job in flight of one scene, also one that may not have been sent', async () => {
+it('`retry` gives up the job in flight of one scene, even if it may not have been sent', async () => {
   const world = await inFlight();
   const session = putBackSession(world.db);
   expect(session.putBack({ ...none, giveUp: ['here', 'unsure', 'gone'] }, 7)).toEqual({

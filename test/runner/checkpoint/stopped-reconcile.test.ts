@@ -19,7 +19,7 @@ import { runs } from '../../fakes/tier.ts';
 type Pair = [id: string, scene: string];
 const many = Array.from({ length: 3_000 }, (_, i): Pair => [`s${i}`, `scene ${i}`]);
 
-it('stops in the middle of a long list without changing the batch', async () => {
+it('a comparison of a long list can be stopped in the middle without changing the batch', async () => {
   const world = new World();
   const checkpoint = checkpointOf(world.db);
   await checkpoint.reconcile(manifestOf([['old', 'sea']]), unstopped);
@@ -37,7 +37,7 @@ it('stops in the middle of a long list without changing the batch', async () => 
   expect(await checkpoint.reconcile(manifestOf(many), unstopped)).toEqual(plan);
 });
 
-it('stopped at any turn of any edit, it leaves everything unchanged, and the next comparison has the same result', async () => {
+it('a comparison that is stopped at any step of any edit changes nothing, and the next comparison has the same result', async () => {
   const row = fc.tuple(fc.constantFrom('a', 'b', 'c', 'd', 'e'), fc.constantFrom('sea', 'hills'));
   const list = fc.uniqueArray(row, { selector: ([id]) => id, minLength: 1 });
   await fc.assert(
@@ -59,7 +59,7 @@ it('stopped at any turn of any edit, it leaves everything unchanged, and the nex
   );
 });
 
-it('killed in the middle of a long list, the batch is unchanged', async () => {
+it('a batch is unchanged if the program is killed while it compares a long list', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'nightrender-checkpoint-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'living.sqlite');
@@ -84,7 +84,7 @@ it('killed in the middle of a long list, the batch is unchanged', async () => {
   expect(await checkpointOf(left).reconcile(manifestOf(many), unstopped)).toEqual(plan);
 });
 
-it('a write during the comparison waits for its end, and is kept although the comparison is not', async () => {
+it('a write during a comparison waits for its end, and is kept if the comparison is stopped', async () => {
   const world = new World();
   const checkpoint = checkpointOf(world.db);
   await checkpoint.reconcile(manifestOf([['old', 'sea']]), unstopped);

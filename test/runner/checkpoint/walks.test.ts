@@ -39,7 +39,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('recover' as const) }) },
 );
 
-test('any walk through a checkpoint keeps to the tables of states, and its counts to its rows', async () => {
+test('after any steps of a checkpoint, its states follow the tables and its counts match its rows', async () => {
   await fc.assert(
     fc.asyncProperty(rows, fc.array(step, { maxLength: 60, size: 'max' }), async (first, steps) => {
       const walk = new Walk();

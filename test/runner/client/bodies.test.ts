@@ -184,7 +184,7 @@ describe('a hostile body', () => {
     expect(await statusFrom(answer(200, body))).toMatchObject(expected);
   });
 
-  it('leaves nothing behind in the prototype of everything', async () => {
+  it('changes no prototype of JavaScript objects', async () => {
     await statusFrom(
       answer(
         200,

@@ -55,7 +55,7 @@ describe('no answer is read', () => {
     await bothAreLost(drip, /not complete/, 300);
   });
 
-  it('but not if much of it comes slowly: that is a second more for every 16 kB', async () => {
+  it('unless a long answer comes slowly, which gets a second more for every 16 kB', async () => {
     const body = JSON.stringify({ id: jobId, status: 'IN_QUEUE', note: 'x'.repeat(400_000) });
     const slow: Script = (socket) => {
       socket.write(headOf(200, { 'Content-Length': String(body.length) }) + body.slice(0, -1));
@@ -64,7 +64,7 @@ describe('no answer is read', () => {
     expect(await statusFrom(slow, { requestTimeoutMs: 30_000, wholeAnswerMs: 200 })).toEqual(queued);
   });
 
-  it('and not if a long input is sent slowly: that is a second more for every 4 kB', async () => {
+  it('unless a long input is sent slowly, which gets a second more for every 4 kB', async () => {
     const slow: Script = (socket, request) => void setTimeout(() => inQueue(socket, request), 600);
     const { url } = await scriptedServer(slow);
     const { service } = clientOf(url, { requestTimeoutMs: 300 });
@@ -117,14 +117,14 @@ it('no job id is taken from an answer that was cut within it', async () => {
   expect(await submitTo((socket) => socket.end(`${head}{"id":"${jobId}`))).toEqual(failure('unanswered'));
 });
 
-it('uses a connection again', async () => {
+it('a connection is used again', async () => {
   const server = await scriptedServer(inQueue);
   const { status } = clientOf(server.url);
   for (let i = 0; i < 20; i++) expect(await status()).toEqual(queued);
   expect(new Set(server.requests.map(({ connection }) => connection)).size).toBeLessThan(20);
 });
 
-it('continues if the service closes the connection behind each answer', async () => {
+it('requests continue if the service closes the connection behind each answer', async () => {
   const server = await scriptedServer((socket, request) => {
     inQueue(socket, request);
     socket.end();
@@ -137,7 +137,7 @@ it('continues if the service closes the connection behind each answer', async ()
   expect(server.requests).toHaveLength(220);
 });
 
-it('sends nothing twice by itself if a used connection turns out to be dead', async () => {
+it('a request is not repeated on its own if a used connection turns out to be dead', async () => {
   const server = await scriptedServer(inTurn(inQueue, (socket) => socket.resetAndDestroy(), inQueue));
   const { submit, status } = clientOf(server.url);
   expect(await submit()).toEqual(accepted);
@@ -154,7 +154,7 @@ it('an interim answer is skipped', async () => {
   expect(await submitTo(hinting)).toEqual(accepted);
 });
 
-it('waits for no body if there is none', async () => {
+it('an answer without a body is not waited for any further', async () => {
   expect(await submitTo((socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n'))).toEqual(
     failure('unanswered'),
   );
@@ -172,7 +172,7 @@ function resetAfter(text: string): Script {
   return (socket) => socket.write(text, () => socket.resetAndDestroy());
 }
 
-it('reads a refusal that comes before the body was taken, and the end of the connection behind it', async () => {
+it('a refusal is read that comes before the body was taken, and before the connection ends', async () => {
   const server = await scriptedServer(() => undefined, {
     onConnection: (socket) => {
       socket.once('data', () => answer(400, 'exceeded max body size')(socket, { ...noRequest }));

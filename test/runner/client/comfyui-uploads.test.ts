@@ -244,7 +244,7 @@ it('a job is looked for until its workflow cannot be in progress any more, becau
   expect(await submit('1', { '1.color': 5 }, recent)).toMatchObject({ kind: 'not-found' });
 });
 
-it('no file is in the way of a scene without one', async () => {
+it('a scene without a file is sent while files are uploaded', async () => {
   const { submit, sent } = await uploading(saving(emptyImage(1)));
   expect(await submit('1', { '1.color': 5 })).toMatchObject({ kind: 'accepted' });
   expect(sent()).toEqual(['/prompt']);

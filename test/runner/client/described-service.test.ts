@@ -22,7 +22,7 @@ import {
 } from './described-client.ts';
 
 describe('fal', () => {
-  it('is sent the input alone, and the time of execution is read', async () => {
+  it('is sent only the input, and its execution time is read', async () => {
     const fal = await startFal({ plan: () => ({ queueMs: -4_000, executionMs: 3_000 }) });
     const client = falClient(fal.url);
     expect(await client.status(await client.job())).toMatchObject({ executionTimeMs: 3_000 });
@@ -30,7 +30,7 @@ describe('fal', () => {
     expect(fal.requests[0]).toEqual({ method: 'POST', path: `/${model}`, key: `Key ${falKey}` });
   });
 
-  it('is asked at the addresses that it gave, wherever they lead', async () => {
+  it('is polled at the addresses from its answers, wherever they lead', async () => {
     const fal = await startFal({ plan: () => ({ queueMs: Infinity }), requestsAt: '/nobody/expects' });
     const client = falClient(fal.url);
     const job = await client.job();
@@ -46,7 +46,7 @@ describe('fal', () => {
     expect(await client.status(job)).toMatchObject({ kind: 'completed' });
   });
 
-  it('keeps the place of an account that is locked: what was paid for is fetched', async () => {
+  it('returns paid results although the account is locked', async () => {
     const fal = await startFal();
     const client = falClient(fal.url);
     const job = await client.job();
@@ -112,7 +112,7 @@ describe('Replicate', () => {
     expect(replicate.jobs.all).toMatchObject([{ endpoint: { id: replicateModel }, input }]);
   });
 
-  it('may answer a submission with what has ended', async () => {
+  it('may answer a submission with a job that has ended', async () => {
     const replicate = await startReplicate({
       meet: (asked) => {
         if (asked.operation !== 'run') return answerHonestly(asked);

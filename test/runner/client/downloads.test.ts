@@ -120,7 +120,7 @@ describe('an address is refused, and nothing is looked up', () => {
     }
   });
 
-  it('and shown without a possible signature, on one line', async () => {
+  it('and is shown without a possible signature, on one line', async () => {
     const shown = async (url: string): Promise<unknown> => downloadsFrom({ hosts }, {}).fetch(url, never);
     expect(await shown(`ftp://cdn.test/a.png?${signature}`)).toEqual(
       failure('url-refused', /^the picture at ftp:\/\/cdn\.test\/a\.png is not offered over https$/),
@@ -141,7 +141,7 @@ describe('an address is refused, and nothing is looked up', () => {
 describe('a server in the own network that is listed as an http origin', () => {
   const at = (address: string): LookupAddress => ({ address, family: address.includes(':') ? 6 : 4 });
 
-  it('gives its pictures without https, at an address that is named itself', async () => {
+  it('gives its pictures without https, at exactly the listed address', async () => {
     const server = await scriptedServer(answer(200, picture));
     const origin = `http://127.0.0.1:${server.port}`;
     const downloads = downloadsFrom({ hosts: [origin] }, { isPublic: isPublicAddress });
@@ -156,13 +156,13 @@ describe('a server in the own network that is listed as an http origin', () => {
     ['another host', 'http://minio2.lan:9000/a.png'],
     ['a host below', 'http://a.minio.lan:9000/a.png'],
     ['a user name', 'http://me@minio.lan:9000/a.png'],
-  ])('and no other origin: %s', async (_, url) => {
+  ])('is the only origin without https: %s is refused', async (_, url) => {
     const lookup = (): never => expect.fail('a host was looked up');
     const downloads = downloadsFrom({ hosts: ['http://minio.lan:9000', 'minio.lan:9001'] }, { lookup });
     expect(await downloads.fetch(url, never)).toEqual(failure('url-refused'));
   });
 
-  it('is named if it is not listed so', async () => {
+  it('is named in the message if it is not listed like that', async () => {
     const reply = await downloadsFrom({ hosts: ['minio.lan:9000'] }, {}).fetch(
       'http://minio.lan:9000/a.png',
       never,
@@ -330,7 +330,7 @@ describe('a redirect', () => {
   });
 });
 
-describe('what does not come', () => {
+describe('a download fails', () => {
   it.each([400, 401, 403, 404, 410, 429, 500, 503, 524])('with %i', async (status) => {
     const reply = await fetched(answer(status, `<Error>${signature}</Error>`));
     expect(reply).toEqual(
@@ -351,13 +351,13 @@ describe('what does not come', () => {
     ['whose signature at Azure is over', 403, 'Signature not valid in the specified time frame', true],
     ['that may not be read', 403, '<Code>AccessDenied</Code>', false],
     ['of a host that is busy', 503, 'expired', false],
-  ])('is gone if it is a file %s: %i %s is %j', async (_, status, body, isGone) => {
+  ])('and counts as gone if its file is one %s: %i %s is %j', async (_, status, body, isGone) => {
     const reply = await fetched(answer(status, body));
     expect(reply).toMatchObject({ kind: 'download-failed' });
     expect('isGone' in reply).toBe(isGone);
   });
 
-  it('is waited for as long as is asked', async () => {
+  it('and is repeated after the time that the host requests', async () => {
     expect(await fetched(answer(503, '', { 'Retry-After': '9' }))).toMatchObject({ retryAfterMs: 9_000 });
   });
 
@@ -375,7 +375,7 @@ describe('what does not come', () => {
     ['empty', answer(200)],
     ['without content', answer(204)],
   ];
-  it.each(cut)('since it is %s', async (_, script) => {
+  it.each(cut)('because the answer is %s', async (_, script) => {
     expect(await fetched(script)).toEqual(failure('download-failed'));
   });
 
@@ -383,11 +383,11 @@ describe('what does not come', () => {
     ['never begins', () => undefined],
     ['stops', (socket) => socket.write(`${headOf(200, { 'Content-Length': '99' })}abc`)],
     ['drips without end', drip],
-  ])('in time, since it %s', async (_, script) => {
+  ])('after the time limit, because the answer %s', async (_, script) => {
     expect(await fetched(script, { requestTimeoutMs: 100 })).toEqual(failure('download-failed'));
   });
 
-  it('since the run is ending', async () => {
+  it('because the run is ending', async () => {
     const abandon = new AbortController();
     const reply = await fetched(() => abandon.abort(), {}, abandon.signal);
     expect(reply).toEqual(failure('download-failed', /run is ending/));
@@ -395,15 +395,15 @@ describe('what does not come', () => {
   });
 });
 
-describe('what is too large', () => {
+describe('a picture that is too large', () => {
   const atMost = { maxBytes: 1_000 };
 
-  it('is not read if it says so', async () => {
+  it('is not read if its size is stated', async () => {
     const script: Script = (socket) => socket.write(headOf(200, { 'Content-Length': '1001' }));
     expect(await fetched(script, atMost)).toEqual(failure('result-too-large', /limits\.body/));
   });
 
-  it('is not read on if it does not', async () => {
+  it('is read up to the limit if its size is not stated', async () => {
     const script: Script = (socket) => {
       socket.write(headOf(200, { 'Transfer-Encoding': 'chunked' }));
       socket.write(`3e9\r\n${'x'.repeat(1_001)}\r\n`);
@@ -411,7 +411,7 @@ describe('what is too large', () => {
     expect(await fetched(script, atMost)).toEqual(failure('result-too-large'));
   });
 
-  it('begins one byte above the limit', async () => {
+  it('has more bytes than the limit, and a picture of exactly the limit is read', async () => {
     expect(await fetched(answer(200, 'x'.repeat(1_000)), atMost)).toEqual({
       bytes: Buffer.alloc(1_000, 'x'),
     });

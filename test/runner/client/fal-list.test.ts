@@ -52,7 +52,7 @@ describe('a submission whose answer was lost', () => {
     expect(await client.submit(input, lostAt(Date.now()))).toMatchObject({ kind: 'accepted', jobId: lost });
   });
 
-  it('is no job that was sent after its answer was lost, or long before, or with another input', async () => {
+  it('is not taken for a job that was sent later, long before, or with another input', async () => {
     const { client, fal, lost } = await lostAtFal({});
     const sentAt = Date.now();
     await client.job({ ...input, seed: 6 });

@@ -120,10 +120,13 @@ it.each<[string, string, RegExp]>([
   ['that is no whole number', '1.5', /unusable id number/],
   ['that is a list', '["x"]', /unusable id a list of 1/],
   ['that is null', 'null', /unusable id null/],
-])('a job is lost under an id %s, as each more would be', async (_, id, text) => {
-  const reply = await submitTo(answer(200, `{"id":${id}}`));
-  expect(reply).toEqual({ ...failure('unanswered', text), isEachLost: true });
-});
+])(
+  'a job with an id %s counts as lost, and stops the run, because every other job would be lost too',
+  async (_, id, text) => {
+    const reply = await submitTo(answer(200, `{"id":${id}}`));
+    expect(reply).toEqual({ ...failure('unanswered', text), isEachLost: true });
+  },
+);
 
 it('follows three redirects at most', async () => {
   const server = await scriptedServer((socket, request) =>
@@ -260,7 +263,7 @@ describe('the job has ended without a picture', () => {
     expect(reply).toEqual({ ...ended(kind, text), status: 'COMPLETED', executionTimeMs: 7 });
   });
 
-  it('with something unknown, by which the very same is known when it comes again', async () => {
+  it('with unknown content, whose digest shows if the same content comes again', async () => {
     const digestOf = async (output: object): Promise<unknown> => {
       const reply = await statusFrom(answerJson({ status: 'COMPLETED', output }));
       expect(reply).toMatchObject(ended('picture-not-found', /"depth".*output\.image/));
@@ -286,7 +289,7 @@ describe('a status word that is not known', () => {
   const finished = { status: 'SUCCEEDED', output: [{ rendered_image: picture }] };
 
   it.each([{}, { output: null, error: '' }, { output: [] }])(
-    'is said, and waited for, with %j',
+    'is reported, and the job is waited for: %j',
     async (fields) => {
       const told: string[] = [];
       const onUnknownStatus = (word: string): void => void told.push(word);
@@ -328,13 +331,13 @@ it('reports where the only picture of an output was, also in a large answer', as
   }
 });
 
-it('leads nowhere but in a redirect', async () => {
+it('a Location header is followed only in a redirect', async () => {
   const reply = await statusFrom(answer(500, 'no room', { Location: 'https://else.example/' }));
   expect(reply).toEqual(failure('poll-failed', /answered 500: no room$/));
 });
 
 it.each(['', null, 7.5, ['j'], { id: jobId }, 'no id at all'])(
-  'counts although its id is invalid (%j)',
+  'the status in an answer counts although the id in it is invalid (%j)',
   async (id) => {
     const reply = await statusFrom(answerJson({ id, status: 'IN_QUEUE' }));
     expect(reply).toMatchObject({ kind: 'running', status: 'IN_QUEUE' });

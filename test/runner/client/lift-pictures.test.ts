@@ -139,7 +139,7 @@ const body = fc
 
 const reader = new StatusReader(jobsDescription('v2'), { image: undefined, statuses: {} });
 
-it('extracted pictures are the same as read ones, for any body', () => {
+it('extracted pictures equal parsed pictures, for any body', () => {
   const seen = { lifted: 0, left: 0 };
   const numRuns = runs(600, { ms: 2, weight: 2 });
   fc.assert(

@@ -97,7 +97,7 @@ describe('a result', () => {
     expect(await client.status(await client.job())).toMatchObject(failure(kind, detail));
   });
 
-  it('that names another job is compared if the description says so', async () => {
+  it('that names another job is rejected if the description compares ids', async () => {
     const result = answerJson({ ...pictures, of: 'j2' });
     const text = description.replace('pictures:', 'job: of, pictures:');
     const client = await serviceWith({ result }, text);
@@ -107,7 +107,7 @@ describe('a result', () => {
     expect(await other.status(await other.job())).toMatchObject({ kind: 'completed' });
   });
 
-  it('is if the description says first of what is there, or if the pipeline says', async () => {
+  it('may have its pictures at one of several places, or where the pipeline says', async () => {
     const text = description.replace("'images[*].url'", "['shots[*].file', 'one.file']");
     for (const output of [{ shots: [{ file: onePixel }] }, { shots: [], one: { file: onePixel } }]) {
       const client = await serviceWith({ result: answerJson(output) }, text);
@@ -267,7 +267,7 @@ describe('a status', () => {
       expect(await statusOf({ ...done, out, detail }, ownResult)).toMatchObject({ kind: 'completed' });
   });
 
-  it('that names another job is taken for none once one has named its own', async () => {
+  it('that names another job is rejected once an earlier status has named its own job', async () => {
     const asked = [{ ...done, id: 'j2' }, { ...done, id: 'j1' }, { ...done, id: 'j2' }, done];
     const client = await serviceWith({ status: inTurn(...asked.map((each) => answerJson(each))) });
     const job = await client.job();

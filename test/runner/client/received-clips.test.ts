@@ -258,7 +258,7 @@ describe('a connection that breaks', () => {
     expect(rangesOf(host)).toEqual(['all', `bytes=${2 * megabyte}-`, 'all']);
   });
 
-  it('is one that stops arriving', async () => {
+  it('includes a connection that no longer brings anything', async () => {
     const host = await scriptedServer((socket) => {
       socket.write(`${headOf(200, { 'Content-Length': '99', ETag: '"1"' })}abc`);
     });
@@ -268,7 +268,7 @@ describe('a connection that breaks', () => {
     expect(rangesOf(host)).toEqual(['all', 'bytes=3-']);
   });
 
-  it('is one of a run that ends', async () => {
+  it('includes the connection of a run that ends', async () => {
     const abandon = new AbortController();
     const host = await scriptedServer((socket) => {
       socket.write(`${headOf(200, { 'Content-Length': '99' })}abc`);
@@ -280,7 +280,7 @@ describe('a connection that breaks', () => {
   });
 });
 
-describe('what does not come', () => {
+describe('a clip that does not arrive', () => {
   const cases: [string, Script, RegExp][] = [
     ['404', answer(404), /answered 404/],
     ['no byte', answer(200), /empty/],
@@ -292,7 +292,7 @@ describe('what does not come', () => {
       /cannot be unpacked/,
     ],
   ];
-  it.each(cases)('since there is %s', async (_, script, text) => {
+  it.each(cases)('fails because there is %s', async (_, script, text) => {
     const host = await scriptedServer(script);
     const reply = await clientOf(host.url).receive(`${host.url}/a?sig=CANARY`);
     expect(reply).toEqual(failure('download-failed', text));
@@ -320,10 +320,10 @@ it('a compressed clip is unpacked, and then never continued', async () => {
   expect(rangesOf(host)).toEqual(['all', 'all']);
 });
 
-describe('what is too large waits for `limits.download`', () => {
+describe('a clip that is too large waits for `limits.download`', () => {
   const tooLarge = failure('clip-too-large', /the clip at .* more than the .* that `limits\.download`/);
 
-  it('if it says so, and is not read', async () => {
+  it('if its size is stated, and is not read', async () => {
     const { host, receive } = await linesTo(() => ({ bytes: 2_500 }), { maxBytes: 1_000 });
     const said = failure(
       'clip-too-large',
@@ -332,7 +332,7 @@ describe('what is too large waits for `limits.download`', () => {
     expect(await receive(host.clip)).toEqual(said);
   });
 
-  it('if it does not say so', async () => {
+  it('if its size is not stated', async () => {
     const chunk = `3e9\r\n${'x'.repeat(1_001)}\r\n`;
     const host = await scriptedServer((socket) => {
       socket.write(headOf(200, { 'Transfer-Encoding': 'chunked' }) + chunk);
@@ -340,20 +340,20 @@ describe('what is too large waits for `limits.download`', () => {
     expect(await clientOf(host.url, { maxBytes: 1_000 }).receive(`${host.url}/a`)).toEqual(tooLarge);
   });
 
-  it('if it is so unpacked', async () => {
+  it('if it is too large once unpacked', async () => {
     const packed = gzipSync(Buffer.alloc(megabyte));
     const host = await scriptedServer(answer(200, packed, { 'Content-Encoding': 'gzip' }));
     expect(await clientOf(host.url, { maxBytes: 900_000 }).receive(`${host.url}/a`)).toEqual(tooLarge);
   });
 
-  it('and one of that size comes', async () => {
+  it('unless it has exactly that size', async () => {
     const { host, receive } = await linesTo(() => ({ bytes: 1_000 }), { maxBytes: 1_000 });
     expect(await receive(host.clip)).toEqual(whole({ bytes: 1_000 }));
   });
 });
 
 describe('a disk that fails', () => {
-  it.skipIf(!canMount)('since it is full ends the run in order, and gets its space back', async () => {
+  it.skipIf(!canMount)('because it is full ends the run in order, and gets its space back', async () => {
     const folder = join(mkdtempSync(join(tmpdir(), 'nightrender-clips-')), 'disk');
     mountSmallDisk(folder, 1);
     const { host, receive, files } = await linesTo(() => ({ bytes: size }), { folder });
@@ -363,7 +363,7 @@ describe('a disk that fails', () => {
     expect(files()).toEqual([]);
   });
 
-  it('since no folder can be made there ends the run in order', async () => {
+  it('because no folder can be made there ends the run in order', async () => {
     const parent = mkdtempSync(join(tmpdir(), 'nightrender-clips-'));
     mkdirSync(join(parent, 'a'));
     writeFileSync(join(parent, 'a/received'), '');

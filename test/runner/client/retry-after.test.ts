@@ -37,14 +37,14 @@ describe.each([429, 425])('with %i', (status) => {
   });
 });
 
-it('the wait is the one that is said first, if there are two', async () => {
+it('the wait is the first of two Retry-After headers', async () => {
   const twice: Script = (socket) =>
     socket.end('HTTP/1.1 429 Slow down\r\nRetry-After: 7\r\nRetry-After: 9\r\nContent-Length: 0\r\n\r\n');
   for (const ask of [submitTo, statusFrom])
     expect(await ask(twice)).toMatchObject({ failure: { kind: 'overloaded', retryAfterMs: 7_000 } });
 });
 
-it('the wait is read in the body, if the headers do not say it', async () => {
+it('the wait is read in the body, if the headers do not state it', async () => {
   const body = '{"retry_after": 1.5, "status": 429}';
   expect(await statusFrom(answer(429, body))).toMatchObject({ failure: { retryAfterMs: 1_500 } });
   expect(await statusFrom(answer(429, '{"retry_after":86400}'))).toMatchObject({
@@ -54,7 +54,7 @@ it('the wait is read in the body, if the headers do not say it', async () => {
   expect(await statusFrom(both)).toMatchObject({ failure: { retryAfterMs: 7_000 } });
 });
 
-it('the wait is not made up', async () => {
+it('no wait is assumed if the service states none', async () => {
   const reply = await submitTo(answer(429));
   expect(reply).toEqual({
     kind: 'failure',
@@ -62,7 +62,7 @@ it('the wait is not made up', async () => {
   });
 });
 
-it('the wait is kept if the service is down for a while', async () => {
+it('the wait is also read from an answer 503', async () => {
   const reply = await statusFrom(answer(503, '', { 'Retry-After': '120' }));
   expect(reply).toMatchObject({ failure: { kind: 'poll-failed', retryAfterMs: 120_000 } });
 });

@@ -101,17 +101,17 @@ it.each([
   ['with its name, of which each part tells it', 'me:0123456789', 'key 0123456789 of me', 'key [key] of me'],
   ['with a part that is a word', 'longer-name:secret', 'a secret', 'a secret'],
   ['with a short name', 'a:bcde', 'bcde and a:bcde', 'bcde and [key]'],
-])('%s', (_, key, text, clean) => {
+])('a key %s is hidden', (_, key, text, clean) => {
   expect(withoutKey({ kind: 'missing', text }, key)).toEqual({ kind: 'missing', text: clean });
 });
 
-it('nothing is removed from pictures, and nothing if there is no key', () => {
+it('the key is not removed from pictures, and texts stay unchanged without a key', () => {
   const completed = { kind: 'completed', status: 'COMPLETED', pictures: [{ base64: 'abcdabcd' }] } as const;
   expect(withoutKey({ ...completed, pictures: [...completed.pictures] }, 'abcd')).toEqual(completed);
   expect(withoutKey({ kind: 'missing', text: 'words' }, '')).toEqual({ kind: 'missing', text: 'words' });
 });
 
-it('leaves a job id alone that has nothing to do with the key', async () => {
+it('a job id without a part of the key stays unchanged', async () => {
   expect(await submitTo(answerJson({ id: jobId }))).toMatchObject({ jobId });
 });
 

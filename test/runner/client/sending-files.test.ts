@@ -132,7 +132,7 @@ it('nothing is sent if another runner may have taken over the batch while the fi
   expect(sent).toEqual([]);
 });
 
-it('no more are read at a time than memory has room for, and all are sent', async () => {
+it('no more files are read at a time than memory has room for, and all are sent', async () => {
   const folder = tempFolder();
   let onWay = 0;
   let most = 0;

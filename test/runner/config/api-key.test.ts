@@ -21,7 +21,7 @@ it('a key in the file works and warns, with the place and without the key', () =
   expect(warnings.join()).not.toContain(canary);
 });
 
-it('a key that only escapes a variable is one in the file', () => {
+it('a key that only escapes a variable counts as a key in the file', () => {
   expect(configOf(remote('apiKey: "abc$${x}def"')).warnings).toHaveLength(1);
 });
 
@@ -132,7 +132,7 @@ it.each([
     text,
     env: { K: canary, NIGHTRENDER_API_KEY: canary, OTHER: canary.toUpperCase() },
   })),
-])('a key $name is in no problem', ({ text, env }) => {
+])('a key $name appears in no problem', ({ text, env }) => {
   const error = thrownBy(() => configOf(text, { env }));
   expect(error).toBeInstanceOf(ConfigError);
   const { message, stack = '', problems } = error as ConfigError;

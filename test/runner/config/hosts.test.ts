@@ -51,6 +51,6 @@ it.each([
   expect(problemsOf(withHosts(`["${host}"]`))[0]).toContain('such as cdn.example.com');
 });
 
-it('is a list', () => {
+it('`output.hosts` has to be a list', () => {
   expect(problemsOf(withHosts('cdn.example.com'))[0]).toContain('a list of host names');
 });

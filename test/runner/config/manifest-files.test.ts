@@ -52,7 +52,7 @@ describe('a pattern', () => {
     expect(listsOf(folderOf(lists), manifest)).toEqual(expected);
   });
 
-  it('is a path if there is such a file', () => {
+  it('is a path if a file of that name exists', () => {
     expect(listsOf(folderOf(['a[1].txt', 'a1.txt']), "'a[1].txt'")).toEqual(['a[1].txt']);
   });
 

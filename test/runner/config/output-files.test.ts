@@ -8,7 +8,7 @@ import { configOf, problemsOf, withRequired } from './pipeline-file.ts';
 const withOutput = (more: string): string =>
   withRequired('').replace('dir: renders', `dir: renders\n  ${more}`);
 
-it('the list of files is empty by default, and in the order of the file', () => {
+it('`output.files` is empty by default, and keeps the order of pipeline.yaml', () => {
   expect(configOf(withRequired('')).output.files).toEqual([]);
   const { files, image } = configOf(
     withOutput('files: {mask: {at: files.mask, kind: png}, camera: {at: camera, kind: json}}\n  image: none'),
@@ -52,18 +52,21 @@ it.each([
   expect(problems).toHaveLength(1);
 });
 
-it('media says what jobs bring: image none is implied, and nothing else has to be saved', () => {
+it('`output.media` implies `image: none`, and no other file has to be saved', () => {
   for (const more of ['media: video', 'media: video\n  image: none'])
     expect(configOf(withOutput(more)).output).toMatchObject({ media: 'video', image: undefined, files: [] });
 });
 
-it.each(['blank: true', 'minSide: 64'])('refuses check.%s with media, because it has no effect', (check) => {
-  const [problem, ...others] = problemsOf(`${withOutput('media: video')}check: {${check}}\n`);
-  expect(problem).toMatch(/expected none with `output\.media`: it has no effect on clips/);
-  expect(others).toEqual([]);
-});
+it.each(['blank: true', 'minSide: 64'])(
+  'check.%s is refused with `output.media`, because it has no effect',
+  (check) => {
+    const [problem, ...others] = problemsOf(`${withOutput('media: video')}check: {${check}}\n`);
+    expect(problem).toMatch(/expected none with `output\.media`: it has no effect on clips/);
+    expect(others).toEqual([]);
+  },
+);
 
-it('media and the largest clip decide which results were found, so that held ones are tried again', () => {
+it('a change of `output.media`, or of `limits.download` for clips, has waiting results tried again', () => {
   const digestOf = (more: string, rest = ''): string => configOf(`${withOutput(more)}${rest}`).outputDigest;
   const plain = digestOf('');
   const media = digestOf('media: video');

@@ -35,7 +35,7 @@ it.each<[string, JsonObject, string | RegExp]>([
   else expect(name).toMatch(expected);
 });
 
-it('a name has at most 200 bytes, however long the columns are', () => {
+it('a name of a picture has at most 200 bytes, however long the columns are', () => {
   const long = '長い'.repeat(1000);
   expect(Buffer.byteLength(nameOf('{{ a }}/{{ id }}.png', { a: long, id: long }))).toBeLessThanOrEqual(200);
 });

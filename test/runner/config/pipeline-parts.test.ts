@@ -17,14 +17,14 @@ it.each([
   expect(new PipelineParts(file, [], {}).outputDir()).toBe(join(dirname(file), 'renders'));
 });
 
-it('a flag stands for it, also in a file that says nothing of it', () => {
+it('the output folder of a flag is found, even if the file names none', () => {
   const overrides = [{ path: ['output', 'dir'], value: '/here', from: '--output' }];
   for (const text of ['', 'output: [', 'output: {dir: "${UNSET}"}', withRequired('')]) {
     expect(new PipelineParts(writePipeline(text), overrides, {}).outputDir()).toBe('/here');
   }
 });
 
-it('the folder is taken from the environment', () => {
+it('the output folder is found in a variable of the environment', () => {
   expect(new PipelineParts(writePipeline('output: {dir: "${D}"}'), [], { D: '/there' }).outputDir()).toBe(
     '/there',
   );

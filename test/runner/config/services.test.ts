@@ -66,7 +66,7 @@ describe('a service that is known', () => {
     expect(problem).toContain('perSecond or perPicture in its place: ComfyUI states no price');
   });
 
-  it('gets no key that is another service’s', () => {
+  it('does not get the key of another service', () => {
     const problems = problemsOf(at(fal.replace(", apiKey: '${FAL_KEY}'", '')), {
       env: { NIGHTRENDER_API_KEY: 'of another' },
     });

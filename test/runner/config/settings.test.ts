@@ -179,11 +179,11 @@ it('manifests are relative to the file, one or several, and - is standard input'
   ]);
 });
 
-it.each(['7:00', '24:00', '07:60', '07', 'morning'])('no hour of the day: %j', (text) => {
+it.each(['7:00', '24:00', '07:60', '07', 'morning'])('an invalid time of day is refused: %j', (text) => {
   expect(placesOf(problemsOf(withRequired(`limits: {until: "${text}"}`)))).toEqual(['7:17']);
 });
 
-it('wants to know the price before it limits the cost', () => {
+it('a limit of the cost requires a price', () => {
   const [problem] = problemsOf(withRequired('limits: {cost: 5}'));
   expect(problem).toContain('pricing.perSecond');
   const priced = configOf(withRequired('limits: {cost: 5}\npricing: {perSecond: 0.0004}'));
@@ -214,12 +214,12 @@ it('accepts an expected time without a price, but no pricing without either', ()
   expect(placesOf(problemsOf(withRequired('pricing: {perPicture: 0, expect: fast}')))).toHaveLength(2);
 });
 
-it('what a picture has to be besides whole', () => {
+it('`check` has its settings and their defaults', () => {
   const { check } = configOf(withRequired('check: {blank: true, minSide: 512}'));
   expect(check).toEqual({ blank: true, decode: false, minSide: 512 });
 });
 
-it('types of columns, in the order of the file', () => {
+it('`columns` keeps the order of the file', () => {
   const { columns } = configOf(withRequired('columns: {steps: number, "My hd": boolean, constructor: json}'));
   expect([...columns]).toEqual([
     ['steps', 'number'],
@@ -232,7 +232,7 @@ it.each([
   ['columns: {a: number, b: ▸int}', 'columns.b is "int"; expected number, boolean or json'],
   ['columns: {__proto__: ▸number}', 'columns.__proto__ is "number"; expected another name'],
   ['columns: ▸[steps]', 'columns is a list; expected columns with their types, such as {steps: number'],
-])('no types of columns: %s', (line, expected) => {
+])('invalid types of columns are refused: %s', (line, expected) => {
   const { text, places } = marked(withRequired(line));
   const problems = problemsOf(text);
   expect(placesOf(problems)).toEqual(places);
@@ -240,7 +240,7 @@ it.each([
 });
 
 it.each(['blank: "yes"', 'minSide: 0', 'minSide: 1.5', 'minSide: 64px', 'least: 5'])(
-  'no demand of a picture: %s',
+  'an invalid setting of `check` is refused: %s',
   (text) => {
     expect(placesOf(problemsOf(withRequired(`check:\n  ${text}`)))).toEqual([
       expect.stringMatching(/^8:\d+$/),
@@ -248,7 +248,7 @@ it.each(['blank: "yes"', 'minSide: 0', 'minSide: 1.5', 'minSide: 64px', 'least: 
   },
 );
 
-it('the place where pictures record their origin', () => {
+it('`output.metadata` is none by default, and refuses an unknown place', () => {
   const given = withRequired('').replace('dir: renders', 'dir: renders\n  metadata: embed');
   expect(configOf(given).output.metadata).toBe('embed');
   expect(problemsOf(given.replace('embed', 'inside'))).toEqual([
@@ -257,14 +257,14 @@ it('the place where pictures record their origin', () => {
   expect(configOf(withRequired('')).output.metadata).toBe('none');
 });
 
-it('thumbnails for the report, unless they are not wanted', () => {
+it('`report.thumbnails` can be disabled, and refuses an unknown value', () => {
   expect(configOf(withRequired('report: {thumbnails: false}')).report).toMatchObject({
     thumbnails: false,
   });
   expect(placesOf(problemsOf(withRequired('report:\n  thumbnails: few')))).toEqual(['8:15']);
 });
 
-it('copies in other formats and sizes, each of its own name', () => {
+it('`output.formats` has copies in other formats and sizes, each with its own name', () => {
   const formats = (list: string): string =>
     withRequired('').replace('dir: renders', `dir: renders\n  formats: ${list}`);
   expect(

@@ -84,7 +84,7 @@ it.each([
   '{{ colour | upcase }}',
   'x {{ colour }}',
   '{{ scene }}{% for c in colour %}{% endfor %}',
-])('a column that is not there: %s', (text) => {
+])('a template with a missing column is refused: %s', (text) => {
   expect(() => compileTemplate(text).render(row)).toThrow(
     new TemplateError(
       'there is no column "colour"; the columns are scene, style, My Column, n, zero, no, nothing, blank_one, list, object',
@@ -92,19 +92,19 @@ it.each([
   );
 });
 
-it('names the column that a mistyped one was meant to be', () => {
+it('a template with a mistyped column suggests the right column', () => {
   expect(() => compileTemplate('{{ scen }}').render(row)).toThrow(
     new TemplateError('there is no column "scen"; did you mean "scene"?'),
   );
 });
 
-it('lists no more columns than a person reads', () => {
+it('a template with an unknown column lists no more columns than a person reads', () => {
   const wide = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`c${i}`, 'x']));
   expect(() => compileTemplate('{{ x }}').render(wide)).toThrow(/c29 and 970 more$/);
 });
 
 it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])(
-  '%s is no column of every row',
+  '%s is not a column unless a row has it',
   (name) => {
     for (const text of [
       `{{ ${name} }}`,
@@ -130,13 +130,13 @@ it.each([
   ['{{ style scene }}', 'more than one value'],
   ['{{ n + 1 }}', 'expected "|" before filter'],
   ['{{ list | sample }}', 'undefined filter: sample'],
-])('cannot be read: %s', (text, expected) => {
+])('a template that cannot be read is refused: %s', (text, expected) => {
   expect(() => compileTemplate(text)).toThrow(TemplateError);
   expect(() => compileTemplate(text)).toThrow(expected);
 });
 
 it.each(['"now" | date: "%Y"', '"today" | date: "%s"', '"now" | date_to_xmlschema', 'scene | date: "%Y"'])(
-  'nothing differs from start to start: {{ %s }}',
+  'a template that would differ at every start is refused: {{ %s }}',
   (inner) => {
     expect(() => compileTemplate(`{{ ${inner} }}`).render({ scene: 'now' })).toThrow(
       /would give another text on every start/,
@@ -144,7 +144,7 @@ it.each(['"now" | date: "%Y"', '"today" | date: "%s"', '"now" | date_to_xmlschem
   },
 );
 
-it('reads no file', () => {
+it('a template reads no file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'nightrender-test-'));
   try {
     const file = join(folder, 'secret.liquid');
@@ -168,7 +168,7 @@ it('a number that JSON does not have is no value', () => {
   }
 });
 
-it('escapes each placeholder, and the template around it never', () => {
+it('a template escapes its placeholders, and not the text around them', () => {
   const template = compileTemplate('{{ a }}/{{ b | upcase }}/{{ c }}', (text) => `<${text}>`);
   expect(template.renderText({ a: 'x/y', b: 'z', c: { d: 1 } })).toBe('<x/y>/<Z>/<{"d":1}>');
   expect(compileTemplate('{{ a }}', (text) => `<${text}>`).renderText({ a: 1 })).toBe('<1>');

@@ -124,7 +124,7 @@ it('an input of another service may be named $upload, as before, and stays what 
   expect(rest).toEqual({ prompt: 'x', $upload: ['a'], more: { $upload: 'x' }, of });
 });
 
-it('other services are not sent uploads, nor does a column name the folder or a name have one', () => {
+it('an upload is refused for other services, and if its folder comes from a column', () => {
   expect(problemsOf(withRequired('input: {image: "{{ photo | upload }}"}'))).toEqual([
     expect.stringMatching(/^\d+:\d+: .*upload works only in `endpoint.set` of ComfyUI/),
   ]);

@@ -12,7 +12,7 @@ function inputOf(input: string, env: NodeJS.ProcessEnv) {
   return configOf(withRequired(`input: ${lines}`), { env }).input?.render(row);
 }
 
-it('stands for its value in texts, lists and keys, several in one text', () => {
+it('a variable stands for its value in texts, lists and keys, also several in one text', () => {
   const input =
     '{scene: "{{ scene }}, ${STYLE} and ${MOOD}", list: [a, "${MOOD}"], "${NAME}": 1, $: "$5 {x}"}';
   expect(inputOf(input, { STYLE: 'oil', MOOD: 'calm', NAME: 'key' })).toEqual({
@@ -50,14 +50,14 @@ it('a variable without quotes is a number or a boolean if that is meant', () => 
   });
 });
 
-it('within braces it must stand in quotes', () => {
+it('a variable within braces must be quoted', () => {
   const { text, places } = marked(withRequired('retry: {attempts: ▸${N}}'));
   const problems = problemsOf(text, { env: { N: '7' } });
   expect(placesOf(problems)).toEqual(places);
   expect(problems[0]).toContain('quote a variable within { } and [ ]: "${NAME}"');
 });
 
-it('a quoted one is a text', () => {
+it('a quoted variable is a text', () => {
   const problems = problemsOf(withRequired('concurrency: "${N}"'), { env: { N: '7' } });
   expect(problems).toEqual([
     '7:14: concurrency is "${N}", from the environment; expected jobs in flight, a whole number from 1 to 10000',
@@ -89,7 +89,7 @@ retry: {attempts: ▸x}
   expect(problems[4]).toContain('`${` without `}`');
 });
 
-it('its value is never interpreted as YAML', () => {
+it('the value of a variable is never interpreted as YAML', () => {
   const env = { YAML: 'a: [b, "c', VARIABLE: '${HOME} $${HOME}', LIST: '- x\n- y' };
   expect(inputOf('\n scene: "{{ scene }}"\n a: ${YAML}\n b: "${VARIABLE}"\n c: ${LIST}', env)).toEqual({
     scene: 'hills',
@@ -100,7 +100,7 @@ it('its value is never interpreted as YAML', () => {
 });
 
 it.each(['{{ scene }}', 'x {% if scene %}', '{ scene }}'])(
-  'one that brings a placeholder is refused: %s',
+  'a variable whose value has a placeholder is refused: %s',
   (value) => {
     const { text, places } = marked(withRequired('input: {scene: ▸"{{ scene }}{${V}"}'));
     const problems = problemsOf(text, { env: { V: value } });

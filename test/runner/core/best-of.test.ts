@@ -12,7 +12,7 @@ function chosen(count: number, candidates: [group: string, value?: number, seedN
   return [...best.chosen(new Set(['open']))].toSorted().join('');
 }
 
-it('takes the highest of each group, however they come', () => {
+it('`best` takes the highest values of each group, in whatever order the scenes come', () => {
   expect(
     chosen(1, [
       ['x', 1],
@@ -39,11 +39,11 @@ it('takes the highest of each group, however they come', () => {
   ).toBe('ab');
 });
 
-it('never takes a scene without a value, even if there is no other', () => {
+it('`best` never takes a scene without a value, even if there is no other', () => {
   expect(chosen(2, [['x'], ['x', -1], ['y']])).toBe('b');
 });
 
-it('takes of equal values the first seed, of equal seeds the first scene, and a scene without a seed last', () => {
+it('`best` takes the first seed of equal values, the first scene of equal seeds, and a scene without a seed last', () => {
   expect(
     chosen(1, [
       ['x', 1, 3],

@@ -34,7 +34,7 @@ it.each([
   expect(isCutOff({ ...none, ...plan }, before, () => isOneEdited)).toBe(isCut);
 });
 
-it('says how many scenes went, and which was the first', () => {
+it('the refusal of a truncated list says how many scenes are missing, and names the first', () => {
   const plan = { added: 0, changed: 0, unchanged: 3, withdrawn: 1_057 };
   const first = { id: 'sea', source: 'a.csv:4' };
   expect(new ListCutOff(plan, 1_060, first).message).toMatch(
@@ -43,7 +43,7 @@ it('says how many scenes went, and which was the first', () => {
   expect(new ListCutOff(plan, 1_060, undefined).message).toMatch(/in the list, and none is new\. Nothing/);
 });
 
-it('says where the pictures were made if the rest goes elsewhere', () => {
+it('a changed endpoint is reported with the scenes that were rendered at each', () => {
   const here = { baseUrl: 'https://api.example.com', id: 'new', version: 'v2' };
   const made = [
     { endpoint: here, scenes: 5 },

@@ -52,7 +52,7 @@ it('keeps observations in order and bounded', () => {
   );
 });
 
-it('finds the moment at which the expected lag is the price', () => {
+it('a poll happens when the expected lag has grown to its price', () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 0, max: 100_000 }), { minLength: 1, maxLength: 100 }),

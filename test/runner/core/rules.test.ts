@@ -188,7 +188,7 @@ it('a service has no worker if it says so of all that could work, and no job if 
   ]);
 });
 
-it('a part is the smaller of the given limits, rounded up, and shown as given', () => {
+it('a part of a batch is the smaller of the given limits, rounded up, and shown as given', () => {
   const parts = [{ share: 0.07 }, { share: 0.5, limit: 20 }, { limit: 500 }];
   expect(parts.map((part) => sizeOfPart(part, 100))).toEqual([7, 20, 100]);
   expect(parts.map(formatPart)).toEqual(['--sample 7%', '--sample 50% --limit 20', '--limit 500']);

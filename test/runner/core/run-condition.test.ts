@@ -16,14 +16,14 @@ function jobThatTook(ms: number) {
   return { at: 2_000_000, submittedAt: 2_000_000 - ms, executionTimeMs: null, hasFinished: true };
 }
 
-it('waits if nothing ever ran, and recognizes a run that is not yet on record', () => {
+it('a batch waits if nothing ever ran, and its run is recognized before it is on record', () => {
   expect(runConditionOf({ ...working, isInUse: false, lastRun: null }, 0)).toEqual({ kind: 'none' });
   expect(runConditionOf({ ...working, lastRun: null }, 0)).toEqual({ kind: 'starting' });
   const ended = { ...begun, endedAt: 3, exitCode: 0, ending: 'every scene is saved' };
   expect(runConditionOf({ ...working, lastRun: ended }, 0)).toEqual({ kind: 'starting' });
 });
 
-it('recognizes an ended run with its exit code, and one that was killed', () => {
+it('an ended run is recognized with its exit code, and a killed run as killed', () => {
   const ended = { ...begun, endedAt: 3, exitCode: 3, ending: 'some scenes are not saved' };
   expect(runConditionOf({ ...working, isInUse: false, lastRun: ended }, 0)).toEqual({
     kind: 'ended',
@@ -61,7 +61,7 @@ describe('a run at which nothing finishes', () => {
     expect(runConditionOf(resumed, 1_000_000 + 20 * minute).kind).toBe('running');
   });
 
-  it('is not stalled if nothing is in flight: it waits for its next attempt, or for room in its limits', () => {
+  it('is not stalled if nothing is in flight, because it waits for its next attempt or for its limits', () => {
     expect(runConditionOf({ ...working, inFlight: 0 }, 2_000_000 + 60 * minute).kind).toBe('running');
   });
 });

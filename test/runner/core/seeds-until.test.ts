@@ -25,7 +25,7 @@ function walk(...rows: Stand[][]) {
   return { states, deferred };
 }
 
-describe('of a row', () => {
+describe('the seeds of a row', () => {
   it.each<[string, Stand[], SceneState[], number]>([
     ['at first', ['waiting', 'waiting', 'waiting'], ['waiting', 'unneeded', 'unneeded'], 2],
     ['in flight', ['active', 'unneeded', 'unneeded'], ['active', 'unneeded', 'unneeded'], 2],
@@ -42,7 +42,7 @@ describe('of a row', () => {
     expect(walk(stands)).toEqual({ states: [states], deferred });
   });
 
-  it('says nothing of the next', () => {
+  it('are decided without those of the next row', () => {
     expect(walk(['good', 'waiting'], ['waiting', 'waiting']).states).toEqual([
       ['saved', 'unneeded'],
       ['waiting', 'unneeded'],
@@ -50,7 +50,7 @@ describe('of a row', () => {
   });
 });
 
-it('knows the seed after one by its id', () => {
+it('the id of a seed gives the id of the next seed', () => {
   expect(seedAfter('cat-oil-s9')).toBe('cat-oil-s10');
   expect(seedAfter('s1-s1')).toBe('s1-s2');
   expect(seedAfter('cat')).toBeUndefined();

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { slotStates, SlotUsage, type SlotState } from '../../../src/runner/core/run-stats.ts';
 
-it('counts half of the slots for a second as half a second, by the state of each', () => {
+it('slot usage counts half of the slots for a second as half a second, by the state of each slot', () => {
   const usage = new SlotUsage(4, 100);
   usage.move(1_100, undefined, 'inFlight');
   usage.move(1_100, undefined, 'rate');
@@ -23,14 +23,14 @@ it('counts half of the slots for a second as half a second, by the state of each
   });
 });
 
-it('counts no time for a reason while all slots are in flight, however many scenes wait', () => {
+it('slot usage counts no time for a reason while all slots are in flight, however many scenes wait', () => {
   const usage = new SlotUsage(2, 0);
   for (const state of ['inFlight', 'inFlight', 'inFlight', 'disk', 'load'] as const)
     usage.move(0, undefined, state);
   expect(spent(usage, 1_000)).toEqual({ inFlight: 1_000 });
 });
 
-it('counts another reason for free slots only from the moment of its change', () => {
+it('slot usage counts a new reason for free slots only from its beginning', () => {
   const usage = new SlotUsage(1, 0);
   usage.setIdleReason(700, 'outage');
   usage.setIdleReason(900, 'outage');
@@ -40,7 +40,7 @@ it('counts another reason for free slots only from the moment of its change', ()
 const states = fc.constantFrom(...slotStates);
 const change = fc.record({ afterMs: fc.nat(5_000), to: states, isEntering: fc.boolean() });
 
-it('sums to the time that has passed, whatever the slots do', () => {
+it('slot usage sums to the time that has passed, whatever the slots do', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 5 }), fc.array(change, { maxLength: 40 }), (limit, changes) => {
       const usage = new SlotUsage(limit, 0);

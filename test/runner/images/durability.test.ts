@@ -121,7 +121,7 @@ test('many pictures that come at once take few open files, and all are there', a
   expect(disk.open.size).toBe(0);
 });
 
-test('a new folder is made to last before anything is put into it', async () => {
+test('a new folder is made durable before any file is put into it', async () => {
   const dir = temporaryFolder();
   await createImageStore(folderPlace(join(dir, 'images'))).write(picture, 'sea/a.png');
   expect(disk.calls.slice(0, 4)).toEqual([
@@ -133,7 +133,7 @@ test('a new folder is made to last before anything is put into it', async () => 
   expect(disk.calls.slice(4)).toEqual(writeSteps);
 });
 
-test('a picture that moved to another folder is made to last in both', async () => {
+test('a move of a picture is made durable in both folders', async () => {
   const store = createImageStore(folderPlace(temporaryFolder()));
   await store.write(picture, 'sea/a.png');
   await store.write(picture, 'old/b.png');
@@ -157,7 +157,7 @@ const codes = ['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE
 
 test.each(
   codes.flatMap((code) => sizes.flatMap((size) => writeSteps.map((at) => [code, at, size] as const))),
-)('%s at "%s" of a %s picture ends in trouble and leaves no half file', async (code, failAt, size) => {
+)('%s at "%s" of a %s picture is a fatal failure and leaves no half file', async (code, failAt, size) => {
   const dir = temporaryFolder();
   const store = createImageStore(folderPlace(dir));
   await store.write({ ...picture, content: Buffer.from('the old one') }, 'sea/a.png');
@@ -183,7 +183,7 @@ test.each(
   expect(contentOf('sea/a.png.former')).toBe('the old one');
 });
 
-test('a network folder that cannot make names last is no trouble', async () => {
+test('a network folder without fsync is accepted', async () => {
   const dir = temporaryFolder();
   const store = createImageStore(folderPlace(dir));
   await store.write(picture, 'sea/first.png');
@@ -207,7 +207,7 @@ test.each(sizes)(
   },
 );
 
-test('a bug is not mistaken for a disk', async () => {
+test('a bug is not reported as a failure of the disk', async () => {
   const dir = temporaryFolder();
   writeFileSync(join(dir, 'x'), '');
   const broken = { ...picture, content: undefined as unknown as Uint8Array };

@@ -50,7 +50,7 @@ describe('a saved picture', () => {
     expect(statSync(thumbnail(checked)).mode & 0o777).toBe(0o600);
   });
 
-  it('has it if blank ones are refused, too', async () => {
+  it('has a thumbnail also if blank pictures are refused', async () => {
     for (const make of [noise(640, 400).png(), noise(640, 400).jpeg()]) {
       const { store, thumbnail } = folder({ blank: true });
       const checked = await save(store, (await make.toBuffer()).toString('base64'), 'a.png');
@@ -58,7 +58,7 @@ describe('a saved picture', () => {
     }
   });
 
-  it('has none if it is small itself or thumbnails are disabled', async () => {
+  it('has no thumbnail if it is small itself or thumbnails are disabled', async () => {
     const { store, report } = folder();
     await save(store, (await noise(90, 90).png().toBuffer()).toString('base64'), 'a.png');
     expect(existsSync(report)).toBe(false);
@@ -67,7 +67,7 @@ describe('a saved picture', () => {
     expect(Object.keys(checked)).not.toContain('thumbnail');
   });
 
-  it('shows its colours as they are meant', async () => {
+  it('has a thumbnail in the colours of its profile', async () => {
     const red = sharp({ create: { width: 640, height: 400, channels: 3, background: '#e00000' } });
     const wide = await red.withIccProfile('p3').png().toBuffer();
     const { store, thumbnail } = folder();
@@ -78,7 +78,7 @@ describe('a saved picture', () => {
     expect(Math.abs(r - 0xe0) + g + b).toBeLessThan(12);
   });
 
-  it('stands on white if it is transparent', async () => {
+  it('has a thumbnail on white if it is transparent', async () => {
     const background = { r: 0, g: 0, b: 0, alpha: 0 };
     const clear = sharp({ create: { width: 640, height: 400, channels: 4, background } });
     const { store, thumbnail } = folder();

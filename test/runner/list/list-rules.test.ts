@@ -196,7 +196,7 @@ describe('numbers that are sent as text', () => {
     ]);
   });
 
-  it('are not, if they are declared, within a text, not all numbers, or numbers already', async () => {
+  it('are not remarked upon if they are declared, within a text, not all numbers, or numbers already', async () => {
     const sent = input("steps: '{{ steps }}'");
     expect((await read('x.csv', rows, `${sent}\ncolumns: {steps: number}`)).remarks).toEqual([]);
     expect((await read('x.csv', rows, input("note: 'in {{ steps }} steps'"))).remarks).toEqual([]);

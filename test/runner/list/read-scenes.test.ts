@@ -270,13 +270,13 @@ it.each([
   },
 );
 
-it('a mistyped column is met with the one that was meant', async () => {
+it('a mistyped column is refused with the right one as a suggestion', async () => {
   expect(
     await problemsOf({ 'a.csv': 'prompt,style\nx,oil\n' }, { input: '{prompt: "{{ promt }}"}' }),
   ).toEqual(['pipeline.yaml:3:17: there is no column "promt"; did you mean "prompt"?']);
 });
 
-it('a name that a row cannot have shows before anything is sent', async () => {
+it('a name of a picture that a row cannot have is reported before anything is sent', async () => {
   const lines = '{"scene":"a","title":"t"}\n{"scene":"b"}\n{"scene":"c","title":5}';
   expect(await problemsOf({ 'a.jsonl': lines }, { name: '{{ title }}.png' })).toEqual([
     'a.jsonl:2: there is no column "title"; the columns are scene, id, seed, index',
@@ -296,7 +296,7 @@ it.each([
   expect((await scenesOf({ [file]: text })).map((each) => each.input)).toEqual([input]);
 });
 
-it('without an input and such a column the message says what to write', async () => {
+it('without an input and without a column scene or prompt, the message says what to write', async () => {
   expect(await problemsOf({ 'a.csv': 'My text,b\nx,y\n' })).toEqual([
     `a.csv: has no column called scene or prompt, only My text, b. Say in pipeline.yaml what a job is sent, such as input: { prompt: '{{ ["My text"] }}' }`,
   ]);
@@ -317,7 +317,7 @@ it.each([
   ['a.json', '{\n"id": "a",\n "text": "x"\n}'],
   ['long.jsonl', '{"id":1,"text":"x"}\n'.repeat(5000)],
 ])(
-  'of JSON without such a column the message is given once, with the existing columns: %s',
+  'a JSON list without a column scene or prompt gives one message with the existing columns: %s',
   async (name, text) => {
     expect(await problemsOf({ [name]: text })).toEqual([
       `${name}: has no column called scene or prompt, only id, text. Say in pipeline.yaml what a job is sent, such as input: { prompt: '{{ text }}' }`,
@@ -325,14 +325,14 @@ it.each([
   },
 );
 
-it('rows of JSON without such a column are bad if others have it', async () => {
+it('rows of JSON without a prompt are bad if other rows have one', async () => {
   const text = '{"id":1,"text":"x"}\n{"id":2,"prompt":"y"}\n';
   expect(await problemsOf({ 'a.jsonl': text })).toEqual(['a.jsonl:1: it has no column scene or prompt']);
   const { list } = await read({ 'a.jsonl': text }, { skipBadRows: true });
   expect(readList(list).map(({ id }) => id)).toEqual(['2']);
 });
 
-it('an object by id renders each of its rows, and names an id that is there twice', async () => {
+it('a JSON object by id renders each of its rows, and a repeated id is named', async () => {
   const files = { 'a.json': '{"b1": {"prompt": "a robin"},\n "b2": {"prompt": "a wren", "seed": 3}}' };
   const { list, columns } = await read(files);
   expect(columns).toEqual(['id', 'prompt', 'seed']);
@@ -384,11 +384,11 @@ it.each([
     /^pipeline.yaml:1:11: README.md: unknown format/,
   ],
   ['a folder', '.', /^pipeline.yaml:1:11: .*is a folder/],
-])('%s', async (_, manifest, expected) => {
+])('a manifest is refused at its place in pipeline.yaml: %s', async (_, manifest, expected) => {
   expect(await problemsOf({}, { manifest })).toEqual([expect.stringMatching(expected)]);
 });
 
-it('a manifest without a row', async () => {
+it('a manifest without a good row has no scene to render', async () => {
   expect(await problemsOf({ 'a.csv': 'id,scene\n' })).toEqual([
     expect.stringMatching(/a.csv: it has no scene to render$/),
   ]);
@@ -470,7 +470,7 @@ it.skipIf(!existsSync(parti))(
 );
 
 it.skipIf(!existsSync('/proc/self/fd'))(
-  'leaves no file open whose columns are wrong (skipped if there is no /proc)',
+  'a file with wrong columns is not left open (skipped if there is no /proc)',
   async () => {
     const packed = parquetWriteBuffer({ columnData: [{ name: 'id', data: ['a'], type: 'STRING' }] });
     const folder = tempFolder();

@@ -9,7 +9,7 @@ const mebibyte = 1024 * 1024;
 const a = { id: 'a', scene: 'x' };
 const z = { id: 'z', scene: 'y' };
 
-describe('CSV and TSV', () => {
+describe('bad rows of CSV and TSV are reported:', () => {
   it('wrong column counts, with the id if there is one', async () => {
     const read = await readFileOf('x.csv', 'scene,id\nx,a\nx,b,c\nx\n,,\n"1\n2",b,c\ny,z\n');
     expect(shown(read)).toEqual([
@@ -105,7 +105,7 @@ describe('CSV and TSV', () => {
   });
 });
 
-describe('lines', () => {
+describe('lines of a list', () => {
   it.each([0, 1, mebibyte, 5 * mebibyte])('are never longer than 1 MiB, by %d bytes', async (beyond) => {
     const text = `a\n${'x'.repeat(mebibyte + beyond)}\nz`;
     const expected = beyond === 0 ? { prompt: 'x'.repeat(mebibyte) } : '2: is longer than 1 MiB';
@@ -136,7 +136,7 @@ describe('lines', () => {
   });
 });
 
-describe('JSON Lines', () => {
+describe('bad rows of JSON Lines are reported:', () => {
   it('malformed JSON, with the reason', async () => {
     const read = await readFileOf('x.jsonl', '{"a":1}\n{"a":1,}\n{"a"\n{"a":2}{"a":3}\n{"a":4}\n');
     expect(shown(read)).toEqual([

@@ -62,7 +62,7 @@ describe('CSV', () => {
     expect(shown(await readFileOf('x.csv', 'id,scene\na,\uFFFD\n'))).toEqual([{ id: 'a', scene: '\uFFFD' }]);
   });
 
-  it('is fine with a header alone', async () => {
+  it('may have only a header', async () => {
     expect(await readFileOf('x.csv', 'id,scene')).toEqual({ columns: ['id', 'scene'], entries: [] });
   });
 });
@@ -125,7 +125,7 @@ describe('JSON Lines', () => {
 });
 
 describe('plain text', () => {
-  it('is a prompt a line, exactly', async () => {
+  it('has exactly one prompt on each line', async () => {
     expect(await readFileOf('x.txt', 'a "cat", \t{1}\r\n\r\n  \n two ')).toEqual({
       columns: ['prompt'],
       entries: [
@@ -136,7 +136,7 @@ describe('plain text', () => {
   });
 });
 
-describe('the format', () => {
+describe('the format of a list', () => {
   const csv = 'id,scene\na,b\n';
   const row = [{ id: 'a', scene: 'b' }];
 

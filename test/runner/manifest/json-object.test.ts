@@ -9,7 +9,7 @@ import { runs } from '../../fakes/tier.ts';
 
 const row = (line: number, columns: unknown) => ({ kind: 'row', line, columns });
 
-describe('rows by id', () => {
+describe('a JSON object with rows by id', () => {
   it.each([
     [
       'objects',
@@ -69,7 +69,7 @@ describe('rows by id', () => {
     ]);
   });
 
-  it('gives every row in its order, in whatever pieces it comes', async () => {
+  it('gives every row in its order, in chunks of any size', async () => {
     const rows = fc.array(fc.tuple(fc.string(), fc.string({ minLength: 1, unit: 'grapheme' })), {
       minLength: 2,
       maxLength: 8,
@@ -92,14 +92,14 @@ it.each([
     'beside others',
     '{"id": 7, "description": "x", "defaults": {"steps": 3}, "it": ["a",\n{"prompt": "b"}], "n": null}',
   ],
-])('reads the list in it %s, with the lines of its rows', async (_name, text) => {
+])('reads a list in a JSON object %s, with the lines of its rows', async (_name, text) => {
   expect((await readFileOf('x.json', text)).entries).toEqual([
     row(1, { prompt: 'a' }),
     row(2, { prompt: 'b' }),
   ]);
 });
 
-it('reads a long list in it in batches', async () => {
+it('reads a long list in a JSON object in batches', async () => {
   const prompts = Array.from({ length: 20_000 }, (_, index) => `prompt ${index}, of a long list`);
   const { entries } = await readFileOf('x.json', JSON.stringify({ version: 1, prompts }, null, 1));
   expect(entries).toHaveLength(20_000);

@@ -58,7 +58,7 @@ it('a line sep= of a .txt is a prompt', async () => {
 });
 
 describe('empty values', () => {
-  it('beyond the header, and rows of nothing else, are nothing', async () => {
+  it('beyond the header are ignored, and so are rows with only empty values', async () => {
     const read = await readFileOf('x.csv', 'id,prompt,,\na,a hill,,\nb,a lake\n,,,\nc,a boat,,x\n');
     expect(read.columns).toEqual(['id', 'prompt']);
     expect(shown(read)).toEqual([

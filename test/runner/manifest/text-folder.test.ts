@@ -8,7 +8,7 @@ import { openManifest } from '../../../src/runner/manifest/read-manifest.ts';
 const folder = mkdtempSync(join(tmpdir(), 'texts-'));
 afterEach(() => rmSync(folder, { recursive: true }));
 
-it('reads the texts by name, and passes on bytes that change', async () => {
+it('a folder of texts is read by name, and its fingerprint covers names and texts', async () => {
   const files = {
     'b.TXT': '\uFEFFtwo\nlines\n',
     'a.txt': 'one',
@@ -31,7 +31,7 @@ it('reads the texts by name, and passes on bytes that change', async () => {
   expect(Buffer.concat(heard).toString()).toContain('a.txt\0one');
 });
 
-it('reads texts in UTF-16 and Windows-1252, each file by itself', async () => {
+it('texts of a folder are read in UTF-16 and Windows-1252, each file by itself', async () => {
   mkdirSync(folder, { recursive: true });
   const wide = Buffer.from('\uFEFFGrüße', 'utf16le');
   const files = {

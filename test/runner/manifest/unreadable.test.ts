@@ -8,7 +8,7 @@ import { openManifest } from '../../../src/runner/manifest/read-manifest.ts';
 import { asAnotherUser, canBecome } from '../../fakes/another-user.ts';
 import { complaint, readFileOf, readStream, withFile } from './read-all.ts';
 
-describe('the file', () => {
+describe('a list is refused if its file', () => {
   it('is missing, in a missing folder, or below a file', async () => {
     expect(await complaint(openManifest('no/such.csv'))).toBe('no/such.csv: does not exist');
     const below = withFile('x.csv', 'a', (path) => openManifest(join(path, 'y.csv')));
@@ -61,13 +61,13 @@ describe('the file', () => {
     }
   });
 
-  it('is standard input', async () => {
+  it('is standard input, empty or with a bad header', async () => {
     expect(await complaint(readStream())).toBe('standard input: is empty');
     expect(await complaint(readStream('id,id'))).toContain('standard input:1: ');
   });
 });
 
-describe('the header', () => {
+describe('the header of a list is refused:', () => {
   it.each([
     [
       '\nid,scene, id ,scene\n',
@@ -81,14 +81,14 @@ describe('the header', () => {
     expect(await complaint(readFileOf('x.csv', text))).toBe(`x.csv:${problem}`);
   });
 
-  it('is not UTF-8', async () => {
+  it('bytes that are not UTF-8', async () => {
     const bytes = Buffer.from('id,caf\xe9\n', 'latin1');
     expect(await complaint(readFileOf('x.csv', bytes))).toBe(
       'x.csv:1: the header is not valid UTF-8; as Windows-1252 it reads "café": if that is right, add encoding: windows-1252 to pipeline.yaml',
     );
   });
 
-  it('may repeat a name in another case, which is another column', async () => {
+  it('but not a repeated name in another case, which is another column', async () => {
     expect((await readFileOf('x.csv', 'seed,Seed\n1,2\n')).columns).toEqual(['seed', 'Seed']);
   });
 });

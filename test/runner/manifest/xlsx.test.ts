@@ -171,7 +171,7 @@ it.each([1, 2000])('a row of more than 1 MiB, in %d runs, is bad', async (runs) 
   expect(await valueOf(cell)).toBe('2: is longer than 1 MiB');
 });
 
-describe('the header', () => {
+describe('the header of a workbook', () => {
   it('is the first row with cells, without empty names at its end', async () => {
     const { columns, entries } = await read(
       `<row r="1"/>${textRow(3, ' id ', 'prompt', '', '')}${textRow(4, 'a', 'b')}`,
@@ -182,7 +182,7 @@ describe('the header', () => {
     ]);
   });
 
-  it('has the problems of any header', async () => {
+  it('is refused for the same problems as other headers', async () => {
     expect(await complaint(read(textRow(2, 'id', '', 'id')))).toBe(
       'x.xlsx:2: the header: no name for column 2; columns 1 and 3 have the same name, "id"',
     );
@@ -191,7 +191,7 @@ describe('the header', () => {
     );
   });
 
-  it('is not there if pipeline.yaml names the columns', async () => {
+  it('is a row if pipeline.yaml names the columns', async () => {
     await withFile('x.xlsx', workbook({ rows: textRow(1, 'a', 'b') }), async (path) => {
       const reading = { header: ['id', 'prompt'], trimsLines: true, readsSpreadsheets: true, findsIds: true };
       const { columns, batches } = await openManifest(path, { reading });

@@ -9,7 +9,7 @@ import { complaint, readFileOf, readStream, shown } from './read-all.ts';
 
 const hasZstd = isThere();
 
-describe.skipIf(!hasZstd)('packed by zstd (skipped if there is no zstd)', () => {
+describe.skipIf(!hasZstd)('a list packed by zstd (skipped if there is no zstd)', () => {
   const lines = Array.from(
     { length: isWhole ? 60_000 : 6_000 },
     (_, index) => `scene ${(index * 7919) % 100_003}\n`,
@@ -20,7 +20,7 @@ describe.skipIf(!hasZstd)('packed by zstd (skipped if there is no zstd)', () => 
     .map((prompt) => ({ prompt }));
 
   it.each([[[]], [['--no-check']], [['-19']], [['--ultra', '-22']], [['--fast=5']], [['-T2', '-B1MB']]])(
-    '%j',
+    'is read, with options %j',
     async (options) => {
       expect(shown(await readFileOf('x.txt.zst', zstd(lines, options)))).toEqual(prompts);
     },
@@ -33,13 +33,13 @@ describe.skipIf(!hasZstd)('packed by zstd (skipped if there is no zstd)', () => 
     expect(shown(await readStream(...letters))).toEqual([{ prompt: 'a' }, { prompt: 'b' }]);
   });
 
-  it('of several frames, as appending makes them, and with others between them', async () => {
+  it('may have several frames, as after appending, and skippable frames between them', async () => {
     const skipped = Buffer.concat([Buffer.from([0x5e, 0x2a, 0x4d, 0x18, 3, 0, 0, 0]), Buffer.from('xyz')]);
     const bytes = Buffer.concat([skipped, zstd('a\nb'), skipped, zstd(''), zstd('c\n')]);
     expect(shown(await readFileOf('x.txt.zst', bytes))).toEqual([{ prompt: 'a' }, { prompt: 'bc' }]);
   });
 
-  it('that is damaged or cut, wherever that is', async () => {
+  it('is refused if it is damaged or cut anywhere', async () => {
     const whole = zstd(lines);
     for (const at of [whole.length >> 1, whole.length - 2, 40]) {
       const damaged = Buffer.from(whole);
@@ -58,7 +58,7 @@ describe.skipIf(!hasZstd)('packed by zstd (skipped if there is no zstd)', () => 
     expect(await complaint(readFileOf('x.txt.zst', followed))).toContain('damaged or truncated');
   });
 
-  it('that takes too much memory', async () => {
+  it('is refused if it needs too much memory', async () => {
     const bytes = zstd('x', ['--long=28', '-1', '--single-thread']);
     expect(await complaint(readFileOf('x.txt.zst', bytes))).toBe(
       'x.txt.zst: is a zstd file that needs a window of 256 MiB, more than the supported 128; compress it without --long or --ultra',
@@ -66,7 +66,7 @@ describe.skipIf(!hasZstd)('packed by zstd (skipped if there is no zstd)', () => 
   });
 });
 
-it('a list that needs a dictionary', async () => {
+it('a list packed by zstd is refused if it needs a dictionary', async () => {
   const bytes = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x21, 7, 1, 0x09, 0, 0, 0x61]);
   expect(await complaint(readFileOf('x.txt.zst', bytes))).toBe(
     'x.txt.zst: is a zstd file that needs a dictionary; compress it without one',

@@ -20,7 +20,7 @@ function deadly(): World {
   return world;
 }
 
-it('quarantines the scene whose result crashes the program three times, and renders all others', async () => {
+it('a run quarantines the scene whose result crashes the program three times, and renders all others', async () => {
   const world = deadly();
   let runs = 0;
   for (let result; result === undefined; runs++) {
@@ -35,7 +35,7 @@ it('quarantines the scene whose result crashes the program three times, and rend
   expect(world.service.jobs).toHaveLength(12);
 });
 
-it('handles a scene that was in progress at two crashes after all other jobs in flight', async () => {
+it('a run handles a scene that was in progress at two crashes after all other jobs in flight', async () => {
   const world = deadly();
   const { behaviour } = world.service;
   // After a crash, any scene in progress may be the cause. The other jobs end later, so only one scene is in
@@ -52,7 +52,7 @@ it('handles a scene that was in progress at two crashes after all other jobs in 
   expect(world.rows("SELECT deaths FROM scenes WHERE id = 's4'")).toEqual([{ deaths: 2 }]);
 });
 
-it('counts no crash for scenes that were only in flight, however often the program crashes', async () => {
+it('a run counts no crash for scenes that were only in flight, however often the program crashes', async () => {
   const world = new World(() => ({ queueMs: 600_000 }));
   for (let run = 0; run < 6; run++)
     await world.run({ manifest: list, settings: { concurrency: 12 }, until: 30_000, afterMs: 1_000 });
@@ -62,7 +62,7 @@ it('counts no crash for scenes that were only in flight, however often the progr
   expect(world.service.jobs).toHaveLength(12);
 });
 
-it('counts no crash for scenes whose pictures a full disk rejects, however often', async () => {
+it('a run counts no crash for scenes whose pictures a full disk rejects, however often', async () => {
   const world = new World();
   world.images.isDiskFull = true;
   for (let run = 0; run < 4; run++) {

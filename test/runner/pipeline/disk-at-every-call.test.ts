@@ -35,35 +35,41 @@ const unwritable = (thrown: unknown): { kind: string } => {
   throw thrown;
 };
 
-it.each(left)('a run after one that left %s', async (_, options) => {
-  const unharmed = await worldWith(options);
-  await unharmed.run({ manifest, settings: { report: { every: 1_000 } } });
-  for (const failAt of sampledUpTo(unharmed.killer.diskCalls, { ms: 15, weight: 0.5 })) {
-    const world = await worldWith(options);
-    const ending = await world
-      .run({ manifest, failAt, settings: { report: { every: 1_000 } } })
-      .then((result) => result?.ending, unwritable);
-    expect(world.killer.hasFailed).toBe(true);
-    const calls = world.killer.calls.join(' ');
-    expect(ending?.kind, calls).toBe('output-unwritable');
-    expect(world.clock.sleeping, calls).toBe(0);
-    const last = await world.run({ manifest });
-    expect(last, calls).toMatchObject({ ending: { kind: 'complete' }, counts: { saved: 2 } });
-    expect(world.service.jobs, calls).toHaveLength(2);
-    expect([...world.images.files.keys()].toSorted()).toEqual(['a.png', 'b-2.png', 'b.png']);
-  }
-});
+it.each(left)(
+  'a disk that fails at any call ends a run in order, after another run left %s',
+  async (_, options) => {
+    const unharmed = await worldWith(options);
+    await unharmed.run({ manifest, settings: { report: { every: 1_000 } } });
+    for (const failAt of sampledUpTo(unharmed.killer.diskCalls, { ms: 15, weight: 0.5 })) {
+      const world = await worldWith(options);
+      const ending = await world
+        .run({ manifest, failAt, settings: { report: { every: 1_000 } } })
+        .then((result) => result?.ending, unwritable);
+      expect(world.killer.hasFailed).toBe(true);
+      const calls = world.killer.calls.join(' ');
+      expect(ending?.kind, calls).toBe('output-unwritable');
+      expect(world.clock.sleeping, calls).toBe(0);
+      const last = await world.run({ manifest });
+      expect(last, calls).toMatchObject({ ending: { kind: 'complete' }, counts: { saved: 2 } });
+      expect(world.service.jobs, calls).toHaveLength(2);
+      expect([...world.images.files.keys()].toSorted()).toEqual(['a.png', 'b-2.png', 'b.png']);
+    }
+  },
+);
 
-it.each(left)('a cancelling after a run that left %s', async (_, options) => {
-  const unharmed = await worldWith(options);
-  await unharmed.cancel({});
-  for (const failAt of sampledUpTo(unharmed.killer.diskCalls, { ms: 15, weight: 0.5 })) {
-    const world = await worldWith(options);
-    const ending = await world.cancel({ failAt }).then((result) => result?.ending, unwritable);
-    expect(world.killer.hasFailed).toBe(true);
-    const calls = world.killer.calls.join(' ');
-    expect(ending?.kind, calls).toBe('output-unwritable');
-    const last = await world.run({ manifest });
-    expect(last?.ending.kind, calls).toBe('complete');
-  }
-});
+it.each(left)(
+  'a disk that fails at any call ends `cancel` in order, after a run left %s',
+  async (_, options) => {
+    const unharmed = await worldWith(options);
+    await unharmed.cancel({});
+    for (const failAt of sampledUpTo(unharmed.killer.diskCalls, { ms: 15, weight: 0.5 })) {
+      const world = await worldWith(options);
+      const ending = await world.cancel({ failAt }).then((result) => result?.ending, unwritable);
+      expect(world.killer.hasFailed).toBe(true);
+      const calls = world.killer.calls.join(' ');
+      expect(ending?.kind, calls).toBe('output-unwritable');
+      const last = await world.run({ manifest });
+      expect(last?.ending.kind, calls).toBe('complete');
+    }
+  },
+);

@@ -12,7 +12,7 @@ const someOf = <Place>(places: readonly Place[]): readonly Place[] =>
   isWhole ? places : sampled(places, { ms: 200 });
 const tried = { deaths: 0, inResume: 0 };
 
-describe('survives a crash at every call, and another one in the resumed run', () => {
+describe('a batch survives a crash at every call, and another one in the resumed run', () => {
   it.each(scenarios.map((scenario) => [scenario.name, scenario] as const))('%s', async (_, scenario) => {
     const counted = await dieEverywhere(scenario, someOf);
     tried.deaths += counted.deaths;
@@ -24,7 +24,7 @@ describe('survives a crash at every call, and another one in the resumed run', (
   });
 });
 
-firstTier.it('tries at least 3,000 crashes, a third of them in resumed runs', () => {
+firstTier.it('at least 3,000 crashes are tried, a third of them in resumed runs', () => {
   const sum = (what: 'deaths' | 'inResume'): number =>
     scenarios.reduce((total, { atLeast }) => total + atLeast[what], 0);
   expect(sum('deaths')).toBeGreaterThanOrEqual(3_000);

@@ -72,7 +72,7 @@ const inTheSecond: Scenario = {
   atLeast: { deaths: 630, inResume: 310 },
 };
 
-describe('survives a crash at every call', () => {
+describe('a chain of batches survives a crash at every call', () => {
   it.each([
     ['first', inTheFirst],
     ['second', inTheSecond],

@@ -10,8 +10,8 @@ const one = manifestOf([['a', 'sea']]);
 it.each<
   [name: string, port: 'checkpoint' | 'images', method: keyof Checkpoint | keyof ImageStore, log: string[]]
 >([
-  ['sends nothing before the intent is on disk', 'checkpoint', 'claim', []],
-  ['asks for no job before its id is on disk', 'checkpoint', 'recordSubmitted', ['submit sea']],
+  ['a run sends nothing before the intent is on disk', 'checkpoint', 'claim', []],
+  ['a run polls no job before its id is on disk', 'checkpoint', 'recordSubmitted', ['submit sea']],
 ])('%s', async (_, port, method, log) => {
   const world = new World();
   await world.run({ manifest: one, hang: `${port}.${method}`, until: 60_000 });

@@ -7,10 +7,10 @@ import { pictureName, PictureNames } from '../../../src/runner/pipeline/picture-
 import { configOf, withRequired } from '../config/pipeline-file.ts';
 
 it.each([
-  ['the service tells its seed', '7', { seed: 5 }, 'a-7.png'],
-  ['it tells none, and one was sent', '', { seed: 5 }, 'a-5.png'],
-  ['nobody knows', '', {}, 'a-.png'],
-])('%s', (_, seed, columns, name) => {
+  ['the seed of the service', '7', { seed: 5 }, 'a-7.png'],
+  ['the sent seed if the service returns none', '', { seed: 5 }, 'a-5.png'],
+  ['no seed if none is known', '', {}, 'a-.png'],
+])('the name of a picture has %s', (_, seed, columns, name) => {
   const config = configOf(withRequired('').replace('renders', `renders\n  name: '{{ id }}-{{ seed }}'`));
   const picture = { id: 'a', columns, input: {}, seed, index: 1 };
   expect(pictureName({ ...config, names: 'prompt' }, picture)).toBe(name);
@@ -23,7 +23,7 @@ it.each([
   ['media: video', '.mp4', 'mp4.png'],
   ['image: image', '{{ id }}.mp4', 'a.mp4.png'],
 ])(
-  'removes the extension of a clip from a name, if the batch has clips: %s, %s',
+  'the extension of a clip is removed from output.name, if the batch has clips: %s, %s',
   (output, template, name) => {
     const named = `renders\n  ${output}\n  name: '${template}'`;
     const config = configOf(withRequired('').replace('renders', named));

@@ -8,7 +8,7 @@ const manifest = manifestOf([
   ['b', 'moon'],
 ]);
 
-it('survives a crash at every call', async () => {
+it('every picture has its provenance after a crash at any call', async () => {
   const unharmed = newWorld();
   await finish(unharmed);
   for (const killAt of sampledUpTo(unharmed.killer.halves, { ms: 30 })) {

@@ -13,7 +13,7 @@ type Reply = { kind: string; failure?: Failure };
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const { signal } = new AbortController();
 
-it('removes only aborted requests from the queue', async () => {
+it('the rate limiter removes only aborted requests from its queue', async () => {
   const limiter = new RateLimiter({ atOnce: 1, perTenSeconds: 10_000 }, new VirtualClock(0));
   const [staying, leaving] = [new AbortController(), new AbortController()];
   const sent: string[] = [];
@@ -40,7 +40,7 @@ it('removes only aborted requests from the queue', async () => {
   expect(sent).toEqual(['first', 'b', 'd']);
 });
 
-it('leaves no timer behind if all that waited have left', async () => {
+it('the rate limiter leaves no timer behind if all waiting requests were aborted', async () => {
   const clock = new VirtualClock(0);
   const limiter = new RateLimiter({ atOnce: 9, perTenSeconds: 1 }, clock);
   const leaving = new AbortController();
@@ -70,7 +70,7 @@ async function paused(retryAfterMs: number, maxPauseMs?: number) {
   return { clock, limiter, sentAt, waiting, slow, answerSlow: () => answerSlow() };
 }
 
-it('sends nothing before the time that the service has named', async () => {
+it('the rate limiter sends nothing before the time that the service has named', async () => {
   const { clock, limiter, sentAt, waiting } = await paused(60_000);
   expect([limiter.isPaused, limiter.allowedRequests()]).toEqual([true, 0]);
   while (clock.advance()) await settle();
@@ -82,7 +82,7 @@ it('sends nothing before the time that the service has named', async () => {
 it.each([
   ['a request is accepted that was on its way', (there: Paused) => there.answerSlow()],
   ['a job has ended', (there: Paused) => there.limiter.resume()],
-])('continues at once if %s', async (_, end) => {
+])('the rate limiter continues at once if %s', async (_, end) => {
   const there = await paused(60_000);
   end(there);
   await settle();
@@ -91,7 +91,7 @@ it.each([
   expect(there.clock.elapsed()).toBeLessThan(100);
 });
 
-it('pauses no longer than requested', async () => {
+it('the rate limiter pauses no longer than requested', async () => {
   const { clock, waiting, sentAt } = await paused(600_000, 20_000);
   while (clock.advance()) await settle();
   await waiting;

@@ -9,7 +9,7 @@ import { Stop } from '../../../src/runner/pipeline/stop.ts';
 const interrupted = (text: string) => ({ kind: 'interrupted', text }) as const;
 const modesOf = (stop: Stop): boolean[] => [stop.draining.aborted, stop.leaving.aborted];
 
-it('a run finishes first, and leaves when it is asked again', () => {
+it('a run that is told to stop finishes its jobs first, and leaves when it is told again', () => {
   const stop = new Stop();
   const said: string[] = [];
   stop.onEnding(({ text }) => said.push(text));
@@ -41,7 +41,7 @@ it.each([
   }
 });
 
-it('a run treats anything else as a bug, and keeps the first one', () => {
+it('a run treats any other thrown value as a bug, and keeps the first bug', () => {
   const stop = new Stop((thrown) =>
     thrown === 'ENOSPC' ? new FatalFailure({ kind: 'output-unwritable', text: 'no room' }) : thrown,
   );

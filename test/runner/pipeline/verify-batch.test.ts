@@ -56,8 +56,8 @@ async function verify(ports: Partial<VerifyPorts> = {}): Promise<{ verified: Ver
   return { verified, bad };
 }
 
-describe('looking', () => {
-  it('comes by every picture once, however many there are', async () => {
+describe('a verification', () => {
+  it('checks every picture once, however many there are', async () => {
     await rendered(260, 2);
     const seen = new Map<string, number>();
     const { verified } = await verify({
@@ -70,7 +70,7 @@ describe('looking', () => {
     expect(seen.size).toBe(520);
   });
 
-  it('follows a picture that a run renames meanwhile, and leaves out one that is off the record', async () => {
+  it('follows a picture that a run renames meanwhile, and leaves out a picture that is no longer on record', async () => {
     await rendered(3);
     const { inspect } = { inspect: async () => ({ kind: 'missing' }) as const };
     let isFirst = true;
@@ -91,13 +91,13 @@ describe('looking', () => {
   });
 });
 
-describe('a rename that was decided', () => {
+describe('a recorded rename', () => {
   beforeEach(async () => {
     await rendered(2);
     world.db.exec("UPDATE pictures SET move_to = 'new.png' WHERE file = 's0.png'");
   });
 
-  it('may be done already, and not yet be on record', async () => {
+  it('may be done on disk before its end is recorded', async () => {
     world.images.files.set('new.png', world.images.files.get('s0.png') ?? '');
     world.images.files.delete('s0.png');
     expect((await verify()).verified).toMatchObject({ checked: 2, good: 2 });
@@ -105,7 +105,7 @@ describe('a rename that was decided', () => {
     expect((await verify()).verified).toMatchObject({ good: 1, damaged: 1, missing: 0 });
   });
 
-  it('reports the problem under the old name if it was not done', async () => {
+  it('has its problem reported under the old name if it was not done', async () => {
     expect((await verify()).verified).toMatchObject({ good: 2 });
     damaged.add('s0.png');
     expect((await verify()).verified).toMatchObject({ good: 1, damaged: 1, missing: 0 });

@@ -50,7 +50,7 @@ describe('a result that is refused', () => {
     expect(world.service.jobs).toHaveLength(20);
   });
 
-  it('for so long while other results arrive is given up, and its cost is recorded', async () => {
+  it('for as long while other results arrive is given up, and its cost is recorded', async () => {
     const world = new World(() => ({ executionMs: 5 * minutes }));
     world.service.instead.status = (id) => (id === 'job-1' ? withheld() : undefined);
     const result = await world.run({ manifest: list(20), settings: { pricing } });
@@ -86,7 +86,7 @@ describe('a result that is refused', () => {
   });
 });
 
-describe('a part of a result that is not there', () => {
+describe('a missing part of a result', () => {
   const missing = (times: number, more: Partial<Failure>): World => {
     const world = new World();
     let asked = 0;
@@ -116,8 +116,8 @@ describe('a part of a result that is not there', () => {
   });
 });
 
-describe('a status that is another job’s', () => {
-  it('once is requested again', async () => {
+describe('a status that names another job', () => {
+  it('is requested again the first time', async () => {
     const world = new World();
     const asked = new Set<string>();
     world.service.instead.status = (id) => {
@@ -129,7 +129,7 @@ describe('a status that is another job’s', () => {
     expect(world.service.jobs).toHaveLength(5);
   });
 
-  it('twice in a row ends the run, with everything in flight kept', async () => {
+  it('ends the run the second time in a row, with all jobs in flight kept', async () => {
     const world = new World();
     world.service.instead.status = (id) => (id === 'job-1' ? undefined : foreign);
     const result = await world.run({ manifest: list(8), settings: { concurrency: 4 } });

@@ -24,7 +24,7 @@ import {
 
 const hostile = '</script><script>alert(1)</script><!-- \u2028\u2029 "quoted" \\ \u202eright to left';
 
-it('gives the page the data of the report, and every row in order', async () => {
+it('the gallery gets the data of the report, and every row in order', async () => {
   await inFolder(async (folder) => {
     await writeReport(folder, sourceOf([savedRow, failedRow, invalidRow]), about);
     const data = await dataOf(folder);
@@ -61,7 +61,7 @@ it('gives the page the data of the report, and every row in order', async () => 
   });
 });
 
-it('says where the pictures were made, each endpoint with its scenes', async () => {
+it('the gallery names each endpoint with the scenes that it rendered', async () => {
   await inFolder(async (folder) => {
     await writeReport(folder, sourceOf([savedRow]), about);
     expect((await dataOf(folder)).endpoint).toBe('renderer at https://api.example/v2');
@@ -73,7 +73,7 @@ it('says where the pictures were made, each endpoint with its scenes', async () 
   });
 });
 
-it('groups failures, with the command that puts exactly these back', async () => {
+it('the gallery groups failures, with the command that puts exactly these back', async () => {
   await inFolder(async (folder) => {
     const expired: SceneRecord = { ...failedRow, failureKind: 'expired', failureText: 'gone' };
     await writeReport(folder, sourceOf([failedRow, expired, failedRow, invalidRow]), about);
@@ -88,7 +88,7 @@ it('groups failures, with the command that puts exactly these back', async () =>
   });
 });
 
-it('folds failures that differ in numbers, ids and addresses alone, and no two statuses', async () => {
+it('the gallery joins failures that differ only in numbers, ids and addresses, but not in the status', async () => {
   await inFolder(async (folder) => {
     const texts = [
       'was answered 404: no model "a b"',
@@ -109,7 +109,7 @@ it('folds failures that differ in numbers, ids and addresses alone, and no two s
   });
 });
 
-it('distinguishes fifty causes of a kind, and counts the others as one more', async () => {
+it('the gallery distinguishes fifty causes of a kind, and counts the others together', async () => {
   await inFolder(async (folder) => {
     const word = (index: number): string => String.fromCodePoint(0x4e00 + index);
     const texts = Array.from({ length: 70 }, (_, index) => word(index % 60));
@@ -132,7 +132,7 @@ it('distinguishes fifty causes of a kind, and counts the others as one more', as
   });
 });
 
-it('counts the time of the runs, not of the pauses between them, and no time twice', async () => {
+it('the gallery counts the time of the runs, not of the pauses between them, and no time twice', async () => {
   const hour = 3_600_000;
   const run = (startedAt: number, endedAt: number | null) => ({ ...runSpan, startedAt, endedAt });
   const spans = [run(0, hour), run(hour / 2, 2 * hour), run(10 * hour, null), run(20 * hour, 21 * hour)];
@@ -144,7 +144,7 @@ it('counts the time of the runs, not of the pauses between them, and no time twi
   });
 });
 
-it('shows the whole batch, and apart its latest run if that began late', async () => {
+it('the gallery shows the whole batch, and separately its latest run if that began late', async () => {
   const hour = 3_600_000;
   const nights = (startedAt: number) =>
     inFolder(async (folder) => {
@@ -167,7 +167,7 @@ it('shows the whole batch, and apart its latest run if that began late', async (
   ]);
 });
 
-it('says which columns have numbers, and which have the same value in several rows', async () => {
+it('the gallery knows which columns have numbers, and which have the same value in several rows', async () => {
   await inFolder(async (folder) => {
     const rows = Array.from({ length: 120 }, (_, index) => ({
       ...savedRow,
@@ -204,7 +204,7 @@ it('says which columns have numbers, and which have the same value in several ro
   });
 });
 
-it('shows the sent input if no column has it, and cuts texts that are too long', async () => {
+it('the gallery shows the sent input if no column has it, and cuts texts that are too long', async () => {
   await inFolder(async (folder) => {
     const input = { scene: 'a fox, at night', width: 64, steps: 30, photo: 'x'.repeat(50_000) };
     const row: SceneRecord = { ...savedRow, columns: { animal: 'fox', steps: 30 }, input };
@@ -256,7 +256,7 @@ it('the page runs only its own code and style', async () => {
   });
 });
 
-it('cuts rows into files by number and by length', async () => {
+it('the rows of the gallery are cut into files by number and by length', async () => {
   await inFolder(async (folder) => {
     const rows = (function* many(): Generator<SceneRecord> {
       for (let index = 0; index < 1203; index++) yield { ...savedRow, id: `s${index}` };

@@ -17,7 +17,7 @@ function binsOf(values: number[]): ReturnType<NumberBins['result']> {
   return bins.result();
 }
 
-it('counts each number once, in the bin that it lies in', () => {
+it('each number is counted once, in its bin', () => {
   fc.assert(
     fc.property(numbers, (values) => {
       const { least, most, from, width, bins } = binsOf(values) ?? expect.fail();
@@ -41,7 +41,7 @@ it('the bins do not depend on the order', () => {
   );
 });
 
-it('shows how scores are spread, and nothing if there are none', () => {
+it('the distribution of scores is shown, and nothing if there are none', () => {
   const { from, width, bins } = binsOf([0.1, 0.11, 0.5, 0.9]) ?? expect.fail();
   expect(bins.length).toBeGreaterThan(20);
   expect(bins.map((count, bin) => [from + bin * width, count]).filter(([, count]) => count !== 0)).toEqual([

@@ -131,13 +131,13 @@ it('removes half-written files of a dead writer, and none that a living one is w
   });
 });
 
-describe('trouble', () => {
+describe('a failed report', () => {
   it.each([
     ['appendFile', 'ENOSPC', 'the disk is full'],
     ['appendFile', 'EDQUOT', 'the disk quota is used up'],
     ['sync', 'EIO', 'the disk reports an error'],
   ] as const)(
-    'with the disk (%s: %s) is reported with a message, and the older report stays',
+    'because of the disk (%s: %s) is reported with a message, and the older report stays',
     async (work, code, words) => {
       await inFolder(async (folder) => {
         await writeReport(folder, sourceOf([savedRow]), about);
@@ -157,7 +157,7 @@ describe('trouble', () => {
     },
   );
 
-  it('with a file in the place of the folder, or a folder in the place of a file', async () => {
+  it('because of a file in the place of the folder, or a folder in the place of a file, is reported', async () => {
     await inFolder(async (folder) => {
       await writeFile(join(folder, 'file'), '');
       expect(await troubleOf(writeReport(join(folder, 'file'), sourceOf([]), about))).toMatchObject({
@@ -177,7 +177,7 @@ describe('trouble', () => {
     });
   });
 
-  it('with the rows passes as it is, and the older report stays', async () => {
+  it('because of an error in the rows throws that error, and the older report stays', async () => {
     await inFolder(async (folder) => {
       await writeReport(folder, sourceOf([savedRow]), about);
       const before = await contents(folder);

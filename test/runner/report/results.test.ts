@@ -77,7 +77,7 @@ it('results.csv has a row for each scene, with our columns first, then those of 
   });
 });
 
-it('leaves the size of sound empty', async () => {
+it('results.csv leaves the size of sound empty', async () => {
   const sound = { file: 'harbour.wav', width: 0, height: 0, bytes: 9, sha256: 'ab' };
   const [, values = []] = await csvOf([{ ...savedRow, pictures: [sound] }]);
   expect(values.slice(2, 7)).toEqual(['images/harbour.wav', '', '', '', '9']);

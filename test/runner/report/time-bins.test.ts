@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { DurationBins, NightBins } from '../../../src/runner/report/gallery-counts.ts';
 
-it('counts saved and failed scenes in their part of the night, the very end with the last part', () => {
+it('bins of time count saved and failed scenes in their part of the night, and the very end in the last part', () => {
   const night = new NightBins(1_000, 1_000 + 120_000);
   for (const at of [1_000, 1_999, 2_000, 121_000]) night.add(at, 'saved');
   night.add(60_500, 'failed');
@@ -13,13 +13,13 @@ it('counts saved and failed scenes in their part of the night, the very end with
   expect(failed[59]).toBe(1);
 });
 
-it('survives a night of no length', () => {
+it('bins of time accept a night of no length', () => {
   const night = new NightBins(5, 5);
   night.add(5, 'saved');
   expect(night.result().saved[0]).toBe(1);
 });
 
-it('gives percentiles within 2 %, and keeps one long job from flattening the rest', () => {
+it('bins of durations give percentiles within 2 %, and one long job does not flatten the others', () => {
   const bins = new DurationBins();
   for (let ms = 1; ms <= 1000; ms++) bins.add(ms);
   bins.add(3_600_000);
@@ -33,7 +33,7 @@ it('gives percentiles within 2 %, and keeps one long job from flattening the res
   expect(times?.bins.at(-1)).toBe(1);
 });
 
-it('has no values for an empty night, and accepts zeros', () => {
+it('bins of durations have no values for an empty night, and accept zeros', () => {
   expect(new DurationBins().result()).toBeNull();
   const bins = new DurationBins();
   bins.add(0);

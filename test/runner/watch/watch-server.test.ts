@@ -64,7 +64,7 @@ firstTier.describe('who may send requests', () => {
     },
   );
 
-  it('sites may not read it, frame it or run anything in it, as every answer says', async () => {
+  it('other sites may not read the page, frame it or run code in it, as every answer says', async () => {
     const watch = await startWatch();
     for (const path of ['/', '/data.json', fox, '/nowhere']) {
       const { headers } = await ask(watch, path, { headers: { origin: 'http://evil.example' } });

@@ -4,7 +4,7 @@ import { catalogueSchema, readCatalogue } from '../../../src/service/config/chec
 
 const catalogue = readCatalogue();
 
-it('offers the workloads of ours, images for pictures and for texts', () => {
+it('the catalogue offers our own workloads, and images for pictures and texts', () => {
   expect(catalogue.map(({ id }) => id)).toEqual([
     'scene-renderer',
     'blender',
@@ -15,7 +15,7 @@ it('offers the workloads of ours, images for pictures and for texts', () => {
   ]);
 });
 
-it.each(catalogue)('$id is complete', ({ runs, needs, input, example }) => {
+it.each(catalogue)('the card $id is complete', ({ runs, needs, input, example }) => {
   const isImage = 'image' in runs;
   expect(Object.values(needs).every((gigabytes) => gigabytes > 0)).toBe(isImage);
   expect(Object.keys(input).length).toBeGreaterThan(0);
@@ -28,7 +28,7 @@ it.each(catalogue)('the example of $id can be pasted into a shell and into Pytho
   expect(JSON.stringify(example)).not.toMatch(/'|[:,[](true|false|null)\b/);
 });
 
-it('a card has workflows whose parts are all there', () => {
+it('the workflows of a card are complete', () => {
   for (const { example } of catalogue) {
     const workflow = (example['workflow'] ?? {}) as Record<string, { inputs: Record<string, unknown> }>;
     const links = Object.values(workflow).flatMap(({ inputs }) =>
@@ -38,9 +38,12 @@ it('a card has workflows whose parts are all there', () => {
   }
 });
 
-it.each(['needs', 'input', 'example', 'runs', 'title', 'text', 'id'])('refuses a card without %s', (key) => {
-  const cards = catalogue.map((entry) =>
-    Object.fromEntries(Object.entries(entry).filter(([name]) => name !== key)),
-  );
-  expect(catalogueSchema.safeParse(cards).success).toBe(false);
-});
+it.each(['needs', 'input', 'example', 'runs', 'title', 'text', 'id'])(
+  'a card without %s is refused',
+  (key) => {
+    const cards = catalogue.map((entry) =>
+      Object.fromEntries(Object.entries(entry).filter(([name]) => name !== key)),
+    );
+    expect(catalogueSchema.safeParse(cards).success).toBe(false);
+  },
+);

@@ -69,7 +69,7 @@ function problemsOf(changes: object, base: object = worker): string[] {
     : [];
 }
 
-it('reads forms as people write them', () => {
+it('a form is read as people write it', () => {
   expect(settingsOf(form)).toEqual({
     id: 'a',
     name: 'A',
@@ -121,7 +121,7 @@ it('reports problems of boxes at their keys', () => {
   ]);
 });
 
-it('begins a form with the defaults', () => {
+it('a form begins with the defaults', () => {
   const begun = { ...endpointFields(7).begun, id: 'a', name: 'A' };
   expect(settingsOf(begun)).toEqual(endpointSettings({ id: 'a', name: 'A', quickStart: true, maxQueued: 7 }));
 });
@@ -143,7 +143,7 @@ it('keeps containers of the console apart unless they are said to be otherwise',
   expect(known).toMatchObject({ settings: { network: 'default', capabilities: [] } });
 });
 
-it('leaves a container of an earlier version as it was, also when something else is changed', () => {
+it('a container of an earlier version stays as it was, also when another field is changed', () => {
   const workload = { image: 'user/name:1.0', arguments: [] };
   const shown = writtenEndpoint(endpointSettings({ id: 'i', name: 'I', maxQueued: 10_000 }, workload));
   expect(shown).toMatchObject({ network: 'host', capabilities: ['default'] });
@@ -159,7 +159,7 @@ it('accepts a cluster if the service says how its workers reach it', () => {
   });
 });
 
-it('reports every problem at once, each beside its field', () => {
+it('all problems of a form are reported at once, each beside its field', () => {
   const changes = {
     id: 'Night',
     name: 'NIGHT',

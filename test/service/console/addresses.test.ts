@@ -22,7 +22,7 @@ async function raw(
   });
 }
 
-it('serves its page, with its policy, to every client', async () => {
+it('the console serves its page, with its content security policy, to every client', async () => {
   const { url } = await openWithConsole();
   const page = await fetch(`${url}/console/`);
   expect([page.status, await page.text()]).toEqual([200, '<p>the page</p>']);
@@ -36,7 +36,7 @@ it('serves its page, with its policy, to every client', async () => {
     expect([path, await raw(url, 'GET', path)]).toMatchObject([path, { status: 303, location: '/console/' }]);
 });
 
-it('shows pages of the manual as text', async () => {
+it('the console shows pages of the manual as text', async () => {
   const { url } = await openWithConsole();
   const page = await fetch(`${url}/console/help/service`);
   expect([page.status, await page.text()]).toEqual([200, '# The job service']);
@@ -47,7 +47,7 @@ it('shows pages of the manual as text', async () => {
   }
 });
 
-it('answers every other address with a message, and none with an error of its own', async () => {
+it('the console answers every other address with a message, and never with an internal error', async () => {
   const { url, troubles } = await openWithConsole();
   const answers: [method: string, path: string, status: number][] = [
     ['POST', '/console/', 405],
@@ -69,7 +69,7 @@ it('answers every other address with a message, and none with an error of its ow
   expect(troubles).toEqual([]);
 });
 
-it('says what there is to be done at an address', async () => {
+it('the console names the allowed methods of an address', async () => {
   const { url } = await openWithConsole();
   const visit = await enter(url);
   const answers: [method: string, path: string, status: number, allow: string | null][] = [
@@ -93,7 +93,7 @@ it('says what there is to be done at an address', async () => {
   }
 });
 
-it('refuses bodies that are too large or no JSON object', async () => {
+it('the console refuses bodies that are too large or not a JSON object', async () => {
   const { url, troubles } = await openWithConsole({ maxRequestBytes: 5_000 });
   const visit = await enter(url);
   for (const path of ['keys', 'endpoints', 'endpoints/scene-renderer/jobs'])

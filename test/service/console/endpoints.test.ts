@@ -30,7 +30,7 @@ it('an endpoint fails while the last three jobs that workers did failed, and no 
   expect([await afterOne(false), await afterOne(false), await afterOne(true)]).toEqual([true, true, false]);
 });
 
-it('shows a name for a command or module, and no path', async () => {
+it('the console shows the name of a command or module, and no path', async () => {
   const { url } = await openWithConsole();
   const visit = await enter(url);
   const command = await visit.make({
@@ -106,7 +106,7 @@ it('shows how a worker ended, its last line and when the next one starts, until 
   expect(dead.startsAt).toBeGreaterThan(dead.lastDeath?.at ?? Infinity);
 });
 
-it('uses every key of service.yaml, also after the next start', async () => {
+it('an endpoint of the console uses every key of service.yaml, also after the next start', async () => {
   const dataDir = await makeDataDir();
   const asked = endpointForm({
     id: 'mine',
@@ -137,7 +137,7 @@ it('hides the values of the file that workers get, and shows those of the consol
   expect(own?.settings['environment']).toEqual(environment);
 });
 
-it('says all that is wrong beside its fields, and makes nothing', async () => {
+it('all problems of an endpoint are reported beside its fields, and no endpoint is created', async () => {
   const { url } = await openWithConsole();
   const visit = await enter(url);
   await visit.make({ id: 'mine', name: 'Mine' });
@@ -323,7 +323,7 @@ it('shows the end of each worker’s log, and stays small however much they writ
   expect(JSON.stringify(overview).length).toBeLessThan(500_000);
 });
 
-it('pauses an endpoint, also over a new start, and lets it go on', async () => {
+it('an endpoint can be paused, also over a new start, and resumed', async () => {
   const dataDir = await makeDataDir();
   const endpoints = [endpointSettings({ id: endpointId })];
   const workload = instantWorkload(() => 1);

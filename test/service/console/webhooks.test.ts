@@ -34,7 +34,7 @@ async function openBoth() {
   return { target, clock, visit, submit, once, host: new URL(hook).host };
 }
 
-it('lists a failed webhook by its host alone, with the next try, and sends it at once when asked to', async () => {
+it('the console lists a failed webhook only by its host, with the next try, and sends it at once on request', async () => {
   const { target, clock, visit, submit, once, host } = await openBoth();
   expect(await visit.get('webhooks')).toEqual({ givenUp: 0, waiting: 0, webhooks: [] });
   const id = await submit('T0P/SECRET');
@@ -53,7 +53,7 @@ it('lists a failed webhook by its host alone, with the next try, and sends it at
   expect((await visit.ask('POST', 'webhooks/none/send')).status).toBe(404);
 });
 
-it('lists those that were given up first, and sends one or all of them again', async () => {
+it('the console lists webhooks that were given up first, and sends one or all of them again', async () => {
   const { target, visit, submit, once } = await openBoth();
   target.status = 410;
   const ids = [await submit('a'), await submit('b'), await submit('c')];

@@ -20,7 +20,7 @@ function get(url: string, origin: string, to = path): Promise<Response> {
 
 const allowed = (answer: Response) => answer.headers.get('access-control-allow-origin');
 
-it('answers the preflight requests of browsers, and lets the page read answers and refusals', async () => {
+it('preflight requests of browsers are answered, and an allowed page can read answers and refusals', async () => {
   const { url } = await openService({ origins: [studio] });
   const asked = await preflight(url, studio);
   expect([asked.status, allowed(asked)]).toEqual([204, studio]);
@@ -31,7 +31,7 @@ it('answers the preflight requests of browsers, and lets the page read answers a
   expect([missing.status, allowed(missing)]).toEqual([404, studio]);
 });
 
-it('allows nothing to other sites, and nothing at all by default', async () => {
+it('other sites are allowed nothing, and by default no site is allowed anything', async () => {
   const { url } = await openService({ origins: [studio] });
   const asked = await preflight(url, 'https://other.example');
   expect([asked.status, allowed(asked)]).toEqual([401, null]);
@@ -40,7 +40,7 @@ it('allows nothing to other sites, and nothing at all by default', async () => {
   expect(allowed(await get(byDefault.url, studio))).toBeNull();
 });
 
-it('allows any site if that is said, and still not the console', async () => {
+it('any site is allowed if configured, but never at the console', async () => {
   const { url } = await openWithConsole({ origins: ['*'] });
   expect(allowed(await get(url, studio))).toBe('*');
   expect(allowed(await get(url, studio, '/console/api/session'))).toBeNull();

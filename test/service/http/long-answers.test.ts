@@ -134,7 +134,7 @@ rest.it('a long answer is read to its end if it is deleted in the middle', async
   expect(reader.text().slice(-60)).toMatch(/"},"status":"COMPLETED","workerId":"\w+"}$/);
 });
 
-rest.it('breaks off with a logged error if its file cannot be read to the end', async () => {
+rest.it('a long answer breaks off with a logged error if its file cannot be read to the end', async () => {
   const { url, path, dataDir, troubles } = await serviceWithResult();
   const reader = await SlowClient.connect(url);
   reader.ask(path);
@@ -162,7 +162,7 @@ rest.it(
   },
 );
 
-rest.describe('while the service ends', () => {
+rest.describe('a long answer while the service ends', () => {
   it('arrives whole', async () => {
     const { url, path, close } = await serviceWithResult();
     const reader = await SlowClient.connect(url);
@@ -175,7 +175,7 @@ rest.describe('while the service ends', () => {
     await closed;
   });
 
-  it('is not waited for longer than is good', async () => {
+  it('is waited for only until the grace is over', async () => {
     const { url, path, close } = await serviceWithResult({ clientLimits: { closingMs: 1 } });
     const reader = await SlowClient.connect(url);
     reader.ask(path);

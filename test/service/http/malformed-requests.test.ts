@@ -97,7 +97,7 @@ const badOperation: fc.Arbitrary<Buffer> = fc
     return Buffer.concat([Buffer.from(`${line}\r\n${head}`), body]);
   });
 
-it('answers 4xx to malformed requests', { timeout: 300_000 }, async () => {
+it('malformed requests are answered with 4xx', { timeout: 300_000 }, async () => {
   const service = await openService();
   const workerKey = addKey(service.dataDir, 'worker');
   await fc.assert(
@@ -122,7 +122,7 @@ it('answers 4xx to malformed requests', { timeout: 300_000 }, async () => {
   await statusOnce(service.url, id, 'COMPLETED');
 });
 
-firstTier.it('answers a request that is whole, whatever follows it on its connection', async () => {
+firstTier.it('a complete request is answered, whatever follows it on its connection', async () => {
   const service = await openService();
   const request = `GET /v2/${endpointId}/health HTTP/1.1\r\n${goodHead}\r\n`;
   const answer = await exchange(service, Buffer.from(`${request}\0\r\n\r\n`));
@@ -172,7 +172,7 @@ function exchange({ url }: TestService, bytes: Buffer): Promise<string> {
 }
 
 firstTier.it.each(['Host: localhost\r\nHost: evil.example', 'Host: evil.example\r\nhOST: localhost'])(
-  'refuses a request of two hosts: %j',
+  'a request that names two hosts is refused: %j',
   async (hosts) => {
     const { url } = await openService();
     const socket = connect(Number(new URL(url).port), '127.0.0.1');

@@ -78,7 +78,7 @@ describe('a client that', () => {
     expect(client.text()).toMatch(/^HTTP\/1\.1 200 .*"status":"IN_QUEUE"\}$/s);
   });
 
-  rest.it('sends more slowly than any line is refused', async () => {
+  rest.it('sends more slowly than any real connection is refused', async () => {
     const { url, held, troubles } = await openService({
       ...only({ bytesSentPerSecond: 1e12 }),
       requestTimeoutMs,
@@ -114,14 +114,17 @@ describe('a client that', () => {
     },
   );
 
-  firstTier.it('sends on and on without a key is let go as soon as it could read why', async () => {
-    const { url } = await openService(only({ drainMs: 50 }));
-    const client = await SlowClient.connect(url);
-    client.send(`POST ${run} HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n\r\n`);
-    expect(await drip(client)).toMatch(/^HTTP\/1\.1 401 /);
-  });
+  firstTier.it(
+    'sends without end and without a key is disconnected once it could read the refusal',
+    async () => {
+      const { url } = await openService(only({ drainMs: 50 }));
+      const client = await SlowClient.connect(url);
+      client.send(`POST ${run} HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n\r\n`);
+      expect(await drip(client)).toMatch(/^HTTP\/1\.1 401 /);
+    },
+  );
 
-  rest.it('was refused for its head, and sends on without ever ending, is cut', async () => {
+  rest.it('was refused for its head, and sends without end, is disconnected', async () => {
     const { url } = await openService(only({ drainMs: 50 }));
     const client = await SlowClient.connect(url, { allowHalfOpen: true });
     client.send('no HTTP\r\n\r\n');
@@ -141,14 +144,17 @@ describe('a client that', () => {
     expect((await ask(again.url, healthPath('v2', endpointId))).json).toMatchObject({ jobs: { inQueue: 0 } });
   });
 
-  firstTier.it('continues to send a refused body is cut once it could read why', async () => {
-    const { url } = await openService({ ...only({ drainMs: 50 }), maxRequestBytes: 1_000 });
-    const client = await SlowClient.connect(url);
-    client.send(`${head}Content-Length: 9000000\r\n\r\n`);
-    expect(await drip(client)).toMatch(/^HTTP\/1\.1 400 .*exceeded max body size/s);
-  });
+  firstTier.it(
+    'continues to send a refused body is disconnected once it could read the refusal',
+    async () => {
+      const { url } = await openService({ ...only({ drainMs: 50 }), maxRequestBytes: 1_000 });
+      const client = await SlowClient.connect(url);
+      client.send(`${head}Content-Length: 9000000\r\n\r\n`);
+      expect(await drip(client)).toMatch(/^HTTP\/1\.1 400 .*exceeded max body size/s);
+    },
+  );
 
-  rest.it('requests nothing more is let go', async () => {
+  rest.it('sends no further request is disconnected', async () => {
     const { url } = await openService(only({ keepAliveMs: 50 }));
     const client = await SlowClient.connect(url);
     client.ask(healthPath('v2', endpointId));
@@ -173,9 +179,9 @@ rest.describe('an answer that is not read', () => {
 
   it.each<[string, string, Partial<ClientLimits>]>([
     ['a file', 'at all', { idleMs: 300 }],
-    ['a file', 'at the pace at which it should be', { readingMs: 300, bytesReadPerSecond: 1e12 }],
+    ['a file', 'fast enough', { readingMs: 300, bytesReadPerSecond: 1e12 }],
     ['memory', 'at all', { idleMs: 3_000 }],
-    ['memory', 'at the pace at which it should be', { readingMs: 300, bytesReadPerSecond: 1e12 }],
+    ['memory', 'fast enough', { readingMs: 300, bytesReadPerSecond: 1e12 }],
   ])('out of %s %s is cut', async (source, _how, limits) => {
     const { url, held, troubles } = await openService({ ...only(limits), maxRequestBytes: 2 * text.length });
     const isFile = source === 'a file';
@@ -192,7 +198,7 @@ rest.describe('an answer that is not read', () => {
     expect(troubles).toEqual([]);
   });
 
-  it('in pieces at the pace at which it should be is cut', async () => {
+  it('out of a stream fast enough is cut', async () => {
     let end = (): void => undefined;
     const left = new Promise<void>((resolve) => (end = resolve));
     const pieces = async function* (): AsyncGenerator<Buffer> {

@@ -40,15 +40,18 @@ function certificateAt(url: string, authority: string): Promise<PeerCertificate>
   });
 }
 
-it.skipIf(!hasOpenssl)('speaks HTTPS alone (skipped if there is no openssl)', async () => {
-  const { url, files } = await open();
-  expect(url).toMatch(/^https:/);
-  expect((await certificateAt(url, files.authority)).subjectaltname).toContain('DNS:localhost');
-  await expect(fetch(url.replace('https', 'http'))).rejects.toThrow('fetch failed');
-});
+it.skipIf(!hasOpenssl)(
+  'a service with a certificate speaks only HTTPS (skipped if there is no openssl)',
+  async () => {
+    const { url, files } = await open();
+    expect(url).toMatch(/^https:/);
+    expect((await certificateAt(url, files.authority)).subjectaltname).toContain('DNS:localhost');
+    await expect(fetch(url.replace('https', 'http'))).rejects.toThrow('fetch failed');
+  },
+);
 
 it.skipIf(!hasOpenssl)(
-  'uses a renewed certificate without a restart, and keeps the old one while the files do not fit (skipped if there is no openssl)',
+  'a service uses a renewed certificate without a restart, and keeps the old one while the files do not match (skipped if there is no openssl)',
   async () => {
     const { dir, url, files, troubles } = await open();
     const { authority, cert, key } = files;
@@ -66,22 +69,25 @@ it.skipIf(!hasOpenssl)(
   },
 );
 
-it.skipIf(!hasOpenssl)('reports problems of the files (skipped if there is no openssl)', async () => {
-  const dir = await mkdtemp(join(tmpdir(), 'nightrender-tls-'));
-  const { cert, key, authority } = certificatesIn(dir);
-  const now = Date.now();
-  expect(() => readTls({ cert: join(dir, 'none.pem'), key }, now)).toThrow('a file that can be read');
-  expect(() => readTls({ cert: key, key }, now)).toThrow('a certificate in PEM');
-  expect(() => readTls({ cert, key: cert }, now)).toThrow('a private key in PEM');
-  expect(() => readTls({ cert: authority, key }, now)).toThrow(
-    'the private key of the certificate in tls.cert',
-  );
-  expect(readTls({ cert, key }, now)).toMatchObject({ names: ['localhost'], problem: undefined });
-  expect(readTls({ cert, key }, now + 3 * 86_400_000).problem).toContain('ended on');
-});
+it.skipIf(!hasOpenssl)(
+  'a service reports problems of its certificate and key files (skipped if there is no openssl)',
+  async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'nightrender-tls-'));
+    const { cert, key, authority } = certificatesIn(dir);
+    const now = Date.now();
+    expect(() => readTls({ cert: join(dir, 'none.pem'), key }, now)).toThrow('a file that can be read');
+    expect(() => readTls({ cert: key, key }, now)).toThrow('a certificate in PEM');
+    expect(() => readTls({ cert, key: cert }, now)).toThrow('a private key in PEM');
+    expect(() => readTls({ cert: authority, key }, now)).toThrow(
+      'the private key of the certificate in tls.cert',
+    );
+    expect(readTls({ cert, key }, now)).toMatchObject({ names: ['localhost'], problem: undefined });
+    expect(readTls({ cert, key }, now + 3 * 86_400_000).problem).toContain('ended on');
+  },
+);
 
 it.skipIf(!hasOpenssl)(
-  'has browsers stay with HTTPS, unless `hsts: false` (skipped if there is no openssl)',
+  'a service tells browsers to stay with HTTPS, unless `hsts: false` (skipped if there is no openssl)',
   async () => {
     const dir = await makeDataDir();
     const { cert, key } = certificatesIn(dir);
@@ -99,7 +105,7 @@ it.skipIf(!hasOpenssl)(
 );
 
 it.skipIf(!hasOpenssl)(
-  'knows the key of an encrypted connection, and bounds the requests that a key has in progress (skipped if there is no openssl)',
+  'a service bounds the requests that a key has in progress over encrypted connections (skipped if there is no openssl)',
   async () => {
     const { url, files, dataDir } = await open();
     const form = { name: 'guest', kind: 'client', endpoints: null, maxHeld: '1' };

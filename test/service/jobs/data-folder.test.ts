@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { DataFolderInUse, FolderWatch, lockDataFolder } from '../../../src/service/jobs/data-folder.ts';
 import { makeDataDir, openService } from '../service-harness.ts';
 
-it('raises no alarm about files that go with the end of the service', () => {
+it('the data folder raises no alarm about files that are removed at the end of the service', () => {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const path = join(dir, 'service.sqlite-wal');
@@ -19,7 +19,7 @@ it('raises no alarm about files that go with the end of the service', () => {
   expect(troubles).toEqual([]);
 });
 
-it('says once that a file went or is another, and once that it is back', () => {
+it('the data folder reports once that a file is missing or replaced, and once that it is back', () => {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const [one, two] = [join(dir, 'one'), join(dir, 'two')];

@@ -136,7 +136,7 @@ firstTier.it('gives out no job while the disk is full', async () => {
   expect(await take()).toMatchObject([{ id }]);
 });
 
-firstTier.describe('the room that is kept', () => {
+firstTier.describe('the reserved space', () => {
   const full = () => Promise.reject(Object.assign(new Error('no space left'), { code: 'ENOSPC' }));
   const bytes = 3_000_000;
   let path: string;
@@ -161,14 +161,14 @@ firstTier.describe('the room that is kept', () => {
     expect([reserve.isFull, existsSync(path)]).toEqual([false, true]);
   });
 
-  it('is nothing to a write that fails for another reason, or again', async () => {
+  it('is not given to a write that fails for another reason, or again', async () => {
     const reserve = reserveOf();
     await expect(reserve.spend(() => Promise.reject(new Error('a bug')))).rejects.toThrow('a bug');
     expect(reserve.isFull).toBe(false);
     await expect(reserve.spend(full)).rejects.toThrow('no space left');
   });
 
-  it('may be none', async () => {
+  it('may be zero', async () => {
     await expect(reserveOf(0).spend(full)).rejects.toThrow('no space left');
     expect([existsSync(path), troubles]).toEqual([false, []]);
   });

@@ -11,7 +11,7 @@ import { jobSchema } from '../../../src/service/jobs/job-schema.ts';
 import { accepted, openStore } from '../service-harness.ts';
 import { Sweeper } from '../../../src/service/instance/open-service.ts';
 
-it('deletes only expired jobs, and cleans the file once it is idle', async () => {
+it('the store deletes only expired jobs, and cleans its file when it is idle', async () => {
   let now = 1_000;
   const store = await openStore({ now: () => now, retentionMs: 100 });
   const { db } = store.file;
@@ -43,7 +43,7 @@ it('deletes only expired jobs, and cleans the file once it is idle', async () =>
   expect(empty()).toBe(0);
 });
 
-it('knows a submission by its key as long as its job may be kept', async () => {
+it('the store knows a submission by its idempotency key as long as its job may be kept', async () => {
   let now = 1_000;
   const store = await openStore({ now: () => now, retentionMs: 100 });
   expect(store.expiry.idempotencyMs).toBe(100);
@@ -51,7 +51,7 @@ it('knows a submission by its key as long as its job may be kept', async () => {
   expect(store.expiry.idempotencyMs).toBe(0);
 });
 
-it('waits for no reader, such as a backup, and empties the log once that has ended', async () => {
+it('the store does not wait for a reader such as a backup, and empties its log once that has ended', async () => {
   const store = await openStore();
   const { db } = store.file;
   const logBytes = () => statSync(`${db.name}-wal`).size;

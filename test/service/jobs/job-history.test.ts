@@ -30,7 +30,7 @@ function history() {
   return { clock, book, end };
 }
 
-it('counts each end where it belongs', () => {
+it('the history counts each end of a job in its endpoint, time and kind', () => {
   const { book, end, clock } = history();
   for (const state of ['COMPLETED', 'COMPLETED', 'FAILED', 'TIMED_OUT', 'CANCELLED'] as const) end(state);
   end('COMPLETED', { endpointId: 'b', startedAt: null });
@@ -46,7 +46,7 @@ it('counts each end where it belongs', () => {
   expect(book.view('none', 'hour').steps.at(-2)).toMatchObject({ completed: 0 });
 });
 
-it('shows a day in quarters of an hour, and nothing that is older', () => {
+it('the history shows a day in quarters of an hour, and no older jobs', () => {
   const { book, end, clock } = history();
   for (let each = 0; each < 20; each++, clock.now += minute) end('COMPLETED');
   clock.now -= minute;
@@ -65,7 +65,7 @@ it('shows a day in quarters of an hour, and nothing that is older', () => {
   expect(later.reduce((sum, { completed }) => sum + completed, 0)).toBe(0);
 });
 
-it('keeps the longest that a queue was within each step', () => {
+it('the history keeps the greatest length of a queue within each step', () => {
   const { book, clock } = history();
   const queues = [
     { endpointId: 'a', jobs: 3 },
@@ -88,7 +88,7 @@ it('keeps the longest that a queue was within each step', () => {
   expect(queue('a', 'day')).toEqual([0, 3]);
 });
 
-it('knows how long half and nearly all of them waited and ran, to a few percent', () => {
+it('the history has the median and p95 of waiting and running times, to a few percent', () => {
   const { book, end, clock } = history();
   expect(book.view('a', 'hour')).toMatchObject({ delay: null, execution: null });
   for (let each = 1; each <= 100; each++) {
@@ -101,7 +101,7 @@ it('knows how long half and nearly all of them waited and ran, to a few percent'
   expect([isNear(delay?.p50, 100), isNear(delay?.p95, 100)]).toEqual([true, true]);
 });
 
-it('continues if the clock is set back, and counts no time that is negative', () => {
+it('the history continues if the clock is set back, and counts no negative time', () => {
   const { book, end, clock } = history();
   clock.now += minute;
   end('COMPLETED');
@@ -113,7 +113,7 @@ it('continues if the clock is set back, and counts no time that is negative', ()
   expect(view.steps.at(-2)).toMatchObject({ completed: 0 });
 });
 
-it('counts how long jobs waited and ran since the start', () => {
+it('the history counts how long jobs waited and ran since the start', () => {
   const durations = new JobDurations();
   const end = (queuedAt: number, startedAt: number | null, endedAt: number, endpointId = 'a'): void =>
     durations.noteEnd({ endpointId, state: 'COMPLETED', queuedAt, startedAt, endedAt });

@@ -21,7 +21,7 @@ async function told(store: JobStore, id: string, happens: () => Promise<unknown>
   return [...heard].toSorted();
 }
 
-it('reports every move of a job to those who wait for it', async () => {
+it('a signal reports every move of a job to the clients that wait for it', async () => {
   let now = 1_000;
   const store = await openStore({ now: () => now });
   const id = await accepted(store, 'a', '{"scene":"x"}', { maxRetries: 1, ttlMs: 5_000 });
@@ -59,7 +59,7 @@ it('reports every move of a job to those who wait for it', async () => {
   expect(await told(store, timely, async () => store.bulk.announceWaiting())).toEqual(['queued']);
 });
 
-it('reports changes of many jobs', async () => {
+it('a signal reports changes of many jobs at once', async () => {
   const store = await openStore();
   const [waiting, running, elsewhere] = [
     await accepted(store, 'a', '{"scene":"x"}', { keyId: 'me' }),
@@ -111,7 +111,7 @@ function whoWaits(waitMs = long) {
   return { signals, over, values, found, looks: () => looks };
 }
 
-it('checks at once, and after each of its signals', async () => {
+it('a wait checks its condition at once, and after each of its signals', async () => {
   const { signals, values, found, looks } = whoWaits();
   await expect.poll(looks).toBe(1);
   signals.changed('3');
@@ -122,7 +122,7 @@ it('checks at once, and after each of its signals', async () => {
   expect([await found, looks()]).toEqual(['here', 3]);
 });
 
-it('checks again after a signal during a check', async () => {
+it('a wait checks its condition again after a signal during a check', async () => {
   const { signals, values, found, looks } = whoWaits();
   // The first check is in progress.
   values.push(undefined, 'here');
@@ -134,7 +134,7 @@ it('checks again after a signal during a check', async () => {
   expect(await found).toBe('here');
 });
 
-it('ends without a result when the time is over, after a last check, or if the client has gone', async () => {
+it('a wait ends without a result after its time and a last check, or if the client has gone', async () => {
   const short = whoWaits(1);
   expect([await short.found, short.looks()]).toEqual([undefined, 2]);
   const left = whoWaits();

@@ -10,7 +10,7 @@ import { openStore, accepted, bytesIn, makeDataDir } from '../service-harness.ts
 
 const taker = { workerId: 'w', isPulled: false };
 
-firstTier.it('drops the result of a job that was cancelled, also if both come at once', async () => {
+firstTier.it('the store drops the result of a cancelled job, also if both come at once', async () => {
   const store = await openStore({ retentionMs: 10, now: () => 1_000 });
   const ids = [await accepted(store, 'a', '{"scene":"x"}'), await accepted(store, 'a', '{"scene":"y"}')];
   await store.work.take('a', [taker, taker]);
@@ -24,23 +24,20 @@ firstTier.it('drops the result of a job that was cancelled, also if both come at
   expect([...ids, third].map((id) => store.reads.find('a', id)?.state)).toEqual(Array(3).fill('CANCELLED'));
 });
 
-firstTier.it(
-  'deletes a job that has ended before its time is over, with its texts, and none that is open',
-  async () => {
-    const dataDir = await makeDataDir();
-    const store = new JobStore(join(dataDir, 'book.sqlite'), { retentionMs: 1_000, now: () => 1_000 });
-    const long = JSON.stringify({ text: 'z'.repeat(longText) });
-    const [ended, open] = [await accepted(store, 'a', long), await accepted(store, 'a', '{"scene":"y"}')];
-    await store.work.take('a', [taker]);
-    await store.work.settle({ id: ended, workerId: 'w' }, { state: 'COMPLETED', output: long });
-    for (const id of [ended, open, 'unknown']) await store.expiry.deleteEnded(id);
-    expect([ended, open].map((id) => store.reads.find('a', id)?.state)).toEqual([undefined, 'IN_QUEUE']);
-    expect(['inputs', 'results'].flatMap((folder) => readdirSync(join(dataDir, folder)))).toEqual([]);
-    store.close();
-  },
-);
+firstTier.it('the store deletes an ended job on request with its texts, and no open job', async () => {
+  const dataDir = await makeDataDir();
+  const store = new JobStore(join(dataDir, 'book.sqlite'), { retentionMs: 1_000, now: () => 1_000 });
+  const long = JSON.stringify({ text: 'z'.repeat(longText) });
+  const [ended, open] = [await accepted(store, 'a', long), await accepted(store, 'a', '{"scene":"y"}')];
+  await store.work.take('a', [taker]);
+  await store.work.settle({ id: ended, workerId: 'w' }, { state: 'COMPLETED', output: long });
+  for (const id of [ended, open, 'unknown']) await store.expiry.deleteEnded(id);
+  expect([ended, open].map((id) => store.reads.find('a', id)?.state)).toEqual([undefined, 'IN_QUEUE']);
+  expect(['inputs', 'results'].flatMap((folder) => readdirSync(join(dataDir, folder)))).toEqual([]);
+  store.close();
+});
 
-it('leaves nothing of results of all sizes that come and go in any order', async () => {
+it('the store leaves nothing of deleted results of any size, in any order', async () => {
   const dataDir = await makeDataDir();
   const random = randomOf(8);
   const rounds = runs(500, { ms: 10, least: 60 });

@@ -33,7 +33,7 @@ describe('a job that is taken', () => {
     expect([store.reads.queueLength('a'), store.reads.takeable('a')]).toEqual([1, 1]);
   });
 
-  it('is nothing of an endpoint that is paused, also after a new start', async () => {
+  it('does not belong to a paused endpoint, also after a new start', async () => {
     const store = await openStore();
     await accepted(store, 'a', '{"scene":"x"}');
     await store.pause('a', true);

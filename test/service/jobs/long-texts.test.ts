@@ -235,7 +235,7 @@ it('upgrades a store of the last version with all its content', async () => {
   ]);
 });
 
-describe('by themselves, long texts', () => {
+describe('long texts outside of a store', () => {
   const text = 'x'.repeat(longText);
   const texts = (shared?: FileStore) =>
     new LongTexts(dir, shared && new SharedFiles(shared, () => undefined));

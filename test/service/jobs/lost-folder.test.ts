@@ -92,7 +92,7 @@ it('a service accepts jobs again once its folder was moved back, and has them at
   expect((await askStatus(second.url, id)).status).toBe(200);
 });
 
-it('does not put a failed job back if it would be lost', async () => {
+it('a failed job is not put back while the folder is lost', async () => {
   const dataDir = join(await makeDataDir(), 'data');
   const { url, held } = await openIn(dataDir);
   const id = await submit(url, { scene: 'x' });

@@ -5,7 +5,7 @@ import { checkKey } from '../../../src/service/keys/check-key.ts';
 import { client } from './key-harness.ts';
 
 it.each(['a', 'laptop', 'Render box 2', 'ci_nightly.v2', '_-.', 'x'.repeat(64)])(
-  'accepts the name %j',
+  'a key may have the name %j',
   (name) => {
     expect(checkKey(client(name))).toEqual([]);
   },
@@ -26,7 +26,7 @@ it.each([
   expect(problems).toEqual([{ field: 'name', text: expect.stringContaining(said) as string }]);
 });
 
-it('accepts no name that a terminal or a shell would read as something else', () => {
+it('a key may have no name that a terminal or a shell would interpret', () => {
   assertProperty(
     property(string({ unit: 'binary', maxLength: 70 }), (name) => {
       const isTaken = checkKey(client(name)).length === 0;
@@ -39,7 +39,7 @@ it.each([
   [[], 'at least one endpoint'],
   [['a', 'no such/id'], '"no such/id" cannot be the id of an endpoint'],
   [Array.from({ length: 101 }, (_, i) => `e${i}`), '101 endpoints are named; expected at most 100'],
-])('refuses the endpoints %j', (endpoints, said) => {
+])('a key may not have the endpoints %j', (endpoints, said) => {
   const problems = checkKey({ name: 'a', kind: 'worker', endpoints });
   expect(problems).toEqual([{ field: 'endpoints', text: expect.stringContaining(said) as string }]);
 });
@@ -60,13 +60,13 @@ it.each([
   expect(problems).toEqual([{ field, text: expect.stringContaining(said) as string }]);
 });
 
-it('says everything at once', () => {
+it('all problems of a key are reported at once', () => {
   const problems = checkKey({ name: '', kind: 'boss', endpoints: [] });
   expect(problems.map(({ field }) => field)).toEqual(['name', 'kind', 'endpoints']);
   expect(problems[1]?.text).toBe('"boss" is not a kind of key; expected one of client, worker, admin');
 });
 
-it('limits client keys alone to their own jobs', () => {
+it('only client keys can be limited to their own jobs', () => {
   const asked = { name: 'a', endpoints: null, ownJobs: true };
   const problems = ['client', 'worker', 'admin'].map((kind) => checkKey({ ...asked, kind }));
   const text = 'only client keys can be limited to their own jobs';

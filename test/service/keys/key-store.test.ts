@@ -9,7 +9,7 @@ import { KeyStore, KeyStoreBusy, KeyRefused } from '../../../src/service/keys/ke
 import { unlimited } from '../../../src/service/model/key.ts';
 import { client, makePath, openJobStore } from './key-harness.ts';
 
-describe('finding', () => {
+describe('finding a key', () => {
   it('knows whom a key stands for, in any spelling of the scheme', () => {
     const store = openJobStore();
     const { key, record } = store.add({ name: 'laptop', kind: 'client', endpoints: ['a', 'b', 'a'] });
@@ -105,7 +105,7 @@ describe('two programs with one key store', () => {
   });
 });
 
-describe('when a key was used last', () => {
+describe('the last use of a key', () => {
   it('is written once a minute', () => {
     const path = makePath();
     let now = 1_000_000;
@@ -135,7 +135,7 @@ describe('when a key was used last', () => {
   });
 });
 
-describe('names', () => {
+describe('names of keys', () => {
   it('never clash, whatever their case, and each key is revoked by its own', () => {
     const name = stringMatching(/^[abAB0._][abAB0._-]{0,2}( [abAB]{1,2})?$/);
     assertProperty(
@@ -170,8 +170,8 @@ describe('names', () => {
   });
 });
 
-describe('revoking', () => {
-  it('twice leaves the first instant', () => {
+describe('revoking a key', () => {
+  it('twice keeps the time of the first revocation', () => {
     let now = 5;
     const store = openJobStore(undefined, { now: () => now });
     const { record } = store.add(client('laptop'));
@@ -183,7 +183,7 @@ describe('revoking', () => {
   });
 });
 
-describe('the file', () => {
+describe('the file of keys', () => {
   it("is its owner's alone and holds no key", () => {
     const path = makePath();
     const store = openJobStore(path);
@@ -209,7 +209,7 @@ describe('the file', () => {
     );
   });
 
-  it('holds so many keys and no more', () => {
+  it('has a maximum number of keys', () => {
     const path = makePath();
     const store = openJobStore(path);
     const first = store.add(client('k'));

@@ -39,7 +39,7 @@ function accepted(replies: Reply[]): string[] {
   return good.map(({ json }) => (json as { id: string }).id);
 }
 
-it('counts jobs in the queue at all endpoints, of which as many are accepted as may be, however many come at once', async () => {
+it('a key has at most its number of jobs in the queues of all endpoints, however many come at once', async () => {
   const { run, asGuest, asOther } = await openLimited({ maxQueued: '3' }, { endpoints: two });
   const replies = await Promise.all(
     Array.from({ length: 20 }, (_, nth) => run(nth % 2 === 0 ? 'one' : 'two')),
@@ -56,7 +56,7 @@ it('counts jobs in the queue at all endpoints, of which as many are accepted as 
   expect((await run('one')).status).toBe(200);
 });
 
-it('puts no more failed jobs back at once than may be in the queue', async () => {
+it('a key puts back no more failed jobs than it may have in the queue', async () => {
   const { run, held, asGuest } = await openLimited({ maxQueued: '3' });
   const failed: string[] = [];
   for (let nth = 0; nth < 8; nth++) {
@@ -72,7 +72,7 @@ it('puts no more failed jobs back at once than may be in the queue', async () =>
   expect(accepted(replies)).toHaveLength(3);
 });
 
-it('counts bytes of inputs in the queue, and says so of an input that would never fit', async () => {
+it('a key has at most its bytes of inputs in the queue, and an input that never fits is named', async () => {
   const { asGuest } = await openLimited({ maxQueuedBytes: '1kB' }, { endpoints: two });
   const submit = (length: number) => asGuest('one/run', { input: { scene: 'x'.repeat(length) } });
   expect(accepted(await Promise.all([1, 2, 3, 4, 5].map(() => submit(400))))).toHaveLength(2);
@@ -87,7 +87,7 @@ it('counts bytes of inputs in the queue, and says so of an input that would neve
   expect((await submit(100)).status).toBe(200);
 });
 
-it('refuses by its quota before more is accepted than jobs that wait and run may take of it', async () => {
+it('a key is refused once its waiting and running jobs may use up its quota', async () => {
   const { run, held, asGuest, troubles } = await openLimited({ quota: '30m' });
   const jobs = accepted(await Promise.all(Array.from({ length: 10 }, () => run(endpointId))));
   expect(jobs).toHaveLength(3);
@@ -107,7 +107,7 @@ it('refuses by its quota before more is accepted than jobs that wait and run may
   expect(troubles).toEqual([]);
 });
 
-it('accepts one job after the other if the quota is shorter than the time that one may take', async () => {
+it('a key submits one job after another if its quota is shorter than the time of one job', async () => {
   const { run, held } = await openLimited({ quota: '1m' });
   expect((await run(endpointId)).status).toBe(200);
   expect((await run(endpointId)).status).toBe(429);
@@ -115,7 +115,7 @@ it('accepts one job after the other if the quota is shorter than the time that o
   await expect.poll(async () => (await run(endpointId)).status, { timeout: 60_000 }).toBe(200);
 });
 
-it('accepts no job whose timeout is longer than the quota of a day', async () => {
+it('a key submits no job whose timeout is longer than its quota of a day', async () => {
   const { run } = await openLimited({ quota: '1m' });
   const asking = (executionTimeout: number) => run(endpointId, { policy: { executionTimeout } });
   expect(await asking(20 * 86_400_000)).toMatchObject({
@@ -129,7 +129,7 @@ it('accepts no job whose timeout is longer than the quota of a day', async () =>
   expect((await asking(20_000)).status).toBe(200);
 });
 
-it('answers so many requests a second, of whatever kind', async () => {
+it('a key gets a limited number of answers a second, for requests of any kind', async () => {
   const { asGuest, asOther } = await openLimited({ requestsPerSecond: '5' }, { endpoints: two });
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
@@ -142,7 +142,7 @@ it('answers so many requests a second, of whatever kind', async () => {
   expect((await statuses(asGuest)).filter((status) => status === 429)).toHaveLength(3);
 });
 
-it('counts waiting jobs in a store of an earlier version, and over a restart', async () => {
+it('the limits of a key count waiting jobs in a store of an earlier version, and over a restart', async () => {
   const dir = await makeDataDir();
   const before = jobSchema.migrations.findIndex((text) => text.includes('ADD COLUMN inputBytes'));
   const old = openForWriting(join(dir, 'service.sqlite'), {

@@ -90,7 +90,7 @@ it('a key limited to its own jobs does with them what any key may', async () => 
   expect(waited.json).toMatchObject({ status: 'FAILED' });
 });
 
-it('a key limited to its own jobs purges these, and health and the queue of the others stay', async () => {
+it('a key limited to its own jobs purges only these, and changes neither health nor the queue of others', async () => {
   const { ann, bob, all } = await openKeyed({ workers: 0 });
   const anns = await Promise.all(Array.from({ length: 150 }, () => ann.submit()));
   const low = (
@@ -120,7 +120,7 @@ it('a key limited to its own jobs finds one by the key of its submission, and no
   expect((await ann.ask('GET', `status/${other}`)).status).toBe(404);
 });
 
-it('a key limited to its own jobs reads no metrics: they are of the jobs of all', async () => {
+it('a key limited to its own jobs reads no metrics, because they count the jobs of all keys', async () => {
   const { url, ann, all } = await openKeyed();
   const statusFor = async ({ headers }: Holder): Promise<number> =>
     (await fetch(`${url}/metrics`, { headers: { ...headers, 'X-Forwarded-For': '203.0.113.7' } })).status;

@@ -113,7 +113,7 @@ describe.skipIf(noPostgres !== undefined)(
       expect(await restored(third)).toEqual(filled(4, 1));
     });
 
-    it('a copy of a term that is over does not count', async () => {
+    it('a copy by a process that no longer leads does not count', async () => {
       const schema = newSchema();
       const session = await lead(await open(schema), 'first');
       await session.write('first', 'a', { packed: whole(1, 5), count: 1 });

@@ -374,7 +374,7 @@ it('a cluster that answers slowly is not asked again meanwhile, nor more often f
   expect(looks.most).toBe(1);
 });
 
-it('a stopped pool asks for nothing', async () => {
+it('a stopped pool submits nothing', async () => {
   const { looks, submit, pass, pool } = await open(begins, { min: 1 });
   await pass(1);
   await pool.stop();
@@ -384,7 +384,7 @@ it('a stopped pool asks for nothing', async () => {
   expect([count > 3, looks.count]).toEqual([true, count]);
 });
 
-it('a pool that is stopped while it asks asks for nothing more', async () => {
+it('a pool that is stopped during a submission submits nothing more', async () => {
   let stop = (): Promise<void> => Promise.resolve();
   const { looks, pool, pass } = await open((all, mark) => {
     begins(all, mark);

@@ -162,7 +162,7 @@ it.each<[object, object]>([
   expect(start().find('old')?.settings).toEqual({ id: 'old', ...settings });
 });
 
-it('reads endpoints that it has saved itself', async () => {
+it('a service reads the endpoints that it has saved', async () => {
   const { start } = await open();
   const made = endpointSettings({ id: 'a', workers: 3, stall: 5_000 }, { module: '/srv/a.mjs' });
   await start().add(made);

@@ -41,7 +41,7 @@ function remoteOf(store: JobStore): RemoteWorkers {
   return new RemoteWorkers({ store, endpointId, stallMs: null, silenceMs: 100 * idleMs, ...none });
 }
 
-it('the wanted number is kept of workers that are handed jobs', async () => {
+it('the wanted number of workers is kept if they are handed jobs', async () => {
   const { store, jobs, stopped, start, letGo, untilStarted } = await open();
   const workload = {
     name: 'slow to end',
@@ -60,7 +60,7 @@ it('the wanted number is kept of workers that are handed jobs', async () => {
   remote.stop();
 });
 
-it('the wanted number is kept of workers whose idle time begins with the end of a job, and who was free last has the next', async () => {
+it('the wanted number of workers is kept, idle time begins with the end of a job, and the worker that was free last gets the next job', async () => {
   const { store, jobs, started, stopped, start, letGo, untilStarted } = await open();
   const running: ((output: number) => void)[] = [];
   const given: string[] = [];
@@ -104,7 +104,7 @@ it('the wanted number is kept of workers whose idle time begins with the end of 
   remote.stop();
 });
 
-it('the wanted number is kept of workers that request jobs, and a worker that is stopping gets none', async () => {
+it('the wanted number of workers is kept if they request jobs, and a worker that is stopping gets none', async () => {
   const { store, started, stopped, start, letGo, untilStarted } = await open();
   const results = new JobResults(store);
   const remote = remoteOf(store);

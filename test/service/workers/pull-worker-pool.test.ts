@@ -72,7 +72,7 @@ async function openWith(dataDir: string) {
   return { ...service, next, key, started };
 }
 
-it('the pool gives the job of one that ends to the next, and counts it', async () => {
+it('the pool gives the job of a worker that ends to the next worker, and counts a retry', async () => {
   const dataDir = await makeDataDir();
   const { url, next, key } = await openWith(dataDir);
   const first = await next(0);
@@ -110,7 +110,7 @@ it('the pool keeps the log of a job with the job, also if the job is cancelled o
   expect(logs).toEqual(['at the first', 'half way', 'at the second\nit exited with 137']);
 });
 
-it('the pool starts another if one asks to be restarted with its result', async () => {
+it('the pool starts another worker if a worker asks to be restarted with its result', async () => {
   const dataDir = await makeDataDir();
   const { url, next, key } = await openWith(dataDir);
   const first = await next(0);
@@ -126,7 +126,7 @@ it('the pool starts another if one asks to be restarted with its result', async 
   expect((await askStatus(url, id)).json).toMatchObject({ status: 'COMPLETED', output: 1 });
 });
 
-it('the pool counts one worker if one is replaced, and starts the other when it has gone', async () => {
+it('the pool counts a worker that is being replaced once, and starts its successor when it has gone', async () => {
   const dataDir = await makeDataDir();
   const { url, next, key, started } = await openWith(dataDir);
   const workers = async (): Promise<unknown> =>

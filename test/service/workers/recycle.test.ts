@@ -101,7 +101,7 @@ it('the pool ends a worker that shows nothing of its job, and gives the job to t
   expect(troubles).toEqual([]);
 });
 
-it('the pool leaves one alone that continues showing something', async () => {
+it('the pool does not end a worker that continues to show progress', async () => {
   holdTime();
   const { url, dataDir } = await open({ stall: stallMs });
   const stepFile = join(dataDir, 'step');
@@ -118,7 +118,7 @@ it('the pool leaves one alone that continues showing something', async () => {
   expect(job).not.toHaveProperty('retries');
 });
 
-it('the pool fails a job in words that stalls each time', async () => {
+it('the pool fails a job with a message if it stalls each time', async () => {
   holdTime();
   const { url, held } = await openService({
     endpoints: [endpointSettings({ id: endpointId, retries: 0, stall: 1_000 })],

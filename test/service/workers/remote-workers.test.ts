@@ -106,7 +106,7 @@ it('the service counts no time as silence in which this process stood still', as
   stalled.mockRestore();
 });
 
-it('the service gives the job of one that closed its connections and opens none to another, whatever pings', async () => {
+it('the service gives the job of a worker that closed its connections to another worker, despite pings', async () => {
   const { remote, take, jobOf, view } = await open(2);
   const id = await take(w1);
   const [one, two] = [remote.hold(w1, true), remote.hold(w1, false)];
@@ -131,7 +131,7 @@ it('the service gives the job of one that closed its connections and opens none 
   await expect.poll(() => view(w1)?.state).toBe('unhealthy');
 });
 
-it('the service takes a job from one that shows nothing of it, and lets it stop; lines, parts and bodies are signs', async () => {
+it('the service takes a job from a worker that shows nothing of it, unless lines, parts or bodies arrive', async () => {
   const { remote, take, jobOf, stalled } = await open(2, 10_000);
   const [id, other] = [await take(w1), await take(w2)];
   const pass = () => passing(remote, [w1, id], [w2, other]);
@@ -171,7 +171,7 @@ it('the service takes a line that a worker has written for a sign', async () => 
   expect(jobOf(id)?.state).toBe('IN_PROGRESS');
 });
 
-it('one in this process is never silent, and has its job until it has ended', async () => {
+it('a worker within the process of the service is never silent, and has its job until it has ended', async () => {
   const { remote, take, jobOf, view, stalled } = await open(1, 2 * silenceMs);
   remote.addLocal('own');
   expect(view('own')?.state).toBe('idle');
@@ -203,7 +203,7 @@ it('the service says to stop a cancelled job, to the worker that has it and to o
   expect([remote.takeUnwanted(w1), remote.takeUnwanted(w2)]).toEqual([undefined, ['unknown']]);
 });
 
-it('the service keeps the report of a worker, and requeues the jobs of one whose program died', async () => {
+it('the service keeps the report of a worker, and requeues its jobs if its program died', async () => {
   const { remote, take, jobOf, view, store } = await open(1);
   await remote.report(w1, { ...report, workload: 'painter', log: ['ready'] });
   const id = await take(w1);
@@ -224,7 +224,7 @@ it('the service drains all workers of a name, and says if there are none', async
   expect(remote.views.map(({ isDraining }) => isDraining)).toEqual([true, true, false]);
 });
 
-it('the service forgets one that is at nothing and not heard of for three minutes, and has room for a thousand, half of them of one key', async () => {
+it('the service forgets an idle worker after three silent minutes, and has room for a thousand, half of them of one key', async () => {
   const { remote, take } = await open(1);
   for (let worker = 0; worker < 1_000; worker++)
     expect(remote.noteContact(pullingWorker(`w${worker}`, worker < 500 ? 'key' : 'other'), null, true)).toBe(

@@ -308,7 +308,7 @@ firstTier.describe('a program that does not end', () => {
 });
 
 firstTier.describe('a program that answers unexpectedly', () => {
-  it('is not heard if it names another job', async () => {
+  it('is ignored if it names another job', async () => {
     const worker = await startScript(
       answering(
         `say({ id: 'old', output: 'old' }); say({ id: 'old', progress: 0 }); say({ id: job.id, output: 'new' })`,
@@ -320,7 +320,7 @@ firstTier.describe('a program that answers unexpectedly', () => {
     expect(worker.log[0]).toContain('for job old dropped');
   });
 
-  it('is not heard if it names the job that it has answered', async () => {
+  it('is ignored if it names the job that it has answered', async () => {
     const worker = await startScript(
       answering(`say({ id: job.id, output: job.id }); say({ id: job.id, output: 'again' })`),
     );

@@ -7,7 +7,7 @@ import { LineWorker } from '../../../src/service/workloads/line-worker.ts';
 import type { WorkerLog } from '../../../src/service/workloads/worker-log.ts';
 import type { WorkerProcess } from '../../../src/service/workloads/worker-process.ts';
 
-it('sends a job, whatever is in it, with a single write', () => {
+it('a program is sent a job with a single write, whatever the job contains', () => {
   const pieces: string[] = [];
   const requests = new Writable({
     write(chunk: Buffer, _, done) {

@@ -53,7 +53,7 @@ it('the service answers while its worker is busy without a pause, and takes on m
   expect((await statusOnce(url, next, 'COMPLETED')).output).toBe('done');
 });
 
-it('the service ends a busy one whose job is cancelled, and continues with another', async () => {
+it('the service ends a busy worker whose job is cancelled, and continues with another', async () => {
   const { url, begun, until } = await open();
   const busy = await submit(url, { begun, until });
   while (!existsSync(begun)) await askStatus(url, busy);

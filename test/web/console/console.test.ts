@@ -26,7 +26,7 @@ beforeAll(async () => {
 
 afterAll(() => noBrowser ?? browser.close());
 
-describe.skipIf(noBrowser !== undefined)('in a browser (skipped if there is no chromium)', () => {
+describe.skipIf(noBrowser !== undefined)('the console in a browser (skipped if there is no chromium)', () => {
   it('admits only the owner of a key, and explains how to begin', async () => {
     const service = await startFakeConsole();
     const { page, troubles } = await look(browser, service);

@@ -144,8 +144,8 @@ describe.skipIf(noBrowser !== undefined)('tiles (skipped if there is no chromium
 
 const harbour = '&scene=1&id=harbour%20at%20dawn-spring-1-11';
 
-describe.skipIf(noBrowser !== undefined)('side by side (skipped if there is no chromium)', () => {
-  it('are the pictures that were picked by key, at most four, until Escape or Back', async () => {
+describe.skipIf(noBrowser !== undefined)('pictures side by side (skipped if there is no chromium)', () => {
+  it('are picked by key, at most four, until Escape or Back', async () => {
     await looking('', async (page) => {
       for (const index of [0, 1, 2, 3, 4]) {
         await page.locator('.picture').nth(index).focus();
@@ -303,7 +303,7 @@ describe.skipIf(noBrowser !== undefined)('side by side (skipped if there is no c
   });
 });
 
-it('shows only the words in which texts differ', () => {
+it('a comparison shows only the words in which texts differ', () => {
   expect(apart(['a red fox at dusk', 'a big blue fox at dusk'])).toEqual([
     ['a ', 'red ', 'fox at dusk'],
     ['a ', 'big blue ', 'fox at dusk'],

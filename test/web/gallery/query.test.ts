@@ -26,15 +26,18 @@ const asks = (query: Partial<Query>): boolean =>
   )(row);
 
 it.each(['', 'harbour', 'BOAT red', 'foggy ärmel', '30', 'true', 'dusk', 'harbour dusk'])(
-  '%j is found',
+  'the search %j finds a scene with these words',
   (text) => {
     expect(asks({ text })).toBe(true);
   },
 );
 
-it.each(['green', 'red green', 'null', 'memory'])('%j is not', (text) => {
-  expect(asks({ text })).toBe(false);
-});
+it.each(['green', 'red green', 'null', 'memory'])(
+  'the search %j does not find a scene without these words',
+  (text) => {
+    expect(asks({ text })).toBe(false);
+  },
+);
 
 it.each<[Partial<Query>, boolean]>([
   [{ state: 'failed' }, true],
@@ -61,12 +64,12 @@ it.each<[Partial<Query>, boolean]>([
   expect(asks(query)).toBe(isFound);
 });
 
-it('finds a prompt that is a column', () => {
+it('a search finds a prompt that is a column', () => {
   expect(promptOf({ ...row, prompt: 0 })).toBe('a red boat');
   expect(promptOf({ state: 'invalid', source: 'x' })).toBe('');
 });
 
-it('shows everything only if nothing is filtered or sorted', () => {
+it('a list counts as complete only if nothing is filtered or sorted', () => {
   expect(isEverything({ ...everything, text: '  ', columns: { 1: '' } })).toBe(true);
   expect(isEverything({ ...everything, order: 'id' })).toBe(false);
   expect(isEverything({ ...everything, columns: { 1: '3' } })).toBe(false);

@@ -12,7 +12,7 @@ it.each([
   [noon - 10 * minute, noon, ['11:50', '11:55', '12:00']],
   [noon - 9 * hour, noon, ['04:00', '06:00', '08:00', '10:00', '12:00']],
   [noon - 30 * hour, noon, ['Fri 12:00', 'Sat 00:00', 'Sat 12:00']],
-])('from %i to %i the times are %j', (from, to, texts) => {
+])('an axis from %i to %i has the times %j', (from, to, texts) => {
   const ticks = clockTicks(from, to);
   expect(ticks.map(({ text }) => text)).toEqual(texts);
   expect(ticks.at(-1)?.at).toBe(1);

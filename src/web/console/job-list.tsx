@@ -1,9 +1,9 @@
 /** A paged list of jobs, newest first, with filters and actions on all jobs that match. */
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { BulkCount, JobAction, JobPage, JobRow } from '../../protocol/console-data.ts';
 import { Select } from '../shared/choices.tsx';
-import { useNow } from '../shared/hooks.ts';
+import { useNow, useTypedText } from '../shared/hooks.ts';
 import { exactInstantWords, counted } from '../shared/number-words.ts';
 import { ConfirmDialog, useFocusKept, useSending } from './form.tsx';
 import { Thumbnail } from './job-page.tsx';
@@ -24,7 +24,7 @@ export function JobList({ endpoint }: { endpoint: string | null }): JSX.Element 
   const [filter, setFilter] = useState({ ...anyJob, endpoint: endpoint ?? '' });
   /** Id of the last job on the previous page; empty for the first page. */
   const [before, setBefore] = useState('');
-  const isSearch = filter.text !== '';
+  const isSearch = filter.text.trim() !== '';
   const path = `jobs?${queryOf({ ...filter, before })}`;
   const polled = usePolled<JobPage>(path, () => (isSearch ? searchPauseMs : pauseMs));
   const { jobs, next = null } = polled.data ?? {};
@@ -68,7 +68,8 @@ export function JobList({ endpoint }: { endpoint: string | null }): JSX.Element 
 }
 
 function queryOf(values: Record<string, string>): URLSearchParams {
-  return new URLSearchParams(Object.entries(values).filter(([, text]) => text !== ''));
+  const trimmed = Object.entries(values).map(([name, text]) => [name, text.trim()]);
+  return new URLSearchParams(trimmed.filter(([, text]) => text !== ''));
 }
 
 function absenceWords(isAny: boolean, isFurther: boolean): string {
@@ -87,12 +88,7 @@ const typingMs = 300;
 
 function Filters({ filter: { endpoint, status, text }, hasEndpoint, onChange }: FilterProps): JSX.Element {
   const { endpoints } = useService().overview;
-  const [typed, setTyped] = useState(text);
-  useEffect(() => {
-    if (typed.trim() === text) return;
-    const timer = setTimeout(() => onChange({ text: typed.trim() }), typingMs);
-    return () => clearTimeout(timer);
-  }, [typed]);
+  const [typed, type] = useTypedText(text, typingMs, (all) => onChange({ text: all }));
   const names = endpoints.map(({ settings: { id, name } }): [string, string] => [id, name]);
   const statuses = statusNames.map((name): [string, string] => [name, statusWords(name).word]);
   return (
@@ -102,7 +98,7 @@ function Filters({ filter: { endpoint, status, text }, hasEndpoint, onChange }: 
         aria-label="Search jobs"
         placeholder="Search in prompts and ids"
         value={typed}
-        onInput={(event) => setTyped(event.currentTarget.value)}
+        onInput={(event) => type(event.currentTarget.value)}
       />
       {hasEndpoint && (
         <Select

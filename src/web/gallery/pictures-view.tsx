@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
+import { NumberInput } from '../shared/choices.tsx';
 import { useKeyDown, useLoaded } from '../shared/hooks.ts';
 import { counted, countWords, durationWords, moneyWords } from '../shared/number-words.ts';
 import { PictureGrid } from '../shared/picture-grid.tsx';
@@ -211,14 +212,8 @@ export function Pages({ name = 'Page', isSmall = false, page, pages, onPage }: P
       {button('Previous', '‹', -1)}
       <label>
         <span class={isSmall ? 'unseen' : ''}>{name} </span>
-        <input
-          type="number"
-          min="1"
-          max={pages}
-          value={page}
-          onChange={(event) => turn(event.currentTarget.valueAsNumber)}
-        />{' '}
-        of {countWords(pages)}
+        <NumberInput min="1" max={pages} value={String(page)} onText={(text) => turn(Number(text))} /> of{' '}
+        {countWords(pages)}
       </label>
       {button('Next', '›', 1)}
     </nav>

@@ -8,7 +8,8 @@ import {
   type Mark,
   markNames,
 } from '../../runner/core/gallery-data.ts';
-import { Select } from '../shared/choices.tsx';
+import { NumberInput, Select } from '../shared/choices.tsx';
+import { useTypedText } from '../shared/hooks.ts';
 import { countWords, counted } from '../shared/number-words.ts';
 import { Copyable } from '../shared/text.tsx';
 import {
@@ -184,13 +185,7 @@ function ColumnFilter({ name, choices, range, value, onValue }: ColumnProps): JS
 
 /** Searches when the reader stops typing, because a search may read a hundred thousand rows. */
 function TextFilter({ label, value, onValue }: TextProps): JSX.Element {
-  const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
-  useEffect(() => {
-    if (text === value) return;
-    const timer = setTimeout(() => onValue(text), 200);
-    return () => clearTimeout(timer);
-  }, [text]);
+  const [text, type] = useTypedText(value, 200, onValue);
   return (
     <label class="field">
       <bdi>{label}</bdi>
@@ -199,7 +194,7 @@ function TextFilter({ label, value, onValue }: TextProps): JSX.Element {
         value={text}
         placeholder={label}
         dir="auto"
-        onInput={(event) => setText(event.currentTarget.value)}
+        onInput={(event) => type(event.currentTarget.value)}
       />
     </label>
   );
@@ -217,17 +212,16 @@ interface RangeProps {
 function RangeFilter({ name, range, value, onValue }: RangeProps): JSX.Element {
   const { least, most } = boundsOf(value);
   const bound = (words: string, at: number, now: string, next: (text: string) => string): JSX.Element => (
-    <input
-      type="number"
+    <NumberInput
       // Arrow keys move the bound by one bar of the histogram.
       step={range.width}
       min={range.from}
       aria-label={`${name}, ${words}`}
       placeholder={fewDigits(at)}
       value={now}
-      onChange={(event) => {
-        const text = next(event.currentTarget.value);
-        onValue(text === '..' ? '' : text);
+      onText={(text) => {
+        const bounds = next(text);
+        onValue(bounds === '..' ? '' : bounds);
       }}
     />
   );

@@ -1,5 +1,6 @@
-/** A choice between a few options, as buttons or as a `<select>`. */
+/** A choice between a few options, as buttons or as a `<select>`, and a field for a number. */
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 
 interface Props<T> {
   options: readonly (readonly [T, string])[];
@@ -39,5 +40,34 @@ export function Select<T extends string>({
         </option>
       ))}
     </select>
+  );
+}
+
+interface NumberProps {
+  value: string;
+  min: number | string;
+  max?: number;
+  step?: number;
+  placeholder?: string;
+  'aria-label'?: string;
+  onText(text: string): void;
+}
+
+/** A field for a number. It tells its text when the reader has finished it. */
+export function NumberInput({ value, onText, ...attributes }: NumberProps): JSX.Element {
+  // The page may be rendered again while the reader types, which must not bring the earlier value back.
+  const [typed, setTyped] = useState<string>();
+  return (
+    <input
+      {...attributes}
+      type="number"
+      value={typed ?? value}
+      onInput={(event) => setTyped(event.currentTarget.value)}
+      onChange={(event) => {
+        setTyped(undefined);
+        onText(event.currentTarget.value);
+      }}
+      onBlur={() => setTyped(undefined)}
+    />
   );
 }

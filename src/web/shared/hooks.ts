@@ -1,5 +1,5 @@
-/** Hooks for the time, the hash of the address, data that is loaded, keys and swipes. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+/** Hooks for the time, the hash of the address, data that is loaded, keys, typed text and swipes. */
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /** Returns the current epoch ms of a clock that is `aheadMs` ahead. Renders again every `beatMs`. */
 export function useNow(aheadMs: number, beatMs = 10_000): number {
@@ -18,7 +18,7 @@ export function useNow(aheadMs: number, beatMs = 10_000): number {
 export function useKeyDown(onKeyDown: (event: KeyboardEvent) => void): void {
   const latest = useRef(onKeyDown);
   latest.current = onKeyDown;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const listener = (event: KeyboardEvent): void => latest.current(event);
     addEventListener('keydown', listener);
     return () => removeEventListener('keydown', listener);
@@ -31,9 +31,54 @@ export function useHash(): [string, (hash: string) => void] {
   useEffect(() => {
     const follow = (): void => setHash(location.hash);
     addEventListener('hashchange', follow);
+    // The hash may have changed since the first rendering.
+    follow();
     return () => removeEventListener('hashchange', follow);
   }, []);
   return [hash, setHash];
+}
+
+/**
+ * Returns the text of a field, and the function to call for each change of it. `onText` gets the text when the reader
+ * stops typing, or when the field is removed. `value`: the text that `onText` got, or that was set elsewhere.
+ */
+export function useTypedText(
+  value: string,
+  pauseMs: number,
+  onText: (text: string) => void,
+): [string, (text: string) => void] {
+  const [text, setText] = useState(value);
+  const latest = useRef(onText);
+  latest.current = onText;
+  const typing = useRef({ value, told: value, tell: () => undefined as void, timer: 0 }).current;
+  if (typing.value !== value) {
+    typing.value = value;
+    // The reader may have typed more since `onText` got this value.
+    if (typing.told !== value) {
+      typing.told = value;
+      clearTimeout(typing.timer);
+      typing.tell = () => undefined;
+      setText(value);
+    }
+  }
+  const type = (next: string): void => {
+    setText(next);
+    clearTimeout(typing.timer);
+    typing.tell = () => {
+      typing.tell = () => undefined;
+      typing.told = next;
+      if (next !== typing.value) latest.current(next);
+    };
+    typing.timer = setTimeout(() => typing.tell(), pauseMs);
+  };
+  useLayoutEffect(
+    () => () => {
+      clearTimeout(typing.timer);
+      typing.tell();
+    },
+    [],
+  );
+  return [text, type];
 }
 
 /** Returns the result of `load` for these inputs; until then, or without one, the previous result. */

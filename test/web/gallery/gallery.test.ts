@@ -62,6 +62,15 @@ function captions(page: Page): Promise<string[]> {
 }
 
 const dialog = 'dialog[open]';
+
+/** Types into the search field. Runs in the page. */
+const typing = `
+  const type = (text) => {
+    const input = document.querySelector('[type=search]');
+    input.value = text;
+    input.dispatchEvent(new Event('input', { bubbles: true }));
+  };`;
+
 const side = '#side=1.1.s0&side=5.1.s4';
 
 /** Returns a scene of a product whose seeds differ for each prompt. Two scenes of the first prompt have no picture. */
@@ -136,6 +145,55 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped if there is no ch
       await expect.poll(async () => (await captions(page)).slice(0, 3)).toEqual(['s298', 's297', 's296']);
       await page.getByLabel('Search prompts and columns').fill('no such thing');
       await expect.poll(found).toBe('No scene matches');
+    });
+  });
+
+  it('loses no letter and no choice while a search begins', async () => {
+    await looking(small, async ({ page, found }) => {
+      await page.locator('.picture').nth(59).waitFor();
+      // The last letter comes when the search for the others has begun, and the page was not painted since.
+      await page.evaluate(`${typing}
+        const replace = history.replaceState.bind(history);
+        history.replaceState = (...all) => {
+          replace(...all);
+          history.replaceState = replace;
+          setTimeout(() => type('number 19'));
+        };
+        type('number 1');
+      `);
+      await expect.poll(async () => (await captions(page))[0]).toBe('s19');
+      expect(await page.getByLabel('Search prompts and columns').inputValue()).toBe('number 19');
+      await page.getByRole('button', { name: 'Show everything' }).click();
+      await expect.poll(found).toBe('300 scenes');
+      expect(await page.getByLabel('Search prompts and columns').inputValue()).toBe('');
+      // A choice that follows the text at once.
+      await page.getByRole('button', { name: 'Filter' }).click();
+      await page.evaluate(`${typing}
+        type('winter');
+        const size = document.querySelector('option[value="128"]').parentElement;
+        size.value = '128';
+        size.dispatchEvent(new Event('change', { bubbles: true }));
+      `);
+      await expect.poll(found).toMatch(/^25 of 300 scenes/);
+      // A panel that is closed at once.
+      await page.getByLabel('scene', { exact: true }).fill('number 43');
+      await page.keyboard.press('Escape');
+      await expect.poll(() => captions(page)).toEqual(['s43']);
+    });
+  });
+
+  it('keeps a number that is being typed while the page is rendered again', async () => {
+    await looking(small, async ({ page }) => {
+      const field = page.getByRole('spinbutton', { name: 'Page' });
+      await field.click({ clickCount: 3 });
+      await page.keyboard.type('3');
+      // Another tab has set a mark.
+      await page.evaluate("dispatchEvent(new StorageEvent('storage'))");
+      await page.keyboard.press('Enter');
+      await expect.poll(() => captions(page)).toContain('s120');
+      await page.keyboard.type('99');
+      await page.keyboard.press('Enter');
+      await expect.poll(() => field.inputValue()).toBe('3');
     });
   });
 

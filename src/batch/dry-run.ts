@@ -347,7 +347,7 @@ interface Planned {
   counts: SceneCounts;
   changes: Pick<Plan, 'heldSeeds'>;
   forecast: Pick<Forecast, 'scenes' | 'cost'>;
-  /** Maximum number of additional scenes, once earlier batches have their pictures. */
+  /** Maximum number of additional scenes, once earlier batches have their results. */
   upTo: number;
 }
 
@@ -368,7 +368,7 @@ export class PlansTogether {
     this.#planned.set(realPath(file), { scenes: waiting + active + more, hasPictures: saved > 0 });
   }
 
-  /** Adds a stage of a batch that has no pictures yet. */
+  /** Adds a stage of a batch that has no results yet. */
   addUnread({ file }: Config, upTo: number): void {
     this.#plans.push({ forecast: { scenes: 0, cost: null }, upTo });
     this.#planned.set(realPath(file), { scenes: upTo, hasPictures: false });
@@ -395,12 +395,12 @@ export class PlansTogether {
     const spent = all.reduce((sum, { cost }) => sum + (cost?.amount ?? 0), 0);
     const price = isPriced ? `, for about ${formatCost({ spent, currency })}` : '';
     const upTo = this.#plans.reduce((sum, each) => sum + each.upTo, 0);
-    const more = upTo === 0 ? '' : `; up to ${plural(upTo, 'scene')} more, as pictures come in`;
+    const more = upTo === 0 ? '' : `; up to ${plural(upTo, 'scene')} more, as results come in`;
     return `Together they would submit ${plural(scenes, 'scene')}${price}${more}.`;
   }
 }
 
 /** Describes the additional scenes of a stage, next to its plan or instead of it. */
 export function comingText(from: string, upTo: number): string {
-  return `up to ${plural(upTo, 'scene')} once ${from} has their pictures`;
+  return `up to ${plural(upTo, 'scene')} once ${from} has their results`;
 }

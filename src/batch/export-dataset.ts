@@ -58,7 +58,7 @@ export interface ExportedDataset {
   bytes: number;
   /** Number of saved pictures that are missing or damaged. */
   bad: number;
-  /** Number of chosen scenes without a picture, by state. */
+  /** Number of chosen scenes without a saved result, by state. */
   missing: Record<string, number>;
 }
 
@@ -161,7 +161,7 @@ interface Pictures {
 
 export const missingFile = 'missing.jsonl';
 
-/** Adds the clips among the pictures to `clips`. */
+/** Passes the pictures on, and adds the number of clips among them to `sum.clips`. */
 function* countClips(
   pictures: Iterable<ExportedPicture>,
   sum: Pick<ExportedDataset, 'clips'>,

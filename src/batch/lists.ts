@@ -301,7 +301,7 @@ function notBegun(dir: string, from: string, file: string, place: string): Error
   const none = noBatch(dir);
   if (!(none instanceof ConfigError)) return none;
   const both = [from, file].map((path) => shellWord(shownFile(path))).join(' ');
-  const text = `${shownFile(from)} has not begun, so it has no pictures yet; \`nightrender run ${both}\` runs both, one after the other`;
+  const text = `${shownFile(from)} has not begun, so it has no results yet; \`nightrender run ${both}\` runs both, one after the other`;
   return problem(place, text);
 }
 

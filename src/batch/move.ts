@@ -167,8 +167,8 @@ export async function movePictures(
   }
 }
 
-/** Throws `ConfigError` if the last run crashed while it saved pictures. */
+/** Throws `ConfigError` if the last run crashed while it saved results. */
 export function assertMovable(db: Database, where: string, advice: string): void {
   if (!hasUnfinishedPictures(db)) return;
-  throw new ConfigError([{ where, text: `the last run crashed while it saved pictures; ${advice}` }]);
+  throw new ConfigError([{ where, text: `the last run crashed while it saved results; ${advice}` }]);
 }

@@ -191,8 +191,8 @@ function whyNotMounted(dir: string, recordDir: string): string | undefined {
     'or, if that batch is gone for good, begin afresh with `nightrender run <pipeline> --fresh`';
   // Both file systems lead to the folder.
   return place.mountPoint.length > known.mountPoint.length
-    ? `${began}, which was mounted over the folder. The pictures that were saved before are hidden beneath it, and would be rendered and paid for again. Unmount that disk and give the same command again; ${orAfresh}`
-    : `${began}. Its disk is probably not mounted, and the pictures on it would be rendered and paid for again. Mount it and give the same command again; ${orAfresh}`;
+    ? `${began}, which was mounted over the folder. The files that were saved before are hidden beneath it, and would be rendered and paid for again. Unmount that disk and give the same command again; ${orAfresh}`
+    : `${began}. Its disk is probably not mounted, and the files on it would be rendered and paid for again. Mount it and give the same command again; ${orAfresh}`;
 }
 
 /** Throws if the folder has disappeared. Open files may belong to another folder than the name by now. */

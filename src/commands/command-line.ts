@@ -85,7 +85,7 @@ export const commands = {
   export: {
     group: 'Choose',
     takes: '[pipeline] <dir>',
-    summary: 'write the pictures as a dataset, or as a gallery to send to somebody',
+    summary: 'write pictures and clips as a dataset, or as a gallery to send to somebody',
     load: async () => (await import('./export.ts')).exportCommand,
   },
   report: {
@@ -97,7 +97,7 @@ export const commands = {
   verify: {
     group: 'Keep',
     takes: '[pipeline]',
-    summary: 'check every saved picture; --repair puts bad ones back',
+    summary: 'check every saved file; --repair puts scenes with bad files back',
     load: async () => (await import('./verify.ts')).verifyCommand,
   },
   serve: {

@@ -129,7 +129,7 @@ export const beginOptions = {
   },
   adopt: {
     type: 'boolean',
-    describe: 'adopt pictures in the folder that are not in the checkpoint, after checking each',
+    describe: 'adopt pictures and clips in the folder that are not in the checkpoint, after checking each',
   },
   fresh: {
     type: 'boolean',

@@ -23,7 +23,7 @@ import { onBatch, textIn } from './reply.ts';
 import type { ExportChoices } from '../batch/exported-scenes.ts';
 
 export const exportCommand: LoadedCommand = {
-  purpose: `Writes the saved pictures of the batch, with their prompts, columns and values, into a folder of their own, as a dataset, or as a gallery for somebody else (gallery): the pictures without prompts and jobs, and one page that opens from a disk. Each picture's sha256 is checked as it is read. Another export writes only changes and removes outdated files; it continues where it was stopped. Scenes without a picture are listed in missing.jsonl there, except in a gallery. The batch is only read, also during a run.`,
+  purpose: `Writes the saved pictures and clips of the batch, with their prompts, columns and values, into a folder of their own, as a dataset, or as a gallery for somebody else (gallery): the pictures without prompts and jobs, and one page that opens from a disk. Each picture's sha256 is checked as it is read. Another export writes only changes and removes outdated files; it continues where it was stopped. Scenes without a picture are listed in missing.jsonl there, except in a gallery. The batch is only read, also during a run.`,
   shared: ['output', 'json'],
   positionals: {
     dir: { type: 'string', describe: 'the folder: a new or empty one, or that of an earlier export' },

@@ -130,8 +130,8 @@ function statesOf(counts: SceneCounts): string {
 function changesOf({ added, changed, withdrawn }: BatchPlan['changes']): string {
   const named: [number, string][] = [
     [added, 'new'],
-    [changed, 'edited since: the old picture is kept'],
-    [withdrawn, 'no longer listed: their pictures are kept'],
+    [changed, 'edited since: the old files are kept'],
+    [withdrawn, 'no longer listed: their files are kept'],
   ];
   return formatCounts(named, '; ');
 }

@@ -183,7 +183,7 @@ function requestsOf(argv: Record<string, unknown>, problems: Problem[]): number 
   return 0;
 }
 
-/** Prints the plan of a stage whose source has no pictures yet. */
+/** Prints the plan of a stage whose source has no results yet. */
 function printUnread(file: string, config: Config, upTo: number): void {
   if (config.terminal.json)
     return writeJsonLine('plan-later', {

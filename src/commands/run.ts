@@ -14,7 +14,7 @@ import { inTurn } from './in-turn.ts';
 import { endings } from '../runner/core/ending.ts';
 
 export const runCommand: LoadedCommand = {
-  purpose: `Renders every scene of the manifest that has no picture yet, and writes the report. The same command resumes after a stop, a crash or an edit of the manifest, and avoids paying twice. Several files run in turn, each with its own limits: after 0 or 3 the next begins, any other code ends it; the exit code is the first that is not 0.`,
+  purpose: `Renders every scene of the manifest that has no result yet, and writes the report. The same command resumes after a stop, a crash or an edit of the manifest, and avoids paying twice. Several files run in turn, each with its own limits: after 0 or 3 the next begins, any other code ends it; the exit code is the first that is not 0.`,
   positionals: { pipeline: pipelineArguments },
   shared: [
     'manifest',

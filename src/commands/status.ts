@@ -37,7 +37,7 @@ import {
 import { logPauseMs } from '../terminal/progress.ts';
 
 export const statusCommand: LoadedCommand = {
-  purpose: `Shows how many scenes are saved, in flight and failed, what failed most, whether a run is working, and what slowed the last one down; for a live run also its throughput, the time left and the latest picture. Read-only, also during a run.`,
+  purpose: `Shows how many scenes are saved, in flight and failed, what failed most, whether a run is working, and what slowed the last one down; for a live run also its throughput, the time left and the latest file. Read-only, also during a run.`,
   shared: ['output', 'json'],
   options: {
     watch: { type: 'boolean', describe: 'update every second until the run ends, or Ctrl-C' },
@@ -115,7 +115,7 @@ export function statusLines(status: BatchStatus, columns: number, isAsked = fals
         ? `${formatCounts([
             [attempts.unanswered, 'unanswered'],
             [attempts.expired, 'expired'],
-          ])}: these may have been billed without a picture`
+          ])}: these may have been billed without a result`
         : '',
     ],
     ...describeHeld(status.summary),

@@ -38,7 +38,7 @@ export const verifyCommand: LoadedCommand = {
     },
     rename: {
       type: 'boolean',
-      describe: 'rename saved pictures, and the files beside them, by the present output.name',
+      describe: 'rename saved pictures and clips, and the files beside them, by the present output.name',
     },
   },
   examples: [

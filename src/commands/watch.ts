@@ -21,7 +21,7 @@ import { textsOf } from './scene-options.ts';
 import { onBatch } from './reply.ts';
 
 export const watchCommand: LoadedCommand = {
-  purpose: `Serves the gallery of a batch until SIGINT or SIGTERM, live: progress, throughput, failures, and the pictures as they arrive. Works before, during and after a run, and needs no key of the service. The link that it prints, or a password, lets a browser keep stars and other marks with the batch; anyone else with an account on this machine can only look.`,
+  purpose: `Serves the gallery of a batch until SIGINT or SIGTERM, live: progress, throughput, failures, and the results as they arrive. Works before, during and after a run, and needs no key of the service. The link that it prints, or a password, lets a browser keep stars and other marks with the batch; anyone else with an account on this machine can only look.`,
   shared: ['output', 'json'],
   options: {
     port: { requiresArg: true, default: 4748, describe: 'port; 0 for a free one' },

@@ -29,7 +29,7 @@ export declare function retryScenes(file: string, options?: RetryRequest): Promi
 /** Checks every saved picture, like `nightrender verify`. With `repair`, puts scenes with bad pictures back. */
 export declare function verifyBatch(file: string, options?: VerifyRequest): Promise<VerifiedBatch | Refused>;
 
-/** Writes the saved pictures as a dataset, like `nightrender export`. Only reads the batch, also during a run. */
+/** Writes the saved pictures and clips as a dataset, like `nightrender export`. Only reads the batch, also during a run. */
 export declare function exportBatch(file: string, options: ExportRequest): Promise<ExportedBatch | Refused>;
 
 /** Asks the service to cancel every job in flight and saves finished ones, like `nightrender cancel`. */
@@ -199,7 +199,7 @@ export interface VerifyRequest extends ReadOptions {
   /** For pictures in a bucket: reads and decodes each, instead of trusting the checksums of the store. */
   deep?: boolean;
   /**
-   * Repairs a damaged checkpoint and puts back scenes with missing or damaged pictures. The next run renders
+   * Repairs a damaged checkpoint and puts back scenes with missing or damaged files. The next run renders
    * and pays for them again.
    */
   repair?: boolean;

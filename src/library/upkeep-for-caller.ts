@@ -95,7 +95,7 @@ export async function verifyForCaller(
   const { output, env, signal, deep = false, repair = false, confirm } = options;
   if (repair && confirm === undefined) {
     const text =
-      "is missing; repair puts scenes with missing or damaged pictures back, and the next run renders and pays for each again; expected 'paid again'";
+      "is missing; repair puts scenes with missing or damaged files back, and the next run renders and pays for each again; expected 'paid again'";
     return wrongUse('verifyBatch', [{ where: 'confirm', text }]);
   }
   const batch = batchForCaller(file, { output }, env);
@@ -132,7 +132,7 @@ function badOf({ sceneId, file, verdict, keptAs }: BadPicture): VerifiedBatch['b
 }
 
 function interruptedText({ checked, missing, damaged, putBack }: Verified, isRepair: boolean): string {
-  const found = `${missing + damaged} of ${checked} pictures that were checked are missing or damaged`;
+  const found = `${missing + damaged} of ${checked} files that were checked are missing or damaged`;
   return isRepair ? `${found}; ${putBack} scenes wait to be rendered again.` : `${found}.`;
 }
 

@@ -37,9 +37,9 @@ export const changesShape = {
   heldSeeds,
 };
 
-const upTo = count.describe('the most scenes that may be added as the batch before gets its pictures');
+const upTo = count.describe('the most scenes that may be added as the batch before gets its results');
 
-/** A stage whose source batch has no pictures yet. */
+/** A stage whose source batch has no results yet. */
 export const laterPlanShape = { program: text, file: text, manifest: z.array(text), upTo, exitCode: count };
 
 export const planShape = {
@@ -113,7 +113,7 @@ export const pictureTotals = z.looseObject({
   clips: count.optional().describe('clips among them'),
   labelled: count.optional().describe('pictures with words as labelled boxes'),
   ignored: count.optional().describe('pictures that leave words out'),
-  unjudged: count.optional().describe('pictures of the run without a value that `scenes.until` needs'),
+  unjudged: count.optional().describe('results of the run without a value that `scenes.until` needs'),
   odd: count.optional().describe('pictures with a list or an object at the place of a value'),
   cut: count.optional().describe('pictures whose output was longer than the part that is kept'),
 });

@@ -60,12 +60,12 @@ const runLines = {
     part: part.describe('of the scenes that a preview renders (`--sample`, `--limit`)'),
     ...changesShape,
   }),
-  adopted: line('pictures without a record were adopted (`--adopt`)', {
+  adopted: line('files without a record were adopted (`--adopt`)', {
     scenes: count,
     pictures: count,
     clips: count.optional().describe('clips among them'),
-    byName: count.describe('of these, by name only: an edited row may have its old picture'),
-    unused: count.describe('pictures that are damaged or fit no scene that waits; they stay as they are'),
+    byName: count.describe('of these, by name only: an edited row may have its old file'),
+    unused: count.describe('files that are damaged or fit no scene that waits; they stay as they are'),
     examples: z.array(text).describe('the first of these, and why'),
   }),
   recovered: line('crashed runs left unanswered submissions or jobs in flight', {
@@ -74,7 +74,7 @@ const runLines = {
   }),
   'scene-submitted': line('the service has accepted a job', { scene, attempt, jobId }),
   'job-status': line('the status of a job has changed', { scene, jobId, status: text }),
-  'scene-saved': line('the pictures of a scene are on disk', {
+  'scene-saved': line('the files of a scene are on disk', {
     scene,
     prompt,
     attempt,
@@ -136,7 +136,7 @@ const runLines = {
     outputDir: text,
     report: text.optional().describe('the folder of the report, where it was written'),
     cost,
-    untold: count.describe('submissions that may have been billed without a picture'),
+    untold: count.describe('submissions that may have been billed without a result'),
     moreJobs: statsShape.moreJobs,
     isLost: z.boolean().optional().describe('true if the checkpoint was removed during the run'),
     held: z
@@ -146,7 +146,7 @@ const runLines = {
           kind,
           count,
           kept: count.describe('results whose answers are kept on this machine'),
-          addresses: count.describe('results that name pictures by address'),
+          addresses: count.describe('results that are only at an address'),
           keptUntil: z
             .number()
             .describe('the time until which the service keeps the first of them, epoch ms'),
@@ -181,12 +181,12 @@ export const eventLines = {
     expired: count,
     failed: count,
   }),
-  'picture-missing': line('`verify`, `export`: the file of a picture is gone', {
+  'picture-missing': line('`verify`, `export`: a saved file is gone', {
     scene,
     state: text,
     file: text,
   }),
-  'picture-damaged': line('`verify`, `export`: the file of a picture has changed', {
+  'picture-damaged': line('`verify`, `export`: a saved file has changed', {
     scene,
     state: text,
     file: text,
@@ -204,7 +204,7 @@ export const eventLines = {
     attempts: count,
     pictures: count,
   }),
-  'pictures-moved': line('`verify --move`: the pictures were moved', {
+  'pictures-moved': line('`verify --move`: the saved files were moved', {
     from: text,
     to: text,
   }),
@@ -225,7 +225,7 @@ export const eventLines = {
   'put-back': line('the last line of `retry`', {
     scenes: count,
     givenUp: count,
-    kept: count.describe('pictures kept as `.former`'),
+    kept: count.describe('files kept as `.former`'),
   }),
   'files-written': line('`report`: the files were written', {
     files: z.array(text),
@@ -237,10 +237,10 @@ export const eventLines = {
     dir: text,
     pictures: count.describe('that are in the folder'),
     clips: count.describe('clips among them'),
-    written: count.describe('pictures among them that were missing or different'),
+    written: count.describe('files among them that were missing or different'),
     bytes: count.describe('of what was written'),
     bad: count.describe('saved pictures and clips that are missing or damaged'),
-    missing: z.record(z.string(), count).describe('scenes without a picture, by state'),
+    missing: z.record(z.string(), count).describe('scenes without a saved result, by state'),
     exitCode,
   }),
   serving: line('`serve`: the service is up', {
@@ -283,7 +283,7 @@ export const eventLines = {
       .describe('proxies of the environment, without passwords'),
   }),
   plan: line('`plan`: what a run would do', planShape),
-  'plan-later': line('`plan`: a stage whose batch has no pictures yet', laterPlanShape),
+  'plan-later': line('`plan`: a stage whose batch has no results yet', laterPlanShape),
   status: line('`status`: the state of a batch', statusShape),
   'scene-story': line('`explain`: all records of a scene', storyShape),
   picture: line('`explain PICTURE`: the metadata of a picture', pictureShape),

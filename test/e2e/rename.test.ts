@@ -154,7 +154,7 @@ rest.it(
     editCheckpoint(night.path('out'), "UPDATE attempts SET writing = '{' WHERE attempt = 1");
     await night
       .verify('--rename')
-      .fails(2, '--rename: the last run crashed while it saved pictures; start the run once');
+      .fails(2, '--rename: the last run crashed while it saved results; start the run once');
     editCheckpoint(night.path('out'), 'UPDATE attempts SET writing = NULL');
     edit('{{ shot }}');
     await night.verify('--rename').fails(2, /no name can be made for scene s0: there is no column "shot"/);

@@ -124,7 +124,7 @@ firstTier.it(
     await start('retry', 'render.yaml', '--id', 'owl1', '--id', 'owl2', '--again').exits(0);
     await start('run', 'render.yaml').exits(0);
     await start('plan', 'upscale.yaml').prints(
-      '1 edited since: the old picture is kept; 1 no longer listed: their pictures are kept',
+      '1 edited since: the old files are kept; 1 no longer listed: their files are kept',
     );
     await start('run', 'upscale.yaml').exits(0);
     expect(sent(scaling.inputs).slice(3)).toEqual([['owl', 0.75, sha256Of(pictures.get(75))]]);
@@ -285,7 +285,7 @@ firstTier.it(
   async () => {
     const { night, start } = await twoBatches('scenes: {from: render.yaml}\n', { 'owl 1': 70 });
     await start('run', 'upscale.yaml').warns(
-      'upscale.yaml:1:16: render.yaml has not begun, so it has no pictures yet; `nightrender run render.yaml upscale.yaml` runs both, one after the other',
+      'upscale.yaml:1:16: render.yaml has not begun, so it has no results yet; `nightrender run render.yaml upscale.yaml` runs both, one after the other',
     );
     const render = night.read('render.yaml');
     night.write('render.yaml', render.replace('manifest: list.csv', 'scenes: {from: upscale.yaml}'));
@@ -306,8 +306,8 @@ firstTier.it(
     night.write('upscale.yaml', text.replace('input: {', "input: {scale: '{{ scale }}', "));
     await start('plan', 'render.yaml', 'upscale.yaml').exits(
       0,
-      'A run of upscale.yaml would submit up to 6 scenes once render.yaml has their pictures.',
-      'Together they would submit 3 scenes; up to 6 scenes more, as pictures come in.',
+      'A run of upscale.yaml would submit up to 6 scenes once render.yaml has their results.',
+      'Together they would submit 3 scenes; up to 6 scenes more, as results come in.',
     );
     await start('run', 'render.yaml', '--limit', '1').exits(0);
     const halfway = await start('plan', 'render.yaml', 'upscale.yaml', '--json').lines<{

@@ -70,7 +70,7 @@ it('the plan of a stage counts the seeds that `until` may still send', async () 
     .plan('next.yaml')
     .prints(
       'A run of next.yaml would submit up to 16 scenes once pipeline.yaml has their',
-      'Together they would submit 4 scenes; up to 28 scenes more, as pictures come in.',
+      'Together they would submit 4 scenes; up to 28 scenes more, as results come in.',
     );
 });
 

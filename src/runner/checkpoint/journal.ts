@@ -83,7 +83,7 @@ export class Journal {
     // The folder below an unmounted disk may hold the checkpoint of another run.
     if (deviceBelow(dirname(name)) !== this.#device)
       return {
-        text: `the disk of ${name} disappeared during the run. The saved pictures are on it; mount it, then give the same command again: it collects the results that the service still has`,
+        text: `the disk of ${name} disappeared during the run. The saved files are on it; mount it, then give the same command again: it collects the results that the service still has`,
         isLost: false,
       };
     const text = describeRemoved(name, () => readCounts(this.db).active);
@@ -147,7 +147,7 @@ function describeRemoved(path: string, countInFlight: () => number): string | un
     inFlight === 0
       ? ''
       : ` Jobs in flight (${inFlight.toLocaleString('en')}) may still be billed, and can no longer be collected.`;
-  return `${gone} was removed during the run, and the record of this batch is lost.${jobs} Find out what removes it. Then put a copy back; or start the run again, with --adopt to take over the remaining pictures, or with --fresh to render everything again`;
+  return `${gone} was removed during the run, and the record of this batch is lost.${jobs} Find out what removes it. Then put a copy back; or start the run again, with --adopt to take over the remaining files, or with --fresh to render everything again`;
 }
 
 /** Returns the device number of the file system on which the folder is, or would be created. */

@@ -249,7 +249,7 @@ export function hasPicturesOrJobs(db: Database): boolean {
   return db.prepare(some).get() !== undefined;
 }
 
-/** True if a run crashed while it saved pictures. */
+/** True if a run crashed while it saved results. */
 export function hasUnfinishedPictures(db: Database): boolean {
   return db.prepare('SELECT 1 FROM attempts WHERE writing IS NOT NULL LIMIT 1').get() !== undefined;
 }

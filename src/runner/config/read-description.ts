@@ -127,7 +127,7 @@ const descriptionShape = z.strictObject({
       withKey: z
         .boolean(yesNo)
         .default(true)
-        .describe('`false`: pictures at its own address are downloaded without the key'),
+        .describe('`false`: results at its own address are downloaded without the key'),
     })
     .prefault({})
     .describe('result of a job and its pictures'),
@@ -204,7 +204,7 @@ const descriptionShape = z.strictObject({
   hosts: z
     .array(host, 'host names such as cdn.example.com')
     .default([])
-    .describe('further hosts of its pictures, as in `output.hosts`'),
+    .describe('further hosts of its results, as in `output.hosts`'),
 });
 
 type RawDescription = z.output<typeof descriptionShape>;

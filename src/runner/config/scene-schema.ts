@@ -101,9 +101,7 @@ export const scenes = z
       .default([])
       .describe('combinations that are left out'),
     from: filePath.optional().describe('the pipeline.yaml of another batch: its saved pictures are the list'),
-    keep: condition
-      .optional()
-      .describe('with `from`: a condition that a picture must meet, as `list --where`'),
+    keep: condition.optional().describe('with `from`: a condition that a scene must meet, as `list --where`'),
     ids: filePath
       .optional()
       .describe(

@@ -38,7 +38,7 @@ export const failureRules = {
   'urls-not-allowed': {
     whose: 'yours',
     next: 'hold',
-    means: 'the output names pictures by address, and `output.hosts` is empty',
+    means: 'the output names results by address, and `output.hosts` is empty',
   },
   'not-reached': {
     whose: 'network',
@@ -100,12 +100,12 @@ export const failureRules = {
   'picture-not-found': {
     whose: 'yours',
     next: 'hold',
-    means: 'the output has no picture, or no file of `output.files`, at the configured path',
+    means: 'the output has no picture or clip, or no file of `output.files`, at the configured path',
   },
   'picture-refused': {
     whose: 'yours',
     next: 'hold',
-    means: 'the service refuses a picture of a finished job (401, 403) but reports its status',
+    means: 'the service refuses a result of a finished job (401, 403) but reports its status',
   },
   'other-file-kind': {
     whose: 'yours',
@@ -126,7 +126,7 @@ export const failureRules = {
     whose: 'yours',
     next: 'fail-scene',
     means:
-      'the picture cannot be saved, and another job would bring the same: a BMP, TIFF, SVG or another format, or an animation; it is kept as `<name>.kept`',
+      'the result cannot be saved, and another job would bring the same: a BMP, TIFF, SVG, AVI or another format, or an animation; it is kept as `<name>.kept`',
   },
   'content-refused': {
     whose: 'yours',
@@ -172,7 +172,7 @@ export const failureRules = {
   'failed-inside': {
     whose: 'worker',
     next: 'new-attempt',
-    means: 'the job COMPLETED, and its output reports a failure instead of a picture',
+    means: 'the job COMPLETED, and its output reports a failure instead of a result',
   },
   'download-failed': {
     whose: 'network',

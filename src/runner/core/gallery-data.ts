@@ -178,7 +178,7 @@ export interface LiveState {
 export interface LiveNumbers {
   scenes: LiveCounts;
   attempts: number;
-  /** Number of submissions that may have been billed without a picture: unanswered and expired. */
+  /** Number of submissions that may have been billed without a result: unanswered and expired. */
   doubtful: number;
   /** Null without `pricing`. */
   cost: BatchCost | null;

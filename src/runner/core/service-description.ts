@@ -165,7 +165,10 @@ export interface JobWord {
   jobs: number;
 }
 
-/** Normal statuses of a job that waits or runs: those of the descriptions that come with the program, and of ComfyUI. */
+/**
+ * Normal statuses of a job that waits or runs, in the included descriptions and at ComfyUI. The list is repeated
+ * here because `core` reads no descriptions; a test of the live display compares it with them.
+ */
 const usualWords = new Set([
   '',
   '202',

@@ -1,4 +1,4 @@
-/** Writes the saved pictures of a batch as files that other programs take: what is whole already stays as it is. */
+/** Writes the saved pictures and clips of a batch as files that other programs take: what is whole already stays as it is. */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { ExportFolder, ExportKind } from './export-folder.ts';

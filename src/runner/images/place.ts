@@ -187,7 +187,7 @@ export function claimed(place: Place, claims: Place, owner: PictureOwner): Claim
   let claiming: Promise<void> | undefined;
 
   const refusal = (whose: string): ConfigError => {
-    const text = `${whose}. Their scenes would be paid for again. Put the right checkpoint back, or choose another folder in output.pictures. Or take over matching pictures, each checked, with --adopt; or render everything without a record with --fresh (existing pictures are kept)`;
+    const text = `${whose}. Their scenes would be paid for again. Put the right checkpoint back, or choose another folder in output.pictures. Or take over matching files, each checked, with --adopt; or render everything without a record with --fresh (existing pictures are kept)`;
     return new ConfigError([{ where: claims.name, text }]);
   };
 

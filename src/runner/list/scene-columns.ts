@@ -143,7 +143,7 @@ export class SceneColumns {
         this.#config.input === undefined
           ? `such as input: {${whole.join(', ')}}`
           : `such as ${inputLine(name, name)}`;
-      const text = `input does not use ${placeholder(name)}, so all its pictures would be the same; use it under input, ${expected}`;
+      const text = `input does not use ${placeholder(name)}, so all its results would be the same; use it under input, ${expected}`;
       return { where: placeOfAxis(this.#config, name), text };
     });
   }

@@ -246,9 +246,9 @@ function undecidedFailure({ config }: Run, { pictures }: Completed): Failure | u
   return { kind: 'value-not-found', text };
 }
 
-/** Settles a job that shares its id with another. Its picture may belong to either scene, so none is saved. */
+/** Settles a job that shares its id with another. Its result may belong to either scene, so none is saved. */
 async function settleShared(run: Run, job: Job): Promise<'settled'> {
-  const text = `the service gave its job id, ${job.jobId}, to another submission too: its picture may belong to either scene`;
+  const text = `the service gave its job id, ${job.jobId}, to another submission too: its result may belong to either scene`;
   await settleWithoutPicture(
     run,
     job.attempt,
@@ -296,7 +296,7 @@ const maxForeign = 2;
 async function handleForeign(run: Run, job: Job, reply: Unreadable): Promise<PollResult> {
   job.foreign += 1;
   if (job.foreign < maxForeign) return handleUnreadable(run, job, reply);
-  run.stop.halt(`${reply.failure.text}, twice in a row: its picture may be another scene's`, 'leave');
+  run.stop.halt(`${reply.failure.text}, twice in a row: its result may be another scene's`, 'leave');
   return { waitMs: 0 };
 }
 

@@ -153,7 +153,7 @@ async function recordAccepted(
   run.liveness.add(attempt.endpoint);
   const recorded = await checkpoint.recordSubmitted(attempt, { ...job, at });
   if (recorded !== 'recorded') {
-    const text = `the service answered with the id of another job, ${jobId}: its picture may belong to either scene${unansweredFailure(recorded.doubtful)}`;
+    const text = `the service answered with the id of another job, ${jobId}: its result may belong to either scene${unansweredFailure(recorded.doubtful)}`;
     const failure: Failure = { kind: 'unanswered', text };
     run.sharedIds.add(attempt, jobId, failure);
     await recordRefusal(run, attempt, failure);

@@ -104,7 +104,7 @@ function Tiles({
         <Tile
           name="in doubt"
           value={countWords(doubtful)}
-          more={`of ${counted(attempts, 'submission')} may have been billed without a picture`}
+          more={`of ${counted(attempts, 'submission')} may have been billed without a result`}
           tone="bad"
         />
       )}

@@ -232,11 +232,11 @@ it('a list that nothing uses is rejected with the line to write', async () => {
       two,
     ),
   ).toEqual([
-    "pipeline.yaml:5:19: input does not use {{ style }}, so all its pictures would be the same; use it under input, such as style: '{{ style }}'",
-    "pipeline.yaml:5:34: input does not use {{ seed }}, so all its pictures would be the same; use it under input, such as seed: '{{ seed }}'",
+    "pipeline.yaml:5:19: input does not use {{ style }}, so all its results would be the same; use it under input, such as style: '{{ style }}'",
+    "pipeline.yaml:5:34: input does not use {{ seed }}, so all its results would be the same; use it under input, such as seed: '{{ seed }}'",
   ]);
   expect(await problemsOf('manifest: a.csv\nscenes: {matrix: {style: [oil]}, seeds: 2}', two)).toEqual([
-    "pipeline.yaml:4:19: input does not use {{ style }}, so all its pictures would be the same; use it under input, such as input: {scene: '{{ scene }}', seed: '{{ seed }}', style: '{{ style }}'}",
+    "pipeline.yaml:4:19: input does not use {{ style }}, so all its results would be the same; use it under input, such as input: {scene: '{{ scene }}', seed: '{{ seed }}', style: '{{ style }}'}",
   ]);
   expect(await problemsOf('scenes: {matrix: {animal: [cat]}, seeds: 2}')).toEqual([
     `pipeline.yaml:3:1: there is no manifest, and no list is called scene or prompt; set input, such as input: { prompt: '{{ animal }}' }`,

@@ -81,7 +81,7 @@ export class Batch {
     return (this.#parts ??= new PipelineParts(file ?? this.file, this.overrides, this.env));
   }
 
-  /** For the bucket of the batch. Throws `ConfigError` if the file cannot be read. */
+  /** Variables, proxies and listener with which the bucket of the batch is opened. Throws `ConfigError` if the file cannot be read. */
   get edges(): BucketEdges {
     const file = this.#folder === undefined ? this.file : this.#folder.pipeline;
     const isForAll = file !== undefined && existsSync(file) && this.parts.isProxyForAll();
@@ -98,7 +98,10 @@ export class Batch {
     return this.#config;
   }
 
-  /** Checks the whole file. `needsKey`: a missing key is a problem. Throws one `ConfigError` with all problems. */
+  /**
+   * Checks the whole file. `needsKey`: a missing key is a problem. `problems`: found before, such as those of options.
+   * Throws one `ConfigError` with all problems.
+   */
   async config(needsKey = true, problems: Problem[] = []): Promise<Config> {
     this.#assertFile();
     const { readConfig } = await import('../runner/config/read-config.ts');
@@ -149,7 +152,7 @@ export class Batch {
     }
   }
 
-  /** Changes the batch while no run works; `prepare` runs first. Throws `BatchInUse`, and `ConfigError` if none. */
+  /** Changes the batch while no run works; `prepare` runs first. Throws `BatchInUse`, and `ConfigError` if there is no batch. */
   async upkeep<T>(work: (book: Book) => Promise<T> | T, prepare?: () => Promise<void>): Promise<T> {
     this.#assertFile();
     return this.onRecord((record) =>
@@ -228,7 +231,7 @@ export class Batch {
     return namedRefusal(thrown, this.knownDir, this.arguments, isReading);
   }
 
-  /** Throws `ConfigError` if the batch was named by its folder, which may be a copy: no reason to change it. */
+  /** Throws `ConfigError` if the batch was named by its output folder. That may be a copy, so it is only read. */
   #assertFile(): void {
     if (this.#folder === undefined) return;
     const { pipeline } = this.#folder;
@@ -238,7 +241,7 @@ export class Batch {
     throw new ConfigError([{ where: shownPath(this.file), text }]);
   }
 
-  /** Returns the output folder. Throws `ConfigError` if it is not enough, or not what is meant. */
+  /** Returns the output folder. Throws `ConfigError` if `--output` is given as well, or if the checkpoint is in a database. */
   #readable({ dir, isShared }: OutputFolder): string {
     const where = shownPath(this.file);
     if (this.overrides.some(({ from }) => from === '--output')) {

@@ -100,7 +100,7 @@ export function readStatus({ dir, record, db, shownImages: images }: Book): Batc
   })();
 }
 
-const lookEveryMs = 1_000;
+const pollEveryMs = 1_000;
 /** Minimum pause as a multiple of the reading time, so that a very long list does not slow the run. */
 const restShare = 10;
 
@@ -115,7 +115,7 @@ export async function* followStatus(
     const seen = readStatus(book);
     yield seen;
     if (!seen.isRunning || signal.aborted) return;
-    const restMs = Math.max(lookEveryMs, restShare * (performance.now() - began));
+    const restMs = Math.max(pollEveryMs, restShare * (performance.now() - began));
     await delay(restMs, undefined, { signal }).catch(() => undefined);
   }
 }

@@ -17,7 +17,7 @@ import {
 import { declaredFailure, failureOfOutput } from './error-text.ts';
 
 export type FoundOutput =
-  /** `at`: path of the only picture in an output of unknown shape. */
+  /** `pictures`: clips, if clips were looked for. `at`: path of the only one in an output of unknown shape. */
   | { kind: 'pictures'; pictures: PictureInOutput[]; at?: string }
   /** The job completed without an output. */
   | { kind: 'none' }
@@ -96,7 +96,7 @@ interface Search {
   /** Key of pipeline.yaml with its path. */
   key: 'output.image' | 'output.media';
   shapes: readonly Shape[];
-  /** True if a text at a place with this name may be a result of this kind. */
+  /** True if a text at a place of these shapes may be a result of this kind. `isAmongTexts`: the shape's `amongTexts`. */
   fits(text: string, isAmongTexts: boolean): boolean;
   /** Returns the texts of this kind in an output of unknown shape. */
   among(texts: TextsInOutput): TextsInOutput['pictures'];
@@ -131,8 +131,8 @@ function isNoClip(text: string): boolean {
 }
 
 /**
- * Finds the pictures in an `output` parsed from JSON, with integers beyond 2^53 as text; the clips with `media`.
- * `path`, such as `images[0].data` or `images[*].data`, is their place. Without it, the known shapes are tried,
+ * Finds the pictures in an output, or the clips if `media` is given. `output`: parsed from JSON, with integers beyond
+ * 2^53 as text. `path`, such as `images[0].data` or `images[*].data`, is their place. Without it, the known shapes are tried,
  * then the only text that is a picture by its first bytes, or the only URL that ends like one. With `values`,
  * paths of values to keep, the rest of the output is kept. A message counts as a failure only if nothing else
  * in the output may be a result that was paid for. A clip is never taken for a picture.

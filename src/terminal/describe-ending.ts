@@ -25,7 +25,7 @@ import {
   unneededOf,
 } from './words.ts';
 
-/** `took`: duration of the run, as text. */
+/** Returns the last words of a run. `took`: its duration, as text. `link` makes a link to a path if the terminal shows links. */
 export function describeEnding(
   event: Event & { type: 'run-ended' },
   {
@@ -142,8 +142,9 @@ function hintOf(event: Event & { type: 'run-ended' }, file: string, runArguments
 }
 
 /**
- * Returns what to know of a run that ended: advice, and its statistics if they are asked for or worth reading: a run of
- * more than a minute, below nine tenths of the possible. `columns`: maximum width of a line.
+ * Returns advice about a run that ended, and its statistics if they are asked for or worth reading. They are worth it
+ * if the run took more than a minute and had less than nine tenths of the possible jobs in flight. `columns`: maximum
+ * width of a line.
  */
 export function describeLastRun(stats: RunStats, columns: number, isAsked: boolean): string[] {
   const { tookMs, timeMs, moreJobs } = stats;

@@ -11,7 +11,7 @@ const withinMs = 60_000;
 const maxAddresses = 10_000;
 
 interface Guesser {
-  /** Time of the first guess. Counting starts again one minute later. */
+  /** Time of the first guess, by the caller's clock in ms. Counting starts again one minute later. */
   at: number;
   guesses: Set<string>;
 }
@@ -25,7 +25,10 @@ export class Guesses {
     this.#maxGuesses = most;
   }
 
-  /** Counts a wrong key. Returns the time to wait in ms if the address has too many, otherwise 0. */
+  /**
+   * Counts a wrong key. Returns the time to wait in ms if the address has already tried too many others, otherwise 0.
+   * `onNew` is called if the address has not tried this key before and need not wait.
+   */
   add(address: string, digest: string, now: number, onNew?: () => void): number {
     const guesser = this.#current(address, now) ?? this.#begin(address, now);
     if (guesser.guesses.has(digest)) return 0;

@@ -134,6 +134,7 @@ class Scan {
   #isName = false;
   #isEscaped = false;
   #word = noWord;
+  /** Number of characters that the current word or `\\u` escape still needs. */
   #left = 0;
   #state = value;
   #at = 0;

@@ -16,7 +16,7 @@ export class DamagedCheckpoint extends UnusableDatabase {
   }
 }
 
-/** Returns undefined if `error` does not mean damage. */
+/** Returns the error to report if `error` means damage, otherwise undefined. */
 export function asDamage(error: unknown): UnusableDatabase | undefined {
   if (error instanceof UnusableDatabase) return error;
   if (!isDamage(error)) return undefined;
@@ -62,6 +62,7 @@ export function seedText(seed: JsonValue): string {
   return `${json} ${hash('sha256', json).slice(0, 8)}`;
 }
 
+/** True if this is the input of the fingerprint, which leaves out the paths of files that are sent within the input. */
 export function isInputOf(fingerprint: string, input: JsonObject): boolean {
   return fingerprintOf(input) === fingerprint || fingerprintOf(withoutPaths(input)) === fingerprint;
 }

@@ -41,7 +41,9 @@ import { isOfDisk } from '../files/disk-failure.ts';
 
 export interface OpenCheckpoint {
   checkpoint: Checkpoint;
+  /** Present if the checkpoint is a file, which only this run uses. */
   file?: CheckpointFile;
+  /** Present if the batch is shared with other runners. */
   others?: OtherRunners;
   run: RunMark;
   /** Bucket for the pictures; undefined for the output folder. */
@@ -93,6 +95,7 @@ export interface OpenFile extends OpenCheckpoint {
 export interface RunMark {
   /** Unique to this run, even among copies of the checkpoint. */
   token: string;
+  /** True if a run in this checkpoint, this one included, has the token. */
   isKnown(token: string): boolean;
   /** Highest recorded attempt if the previous run did not end: it may have begun more. Otherwise undefined. */
   lastAttempt: number | undefined;
@@ -110,7 +113,8 @@ const unsealed = new Set<number>(disorderlyExitCodes);
 
 /**
  * Opens the checkpoint for a run that holds the lock; without `batch` the recorded identity stays. Throws
- * `UnusableDatabase` or SQLite's errors.
+ * `LostCommits` unless `isLossAccepted`, `UnusableDatabase`, `FatalFailure` if the disk of `dir` went away, and errors
+ * of SQLite and of the disk.
  */
 export function openCheckpoint(
   dir: string,
@@ -166,7 +170,7 @@ export function openCheckpoint(
   };
 }
 
-/** Opens the checkpoint for reading, even while a run writes. Undefined if the folder has none. */
+/** Opens the checkpoint for reading, even while a run writes. Undefined if the folder has none. Throws `UnusableDatabase`. */
 export function openCheckpointForReading(dir: string): Database | undefined {
   const path = checkpointFile(dir);
   return existsSync(path) ? openForReading(path, checkpointSchema) : undefined;
@@ -190,7 +194,7 @@ export interface RecordedList {
   digest: string | undefined;
 }
 
-/** `isCopy`: the folder has a local copy of a shared batch. Throws as `openCheckpointForReading` does. */
+/** Reads the rules and the digest of the list on record. `isCopy`: the folder has a local copy of a shared batch. Throws as `openCheckpointForReading` does. */
 export function readRecordedList(dir: string, isCopy = false): RecordedList {
   const db = openCheckpointForReading(dir);
   try {
@@ -202,6 +206,7 @@ export function readRecordedList(dir: string, isCopy = false): RecordedList {
   }
 }
 
+/** Returns the jobs in flight, none if there is no checkpoint. Throws as `openCheckpointForReading` does. */
 export function readJobsInFlight(dir: string): JobsInFlight[] {
   const db = openCheckpointForReading(dir);
   try {
@@ -221,7 +226,7 @@ function recordRunStart(db: Database, program: string, now: number): number {
   );
 }
 
-/** Returns undefined if the last run recorded its end, or if there is none. */
+/** Returns the highest attempt if the last run did not record its end. Undefined if it did, or if there is no run. */
 function lastAttemptOf(db: Database): number | undefined {
   const [before] = readRuns(db, 1);
   if (before === undefined || before.endedAt !== null) return undefined;
@@ -326,7 +331,7 @@ function createMarker(db: Database, file: CommitMarkFile): CommitMarker {
   };
 }
 
-/** How long to wait for readers. If they take longer, the log stays. */
+/** Time to wait for readers. If they take longer, the log stays. */
 const readersMs = 500;
 
 function close(dir: string, folder: Stats, db: Database, file: CommitMarkFile, isOrderly: boolean): void {

@@ -1,4 +1,4 @@
-/** Puts scenes that were set aside back, so that they are rendered again. */
+/** Puts failed and saved scenes back, so that they are rendered again, and gives up jobs in flight. */
 import type { PutBack, PutBackChoice, WrongId } from '../core/retry-policy.ts';
 import type { SceneState } from '../core/scene.ts';
 import type { JsonValue } from '../../lib/text/json.ts';
@@ -7,9 +7,10 @@ import { deferSeedsNow } from './recorded-batch.ts';
 import { seedText, storedJson, storedSeed } from './damage.ts';
 import { forgetPictures } from './read-totals.ts';
 
-/** A scene that is put back, and why it was set aside. */
+/** A scene that is put back. */
 export interface ChosenScene {
   id: string;
+  /** Kind of its failure, `saved` or `given-up`. Empty if no kind is on record. */
   was: string;
 }
 
@@ -28,7 +29,7 @@ export interface PutBackSession {
   picturesOf(choice: PutBackChoice): string[];
   /** Puts all chosen scenes back or none. If an id is wrong, changes nothing and returns the wrong ids. */
   putBack(choice: PutBackChoice, at: number): PutBack | WrongId[];
-  /** Returns the scenes of the latest `putBack`, in manifest order. */
+  /** Returns the scenes of the latest `putBack`, in manifest order. `sendsSeed`: 1 if the input has a seed. */
   chosen(): Iterable<ChosenScene & { sendsSeed: 0 | 1 }>;
 }
 
@@ -180,7 +181,7 @@ function whichGivenUp({ notAt, giveUp: ids }: PutBackChoice): object {
   return { baseUrl: notAt ?? null, ids: JSON.stringify(ids ?? []) };
 }
 
-/** Settles the chosen attempts as given up. Intended attempts may have been sent, so they stay possibly billed. */
+/** Settles the chosen attempts as given up, and returns their number. Intended attempts may have been sent, so they stay possibly billed. */
 function giveUp(db: Database, choice: PutBackChoice, at: number): number {
   const { changes } = db
     .prepare<[object]>(

@@ -23,12 +23,13 @@ import type { SceneRow } from './checkpoint-schema.ts';
 export interface RecordChoice {
   /** States of a scene, and `invalid`. */
   states?: string[];
+  /** Kinds of failure of scenes that are not saved, and `invalid-row` for bad rows. */
   kinds?: string[];
   /** Text in the id, in a column's value or in the failure's text, regardless of case. */
   search?: string;
 }
 
-/** Rows at positions from `from` up to `to`, exclusive, and a range of the withdrawn scenes. */
+/** Rows at positions from `from` up to `to`, exclusive, and a range of the withdrawn scenes: `count` -1 means all. */
 export interface ListPart {
   from: number;
   to: number;
@@ -235,11 +236,12 @@ function hasText(search: string): HasText {
   };
 }
 
+/** Yields the ids of all scenes, also of withdrawn ones. An edited scene comes once for each version. */
 export function* readSceneIds(db: Database): Generator<string> {
   yield* db.prepare<[], string>('SELECT id FROM scenes').pluck().iterate();
 }
 
-/** Returns undefined if there is no such id. */
+/** Returns all versions of a scene, and the bad rows with its id. Undefined if there are none. */
 export function readStory(db: Database, id: string): SceneStory | undefined {
   const scenes = db
     .prepare<[string], SceneRow>("SELECT * FROM scenes WHERE id = ? ORDER BY state = 'withdrawn', scene DESC")

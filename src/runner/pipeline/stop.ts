@@ -43,7 +43,7 @@ export class Stop {
     this.request(mode, { kind: 'halted', text: `Halted: ${reason}` });
   }
 
-  /** Requests a stop for a failure whose rule is `stop`. */
+  /** Requests a stop for a failure whose rule is `stop`. Throws for any other failure, which is a bug. */
   forFailure(failure: Failure, mode: StopMode = collecting.has(failure.kind) ? 'drain' : 'leave'): void {
     if (failureRules[failure.kind].next !== 'stop') throw new Error(`${failure.kind} does not stop a run`);
     const kind: EndingKind = failure.kind === 'output-unwritable' ? 'output-unwritable' : 'not-allowed';
@@ -59,17 +59,18 @@ export class Stop {
     this.request('leave', { kind: 'bug', text: 'A bug of nightrender ended the run' });
   }
 
-  /** Calls `listener` at each request, and immediately if there was one before. */
+  /** Calls `listener` whenever the ending changes, and immediately if there is one. Replaces an earlier listener. */
   onEnding(listener: (ending: Ending) => void): void {
     this.#listener = listener;
     if (this.#ending !== undefined) listener(this.#ending);
   }
 
+  /** Undefined if nothing has requested a stop. */
   get ending(): Ending | undefined {
     return this.#ending;
   }
 
-  /** First thrown error that is a bug. */
+  /** First thrown error that is a bug; undefined if there is none. */
   get bug(): unknown {
     return this.#bug;
   }
@@ -79,6 +80,7 @@ export class Stop {
     return this.#draining.signal;
   }
 
+  /** Aborts in `leave` mode only. */
   get leaving(): AbortSignal {
     return this.#leaving.signal;
   }

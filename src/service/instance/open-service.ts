@@ -34,6 +34,7 @@ import { formatDuration } from '../../lib/text/format.ts';
 export interface Surroundings {
   /** Folder of the service's files. It must exist. */
   dataDir: string;
+  /** Address of the service; with a shared store, the address at which other processes reach it. */
   url: string;
   /** Address of the service for workers that it starts on this machine. */
   workersUrl: string;
@@ -50,6 +51,7 @@ export interface Surroundings {
 export interface SharedSurroundings {
   /** Name of the shared store, which is the same in every process and safe to show. */
   name: string;
+  /** Same in every process. Keys of cluster workers and webhook secrets derive from it. */
   secret: Buffer;
   write: Write;
   texts: SharedFiles;
@@ -159,10 +161,10 @@ async function drain({ store, endpoints, options, isClosing }: Drained): Promise
     return Math.max(store.runningHere, onWorkers);
   };
   if (running() > 0) onProblem(drainText(running(), graceMs));
-  while (running() > 0 && performance.now() < until && !isClosing()) await sleep(lookEveryMs);
+  while (running() > 0 && performance.now() < until && !isClosing()) await sleep(pollEveryMs);
 }
 
-const lookEveryMs = 50;
+const pollEveryMs = 50;
 
 function drainText(jobs: number, graceMs: number): string {
   const what = jobs === 1 ? '1 job' : `${jobs} jobs`;
@@ -229,7 +231,7 @@ function openEndpoints(
   const { workloadOf, silenceMs, onProblem, endpoints: given, publicUrl = url, maxValues } = options;
   const limits = { maxBytes: options.maxResultBytes, maxValues };
   // service.yaml is checked for this. An endpoint of the console may be older than the current service.yaml.
-  const tellUnreachable = (id: string): void =>
+  const reportUnreachable = (id: string): void =>
     onProblem(
       `endpoint ${id} runs on a cluster, and \`publicUrl\` is not set in service.yaml: its workers are given ${url}, which other machines may not reach`,
     );
@@ -247,7 +249,7 @@ function openEndpoints(
           workerKey: ownWorkers.keyOf(settings.id),
           limits,
         });
-      if (options.publicUrl === undefined) tellUnreachable(settings.id);
+      if (options.publicUrl === undefined) reportUnreachable(settings.id);
       return workloadOf(settings, { url: publicUrl, workerKey: clusterWorkers.keyOf(settings.id) });
     },
   });
@@ -331,7 +333,7 @@ export class Sweeper {
   readonly #busy = new Set<string>();
   #isStopped = false;
 
-  /** Deletes expired jobs often enough for the retention. Reads check the clock themselves. */
+  /** Starts the timers. Expired jobs are deleted up to 30 s late, because reads check the clock themselves. */
   constructor(store: JobStore, folder: FolderWatch, retentionMs: number, onProblem: (text: string) => void) {
     this.#store = store;
     this.#onProblem = onProblem;

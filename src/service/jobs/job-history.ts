@@ -16,13 +16,15 @@ interface Minute {
   number: number;
   completed: number;
   failed: number;
+  /** Greatest number of jobs in the queue. */
   queue: number;
+  /** Sum of the execution times. */
   gpuMs: number;
   delays: Times;
   executions: Times;
 }
 
-/** Number of jobs by duration, which is rounded by `powerOf`. */
+/** Number of jobs by the power of their duration (`powerOf`). */
 type Times = Map<number, number>;
 
 const minuteMs = 60_000;
@@ -54,6 +56,7 @@ export class JobHistory {
     }
   }
 
+  /** Notes how many jobs wait at each endpoint now. */
   noteQueues(queues: { endpointId: string; jobs: number }[]): void {
     const all = { endpointId: '', jobs: queues.reduce((sum, { jobs }) => sum + jobs, 0) };
     for (const { endpointId, jobs } of [...queues, all]) {
@@ -62,6 +65,7 @@ export class JobHistory {
     }
   }
 
+  /** Returns the history of one endpoint, or of all together for null. */
   view(endpoint: string | null, range: keyof typeof ranges): JobHistoryView {
     const [minutes, perStep] = ranges[range];
     const start = (Math.floor(this.#now() / minuteMs / perStep) + 1) * perStep - minutes;
@@ -112,6 +116,7 @@ function add(times: Times, time: number, count = 1): void {
   times.set(time, (times.get(time) ?? 0) + count);
 }
 
+/** Returns the power of `precision` that is nearest to a duration. */
 function powerOf(ms: number): number {
   return Math.round(Math.log(Math.max(0, ms) + 1) / Math.log(precision));
 }

@@ -85,7 +85,10 @@ export class JobTransitions {
       this.#webhooks.add.run(lastInsertRowid, terms.webhook, queueOf(terms.webhook, keyId));
   }
 
-  /** Returns up to `max` queued jobs with inputs of up to `maxInputs` characters; the first whatever its size. */
+  /**
+   * Returns the next queued jobs, at most `max`, whose inputs together have at most `maxInputs` characters. Inputs in
+   * files count in bytes. The first job is returned whatever its size.
+   */
   nextInQueue(endpointId: string, max: number, maxInputs: number): WaitingJob[] {
     const jobs: WaitingJob[] = [];
     let length = 0;
@@ -107,7 +110,10 @@ export class JobTransitions {
     this.#move(id, state, { ...how, endedAt: this.#now() });
   }
 
-  /** Requeues a running job, and returns its state. With `crash`, this is a retry, or the job fails. */
+  /**
+   * Requeues a running job, and returns its new state. `crash`: how its worker died. Then this counts as a retry, and
+   * the job fails if it has none left.
+   */
   requeue(
     id: string,
     { retries, maxRetries }: JobMetadata,
@@ -143,10 +149,12 @@ export class JobTransitions {
     return jobs.map(({ id }) => id);
   }
 
+  /** True if the time to live or the execution timeout of any job is over. */
   isAnyDue(): boolean {
     return this.sql.due.get({ now: this.#now(), max: 1 }) !== undefined;
   }
 
+  /** Ends some of the jobs whose time is over, and returns them. */
   timeOutSome(): DueJob[] {
     const jobs = this.sql.due.all({ now: this.#now(), max: changesAtOnce });
     for (const job of jobs) this.end(job.id, 'TIMED_OUT', { error: timeOutText(job) });
@@ -262,7 +270,10 @@ export class FairQueue {
     }
   }
 
-  /** Yields queued jobs in order: of the key with the fewest running jobs that waited longest for a turn. */
+  /**
+   * Yields queued jobs in the order in which workers get them. Each comes from the key with the fewest running jobs,
+   * and among those from the key whose last turn is longest ago. Each yielded job counts as running.
+   */
   *next(endpointId: string): Generator<WaitingJob> {
     if (this.isStopped || this.isPaused(endpointId)) return;
     for (const isLowPriority of [0, 1] as const) {

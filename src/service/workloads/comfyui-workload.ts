@@ -47,7 +47,7 @@ export interface ComfyuiOptions {
   set: WorkflowSet;
   /** First pause between two polls of a job, in ms; pauses grow to one second. Default 100. */
   pollMs?: number;
-  /** Maximum time to cancel a job; 5 s by default. */
+  /** Maximum time to cancel a job, in ms. Default 5,000. */
   cancelMs?: number;
   /** Maximum size of a result in bytes; `defaultAnswerLimits` by default. */
   maxBytes?: number | undefined;
@@ -193,7 +193,7 @@ class ComfyuiWorker implements Worker {
     throw status < 500 ? new Error(text) : new WorkerDied(text);
   }
 
-  /** Without this limit, a box that answers late would hold its job, and the end of the service. */
+  /** Returns the time limit of a cancellation. Without it, a box that answers late would delay the end of the service. */
   #cancelling(): AbortSignal {
     return AbortSignal.timeout(this.#options.cancelMs ?? defaultCancelMs);
   }

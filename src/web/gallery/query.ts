@@ -56,6 +56,7 @@ export function isEverything({ text, state, kind, columns, mark, lost, order }: 
   return order === 'listed' && wanted.every((each) => each === '');
 }
 
+/** Returns how a column is filtered: by its few values, by a range of numbers, or by words. */
 export function kindOf({ choices = [], range }: Partial<GalleryColumn> = {}): 'choice' | 'range' | 'text' {
   if (range !== undefined) return 'range';
   return choices === null ? 'text' : 'choice';
@@ -150,7 +151,7 @@ export function fewDigits(value: number): string {
   return String(Number(value.toPrecision(4)));
 }
 
-/** Key to sort rows by. Rows without one come last. */
+/** Key to sort rows by. Rows without a key come last. In the order of the list, no row has one. */
 export function sortKey(row: GalleryRow, order: Order): string | number | undefined {
   if (isByColumn(order)) {
     const value = numberOf(row.values?.[columnOf(order) ?? -1]);

@@ -45,13 +45,11 @@ import { Facts } from '../shared/facts.tsx';
 interface Props {
   data: GalleryData;
   rows: Rows;
-  /** A new number loads the pictures again. */
-  connection?: number;
   /** Marks that are kept with the batch; undefined if nobody is signed in at `watch`. */
   batchMarks?: BatchMarks | undefined;
 }
 
-export function Gallery({ data, rows, connection, batchMarks }: Props): JSX.Element {
+export function Gallery({ data, rows, batchMarks }: Props): JSX.Element {
   const hasGrid = gridAxes(data).length > 1;
   const [place, go] = usePlace(data, hasGrid);
   const ask = (query: Query): void => go({ query, page: 1, open: undefined });
@@ -81,7 +79,7 @@ export function Gallery({ data, rows, connection, batchMarks }: Props): JSX.Elem
           </Toolbar>
         )}
       </div>
-      <main key={connection}>
+      <main>
         {place.view === 'pictures' && <PicturesView {...shared} tiles={tiles} />}
         {place.view === 'grid' && <GridView {...shared} />}
         {place.view === 'failures' && <FailuresView {...shared} />}

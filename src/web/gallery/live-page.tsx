@@ -2,6 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ArrivedScene, GalleryData, LiveNews, LiveState } from '../../runner/core/gallery-data.ts';
+import { Connection } from '../shared/grid-picture.ts';
 import { useNow } from '../shared/hooks.ts';
 import { PageHead, type Tone } from '../shared/facts.tsx';
 import { Copyable } from '../shared/text.tsx';
@@ -89,7 +90,7 @@ export function LivePage(): JSX.Element {
   const data = shownData(live);
   const isOver = run.kind === 'ended';
   return (
-    <>
+    <Connection.Provider value={connections}>
       <RunHead state={state} aheadMs={aheadMs}>
         {isOver && data !== undefined && <BatchNumbers data={data} />}
         {isLost && (
@@ -113,7 +114,6 @@ export function LivePage(): JSX.Element {
         <Gallery
           data={data}
           rows={rows}
-          connection={connections}
           batchMarks={
             session === undefined || session.role === null
               ? undefined
@@ -128,7 +128,7 @@ export function LivePage(): JSX.Element {
       )}
       {session !== undefined && <SessionFoot {...signedIn} />}
       <Announcer state={state} isLost={isLost} />
-    </>
+    </Connection.Provider>
   );
 }
 

@@ -1,6 +1,6 @@
 /** The dialog of one scene: its pictures, prompt, inputs, seed and history. Arrow keys show the next scene. */
 import type { JSX, ComponentChildren, TargetedKeyboardEvent } from 'preact';
-import { useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { GalleryData, GalleryFile, GalleryPicture, GalleryRow } from '../../runner/core/gallery-data.ts';
 import { lostWords } from '../../runner/core/picture.ts';
 import { ClipPlayer, togglePlayer } from '../shared/clip-player.tsx';
@@ -42,29 +42,53 @@ type DialogProps = Props & { order: Selection; open: { number: number; id: strin
 
 function SceneDialog(props: DialogProps): JSX.Element {
   const { data, rows, marking, picking, go, order, pageOf, open } = props;
-  const found = useLoaded([rows, open.number, open.id], () => findScene(rows, open.number - 1, open.id));
+  const { number, id } = open;
+  const loaded = useLoaded([rows, number, id], async () => ({
+    number,
+    found: await findScene(rows, number - 1, id),
+  }));
+  const [turned, setTurned] = useState<Found>();
+  // Until the scene is loaded, the next key must not find the scene before it.
+  const isTurned = turned?.index === number - 1 && loaded?.number !== number;
+  const found = isTurned ? turned : loaded?.found;
   const [chosen, setChosen] = useState({ of: -1, picture: 0 });
-  const index = found?.index ?? open.number - 1;
+  const index = found?.index ?? number - 1;
   const position = order.positionOf(index);
   const pictures = found?.row?.pictures ?? [];
   const picture = chosen.of === index ? chosen.picture : 0;
-  const step = (by: 1 | -1): void => {
+  const isOpen = useRef(true);
+  useLayoutEffect(
+    () => () => {
+      isOpen.current = false;
+    },
+    [],
+  );
+  const turn = async (by: 1 | -1): Promise<void> => {
     const within = picture + by;
     if (within >= 0 && within < pictures.length) return setChosen({ of: index, picture: within });
     const next = position < 0 ? undefined : order.at(position + by);
     if (next === undefined) return;
-    const turn = async (): Promise<void> => {
-      const row = await rows.at(next);
-      if (row === undefined) return;
-      setChosen({ of: next, picture: by === 1 ? 0 : Math.max(0, (row.pictures?.length ?? 0) - 1) });
-      go({ ...openedAt(next, row), ...(pageOf && { page: pageOf(next) }) });
-    };
-    turn().catch(() => rows.isLive || location.reload());
+    const row = await rows.at(next);
+    // The reader may have closed the dialog while the row was loaded.
+    if (row === undefined || !isOpen.current) return;
+    setTurned({ index: next, row });
+    setChosen({ of: next, picture: by === 1 ? 0 : Math.max(0, (row.pictures?.length ?? 0) - 1) });
+    go({ ...openedAt(next, row), ...(pageOf && { page: pageOf(next) }) });
+  };
+  const latest = useRef(turn);
+  latest.current = turn;
+  // One after the other, so that each key counts from the picture that the key before it has shown.
+  const turning = useRef(Promise.resolve());
+  const step = (by: 1 | -1): void => {
+    turning.current = turning.current
+      .then(() => latest.current(by))
+      .catch(() => void (rows.isLive || location.reload()));
   };
   const close = (): void => {
     go({ open: undefined });
-    // Pages may have been turned meanwhile, so the focus moves to the picture that was shown last.
-    setTimeout(() => document.querySelector<HTMLElement>(`.picture[data-key="${index + 1}"]`)?.focus());
+    // Pages may have been turned meanwhile, so the focus moves to the picture that was shown last. The dialog is removed
+    // in the microtask before this one, and no key can come between them.
+    queueMicrotask(() => document.querySelector<HTMLElement>(`.picture[data-key="${index + 1}"]`)?.focus());
   };
   const { row } = found ?? {};
   const shown = pictures[picture];

@@ -1,7 +1,7 @@
 /** Clips, which are video or sound: tiles that play under the pointer, and players with the browser's own controls. */
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { lengthWords, type ShownClip } from './grid-picture.ts';
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { Connection, lengthWords, type ShownClip } from './grid-picture.ts';
 
 /** A larger animation is loaded only if somebody looks at it. */
 const maxPlainBytes = 1_000_000;
@@ -11,6 +11,7 @@ export function ClipTile({ clip, alt }: { clip: ShownClip; alt: string }): JSX.E
   const { kind, source, poster, bytes, facts } = clip;
   const tile = useRef<HTMLSpanElement>(null);
   const [missing, setMissing] = useState('');
+  const connection = useContext(Connection);
   const isLookedAt = useLookedAt(tile);
   const isPlain =
     kind === 'animation' && poster === undefined && bytes <= maxPlainBytes && !isMotionReduced();
@@ -19,8 +20,14 @@ export function ClipTile({ clip, alt }: { clip: ShownClip; alt: string }): JSX.E
   const length = lengthWords(facts);
   return (
     <span ref={tile} class={`clip ${kind}`}>
-      {still !== undefined && still !== missing ? (
-        <img src={still} alt={alt} loading="lazy" decoding="async" onError={() => setMissing(still)} />
+      {still !== undefined && `${connection} ${still}` !== missing ? (
+        <img
+          src={still}
+          alt={alt}
+          loading="lazy"
+          decoding="async"
+          onError={() => setMissing(`${connection} ${still}`)}
+        />
       ) : (
         <span class="blank">
           <span class="unseen">{alt}: </span>
@@ -46,7 +53,8 @@ const restMs = 150;
 /** True while a mouse rests on the item of the tile, or the keyboard has moved the focus there. */
 function useLookedAt(tile: { current: HTMLElement | null }): boolean {
   const [isLookedAt, setLookedAt] = useState(false);
-  useEffect(() => {
+  // Before the first painting, because the pointer may be there already.
+  useLayoutEffect(() => {
     const item = tile.current?.closest('li');
     if (item === null || item === undefined || isMotionReduced()) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -114,11 +122,13 @@ function SilentVideo({ source }: { source: string }): JSX.Element {
 export function ClipPlayer({ clip, alt }: { clip: ShownClip; alt: string }): JSX.Element {
   const { kind, source, poster, width, height } = clip;
   const [refused, setRefused] = useState('');
-  if (kind === 'animation') return <img key={source} src={source} alt={alt} width={width} height={height} />;
+  const tried = `${useContext(Connection)} ${source}`;
+  if (kind === 'animation') return <img key={tried} src={source} alt={alt} width={width} height={height} />;
   const common = { src: source, controls: true, preload: 'none', 'aria-label': alt } as const;
-  const onError = (): void => setRefused(source);
+  const onError = (): void => setRefused(tried);
   return (
-    <div key={source} class={`player ${kind}`}>
+    // A player that has failed needs another element.
+    <div key={refused.endsWith(` ${source}`) ? tried : source} class={`player ${kind}`}>
       {kind === 'sound' ? (
         <>
           <Sign kind="sound" />
@@ -135,7 +145,7 @@ export function ClipPlayer({ clip, alt }: { clip: ShownClip; alt: string }): JSX
           onError={onError}
         />
       )}
-      {refused === source && (
+      {refused === tried && (
         <p class="message bad" role="alert">
           This browser cannot play it: <a href={source}>open the file</a> with another program.
         </p>

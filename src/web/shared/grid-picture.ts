@@ -1,6 +1,10 @@
 /** A picture or clip in a grid, for batches and reports alike. */
+import { createContext } from 'preact';
 import { type ClipFacts, isClipFormat, isSound } from '../../runner/core/clip.ts';
 import { formatOfFile } from '../../runner/core/picture.ts';
+
+/** Number of the connection to the server. A new number loads the pictures again that could not be loaded. */
+export const Connection = createContext(0);
 
 export interface GridPicture {
   /** Identifies the picture within the grid. */

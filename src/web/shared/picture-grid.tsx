@@ -1,8 +1,8 @@
 /** A grid of pictures in rows, each a button that opens the picture. */
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { ClipTile } from './clip-player.tsx';
-import type { GridPicture } from './grid-picture.ts';
+import { Connection, type GridPicture } from './grid-picture.ts';
 import { toneOf } from './facts.tsx';
 
 interface Props {
@@ -110,9 +110,11 @@ export function Image({ sources, alt, state, word, size, density = 1 }: ImagePro
 /** Returns the first source that loads, or the last, the full picture, if that would be enlarged. */
 function useSource(sources: string[], density: number) {
   const sized = useRef<HTMLImageElement>(null);
-  const fresh = { first: sources[0], failures: 0, whole: 'unasked' };
+  const fresh = { first: sources[0], failures: 0, whole: 'unasked', connection: useContext(Connection) };
   const [kept, keep] = useState(fresh);
-  const tried = kept.first === fresh.first ? kept : fresh;
+  const isToTryAgain =
+    kept.connection !== fresh.connection && (kept.failures === sources.length || kept.whole === 'gone');
+  const tried = kept.first === fresh.first && !isToTryAgain ? kept : fresh;
   const isAsked = tried.whole === 'asked';
   const onLoad = (): void => {
     const img = sized.current;

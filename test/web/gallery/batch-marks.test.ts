@@ -181,12 +181,9 @@ describe.skipIf(noBrowser !== undefined)('marks of a batch (skipped if there is 
       );
     expect([...new Set(tops)].map((top) => tops.filter((each) => each === top).length)).toEqual([4, 4, 4]);
     await desk.getByRole('button', { name: 'Grid' }).click();
-    expect(await desk.locator('.cells thead th').allInnerTexts()).toEqual([
-      'seed 1',
-      'seed 2',
-      'seed 3',
-      'seed 4',
-    ]);
+    await expect
+      .poll(() => desk.locator('.cells thead th').allInnerTexts())
+      .toEqual(['seed 1', 'seed 2', 'seed 3', 'seed 4']);
     expect(await desk.locator('.cells tbody th').allInnerTexts()).toEqual(['a fox', 'a hare', 'an owl']);
     await desk.getByRole('button', { name: 'Pictures', exact: true }).click();
     await desk.getByRole('button', { name: 'Filter' }).click();

@@ -324,6 +324,47 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped if there is no ch
     });
   });
 
+  it('counts each of several quick keys in an open scene, and marks the scene that they lead to', async () => {
+    await looking(small, async ({ page }) => {
+      await page.locator('.picture').nth(9).click();
+      await expect.poll(() => page.locator(`${dialog} h2`).innerText()).toBe('s9');
+      // The page may render between two keys, but is never painted.
+      await page.evaluate(`(async () => {
+        for (const key of ['ArrowRight', 'ArrowRight', 'ArrowRight', 'ArrowLeft', 's']) {
+          document.querySelector('dialog').dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+          await new Promise((resolve) => setTimeout(resolve));
+        }
+      })()`);
+      await expect.poll(() => page.locator(`${dialog} h2`).innerText()).toBe('s11');
+      await page.locator(`${dialog} [data-scene=s11] .star[aria-pressed=true]`).waitFor();
+      await page.getByRole('button', { name: '1 starred' }).waitFor({ state: 'attached' });
+    });
+  });
+
+  it('stays closed if a scene is closed while the next one is loaded', async () => {
+    const rows = [...Array(1_000).keys()].map((index) => ({ ...savedRow, id: `s${index}`, pictures: [] }));
+    const { url } = await writtenReport(join(folder, 'two files'), rows, ['id']);
+    await looking(url, async ({ page }) => {
+      const held: (() => void)[] = [];
+      await page.route('http://gallery.test/**', (route) => {
+        const path = join(folder, 'two files', new URL(route.request().url()).pathname);
+        if (!path.endsWith('/2.js')) return route.fulfill({ path });
+        return void held.push(() => void route.fulfill({ path }));
+      });
+      await page.goto('http://gallery.test/report/index.html#scene=500&id=s499');
+      await expect.poll(() => page.locator(`${dialog} h2`).innerText()).toBe('s499');
+      // Other versions of the scene are looked for in the next file as well.
+      await expect.poll(() => held.length).toBe(1);
+      await page.keyboard.press('ArrowRight');
+      await page.keyboard.press('Escape');
+      await expect.poll(() => page.locator(dialog).count()).toBe(0);
+      for (const release of held) release();
+      await page.locator('script[src$="/2.js"]').waitFor({ state: 'detached' });
+      expect(new URL(page.url()).hash).toBe('');
+      expect(await page.locator(dialog).count()).toBe(0);
+    });
+  });
+
   it('turns the page behind the scene, and stops at both ends', async () => {
     await looking(`${small}#scene=60&id=s59`, async ({ page }) => {
       const title = page.locator(`${dialog} h2`);

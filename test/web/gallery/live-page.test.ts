@@ -326,6 +326,27 @@ describe.skipIf(noBrowser !== undefined)(
       await page.getByText('Connection lost.', { exact: true }).waitFor({ state: 'detached' });
     });
 
+    it('keeps place and focus when it connects again, and loads the pictures that failed meanwhile', async () => {
+      const night = await doneFolder(70);
+      const first = await startWatching(night.cwd);
+      const { page } = await look(browser, first.url, phone);
+      await page.locator('.picture').nth(59).waitFor();
+      first.program.child.kill('SIGTERM');
+      await first.program.finish().exits(0);
+      await page.getByText('Connection lost.', { exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Next' }).click();
+      await expect.poll(() => captions(page)).toContain('s69');
+      const last = page.locator('.picture').nth(9);
+      await last.focus();
+      await last.getByText('the file is missing').waitFor();
+      const { y } = (await last.boundingBox()) ?? {};
+      await startWatching(night.cwd, ['--port', new URL(first.url).port]);
+      await last.locator('img').waitFor();
+      await expect.poll(async () => (await widthsOfPictures(page)).at(-1)).toBe(96);
+      expect(await focused(page)).toBe('s69');
+      expect((await last.boundingBox())?.y).toBeCloseTo(y ?? 0, -1);
+    });
+
     it('works behind a reverse proxy, below a path', async () => {
       const behind = new URL(await doneBatch(2));
       const proxy = createServer((asked, answer) => {

@@ -39,7 +39,7 @@ export const maxRuns = 10_000;
 /** Data for the report that the checkpoint does not contain. */
 export type HeaderChoices = Pick<ReportHeader, 'bucket' | 'report'>;
 
-/** Writes the report; undefined if no run has begun in `checkpointDir`. Throws the reason of `signal`. */
+/** Writes the report, and returns its files. Undefined if no run has begun in `checkpointDir`. Throws the reason of `signal`. */
 export async function writeBatchReport(
   dir: string,
   now: number,
@@ -79,7 +79,7 @@ function marksIn(dir: string): Pick<ReportHeader, 'marks'> {
   }
 }
 
-/** `dir` is the output folder. */
+/** Returns the data of a report that do not depend on its rows. `dir`: output folder. `writtenAt`: epoch ms. */
 export function reportHeader(
   dir: string,
   { axes = [], values = [], manifest, endpoint, pipeline, output, rules, stage, until }: BatchIdentity,
@@ -122,8 +122,11 @@ function writtenAtOf(folder: string): number {
   }
 }
 
-/** Writes the report. Returns false if `signal` aborts first. `now` is in epoch ms. */
-export async function isWritten(
+/**
+ * Writes the report. Returns false if `signal` aborts first. Throws `FatalFailure`, also if there is no checkpoint.
+ * `now` is in epoch ms.
+ */
+export async function tryWriteReport(
   dir: string,
   signal: AbortSignal,
   chosen?: HeaderChoices,
@@ -144,7 +147,7 @@ export async function isWritten(
   }
 }
 
-/** Records the end. If even this fails because of the disk, the ending itself reports the disk. */
+/** Records the ending. Ignores that the disk cannot be written, because the ending of such a run reports that itself. */
 export async function recordEnd(opened: OpenCheckpoint, ending: Ending, stats?: RunStats): Promise<void> {
   try {
     await opened.recordEnd({ at: Date.now(), ...endOf(ending), stats });

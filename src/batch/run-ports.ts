@@ -32,7 +32,7 @@ import { keptText } from './refusal.ts';
 import { systemClock } from './system-clock.ts';
 import type { PictureOwner, Place } from '../runner/images/place.ts';
 import { uploadReport } from '../runner/images/saved-files.ts';
-import { isWritten, recordEnd, keptReport } from './result-files.ts';
+import { tryWriteReport, recordEnd, keptReport } from './result-files.ts';
 
 interface PortsFor {
   config: Config;
@@ -269,7 +269,7 @@ function reportOf(
   const chosen = { bucket: linksTo(images), report };
   const writeNow = async (signal: AbortSignal): Promise<boolean> => {
     await opened.refresh();
-    return isWritten(dir, signal, chosen, Date.now(), opened.dir);
+    return tryWriteReport(dir, signal, chosen, Date.now(), opened.dir);
   };
   return {
     write: async (ending, signal, stats) => {

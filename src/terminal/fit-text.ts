@@ -55,7 +55,7 @@ function isPlain(text: string): boolean {
   return /^[\x20-\x7e]*$/.test(text);
 }
 
-/** Excludes zero-width joiners and variation selectors, which are part of emoji. */
+/** Characters that a terminal interprets or hides. Zero-width joiners and variation selectors are part of emoji, so they stay. */
 const obeyed = /[\p{Cc}\p{Cs}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e001f}]/gu;
 
 const escapes: Record<string, string> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };

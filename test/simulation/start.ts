@@ -4,7 +4,7 @@
  */
 import { beginChoicesOf, overridesOf, unknownPicturesOf } from '../../src/batch/start-choices.ts';
 import { noBatch } from '../../src/batch/record.ts';
-import { isWritten, keptReport, recordEnd, recordThrown } from '../../src/batch/result-files.ts';
+import { tryWriteReport, keptReport, recordEnd, recordThrown } from '../../src/batch/result-files.ts';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isBatch, lockBatch, type BatchLock } from '../../src/runner/checkpoint/batch-lock.ts';
@@ -218,7 +218,7 @@ class Process {
     // Only whether the report can be written matters here.
     const write = async (signal: AbortSignal): Promise<string | undefined> => {
       if (config.report.every === undefined) return join(dir, 'report');
-      return (await isWritten(dir, signal, undefined, this.#wall())) ? join(dir, 'report') : undefined;
+      return (await tryWriteReport(dir, signal, undefined, this.#wall())) ? join(dir, 'report') : undefined;
     };
     return {
       service: this.#calls.guard('service', this.#machine.service),

@@ -112,7 +112,10 @@ function replaced(value: JsonValue, textOf: (found: FilePieces) => JsonValue): J
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, replaced(inner, textOf)]));
 }
 
-/** Checked piece by piece, because inputs and metadata of foreign pictures may hold anything under these keys. */
+/**
+ * Returns the pieces if this is a value with files, otherwise undefined. Checks each piece, because inputs and the metadata
+ * of foreign pictures may hold anything under these keys.
+ */
 function filePiecesIn(value: JsonObject): FilePieces | undefined {
   const filter = fileFilters.find((each) => Object.hasOwn(value, `$${each}`));
   const pieces: unknown = filter && value[`$${filter}`];

@@ -1,4 +1,4 @@
-/** The folder of an export: whose it is, which of its files are whole, and which are no part of it any more. */
+/** The folder of an export: the batch that it belongs to, its complete files, and files that no longer belong to it. */
 import { InUse, removeLeftovers } from '../../lib/files/temporary-files.ts';
 import {
   appendFileSync,

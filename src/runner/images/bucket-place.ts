@@ -94,7 +94,7 @@ function asBucketFailure(error: unknown): unknown {
   return new FatalFailure({ kind: 'output-unwritable', text });
 }
 
-/** True if the object was stored. False if its key is taken, or if the store does not support the condition. */
+/** True if the object was stored. False if the store refuses it, because its key is taken or conditions are not supported. */
 async function isStored(put: Promise<void>): Promise<boolean> {
   try {
     await put;

@@ -73,6 +73,7 @@ class ElementCutter {
   readonly #isObject: boolean;
   readonly #maxBytes: number;
   #line: number;
+  /** Line of the opening bracket. */
   openedAt = 0;
   #closedAt = 0;
   /** Number of open brackets; 1 between the elements of the array. */
@@ -92,7 +93,7 @@ class ElementCutter {
     this.#line = line;
   }
 
-  /** Throws `ArrayProblem`. */
+  /** Returns the elements that end in this piece. Throws `ArrayProblem`. */
   cut(piece: Buffer): CutElement[] {
     const found: CutElement[] = [];
     const end = this.#isObject ? closingBrace : closing;

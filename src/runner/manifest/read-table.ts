@@ -19,7 +19,7 @@ import {
   type TableRecord,
 } from './table-records.ts';
 
-/** The beginning of a text. */
+/** The text of a list, and its first lines, by which the delimiter is found. */
 export interface Start {
   /** The lines read so far, from the first one that is not empty. */
   lines: string[];
@@ -29,7 +29,10 @@ export interface Start {
   blocks: AsyncIterable<LineBlock>;
 }
 
-/** `usual`: the delimiter that the file extension suggests. */
+/**
+ * Reads a table. Throws `ManifestError` if its header is invalid. `usual`: the delimiter that the file extension suggests.
+ * `notes` gets sentences about the list.
+ */
 export async function readTable(
   path: string,
   { lines, stated, blocks }: Start,

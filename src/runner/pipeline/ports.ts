@@ -116,11 +116,11 @@ export type StatusReply =
   | ({ kind: 'running'; status: string; isExecuting: boolean } & JobTimes)
   /** The receiver of the pictures releases the `share` once they are saved, and then calls `Downloads.remove`. */
   | ({ kind: 'completed'; status: string; pictures: FoundPicture[]; share?: MemoryShare } & JobTimes)
-  /** The job is over and has no picture. */
+  /** The job is over and has no result to save. */
   | ({ kind: 'ended'; status: string; failure: Failure } & JobTimes)
   /** The service does not know the job or its result (404). `isDeleted`: it says that the result is deleted. */
   | ({ kind: 'missing'; text: string; isDeleted?: true } & Pick<JobTimes, 'cost'>)
-  /** The answer says nothing about the job. `isForeign`: about another one. `done`: without its result. */
+  /** The answer says nothing about the job. `isForeign`: about another one. `done`: the job is over, and its result could not be read. */
   | { kind: 'failure'; failure: Failure; isForeign?: true; done?: { status: string } & JobTimes };
 
 /** Resolves when the next chunk may be written. */
@@ -136,7 +136,7 @@ export interface KeptAs {
 
 /** Answers of jobs that wait for a setting, kept on this machine while their attempts are in flight. */
 export interface KeptAnswers {
-  /** Keeps what `copy` writes, durably. `full`: no space, or `limits.kept`. Undefined if no answer came. */
+  /** Keeps what `copy` writes, durably. `full`: no space, or `limits.kept` is reached. Undefined if no answer came. */
   keep(attempt: Attempt, copy: (write: WriteChunk) => Promise<boolean>): Promise<KeptAs | 'full' | undefined>;
   /** Reads the kept answer of an attempt. Undefined if this machine has none, or if it is damaged. */
   read(attempt: Attempt): Promise<KeptAnswer | undefined>;
@@ -201,7 +201,7 @@ export interface AcceptedJob extends ShownIdempotency {
 }
 
 export interface Removal {
-  /** Human-readable text. */
+  /** Says what happened to the file. */
   text: string;
   /** True if the checkpoint, or the latest part of it, is lost. */
   isLost: boolean;
@@ -217,8 +217,7 @@ export interface Checkpoint {
    */
   reconcile(manifest: ManifestScenes, signal: AbortSignal, part?: Part): Promise<Plan | undefined>;
   /**
-   * Returns attempts that a crashed run may not have sent, with their present input. Counts one crash for
-   * each
+   * Returns attempts that a crashed run may not have sent, with their present input. Counts one crash for each
    * scene that was in progress.
    */
   recover(): Promise<Attempt[]>;
@@ -232,8 +231,7 @@ export interface Checkpoint {
   nextDue(): Promise<{ at: number; isSuspect: boolean } | undefined>;
   /**
    * Records the job. If another attempt has its id, returns an object instead: `doubtful` is the scene that
-   * was
-   * saved from that job since this attempt began.
+   * was saved from that job since this attempt began. It is undefined if no scene was.
    */
   recordSubmitted(attempt: Attempt, job: AcceptedJob): Promise<'recorded' | { doubtful: string | undefined }>;
   hasJob(job: JobAtService): Promise<boolean>;
@@ -281,7 +279,7 @@ export interface Checkpoint {
   madeAt(): Promise<MadeAt[]>;
   /** Returns the entries of `output.files` that saved scenes lack. */
   lackingFiles(): Promise<LackingFile[]>;
-  /** `at`: path at which jobs state their prices (`pricing.at`). */
+  /** Returns what the batch has spent. `at`: path at which jobs state their prices (`pricing.at`). */
   spending(at?: string): Promise<BatchSpending>;
 }
 
@@ -343,7 +341,7 @@ export interface ResultKey {
   nth: number;
 }
 
-/** Storage of finished pictures: a folder or a bucket. */
+/** Storage of finished pictures and clips: a folder or a bucket. */
 export interface ImageStore {
   /** True if file names contain the attempt there, so that no file is ever overwritten. */
   readonly isNamedByAttempt: boolean;
@@ -365,7 +363,7 @@ export interface ImageStore {
   keepRefused(clip: UncheckedPicture, name: string, as: 'damaged' | 'kept'): Promise<string>;
   /** Returns true if the file exists with exactly these bytes. It is then durable. */
   has(picture: SavedPicture): Promise<boolean>;
-  /** Returns the names of all pictures, or of all files of these kinds, including unknown ones. */
+  /** Returns the names of all pictures, or of all files of these kinds, including files that are not on record. */
   list(kinds?: readonly FileKind[]): Promise<string[]>;
   whichExist(files: string[]): Promise<string[]>;
   /** Decodes an existing file and checks it like a job's output. `named` describes it if it is not a picture. */

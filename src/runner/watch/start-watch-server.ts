@@ -39,12 +39,12 @@ const limits = {
   clientLimits: { ...defaultClientLimits, closingMs: 0 },
 };
 
-/** A thousand marks, each with a long id. */
+/** Maximum size of a request with marks, in bytes: a thousand marks, each with a long id. */
 const maxMarksBytes = 1024 * 1024;
-/** Nobody has to know a password to send one. */
+/** Maximum size of a request that signs in, in bytes. It is small, because it comes from anybody. */
 const maxPasswordBytes = 4096;
 
-/** Who reaches the page. */
+/** Address of the page, and who may open it. */
 export interface WatchAccess {
   host: string;
   /** Names under which browsers may ask, besides those of the certificate. On loopback, only `localhost`. */
@@ -55,7 +55,7 @@ export interface WatchAccess {
   isPrivate: boolean;
 }
 
-/** Starts the server. Rejects with the system's error if the port is taken, and with `TlsProblem`. */
+/** Starts the server. Rejects with the system's error if the port is taken, and with `TlsProblem` for a bad certificate. */
 export async function startWatchServer(options: {
   batch: WatchedBatch;
   page: Page;
@@ -199,7 +199,7 @@ async function marksAnswer(
 
 const archivePath = 'starred.zip';
 
-/** Each has a picture in memory. */
+/** Maximum number of simultaneous downloads of the starred pictures. Each has a picture in memory. */
 const maxDownloads = 8;
 
 const tooManyDownloads = refusal(503, 'other downloads are under way; try again when one has ended', {

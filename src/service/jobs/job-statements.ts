@@ -107,6 +107,7 @@ interface Expired {
 /** Selects the same jobs each time within one transaction. */
 const expired = 'SELECT number FROM job WHERE endedAt <= @until ORDER BY endedAt, number LIMIT @max';
 
+/** SQL: the names of all files of long texts that belong to a job. */
 export const namedFiles = `SELECT outputFile AS file FROM job WHERE outputFile IS NOT NULL
   UNION ALL SELECT file FROM input WHERE file IS NOT NULL
   UNION ALL SELECT file FROM part WHERE file IS NOT NULL`;
@@ -289,7 +290,7 @@ export function prepareWebhookStatements(db: Database) {
     add: db.prepare<[job: number | bigint, url: string, queue: string]>(
       'INSERT INTO webhook (job, url, queue, tries) VALUES (?, ?, ?, 0)',
     ),
-    /** `at` is null for a job that runs again. */
+    /** Makes the webhook of a job due at the end of the job, in epoch ms. Null for a job that runs again. */
     begin: db.prepare<[at: number | null, job: number]>(
       'UPDATE webhook SET dueAt = ?, tries = 0, why = NULL WHERE job = ?',
     ),

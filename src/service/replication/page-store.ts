@@ -109,7 +109,7 @@ export class PageStore {
     return undefined;
   }
 
-  /** Deletes old and incomplete copies; none may be running. A table that is being dumped goes next time. */
+  /** Deletes old and incomplete copies, while no copy is being written. A table that is being dumped goes next time. */
   async forgetOld(): Promise<void> {
     const s = quoted(this.#schema);
     const newest = await newestCopy(this.#postgres, this.#schema);

@@ -47,10 +47,13 @@ const connectMs = 10_000;
 const minDeadMs = 3_000;
 const maxDeadMs = 10_000;
 const minSilentMs = 5_000;
-/** How long a reader waits for a copy that another process is using. */
+/** Time for which a reader waits for a copy that another process is using. */
 const readersMs = 30_000;
 
-/** Opens the shared batch, and creates it if `toJoin`. `dir`: absolute. Throws `PostgresFailure`, `UnusableSchema`. */
+/**
+ * Opens the shared batch, and creates it if `toJoin`; otherwise returns undefined if there is none. `dir`: absolute.
+ * Throws `PostgresFailure`, `UnusableSchema`.
+ */
 export async function findSharedBatch(
   address: string,
   dir: string,
@@ -96,6 +99,7 @@ export async function openDatabase(
   return { db, name: schemaNameOf(parsed.own.get('batch') ?? batchName(dir)), leaseMs };
 }
 
+/** True if the lease of any runner is not over. */
 export async function hasRunners({ db, schema }: { db: PostgresSession; schema: string }): Promise<boolean> {
   const alive = await db.query(
     `SELECT 1 FROM ${schema}.runners WHERE NOT is_dead AND lease_until > now() LIMIT 1`,

@@ -43,7 +43,7 @@ export interface ExportChoices extends RowsChosen {
   caption: string | undefined;
   /** Template for the names of the exported files. Undefined for those of the pictures. */
   name: string | undefined;
-  /** True if Parquet contains the pictures. */
+  /** True if Parquet contains the pictures and clips themselves. */
   isEmbedded: boolean;
   /** Copy that is exported instead of the picture. */
   copy: PictureCopy | undefined;

@@ -98,7 +98,10 @@ function openKnown(dir: string, isLossAccepted: boolean): OpenCheckpoint {
   return openCheckpoint(dir, program, batch, Date.now(), isLossAccepted);
 }
 
-/** Works on the checkpoint under the lock, `prepare` before and `after` behind it. Throws as `maintain`. */
+/**
+ * Holds the lock of the batch, and calls `prepare`, then `work` with the open checkpoint, then `after` with the
+ * checkpoint closed. Throws like `OpenRecord.maintain`.
+ */
 export async function maintainBatch<Result>(
   dir: string,
   work: (db: Database) => Promise<Result> | Result,

@@ -26,7 +26,7 @@ export declare function planBatch(file: string, options?: PlanRequest): Promise<
 /** Puts scenes back, like `nightrender retry`. The next run renders each of them as a new job. Sends nothing. */
 export declare function retryScenes(file: string, options?: RetryRequest): Promise<RetriedScenes | Refused>;
 
-/** Checks every saved picture, like `nightrender verify`. With `repair`, puts scenes with bad pictures back. */
+/** Checks every saved picture and clip, like `nightrender verify`. With `repair`, puts scenes with bad files back. */
 export declare function verifyBatch(file: string, options?: VerifyRequest): Promise<VerifiedBatch | Refused>;
 
 /** Writes the saved pictures and clips as a dataset, like `nightrender export`. Only reads the batch, also during a run. */
@@ -164,7 +164,7 @@ export interface RetryRequest extends ReadOptions {
   ids?: string[];
   /** Chooses failed scenes by a condition. */
   where?: string;
-  /** With `ids` or `where`: includes saved scenes. Pictures in a folder are kept as `<name>.former`. */
+  /** With `ids` or `where`: includes saved scenes. Their files in a folder are kept as `<name>.former`. */
   again?: boolean;
   /** With `again`: sends another seed from now on. */
   newSeed?: boolean;
@@ -187,7 +187,7 @@ export interface RetriedScenes {
   scenes: { id: string; was: string }[];
   /** Number of jobs in flight that were given up. They may still be billed. */
   givenUp: number;
-  /** Number of pictures kept as `<name>.former`. */
+  /** Number of files kept as `<name>.former`. */
   kept: number;
   /** Sentences about rows that the condition could not judge. */
   notes: string[];
@@ -216,10 +216,10 @@ export interface BadFile {
   problem: string;
 }
 
-/** Number of pictures checked, and of scenes that a repair put back. */
+/** Number of files checked, and of scenes that a repair put back. */
 export interface VerifiedBatch extends Verified {
   kind: 'verified';
-  /** Bad pictures. `keptAs`: path under which a repair kept a damaged file. */
+  /** Missing and damaged files. `keptAs`: path under which a repair kept a damaged file. */
   bad: (BadFile & { keptAs?: string })[];
   /**
    * Set if the checkpoint was repaired. `lost`: number of lost submissions. `keptAs`: path of the damaged file,
@@ -247,7 +247,7 @@ export interface ExportRequest extends ReadOptions {
   caption?: string;
   /** Names of the files: a template such as `{{ shot }} {{ title }}`. Default: the names of the pictures. */
   name?: string;
-  /** For parquet: includes the pictures, as an Image column of Hugging Face. */
+  /** For parquet: includes the pictures or clips, as an Image, Video or Audio column of Hugging Face. */
   embed?: boolean;
   /** Exports this copy of `output.formats` instead of the PNG: `webp`, `512.jpg`. */
   copy?: string;
@@ -261,13 +261,13 @@ export interface ExportedBatch {
   kind: 'exported';
   /** Absolute path of the folder. */
   dir: string;
-  /** Number of pictures in the folder. `written` and `bytes` count those that this call wrote. */
+  /** Number of pictures and clips in the folder. `written` and `bytes` count those that this call wrote. */
   pictures: number;
   written: number;
   bytes: number;
-  /** Saved pictures that were left out because they are missing or damaged. */
+  /** Saved files that were left out because they are missing or damaged. */
   bad: BadFile[];
-  /** Number of chosen scenes without a picture, by state. The folder's missing.jsonl lists them. */
+  /** Number of chosen scenes without a saved result, by state. The folder's missing.jsonl lists them. */
   missing: Partial<Record<ResultRow['state'], number>>;
   /** Sentences about what could not be judged, found or removed. */
   notes: string[];

@@ -5,10 +5,10 @@ import type { RecordGallery } from './record-columns.ts';
 import type { BatchCost } from './spending.ts';
 import type { RunCondition } from './ending.ts';
 
-/** Data of the page of an exported gallery, which is sent to others: nothing of the batch but what they may see. */
+/** Data of the page of an exported gallery. The page is sent to others, so it has only data that they may see. */
 export interface Album {
   title: string;
-  /** Tells the stars of this gallery from those of others in the same browser. */
+  /** Distinguishes the stars of this gallery from those of other galleries in the same browser. */
   key: string;
   pictures: AlbumEntry[];
 }

@@ -132,7 +132,10 @@ async function readSlice(
   return read;
 }
 
-/** Damaged bytes make the reader fail in many ways, which all become the same `ManifestError`. */
+/**
+ * Returns the result of `work`. Damaged bytes make the reader fail in many ways, which all become the same
+ * `ManifestError`. Throws the `AbortError` unchanged.
+ */
 async function readable<T>(path: string, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();

@@ -40,7 +40,7 @@ export class WatchedPictures {
     }
     const thumbnail = objectAnswer(await readElsewhere?.('thumbnail', path));
     const of = query.get('of') ?? '';
-    // A clip is no picture that could be shown in its place.
+    // A clip cannot be shown in place of its poster.
     return thumbnail ?? (isClipFile(of) ? undefined : await fromImages(of, false));
   }
 
@@ -88,7 +88,7 @@ class TextElsewhere implements OpenText {
   }
 }
 
-/** Each piece is a request. */
+/** Size of the pieces in which a clip is read from a bucket, in bytes. Each piece is one request. */
 const pieceBytes = 1024 * 1024;
 
 const noMedia = { problem: 'the file is no picture or clip' };
@@ -120,8 +120,7 @@ function objectAnswer(bytes: Buffer | null | undefined): HttpResponse | undefine
 
 /**
  * Returns a picture or clip of `dir`, or the range of it that was asked for, or 304 if the browser has it already. Returns
- * undefined if the file is missing or neither.
- * `path` is relative to `dir`, with `/` as separator. `isPinned` is true if the URL names the content as well, so that browsers
+ * undefined if the file is missing, or is neither a picture nor a clip. `path` is relative to `dir`, with `/` as separator. `isPinned` is true if the URL names the content as well, so that browsers
  * need not ask again. Rejects if the system cannot read the file.
  */
 async function fileAnswer(

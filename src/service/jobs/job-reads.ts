@@ -103,7 +103,7 @@ export class JobReads {
     return this.standing(job) === 'in progress';
   }
 
-  /** How the job stands for this worker: `settled` (completed, failed), `unwanted` (any other end). */
+  /** Returns how the job stands for this worker: `settled` (completed, failed), `unwanted` (any other end). */
   standing({ id, workerId }: JobOfWorker): 'in progress' | 'settled' | 'unwanted' {
     const job = this.#sql.metadata.get(id);
     if (job?.workerId !== workerId) return 'unwanted';
@@ -177,7 +177,7 @@ function delayMs(job: ShownJob): number {
   return wholeMs(job.queuedAt, job.startedAt);
 }
 
-/** Never negative, even if the wall clock was set back in between. */
+/** Returns the ms between two times. Never negative, even if the wall clock was set back in between. */
 function wholeMs(from: number | null, to: number | null): number {
   return Math.max(0, (to ?? 0) - (from ?? 0));
 }

@@ -234,7 +234,7 @@ interface TileSize {
 
 const storedAs = 'nightrender pictures in a row';
 
-/** Narrower pictures have no space for captions. In CSS pixels. */
+/** Minimum width of pictures that have captions, in CSS pixels. */
 const minWidth = 150;
 
 /** Returns the usual number of pictures in a row: one that shows the seeds of a prompt side by side, if that is about as large. */

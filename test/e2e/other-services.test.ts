@@ -7,7 +7,6 @@ import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import { falKey, startFal, type FalService } from '../fakes/fal-service.ts';
-import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import { answerHonestly, type Meet } from '../fakes/job-server.ts';
 import { replicateKey, startReplicate, type ReplicateService } from '../fakes/replicate-service.ts';
 import { losing, refusing } from '../fakes/situations.ts';
@@ -161,15 +160,6 @@ it.each(sampled([1, 2, 3, 4], { ms: nightCost.ms * 2 }))(
     expect(summary.attempts, `seed ${draws}`).toMatchObject({ saved: sceneCount, failed: 0, expired: 0 });
     expect(summary.attempts['unanswered'], `seed ${draws}`).toBeGreaterThanOrEqual(untaken);
     await expectPictures(night);
-  },
-);
-
-firstTier.it(
-  'replicate: finds a submission that was sent when the program died, half a minute later',
-  async () => {
-    const { service, night } = await nightThatDied();
-    editCheckpoint(night.path('out'), 'UPDATE attempts SET intended_at = intended_at - 31000');
-    await expectFound(service, night);
   },
 );
 

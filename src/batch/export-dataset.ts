@@ -83,7 +83,8 @@ export function exportableKind(
     throw wrong('--with-metadata', `${kind} always keeps the metadata of its pictures`);
   if (isLinked && !isOf('captions', 'imagefolder')) throw wrong('--link', `${kind} has no files to link`);
   if (isEmbedded && !isOf('parquet')) throw wrong('--embed', `${kind} has the pictures in any case`);
-  const bare = isEmbedded || !isOf('parquet') ? undefined : 'parquet has no pictures in it without --embed';
+  const bare =
+    isEmbedded || !isOf('parquet') ? undefined : 'parquet contains no pictures and clips without --embed';
   if (copy !== undefined && bare !== undefined) throw wrong('--copy', bare);
   if (choices.name !== undefined && bare !== undefined) throw wrong('--name', bare);
   return kind;

@@ -96,7 +96,7 @@ function folderPlaces(dir: string, isShared: boolean | undefined): BatchPlaces {
   const assertBegun = async (): Promise<void> => {
     if (existsSync(images.name)) return;
     const text =
-      'there is no such folder; if it is on another disk, mount it. If the pictures are really gone, create an empty folder here and repair again: every scene is then rendered and paid for again';
+      'there is no such folder; if it is on another disk, mount it. If the files are really gone, create an empty folder here and repair again: every scene is then rendered and paid for again';
     throw new ConfigError([{ where: shownPath(images.name), text }]);
   };
   const nothing = async (): Promise<void> => undefined;
@@ -115,7 +115,7 @@ function bucketPlaces(bucket: Bucket): BatchPlaces {
   const assertBegun = async (): Promise<void> => {
     if ((await claims.facts(claimFile)) !== undefined) return;
     const text =
-      'the bucket has no pictures of any batch: is this the right store (AWS_ENDPOINT_URL_S3)? Nothing was changed. If the pictures are really gone, put an empty object batch.json there and repair again: every scene is then rendered and paid for again';
+      'the bucket has no files of any batch: is this the right store (AWS_ENDPOINT_URL_S3)? Nothing was changed. If the files are really gone, put an empty object batch.json there and repair again: every scene is then rendered and paid for again';
     throw new ConfigError([{ where: bucket.name, text }]);
   };
   return {

@@ -217,7 +217,7 @@ async function findInTheWay(
     if (key === undefined) continue;
     const owner = pictureOf(name);
     if (owner === undefined) {
-      const text = `a picture gets the name of this file, which is not on record; nothing was renamed. Move the file away, then give the same command again`;
+      const text = `a picture or clip gets the name of this file, which is not on record; nothing was renamed. Move the file away, then give the same command again`;
       throw new ConfigError([{ where: shownPath(`${place.name}/${name}`), text }]);
     }
     if (owner !== key) inTheWay.add(key);

@@ -548,9 +548,13 @@ firstTier.it('refuses a folder that is not its own, and options that do not fit'
     [
       mine,
       ['new', '--to', 'parquet', '--copy', 'webp'],
-      '--copy: parquet has no pictures in it without --embed',
+      '--copy: parquet contains no pictures and clips without --embed',
     ],
-    [mine, ['new', '--to', 'parquet', '--name', '{{ id }}'], '--name: parquet has no pictures in it without'],
+    [
+      mine,
+      ['new', '--to', 'parquet', '--name', '{{ id }}'],
+      '--name: parquet contains no pictures and clips without',
+    ],
     [mine, ['new', '--to', 'captions', '--embed'], '--embed: captions has the pictures in any case'],
     [
       mine,

@@ -131,7 +131,7 @@ rest.it('a rename changes no file of others, and a missing picture keeps its nam
       .verify('--rename')
       .fails(
         2,
-        `out/images/${name}: a picture gets the name of this file, which is not on record; nothing was renamed`,
+        `out/images/${name}: a picture or clip gets the name of this file, which is not on record; nothing was renamed`,
       );
     expect(files()).toEqual(before);
     rmSync(night.path('out/images', name));

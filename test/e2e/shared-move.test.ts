@@ -177,7 +177,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
     await batch
       .start('run', 'next.yaml')
       .exits(0)
-      .warns('8 scenes have no picture (8 wait) and are skipped here');
+      .warns('8 scenes have no result (8 wait) and are skipped here');
     expect(batch.service.inputs).toHaveLength(4 + 4);
     await batch.start('run', 'next.yaml').exits(0);
     expect(batch.service.inputs).toHaveLength(8);

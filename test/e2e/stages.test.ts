@@ -193,7 +193,7 @@ firstTier.it('a stage takes the best of each group once all of its scenes are se
   await start('run', 'render.yaml').exits(3);
   const run = await start('run', 'upscale.yaml').exits(0);
   expect(run.stdout + run.stderr).toContain(
-    'render.yaml: 1 scene has no picture (1 failed) and is skipped here',
+    'render.yaml: 1 scene has no result (1 failed) and is skipped here',
   );
   const rows = await start('list', 'upscale.yaml', '--json').lines<{ id: string }>();
   expect(rows.map(({ id }) => id)).toEqual(['owl2', 'fox1']);
@@ -209,7 +209,7 @@ firstTier.it('a stage takes the scenes that were starred, and says which ids hav
   await start('run', 'render.yaml').exits(0);
   const run = await start('run', 'upscale.yaml').exits(0);
   expect(run.stdout + run.stderr).toContain(
-    'render.yaml: 1 id of ids has no saved picture (the first is bear1)',
+    'render.yaml: 1 id of ids has no saved result (the first is bear1)',
   );
   expect(readdirSync(night.path('large/images'))).toHaveLength(1);
 });
@@ -270,7 +270,7 @@ const refused: [stage: string, words: string][] = [
     'scenes: {from: render.yaml}\nmanifest: list.csv\n',
     'there is scenes.from as well; expected one of the two',
   ],
-  ["scenes: {from: render.yaml, keep: 'score > 5'}\n", 'none of the pictures of that batch is chosen'],
+  ["scenes: {from: render.yaml, keep: 'score > 5'}\n", 'none of the results of that batch is chosen'],
 ];
 
 it.each(sampled(refused, { ms: 130, least: 3 }))('refuses %s', async (stage, words) => {

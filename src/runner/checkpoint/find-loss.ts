@@ -53,7 +53,7 @@ export class LostCommits extends UnusableDatabase {
   constructor(dir: string, { submissions }: Loss) {
     const path = checkpointFile(dir);
     super(
-      `the newest part of ${path} is lost: ${path}-wal was removed, cut or damaged, or one of the two was put back from an older copy. ${whatIsGone(submissions)}; it was left as it is. Put both files back, or continue without it: \`nightrender run <pipeline> --accept-loss\` (or \`cancel --accept-loss\`) counts the lost submissions as unanswered; \`--adopt\` also takes over the pictures that are there instead of paying for them again`,
+      `the newest part of ${path} is lost: ${path}-wal was removed, cut or damaged, or one of the two was put back from an older copy. ${whatIsGone(submissions)}; it was left as it is. Put both files back, or continue without it: \`nightrender run <pipeline> --accept-loss\` (or \`cancel --accept-loss\`) counts the lost submissions as unanswered; \`--adopt\` also takes over the files that are there instead of paying for them again`,
     );
   }
 }
@@ -96,7 +96,7 @@ function isSealed(path: string, sha256: string): boolean {
 
 function gone(path: string, { attempts }: CommitMark): UnusableDatabase {
   return new UnusableDatabase(
-    `${path} is missing, and with it the record of ${attempts.toLocaleString('en')} ${attempts === 1 ? 'submission' : 'submissions'}. Put it back; or take over the pictures that are there, each checked: \`nightrender run <pipeline> --adopt\`; or begin afresh and keep them as .former: \`nightrender run <pipeline> --fresh\``,
+    `${path} is missing, and with it the record of ${attempts.toLocaleString('en')} ${attempts === 1 ? 'submission' : 'submissions'}. Put it back; or take over the files that are there, each checked: \`nightrender run <pipeline> --adopt\`; or begin afresh and keep them as .former: \`nightrender run <pipeline> --fresh\``,
   );
 }
 

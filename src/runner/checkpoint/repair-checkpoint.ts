@@ -139,7 +139,7 @@ function keepDamaged(path: string): void {
 /** Says that nothing can be read. The file is out of the way, so that the next start can do without it. */
 function nothingRead(path: string): UnusableDatabase {
   return new UnusableDatabase(
-    `nothing can be read of ${path}; it is kept as ${path}.damaged. Put a copy of it back; or take over the pictures that are there, each checked: \`nightrender run <pipeline> --adopt\`; or begin afresh and keep them as .former: \`nightrender run <pipeline> --fresh\``,
+    `nothing can be read of ${path}; it is kept as ${path}.damaged. Put a copy of it back; or take over the files that are there, each checked: \`nightrender run <pipeline> --adopt\`; or begin afresh and keep them as .former: \`nightrender run <pipeline> --fresh\``,
   );
 }
 

@@ -10,7 +10,7 @@ import { formatCost, type UnitPrice } from './spending.ts';
 export interface Plan {
   /** Rows with an id that is new to the batch. */
   added: number;
-  /** Rows whose input was edited. They are rendered again, and the old pictures stay. */
+  /** Rows whose input was edited. They are rendered again, and the old files stay. */
   changed: number;
   /** Rows whose id and input the batch already knows. */
   unchanged: number;
@@ -64,7 +64,7 @@ export class PlanRefused extends Error {}
 export class EditsRefused extends PlanRefused {
   constructor(edits: Edits) {
     super(
-      `${describeEdits(edits)}. Nothing was sent, and the batch is as it was. If the edit is meant, add --accept-edits, or acceptEdits: always to pipeline.yaml; the old pictures stay. \`nightrender plan <pipeline> --accept-edits\` shows what would be sent. If it is not meant, undo the edit and start the same command again.`,
+      `${describeEdits(edits)}. Nothing was sent, and the batch is as it was. If the edit is meant, add --accept-edits, or acceptEdits: always to pipeline.yaml; the old files stay. \`nightrender plan <pipeline> --accept-edits\` shows what would be sent. If it is not meant, undo the edit and start the same command again.`,
     );
   }
 }
@@ -76,7 +76,7 @@ export class ListCutOff extends PlanRefused {
     const which = first === undefined ? '' : ` (the first is ${first.id}, which was at ${first.source})`;
     const gone = `${withdrawn.toLocaleString('en')} of ${before.toLocaleString('en')} scenes are no longer in the list${which}, and none is new`;
     super(
-      `${gone}. Nothing was sent, and the batch is as it was; pictures stay. If the list was cut off, restore it and start the same command again. If it is meant to be shorter, add --allow-fewer, or allowFewer: true to pipeline.yaml.`,
+      `${gone}. Nothing was sent, and the batch is as it was; saved files stay. If the list was cut off, restore it and start the same command again. If it is meant to be shorter, add --allow-fewer, or allowFewer: true to pipeline.yaml.`,
     );
   }
 }

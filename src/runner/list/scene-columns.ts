@@ -198,7 +198,7 @@ function columnsOfName(template: Template | undefined): string[] {
   return template?.names.filter((name) => !nameValues.includes(name)) ?? [];
 }
 
-const noPicture = 'none of the pictures of that batch is chosen';
+const noPicture = 'none of the results of that batch is chosen';
 
 /** True for a prompt or a number, which is not the name of a column. */
 export function isValue(name: string): boolean {

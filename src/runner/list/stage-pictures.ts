@@ -114,7 +114,7 @@ export class StagePictures {
       notes.push(`${plural(lacking, 'picture lacks', 'pictures lack')} a value that keep asks for`);
     if (strangers.size > 0)
       notes.push(
-        `${plural(strangers.size, 'id')} of ids ${strangers.size === 1 ? 'has' : 'have'} no saved picture (the first is ${[...strangers][0]})`,
+        `${plural(strangers.size, 'id')} of ids ${strangers.size === 1 ? 'has' : 'have'} no saved result (the first is ${[...strangers][0]})`,
       );
   }
 
@@ -182,7 +182,7 @@ function missing(db: Database): string[] {
     [failed, 'failed'],
   ]);
   return [
-    `${plural(count, 'scene has', 'scenes have')} no picture (${states}) and ${count === 1 ? 'is' : 'are'} skipped here`,
+    `${plural(count, 'scene has', 'scenes have')} no result (${states}) and ${count === 1 ? 'is' : 'are'} skipped here`,
   ];
 }
 

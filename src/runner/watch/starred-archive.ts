@@ -36,7 +36,7 @@ export class StarredArchive {
     for (const [id, { mark }] of this.#batch.marks()) {
       if (mark !== 'star') continue;
       const files = this.#batch.picturesOf(id);
-      if (files.length === 0) missing.push(`${id}: the scene has no picture now`);
+      if (files.length === 0) missing.push(`${id}: the scene has no saved file now`);
       for (const file of files) {
         const read = await this.#pictures.read(file);
         if ('problem' in read) missing.push(`${id}: ${file}: ${read.problem}`);

@@ -423,7 +423,7 @@ firstTier.describe('the starred pictures', () => {
       expect(files.get('day one/fox & 100 %.png')?.equals(png)).toBe(true);
       expect(files.get('missing-pictures.txt')?.toString().split('\r\n').slice(2)).toEqual([
         's1: day one/gone.png: the file is gone',
-        's2: the scene has no picture now',
+        's2: the scene has no saved file now',
         's3: ../checkpoint.sqlite: the file is gone',
         '',
       ]);

@@ -284,6 +284,35 @@ describe.skipIf(noBrowser !== undefined)('the console in a browser (skipped if t
     expect(await page.getByRole('textbox').count()).toBe(0);
   });
 
+  it('moves neither the focus nor the page while the user types and the service answers late', async () => {
+    const service = await startFakeConsole();
+    const { page } = await enter(browser, service, '#/new');
+    const held: (() => Promise<void>)[] = [];
+    await page.route('**/api/endpoints', (route) => void held.push(() => route.continue()));
+    const release = async (): Promise<void> => {
+      await expect.poll(() => held.length).toBe(1);
+      await held.pop()?.();
+    };
+    await page.getByRole('button', { name: 'Create endpoint' }).click();
+    await field(page, 'Id').pressSequentially('by');
+    await release();
+    await page.getByText('expected a name of at most 64 characters').waitFor();
+    // The focus would move within two frames.
+    await page.evaluate('new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)))');
+    await page.keyboard.type('-hand');
+    expect(await field(page, 'Id').inputValue()).toBe('by-hand');
+
+    await field(page, 'Name').fill('Mine');
+    await page.getByRole('button', { name: 'Create endpoint' }).click();
+    await expect.poll(() => held.length).toBe(1);
+    await go(page, '#/keys');
+    await field(page, 'Name').fill('half typed');
+    await release();
+    await page.getByText('Endpoint “Mine” is created.').waitFor();
+    expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Keys');
+    expect(await field(page, 'Name').inputValue()).toBe('half typed');
+  });
+
   it('pauses and resumes an endpoint', async () => {
     const service = await startFakeConsole();
     service.overview.endpoints.push(endpointView());

@@ -1,6 +1,6 @@
 /** The form that creates or edits an endpoint. Its fields come from the schema that the service validates with. */
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { EndpointView, FieldSchema, WorkloadForm } from '../../protocol/console-data.ts';
 import { idOfName, runPath } from '../../protocol/paths.ts';
 import { counted } from '../shared/number-words.ts';
@@ -35,13 +35,24 @@ export function NewPage(): JSX.Element {
   );
 }
 
-/** Returns a function that shows an endpoint's page with a message, once the overview contains the endpoint. */
+/**
+ * Returns a function that shows an endpoint's page with a message, once the overview contains the endpoint. If the user
+ * has gone to another page meanwhile, that page shows the message.
+ */
 function useArrival(): (endpoint: EndpointView, done: string) => Promise<void> {
   const { refresh, say } = useService();
+  const isHere = useRef(true);
+  useLayoutEffect(
+    () => () => {
+      isHere.current = false;
+    },
+    [],
+  );
   return async ({ settings: { id, name } }, done) => {
     await refresh();
-    say(`Endpoint “${name}” is ${done}.`, to.endpoint(id));
-    location.hash = to.endpoint(id);
+    const place = isHere.current ? to.endpoint(id) : location.hash;
+    say(`Endpoint “${name}” is ${done}.`, place);
+    location.hash = place;
   };
 }
 

@@ -50,19 +50,30 @@ interface Props {
   children: ComponentChildren;
 }
 
-export function Form({ sending: { problems, send }, class: name = 'stack', children }: Props): JSX.Element {
+export function Form({ sending, class: name = 'stack', children }: Props): JSX.Element {
+  const { problems, isBusy, send } = sending;
   const form = useRef<HTMLFormElement>(null);
+  const begun = useRef({ at: null as Element | null, isTypedSince: false }).current;
   useEffect(() => {
     if (problems.length === 0) return;
-    form.current?.querySelector<HTMLElement>('[aria-invalid=true], .problems')?.focus();
+    const now = document.activeElement;
+    const isField = now !== begun.at && now?.matches('input, select, textarea') === true;
+    // Keys that are typed while the service answers must not go to another field.
+    const isTyping = begun.at !== null && (begun.isTypedSince || isField);
+    begun.at = null;
+    if (!isTyping) form.current?.querySelector<HTMLElement>('[aria-invalid=true], .problems')?.focus();
   }, [problems]);
   return (
     <form
       ref={form}
       class={name}
       noValidate
+      onInput={() => {
+        if (isBusy) begun.isTypedSince = true;
+      }}
       onSubmit={(event) => {
         event.preventDefault();
+        Object.assign(begun, { at: document.activeElement, isTypedSince: false });
         send();
       }}
     >

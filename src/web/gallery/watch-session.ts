@@ -95,14 +95,17 @@ export function useSession(): SignedIn {
     keepToken(undefined);
     await look();
   };
-  const begin = async (): Promise<void> => {
-    const password = takePassword();
+  const begin = async (password = takePassword()): Promise<void> => {
     try {
-      // An outdated link still shows what anyone may see.
-      await (password === undefined ? look() : enter(password).catch(look));
+      await (password === undefined ? look() : enter(password).catch(lookIfRefused));
     } catch {
-      setTimeout(() => void begin(), pauseMs);
+      setTimeout(() => void begin(password), pauseMs);
     }
+  };
+  /** An outdated link still shows what anyone may see. Without an answer, the password is sent again. */
+  const lookIfRefused = (error: unknown): Promise<void> => {
+    if (error instanceof RefusedRequest) return look();
+    throw error;
   };
   useEffect(() => {
     // A link that is pasted into an open page changes the hash alone.

@@ -99,6 +99,17 @@ describe.skipIf(noBrowser !== undefined)('marks of a batch (skipped if there is 
     expect(troubles).toEqual([]);
   });
 
+  it('are kept with the batch if the link is opened while the server does not answer', async () => {
+    const { url, link } = await watching(await finished());
+    const { page } = await openPage(browser, { isAllowed: (asked) => asked.startsWith(url) });
+    onTestFinished(() => page.context().close());
+    let asked = 0;
+    await page.route('**/session', (route) => (++asked === 1 ? route.abort() : route.continue()));
+    await page.goto(link);
+    await page.getByText('Stars and other marks are kept with the batch').waitFor();
+    expect(page.url()).toBe(url);
+  });
+
   it('need a password if there is a file with one, and a viewer can only star', async () => {
     const cwd = await finished();
     writeFileSync(

@@ -362,6 +362,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped if there is no ch
       await page.locator('script[src$="/2.js"]').waitFor({ state: 'detached' });
       expect(new URL(page.url()).hash).toBe('');
       expect(await page.locator(dialog).count()).toBe(0);
+      await page.unrouteAll({ behavior: 'wait' });
     });
   });
 

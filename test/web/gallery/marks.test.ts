@@ -201,6 +201,8 @@ describe.skipIf(noBrowser !== undefined)('marks (skipped if there is no chromium
     await page.keyboard.press('s');
     await page.getByRole('button', { name: '1 starred' }).waitFor();
     await page.getByText('This browser keeps no marks').waitFor();
+    // The files are removed after the tests, and a picture may still be requested.
+    await page.unrouteAll({ behavior: 'wait' });
     await page.context().close();
   });
 });

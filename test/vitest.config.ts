@@ -44,7 +44,8 @@ export default defineConfig(({ mode }) => ({
     server: { deps: { external: [/\/dist\//] } },
     // `--allowOnly` is for engineers who work on a single test.
     allowOnly: false,
-    hookTimeout: 120_000,
+    // A busy machine may need minutes to write a large report.
+    hookTimeout: mode === 'rest' ? 600_000 : 120_000,
     expect: { poll: { timeout: 60_000 } },
     env: environment(mode),
     reporters: [

@@ -66,8 +66,10 @@ describe.skipIf(noBrowser !== undefined)('the console in a browser (skipped if t
     const service = await startWithMachines();
     const { page } = await enter(browser, service, '#/machines');
     await page.getByRole('button', { name: 'Drain worker attic.example-gpu1-412' }).click();
+    const yes = page.getByRole('button', { name: 'Drain it' });
+    await yes.waitFor();
     expect(service.asked.filter((what) => what.endsWith('/drain'))).toEqual([]);
-    await page.getByRole('button', { name: 'Drain it' }).click();
+    await yes.click();
     await page.getByText('draining').waitFor();
     expect(service.asked).toContain('POST endpoints/farm/workers/attic.example-gpu1-412/drain');
   });

@@ -79,11 +79,9 @@ describe.skipIf(noBrowser !== undefined)('the console in a browser (skipped if t
     await saveEndpoint(page, 'Night paintings');
     await submitScene(page, 'a red lighthouse');
     const picture = page.getByRole('img', { name: 'a red lighthouse' });
-    await picture.waitFor();
-    const width = await picture.evaluate(
-      (shown) => (shown as unknown as { naturalWidth: number }).naturalWidth,
-    );
-    expect(width).toBeGreaterThan(0);
+    await expect
+      .poll(() => picture.evaluate((shown) => (shown as unknown as { naturalWidth: number }).naturalWidth))
+      .toBeGreaterThan(0);
     const thumbnail = page.locator('.job .thumbnail.seen');
     await thumbnail.waitFor();
     expect(

@@ -28,9 +28,15 @@ export async function enter(browser: Browser, service: FakeConsole, place = '', 
   return looked;
 }
 
-/** Goes to another place within the console. */
+/** Goes to another place within the console, and waits until the console has rendered it. */
 export async function go(page: Page, hash: string): Promise<void> {
-  await page.evaluate<void>(`location.hash = ${JSON.stringify(hash)}`);
+  // The console has listened before, so it is told first.
+  await page.evaluate<void>(`new Promise((resolve) => {
+    const before = location.hash;
+    addEventListener('hashchange', () => resolve(), { once: true });
+    location.hash = ${JSON.stringify(hash)};
+    if (location.hash === before) resolve();
+  })`);
 }
 
 /** Returns the number of pixels by which the page or a dialog is wider than the window. */

@@ -43,7 +43,9 @@ describe.skipIf(noBrowser !== undefined)('the console in a browser (skipped if t
     });
     Object.assign(service.jobs[0] ?? {}, { status: 'COMPLETED', endedAt: Date.now(), pictures: [picture] });
     await followed.getByRole('img', { name: 'Two hills' }).waitFor();
-    expect(await page.evaluate<number>("document.querySelector('.followed img').naturalWidth")).toBe(2);
+    await expect
+      .poll(() => page.evaluate<number>("document.querySelector('.followed img').naturalWidth"))
+      .toBe(2);
     expect(troubles()).toEqual([]);
   });
 

@@ -2,7 +2,7 @@
  * Promise: the console admits only owners of a key, keeps what was typed and shown, and works on a phone, by keyboard
  * and in dark mode, whatever names contain.
  */
-import type { Browser } from 'playwright-core';
+import type { Browser, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { noBrowser, openBrowser } from '../browser.ts';
 import { endpointForm, endpointView, jobView, keyView, workerView } from '../console-things.ts';
@@ -76,11 +76,19 @@ describe.skipIf(noBrowser !== undefined)('the console in a browser (skipped if t
   it('sends no requests while the page is hidden', async () => {
     const service = await startFakeConsole();
     const { page } = await enter(browser, service);
+    const onTheWay = new Set<Request>();
+    page.on('request', (request) => onTheWay.add(request));
+    page.on('requestfinished', (request) => onTheWay.delete(request));
+    page.on('requestfailed', (request) => onTheWay.delete(request));
+    // Requests that are on their way already arrive before the next one.
+    const { length } = service.asked;
+    await expect.poll(() => service.asked.length).toBeGreaterThan(length);
     await page.evaluate<void>(
       "Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true })",
     );
     // A poll in progress ends. The next one would come after two seconds.
     await page.clock.runFor(3_000);
+    await expect.poll(() => onTheWay.size).toBe(0);
     const before = service.asked.length;
     await page.clock.runFor(60_000);
     expect(service.asked.length).toBe(before);

@@ -221,7 +221,7 @@ describe.skipIf(noBrowser !== undefined)('pictures side by side (skipped if ther
       sidesOf(1, 2),
       async (page) => {
         const images = page.locator('dialog figure img');
-        await images.nth(1).waitFor();
+        await loaded(images, 2);
         const places = async (): Promise<number[][]> => [
           await placeOf(images.first()),
           await placeOf(images.nth(1)),
@@ -237,8 +237,8 @@ describe.skipIf(noBrowser !== undefined)('pictures side by side (skipped if ther
         await page.mouse.down();
         await page.mouse.move(x + 130, y + 90, { steps: 3 });
         await page.mouse.up();
+        await expect.poll(async () => (await places())[0]?.[2]).toBeGreaterThan(width * 2);
         const [a = [], b = []] = await places();
-        expect(a[2]).toBeGreaterThan(width * 2);
         const between = (await placeOf(page.locator('dialog figure').nth(1)))[0] ?? 0;
         expect(b.map(Math.round)).toEqual([(a[0] ?? 0) + between - x, ...a.slice(1)].map(Math.round));
         await page.keyboard.press('0');
@@ -288,7 +288,7 @@ describe.skipIf(noBrowser !== undefined)('pictures side by side (skipped if ther
     await looking(
       sidesOf(1, 2, 3, 4),
       async (page) => {
-        await page.locator('dialog figure img').nth(3).waitFor();
+        await loaded(page.locator('dialog figure img'), 4);
         const [first, second] = [
           await placeOf(page.locator('dialog figure').first()),
           await placeOf(page.locator('dialog figure').nth(1)),
@@ -327,6 +327,13 @@ function namesOf(page: Page): Promise<string[]> {
 async function differences(page: Page): Promise<string[][]> {
   const all = await page.locator('.compared tbody tr').all();
   return Promise.all(all.map((each) => each.locator('th, td').allInnerTexts()));
+}
+
+/** Waits until this number of images is loaded. Their size on the page depends on it. */
+function loaded(images: Locator, count: number): Promise<void> {
+  return expect
+    .poll(() => images.evaluateAll((all) => all.filter((img) => Reflect.get(img, 'naturalWidth') > 0).length))
+    .toBe(count);
 }
 
 /** Returns left, top, width and height in the window. */

@@ -73,6 +73,19 @@ const typing = `
 
 const side = '#side=1.1.s0&side=5.1.s4';
 
+/** Returns a part of the page that is there when all of this view is shown. */
+function partOf(page: Page, view: string): Locator {
+  const parts = {
+    'view=grid': 'tbody .picture',
+    'view=failures': 'article .picture',
+    'view=night': 'svg[role=img]',
+    'scene=': `${dialog} section[aria-label=Story]`,
+    'side=': `${dialog} figcaption`,
+  };
+  const [, part = '.picture'] = Object.entries(parts).find(([name]) => view.includes(name)) ?? [];
+  return page.locator(part).first();
+}
+
 /** Returns a scene of a product whose seeds differ for each prompt. Two scenes of the first prompt have no picture. */
 function sceneOf(prompt: number, style: string, lens: number, take: number): SceneRecord {
   const columns = { scene: `prompt ${prompt}`, style, lens, seed: prompt * 7919 + take };
@@ -632,6 +645,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped if there is no ch
       await looking(
         small + view,
         async ({ page }) => {
+          await partOf(page, view).waitFor();
           const over = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
           expect(over, view).toBeLessThanOrEqual(0);
         },
@@ -645,7 +659,10 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped if there is no ch
       for (const view of ['', '#view=grid', '#view=failures', '#view=night', '#scene=1&id=s0', side])
         await looking(
           small + view,
-          async ({ page }) => expect(await page.evaluate(unusable), view).toEqual([]),
+          async ({ page }) => {
+            await partOf(page, view).waitFor();
+            expect(await page.evaluate(unusable), view).toEqual([]);
+          },
           { colors },
         );
     },

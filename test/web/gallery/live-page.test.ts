@@ -148,6 +148,7 @@ describe.skipIf(noBrowser !== undefined)(
       for (let seen = 1; seen < hostile.length; seen++) {
         expect(await overflow(page)).toBeLessThanOrEqual(0);
         await page.keyboard.press('ArrowRight');
+        await page.locator('dialog small', { hasText: `${seen + 1} of 4` }).waitFor();
       }
       expect(await page.title()).toMatch(/^100 % done · [^/]+\/out$/);
       expect(troubles).toEqual([]);

@@ -84,14 +84,14 @@ describe.skipIf(noBrowser !== undefined)('marks (skipped if there is no chromium
     await expect.poll(() => marked(page)).toEqual(['s2 Star']);
     // The button still has the focus, but the pointer is on another picture.
     await tile(4).hover();
-    expect(await outlined(page)).toEqual(['s4']);
+    await expect.poll(() => outlined(page)).toEqual(['s4']);
     await page.keyboard.press('s');
     await expect.poll(() => marked(page)).toEqual(['s2 Star', 's4 Star']);
     await page.keyboard.press('p');
     await expect.poll(() => tile(4).locator('.pick').getAttribute('aria-pressed')).toBe('true');
     // If the pointer is on no picture, nothing is marked.
     await page.locator('h1').hover();
-    expect(await outlined(page)).toEqual([]);
+    await expect.poll(() => outlined(page)).toEqual([]);
     await page.keyboard.press('s');
     expect(await marked(page)).toEqual(['s2 Star', 's4 Star']);
     // A focus that was moved by keys comes before the pointer, until the pointer moves.
@@ -99,15 +99,15 @@ describe.skipIf(noBrowser !== undefined)('marks (skipped if there is no chromium
     await tile(5).locator('.picture').focus();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Shift+Tab');
-    expect(await outlined(page)).toEqual(['s5']);
+    await expect.poll(() => outlined(page)).toEqual(['s5']);
     await page.keyboard.press('x');
     await expect.poll(() => marked(page)).toEqual(['s2 Star', 's4 Star', 's5 Reject']);
     await tile(6).hover({ position: { x: 9, y: 9 } });
-    expect(await outlined(page)).toEqual(['s6']);
+    await expect.poll(() => outlined(page)).toEqual(['s6']);
     await page.keyboard.press('r');
     await expect.poll(() => marked(page)).toEqual(['s2 Star', 's4 Star', 's5 Reject', 's6 Render again']);
     await page.keyboard.press('ArrowRight');
-    expect(await outlined(page)).toEqual(['s5']);
+    await expect.poll(() => outlined(page)).toEqual(['s5']);
     await page.context().close();
   });
 
@@ -121,14 +121,14 @@ describe.skipIf(noBrowser !== undefined)('marks (skipped if there is no chromium
       if (by === 'Escape') await page.keyboard.press('Escape');
       else await page.locator('dialog').getByRole('button', { name: 'Close' }).click();
       await expect.poll(() => page.evaluate('document.activeElement.dataset.key')).toBe('4');
-      expect(await outlined(page)).toEqual(['s3']);
+      await expect.poll(() => outlined(page)).toEqual(['s3']);
       await page.keyboard.press('s');
       await expect.poll(() => marked(page)).toEqual(['s3 Star']);
       await page
         .locator('.picture')
         .nth(1)
         .hover({ position: { x: 5, y: 5 } });
-      expect(await outlined(page)).toEqual(['s1']);
+      await expect.poll(() => outlined(page)).toEqual(['s1']);
       await page.keyboard.press('s');
       await expect.poll(() => marked(page)).toEqual(['s1 Star', 's3 Star']);
       await page.context().close();

@@ -84,7 +84,7 @@ export function exportableKind(
   if (isLinked && !isOf('captions', 'imagefolder')) throw wrong('--link', `${kind} has no files to link`);
   if (isEmbedded && !isOf('parquet')) throw wrong('--embed', `${kind} has the pictures in any case`);
   const bare =
-    isEmbedded || !isOf('parquet') ? undefined : 'parquet contains no pictures and clips without --embed';
+    isEmbedded || !isOf('parquet') ? undefined : 'parquet contains no pictures or clips without --embed';
   if (copy !== undefined && bare !== undefined) throw wrong('--copy', bare);
   if (choices.name !== undefined && bare !== undefined) throw wrong('--name', bare);
   return kind;

@@ -548,12 +548,12 @@ firstTier.it('refuses a folder that is not its own, and options that do not fit'
     [
       mine,
       ['new', '--to', 'parquet', '--copy', 'webp'],
-      '--copy: parquet contains no pictures and clips without --embed',
+      '--copy: parquet contains no pictures or clips without --embed',
     ],
     [
       mine,
       ['new', '--to', 'parquet', '--name', '{{ id }}'],
-      '--name: parquet contains no pictures and clips without',
+      '--name: parquet contains no pictures or clips without',
     ],
     [mine, ['new', '--to', 'captions', '--embed'], '--embed: captions has the pictures in any case'],
     [

@@ -37,7 +37,7 @@ export function KeyForm({ onAdded }: { onAdded(): Promise<void> }): JSX.Element 
   const sending = useSending(async () => {
     if (typed.endpoints?.length === 0) return [{ field: 'endpoints', text: 'Choose at least one endpoint.' }];
     setAdded(await ask<{ key: string; view: KeyView }>('POST', 'keys', typed));
-    // Text that was typed while the service answered stays.
+    // If the user typed while the service answered, the form keeps all its text.
     setTyped((now) => (now === typed ? nothingTyped : now));
     return void onAdded();
   });

@@ -151,7 +151,7 @@ export function fewDigits(value: number): string {
   return String(Number(value.toPrecision(4)));
 }
 
-/** Key to sort rows by. Rows without a key come last. In the order of the list, no row has one. */
+/** Returns the key to sort rows by. Rows without a key come last. In the order of the list, no row has a key. */
 export function sortKey(row: GalleryRow, order: Order): string | number | undefined {
   if (isByColumn(order)) {
     const value = numberOf(row.values?.[columnOf(order) ?? -1]);

@@ -97,15 +97,12 @@ export function useSession(): SignedIn {
   };
   const begin = async (password = takePassword()): Promise<void> => {
     try {
-      await (password === undefined ? look() : enter(password).catch(lookIfRefused));
-    } catch {
+      await (password === undefined ? look() : enter(password));
+    } catch (error) {
+      // An outdated link still shows what anyone may see. A password without an answer is sent again.
+      if (password !== undefined && error instanceof RefusedRequest) return begin();
       setTimeout(() => void begin(password), pauseMs);
     }
-  };
-  /** An outdated link still shows what anyone may see. Without an answer, the password is sent again. */
-  const lookIfRefused = (error: unknown): Promise<void> => {
-    if (error instanceof RefusedRequest) return look();
-    throw error;
   };
   useEffect(() => {
     // A link that is pasted into an open page changes the hash alone.

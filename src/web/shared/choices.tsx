@@ -53,7 +53,7 @@ interface NumberProps {
   onText(text: string): void;
 }
 
-/** A field for a number. Calls `onText` when the reader has finished typing. */
+/** A field for a number. Calls `onText` when the reader leaves the field, presses Enter or steps the number. */
 export function NumberInput({ value, onText, ...attributes }: NumberProps): JSX.Element {
   // The page may be rendered again while the reader types, which must not bring the earlier value back.
   const [typed, setTyped] = useState<string>();

@@ -123,12 +123,16 @@ export function ClipPlayer({ clip, alt }: { clip: ShownClip; alt: string }): JSX
   const { kind, source, poster, width, height } = clip;
   const [refused, setRefused] = useState('');
   const tried = `${useContext(Connection)} ${source}`;
-  if (kind === 'animation') return <img key={tried} src={source} alt={alt} width={width} height={height} />;
+  const kept = useRef({ source, key: tried });
+  // A clip that has failed is tried again by another element, once there is another connection.
+  if (kept.current.source !== source || kept.current.key === refused) kept.current = { source, key: tried };
+  const { key } = kept.current;
+  const onError = (): void => setRefused(key);
+  if (kind === 'animation')
+    return <img key={key} src={source} alt={alt} width={width} height={height} onError={onError} />;
   const common = { src: source, controls: true, preload: 'none', 'aria-label': alt } as const;
-  const onError = (): void => setRefused(tried);
   return (
-    // A player that has failed needs another element.
-    <div key={refused.endsWith(` ${source}`) ? tried : source} class={`player ${kind}`}>
+    <div key={key} class={`player ${kind}`}>
       {kind === 'sound' ? (
         <>
           <Sign kind="sound" />
@@ -145,7 +149,7 @@ export function ClipPlayer({ clip, alt }: { clip: ShownClip; alt: string }): JSX
           onError={onError}
         />
       )}
-      {refused === tried && (
+      {refused === key && (
         <p class="message bad" role="alert">
           This browser cannot play it: <a href={source}>open the file</a> with another program.
         </p>

@@ -40,7 +40,8 @@ export function useHash(): [string, (hash: string) => void] {
 
 /**
  * Returns the text of a field, and the function to call for each change of it. `onText` gets the text when the reader
- * stops typing, or when the field is removed. `value`: the text that `onText` got, or that was set elsewhere.
+ * stops typing, or when the field is removed, unless it equals `value`. `value`: the text that `onText` got, or that
+ * was set elsewhere.
  */
 export function useTypedText(
   value: string,

@@ -175,6 +175,17 @@ describe.skipIf(noBrowser !== undefined)('clips (skipped if there is no chromium
     });
   });
 
+  it('keep their player and its focus if the browser cannot play them, and say so', async () => {
+    await looking('#scene=1&id=shown', async ({ page }) => {
+      const player = page.locator('dialog video[controls]');
+      await player.focus();
+      const before = await player.elementHandle();
+      await player.dispatchEvent('error');
+      await page.getByRole('alert').getByText('This browser cannot play it').waitFor();
+      expect(await before?.evaluate((video) => video.matches(':focus'))).toBe(true);
+    });
+  });
+
   it('play in step side by side: one button, one slider, the longer one to its end', async () => {
     const players = '[...document.querySelectorAll("[data-step]")]';
     await looking('#side=1.1.shown&side=2.1.second', async ({ page }) => {

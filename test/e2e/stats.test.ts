@@ -18,10 +18,11 @@ it('`--stats` prints the reasons, and summary.json, status and a rebuilt report 
     concurrency: 2,
     jobs: { submitted: 5, resumed: 0 },
     requests: { submissions: 5 },
-    lagMs: { jobs: 5 },
-    lagAtMostMs: null,
     pictures: { files: 5 },
   });
+  // If the machine is busy, a job may seem to have ended before a poll that found it running. Then only the longest possible
+  // lag is known.
+  expect((stats?.lagMs?.jobs ?? 0) + (stats?.lagAtMostMs?.jobs ?? 0)).toBe(5);
   expect(Object.values(stats?.timeMs ?? {}).reduce((sum, ms) => sum + ms, 0)).toBe(stats?.tookMs);
   rmSync(night.path('out/report'), { recursive: true });
   await night.do('report');

@@ -67,6 +67,8 @@ export function useMarks(
     addEventListener('pagehide', () => batchStore.leave(), { signal });
     // Fires if another tab changed the marks.
     addEventListener('storage', onStored, { signal });
+    // A tab in the background may miss it.
+    document.addEventListener('visibilitychange', () => document.hidden || onStored(), { signal });
     return () => left.abort();
   }, []);
   if (batch === undefined)
